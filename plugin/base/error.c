@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Messages to the user, and the two ways in which a start can be stopped. */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int log_level = TIC_LOG_INFO; /* set once before threads start */
+
+void tic_log_set_level(int level)
+{
+    log_level = level;
+}
+
+static void print_line(const char *fmt, va_list args)
+{
+    /* One write per message, so that lines of several threads do not mix. */
+    char line[2048];
+    int head = snprintf(line, sizeof(line), "starpu-tic: ");
+    int body = vsnprintf(line + head, sizeof(line) - (size_t)head - 1, fmt, args);
+    size_t length = (size_t)head + (body < 0 ? 0 : (size_t)body);
+    if (length > sizeof(line) - 2)
+        length = sizeof(line) - 2;
+    line[length++] = '\n';
+    ssize_t ignored = write(STDERR_FILENO, line, length);
+    (void)ignored;
+}
+
+void tic_log(enum tic_level level, const char *fmt, ...)
+{
+    if ((int)level > log_level)
+        return;
+    va_list args;
+    va_start(args, fmt);
+    print_line(fmt, args);
+    va_end(args);
+}
+
+void tic_stop(enum tic_exit status, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    print_line(fmt, args);
+    va_end(args);
+    _exit(status);
+}
+
+void *tic_grow(void *array, unsigned long *capacity, unsigned long needed, unsigned long item)
+{
+    if (needed <= *capacity)
+        return array;
+    unsigned long wanted = *capacity ? *capacity * 2 : 16;
+    while (wanted < needed)
+        wanted *= 2;
+    void *grown = realloc(array, wanted * item);
+    if (grown)
+        *capacity = wanted;
+    return grown;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Messages to the user, and the two ways in which a start can be stopped. */
+#ifndef TIC_BASE_ERROR_H
+#define TIC_BASE_ERROR_H
+
+#include <stdbool.h>
+
+/* Exit statuses that are ours; everything else is the application's. */
+enum tic_exit {
+    TIC_EXIT_REFUSED = 78,  /* the start was refused: nothing was changed */
+    TIC_EXIT_DIVERGED = 70, /* the replay differs from the recorded run */
+};
+
+enum tic_level {
+    TIC_LOG_ERROR = 0,
+    TIC_LOG_WARN = 0,
+    TIC_LOG_INFO = 1,
+    TIC_LOG_DETAIL = 2,
+};
+
+void tic_log_set_level(int level);
+
+/* Prints one line "starpu-tic: ..." on standard error when level <= the set level. */
+void tic_log(enum tic_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints the message and ends the process with the given status, without running exit handlers:
+ * StarPU's threads may be alive. Only a restart or a start uses it, never a fresh run under way. */
+void tic_stop(enum tic_exit status, const char *fmt, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
+
+/* malloc family whose failure is reported once by the caller as -ENOMEM. */
+void *tic_grow(void *array, unsigned long *capacity, unsigned long needed, unsigned long item);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How a piece of data lies in memory, and its packed copy: runs, gather, scatter, checksum. */
+#include "base/layout.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#define XXH_INLINE_ALL /* the streaming state on the stack needs the definitions */
+#include <xxhash.h>
+
+enum { RUNS_PER_CALL = 256 };
+
+/* Walks the contiguous runs of a layout, the fastest dimension first. */
+struct run_cursor {
+    const struct tic_layout *layout;
+    size_t run_bytes;
+    unsigned first_dim; /* dimensions below it are part of a run */
+    uint64_t index[TIC_MAX_DIMS];
+    bool done;
+};
+
+static void cursor_begin(struct run_cursor *cursor, const struct tic_layout *layout)
+{
+    const struct tic_shape *shape = &layout->shape;
+    uint64_t run = shape->dims[0];
+    unsigned dim = 1;
+
+    while (dim < shape->ndim && layout->stride[dim] == run) {
+        run *= shape->dims[dim];
+        dim++;
+    }
+    memset(cursor, 0, sizeof(*cursor));
+    cursor->layout = layout;
+    cursor->run_bytes = run * shape->element_size;
+    cursor->first_dim = dim;
+    cursor->done = tic_shape_bytes(shape) == 0;
+}
+
+static char *cursor_next(struct run_cursor *cursor)
+{
+    const struct tic_layout *layout = cursor->layout;
+    uint64_t offset = 0;
+
+    if (cursor->done)
+        return NULL;
+    for (unsigned dim = cursor->first_dim; dim < layout->shape.ndim; dim++)
+        offset += cursor->index[dim] * layout->stride[dim];
+    unsigned dim = cursor->first_dim;
+    while (dim < layout->shape.ndim && ++cursor->index[dim] == layout->shape.dims[dim])
+        cursor->index[dim++] = 0;
+    cursor->done = dim >= layout->shape.ndim;
+    return layout->base + offset * layout->shape.element_size;
+}
+
+bool tic_shape_equal(const struct tic_shape *a, const struct tic_shape *b)
+{
+    return a->element_size == b->element_size && a->ndim == b->ndim &&
+           memcmp(a->dims, b->dims, sizeof(a->dims)) == 0;
+}
+
+uint64_t tic_shape_bytes(const struct tic_shape *shape)
+{
+    uint64_t bytes = shape->element_size;
+    for (unsigned dim = 0; dim < shape->ndim; dim++)
+        bytes *= shape->dims[dim];
+    return bytes;
+}
+
+uint64_t tic_layout_checksum(const struct tic_layout *layout)
+{
+    struct run_cursor cursor;
+    XXH3_state_t state;
+    char *run;
+
+    cursor_begin(&cursor, layout);
+    if (cursor.first_dim >= layout->shape.ndim)
+        return XXH3_64bits(layout->base, cursor.done ? 0 : cursor.run_bytes);
+    XXH3_64bits_reset(&state);
+    while ((run = cursor_next(&cursor)))
+        XXH3_64bits_update(&state, run, cursor.run_bytes);
+    return XXH3_64bits_digest(&state);
+}
+
+typedef ssize_t (*vector_io)(int fd, const struct iovec *runs, int count, off_t offset);
+
+/* Moves all bytes of the runs, however little each call moves. */
+static int move_runs(vector_io io, int fd, struct iovec *runs, int count, off_t *offset)
+{
+    while (count > 0) {
+        ssize_t moved = io(fd, runs, count, *offset);
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved < 0)
+            return -errno;
+        if (moved == 0)
+            return -ENODATA;
+        *offset += moved;
+        while (count > 0 && (size_t)moved >= runs->iov_len) {
+            moved -= (ssize_t)runs->iov_len;
+            runs++;
+            count--;
+        }
+        if (count > 0) {
+            runs->iov_base = (char *)runs->iov_base + moved;
+            runs->iov_len -= (size_t)moved;
+        }
+    }
+    return 0;
+}
+
+static int move_layout(const struct tic_layout *layout, vector_io io, int fd, off_t offset)
+{
+    struct run_cursor cursor;
+    struct iovec runs[RUNS_PER_CALL];
+    int status = 0, count = 0;
+    char *run;
+
+    cursor_begin(&cursor, layout);
+    while (status == 0 && (run = cursor_next(&cursor))) {
+        runs[count++] = (struct iovec){.iov_base = run, .iov_len = cursor.run_bytes};
+        if (count == RUNS_PER_CALL || cursor.done) {
+            status = move_runs(io, fd, runs, count, &offset);
+            count = 0;
+        }
+    }
+    return status;
+}
+
+int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset)
+{
+    return move_layout(layout, pwritev, fd, offset);
+}
+
+int tic_layout_read(const struct tic_layout *layout, int fd, off_t offset)
+{
+    return move_layout(layout, preadv, fd, offset);
+}

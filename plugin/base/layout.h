@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How a piece of data lies in memory, and its packed copy: runs, gather, scatter, checksum. */
+#ifndef TIC_BASE_LAYOUT_H
+#define TIC_BASE_LAYOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define TIC_MAX_DIMS 4
+
+/* What is stored: ndim dimensions, dims[0] the fastest; elements of element_size bytes. */
+struct tic_shape {
+    uint32_t element_size;
+    uint32_t ndim;                /* 1..TIC_MAX_DIMS */
+    uint64_t dims[TIC_MAX_DIMS];  /* elements; 1 beyond ndim */
+};
+
+/* Where it is: element (i, j, k) at base + (i + j * stride[1] + k * stride[2] ...) elements. */
+struct tic_layout {
+    struct tic_shape shape;
+    char *base;
+    uint64_t stride[TIC_MAX_DIMS]; /* in elements; stride[0] == 1 */
+};
+
+bool tic_shape_equal(const struct tic_shape *a, const struct tic_shape *b);
+uint64_t tic_shape_bytes(const struct tic_shape *shape);
+
+/* XXH3-64 of the packed bytes. */
+uint64_t tic_layout_checksum(const struct tic_layout *layout);
+
+/* Write all packed bytes at `offset` of `fd`, or read them back. 0 or -errno. */
+int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset);
+int tic_layout_read(const struct tic_layout *layout, int fd, off_t offset);
+
+#endif

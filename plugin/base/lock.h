@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* All locks of starpu-tic, in the order in which they may be taken (a lower rank first). Debug
+ * builds check it. No lock is held across a call into StarPU, HDF5 or the application. */
+#ifndef TIC_BASE_LOCK_H
+#define TIC_BASE_LOCK_H
+
+#include <pthread.h>
+
+enum tic_lock_rank {
+    TIC_RANK_GRAPH = 1,  /* registry of handles, structural changes */
+    TIC_RANK_HANDLE,     /* one handle's save state */
+    TIC_RANK_CHECKPOINT, /* wake-ups and requests of the checkpoint thread */
+    TIC_RANK_ROWS,       /* row allocation */
+};
+
+struct tic_lock {
+    pthread_mutex_t mutex;
+    enum tic_lock_rank rank; /* immutable after init */
+};
+
+#ifdef TIC_DEBUG
+void tic_lock_check_acquire(enum tic_lock_rank rank);
+void tic_lock_check_release(enum tic_lock_rank rank);
+#else
+#define tic_lock_check_acquire(rank) ((void)0)
+#define tic_lock_check_release(rank) ((void)0)
+#endif
+
+static inline void tic_lock_init(struct tic_lock *lock, enum tic_lock_rank rank)
+{
+    pthread_mutex_init(&lock->mutex, NULL);
+    lock->rank = rank;
+}
+
+static inline void tic_lock_fini(struct tic_lock *lock)
+{
+    pthread_mutex_destroy(&lock->mutex);
+}
+
+static inline void tic_lock(struct tic_lock *lock)
+{
+    tic_lock_check_acquire(lock->rank);
+    pthread_mutex_lock(&lock->mutex);
+}
+
+static inline void tic_unlock(struct tic_lock *lock)
+{
+    pthread_mutex_unlock(&lock->mutex);
+    tic_lock_check_release(lock->rank);
+}
+
+#endif

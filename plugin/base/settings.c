@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Settings from the environment (STARPU_TIC_*), checked completely before anything starts. */
+#include "base/settings.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct tic_setting_row tic_setting_rows[] = {
+#define SETTING(field, NAME, kind, fallback, values, help)                                         \
+    {#field, TIC_SETTING_PREFIX #NAME, fallback, values, help},
+#include "base/settings.def"
+#undef SETTING
+};
+const size_t tic_setting_count = sizeof(tic_setting_rows) / sizeof(tic_setting_rows[0]);
+
+static bool parse_string(const char *text, const char **out)
+{
+    *out = text;
+    return true;
+}
+
+static bool parse_seconds(const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*out) && *out > 0 && *out < 1e9;
+}
+
+static bool parse_count(const char *text, unsigned long *out)
+{
+    char *end;
+    errno = 0;
+    *out = strtoul(text, &end, 10);
+    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
+}
+
+static bool parse_level(const char *text, int *out)
+{
+    *out = text[0] - '0';
+    return text[0] >= '0' && text[0] <= '2' && text[1] == '\0';
+}
+
+static bool parse_flag(const char *text, bool *out)
+{
+    *out = text[0] == '1';
+    return (text[0] == '0' || text[0] == '1') && text[1] == '\0';
+}
+
+static bool parse_protocol(const char *text, enum tic_protocol *out)
+{
+    *out = strcmp(text, "tic") == 0 ? TIC_PROTOCOL_TIC : TIC_PROTOCOL_OFF;
+    return *out == TIC_PROTOCOL_TIC || strcmp(text, "off") == 0;
+}
+
+static bool parse_sync(const char *text, enum tic_sync *out)
+{
+    *out = strcmp(text, "commit") == 0 ? TIC_SYNC_COMMIT : TIC_SYNC_NEVER;
+    return *out == TIC_SYNC_COMMIT || strcmp(text, "never") == 0;
+}
+
+static bool is_known(const char *assignment)
+{
+    size_t length = strcspn(assignment, "=");
+    for (size_t i = 0; i < tic_setting_count; i++)
+        if (strlen(tic_setting_rows[i].name) == length &&
+            strncmp(tic_setting_rows[i].name, assignment, length) == 0)
+            return true;
+    return false;
+}
+
+static int check_unknown(char *const *environment, char *message, size_t message_size)
+{
+    for (; environment && *environment; environment++) {
+        if (strncmp(*environment, TIC_SETTING_PREFIX, strlen(TIC_SETTING_PREFIX)) != 0 ||
+            is_known(*environment))
+            continue;
+        snprintf(message, message_size,
+                 "unknown setting %.*s: `starpu-tic settings` lists the known ones",
+                 (int)strcspn(*environment, "="), *environment);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+int tic_settings_read(struct tic_settings *out, const char *(*get)(const char *name),
+                      char *const *environment, char *message, size_t message_size)
+{
+    struct tic_settings read = {0};
+    const char *text;
+#define SETTING(field, NAME, kind, fallback, values, help)                                         \
+    text = get(TIC_SETTING_PREFIX #NAME);                                                          \
+    if (!text || !text[0])                                                                         \
+        text = fallback;                                                                           \
+    if (!parse_##kind(text, &read.field)) {                                                        \
+        snprintf(message, message_size, "%s=%s is not valid: it takes %s",                         \
+                 TIC_SETTING_PREFIX #NAME, text, values);                                          \
+        return -EINVAL;                                                                            \
+    }
+#include "base/settings.def"
+#undef SETTING
+    int status = check_unknown(environment, message, message_size);
+    if (status == 0)
+        *out = read;
+    return status;
+}

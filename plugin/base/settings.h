@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Settings from the environment (STARPU_TIC_*), checked completely before anything starts. */
+#ifndef TIC_BASE_SETTINGS_H
+#define TIC_BASE_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define TIC_SETTING_PREFIX "STARPU_TIC_"
+
+enum tic_protocol { TIC_PROTOCOL_OFF, TIC_PROTOCOL_TIC };
+enum tic_sync { TIC_SYNC_NEVER, TIC_SYNC_COMMIT };
+
+/* C types of the kinds that settings.def names. */
+typedef const char *tic_kind_string;
+typedef double tic_kind_seconds;
+typedef unsigned long tic_kind_count;
+typedef int tic_kind_level;
+typedef bool tic_kind_flag;
+typedef enum tic_protocol tic_kind_protocol;
+typedef enum tic_sync tic_kind_sync;
+
+struct tic_settings {
+#define SETTING(field, NAME, kind, fallback, values, help) tic_kind_##kind field;
+#include "base/settings.def"
+#undef SETTING
+};
+
+/* One row of the table, for listing. */
+struct tic_setting_row {
+    const char *field;
+    const char *name; /* whole environment variable */
+    const char *fallback;
+    const char *values;
+    const char *help;
+};
+extern const struct tic_setting_row tic_setting_rows[];
+extern const size_t tic_setting_count;
+
+/* Reads all settings from the environment through `get` (getenv, or a test's own).
+ * 0, or -EINVAL after writing one sentence about the first bad value into message. Strings point
+ * into the environment. Unknown STARPU_TIC_* variables are an error too: a typing mistake must
+ * not silently mean "default". */
+int tic_settings_read(struct tic_settings *out, const char *(*get)(const char *name),
+                      char *const *environment, char *message, size_t message_size);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* G_i: the registry of handles, done tasks, signatures, inputs and events. */
+#include "graph/graph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+int tic_graph_init(struct tic_graph *graph)
+{
+    memset(graph, 0, sizeof(*graph));
+    tic_lock_init(&graph->lock, TIC_RANK_GRAPH);
+    tic_doneset_init(&graph->done);
+    tic_doneset_init(&graph->recovered_done);
+    return tic_signature_init(&graph->signature);
+}
+
+void tic_graph_fini(struct tic_graph *graph)
+{
+    for (unsigned long i = 0; i < graph->handle_count; i++)
+        tic_handle_destroy(graph->handles[i]);
+    free(graph->handles);
+    free(graph->inputs);
+    free(graph->events);
+    free(graph->recovered_values);
+    free(graph->recovered_claimed);
+    free(graph->recovered_inputs);
+    tic_signature_fini(&graph->signature);
+    tic_doneset_fini(&graph->done);
+    tic_doneset_fini(&graph->recovered_done);
+    tic_lock_fini(&graph->lock);
+}
+
+/* ---- what an earlier run left --------------------------------------------------------------- */
+
+static void *duplicate(const void *array, size_t count, size_t item)
+{
+    void *copy = malloc(count ? count * item : 1);
+    if (copy && count)
+        memcpy(copy, array, count * item);
+    return copy;
+}
+
+static int by_input_id(const void *a, const void *b)
+{
+    uint64_t x = ((const struct tic_line_input *)a)->id, y = ((const struct tic_line_input *)b)->id;
+    return x < y ? -1 : x > y;
+}
+
+static int load_done(struct tic_graph *graph, const struct tic_line *line)
+{
+    int status = 0;
+    for (size_t i = 0; i < line->done_count && status == 0; i++) {
+        status = tic_doneset_add_range(&graph->done, line->done[i]);
+        status = status ? status : tic_doneset_add_range(&graph->recovered_done, line->done[i]);
+    }
+    return status;
+}
+
+int tic_graph_load(struct tic_graph *graph, const struct tic_line *line)
+{
+    graph->recovered_values =
+        duplicate(line->values, line->value_count, sizeof(*graph->recovered_values));
+    graph->recovered_claimed = calloc(line->value_count ? line->value_count : 1, sizeof(bool));
+    graph->inputs = duplicate(line->inputs, line->input_count, sizeof(*graph->inputs));
+    graph->recovered_inputs = duplicate(line->inputs, line->input_count, sizeof(*graph->inputs));
+    graph->events = duplicate(line->events, line->event_count, sizeof(*graph->events));
+    if (!graph->recovered_values || !graph->recovered_claimed || !graph->inputs ||
+        !graph->recovered_inputs || !graph->events)
+        return -ENOMEM;
+    graph->recovered_value_count = line->value_count;
+    graph->input_count = graph->input_capacity = line->input_count;
+    graph->recovered_input_count = line->input_count;
+    graph->event_count = graph->event_capacity = line->event_count;
+    qsort(graph->recovered_inputs, line->input_count, sizeof(*graph->recovered_inputs),
+          by_input_id);
+    return load_done(graph, line);
+}
+
+int tic_graph_load_signatures(struct tic_graph *graph, const uint32_t *entries, size_t count)
+{
+    int status = 0;
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = tic_signature_load(&graph->signature, entries[i]);
+    return status;
+}
+
+static int value_by_id(const void *key, const void *entry)
+{
+    uint64_t id = *(const uint64_t *)key, other = ((const struct tic_line_value *)entry)->id;
+    return id < other ? -1 : id > other;
+}
+
+static void claim_recovered_locked(struct tic_graph *graph, struct tic_handle *handle)
+{
+    if (graph->recovered_value_count == 0)
+        return;
+    struct tic_line_value *found =
+        bsearch(&handle->id, graph->recovered_values, graph->recovered_value_count,
+                sizeof(*found), value_by_id);
+    if (!found)
+        return;
+    graph->recovered_claimed[found - graph->recovered_values] = true;
+    handle->current = (struct tic_value){
+        .exists = true,
+        .version = found->version,
+        .saved = {.row = {found->extent, found->row}, .checksum = found->checksum},
+    };
+    atomic_store(&handle->version, found->version);
+    handle->pending = true;
+}
+
+/* ---- handles -------------------------------------------------------------------------------- */
+
+struct tic_handle *tic_graph_add_handle(struct tic_graph *graph)
+{
+    struct tic_handle *handle = tic_handle_create(graph->next_handle);
+    if (!handle)
+        return NULL;
+    tic_lock(&graph->lock);
+    void *grown = tic_grow(graph->handles, &graph->handle_capacity, graph->handle_count + 1,
+                           sizeof(*graph->handles));
+    if (grown) {
+        graph->handles = grown;
+        handle->index = graph->handle_count;
+        graph->handles[graph->handle_count++] = handle;
+        claim_recovered_locked(graph, handle);
+    }
+    tic_unlock(&graph->lock);
+    if (!grown) {
+        tic_handle_destroy(handle);
+        return NULL;
+    }
+    graph->next_handle++;
+    return handle;
+}
+
+void tic_graph_reclaim(struct tic_graph *graph, uint64_t cut)
+{
+    tic_lock(&graph->lock);
+    for (unsigned long i = graph->handle_count; i-- > 0;) {
+        struct tic_handle *handle = graph->handles[i];
+        if (handle->gone_since == 0 || handle->gone_since > cut || handle->pinned ||
+            atomic_load(&handle->listed))
+            continue;
+        struct tic_handle *last = graph->handles[--graph->handle_count];
+        graph->handles[i] = last;
+        last->index = i;
+        tic_handle_destroy(handle);
+    }
+    tic_unlock(&graph->lock);
+}
+
+/* ---- inputs and events ---------------------------------------------------------------------- */
+
+int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash)
+{
+    struct tic_line_input entry = {id, hash};
+    struct tic_line_input *known =
+        graph->recovered_input_count == 0
+            ? NULL
+            : bsearch(&entry, graph->recovered_inputs, graph->recovered_input_count,
+                      sizeof(entry), by_input_id);
+    if (known)
+        return known->hash == hash ? 0 : -EILSEQ;
+    tic_lock(&graph->lock);
+    void *grown = tic_grow(graph->inputs, &graph->input_capacity, graph->input_count + 1,
+                           sizeof(*graph->inputs));
+    if (grown) {
+        graph->inputs = grown;
+        graph->inputs[graph->input_count++] = entry;
+    }
+    tic_unlock(&graph->lock);
+    return grown ? 0 : -ENOMEM;
+}
+
+int tic_graph_event(struct tic_graph *graph, enum tic_event kind, int64_t *value)
+{
+    int status = 0;
+    tic_lock(&graph->lock);
+    if (graph->next_event < graph->event_count) {
+        *value = graph->events[graph->next_event++].value;
+    } else {
+        void *grown = tic_grow(graph->events, &graph->event_capacity, graph->event_count + 1,
+                               sizeof(*graph->events));
+        status = grown ? 0 : -ENOMEM;
+        if (grown) {
+            graph->events = grown;
+            graph->events[graph->event_count++] = (struct tic_line_event){kind, *value};
+            graph->next_event++;
+        }
+    }
+    tic_unlock(&graph->lock);
+    return status;
+}
+
+/* ---- describing a cut ----------------------------------------------------------------------- */
+
+static int by_value_id(const void *a, const void *b)
+{
+    uint64_t x = ((const struct tic_line_value *)a)->id, y = ((const struct tic_line_value *)b)->id;
+    return x < y ? -1 : x > y;
+}
+
+/* -EINVAL when the cut needs a value that was not saved. */
+static int describe_handle(struct tic_handle *handle, uint64_t cut, struct tic_line *line)
+{
+    bool gone = handle->gone_since != 0 && handle->gone_since <= cut;
+    int status = 0;
+
+    if (gone && !handle->pinned)
+        return 0;
+    tic_lock(&handle->lock);
+    const struct tic_value *value = tic_handle_value_at_locked(handle, cut);
+    if (tic_handle_is_due(handle, cut))
+        status = -EINVAL;
+    else if (value)
+        line->values[line->value_count++] = (struct tic_line_value){
+            .id = handle->id,
+            .version = value->version,
+            .checksum = value->saved.checksum,
+            .extent = value->saved.row.extent,
+            .row = value->saved.row.row,
+            .gone = gone,
+        };
+    tic_unlock(&handle->lock);
+    return status;
+}
+
+static int describe_values_locked(struct tic_graph *graph, uint64_t cut, struct tic_line *line)
+{
+    size_t most = graph->handle_count + graph->recovered_value_count;
+    int status = 0;
+
+    line->values = calloc(most ? most : 1, sizeof(*line->values));
+    if (!line->values)
+        return -ENOMEM;
+    for (unsigned long i = 0; i < graph->handle_count && status == 0; i++)
+        status = describe_handle(graph->handles[i], cut, line);
+    for (size_t i = 0; i < graph->recovered_value_count; i++)
+        if (!graph->recovered_claimed[i])
+            line->values[line->value_count++] = graph->recovered_values[i];
+    qsort(line->values, line->value_count, sizeof(*line->values), by_value_id);
+    return status;
+}
+
+static int describe_signatures(struct tic_graph *graph, struct tic_line *line)
+{
+    uint64_t count = tic_signature_count(&graph->signature);
+    uint64_t first = count / TIC_SIGNATURE_BLOCK * TIC_SIGNATURE_BLOCK;
+
+    line->signature_count = count - first;
+    line->signatures = calloc(line->signature_count + 1, sizeof(*line->signatures));
+    if (!line->signatures)
+        return -ENOMEM;
+    for (uint64_t i = first; i < count; i++)
+        line->signatures[i - first] = tic_signature_entry(&graph->signature, i);
+    line->tasks_submitted = count;
+    return 0;
+}
+
+int tic_graph_describe(struct tic_graph *graph, uint64_t cut, struct tic_line *line)
+{
+    /* Signatures first: more of them than submissions before the cut is harmless, fewer is not. */
+    tic_lock(&graph->lock);
+    int status = describe_values_locked(graph, cut, line);
+    if (status == 0) {
+        line->inputs = duplicate(graph->inputs, graph->input_count, sizeof(*line->inputs));
+        line->input_count = graph->input_count;
+        line->events = duplicate(graph->events, graph->event_count, sizeof(*line->events));
+        line->event_count = graph->event_count;
+        status = line->inputs && line->events ? 0 : -ENOMEM;
+    }
+    tic_unlock(&graph->lock);
+    status = status ? status : describe_signatures(graph, line);
+    status = status ? status : tic_doneset_ranges(&graph->done, &line->done, &line->done_count);
+    line->tasks_done = graph->done.count;
+    return status;
+}

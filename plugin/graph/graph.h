@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* G_i, the part of the dataflow graph that this process knows: the registry of handles, done tasks,
+ * signatures, inputs and events, now and as recovered. No StarPU in here. */
+#ifndef TIC_GRAPH_GRAPH_H
+#define TIC_GRAPH_GRAPH_H
+
+#include "graph/doneset.h"
+#include "graph/handle.h"
+#include "graph/signature.h"
+
+enum tic_event { TIC_EVENT_TIME = 1 }; /* kinds of logged events; the numbers are on disk */
+
+struct tic_graph {
+    struct tic_lock lock;
+
+    /* guarded by lock */
+    struct tic_handle **handles;
+    unsigned long handle_count, handle_capacity;
+    struct tic_line_input *inputs; /* of this run and before, in order of first use */
+    unsigned long input_count, input_capacity;
+    struct tic_line_event *events;
+    unsigned long event_count, event_capacity;
+    struct tic_line_value *recovered_values; /* ascending id; claimed ones have id UINT64_MAX */
+    bool *recovered_claimed;
+    size_t recovered_value_count;
+
+    /* owner thread only */
+    uint64_t next_handle;
+    uint64_t next_event; /* events replayed or logged by this run */
+
+    struct tic_signature signature; /* see there */
+
+    /* immutable after load */
+    struct tic_doneset recovered_done;
+    size_t recovered_input_count;
+    struct tic_line_input *recovered_inputs; /* ascending id */
+
+    struct tic_doneset done; /* checkpoint thread only, once it runs */
+};
+
+int tic_graph_init(struct tic_graph *graph);
+void tic_graph_fini(struct tic_graph *graph);
+
+/* Takes over what a line says; before anything else happens. `signatures` are all of the main
+ * context. 0 or -ENOMEM. */
+int tic_graph_load(struct tic_graph *graph, const struct tic_line *line);
+int tic_graph_load_signatures(struct tic_graph *graph, const uint32_t *entries, size_t count);
+
+/* Registers the next handle; claims the recovered value of the same id, if any (then `pending` is
+ * set). NULL when out of memory. */
+struct tic_handle *tic_graph_add_handle(struct tic_graph *graph);
+/* Frees handles that no cut > `cut` can see. */
+void tic_graph_reclaim(struct tic_graph *graph, uint64_t cut);
+
+/* Compares with, or adds to, the recorded inputs. 0; -EILSEQ when an earlier run read other
+ * content; -ENOMEM. */
+int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash);
+/* The next event: replaced by the recorded value in a replay, else recorded. 0 or -ENOMEM. */
+int tic_graph_event(struct tic_graph *graph, enum tic_event kind, int64_t *value);
+
+/* Fills values, done, inputs, events, signatures of a new line for this cut (arrays malloc'ed).
+ * Checkpoint thread, after everything is saved. 0, -ENOMEM, or -EINVAL: a value is missing. */
+int tic_graph_describe(struct tic_graph *graph, uint64_t cut, struct tic_line *line);
+
+#endif

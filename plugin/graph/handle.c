@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One data handle of the application, as the protocol sees it. */
+#include "graph/handle.h"
+
+#include <stdlib.h>
+
+struct tic_handle *tic_handle_create(uint64_t id)
+{
+    struct tic_handle *handle = calloc(1, sizeof(*handle));
+    if (!handle)
+        return NULL;
+    handle->id = id;
+    tic_lock_init(&handle->lock, TIC_RANK_HANDLE);
+    return handle;
+}
+
+void tic_handle_destroy(struct tic_handle *handle)
+{
+    if (!handle)
+        return;
+    free(handle->children);
+    tic_lock_fini(&handle->lock);
+    free(handle);
+}
+
+void tic_handle_note_saved_locked(struct tic_handle *handle, const struct tic_saved *saved,
+                                  uint64_t active_cut)
+{
+    uint64_t since = atomic_load_explicit(&handle->dirty_since, memory_order_relaxed);
+
+    if (active_cut != 0 && since > active_cut)
+        handle->previous = handle->current;
+    handle->current.exists = true;
+    handle->current.since = since;
+    handle->current.version = atomic_load_explicit(&handle->version, memory_order_relaxed);
+    handle->current.saved = *saved;
+    atomic_store_explicit(&handle->dirty_since, 0, memory_order_release);
+}
+
+const struct tic_value *tic_handle_value_at_locked(const struct tic_handle *handle, uint64_t cut)
+{
+    const struct tic_value *value =
+        handle->current.since <= cut ? &handle->current : &handle->previous;
+    return value->exists ? value : NULL;
+}

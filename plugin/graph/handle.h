@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* One data handle of the application, as the protocol sees it: identity, versions, what is saved.
+ *
+ * A value is "dirty" from the first write after its last save. `dirty_since` names the epoch of
+ * that write: a cut c (all tasks that started in epochs <= c) must save the value iff
+ * 0 < dirty_since <= c. */
+#ifndef TIC_GRAPH_HANDLE_H
+#define TIC_GRAPH_HANDLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/layout.h"
+#include "base/lock.h"
+#include "store/store.h"
+
+/* A saved value; valid for every cut >= since until another one replaces it. */
+struct tic_value {
+    bool exists;
+    uint64_t since; /* epoch of the first write that it contains */
+    uint64_t version;
+    struct tic_saved saved;
+};
+
+struct tic_handle {
+    uint64_t id; /* immutable: order of appearance in its submission context */
+    struct tic_handle *parent;
+    struct tic_handle **children; /* owner thread only: the partition in force */
+    unsigned child_count;         /* owner thread only */
+
+    /* owner thread only (the thread that submits) */
+    void *data;      /* the StarPU handle */
+    void *user_data; /* what the application stored with starpu_data_set_user_data */
+    int home_node;
+    bool supported;  /* the layout below can be saved */
+    bool derived;    /* its first content came from tasks, through a partition */
+    bool input_seen; /* its initial content was hashed */
+    bool pending;    /* a recovered value must be restored before the first live access */
+    uint64_t submitted_writes;
+
+    struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle
+                                 has no home node; the rest immutable */
+
+    struct tic_lock lock;
+    _Atomic uint64_t dirty_since; /* set by the exclusive writer, cleared under lock; release */
+    _Atomic uint32_t writers;     /* tasks that write it, between begin and end hook */
+    _Atomic uint64_t version;     /* writes begun; changed by the exclusive writer */
+    _Atomic bool listed;          /* it is in a list of dirty handles */
+    struct tic_value current;     /* guarded by lock */
+    struct tic_value previous;    /* guarded by lock: valid for the active cut when current is newer */
+
+    /* guarded by the graph lock */
+    uint64_t gone_since; /* epoch in which it was unregistered; 0: alive */
+    bool pinned;         /* gone, but main() may read its memory: its value stays */
+    unsigned long index; /* in the registry */
+};
+
+struct tic_handle *tic_handle_create(uint64_t id);
+void tic_handle_destroy(struct tic_handle *handle);
+
+/* True when cut c must save the value. */
+static inline bool tic_handle_is_due(struct tic_handle *handle, uint64_t cut)
+{
+    uint64_t since = atomic_load_explicit(&handle->dirty_since, memory_order_acquire);
+    return since != 0 && since <= cut;
+}
+
+/* Notes a value just written to the store. Under the handle's lock, no writer running.
+ * active_cut: the cut being taken, or 0. */
+void tic_handle_note_saved_locked(struct tic_handle *handle, const struct tic_saved *saved,
+                                  uint64_t active_cut);
+
+/* The value that a cut defines, or NULL when there is none in the store. Under the lock. */
+const struct tic_value *tic_handle_value_at_locked(const struct tic_handle *handle, uint64_t cut);
+
+#endif

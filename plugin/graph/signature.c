@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The rolling signature of a submission context: one 32-bit value per submission. */
+#include "graph/signature.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+int tic_signature_init(struct tic_signature *signature)
+{
+    memset(signature, 0, sizeof(*signature));
+    signature->blocks = calloc(TIC_SIGNATURE_BLOCKS, sizeof(*signature->blocks));
+    return signature->blocks ? 0 : -ENOMEM;
+}
+
+void tic_signature_fini(struct tic_signature *signature)
+{
+    for (unsigned i = 0; signature->blocks && i < TIC_SIGNATURE_BLOCKS; i++)
+        free(atomic_load(&signature->blocks[i]));
+    free(signature->blocks);
+    signature->blocks = NULL;
+}
+
+static int append(struct tic_signature *signature, uint32_t entry)
+{
+    uint64_t count = atomic_load_explicit(&signature->count, memory_order_relaxed);
+    uint64_t block = count / TIC_SIGNATURE_BLOCK;
+
+    if (block >= TIC_SIGNATURE_BLOCKS)
+        return -ENOMEM;
+    uint32_t *entries = atomic_load_explicit(&signature->blocks[block], memory_order_relaxed);
+    if (!entries) {
+        entries = malloc(TIC_SIGNATURE_BLOCK * sizeof(*entries));
+        if (!entries)
+            return -ENOMEM;
+        atomic_store_explicit(&signature->blocks[block], entries, memory_order_release);
+    }
+    entries[count % TIC_SIGNATURE_BLOCK] = entry;
+    atomic_store_explicit(&signature->count, count + 1, memory_order_release);
+    return 0;
+}
+
+int tic_signature_load(struct tic_signature *signature, uint32_t entry)
+{
+    return append(signature, entry);
+}
+
+uint32_t tic_signature_entry(const struct tic_signature *signature, uint64_t index)
+{
+    uint32_t *entries = atomic_load_explicit(&signature->blocks[index / TIC_SIGNATURE_BLOCK],
+                                             memory_order_acquire);
+    return entries[index % TIC_SIGNATURE_BLOCK];
+}
+
+uint64_t tic_signature_count(const struct tic_signature *signature)
+{
+    return atomic_load_explicit(&signature->count, memory_order_acquire);
+}
+
+int tic_signature_submit(struct tic_signature *signature, const void *bytes, uint64_t size)
+{
+    signature->rolling = XXH3_64bits_withSeed(bytes, size, signature->rolling);
+    uint32_t entry = (uint32_t)signature->rolling;
+    uint64_t position = signature->position;
+
+    if (position < atomic_load_explicit(&signature->count, memory_order_relaxed)) {
+        if (tic_signature_entry(signature, position) != entry)
+            return -EILSEQ;
+        signature->position++;
+        return 0;
+    }
+    int status = append(signature, entry);
+    if (status == 0)
+        signature->position++;
+    return status;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The rolling signature of a submission context: one 32-bit value per submission, so that a replay
+ * that differs is caught at the first submission that differs. Only the context's own thread adds;
+ * published entries may be read by the checkpoint thread. */
+#ifndef TIC_GRAPH_SIGNATURE_H
+#define TIC_GRAPH_SIGNATURE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "store/line.h"
+
+struct tic_signature {
+    uint64_t rolling;      /* owner thread only */
+    uint64_t position;     /* owner thread only: submissions seen by this run */
+    _Atomic uint64_t count; /* entries: recorded before, or seen by this run; release/acquire */
+    _Atomic(uint32_t *) *blocks; /* fixed table: entries never move; slots atomic */
+};
+
+int tic_signature_init(struct tic_signature *signature);
+void tic_signature_fini(struct tic_signature *signature);
+/* Appends an entry recorded by an earlier run; before any submission. 0 or -ENOMEM. */
+int tic_signature_load(struct tic_signature *signature, uint32_t entry);
+/* Accounts for the next submission, whose content is `bytes` (size of them).
+ * 0; -EILSEQ when an earlier run submitted something else here; -ENOMEM. */
+int tic_signature_submit(struct tic_signature *signature, const void *bytes, uint64_t size);
+uint32_t tic_signature_entry(const struct tic_signature *signature, uint64_t index);
+uint64_t tic_signature_count(const struct tic_signature *signature);
+
+#endif

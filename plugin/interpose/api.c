@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The public interface, starpu_tic.h. */
+#include "starpu_tic.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "interpose/session.h"
+
+#define PUBLIC __attribute__((visibility("default")))
+
+PUBLIC void starpu_tic_get_version(int *major, int *minor, int *patch)
+{
+    if (major)
+        *major = STARPU_TIC_MAJOR_VERSION;
+    if (minor)
+        *minor = STARPU_TIC_MINOR_VERSION;
+    if (patch)
+        *patch = STARPU_TIC_PATCH_VERSION;
+}
+
+static struct tic_session *protected_session(void)
+{
+    struct tic_session *session = tic_session;
+    if (!session || !atomic_load(&session->watching) ||
+        tic_snapshot_is_broken(&session->snapshot))
+        return NULL;
+    return session;
+}
+
+PUBLIC int starpu_tic_checkpoint_request(void)
+{
+    struct tic_session *session = protected_session();
+    if (!session)
+        return -ENOTCONN;
+    tic_snapshot_request(&session->snapshot);
+    return 0;
+}
+
+PUBLIC int starpu_tic_get_progress(struct starpu_tic_progress *progress)
+{
+    struct tic_session *session = protected_session();
+
+    memset(progress, 0, sizeof(*progress));
+    if (!session)
+        return -ENOTCONN;
+    progress->recovered = session->recovered;
+    progress->recovered_tasks = session->recovered_tasks;
+    progress->skipped_tasks = atomic_load(&session->skipped);
+    progress->replaying = progress->skipped_tasks < progress->recovered_tasks;
+    return 0;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Task callbacks run as application code. They may run on any thread, also inside our real calls,
+ * where calls are otherwise taken for StarPU's own. */
+#include <stdlib.h>
+
+#include "interpose/tasks.h"
+
+struct wrapped_callback {
+    struct starpu_task *task;
+    void (*function)(void *); /* what the task held; may be NULL */
+    void *argument;
+    struct starpu_codelet *codelet; /* what the task held before it became a control task */
+    void (*run)(void *);
+};
+
+static void run_callback(void *arg)
+{
+    struct wrapped_callback *wrapped = arg;
+    struct starpu_task *task = wrapped->task;
+    void (*run)(void *) = wrapped->run;
+    void *argument = wrapped->argument;
+    int guard = tic_guard;
+
+    /* StarPU has read these fields; the application may submit the structure again. */
+    task->callback_func = wrapped->function;
+    task->callback_arg = argument;
+    task->cl = wrapped->codelet;
+    free(wrapped);
+    if (!run)
+        return;
+    tic_guard = 0;
+    tic_in_callback++;
+    run(argument);
+    tic_in_callback--;
+    tic_guard = guard;
+}
+
+bool tic_callback_wrap(struct starpu_task *task, bool control)
+{
+    void (*run)(void *) = task->callback_func;
+
+    if (!run && task->cl)
+        run = task->cl->callback_func;
+    if (!run && !(control && !task->destroy)) {
+        if (control)
+            task->cl = NULL;
+        return true;
+    }
+    struct wrapped_callback *wrapped = malloc(sizeof(*wrapped));
+    if (!wrapped)
+        return false;
+    *wrapped = (struct wrapped_callback){
+        .task = task,
+        .function = task->callback_func,
+        .argument = task->callback_arg,
+        .codelet = task->cl,
+        .run = run,
+    };
+    task->callback_func = run_callback;
+    task->callback_arg = wrapped;
+    if (control)
+        task->cl = NULL;
+    return true;
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Data of the application: registration, partition, what main() gets back, restoring values. */
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/failpoint.h"
+#include "interpose/tasks.h"
+
+struct tic_handle *tic_handle_of(starpu_data_handle_t data)
+{
+    return tic_real.starpu_data_get_user_data(data);
+}
+
+/* ---- layout --------------------------------------------------------------------------------- */
+
+static void set_layout(struct tic_layout *layout, uintptr_t base, size_t element_size,
+                       unsigned ndim, const uint64_t *dims, const uint64_t *strides)
+{
+    memset(layout, 0, sizeof(*layout));
+    layout->base = (char *)base;
+    layout->shape.element_size = (uint32_t)element_size;
+    layout->shape.ndim = ndim;
+    for (unsigned i = 0; i < TIC_MAX_DIMS; i++) {
+        layout->shape.dims[i] = i < ndim ? dims[i] : 1;
+        layout->stride[i] = i < ndim ? strides[i] : 0;
+        if (layout->shape.dims[i] == 0)
+            layout->shape.ndim = 0; /* nothing in it */
+    }
+}
+
+/* False: an interface that cannot be saved yet. ndim 0: data without content. */
+static bool read_layout(enum starpu_data_interface_id id, const void *interface,
+                        struct tic_layout *layout)
+{
+    const struct starpu_variable_interface *variable = interface;
+    const struct starpu_vector_interface *vector = interface;
+    const struct starpu_matrix_interface *matrix = interface;
+    const struct starpu_block_interface *block = interface;
+    const uint64_t one = 1;
+
+    switch (id) {
+    case STARPU_VARIABLE_INTERFACE_ID:
+        set_layout(layout, variable->ptr, variable->elemsize, 1, &one, &one);
+        return true;
+    case STARPU_VECTOR_INTERFACE_ID:
+        set_layout(layout, vector->ptr, vector->elemsize, 1, (uint64_t[]){vector->nx}, &one);
+        return true;
+    case STARPU_MATRIX_INTERFACE_ID:
+        set_layout(layout, matrix->ptr, matrix->elemsize, 2,
+                   (uint64_t[]){matrix->nx, matrix->ny}, (uint64_t[]){1, matrix->ld});
+        return true;
+    case STARPU_BLOCK_INTERFACE_ID:
+        set_layout(layout, block->ptr, block->elemsize, 3,
+                   (uint64_t[]){block->nx, block->ny, block->nz},
+                   (uint64_t[]){1, block->ldy, block->ldz});
+        return true;
+    case STARPU_VOID_INTERFACE_ID:
+        memset(layout, 0, sizeof(*layout));
+        return true;
+    default:
+        return false;
+    }
+}
+
+void tic_handle_locate(struct tic_handle *handle, void *interface)
+{
+    struct tic_layout layout;
+
+    if (!handle->supported || tic_handle_is_empty(handle))
+        return;
+    read_layout(tic_real.starpu_data_get_interface_id(handle->data), interface, &layout);
+    handle->layout.base = layout.base;
+    memcpy(handle->layout.stride, layout.stride, sizeof(layout.stride));
+}
+
+/* ---- restore -------------------------------------------------------------------------------- */
+
+struct restore {
+    struct tic_saved saved;
+    struct tic_shape shape;
+    enum starpu_data_interface_id interface_id;
+    uint64_t id;
+};
+
+static void read_value(const struct restore *restore, void *interface)
+{
+    struct tic_session *session = tic_session;
+    struct tic_layout layout;
+
+    tic_failpoint(TIC_FAIL_RESTORE_BEGIN);
+    read_layout(restore->interface_id, interface, &layout);
+    if (!tic_shape_equal(&layout.shape, &restore->shape))
+        tic_stop(TIC_EXIT_DIVERGED, "the replay differs from the recorded run: handle %llu has "
+                                    "another shape now",
+                 (unsigned long long)restore->id);
+    int status = tic_store_read(&session->store, &restore->saved, &layout);
+    if (status)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot restore handle %llu from %s: %s. Start again: an older recovery line is "
+                 "used if there is one",
+                 (unsigned long long)restore->id, session->store.path, tic_store_reason(status));
+    atomic_fetch_add_explicit(&session->restored, 1, memory_order_relaxed);
+    tic_failpoint(TIC_FAIL_RESTORE_END);
+}
+
+static void restore_kernel(void *buffers[], void *arg)
+{
+    read_value(arg, buffers[0]);
+}
+
+static struct starpu_codelet restore_codelet = {
+    .where = STARPU_CPU,
+    .cpu_funcs = {restore_kernel},
+    .nbuffers = 1,
+    .modes = {STARPU_W},
+    .name = "tic_restore",
+};
+
+static struct restore describe_restore(struct tic_handle *handle)
+{
+    struct restore restore = {
+        .shape = handle->layout.shape,
+        .interface_id = tic_real.starpu_data_get_interface_id(handle->data),
+        .id = handle->id,
+    };
+    tic_lock(&handle->lock);
+    restore.saved = handle->current.saved;
+    tic_unlock(&handle->lock);
+    return restore;
+}
+
+static void restore_now(struct tic_handle *handle)
+{
+    struct restore restore = describe_restore(handle);
+    int node = handle->home_node >= 0 ? handle->home_node : STARPU_MAIN_RAM;
+
+    tic_guard++;
+    if (tic_real.starpu_data_get_nb_children(handle->data) > 0) {
+        /* An inner partition that is being undone: nobody uses it, but StarPU gives no access. */
+        read_value(&restore, tic_real.starpu_data_get_interface_on_node(handle->data,
+                                                                        (unsigned)node));
+        tic_guard--;
+        return;
+    }
+    if (tic_real.starpu_data_acquire_on_node(handle->data, node, STARPU_W) != 0)
+        tic_stop(TIC_EXIT_REFUSED, "cannot restore handle %llu: StarPU does not give access to it",
+                 (unsigned long long)handle->id);
+    read_value(&restore,
+               tic_real.starpu_data_get_interface_on_node(handle->data, (unsigned)node));
+    tic_real.starpu_data_release_on_node(handle->data, node);
+    tic_guard--;
+}
+
+/* False when no task can do it. */
+static bool restore_by_task(struct tic_handle *handle)
+{
+    struct restore *restore = malloc(sizeof(*restore));
+    struct starpu_task *task = restore ? tic_real.starpu_task_create() : NULL;
+
+    if (!task) {
+        free(restore);
+        return false;
+    }
+    *restore = describe_restore(handle);
+    task->cl = &restore_codelet;
+    task->handles[0] = handle->data;
+    task->cl_arg = restore;
+    task->cl_arg_size = sizeof(*restore);
+    task->cl_arg_free = 1;
+    tic_guard++;
+    int status = tic_real.starpu_task_submit(task);
+    if (status) {
+        task->destroy = 0;
+        tic_real.starpu_task_destroy(task);
+    }
+    tic_guard--;
+    return status == 0;
+}
+
+void tic_data_restore(struct tic_handle *handle, bool now)
+{
+    /* Until a task has written it, the handle holds what main() put there, as it should. */
+    if (!handle->pending || (handle->submitted_writes == 0 && !handle->derived))
+        return;
+    handle->pending = false;
+    if (tic_handle_is_empty(handle))
+        return;
+    if (!handle->supported)
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "the replay differs from the recorded run: handle %llu has another interface now",
+                 (unsigned long long)handle->id);
+    bool ordered = tic_real.starpu_data_get_sequential_consistency_flag(handle->data) != 0;
+    if (now || !ordered || !restore_by_task(handle))
+        restore_now(handle);
+}
+
+void tic_data_restore_all(void)
+{
+    struct tic_graph *graph = &tic_session->graph;
+    for (unsigned long i = 0; i < graph->handle_count; i++) {
+        struct tic_handle *handle = graph->handles[i]; /* only this thread changes the registry */
+        if (handle->data && handle->child_count == 0)
+            tic_data_restore(handle, true);
+    }
+}
+
+/* ---- registration --------------------------------------------------------------------------- */
+
+static struct tic_handle *add_handle(starpu_data_handle_t data, int home_node)
+{
+    struct tic_handle *handle = tic_graph_add_handle(&tic_session->graph);
+
+    if (!handle) {
+        tic_session_unprotect("starpu_data_register", "out of memory");
+        return NULL;
+    }
+    handle->data = data;
+    handle->home_node = home_node;
+    unsigned node = home_node >= 0 ? (unsigned)home_node : STARPU_MAIN_RAM;
+    handle->supported = read_layout(tic_real.starpu_data_get_interface_id(data),
+                                    tic_real.starpu_data_get_interface_on_node(data, node),
+                                    &handle->layout);
+    tic_real.starpu_data_set_user_data(data, handle);
+    return handle;
+}
+
+void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
+{
+    if (!tic_session_is_owner()) {
+        tic_session_unprotect("starpu_data_register",
+                              "data registered by a task, a callback or another thread is not "
+                              "protected yet");
+        return;
+    }
+    add_handle(data, home_node);
+}
+
+/* Waits until every submitted task that uses the handle has ended. */
+static void wait_for_tasks(struct tic_handle *handle)
+{
+    int node = handle->home_node >= 0 ? handle->home_node : STARPU_MAIN_RAM;
+
+    tic_guard++;
+    if (tic_real.starpu_data_acquire_on_node(handle->data, node, STARPU_R) == 0)
+        tic_real.starpu_data_release_on_node(handle->data, node);
+    tic_guard--;
+}
+
+static bool has_task_values(const struct tic_handle *handle)
+{
+    return handle->submitted_writes > 0 && !tic_handle_is_empty(handle);
+}
+
+void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    if (!handle)
+        return;
+    if (!tic_session_is_owner()) {
+        tic_session_unprotect("starpu_data_unregister",
+                              "data unregistered by a callback or another thread is not protected "
+                              "yet");
+        return;
+    }
+    bool pinned = coherent && handle->home_node >= 0 && has_task_values(handle);
+    if (pinned)
+        tic_data_restore(handle, true);
+    if (has_task_values(handle) && !handle->pending)
+        wait_for_tasks(handle);
+    tic_snapshot_remove(&tic_session->snapshot, handle, pinned);
+    handle->data = NULL;
+}
+
+/* ---- partition ------------------------------------------------------------------------------ */
+
+void tic_data_on_partition_before(starpu_data_handle_t data)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    if (!handle || !tic_session_is_owner() || handle->home_node < 0) {
+        tic_session_unprotect("starpu_data_partition",
+                              handle && handle->home_node < 0
+                                  ? "partitions of data without a home node are not protected yet"
+                                  : "partitions made by a task or a callback are not protected yet");
+        return;
+    }
+    tic_data_restore(handle, true);
+    if (has_task_values(handle)) {
+        wait_for_tasks(handle);
+        tic_snapshot_save_now(&tic_session->snapshot, handle);
+    }
+}
+
+void tic_data_on_partition_after(starpu_data_handle_t data)
+{
+    struct tic_handle *parent = tic_handle_of(data);
+    unsigned count = (unsigned)tic_real.starpu_data_get_nb_children(data);
+
+    parent->children = calloc(count ? count : 1, sizeof(struct tic_handle *));
+    for (unsigned i = 0; parent->children && i < count; i++) {
+        struct tic_handle *child =
+            add_handle(tic_real.starpu_data_get_child(data, i), parent->home_node);
+        if (!child)
+            return;
+        child->parent = parent;
+        child->derived = parent->submitted_writes > 0 || parent->derived;
+        parent->children[parent->child_count++] = child;
+    }
+    if (!parent->children)
+        tic_session_unprotect("starpu_data_partition", "out of memory");
+}
+
+/* Bottom up: every child is complete, then it leaves the graph. True when tasks wrote any. */
+static bool gather(struct tic_handle *parent)
+{
+    bool changed = false, written = false;
+
+    for (unsigned i = 0; i < parent->child_count; i++) {
+        struct tic_handle *child = parent->children[i];
+        bool inner = child->child_count > 0;
+        if (inner)
+            gather(child);
+        tic_data_restore(child, inner);
+        if (has_task_values(child) && !inner)
+            wait_for_tasks(child);
+        changed |= atomic_load(&child->version) > 0;
+        written |= child->submitted_writes > 0;
+    }
+    tic_snapshot_merge(&tic_session->snapshot, parent, changed);
+    for (unsigned i = 0; i < parent->child_count; i++)
+        parent->children[i]->data = NULL;
+    free(parent->children);
+    parent->children = NULL;
+    parent->child_count = 0;
+    parent->submitted_writes += written;
+    return changed;
+}
+
+void tic_data_on_unpartition_before(starpu_data_handle_t data)
+{
+    struct tic_handle *parent = tic_handle_of(data);
+    if (parent && parent->child_count > 0)
+        gather(parent);
+}
+
+/* main() may read the parent's memory from now on. */
+void tic_data_on_unpartition_after(starpu_data_handle_t data)
+{
+    struct tic_handle *parent = tic_handle_of(data);
+    if (parent && !parent->parent)
+        tic_data_restore(parent, true);
+}
+
+/* ---- what main() reads ---------------------------------------------------------------------- */
+
+void tic_data_on_acquire_before(starpu_data_handle_t data, const char *call)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    if (!handle || has_task_values(handle) || handle->derived || !tic_session_is_owner())
+        tic_session_unprotect(call, "main() accessing data that tasks wrote is not protected yet");
+}
+
+void tic_data_note_input(struct tic_handle *handle)
+{
+    struct tic_session *session = tic_session;
+
+    if (handle->input_seen || !session->settings.inputs || handle->submitted_writes > 0 ||
+        handle->derived || handle->home_node < 0 || !handle->supported ||
+        tic_handle_is_empty(handle))
+        return;
+    handle->input_seen = true;
+    int status = tic_graph_note_input(&session->graph, handle->id,
+                                      tic_layout_checksum(&handle->layout));
+    if (status == -EILSEQ)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "the input of this run differs: handle %llu (number of registration) held other "
+                 "data in the recorded run when a task first read it. Start with the same input to "
+                 "continue; or start over: name another STARPU_TIC_DIR, or remove %s. If the "
+                 "content does not matter, STARPU_TIC_INPUTS=0 skips this check",
+                 (unsigned long long)handle->id, session->store.path);
+    if (status)
+        tic_snapshot_break(&session->snapshot, "out of memory");
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The session: one protected StarPU instance, from starpu_init to the end of the process. */
+#include "interpose/session.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/failpoint.h"
+#include "interpose/h5load.h"
+#include "interpose/tasks.h"
+#include "sched/tic_ws.h"
+
+struct tic_session *tic_session;
+
+/* Before tic_session is set: opened early, or NULL. Owner thread only. */
+static struct tic_session *prepared;
+static bool used; /* a session was tried: a process has at most one */
+static __thread bool is_owner __attribute__((tls_model("initial-exec")));
+
+__thread int tic_guard __attribute__((tls_model("initial-exec")));
+__thread int tic_in_callback __attribute__((tls_model("initial-exec")));
+
+bool tic_session_is_owner(void)
+{
+    return is_owner && tic_in_callback == 0 && tic_real.starpu_task_get_current() == NULL;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static const char *environment_get(const char *name)
+{
+    return getenv(name);
+}
+
+static void read_settings(struct tic_settings *settings)
+{
+    char message[512];
+
+    if (tic_settings_read(settings, environment_get, environ, message, sizeof(message)) != 0)
+        tic_stop(TIC_EXIT_REFUSED, "%s", message);
+    if (tic_failpoint_arm(settings->fail) != 0)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "STARPU_TIC_FAIL=%s is not valid: it takes name[:n], and `starpu-tic failpoints` "
+                 "lists the names",
+                 settings->fail);
+    tic_log_set_level(settings->verbose);
+}
+
+/* Why this process cannot be protected at all, or NULL. */
+static const char *why_not_at_all(void)
+{
+    static const char *const rank_counts[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
+    const char *missing;
+    int major, minor, release;
+
+    if (!tic_real_resolve(&missing))
+        return missing;
+    tic_real.starpu_get_version(&major, &minor, &release);
+    if (major != STARPU_MAJOR_VERSION || minor != STARPU_MINOR_VERSION)
+        return "this starpu-tic was built for StarPU " PACKAGE_STARPU_VERSION;
+    for (size_t i = 0; i < sizeof(rank_counts) / sizeof(rank_counts[0]); i++) {
+        const char *count = getenv(rank_counts[i]);
+        if (count && atoi(count) > 1)
+            return "runs of several MPI processes are not protected yet";
+    }
+    return NULL;
+}
+
+/* Allocates a session and reads its settings; NULL when the protocol is off. */
+static struct tic_session *session_create(void)
+{
+    struct tic_settings settings;
+
+    read_settings(&settings);
+    if (settings.protocol == TIC_PROTOCOL_OFF)
+        return NULL;
+    struct tic_session *session = calloc(1, sizeof(*session));
+    if (!session || tic_graph_init(&session->graph) != 0 ||
+        tic_snapshot_init(&session->snapshot, &session->graph, &session->store,
+                          TIC_MAX_WORKERS) != 0)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
+    session->settings = settings;
+    session->snapshot.period = settings.period;
+    session->snapshot.every = settings.every;
+    session->process = getpid();
+    tic_about_fill(&session->snapshot.about);
+    return session;
+}
+
+static void open_store(struct tic_session *session, bool create)
+{
+    const struct tic_settings *settings = &session->settings;
+    char *directory = settings->dir[0] ? strdup(settings->dir)
+                                       : tic_about_directory(&session->snapshot.about);
+    if (!directory)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
+    int status = tic_recovery_open(&session->snapshot, directory, create,
+                                   settings->sync == TIC_SYNC_COMMIT, tic_h5_load());
+    free(directory);
+    session->opened_store = status >= 0;
+    session->recovered = status > 0;
+    session->recovered_tasks = session->graph.recovered_done.count;
+}
+
+/* Before starpu_init an event matters only if there is a store to replay it from. */
+static struct tic_session *prepare(void)
+{
+    if (prepared || used)
+        return prepared;
+    used = true;
+    if (why_not_at_all())
+        return NULL;
+    prepared = session_create();
+    if (prepared)
+        open_store(prepared, false);
+    return prepared;
+}
+
+void tic_session_event(enum tic_event kind, int64_t *value)
+{
+    struct tic_session *session = tic_session ? tic_session : prepare();
+
+    if (!session || (tic_session && !tic_session_is_watching()))
+        return;
+    if (tic_graph_event(&session->graph, kind, value) != 0)
+        tic_snapshot_break(&session->snapshot, "out of memory");
+}
+
+/* ---- starpu_init ---------------------------------------------------------------------------- */
+
+static void report_unprotected(const char *why)
+{
+    tic_log(TIC_LOG_WARN, "this run is not protected: %s", why);
+}
+
+struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
+                                                     struct starpu_conf *copy,
+                                                     const char **sched)
+{
+    const char *why = used && !prepared ? NULL : why_not_at_all();
+
+    if (tic_session) {
+        tic_session_unprotect("starpu_init", "a second StarPU session in one process is not "
+                                             "protected yet");
+        return NULL;
+    }
+    if (why) {
+        report_unprotected(why);
+        return NULL;
+    }
+    struct tic_session *session = prepare();
+    if (!session)
+        return NULL;
+    if (!session->opened_store)
+        open_store(session, true);
+    if (conf)
+        *copy = *conf;
+    else if (tic_real.starpu_conf_init(copy) != 0)
+        return NULL;
+    *sched = tic_policy_choose(copy, &session->settings);
+    return copy;
+}
+
+static void remove_on_success(int status, void *arg)
+{
+    struct tic_session *session = arg;
+
+    if (status == 0 && !session->settings.keep && getpid() == session->process)
+        tic_store_remove(&session->store);
+}
+
+void tic_session_on_initialize_after(int result)
+{
+    struct tic_session *session = prepared;
+
+    if (!session || tic_session)
+        return;
+    if (result != 0) {
+        if (!session->recovered)
+            tic_store_remove(&session->store);
+        return;
+    }
+    unsigned nodes = tic_real.starpu_memory_nodes_get_count();
+    unsigned workers = tic_real.starpu_worker_get_count();
+    if (nodes > 1 || workers > TIC_MAX_WORKERS) {
+        report_unprotected("StarPU uses more than one memory node (devices, NUMA or disk), which "
+                           "is not supported yet; STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_USE_NUMA=0 "
+                           "leave one");
+        return;
+    }
+    session->snapshot.about.workers = workers;
+    is_owner = true;
+    tic_hooks_install();
+    if (tic_snapshot_start(&session->snapshot) != 0) {
+        report_unprotected("cannot create the checkpoint thread");
+        return;
+    }
+    on_exit(remove_on_success, session);
+    tic_session = session;
+    atomic_store(&session->watching, true);
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+static void check_complete(struct tic_session *session)
+{
+    if (session->recovered && !tic_recovery_is_complete(&session->graph))
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "the replay differs from the recorded run: the program shuts StarPU down after "
+                 "%llu submissions, but the recovery line holds a done task after %llu. The "
+                 "recovery lines in %s are untouched",
+                 (unsigned long long)session->graph.signature.position,
+                 (unsigned long long)tic_doneset_end(&session->graph.recovered_done) - 1,
+                 session->store.path);
+}
+
+void tic_session_on_shutdown_before(void)
+{
+    struct tic_session *session = tic_session;
+
+    if (!session || !tic_session_is_watching())
+        return;
+    check_complete(session);
+    atomic_store(&session->watching, false);
+}
+
+void tic_session_on_shutdown_after(void)
+{
+    struct tic_session *session = tic_session;
+
+    if (!session || !session->snapshot.started)
+        return;
+    atomic_store(&session->watching, false);
+    tic_snapshot_stop(&session->snapshot);
+    if (session->settings.stats[0])
+        tic_stats_write(session);
+}
+
+void tic_session_unprotect(const char *what, const char *why)
+{
+    struct tic_session *session = tic_session;
+
+    if (!atomic_load(&session->watching))
+        return;
+    if (session->recovered && !tic_recovery_is_complete(&session->graph))
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "%s: %s, but the recorded run came further. The recovery lines in %s are "
+                 "untouched",
+                 what, why, session->store.path);
+    if (session->recovered && !tic_session_is_owner())
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot continue: %s: %s. To start over unprotected, set STARPU_TIC_PROTOCOL=off",
+                 what, why);
+    tic_snapshot_break(&session->snapshot, "%s: %s", what, why);
+    if (session->recovered)
+        tic_data_restore_all();
+    atomic_store(&session->watching, false);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The session: one protected StarPU instance, from starpu_init to the end of the process. */
+#ifndef TIC_INTERPOSE_SESSION_H
+#define TIC_INTERPOSE_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/settings.h"
+#include "real/real.h"
+#include "recovery/recovery.h"
+
+struct tic_session {
+    struct tic_settings settings; /* immutable after open */
+    struct tic_graph graph;
+    struct tic_store store;
+    struct tic_snapshot snapshot;
+    bool opened_store;        /* owner thread only */
+    bool recovered;           /* immutable after start */
+    uint64_t recovered_tasks; /* immutable after start */
+    pid_t process;            /* immutable after start */
+    _Atomic bool watching;    /* StarPU runs and calls matter; owner thread writes; seq_cst */
+
+    _Atomic uint64_t skipped;  /* relaxed: statistics */
+    _Atomic uint64_t restored; /* relaxed: statistics */
+    _Atomic uint64_t rerun;    /* relaxed: done tasks executed again, as they write no handle */
+};
+
+/* The one session of this process; NULL while nothing is protected. Set by the owner thread before
+ * StarPU starts, never freed before exit. */
+extern struct tic_session *tic_session;
+
+/* ---- life ----------------------------------------------------------------------------------- */
+/* The next event of this kind, on the owner thread, before or while StarPU runs: replaces *value
+ * in a replay, else records it. Opens an existing store when it is called before starpu_init. */
+void tic_session_event(enum tic_event kind, int64_t *value);
+/* Around the real starpu_initialize. `before` may replace the configuration (into *copy). */
+struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
+                                                     struct starpu_conf *copy,
+                                                     const char **sched);
+void tic_session_on_initialize_after(int result);
+void tic_session_on_shutdown_before(void);
+void tic_session_on_shutdown_after(void);
+
+/* Ends protection: the program runs on unprotected, after restoring what a recovered run still
+ * needs. Any thread; on another than the owner's a recovered run may have to stop. */
+void tic_session_unprotect(const char *what, const char *why);
+
+/* True while calls of the application matter, and this thread is not inside a real call. */
+static inline bool tic_session_is_watching(void);
+/* True on the thread that called starpu_init, outside of tasks and callbacks. */
+bool tic_session_is_owner(void);
+
+/* ---- guard ---------------------------------------------------------------------------------- */
+/* Depth of real calls on this thread: nested calls of StarPU's own are not the application's. */
+extern __thread int tic_guard __attribute__((tls_model("initial-exec")));
+/* Nonzero while an application callback runs on this thread. */
+extern __thread int tic_in_callback __attribute__((tls_model("initial-exec")));
+
+static inline bool tic_session_is_watching(void)
+{
+    return tic_guard == 0 && tic_session && atomic_load(&tic_session->watching);
+}
+
+/* ---- parts of the session, a file each ------------------------------------------------------ */
+int tic_stats_write(struct tic_session *session);             /* stats.c */
+const char *tic_policy_choose(struct starpu_conf *conf,
+                              const struct tic_settings *settings); /* policy.c */
+void tic_hooks_install(void);                                 /* hooks.c */
+void tic_about_fill(struct tic_line *about);                  /* about.c */
+char *tic_about_directory(const struct tic_line *about);      /* about.c: default directory */
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The statistics file (STARPU_TIC_STATS). docs: starpu-tic(7). */
+#include <errno.h>
+#include <jansson.h>
+
+#include "base/error.h"
+#include "interpose/session.h"
+#include "sched/tic_ws.h"
+
+/* Sums and maxima over the workers. */
+struct totals {
+    uint64_t executed, held_ns, held_max_ns;
+};
+
+static struct totals sum_slots(const struct tic_cut *cut)
+{
+    struct totals totals = {0};
+    for (unsigned i = 0; i < cut->slot_count; i++) {
+        uint64_t longest = atomic_load(&cut->slots[i].held_max_ns);
+        totals.executed += atomic_load(&cut->slots[i].executed);
+        totals.held_ns += atomic_load(&cut->slots[i].held_ns);
+        if (longest > totals.held_max_ns)
+            totals.held_max_ns = longest;
+    }
+    return totals;
+}
+
+int tic_stats_write(struct tic_session *session)
+{
+    struct tic_snapshot *snapshot = &session->snapshot;
+    struct totals totals = sum_slots(&snapshot->cut);
+    json_t *stats = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:b, s:I, s:b}",
+        "tasks_submitted", (json_int_t)session->graph.signature.position,      //
+        "tasks_executed", (json_int_t)totals.executed,                         //
+        "tasks_skipped", (json_int_t)atomic_load(&session->skipped),           //
+        "tasks_executed_again", (json_int_t)atomic_load(&session->rerun),      //
+        "handles_restored", (json_int_t)atomic_load(&session->restored),       //
+        "checkpoints", (json_int_t)atomic_load(&snapshot->checkpoints),        //
+        "values_written", (json_int_t)atomic_load(&session->store.values_written), //
+        "bytes_written", (json_int_t)atomic_load(&session->store.bytes_written),   //
+        "held_seconds", (double)totals.held_ns * 1e-9,                         //
+        "held_max_seconds", (double)totals.held_max_ns * 1e-9,                 //
+        "main_held_seconds", (double)atomic_load(&snapshot->main_held_ns) * 1e-9, //
+        "thefts", (json_int_t)tic_ws_thefts(),                                 //
+        "recovered", (int)session->recovered,                                  //
+        "recovered_tasks", (json_int_t)session->recovered_tasks,               //
+        "protected", (int)!tic_snapshot_is_broken(snapshot));
+    int status = stats && json_dump_file(stats, session->settings.stats,
+                                         JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0
+                     ? 0
+                     : -EIO;
+    json_decref(stats);
+    if (status)
+        tic_log(TIC_LOG_WARN, "cannot write the statistics file %s", session->settings.stats);
+    return status;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Submissions: identity and signature, fast-forward of done tasks, what cannot be protected. */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/failpoint.h"
+#include "interpose/tasks.h"
+
+static const char *name_of(const struct starpu_task *task)
+{
+    if (task->cl->name)
+        return task->cl->name;
+    if (task->cl->model && task->cl->model->symbol)
+        return task->cl->model->symbol;
+    return task->name ? task->name : "(a codelet without a name)";
+}
+
+/* ---- what cannot be protected --------------------------------------------------------------- */
+
+static const char *why_not_buffers(struct starpu_task *task)
+{
+    bool writes = false, reads_values = false;
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    for (unsigned i = 0; i < buffers; i++) {
+        enum starpu_data_access_mode mode = STARPU_TASK_GET_MODE(task, i);
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (mode & STARPU_REDUX)
+            return "reductions (STARPU_REDUX) are not protected yet";
+        if (!handle)
+            return "it uses data that was not registered under protection";
+        if (mode & STARPU_W && !handle->supported)
+            return "it writes data with an interface that cannot be saved yet";
+        writes |= (mode & STARPU_W) != 0;
+        reads_values |= mode & STARPU_R && (handle->submitted_writes > 0 || handle->derived);
+    }
+    if (reads_values && !writes)
+        return "tasks that read what tasks wrote, and write nothing, are not protected yet";
+    return NULL;
+}
+
+/* Why this task ends protection, or NULL. */
+static const char *why_not(struct starpu_task *task)
+{
+    unsigned context = tic_real.starpu_sched_ctx_get_context();
+
+    if (!tic_session_is_owner())
+        return "tasks submitted by a task, a callback or another thread are not protected yet";
+    if (task->hypervisor_tag != 0 && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES)
+        return "hypervisor tags are not supported";
+    if (task->cl->type != STARPU_SEQ)
+        return "parallel tasks are not protected yet";
+    if (task->regenerate || task->bundle)
+        return "regenerated tasks and bundles are not protected yet";
+    if (task->prologue_callback_func || task->prologue_callback_pop_func)
+        return "tasks with prologue callbacks are not protected yet";
+    if ((context != 0 && context != STARPU_NMAX_SCHED_CTXS) ||
+        (task->sched_ctx != 0 && task->sched_ctx != STARPU_NMAX_SCHED_CTXS))
+        return "scheduling contexts are not protected yet";
+    if (tic_session->graph.signature.position >= INT_MAX - 1)
+        return "a run of more than two thousand million tasks is not protected";
+    return why_not_buffers(task);
+}
+
+/* ---- identity ------------------------------------------------------------------------------- */
+
+/* What the submission is: codelet, modes, handles and their sizes; not the arguments. */
+static uint64_t fingerprint(struct starpu_task *task)
+{
+    const char *name = name_of(task);
+    uint64_t fold = XXH3_64bits(name, strlen(name));
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    for (unsigned i = 0; i < buffers; i++) {
+        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        uint64_t words[4] = {fold, handle->id, (uint64_t)STARPU_TASK_GET_MODE(task, i),
+                             tic_shape_bytes(&handle->layout.shape)};
+        fold = XXH3_64bits(words, sizeof(words));
+    }
+    return fold;
+}
+
+static void stop_diverged(struct starpu_task *task)
+{
+    char handles[256] = "";
+    size_t used = 0;
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    for (unsigned i = 0; i < buffers && used < sizeof(handles); i++) {
+        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        used += (size_t)snprintf(handles + used, sizeof(handles) - used, "%s%llu", i ? ", " : "",
+                                 (unsigned long long)handle->id);
+    }
+    tic_stop(TIC_EXIT_DIVERGED,
+             "the replay differs from the recorded run: submission %llu is now task \"%s\" on "
+             "handles %s (numbers of registration), and was another one. Nothing was overwritten: "
+             "the recovery lines in %s are untouched. Protected programs must submit the same "
+             "tasks when they are started again",
+             (unsigned long long)tic_session->graph.signature.position, name_of(task),
+             handles[0] ? handles : "(none)", tic_session->store.path);
+}
+
+/* ---- fast-forward --------------------------------------------------------------------------- */
+
+/* Nobody can tell whether such a task ever entered StarPU. */
+static bool is_plain(const struct starpu_task *task)
+{
+    return !task->use_tag && task->detach && task->destroy && !task->synchronous &&
+           !task->callback_func && !task->cl->callback_func && task->hypervisor_tag == 0 &&
+           task->nb_termination_call_required == 0;
+}
+
+static enum tic_verdict fast_forward(struct starpu_task *task)
+{
+    atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
+    tic_failpoint(TIC_FAIL_REPLAY_SKIP);
+    if (is_plain(task)) {
+        task->destroy = 0; /* starpu_task_destroy insists */
+        tic_real.starpu_task_destroy(task);
+        return TIC_DROP;
+    }
+    task->hypervisor_tag = 0;
+    if (!tic_callback_wrap(task, true))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    return TIC_CONTROL;
+}
+
+static void note_writes(struct starpu_task *task)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    for (unsigned i = 0; i < buffers; i++)
+        if (STARPU_TASK_GET_MODE(task, i) & STARPU_W)
+            tic_handle_of(STARPU_TASK_GET_HANDLE(task, i))->submitted_writes++;
+}
+
+static void prepare_buffers(struct starpu_task *task)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    for (unsigned i = 0; i < buffers; i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (STARPU_TASK_GET_MODE(task, i) & STARPU_R)
+            tic_data_note_input(handle);
+    }
+}
+
+static void restore_buffers(struct starpu_task *task)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    for (unsigned i = 0; i < buffers; i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_RW)
+            tic_data_restore(handle, !task->sequential_consistency);
+    }
+}
+
+static void make_live(struct starpu_task *task, uint64_t sequence)
+{
+    struct tic_session *session = tic_session;
+
+    if (session->recovered) {
+        restore_buffers(task);
+        if (sequence < tic_doneset_end(&session->graph.recovered_done))
+            atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
+    }
+    note_writes(task);
+    task->hypervisor_tag = tic_snapshot_is_broken(&session->snapshot) ? 0 : (int)sequence + 1;
+    if (!tic_callback_wrap(task, false))
+        tic_session_unprotect(name_of(task), "out of memory");
+}
+
+enum tic_verdict tic_submit_on_before(struct starpu_task *task)
+{
+    struct tic_session *session = tic_session;
+    struct tic_graph *graph = &session->graph;
+
+    if (!task->cl)
+        return TIC_PASS; /* a control task: nothing to skip, nothing to save */
+    if (task->where == STARPU_NOWHERE || task->cl->where == STARPU_NOWHERE) {
+        if (tic_session_is_owner())
+            restore_buffers(task);
+        return TIC_PASS;
+    }
+    const char *why = why_not(task);
+    if (why) {
+        tic_session_unprotect(name_of(task), why);
+        return TIC_PASS;
+    }
+    uint64_t sequence = graph->signature.position, content = fingerprint(task);
+    int status = tic_signature_submit(&graph->signature, &content, sizeof(content));
+    if (status == -EILSEQ)
+        stop_diverged(task);
+    if (status) {
+        tic_session_unprotect(name_of(task), "out of memory");
+        return TIC_PASS;
+    }
+    prepare_buffers(task);
+    if (!session->recovered || !tic_recovery_is_done(graph, sequence)) {
+        make_live(task, sequence);
+        return TIC_PASS;
+    }
+    note_writes(task);
+    return fast_forward(task);
+}
+
+void tic_submit_on_refused(struct starpu_task *task)
+{
+    if (task->hypervisor_tag > 0)
+        task->hypervisor_tag = 0;
+}

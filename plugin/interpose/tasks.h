@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Tasks and data of the application as wrappers and hooks see them. */
+#ifndef TIC_INTERPOSE_TASKS_H
+#define TIC_INTERPOSE_TASKS_H
+
+#include "interpose/session.h"
+
+/* starpu_task.hypervisor_tag before submission: explicit dependencies name this task. */
+#define TIC_TAG_HAS_DEPENDENCIES (-1)
+
+/* ---- data.c --------------------------------------------------------------------------------- */
+/* Our record of a StarPU handle; NULL when we have none. */
+struct tic_handle *tic_handle_of(starpu_data_handle_t data);
+static inline bool tic_handle_is_empty(const struct tic_handle *handle)
+{
+    return handle->layout.shape.ndim == 0;
+}
+/* Takes the address from an interface on a node of main memory. */
+void tic_handle_locate(struct tic_handle *handle, void *interface);
+void tic_data_on_register_after(starpu_data_handle_t data, int home_node);
+void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent);
+void tic_data_on_partition_before(starpu_data_handle_t data);
+void tic_data_on_partition_after(starpu_data_handle_t data);
+void tic_data_on_unpartition_before(starpu_data_handle_t data);
+void tic_data_on_unpartition_after(starpu_data_handle_t data);
+void tic_data_on_acquire_before(starpu_data_handle_t data, const char *call);
+/* What task results wait to be written into the handle by a replay; now, or by a restore task that
+ * later accesses depend on. */
+void tic_data_restore(struct tic_handle *handle, bool now);
+void tic_data_restore_all(void);
+/* Hashes the initial content at the first read. */
+void tic_data_note_input(struct tic_handle *handle);
+
+/* ---- submit.c ------------------------------------------------------------------------------- */
+/* What becomes of a submission. */
+enum tic_verdict {
+    TIC_PASS,    /* submit it; it is not ours, or it must run */
+    TIC_CONTROL, /* done: submit it as a control task (changed in place) */
+    TIC_DROP,    /* done and nobody refers to it: destroyed, do not submit */
+};
+enum tic_verdict tic_submit_on_before(struct starpu_task *task);
+/* StarPU did not take the task. */
+void tic_submit_on_refused(struct starpu_task *task);
+
+/* ---- callback.c ----------------------------------------------------------------------------- */
+/* Makes the task's callback run as application code, not as StarPU's. control: also makes it a
+ * control task (no codelet) until then. False when out of memory; the task is unchanged. */
+bool tic_callback_wrap(struct starpu_task *task, bool control);
+
+#endif

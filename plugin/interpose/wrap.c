@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The wrappers of StarPU's functions: each only guards, tells a part before and after, and calls
+ * the real one. tests/unit/interpose checks this list against what the library exports. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/tasks.h"
+
+#define WRAPPER __attribute__((visibility("default")))
+
+/* The real function even if nobody was called before us. */
+#define RESOLVED(name) (tic_real_resolve(NULL), tic_real.name)
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+static char *hide_environment(const char *sched)
+{
+    char *kept = getenv("STARPU_SCHED") ? strdup(getenv("STARPU_SCHED")) : NULL;
+    if (kept && (!sched || strcmp(kept, sched) != 0))
+        unsetenv("STARPU_SCHED");
+    return kept;
+}
+
+WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
+{
+    struct starpu_conf copy;
+    const char *sched = NULL;
+    if (tic_guard > 0)
+        return RESOLVED(starpu_initialize)(conf, argc, argv);
+    struct starpu_conf *chosen = tic_session_on_initialize_before(conf, &copy, &sched);
+    if (!chosen)
+        return RESOLVED(starpu_initialize)(conf, argc, argv);
+    char *kept = hide_environment(sched);
+    tic_guard++;
+    int result = tic_real.starpu_initialize(chosen, argc, argv);
+    tic_guard--;
+    if (kept)
+        setenv("STARPU_SCHED", kept, 1);
+    free(kept);
+    tic_session_on_initialize_after(result);
+    return result;
+}
+
+WRAPPER void starpu_shutdown(void)
+{
+    tic_session_on_shutdown_before();
+    tic_guard++;
+    RESOLVED(starpu_shutdown)();
+    tic_guard--;
+    tic_session_on_shutdown_after();
+}
+
+/* ---- tasks ---------------------------------------------------------------------------------- */
+
+WRAPPER int starpu_task_submit(struct starpu_task *task)
+{
+    if (!tic_session_is_watching())
+        return RESOLVED(starpu_task_submit)(task);
+    enum tic_verdict verdict = tic_submit_on_before(task);
+    if (verdict == TIC_DROP)
+        return 0;
+    tic_guard++;
+    int result = tic_real.starpu_task_submit(task);
+    tic_guard--;
+    if (result != 0)
+        tic_submit_on_refused(task); /* else the task may be gone already */
+    return result;
+}
+
+WRAPPER void starpu_task_declare_deps_array(struct starpu_task *task, unsigned count,
+                                            struct starpu_task *array[])
+{
+    if (tic_session_is_watching()) {
+        if (task->hypervisor_tag == 0)
+            task->hypervisor_tag = TIC_TAG_HAS_DEPENDENCIES;
+        for (unsigned i = 0; i < count; i++)
+            if (array[i]->hypervisor_tag == 0)
+                array[i]->hypervisor_tag = TIC_TAG_HAS_DEPENDENCIES;
+    }
+    RESOLVED(starpu_task_declare_deps_array)(task, count, array);
+}
+
+/* ---- data ----------------------------------------------------------------------------------- */
+
+WRAPPER void starpu_data_register(starpu_data_handle_t *data, int home_node, void *interface,
+                                  struct starpu_data_interface_ops *ops)
+{
+    bool watching = tic_session_is_watching();
+    tic_guard++;
+    RESOLVED(starpu_data_register)(data, home_node, interface, ops);
+    tic_guard--;
+    if (watching)
+        tic_data_on_register_after(*data, home_node);
+}
+
+WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
+{
+    if (tic_session_is_watching())
+        tic_data_on_unregister_before(data, true);
+    tic_guard++;
+    RESOLVED(starpu_data_unregister)(data);
+    tic_guard--;
+}
+
+WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
+{
+    if (tic_session_is_watching())
+        tic_data_on_unregister_before(data, false);
+    tic_guard++;
+    RESOLVED(starpu_data_unregister_no_coherency)(data);
+    tic_guard--;
+}
+
+WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data_filter *filter)
+{
+    if (tic_session_is_watching())
+        tic_data_on_partition_before(data);
+    bool watching = tic_session_is_watching();
+    tic_guard++;
+    RESOLVED(starpu_data_partition)(data, filter);
+    tic_guard--;
+    if (watching)
+        tic_data_on_partition_after(data);
+}
+
+WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
+{
+    bool watching = tic_session_is_watching();
+    if (watching)
+        tic_data_on_unpartition_before(data);
+    tic_guard++;
+    RESOLVED(starpu_data_unpartition)(data, node);
+    tic_guard--;
+    if (watching)
+        tic_data_on_unpartition_after(data);
+}
+
+WRAPPER void starpu_data_set_user_data(starpu_data_handle_t data, void *user_data)
+{
+    struct tic_handle *handle =
+        tic_session ? tic_real.starpu_data_get_user_data(data) : NULL;
+    if (handle)
+        handle->user_data = user_data;
+    else
+        RESOLVED(starpu_data_set_user_data)(data, user_data);
+}
+
+WRAPPER void *starpu_data_get_user_data(starpu_data_handle_t data)
+{
+    void *found = RESOLVED(starpu_data_get_user_data)(data);
+    return tic_session && found ? ((struct tic_handle *)found)->user_data : found;
+}
+
+/* A hint; it needs no value. */
+WRAPPER void starpu_data_wont_use(starpu_data_handle_t data)
+{
+    bool watching = tic_session_is_watching();
+    struct tic_handle *handle = watching ? tic_handle_of(data) : NULL;
+    if (handle && handle->pending)
+        return;
+    tic_guard++;
+    RESOLVED(starpu_data_wont_use)(data);
+    tic_guard--;
+}
+
+/* ---- acquire and release -------------------------------------------------------------------- */
+
+#define ACQUIRE(name, parameters, arguments)                                                       \
+    WRAPPER int name parameters                                                                    \
+    {                                                                                              \
+        if (tic_session_is_watching())                                                             \
+            tic_data_on_acquire_before(data, #name);                                               \
+        tic_guard++;                                                                               \
+        int result = RESOLVED(name) arguments;                                                     \
+        tic_guard--;                                                                               \
+        return result;                                                                             \
+    }
+
+ACQUIRE(starpu_data_acquire, (starpu_data_handle_t data, enum starpu_data_access_mode mode),
+        (data, mode))
+ACQUIRE(starpu_data_acquire_on_node,
+        (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
+        (data, node, mode))
+ACQUIRE(starpu_data_acquire_try, (starpu_data_handle_t data, enum starpu_data_access_mode mode),
+        (data, mode))
+ACQUIRE(starpu_data_acquire_on_node_try,
+        (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
+        (data, node, mode))
+ACQUIRE(starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids,
+        (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode,
+         void (*callback)(void *), void *arg, int sequential, int quick, long *before, long *after),
+        (data, node, mode, callback, arg, sequential, quick, before, after))
+
+WRAPPER void starpu_data_release(starpu_data_handle_t data)
+{
+    tic_guard++;
+    RESOLVED(starpu_data_release)(data);
+    tic_guard--;
+}
+
+WRAPPER void starpu_data_release_on_node(starpu_data_handle_t data, int node)
+{
+    tic_guard++;
+    RESOLVED(starpu_data_release_on_node)(data, node);
+    tic_guard--;
+}
+
+/* ---- not protected yet ---------------------------------------------------------------------- */
+
+#define UNSUPPORTED(type, name, parameters, arguments)                                             \
+    WRAPPER type name parameters                                                                   \
+    {                                                                                              \
+        if (tic_session_is_watching())                                                             \
+            tic_session_unprotect(#name, "this call is not protected yet");                        \
+        return RESOLVED(name) arguments;                                                           \
+    }
+#include "real/unsupported.def"
+#undef UNSUPPORTED

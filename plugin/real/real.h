@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The real StarPU functions behind our wrappers, all resolved together, once. The plug-in does not
+ * link StarPU: preloaded into a shell, it must not drag a runtime in. */
+#ifndef TIC_REAL_REAL_H
+#define TIC_REAL_REAL_H
+
+#include <starpu.h>
+#include <starpu_scheduler.h>
+#include <stdbool.h>
+
+#undef starpu_task_submit /* a macro where StarPU traces with FxT */
+
+struct tic_real {
+#define REAL(type, name, parameters) type(*name) parameters;
+#include "real/real.def"
+#undef REAL
+#define UNSUPPORTED(type, name, parameters, arguments) type(*name) parameters;
+#include "real/unsupported.def"
+#undef UNSUPPORTED
+};
+
+/* Immutable after tic_real_resolve. */
+extern struct tic_real tic_real;
+
+/* Resolves everything on the first call. True when no needed function is missing; else *missing
+ * names the first (protection is then impossible, the program itself may be fine). */
+bool tic_real_resolve(const char **missing);
+
+#endif

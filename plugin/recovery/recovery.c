@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Recovery: choosing the line that a run starts from, and loading it. */
+#include "recovery/recovery.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+
+/* ---- choosing ------------------------------------------------------------------------------- */
+
+struct choice {
+    struct tic_store *store;
+    struct tic_line line, older; /* line.version != NULL: found */
+    unsigned unusable;
+};
+
+static bool consider(void *arg, const char *name, int status, struct tic_line *line)
+{
+    struct choice *choice = arg;
+    bool first = choice->line.version == NULL;
+
+    if (status == -EPROTONOSUPPORT || status == -ENOTSUP)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "%s/%s was %s. Use that version or machine, or start over with another "
+                 "STARPU_TIC_DIR, or remove the directory",
+                 choice->store->path, name, tic_store_reason(status));
+    if (status == 0 && first)
+        status = tic_store_check(choice->store, line);
+    if (status) {
+        choice->unusable++;
+        tic_log(TIC_LOG_WARN, "recovery line %s/%s is not used: %s", choice->store->path, name,
+                tic_store_reason(status));
+        return false;
+    }
+    *(first ? &choice->line : &choice->older) = *line;
+    memset(line, 0, sizeof(*line));
+    return !first;
+}
+
+static void choose(struct tic_store *store, struct choice *choice)
+{
+    choice->store = store;
+    int status = tic_store_walk(store, consider, choice);
+    if (status)
+        tic_stop(TIC_EXIT_REFUSED, "cannot read %s: %s", store->path, strerror(-status));
+    if (!choice->line.version && choice->unusable > 0)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "none of the %u recovery lines in %s can be used, so the work done cannot be "
+                 "continued. To start over, remove the directory or name another STARPU_TIC_DIR",
+                 choice->unusable, store->path);
+}
+
+/* ---- is it ours? ---------------------------------------------------------------------------- */
+
+static void refuse_other(const struct tic_store *store, const char *what, const char *theirs,
+                         const char *ours)
+{
+    tic_stop(TIC_EXIT_REFUSED,
+             "%s holds the recovery lines of another run: %s was \"%s\", is \"%s\". Start the same "
+             "command to continue it, or name another STARPU_TIC_DIR, or remove the directory",
+             store->path, what, theirs, ours);
+}
+
+static char *printable(const struct tic_line *line)
+{
+    char *text = malloc(line->arguments_size + 1);
+    if (!text)
+        return NULL;
+    memcpy(text, line->arguments, line->arguments_size);
+    for (size_t i = 0; i + 1 < line->arguments_size; i++)
+        if (text[i] == '\0')
+            text[i] = ' ';
+    text[line->arguments_size] = '\0';
+    return text;
+}
+
+static void check_identity(const struct tic_store *store, const struct tic_line *line,
+                           const struct tic_line *about)
+{
+    if (strcmp(line->program, about->program) != 0)
+        refuse_other(store, "the program", line->program, about->program);
+    if (strcmp(line->starpu, about->starpu) != 0)
+        refuse_other(store, "the StarPU version", line->starpu, about->starpu);
+    if (line->arguments_size != about->arguments_size ||
+        memcmp(line->arguments, about->arguments, line->arguments_size) != 0) {
+        char *theirs = printable(line), *ours = printable(about);
+        refuse_other(store, "the arguments", theirs ? theirs : "?", ours ? ours : "?");
+    }
+}
+
+/* ---- loading -------------------------------------------------------------------------------- */
+
+static int load_blocks(struct tic_snapshot *snapshot, const struct tic_line *line)
+{
+    uint32_t *entries = malloc(TIC_SIGNATURE_BLOCK * sizeof(*entries));
+    int status = entries ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < line->block_count && status == 0; i++) {
+        const struct tic_line_block *block = &line->blocks[i];
+        struct tic_saved saved = {{block->extent, block->row}, block->checksum};
+        struct tic_layout layout = {
+            .shape = {sizeof(uint32_t), 1, {TIC_SIGNATURE_BLOCK, 1, 1, 1}},
+            .base = (char *)entries,
+            .stride = {1},
+        };
+        status = tic_store_read(snapshot->store, &saved, &layout);
+        status = status ? status
+                        : tic_graph_load_signatures(snapshot->graph, entries, TIC_SIGNATURE_BLOCK);
+    }
+    free(entries);
+    snapshot->blocks = calloc(line->block_count + 1, sizeof(*snapshot->blocks));
+    if (status || !snapshot->blocks)
+        return status ? status : -ENOMEM;
+    if (line->block_count > 0)
+        memcpy(snapshot->blocks, line->blocks, line->block_count * sizeof(*snapshot->blocks));
+    snapshot->block_count = line->block_count;
+    snapshot->block_capacity = line->block_count + 1;
+    return tic_graph_load_signatures(snapshot->graph, line->signatures, line->signature_count);
+}
+
+static void load(struct tic_snapshot *snapshot, struct choice *choice)
+{
+    struct tic_store *store = snapshot->store;
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    int status = tic_store_adopt(store, &choice->line, &choice->older);
+    const struct tic_line *line = &store->kept[0];
+    status = status ? status : tic_graph_load(snapshot->graph, line);
+    status = status ? status : load_blocks(snapshot, line);
+    if (status)
+        tic_stop(TIC_EXIT_REFUSED, "cannot continue from %s: %s", store->path,
+                 tic_store_reason(status));
+    tic_log(TIC_LOG_INFO,
+            "continuing from recovery line %llu in %s: %llu tasks done, %.0f seconds old",
+            (unsigned long long)line->number, store->path, (unsigned long long)line->tasks_done,
+            (double)now.tv_sec - line->created);
+}
+
+int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool create, bool sync,
+                      const struct tic_h5_ops *h5)
+{
+    struct choice choice = {0};
+    struct tic_store *store = snapshot->store;
+    int status =
+        tic_store_open(store, path, create ? TIC_STORE_CREATE : TIC_STORE_USE, sync, h5);
+
+    if (status == -ENOENT && !create)
+        return status;
+    if (status == -EBUSY)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "another run uses %s right now. Wait for it to end, or name another "
+                 "STARPU_TIC_DIR for this one",
+                 path);
+    if (status)
+        tic_stop(TIC_EXIT_REFUSED, "cannot use the directory %s: %s. Name another STARPU_TIC_DIR",
+                 path, strerror(-status));
+    choose(store, &choice);
+    if (choice.line.version) {
+        check_identity(store, &choice.line, &snapshot->about);
+        load(snapshot, &choice);
+        return 1;
+    }
+    status = tic_store_clean(store);
+    if (status)
+        tic_stop(TIC_EXIT_REFUSED, "cannot clean up %s: %s", path, strerror(-status));
+    return 0;
+}
+
+bool tic_recovery_is_complete(const struct tic_graph *graph)
+{
+    return graph->signature.position >= tic_doneset_end(&graph->recovered_done);
+}

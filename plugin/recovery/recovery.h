@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Recovery: choosing the line that a run starts from, and answering "done?" and "which value?". */
+#ifndef TIC_RECOVERY_RECOVERY_H
+#define TIC_RECOVERY_RECOVERY_H
+
+#include "snapshot/snapshot.h"
+
+/* Opens the store at `path` and, when it holds a recovery line of this program, loads graph and
+ * snapshot from it. Does not return when the start must be refused; says why.
+ * 1 recovered, 0 nothing to recover (-ENOENT when there is no directory and create is false). */
+int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool create, bool sync,
+                      const struct tic_h5_ops *h5);
+
+/* Was this task of the main context done at the cut that the run started from? */
+static inline bool tic_recovery_is_done(const struct tic_graph *graph, uint64_t sequence)
+{
+    return tic_doneset_contains(&graph->recovered_done, sequence);
+}
+
+/* True when every done task was submitted again, at submission number `position`. */
+bool tic_recovery_is_complete(const struct tic_graph *graph);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* tic-ws: a StarPU scheduling policy by work stealing. */
+#ifndef TIC_SCHED_TIC_WS_H
+#define TIC_SCHED_TIC_WS_H
+
+#include <stdint.h>
+
+struct starpu_sched_policy;
+
+#define TIC_WS_NAME "tic-ws"
+
+extern struct starpu_sched_policy tic_ws_policy;
+/* Tasks taken from another worker's queue, by all instances of the policy since the start. */
+uint64_t tic_ws_thefts(void);
+
+#endif

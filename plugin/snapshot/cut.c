@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The cut: which tasks started before instant t0, without stopping anyone. */
+#include "snapshot/cut.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+int tic_cut_init(struct tic_cut *cut, unsigned workers)
+{
+    atomic_store(&cut->epoch, 1);
+    atomic_store(&cut->active_cut, 0);
+    cut->slot_count = workers;
+    cut->slots = aligned_alloc(128, workers * sizeof(*cut->slots));
+    if (!cut->slots)
+        return -ENOMEM;
+    memset(cut->slots, 0, workers * sizeof(*cut->slots));
+    return 0;
+}
+
+void tic_cut_fini(struct tic_cut *cut)
+{
+    for (unsigned i = 0; cut->slots && i < cut->slot_count; i++) {
+        for (unsigned parity = 0; parity < 2; parity++) {
+            free(cut->slots[i].ended[parity].items);
+            free(cut->slots[i].dirty[parity].items);
+        }
+        free(cut->slots[i].writing.items);
+    }
+    free(cut->slots);
+    cut->slots = NULL;
+}
+
+uint64_t tic_cut_begin(struct tic_cut *cut, struct tic_slot *slot, uint64_t sequence)
+{
+    uint64_t epoch = atomic_load(&cut->epoch);
+    for (;;) {
+        atomic_store(&slot->state, epoch * 4 + TIC_SLOT_ENTERING);
+        uint64_t again = atomic_load(&cut->epoch);
+        if (again == epoch)
+            break;
+        epoch = again;
+    }
+    slot->sequence = sequence;
+    return epoch;
+}
+
+static bool append_handle(struct tic_handle_list *list, struct tic_handle *handle)
+{
+    void *grown = tic_grow(list->items, &list->capacity, list->count + 1, sizeof(*list->items));
+    if (!grown)
+        return false;
+    list->items = grown;
+    list->items[list->count++] = handle;
+    return true;
+}
+
+void tic_cut_write(struct tic_slot *slot, uint64_t epoch, struct tic_handle *handle)
+{
+    atomic_fetch_add_explicit(&handle->writers, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&handle->version, 1, memory_order_relaxed);
+    if (!append_handle(&slot->writing, handle))
+        slot->failed = true;
+    if (atomic_load_explicit(&handle->dirty_since, memory_order_relaxed) != 0)
+        return;
+    atomic_store_explicit(&handle->dirty_since, epoch, memory_order_release);
+    /* acq_rel: when the handle is listed for the active cut still, the checkpoint thread, which
+     * clears the flag after us, sees the new dirty_since and carries the handle over. */
+    if (!atomic_exchange_explicit(&handle->listed, true, memory_order_acq_rel) &&
+        !append_handle(&slot->dirty[epoch & 1], handle))
+        slot->failed = true;
+}
+
+void tic_cut_running(struct tic_slot *slot, uint64_t epoch)
+{
+    atomic_store_explicit(&slot->state, epoch * 4 + TIC_SLOT_RUNNING, memory_order_release);
+}
+
+static bool append_sequence(struct tic_sequence_list *list, uint64_t sequence)
+{
+    void *grown = tic_grow(list->items, &list->capacity, list->count + 1, sizeof(*list->items));
+    if (!grown)
+        return false;
+    list->items = grown;
+    list->items[list->count++] = sequence;
+    return true;
+}
+
+uint64_t tic_cut_end(struct tic_slot *slot)
+{
+    uint64_t epoch = atomic_load_explicit(&slot->state, memory_order_relaxed) / 4;
+
+    if (slot->writing.count > 0 && !append_sequence(&slot->ended[epoch & 1], slot->sequence))
+        slot->failed = true;
+    for (unsigned long i = 0; i < slot->writing.count; i++)
+        atomic_fetch_sub_explicit(&slot->writing.items[i]->writers, 1, memory_order_release);
+    slot->writing.count = 0;
+    atomic_store_explicit(&slot->executed,
+                          atomic_load_explicit(&slot->executed, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    atomic_store_explicit(&slot->state, TIC_SLOT_IDLE, memory_order_release);
+    return epoch;
+}
+
+uint64_t tic_cut_raise(struct tic_cut *cut)
+{
+    uint64_t taken = atomic_load(&cut->epoch);
+    atomic_store(&cut->active_cut, taken);
+    atomic_store(&cut->epoch, taken + 1);
+    return taken;
+}
+
+static bool is_in_cut(uint64_t state, uint64_t taken)
+{
+    return state != TIC_SLOT_IDLE && state / 4 <= taken;
+}
+
+void tic_cut_wait_entered(struct tic_cut *cut, uint64_t taken)
+{
+    for (unsigned i = 0; i < cut->slot_count; i++) {
+        for (;;) {
+            uint64_t state = atomic_load(&cut->slots[i].state);
+            if (!is_in_cut(state, taken) || state % 4 != TIC_SLOT_ENTERING)
+                break;
+            sched_yield(); /* a few instructions of the worker, unless it was preempted there */
+        }
+    }
+}
+
+bool tic_cut_has_ended(struct tic_cut *cut, uint64_t taken)
+{
+    for (unsigned i = 0; i < cut->slot_count; i++)
+        if (is_in_cut(atomic_load(&cut->slots[i].state), taken))
+            return false;
+    return true;
+}
+
+void tic_cut_finish(struct tic_cut *cut)
+{
+    atomic_store(&cut->active_cut, 0);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The cut: which tasks started before instant t0, without stopping anyone.
+ *
+ * Every worker has a slot. A task announces itself there with the epoch that it read, and reads
+ * the epoch again: if it is still the same, whoever raises the epoch later sees the announcement.
+ * Cut c is the set of tasks whose epoch is <= c. Taking it means: active_cut := c, epoch := c + 1,
+ * then wait until no slot holds a task of the cut any more. */
+#ifndef TIC_SNAPSHOT_CUT_H
+#define TIC_SNAPSHOT_CUT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/handle.h"
+
+enum { TIC_MAX_WORKERS = 256 };
+
+enum tic_slot_state { TIC_SLOT_IDLE = 0, TIC_SLOT_ENTERING = 1, TIC_SLOT_RUNNING = 2 };
+
+/* A growing array written by one worker; the checkpoint thread takes it over when no task of its
+ * epoch can append any more. */
+struct tic_sequence_list {
+    uint64_t *items;
+    unsigned long count, capacity;
+};
+struct tic_handle_list {
+    struct tic_handle **items;
+    unsigned long count, capacity;
+};
+
+struct tic_slot {
+    _Atomic uint64_t state; /* epoch * 4 + enum tic_slot_state; seq_cst: see above */
+    uint64_t sequence;      /* worker only: the task between begin and end */
+    bool failed;            /* worker only: a list could not grow; the run is unprotected */
+    struct tic_handle_list writing; /* worker only: what the running task writes */
+    struct tic_sequence_list ended[2]; /* by epoch parity: done tasks */
+    struct tic_handle_list dirty[2];   /* by epoch parity: handles that became dirty */
+    _Atomic uint64_t executed;         /* relaxed: statistics, written by the worker */
+    _Atomic uint64_t held_ns;          /* relaxed: statistics, written by the worker */
+    _Atomic uint64_t held_max_ns;      /* relaxed: statistics, written by the worker */
+} __attribute__((aligned(128)));
+
+struct tic_cut {
+    _Atomic uint64_t epoch;      /* seq_cst */
+    _Atomic uint64_t active_cut; /* the cut being taken, or 0; seq_cst */
+    unsigned slot_count;         /* immutable after init */
+    struct tic_slot *slots;
+};
+
+int tic_cut_init(struct tic_cut *cut, unsigned workers);
+void tic_cut_fini(struct tic_cut *cut);
+
+/* ---- a worker, around one task: begin, write for each handle it writes, running; end ---------- */
+uint64_t tic_cut_begin(struct tic_cut *cut, struct tic_slot *slot, uint64_t sequence);
+/* True when the worker must first save the handle's value for the active cut (copy on write). */
+static inline bool tic_cut_must_copy(struct tic_cut *cut, uint64_t epoch, struct tic_handle *handle)
+{
+    uint64_t active = atomic_load_explicit(&cut->active_cut, memory_order_acquire);
+    return __builtin_expect(active != 0, 0) && epoch > active && tic_handle_is_due(handle, active);
+}
+void tic_cut_write(struct tic_slot *slot, uint64_t epoch, struct tic_handle *handle);
+void tic_cut_running(struct tic_slot *slot, uint64_t epoch);
+/* Ends the task and its writes; its epoch. A task that wrote nothing is not noted as done: its
+ * effect lies elsewhere, so a restart executes it again. */
+uint64_t tic_cut_end(struct tic_slot *slot);
+
+/* ---- the checkpoint thread ------------------------------------------------------------------ */
+/* Takes a cut now: its number. */
+uint64_t tic_cut_raise(struct tic_cut *cut);
+/* No task of the cut is about to announce writes any more: dirty lists of the cut are complete. */
+void tic_cut_wait_entered(struct tic_cut *cut, uint64_t taken);
+/* True when no task of the cut runs any more. */
+bool tic_cut_has_ended(struct tic_cut *cut, uint64_t taken);
+void tic_cut_finish(struct tic_cut *cut);
+
+#endif

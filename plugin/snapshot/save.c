@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Saving values: copy on write by workers, and by the owner thread at structural changes. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/failpoint.h"
+#include "snapshot/snapshot.h"
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- rows on request ------------------------------------------------------------------------ */
+
+/* Not on the checkpoint thread. 0 when rows may be free now; -ECANCELED when it ends. */
+static int request_rows(struct tic_snapshot *snapshot, const struct tic_shape *shape)
+{
+    struct tic_row_request request = {.demand = {.shape = *shape, .rows = 1}};
+
+    tic_lock(&snapshot->lock);
+    if (snapshot->stopping || tic_snapshot_is_broken(snapshot)) {
+        tic_unlock(&snapshot->lock);
+        return -ECANCELED;
+    }
+    request.next = snapshot->requests;
+    snapshot->requests = &request;
+    pthread_cond_signal(&snapshot->wake);
+    while (!request.done)
+        pthread_cond_wait(&snapshot->served, &snapshot->lock.mutex);
+    tic_unlock(&snapshot->lock);
+    return request.status;
+}
+
+void tic_snapshot_serve_requests(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    while (snapshot->requests) {
+        struct tic_row_request *request = snapshot->requests;
+        snapshot->requests = request->next;
+        bool stopping = snapshot->stopping;
+        tic_unlock(&snapshot->lock);
+        int status = stopping || tic_snapshot_is_broken(snapshot)
+                         ? -ECANCELED
+                         : tic_store_provide(snapshot->store, &request->demand, 1);
+        tic_lock(&snapshot->lock);
+        request->status = status;
+        request->done = true;
+        pthread_cond_broadcast(&snapshot->served);
+    }
+    tic_unlock(&snapshot->lock);
+}
+
+/* ---- one handle ----------------------------------------------------------------------------- */
+
+int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    struct tic_saved saved;
+    int status = tic_store_save(snapshot->store, &handle->layout, &saved);
+
+    if (status)
+        return status;
+    tic_handle_note_saved_locked(handle, &saved, atomic_load(&snapshot->cut.active_cut));
+    tic_rows_settle(&snapshot->store->rows, saved.row);
+    return 0;
+}
+
+/* Saves the handle while `is_due` says so, asking for rows where there are none.
+ * cut: the value must be due for it. Waits for running writers only if wait_writers. */
+static void save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
+{
+    int status = 0;
+
+    do {
+        if (status == -EAGAIN)
+            status = request_rows(snapshot, &handle->layout.shape);
+        if (status)
+            break;
+        tic_lock(&handle->lock);
+        if (tic_handle_is_due(handle, cut))
+            status = tic_snapshot_save_locked(snapshot, handle);
+        tic_unlock(&handle->lock);
+    } while (status == -EAGAIN);
+    if (status && status != -ECANCELED)
+        tic_snapshot_break(snapshot, "cannot save data in %s: %s", snapshot->store->path,
+                           strerror(-status));
+}
+
+static void note_held(struct tic_slot *slot, uint64_t nanoseconds)
+{
+    uint64_t sum = atomic_load_explicit(&slot->held_ns, memory_order_relaxed) + nanoseconds;
+    atomic_store_explicit(&slot->held_ns, sum, memory_order_relaxed);
+    if (nanoseconds > atomic_load_explicit(&slot->held_max_ns, memory_order_relaxed))
+        atomic_store_explicit(&slot->held_max_ns, nanoseconds, memory_order_relaxed);
+}
+
+static void copy_on_write(struct tic_snapshot *snapshot, struct tic_slot *slot,
+                          struct tic_handle *handle)
+{
+    uint64_t cut = atomic_load(&snapshot->cut.active_cut);
+    uint64_t start = now_ns();
+
+    if (cut != 0 && !tic_snapshot_is_broken(snapshot))
+        save_due(snapshot, handle, cut);
+    note_held(slot, now_ns() - start);
+    tic_failpoint(TIC_FAIL_COPY_ON_WRITE);
+}
+
+void tic_snapshot_write(struct tic_snapshot *snapshot, struct tic_slot *slot, uint64_t epoch,
+                        struct tic_handle *handle)
+{
+    /* Our kernel has not begun, and StarPU lets nobody else write now: the value is complete even
+     * if the end hook of its writer is still to come. */
+    if (tic_cut_must_copy(&snapshot->cut, epoch, handle))
+        copy_on_write(snapshot, slot, handle);
+    tic_cut_write(slot, epoch, handle);
+}
+
+void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot)
+{
+    uint64_t epoch = tic_cut_end(slot);
+    bool wake = atomic_load_explicit(&snapshot->cut.active_cut, memory_order_relaxed) >= epoch;
+
+    if (__builtin_expect(slot->failed, 0))
+        tic_snapshot_break(snapshot, "out of memory");
+    if (snapshot->every > 0 &&
+        atomic_fetch_add_explicit(&snapshot->since_last, 1, memory_order_relaxed) + 1 ==
+            snapshot->every)
+        wake = true;
+    if (__builtin_expect(wake, 0)) {
+        tic_lock(&snapshot->lock);
+        pthread_cond_signal(&snapshot->wake);
+        tic_unlock(&snapshot->lock);
+    }
+}
+
+/* ---- structural changes --------------------------------------------------------------------- */
+
+void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    uint64_t start = now_ns();
+
+    if (tic_snapshot_is_broken(snapshot) || atomic_load(&handle->dirty_since) == 0)
+        return;
+    save_due(snapshot, handle, UINT64_MAX);
+    atomic_fetch_add_explicit(&snapshot->main_held_ns, now_ns() - start, memory_order_relaxed);
+    tic_failpoint(TIC_FAIL_UNREGISTER_SAVE);
+}
+
+/* The active cut is older than the change: it still needs the value. Later cuts see it gone. */
+static void save_for_active_cut(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    uint64_t cut = atomic_load(&snapshot->cut.active_cut);
+
+    if (cut != 0 && !tic_snapshot_is_broken(snapshot) && tic_handle_is_due(handle, cut))
+        save_due(snapshot, handle, cut);
+}
+
+/* Cuts are raised under the graph lock: a change falls before or after a cut as a whole. */
+static uint64_t epoch_locked(struct tic_snapshot *snapshot)
+{
+    return atomic_load(&snapshot->cut.epoch);
+}
+
+void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handle, bool pinned)
+{
+    if (pinned)
+        tic_snapshot_save_now(snapshot, handle);
+    tic_lock(&snapshot->graph->lock);
+    handle->gone_since = epoch_locked(snapshot);
+    handle->pinned = pinned;
+    tic_unlock(&snapshot->graph->lock);
+    save_for_active_cut(snapshot, handle);
+}
+
+/* False when out of memory. */
+static bool touch_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    struct tic_handle_list *list = &snapshot->touched;
+
+    atomic_fetch_add(&handle->version, 1);
+    if (atomic_load(&handle->dirty_since) != 0)
+        return true;
+    atomic_store(&handle->dirty_since, epoch_locked(snapshot));
+    if (atomic_exchange(&handle->listed, true))
+        return true;
+    void *items = tic_grow(list->items, &list->capacity, list->count + 1, sizeof(*list->items));
+    if (!items)
+        return false;
+    list->items = items;
+    list->items[list->count++] = handle;
+    return true;
+}
+
+void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent, bool changed)
+{
+    tic_lock(&snapshot->graph->lock);
+    for (unsigned i = 0; i < parent->child_count; i++)
+        parent->children[i]->gone_since = epoch_locked(snapshot);
+    bool fine = !changed || touch_locked(snapshot, parent);
+    tic_unlock(&snapshot->graph->lock);
+    if (!fine)
+        tic_snapshot_break(snapshot, "out of memory");
+    for (unsigned i = 0; i < parent->child_count; i++)
+        save_for_active_cut(snapshot, parent->children[i]);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The checkpoint thread: when it works, how it is asked, how it ends. */
+#include "snapshot/snapshot.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+
+int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
+                      struct tic_store *store, unsigned workers)
+{
+    pthread_condattr_t monotonic;
+
+    memset(snapshot, 0, sizeof(*snapshot));
+    snapshot->graph = graph;
+    snapshot->store = store;
+    snapshot->period = 10;
+    tic_lock_init(&snapshot->lock, TIC_RANK_CHECKPOINT);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&snapshot->wake, &monotonic);
+    pthread_cond_init(&snapshot->served, NULL);
+    pthread_condattr_destroy(&monotonic);
+    return tic_cut_init(&snapshot->cut, workers);
+}
+
+void tic_snapshot_fini(struct tic_snapshot *snapshot)
+{
+    tic_cut_fini(&snapshot->cut);
+    tic_line_clear(&snapshot->about);
+    free(snapshot->due.items);
+    free(snapshot->touched.items);
+    free(snapshot->blocks);
+    pthread_cond_destroy(&snapshot->wake);
+    pthread_cond_destroy(&snapshot->served);
+    tic_lock_fini(&snapshot->lock);
+}
+
+void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
+{
+    char reason[1024];
+    va_list args;
+
+    if (atomic_exchange(&snapshot->broken, true))
+        return;
+    va_start(args, fmt);
+    vsnprintf(reason, sizeof(reason), fmt, args);
+    va_end(args);
+    tic_log(TIC_LOG_WARN,
+            "protection ends here: %s. The program runs on unprotected; a restart continues from "
+            "the last recovery line, if there is one",
+            reason);
+}
+
+void tic_snapshot_request(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    snapshot->requested = true;
+    pthread_cond_signal(&snapshot->wake);
+    tic_unlock(&snapshot->lock);
+}
+
+static struct timespec after(double seconds)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    double whole = (double)(long)seconds;
+    at.tv_sec += (time_t)whole;
+    at.tv_nsec += (long)((seconds - whole) * 1e9);
+    if (at.tv_nsec >= 1000000000) {
+        at.tv_sec++;
+        at.tv_nsec -= 1000000000;
+    }
+    return at;
+}
+
+bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds)
+{
+    struct timespec until = after(seconds);
+
+    tic_lock(&snapshot->lock);
+    if (!snapshot->stopping && !snapshot->requests)
+        pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, &until);
+    bool stopping = snapshot->stopping;
+    tic_unlock(&snapshot->lock);
+    tic_snapshot_serve_requests(snapshot);
+    return stopping;
+}
+
+static bool is_due_by_count(struct tic_snapshot *snapshot)
+{
+    return snapshot->every > 0 && atomic_load_explicit(&snapshot->since_last,
+                                                       memory_order_relaxed) >= snapshot->every;
+}
+
+/* Sleeps until a checkpoint is due; serves row requests. False when the thread must end. */
+static bool wait_until_due(struct tic_snapshot *snapshot)
+{
+    struct timespec until = after(snapshot->period);
+    bool due = false;
+
+    tic_lock(&snapshot->lock);
+    while (!due && !snapshot->stopping) {
+        if (snapshot->requests) {
+            tic_unlock(&snapshot->lock);
+            tic_snapshot_serve_requests(snapshot);
+            tic_lock(&snapshot->lock);
+            continue;
+        }
+        due = snapshot->requested || is_due_by_count(snapshot);
+        if (!due)
+            due = pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, &until) ==
+                  ETIMEDOUT;
+    }
+    snapshot->requested = false;
+    bool go_on = !snapshot->stopping;
+    tic_unlock(&snapshot->lock);
+    atomic_store_explicit(&snapshot->since_last, 0, memory_order_relaxed);
+    return go_on;
+}
+
+static void *checkpoint_thread(void *arg)
+{
+    struct tic_snapshot *snapshot = arg;
+
+    pthread_setname_np(pthread_self(), "tic-checkpoint");
+    while (wait_until_due(snapshot)) {
+        if (tic_snapshot_is_broken(snapshot))
+            continue;
+        int status = tic_checkpoint_run(snapshot);
+        if (status < 0 && status != -ECANCELED)
+            tic_snapshot_break(snapshot, "cannot write a checkpoint in %s: %s",
+                               snapshot->store->path, strerror(-status));
+    }
+    return NULL;
+}
+
+int tic_snapshot_start(struct tic_snapshot *snapshot)
+{
+    sigset_t all, old;
+
+    sigfillset(&all); /* signals are for the application's threads */
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int status = pthread_create(&snapshot->thread, NULL, checkpoint_thread, snapshot);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    snapshot->started = status == 0;
+    return -status;
+}
+
+void tic_snapshot_stop(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    snapshot->stopping = true;
+    pthread_cond_signal(&snapshot->wake);
+    tic_unlock(&snapshot->lock);
+    if (snapshot->started)
+        pthread_join(snapshot->thread, NULL);
+    snapshot->started = false;
+    tic_cut_finish(&snapshot->cut);
+    tic_snapshot_serve_requests(snapshot);
+}

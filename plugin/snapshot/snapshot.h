@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Local checkpoints: when to take one, saving what the cut needs, committing the recovery line.
+ * The checkpoint thread does it in the background; workers pay only for copy on write. */
+#ifndef TIC_SNAPSHOT_SNAPSHOT_H
+#define TIC_SNAPSHOT_SNAPSHOT_H
+
+#include <pthread.h>
+
+#include "graph/graph.h"
+#include "snapshot/cut.h"
+#include "store/store.h"
+
+enum tic_phase { TIC_PHASE_IDLE, TIC_PHASE_PROVIDING, TIC_PHASE_SAVING, TIC_PHASE_COMMITTING };
+
+/* Somebody needs a free row of a shape; the checkpoint thread formats a segment. */
+struct tic_row_request {
+    struct tic_demand demand;
+    int status;
+    bool done;
+    struct tic_row_request *next;
+};
+
+struct tic_snapshot {
+    struct tic_graph *graph;
+    struct tic_store *store;
+    struct tic_cut cut;
+    double period;         /* seconds; immutable after start */
+    unsigned long every;   /* ended tasks; immutable after start */
+    struct tic_line about; /* texts and numbers for every line; immutable after start */
+
+    pthread_t thread;
+    bool started;
+    struct tic_lock lock;
+    pthread_cond_t wake;   /* of the checkpoint thread; with lock */
+    pthread_cond_t served; /* of those who wait for rows; with lock */
+    /* guarded by lock */
+    bool stopping;
+    bool requested;
+    struct tic_row_request *requests;
+
+    enum tic_phase phase;           /* checkpoint thread only */
+    struct tic_handle_list due;     /* checkpoint thread only: dirty handles of the cut */
+    uint64_t executed_before;       /* checkpoint thread only: tasks executed at the last line */
+    struct tic_handle_list touched; /* guarded by the graph lock: made dirty by the owner thread */
+    struct tic_line_block *blocks;  /* checkpoint thread only: signature blocks in the store */
+    unsigned long block_count, block_capacity;
+
+    _Atomic bool broken;          /* protection ended: no more checkpoints; release/acquire */
+    _Atomic uint64_t since_last;  /* ended tasks, only if every > 0; relaxed */
+    _Atomic uint64_t checkpoints; /* committed by this run; relaxed */
+    _Atomic uint64_t main_held_ns; /* relaxed */
+};
+
+/* 0 or -errno. The graph and store must outlive it. */
+int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
+                      struct tic_store *store, unsigned workers);
+void tic_snapshot_fini(struct tic_snapshot *snapshot);
+int tic_snapshot_start(struct tic_snapshot *snapshot);
+/* Ends the checkpoint thread; a checkpoint that is not committed is given up. */
+void tic_snapshot_stop(struct tic_snapshot *snapshot);
+/* Asks for a checkpoint now. Any thread. */
+void tic_snapshot_request(struct tic_snapshot *snapshot);
+/* Ends protection for this run; says why, once. Any thread. */
+void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static inline bool tic_snapshot_is_broken(struct tic_snapshot *snapshot)
+{
+    return atomic_load_explicit(&snapshot->broken, memory_order_acquire);
+}
+
+/* ---- a worker, around a task ---------------------------------------------------------------- */
+/* Saves the value if the active cut still needs it (copy on write), then announces the write. */
+void tic_snapshot_write(struct tic_snapshot *snapshot, struct tic_slot *slot, uint64_t epoch,
+                        struct tic_handle *handle);
+void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot);
+
+/* ---- the owner thread, when the structure of the graph changes ------------------------------ */
+/* For all of these: no task uses the handle, and none that is submitted will. */
+/* Saves the value now if it is dirty. */
+void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *handle);
+/* The handle leaves the graph. pinned: main() may read its memory, so its value stays in later
+ * lines. On return its memory may change. */
+void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handle, bool pinned);
+/* The children leave the graph, and their content is the parent's again (unpartition). */
+void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent, bool changed);
+
+/* ---- for checkpoint.c and save.c ------------------------------------------------------------ */
+int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle);
+void tic_snapshot_serve_requests(struct tic_snapshot *snapshot);
+/* Waits for a wake-up, at most `seconds`; serves requests. True when the thread must end. */
+bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds);
+/* One whole checkpoint: 0, 1 when there was nothing new, -ECANCELED when stopped, -errno. */
+int tic_checkpoint_run(struct tic_snapshot *snapshot);
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* All that needs libhdf5: formatting segments, and lines to and from HDF5 images. */
+#include "store/h5.h"
+
+#include <errno.h>
+#include <hdf5.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/schema.h"
+
+enum { CORE_INCREMENT = 1 << 20, PAYLOAD_ALIGNMENT = 4096, MAX_TEXT = 1 << 16 };
+#define MAX_TABLE_ROWS (UINT64_C(1) << 32)
+
+struct field {
+    const char *name;
+    size_t offset;
+    char type; /* 'U' 64-bit, 'u' 32-bit unsigned, 'I' 64-bit signed */
+};
+
+#define FIELD_TYPE_U64 'U'
+#define FIELD_TYPE_U32 'u'
+#define FIELD_TYPE_I64 'I'
+#define FIELD_ROW(S, text, member, type) {text, offsetof(struct S, member), FIELD_TYPE_##type},
+
+#define TABLE_FIELDS(path, S, array, count, FIELDS)                                                \
+    static const struct field array##_fields[] = {FIELDS(S, FIELD_ROW){NULL, 0, 0}};
+TIC_LINE_TABLES(TABLE_FIELDS)
+
+static hid_t field_type(char type, bool in_memory)
+{
+    if (type == 'I')
+        return in_memory ? H5T_NATIVE_INT64 : H5T_STD_I64LE;
+    if (type == 'U')
+        return in_memory ? H5T_NATIVE_UINT64 : H5T_STD_U64LE;
+    return in_memory ? H5T_NATIVE_UINT32 : H5T_STD_U32LE;
+}
+
+static hid_t compound_type(const struct field *fields, size_t struct_size, bool in_memory)
+{
+    size_t packed = 0;
+    for (const struct field *f = fields; f->name; f++)
+        packed += f->type == 'u' ? 4 : 8;
+    hid_t type = H5Tcreate(H5T_COMPOUND, in_memory ? struct_size : packed);
+    size_t at = 0;
+    for (const struct field *f = fields; f->name && type >= 0; f++) {
+        H5Tinsert(type, f->name, in_memory ? f->offset : at, field_type(f->type, in_memory));
+        at += f->type == 'u' ? 4 : 8;
+    }
+    return type;
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static int write_array(hid_t file, const char *path, hid_t disk, hid_t memory, const void *data,
+                       size_t count)
+{
+    hsize_t dims[1] = {count};
+    hid_t space = H5Screate_simple(1, dims, NULL);
+    hid_t set = H5Dcreate2(file, path, disk, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    int status = set < 0 ? -EIO : 0;
+    if (status == 0 && count > 0 && H5Dwrite(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+        status = -EIO;
+    H5Dclose(set);
+    H5Sclose(space);
+    return status;
+}
+
+static int write_table(hid_t file, const char *path, const struct field *fields, size_t item,
+                       const void *data, size_t count)
+{
+    hid_t disk = compound_type(fields, item, false), memory = compound_type(fields, item, true);
+    int status = write_array(file, path, disk, memory, data, count);
+    H5Tclose(disk);
+    H5Tclose(memory);
+    return status;
+}
+
+static int write_attribute(hid_t file, const char *name, hid_t disk, hid_t memory, const void *data)
+{
+    hid_t space = H5Screate(H5S_SCALAR);
+    hid_t attribute = H5Acreate2(file, name, disk, space, H5P_DEFAULT, H5P_DEFAULT);
+    int status = attribute < 0 || H5Awrite(attribute, memory, data) < 0 ? -EIO : 0;
+    H5Aclose(attribute);
+    H5Sclose(space);
+    return status;
+}
+
+static int write_text(hid_t file, const char *name, const char *text)
+{
+    hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, strlen(text) + 1);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    int status = write_attribute(file, name, type, type, text);
+    H5Tclose(type);
+    return status;
+}
+
+static int write_line(hid_t file, const struct tic_line *line)
+{
+    int status = 0;
+#define WRITE_NUMBER(member)                                                                       \
+    status = status ? status                                                                       \
+                    : write_attribute(file, #member, H5T_STD_U64LE, H5T_NATIVE_UINT64,             \
+                                      &line->member);
+#define WRITE_TEXT(member)                                                                         \
+    status = status ? status : write_text(file, #member, line->member ? line->member : "");
+#define WRITE_TABLE(path, S, array, count, FIELDS)                                                 \
+    status = status ? status                                                                       \
+                    : write_table(file, path, array##_fields, sizeof(struct S), line->array,       \
+                                  line->count);
+    TIC_LINE_NUMBERS(WRITE_NUMBER)
+    TIC_LINE_TEXTS(WRITE_TEXT)
+    TIC_LINE_TABLES(WRITE_TABLE)
+    status = status ? status
+                    : write_attribute(file, TIC_LINE_CREATED, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
+                                      &line->created);
+    status = status ? status
+                    : write_array(file, TIC_LINE_SIGNATURES, H5T_STD_U32LE, H5T_NATIVE_UINT32,
+                                  line->signatures, line->signature_count);
+    return status ? status
+                  : write_array(file, TIC_LINE_ARGUMENTS, H5T_STD_U8LE, H5T_NATIVE_UINT8,
+                                line->arguments, line->arguments_size);
+}
+
+static hid_t core_access(const void *image, size_t size)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fapl_core(access, CORE_INCREMENT, false);
+    if (image)
+        H5Pset_file_image(access, (void *)image, size);
+    return access;
+}
+
+static int line_encode(const struct tic_line *line, void **image, size_t *size)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    hid_t access = core_access(NULL, 0);
+    hid_t file = H5Fcreate("line", H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    int status = file < 0 ? -EIO : write_line(file, line);
+    void *bytes = NULL;
+    ssize_t length = 0;
+
+    if (status == 0 && H5Fflush(file, H5F_SCOPE_LOCAL) < 0)
+        status = -EIO;
+    if (status == 0)
+        length = H5Fget_file_image(file, NULL, 0);
+    if (status == 0 && (length <= 0 || !(bytes = malloc((size_t)length)) ||
+                        H5Fget_file_image(file, bytes, (size_t)length) != length))
+        status = -EIO;
+    H5Fclose(file);
+    H5Pclose(access);
+    if (status) {
+        free(bytes);
+        return status;
+    }
+    *image = bytes;
+    *size = (size_t)length;
+    return 0;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+/* Reads a whole one-dimensional dataset into a new array. */
+static int read_array(hid_t file, const char *path, hid_t memory, size_t item, void *data,
+                      size_t *count)
+{
+    hsize_t rows = 0;
+    hid_t set = H5Dopen2(file, path, H5P_DEFAULT);
+    hid_t space = set < 0 ? -1 : H5Dget_space(set);
+    bool fine = space >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
+                H5Sget_simple_extent_dims(space, &rows, NULL) == 1 && rows < MAX_TABLE_ROWS &&
+                H5Dget_storage_size(set) <= H5F_UNLIMITED;
+    void *array = fine ? calloc(rows ? rows : 1, item) : NULL;
+    fine = array && (rows == 0 || H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, array) >= 0);
+    H5Sclose(space);
+    H5Dclose(set);
+    if (!fine) {
+        free(array);
+        return -EIO;
+    }
+    *(void **)data = array;
+    *count = rows;
+    return 0;
+}
+
+static int read_table(hid_t file, const char *path, const struct field *fields, size_t item,
+                      void *data, size_t *count)
+{
+    hid_t memory = compound_type(fields, item, true);
+    int status = read_array(file, path, memory, item, data, count);
+    H5Tclose(memory);
+    return status;
+}
+
+static int read_number(hid_t file, const char *name, hid_t memory, void *out)
+{
+    hid_t attribute = H5Aopen(file, name, H5P_DEFAULT);
+    hid_t space = attribute < 0 ? -1 : H5Aget_space(attribute);
+    bool fine = space >= 0 && H5Sget_simple_extent_npoints(space) == 1 &&
+                H5Aread(attribute, memory, out) >= 0;
+    H5Sclose(space);
+    H5Aclose(attribute);
+    return fine ? 0 : -EIO;
+}
+
+static int read_text(hid_t file, const char *name, char **out)
+{
+    hid_t attribute = H5Aopen(file, name, H5P_DEFAULT);
+    hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute);
+    size_t size = type < 0 ? 0 : H5Tget_size(type);
+    bool fine = size > 0 && size <= MAX_TEXT && H5Tget_class(type) == H5T_STRING &&
+                H5Tis_variable_str(type) == 0;
+    char *text = fine ? calloc(1, size + 1) : NULL;
+    fine = text && H5Aread(attribute, type, text) >= 0;
+    H5Tclose(type);
+    H5Aclose(attribute);
+    if (!fine) {
+        free(text);
+        return -EIO;
+    }
+    *out = text;
+    return 0;
+}
+
+static int read_line(hid_t file, struct tic_line *line)
+{
+    int status = 0;
+#define READ_NUMBER(member)                                                                        \
+    status = status ? status : read_number(file, #member, H5T_NATIVE_UINT64, &line->member);
+#define READ_TEXT(member) status = status ? status : read_text(file, #member, &line->member);
+#define READ_TABLE(path, S, array, count, FIELDS)                                                  \
+    status = status ? status                                                                       \
+                    : read_table(file, path, array##_fields, sizeof(struct S), &line->array,       \
+                                 &line->count);
+    TIC_LINE_NUMBERS(READ_NUMBER)
+    TIC_LINE_TEXTS(READ_TEXT)
+    TIC_LINE_TABLES(READ_TABLE)
+    status = status ? status
+                    : read_number(file, TIC_LINE_CREATED, H5T_NATIVE_DOUBLE, &line->created);
+    status = status ? status
+                    : read_array(file, TIC_LINE_SIGNATURES, H5T_NATIVE_UINT32, sizeof(uint32_t),
+                                 &line->signatures, &line->signature_count);
+    return status ? status
+                  : read_array(file, TIC_LINE_ARGUMENTS, H5T_NATIVE_UINT8, 1, &line->arguments,
+                               &line->arguments_size);
+}
+
+static int line_decode(const void *image, size_t size, struct tic_line *line)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    hid_t access = core_access(image, size);
+    hid_t file = H5Fopen("line", H5F_ACC_RDONLY, access);
+    struct tic_line read = {0};
+    int status = file < 0 ? -EIO : read_line(file, &read);
+
+    H5Fclose(file);
+    H5Pclose(access);
+    if (status)
+        tic_line_clear(&read);
+    else
+        *line = read;
+    return status;
+}
+
+/* ---- segments ------------------------------------------------------------------------------- */
+
+/* The type says size and byte order only: what the bits mean is the application's business. */
+static hid_t payload_type(uint32_t element_size)
+{
+    switch (element_size) {
+    case 1:
+        return H5Tcopy(H5T_NATIVE_UINT8);
+    case 2:
+        return H5Tcopy(H5T_NATIVE_UINT16);
+    case 4:
+        return H5Tcopy(H5T_NATIVE_UINT32);
+    case 8:
+        return H5Tcopy(H5T_NATIVE_UINT64);
+    default:
+        return H5Tcreate(H5T_OPAQUE, element_size);
+    }
+}
+
+static int create_extent(hid_t file, hid_t creation, struct tic_line_extent *extent)
+{
+    char name[32];
+    hsize_t dims[TIC_MAX_DIMS + 1] = {extent->rows};
+    for (uint32_t i = 0; i < extent->ndim; i++)
+        dims[extent->ndim - i] = extent->dims[i];
+    snprintf(name, sizeof(name), TIC_SEGMENT_DATASET, extent->dataset);
+    hid_t type = payload_type(extent->element_size);
+    hid_t space = H5Screate_simple((int)extent->ndim + 1, dims, NULL);
+    hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    haddr_t offset = set < 0 ? HADDR_UNDEF : H5Dget_offset(set);
+    H5Dclose(set);
+    H5Sclose(space);
+    H5Tclose(type);
+    if (offset == HADDR_UNDEF)
+        return -EIO;
+    extent->offset = offset;
+    return 0;
+}
+
+static int segment_format(const char *path, struct tic_line_extent *extents, size_t count)
+{
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_alignment(access, PAYLOAD_ALIGNMENT, PAYLOAD_ALIGNMENT);
+    H5Pset_layout(creation, H5D_CONTIGUOUS);
+    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
+    H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
+    hid_t file = H5Fcreate(path, H5F_ACC_EXCL, H5P_DEFAULT, access);
+    int status = file < 0 ? -EIO : 0;
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = create_extent(file, creation, &extents[i]);
+    if (file >= 0 && H5Fclose(file) < 0)
+        status = -EIO;
+    H5Pclose(creation);
+    H5Pclose(access);
+    return status;
+}
+
+__attribute__((visibility("default"))) const struct tic_h5_ops tic_h5_ops = {
+    .segment_format = segment_format,
+    .line_encode = line_encode,
+    .line_decode = line_decode,
+};

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* All that needs libhdf5, behind one table, so that the plug-in can load it as an object of its
+ * own whose libhdf5 does not clash with one that the application uses. One thread at a time. */
+#ifndef TIC_STORE_H5_H
+#define TIC_STORE_H5_H
+
+#include <stddef.h>
+
+#include "store/line.h"
+
+/* Functions return 0 or a negative errno; -EIO for anything HDF5 refuses. */
+struct tic_h5_ops {
+    /* Creates `path` with one contiguous, allocated, unfilled dataset per extent; sets offsets. */
+    int (*segment_format)(const char *path, struct tic_line_extent *extents, size_t count);
+    /* The HDF5 image of a line (malloc'ed), and back. Decode trusts nothing it reads. */
+    int (*line_encode)(const struct tic_line *line, void **image, size_t *size);
+    int (*line_decode)(const void *image, size_t size, struct tic_line *line);
+};
+
+#define TIC_H5_OPS_SYMBOL "tic_h5_ops"
+extern const struct tic_h5_ops tic_h5_ops;
+
+#endif

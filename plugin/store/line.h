@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A recovery line in memory: what one line file holds. Names on disk are in schema.h. */
+#ifndef TIC_STORE_LINE_H
+#define TIC_STORE_LINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/layout.h"
+
+#define TIC_NO_EXTENT UINT32_MAX
+
+enum {
+    TIC_SIGNATURE_BLOCK = 65536,  /* signatures in a full block */
+    TIC_SIGNATURE_BLOCKS = 32768, /* 2^31 submissions, as many as a task number can hold */
+};
+
+/* Done tasks first..last, both included. */
+struct tic_range {
+    uint64_t first, last;
+};
+
+/* One payload dataset of a segment file: `rows` rows of `row_bytes` from byte `offset` on. */
+struct tic_line_extent {
+    uint64_t segment; /* number of the segment file */
+    uint32_t dataset; /* number of the dataset in it */
+    uint32_t element_size;
+    uint32_t ndim;
+    uint64_t dims[TIC_MAX_DIMS];
+    uint64_t rows;
+    uint64_t offset;
+};
+
+/* The value of one handle at the cut. */
+struct tic_line_value {
+    uint64_t id;       /* handle id */
+    uint64_t version;  /* how many writes made it */
+    uint64_t checksum; /* XXH3-64 of the row */
+    uint32_t extent;   /* index into extents */
+    uint32_t row;
+    uint32_t gone; /* 1: main() unregistered the handle and may read its memory */
+};
+
+/* The hash of what a handle held when it was first read. */
+struct tic_line_input {
+    uint64_t id;
+    uint64_t hash;
+};
+
+/* A nondeterministic event of main(), in program order. */
+struct tic_line_event {
+    uint32_t kind; /* enum tic_event */
+    int64_t value;
+};
+
+/* A full block of signatures, kept in a payload row. */
+struct tic_line_block {
+    uint32_t extent;
+    uint32_t row;
+    uint64_t checksum;
+};
+
+struct tic_line {
+    uint64_t number;
+    uint64_t process;
+    double created; /* seconds since 1970 */
+    uint64_t workers;
+    uint64_t tasks_submitted;
+    uint64_t tasks_done;
+    uint64_t big_endian;
+    char *version;   /* of starpu-tic */
+    char *starpu;    /* major.minor */
+    char *host;
+    char *program;   /* file name of the executable */
+    char *directory; /* working directory */
+    char *arguments; /* argv[1..], each ended by '\0' */
+    size_t arguments_size;
+
+    struct tic_line_extent *extents;
+    size_t extent_count;
+    struct tic_line_value *values; /* ascending id */
+    size_t value_count;
+    struct tic_range *done; /* of the main context */
+    size_t done_count;
+    struct tic_line_input *inputs;
+    size_t input_count;
+    struct tic_line_event *events;
+    size_t event_count;
+    struct tic_line_block *blocks; /* of TIC_SIGNATURE_BLOCK signatures */
+    size_t block_count;
+    uint32_t *signatures; /* those after the full blocks */
+    size_t signature_count;
+};
+
+/* Frees what a line owns, not the line itself; it is empty afterwards. */
+void tic_line_clear(struct tic_line *line);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Line files: a checked text header (an HDF5 user block) before an HDF5 image. */
+#include "store/linefile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "store/schema.h"
+
+static int write_all(int fd, const void *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(fd, bytes, size);
+        if (written < 0 && errno != EINTR)
+            return -errno;
+        if (written > 0) {
+            bytes = (const char *)bytes + written;
+            size -= (size_t)written;
+        }
+    }
+    return 0;
+}
+
+static void make_header(char header[TIC_HEADER_SIZE], const void *image, size_t size)
+{
+    XXH128_hash_t hash = XXH3_128bits(image, size);
+    memset(header, '\n', TIC_HEADER_SIZE);
+    int length = snprintf(header, TIC_HEADER_SIZE, TIC_HEADER_FORMAT, TIC_FORMAT_MAJOR,
+                          TIC_FORMAT_MINOR, (unsigned long long)size,
+                          (unsigned long long)hash.high64, (unsigned long long)hash.low64);
+    header[length] = '\n';
+}
+
+int tic_linefile_write(int directory, const char *name, const struct tic_h5_ops *h5,
+                       const struct tic_line *line, bool sync)
+{
+    char header[TIC_HEADER_SIZE];
+    void *image;
+    size_t size;
+    int status = h5->line_encode(line, &image, &size);
+
+    if (status)
+        return status;
+    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        status = -errno;
+    make_header(header, image, size);
+    status = status ? status : write_all(fd, header, sizeof(header));
+    status = status ? status : write_all(fd, image, size);
+    if (status == 0 && sync && fsync(fd) != 0)
+        status = -errno;
+    if (fd >= 0 && close(fd) != 0 && status == 0)
+        status = -errno;
+    free(image);
+    return status;
+}
+
+static int check_header(const char *file, size_t size)
+{
+    char header[TIC_HEADER_SIZE + 1] = {0};
+    unsigned major, minor;
+    unsigned long long bytes;
+    unsigned long long high, low;
+
+    if (size <= TIC_HEADER_SIZE)
+        return -EBADMSG;
+    memcpy(header, file, TIC_HEADER_SIZE);
+    if (sscanf(header, TIC_HEADER_MAGIC "\nformat %u.%u\n", &major, &minor) != 2)
+        return -EBADMSG;
+    if (major != TIC_FORMAT_MAJOR)
+        return -EPROTONOSUPPORT;
+    if (sscanf(header, TIC_HEADER_SCAN, &major, &minor, &bytes, &high, &low) != 5 ||
+        bytes != size - TIC_HEADER_SIZE)
+        return -EBADMSG;
+    XXH128_hash_t hash = XXH3_128bits(file + TIC_HEADER_SIZE, size - TIC_HEADER_SIZE);
+    return hash.high64 == high && hash.low64 == low ? 0 : -EBADMSG;
+}
+
+static bool extent_is_sane(const struct tic_line_extent *extent)
+{
+    unsigned __int128 bytes = extent->element_size;
+    if (extent->ndim < 1 || extent->ndim > TIC_MAX_DIMS || extent->element_size == 0 ||
+        extent->rows == 0 || extent->rows >= UINT32_MAX || extent->dataset >= UINT16_MAX)
+        return false;
+    for (unsigned i = 0; i < TIC_MAX_DIMS; i++) {
+        if (extent->dims[i] == 0 || (i >= extent->ndim && extent->dims[i] != 1))
+            return false;
+        bytes *= extent->dims[i];
+        if (bytes > INT64_MAX)
+            return false;
+    }
+    return bytes * extent->rows + extent->offset <= INT64_MAX;
+}
+
+static bool row_is_sane(const struct tic_line *line, uint32_t extent, uint32_t row)
+{
+    return extent < line->extent_count && row < line->extents[extent].rows;
+}
+
+static uint64_t block_bytes(const struct tic_line_extent *extent)
+{
+    return extent->element_size * extent->dims[0] * extent->dims[1] * extent->dims[2] *
+           extent->dims[3];
+}
+
+/* No index of a line is used before it passed here. */
+static bool line_is_sane(const struct tic_line *line)
+{
+    for (size_t i = 0; i < line->extent_count; i++)
+        if (!extent_is_sane(&line->extents[i]))
+            return false;
+    for (size_t i = 0; i < line->value_count; i++)
+        if (!row_is_sane(line, line->values[i].extent, line->values[i].row) ||
+            (i > 0 && line->values[i].id <= line->values[i - 1].id))
+            return false;
+    for (size_t i = 0; i < line->done_count; i++)
+        if (line->done[i].first > line->done[i].last || line->done[i].last >= INT32_MAX ||
+            (i > 0 && line->done[i].first <= line->done[i - 1].last + 1))
+            return false;
+    for (size_t i = 0; i < line->block_count; i++)
+        if (!row_is_sane(line, line->blocks[i].extent, line->blocks[i].row) ||
+            block_bytes(&line->extents[line->blocks[i].extent]) !=
+                TIC_SIGNATURE_BLOCK * sizeof(uint32_t))
+            return false;
+    if (line->arguments_size > 0 && line->arguments[line->arguments_size - 1] != '\0')
+        return false;
+    uint64_t end = line->done_count ? line->done[line->done_count - 1].last + 1 : 0;
+    return line->block_count < TIC_SIGNATURE_BLOCKS &&
+           line->signature_count < TIC_SIGNATURE_BLOCK &&
+           line->block_count * TIC_SIGNATURE_BLOCK + line->signature_count >= end;
+}
+
+static int read_file(int directory, const char *name, char **bytes, size_t *size)
+{
+    struct stat info;
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    int status = fstat(fd, &info) != 0 ? -errno : S_ISREG(info.st_mode) ? 0 : -EBADMSG;
+    char *file = status ? NULL : malloc((size_t)info.st_size + 1);
+    size_t got = 0;
+    if (!status && !file)
+        status = -ENOMEM;
+    while (status == 0 && got < (size_t)info.st_size) {
+        ssize_t n = read(fd, file + got, (size_t)info.st_size - got);
+        if (n < 0 && errno != EINTR)
+            status = -errno;
+        if (n == 0)
+            break;
+        if (n > 0)
+            got += (size_t)n;
+    }
+    close(fd);
+    if (status) {
+        free(file);
+        return status;
+    }
+    *bytes = file;
+    *size = got;
+    return 0;
+}
+
+static uint64_t host_is_big_endian(void)
+{
+    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+}
+
+int tic_linefile_read(int directory, const char *name, const struct tic_h5_ops *h5,
+                      struct tic_line *line)
+{
+    struct tic_line read = {0};
+    char *bytes = NULL;
+    size_t size = 0;
+    int status = read_file(directory, name, &bytes, &size);
+
+    if (status)
+        return status;
+    status = check_header(bytes, size);
+    if (status == 0 &&
+        h5->line_decode(bytes + TIC_HEADER_SIZE, size - TIC_HEADER_SIZE, &read) != 0)
+        status = -EBADMSG;
+    free(bytes);
+    if (status)
+        return status;
+    if (read.big_endian != host_is_big_endian())
+        status = -ENOTSUP;
+    else if (!line_is_sane(&read))
+        status = -EBADMSG;
+    if (status)
+        tic_line_clear(&read);
+    else
+        *line = read;
+    return status;
+}

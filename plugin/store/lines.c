@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The store: finding, checking, adopting and removing what is in the directory. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "store/linefile.h"
+#include "store/schema.h"
+#include "store/store.h"
+
+enum { CHUNK = 1 << 20 };
+
+/* ---- listing -------------------------------------------------------------------------------- */
+
+struct listing {
+    uint64_t *numbers;
+    unsigned long count, capacity;
+};
+
+static int descending(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* Calls each(name) for every directory entry; 0 or -errno. */
+static int each_entry(struct tic_store *store, int (*each)(void *arg, const char *name), void *arg)
+{
+    int fd = openat(store->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    int status = 0;
+
+    if (!dir)
+        return -errno;
+    while (status == 0 && (entry = readdir(dir)))
+        status = each(arg, entry->d_name);
+    closedir(dir);
+    return status;
+}
+
+static bool parse_name(const char *name, const char *format, uint64_t *number)
+{
+    unsigned process;
+    unsigned long long parsed;
+    char again[64];
+
+    if (sscanf(name, format, &process, &parsed) != 2)
+        return false;
+    snprintf(again, sizeof(again), format, process, parsed);
+    *number = parsed;
+    return process == 0 && strcmp(again, name) == 0;
+}
+
+static int note_line(void *arg, const char *name)
+{
+    struct listing *listing = arg;
+    uint64_t number;
+
+    if (!parse_name(name, TIC_FILE_LINE, &number))
+        return 0;
+    void *grown = tic_grow(listing->numbers, &listing->capacity, listing->count + 1,
+                           sizeof(*listing->numbers));
+    if (!grown)
+        return -ENOMEM;
+    listing->numbers = grown;
+    listing->numbers[listing->count++] = number;
+    return 0;
+}
+
+/* ---- checking ------------------------------------------------------------------------------- */
+
+static int check_bytes(int fd, uint64_t offset, uint64_t bytes, uint64_t checksum)
+{
+    XXH3_state_t *state = XXH3_createState();
+    char *chunk = malloc(CHUNK);
+    int status = state && chunk ? 0 : -ENOMEM;
+
+    if (status == 0)
+        XXH3_64bits_reset(state);
+    while (status == 0 && bytes > 0) {
+        ssize_t got = pread(fd, chunk, bytes < CHUNK ? bytes : CHUNK, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            status = got < 0 ? -errno : -EBADMSG;
+            break;
+        }
+        XXH3_64bits_update(state, chunk, (size_t)got);
+        offset += (uint64_t)got;
+        bytes -= (uint64_t)got;
+    }
+    if (status == 0 && XXH3_64bits_digest(state) != checksum)
+        status = -EBADMSG;
+    free(chunk);
+    XXH3_freeState(state);
+    return status;
+}
+
+static uint64_t row_bytes(const struct tic_line_extent *extent)
+{
+    struct tic_shape shape = {extent->element_size, extent->ndim, {0}};
+    memcpy(shape.dims, extent->dims, sizeof(shape.dims));
+    return tic_shape_bytes(&shape);
+}
+
+static int check_row(int directory, unsigned process, const struct tic_line *line, uint32_t index,
+                     uint32_t row, uint64_t checksum)
+{
+    const struct tic_line_extent *extent = &line->extents[index];
+    char name[64];
+
+    snprintf(name, sizeof(name), TIC_FILE_SEGMENT, process, (unsigned long long)extent->segment);
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return errno == ENOENT ? -EBADMSG : -errno;
+    uint64_t bytes = row_bytes(extent);
+    int status = check_bytes(fd, extent->offset + row * bytes, bytes, checksum);
+    close(fd);
+    return status;
+}
+
+int tic_store_check(struct tic_store *store, const struct tic_line *line)
+{
+    int status = 0;
+    for (size_t i = 0; i < line->value_count && status == 0; i++)
+        status = check_row(store->directory, store->process, line, line->values[i].extent,
+                           line->values[i].row, line->values[i].checksum);
+    for (size_t i = 0; i < line->block_count && status == 0; i++)
+        status = check_row(store->directory, store->process, line, line->blocks[i].extent,
+                           line->blocks[i].row, line->blocks[i].checksum);
+    return status;
+}
+
+int tic_store_walk(struct tic_store *store, tic_store_visit visit, void *arg)
+{
+    struct listing listing = {0};
+    int status = each_entry(store, note_line, &listing);
+    bool done = false;
+
+    if (listing.count > 0)
+        qsort(listing.numbers, listing.count, sizeof(*listing.numbers), descending);
+    for (unsigned long i = 0; i < listing.count && status == 0 && !done; i++) {
+        struct tic_line line = {0};
+        char name[64];
+        snprintf(name, sizeof(name), TIC_FILE_LINE, store->process,
+                 (unsigned long long)listing.numbers[i]);
+        if (listing.numbers[i] >= store->next_line)
+            store->next_line = listing.numbers[i] + 1;
+        int good = tic_linefile_read(store->directory, name, store->h5, &line);
+        done = visit(arg, name, good, &line);
+        tic_line_clear(&line);
+    }
+    free(listing.numbers);
+    return status;
+}
+
+/* ---- adopting ------------------------------------------------------------------------------- */
+
+static bool is_kept(const struct tic_store *store, const char *name)
+{
+    uint64_t number;
+    for (unsigned k = 0; k < store->kept_count; k++) {
+        const struct tic_line *line = &store->kept[k];
+        if (parse_name(name, TIC_FILE_LINE, &number) && number == line->number)
+            return true;
+        if (!parse_name(name, TIC_FILE_SEGMENT, &number))
+            continue;
+        for (size_t i = 0; i < line->extent_count; i++)
+            if (line->extents[i].segment == number)
+                return true;
+    }
+    return false;
+}
+
+static bool is_ours(const char *name)
+{
+    uint64_t number;
+    return parse_name(name, TIC_FILE_LINE, &number) ||
+           parse_name(name, TIC_FILE_LINE_NEW, &number) ||
+           parse_name(name, TIC_FILE_SEGMENT, &number);
+}
+
+static int remove_unless_kept(void *arg, const char *name)
+{
+    struct tic_store *store = arg;
+    if (is_ours(name) && !is_kept(store, name) && unlinkat(store->directory, name, 0) != 0 &&
+        errno != ENOENT)
+        return -errno;
+    return 0;
+}
+
+int tic_store_clean(struct tic_store *store)
+{
+    return each_entry(store, remove_unless_kept, store);
+}
+
+/* Row indices of both lines must mean the same: the older table is a prefix of the newer one. */
+static bool is_prefix(const struct tic_line *older, const struct tic_line *line)
+{
+    return older->version && older->extent_count <= line->extent_count &&
+           memcmp(older->extents, line->extents,
+                  older->extent_count * sizeof(*older->extents)) == 0;
+}
+
+static int add_extents(struct tic_store *store, const struct tic_line *line)
+{
+    for (size_t i = 0; i < line->extent_count; i++) {
+        int fd = tic_store_open_segment(store, line->extents[i].segment);
+        if (fd < 0)
+            return fd;
+        long index = tic_rows_add(&store->rows, &line->extents[i], fd);
+        if (index < 0)
+            return (int)index;
+    }
+    return 0;
+}
+
+int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_line *older)
+{
+    bool keep_older = is_prefix(older, line);
+
+    store->kept[store->kept_count++] = *line;
+    memset(line, 0, sizeof(*line));
+    if (keep_older) {
+        store->kept[store->kept_count++] = *older;
+        memset(older, 0, sizeof(*older));
+    } else {
+        tic_line_clear(older);
+    }
+    int status = tic_store_clean(store);
+    status = status ? status : add_extents(store, &store->kept[0]);
+    if (status)
+        return status;
+    tic_rows_sweep_begin(&store->rows);
+    tic_store_mark_kept(store);
+    tic_rows_sweep_end(&store->rows);
+    return 0;
+}
+
+void tic_store_remove(struct tic_store *store)
+{
+    char name[64];
+
+    for (unsigned i = 0; i < store->kept_count; i++)
+        tic_line_clear(&store->kept[i]);
+    store->kept_count = 0;
+    tic_store_clean(store);
+    snprintf(name, sizeof(name), TIC_FILE_LOCK, store->process);
+    unlinkat(store->directory, name, 0);
+    rmdir(store->path); /* stays when something that is not ours lies in it */
+}

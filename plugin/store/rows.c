@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which payload row of which segment is free: a slab allocator on disk. */
+#include "store/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+struct tic_extent {
+    struct tic_line_extent disk; /* immutable after add */
+    struct tic_shape shape;      /* immutable after add */
+    int fd;                      /* immutable after add */
+    /* bitmaps of rows, guarded by the rows lock */
+    uint64_t *used; /* holds something, or will soon */
+    uint64_t *busy; /* being written, referenced from nowhere yet */
+    uint64_t *keep; /* survives the sweep under way */
+    uint64_t free;
+    uint64_t hint; /* word where the last free row was found */
+};
+
+static size_t words_of(const struct tic_extent *extent)
+{
+    return (extent->disk.rows + 63) / 64;
+}
+
+static void set_bit(uint64_t *bits, uint64_t row)
+{
+    bits[row / 64] |= UINT64_C(1) << (row % 64);
+}
+
+void tic_rows_init(struct tic_rows *rows)
+{
+    memset(rows, 0, sizeof(*rows));
+    tic_lock_init(&rows->lock, TIC_RANK_ROWS);
+}
+
+static void extent_destroy(struct tic_extent *extent)
+{
+    if (!extent)
+        return;
+    free(extent->used);
+    free(extent->busy);
+    free(extent->keep);
+    free(extent);
+}
+
+void tic_rows_fini(struct tic_rows *rows)
+{
+    for (unsigned long i = 0; i < rows->count; i++)
+        extent_destroy(rows->extents[i]);
+    free(rows->extents);
+    tic_lock_fini(&rows->lock);
+}
+
+static struct tic_extent *extent_create(const struct tic_line_extent *disk, int fd)
+{
+    struct tic_extent *extent = calloc(1, sizeof(*extent));
+    if (!extent)
+        return NULL;
+    extent->disk = *disk;
+    extent->shape.element_size = disk->element_size;
+    extent->shape.ndim = disk->ndim;
+    memcpy(extent->shape.dims, disk->dims, sizeof(disk->dims));
+    extent->fd = fd;
+    extent->free = disk->rows;
+    size_t words = words_of(extent) ? words_of(extent) : 1;
+    extent->used = calloc(words, sizeof(uint64_t));
+    extent->busy = calloc(words, sizeof(uint64_t));
+    extent->keep = calloc(words, sizeof(uint64_t));
+    if (extent->used && extent->busy && extent->keep)
+        return extent;
+    extent_destroy(extent);
+    return NULL;
+}
+
+long tic_rows_add(struct tic_rows *rows, const struct tic_line_extent *disk, int fd)
+{
+    struct tic_extent *extent = extent_create(disk, fd);
+    long index = -ENOMEM;
+
+    if (!extent)
+        return -ENOMEM;
+    tic_lock(&rows->lock);
+    void *grown =
+        tic_grow(rows->extents, &rows->capacity, rows->count + 1, sizeof(*rows->extents));
+    if (grown) {
+        rows->extents = grown;
+        index = (long)rows->count++;
+        rows->extents[index] = extent;
+    }
+    tic_unlock(&rows->lock);
+    if (index < 0)
+        extent_destroy(extent);
+    return index;
+}
+
+uint64_t tic_rows_available(struct tic_rows *rows, const struct tic_shape *shape)
+{
+    uint64_t available = 0;
+    tic_lock(&rows->lock);
+    for (unsigned long i = 0; i < rows->count; i++)
+        if (tic_shape_equal(&rows->extents[i]->shape, shape))
+            available += rows->extents[i]->free;
+    tic_unlock(&rows->lock);
+    return available;
+}
+
+static uint64_t take_from(struct tic_extent *extent)
+{
+    size_t words = words_of(extent);
+    for (size_t i = 0; i < words; i++) {
+        size_t word = (extent->hint + i) % words;
+        if (extent->used[word] == UINT64_MAX)
+            continue;
+        uint64_t row = word * 64 + (uint64_t)__builtin_ctzll(~extent->used[word]);
+        if (row >= extent->disk.rows)
+            continue;
+        extent->hint = word;
+        extent->free--;
+        set_bit(extent->used, row);
+        set_bit(extent->busy, row);
+        set_bit(extent->keep, row);
+        return row;
+    }
+    return UINT64_MAX; /* unreachable while free > 0 */
+}
+
+int tic_rows_take(struct tic_rows *rows, const struct tic_shape *shape, struct tic_row *row)
+{
+    int status = -EAGAIN;
+    tic_lock(&rows->lock);
+    for (unsigned long i = 0; i < rows->count && status; i++) {
+        struct tic_extent *extent = rows->extents[i];
+        if (extent->free == 0 || !tic_shape_equal(&extent->shape, shape))
+            continue;
+        row->extent = (uint32_t)i;
+        row->row = (uint32_t)take_from(extent);
+        status = 0;
+    }
+    tic_unlock(&rows->lock);
+    return status;
+}
+
+void tic_rows_settle(struct tic_rows *rows, struct tic_row row)
+{
+    tic_lock(&rows->lock);
+    rows->extents[row.extent]->busy[row.row / 64] &= ~(UINT64_C(1) << (row.row % 64));
+    tic_unlock(&rows->lock);
+}
+
+int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes, int *fd,
+                    int64_t *offset)
+{
+    int status = -ERANGE;
+    tic_lock(&rows->lock);
+    struct tic_extent *extent = row.extent < rows->count ? rows->extents[row.extent] : NULL;
+    if (extent && row.row < extent->disk.rows && tic_shape_bytes(&extent->shape) == bytes) {
+        *fd = extent->fd;
+        *offset = (int64_t)(extent->disk.offset + row.row * bytes);
+        status = 0;
+    }
+    tic_unlock(&rows->lock);
+    return status;
+}
+
+void tic_rows_sweep_begin(struct tic_rows *rows)
+{
+    tic_lock(&rows->lock);
+    for (unsigned long i = 0; i < rows->count; i++) {
+        struct tic_extent *extent = rows->extents[i];
+        memcpy(extent->keep, extent->busy, words_of(extent) * sizeof(uint64_t));
+    }
+    tic_unlock(&rows->lock);
+}
+
+void tic_rows_mark(struct tic_rows *rows, struct tic_row row)
+{
+    tic_lock(&rows->lock);
+    set_bit(rows->extents[row.extent]->keep, row.row);
+    tic_unlock(&rows->lock);
+}
+
+void tic_rows_sweep_end(struct tic_rows *rows)
+{
+    tic_lock(&rows->lock);
+    for (unsigned long i = 0; i < rows->count; i++) {
+        struct tic_extent *extent = rows->extents[i];
+        extent->free = extent->disk.rows;
+        for (size_t word = 0; word < words_of(extent); word++) {
+            extent->used[word] = extent->keep[word];
+            extent->free -= (uint64_t)__builtin_popcountll(extent->used[word]);
+        }
+    }
+    tic_unlock(&rows->lock);
+}
+
+int tic_rows_table(struct tic_rows *rows, struct tic_line_extent **table, size_t *count)
+{
+    tic_lock(&rows->lock);
+    unsigned long extents = rows->count;
+    struct tic_line_extent *copy = calloc(extents ? extents : 1, sizeof(*copy));
+    for (unsigned long i = 0; copy && i < extents; i++)
+        copy[i] = rows->extents[i]->disk;
+    tic_unlock(&rows->lock);
+    if (!copy)
+        return -ENOMEM;
+    *table = copy;
+    *count = extents;
+    return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which payload row of which segment is free: a slab allocator on disk. Thread-safe. */
+#ifndef TIC_STORE_ROWS_H
+#define TIC_STORE_ROWS_H
+
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "store/line.h"
+
+struct tic_extent;
+
+struct tic_rows {
+    struct tic_lock lock;
+    struct tic_extent **extents; /* guarded by lock; entries live until fini */
+    unsigned long count, capacity;
+};
+
+/* Where a row is. */
+struct tic_row {
+    uint32_t extent;
+    uint32_t row;
+};
+
+void tic_rows_init(struct tic_rows *rows);
+void tic_rows_fini(struct tic_rows *rows);
+
+/* Adds an extent whose file is open as fd (owned by the caller). Its index, or -ENOMEM. */
+long tic_rows_add(struct tic_rows *rows, const struct tic_line_extent *extent, int fd);
+/* Rows that are free for this shape. */
+uint64_t tic_rows_available(struct tic_rows *rows, const struct tic_shape *shape);
+/* Takes a free row; it is busy, so no sweep frees it, until settled. -EAGAIN when none is free. */
+int tic_rows_take(struct tic_rows *rows, const struct tic_shape *shape, struct tic_row *row);
+/* The row's content is referenced from where a marker looks (or was given up). */
+void tic_rows_settle(struct tic_rows *rows, struct tic_row row);
+/* File and byte offset of a row; -ERANGE when there is no such row or its size differs. */
+int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes, int *fd,
+                    int64_t *offset);
+/* Mark and sweep: rows that are neither marked nor busy nor taken since begin become free. */
+void tic_rows_sweep_begin(struct tic_rows *rows);
+void tic_rows_mark(struct tic_rows *rows, struct tic_row row);
+void tic_rows_sweep_end(struct tic_rows *rows);
+/* Copies the table of extents (malloc'ed). 0 or -ENOMEM. */
+int tic_rows_table(struct tic_rows *rows, struct tic_line_extent **table, size_t *count);
+
+#endif

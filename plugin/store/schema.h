@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Every name on disk. FORMAT.md explains them; nothing else in the sources spells them. */
+#ifndef TIC_STORE_SCHEMA_H
+#define TIC_STORE_SCHEMA_H
+
+#define TIC_FORMAT_MAJOR 1
+#define TIC_FORMAT_MINOR 0
+
+/* Files of process P in the store directory. */
+#define TIC_FILE_LOCK "p%u.lock"
+#define TIC_FILE_LINE "p%u-line-%08llu.h5"
+#define TIC_FILE_LINE_NEW "p%u-line-%08llu.h5.new"
+#define TIC_FILE_SEGMENT "p%u-segment-%08llu.h5"
+
+/* The first TIC_HEADER_SIZE bytes of a line file are an HDF5 user block with this text. */
+#define TIC_HEADER_SIZE 512
+#define TIC_HEADER_MAGIC "starpu-tic recovery line"
+#define TIC_HEADER_FORMAT                                                                          \
+    TIC_HEADER_MAGIC "\nformat %u.%u\nbytes %llu\nxxh3-128 %016llx%016llx\n"
+#define TIC_HEADER_SCAN                                                                            \
+    TIC_HEADER_MAGIC "\nformat %u.%u\nbytes %llu\nxxh3-128 %16llx%16llx\n"
+
+/* A payload dataset of a segment file: shape [rows, dims reversed]. */
+#define TIC_SEGMENT_DATASET "/payload-%u"
+
+/* LINE_NUMBER(member): attributes of the root group, 64-bit unsigned. */
+#define TIC_LINE_NUMBERS(X)                                                                        \
+    X(number) X(process) X(workers) X(tasks_submitted) X(tasks_done) X(big_endian)
+
+/* LINE_TEXT(member): attributes of the root group, UTF-8 strings. */
+#define TIC_LINE_TEXTS(X) X(version) X(starpu) X(host) X(program) X(directory)
+
+/* LINE_TABLE(path, struct, array member, count member, FIELDS): one-dimensional compound datasets.
+ * FIELDS(struct, F): F(struct, name on disk, member, type) */
+#define TIC_LINE_TABLES(X)                                                                         \
+    X("/extents", tic_line_extent, extents, extent_count, TIC_EXTENT_FIELDS)                       \
+    X("/values", tic_line_value, values, value_count, TIC_VALUE_FIELDS)                            \
+    X("/done", tic_range, done, done_count, TIC_DONE_FIELDS)                                       \
+    X("/inputs", tic_line_input, inputs, input_count, TIC_INPUT_FIELDS)                            \
+    X("/events", tic_line_event, events, event_count, TIC_EVENT_FIELDS)                            \
+    X("/signature_blocks", tic_line_block, blocks, block_count, TIC_BLOCK_FIELDS)
+
+#define TIC_EXTENT_FIELDS(S, F)                                                                    \
+    F(S, "segment", segment, U64) F(S, "dataset", dataset, U32)                                    \
+    F(S, "element_size", element_size, U32) F(S, "ndim", ndim, U32) F(S, "dim0", dims[0], U64)     \
+    F(S, "dim1", dims[1], U64) F(S, "dim2", dims[2], U64) F(S, "dim3", dims[3], U64)               \
+    F(S, "rows", rows, U64) F(S, "offset", offset, U64)
+#define TIC_VALUE_FIELDS(S, F)                                                                     \
+    F(S, "id", id, U64) F(S, "version", version, U64) F(S, "checksum", checksum, U64)              \
+    F(S, "extent", extent, U32) F(S, "row", row, U32) F(S, "gone", gone, U32)
+#define TIC_DONE_FIELDS(S, F) F(S, "first", first, U64) F(S, "last", last, U64)
+#define TIC_INPUT_FIELDS(S, F) F(S, "id", id, U64) F(S, "hash", hash, U64)
+#define TIC_EVENT_FIELDS(S, F) F(S, "kind", kind, U32) F(S, "value", value, I64)
+#define TIC_BLOCK_FIELDS(S, F)                                                                     \
+    F(S, "extent", extent, U32) F(S, "row", row, U32) F(S, "checksum", checksum, U64)
+
+/* One-dimensional datasets of plain numbers, and the time of the line. */
+#define TIC_LINE_SIGNATURES "/signatures"
+#define TIC_LINE_ARGUMENTS "/arguments"
+#define TIC_LINE_CREATED "created"
+
+#endif

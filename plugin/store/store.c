@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The store: opening, locking, segments, values, commit. */
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/failpoint.h"
+#include "store/linefile.h"
+#include "store/schema.h"
+
+struct tic_store_segment {
+    uint64_t number;
+    int fd;
+};
+
+enum { NAME_SIZE = 64, KEPT_LINES = 2, MIN_ROWS = 4 };
+
+/* ---- open and close ------------------------------------------------------------------------- */
+
+/* A POSIX record lock: gone when the process is gone, not inherited by its children. */
+static int take_lock(struct tic_store *store)
+{
+    char name[NAME_SIZE];
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    snprintf(name, sizeof(name), TIC_FILE_LOCK, store->process);
+    store->lock_file =
+        openat(store->directory, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (store->lock_file < 0)
+        return -errno;
+    if (fcntl(store->lock_file, F_SETLK, &lock) == 0)
+        return 0;
+    return errno == EACCES || errno == EAGAIN ? -EBUSY : -errno;
+}
+
+int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mode mode, bool sync,
+                   const struct tic_h5_ops *h5)
+{
+    int status = 0;
+
+    memset(store, 0, sizeof(*store));
+    store->directory = store->lock_file = -1;
+    store->sync = sync;
+    store->h5 = h5;
+    store->next_line = store->next_segment = 1;
+    tic_rows_init(&store->rows);
+    if (mode == TIC_STORE_CREATE && mkdir(path, 0700) != 0 && errno != EEXIST)
+        status = -errno;
+    if (status == 0)
+        store->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (status == 0 && store->directory < 0)
+        status = -errno;
+    if (status == 0 && mode != TIC_STORE_READ)
+        status = take_lock(store);
+    if (status == 0 && !(store->path = realpath(path, NULL)))
+        status = -errno;
+    if (status)
+        tic_store_close(store);
+    return status;
+}
+
+void tic_store_close(struct tic_store *store)
+{
+    for (unsigned long i = 0; i < store->segment_count; i++)
+        close(store->segments[i].fd);
+    free(store->segments);
+    for (unsigned i = 0; i < store->kept_count; i++)
+        tic_line_clear(&store->kept[i]);
+    tic_rows_fini(&store->rows);
+    if (store->lock_file >= 0)
+        close(store->lock_file);
+    if (store->directory >= 0)
+        close(store->directory);
+    free(store->path);
+    memset(store, 0, sizeof(*store));
+    store->directory = store->lock_file = -1;
+}
+
+const char *tic_store_reason(int status)
+{
+    switch (status) {
+    case 0:
+        return "good";
+    case -EBADMSG:
+        return "damaged";
+    case -EPROTONOSUPPORT:
+        return "written by a newer version of starpu-tic";
+    case -ENOTSUP:
+        return "written on a machine with the other byte order";
+    default:
+        return strerror(-status);
+    }
+}
+
+/* ---- segments ------------------------------------------------------------------------------- */
+
+static int add_segment(struct tic_store *store, uint64_t number, int fd)
+{
+    void *grown = tic_grow(store->segments, &store->segment_capacity, store->segment_count + 1,
+                           sizeof(*store->segments));
+    if (!grown)
+        return -ENOMEM;
+    store->segments = grown;
+    store->segments[store->segment_count++] = (struct tic_store_segment){number, fd};
+    if (number >= store->next_segment)
+        store->next_segment = number + 1;
+    return 0;
+}
+
+int tic_store_open_segment(struct tic_store *store, uint64_t number)
+{
+    char name[NAME_SIZE];
+
+    for (unsigned long i = 0; i < store->segment_count; i++)
+        if (store->segments[i].number == number)
+            return store->segments[i].fd;
+    snprintf(name, sizeof(name), TIC_FILE_SEGMENT, store->process, (unsigned long long)number);
+    int fd = openat(store->directory, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -errno;
+    int status = add_segment(store, number, fd);
+    if (status)
+        close(fd);
+    return status ? status : fd;
+}
+
+/* Fills the shortage of each demand, with the next commit's rows in reserve. */
+static size_t plan_extents(struct tic_store *store, const struct tic_demand *demands, size_t count,
+                           struct tic_line_extent *extents)
+{
+    size_t planned = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t available = tic_rows_available(&store->rows, &demands[i].shape);
+        if (available >= demands[i].rows)
+            continue;
+        struct tic_line_extent *extent = &extents[planned];
+        memset(extent, 0, sizeof(*extent));
+        extent->segment = store->next_segment;
+        extent->dataset = (uint32_t)planned++;
+        extent->element_size = demands[i].shape.element_size;
+        extent->ndim = demands[i].shape.ndim;
+        memcpy(extent->dims, demands[i].shape.dims, sizeof(extent->dims));
+        extent->rows = demands[i].rows - available;
+        if (extent->rows < MIN_ROWS && tic_shape_bytes(&demands[i].shape) < (1 << 20))
+            extent->rows = MIN_ROWS;
+    }
+    return planned;
+}
+
+static int format_segment(struct tic_store *store, struct tic_line_extent *extents, size_t count)
+{
+    char path[PATH_MAX];
+    uint64_t number = store->next_segment++;
+    int length = snprintf(path, sizeof(path), "%s/" TIC_FILE_SEGMENT, store->path, store->process,
+                          (unsigned long long)number);
+    if (length < 0 || (size_t)length >= sizeof(path))
+        return -ENAMETOOLONG;
+    int status = store->h5->segment_format(path, extents, count);
+    if (status == 0 && chmod(path, 0600) != 0)
+        status = -errno;
+    int fd = status ? status : tic_store_open_segment(store, number);
+    if (fd < 0) {
+        unlink(path);
+        return fd;
+    }
+    tic_failpoint(TIC_FAIL_SEGMENT_FORMAT);
+    return fd;
+}
+
+int tic_store_provide(struct tic_store *store, const struct tic_demand *demands, size_t count)
+{
+    struct tic_line_extent *extents = calloc(count ? count : 1, sizeof(*extents));
+    if (!extents)
+        return -ENOMEM;
+    size_t planned = plan_extents(store, demands, count, extents);
+    int fd = planned ? format_segment(store, extents, planned) : 0;
+    int status = fd < 0 ? fd : 0;
+    for (size_t i = 0; i < planned && status == 0; i++) {
+        long index = tic_rows_add(&store->rows, &extents[i], fd);
+        status = index < 0 ? (int)index : 0;
+    }
+    free(extents);
+    return status;
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+int tic_store_save(struct tic_store *store, const struct tic_layout *layout,
+                   struct tic_saved *saved)
+{
+    uint64_t bytes = tic_shape_bytes(&layout->shape);
+    int64_t offset;
+    int fd;
+    int status = tic_rows_take(&store->rows, &layout->shape, &saved->row);
+
+    if (status)
+        return status;
+    status = tic_rows_locate(&store->rows, saved->row, bytes, &fd, &offset);
+    if (status == 0) {
+        saved->checksum = tic_layout_checksum(layout);
+        status = tic_layout_write(layout, fd, offset);
+    }
+    if (status) {
+        tic_rows_settle(&store->rows, saved->row);
+        return status;
+    }
+    atomic_fetch_add_explicit(&store->bytes_written, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&store->values_written, 1, memory_order_relaxed);
+    tic_failpoint(TIC_FAIL_ROW_WRITE);
+    return 0;
+}
+
+int tic_store_read(struct tic_store *store, const struct tic_saved *saved,
+                   const struct tic_layout *layout)
+{
+    int64_t offset;
+    int fd;
+    int status = tic_rows_locate(&store->rows, saved->row, tic_shape_bytes(&layout->shape), &fd,
+                                 &offset);
+    if (status == 0)
+        status = tic_layout_read(layout, fd, offset);
+    if (status == 0 && tic_layout_checksum(layout) != saved->checksum)
+        status = -EBADMSG;
+    return status;
+}
+
+/* ---- commit --------------------------------------------------------------------------------- */
+
+void tic_store_mark_kept(struct tic_store *store)
+{
+    for (unsigned i = 0; i < store->kept_count; i++) {
+        const struct tic_line *line = &store->kept[i];
+        for (size_t v = 0; v < line->value_count; v++)
+            tic_rows_mark(&store->rows,
+                          (struct tic_row){line->values[v].extent, line->values[v].row});
+        for (size_t b = 0; b < line->block_count; b++)
+            tic_rows_mark(&store->rows,
+                          (struct tic_row){line->blocks[b].extent, line->blocks[b].row});
+    }
+}
+
+static int sync_segments(struct tic_store *store)
+{
+    if (!store->sync)
+        return 0;
+    for (unsigned long i = 0; i < store->segment_count; i++)
+        if (fdatasync(store->segments[i].fd) != 0)
+            return -errno;
+    return 0;
+}
+
+static void retire_oldest(struct tic_store *store)
+{
+    char name[NAME_SIZE];
+    struct tic_line *oldest = &store->kept[KEPT_LINES - 1];
+
+    if (store->kept_count < KEPT_LINES)
+        return;
+    snprintf(name, sizeof(name), TIC_FILE_LINE, store->process, (unsigned long long)oldest->number);
+    unlinkat(store->directory, name, 0);
+    tic_line_clear(oldest);
+    store->kept_count--;
+    tic_failpoint(TIC_FAIL_LINE_RETIRED);
+}
+
+static int write_and_rename(struct tic_store *store, const struct tic_line *line)
+{
+    char fresh[NAME_SIZE], name[NAME_SIZE];
+    unsigned long long number = line->number;
+
+    snprintf(fresh, sizeof(fresh), TIC_FILE_LINE_NEW, store->process, number);
+    snprintf(name, sizeof(name), TIC_FILE_LINE, store->process, number);
+    int status = tic_linefile_write(store->directory, fresh, store->h5, line, store->sync);
+    if (status == 0) {
+        tic_failpoint(TIC_FAIL_LINE_WRITTEN);
+        if (renameat(store->directory, fresh, store->directory, name) != 0)
+            status = -errno;
+    }
+    if (status) {
+        unlinkat(store->directory, fresh, 0);
+        return status;
+    }
+    if (store->sync && fsync(store->directory) != 0)
+        return -errno;
+    tic_failpoint(TIC_FAIL_LINE_RENAMED);
+    return 0;
+}
+
+int tic_store_commit(struct tic_store *store, struct tic_line *line)
+{
+    line->number = store->next_line++;
+    line->process = store->process;
+    line->big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    int status = tic_rows_table(&store->rows, &line->extents, &line->extent_count);
+    status = status ? status : sync_segments(store);
+    status = status ? status : write_and_rename(store, line);
+    if (status)
+        return status;
+    retire_oldest(store);
+    memmove(&store->kept[1], &store->kept[0], sizeof(*line));
+    store->kept[0] = *line;
+    store->kept_count++;
+    memset(line, 0, sizeof(*line));
+    return 0;
+}

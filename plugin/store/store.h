@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The store: one directory with the recovery lines and segments of one process. Knows nothing of
+ * StarPU. Values may be saved and read from any thread; everything else by one thread at a time. */
+#ifndef TIC_STORE_STORE_H
+#define TIC_STORE_STORE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "store/h5.h"
+#include "store/rows.h"
+
+struct tic_store {
+    char *path;                  /* immutable after open */
+    int directory;               /* fd; immutable after open */
+    int lock_file;               /* fd; immutable after open */
+    unsigned process;            /* immutable after open */
+    bool sync;                   /* immutable after open */
+    const struct tic_h5_ops *h5; /* immutable after open; called by one thread at a time */
+    struct tic_rows rows;
+    uint64_t next_line, next_segment; /* committing thread only */
+    struct tic_store_segment *segments; /* committing thread only */
+    unsigned long segment_count, segment_capacity;
+    struct tic_line kept[2]; /* committing thread only: the last lines, newest first */
+    unsigned kept_count;
+    _Atomic uint64_t bytes_written; /* relaxed: a statistic */
+    _Atomic uint64_t values_written; /* relaxed: a statistic */
+};
+
+/* Where a saved value is. */
+struct tic_saved {
+    struct tic_row row;
+    uint64_t checksum;
+};
+
+enum tic_store_mode {
+    TIC_STORE_READ,   /* only look; a run may use it meanwhile */
+    TIC_STORE_USE,    /* take the lock of process 0 */
+    TIC_STORE_CREATE, /* make the directory if need be, and take the lock */
+};
+/* 0; -ENOENT when the directory is not there; -EBUSY when another run holds the lock; other
+ * -errno. */
+int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mode mode, bool sync,
+                   const struct tic_h5_ops *h5);
+void tic_store_close(struct tic_store *store);
+
+/* Why a line cannot be used, in words. */
+const char *tic_store_reason(int status);
+
+/* Called with every line file, newest first; `status` as tic_linefile_read gives it. The visitor
+ * may take over a good line (and clear the struct). Returning true ends the walk. */
+typedef bool (*tic_store_visit)(void *arg, const char *name, int status, struct tic_line *line);
+/* 0 or -errno of reading the directory. */
+int tic_store_walk(struct tic_store *store, tic_store_visit visit, void *arg);
+/* Checks every row that a line refers to: 0, -EBADMSG damaged, other -errno. */
+int tic_store_check(struct tic_store *store, const struct tic_line *line);
+
+/* Makes `line`, found by a walk, the one the run starts from, and keeps `older` (may be empty) as
+ * long as usual: opens segments, protects rows, removes all other files. Takes over both.
+ * 0 or -errno. */
+int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_line *older);
+/* Starts empty: removes what an unfinished first checkpoint may have left. */
+int tic_store_clean(struct tic_store *store);
+
+/* Rows wanted of a shape. */
+struct tic_demand {
+    struct tic_shape shape;
+    uint64_t rows;
+};
+/* Formats a segment so that every demand finds its rows free. 0 or -errno. */
+int tic_store_provide(struct tic_store *store, const struct tic_demand *demands, size_t count);
+
+/* Writes a value to a free row; the row stays busy until tic_rows_settle.
+ * 0; -EAGAIN when no row of this shape is free; other -errno. */
+int tic_store_save(struct tic_store *store, const struct tic_layout *layout,
+                   struct tic_saved *saved);
+/* Reads a value and checks it. 0; -EBADMSG when the checksum differs; other -errno. */
+int tic_store_read(struct tic_store *store, const struct tic_saved *saved,
+                   const struct tic_layout *layout);
+
+/* Completes the line (number, extents), writes it, forces data to the disk as configured, renames
+ * it into place and retires the oldest. On success the store owns the arrays of the line. */
+int tic_store_commit(struct tic_store *store, struct tic_line *line);
+/* Marks what kept lines refer to; between tic_rows_sweep_begin and _end. */
+void tic_store_mark_kept(struct tic_store *store);
+/* fd of an open segment, opening it at need; -errno. */
+int tic_store_open_segment(struct tic_store *store, uint64_t number);
+/* Removes lines, segments, lock and, if then empty, the directory. */
+void tic_store_remove(struct tic_store *store);
+
+#endif

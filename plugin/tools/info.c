@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* starpu-tic info: what the recovery lines of a directory hold. */
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "store/store.h"
+#include "tools/tool.h"
+
+struct report {
+    struct tic_store *store;
+    json_t *lines; /* NULL: plain words */
+    unsigned found, good;
+};
+
+static uint64_t value_bytes(const struct tic_line *line)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < line->value_count; i++) {
+        const struct tic_line_extent *extent = &line->extents[line->values[i].extent];
+        struct tic_shape shape = {extent->element_size, extent->ndim, {0}};
+        memcpy(shape.dims, extent->dims, sizeof(shape.dims));
+        bytes += tic_shape_bytes(&shape);
+    }
+    return bytes;
+}
+
+static json_t *arguments_of(const struct tic_line *line)
+{
+    json_t *list = json_array();
+    for (size_t at = 0; at < line->arguments_size; at += strlen(line->arguments + at) + 1)
+        json_array_append_new(list, json_string(line->arguments + at));
+    return list;
+}
+
+static void add_json(json_t *lines, const char *name, int status, const struct tic_line *line)
+{
+    json_t *entry =
+        json_pack("{s:s, s:b, s:s}", "file", name, "good", status == 0, "state",
+                  tic_store_reason(status));
+    if (line->version) {
+        json_t *more = json_pack(
+            "{s:I, s:f, s:s, s:o, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", //
+            "number", (json_int_t)line->number, "created", line->created, "program", line->program,
+            "arguments", arguments_of(line), "directory", line->directory, "host", line->host,
+            "version", line->version, "starpu", line->starpu, //
+            "workers", (json_int_t)line->workers, "tasks_done", (json_int_t)line->tasks_done,
+            "tasks_submitted", (json_int_t)line->tasks_submitted, "handles",
+            (json_int_t)line->value_count, "bytes", (json_int_t)value_bytes(line));
+        json_object_update(entry, more);
+        json_decref(more);
+    }
+    json_array_append_new(lines, entry);
+}
+
+static void print_plain(const char *name, int status, const struct tic_line *line)
+{
+    char when[64] = "";
+    time_t created = (time_t)line->created;
+    struct tm local;
+
+    printf("%s: %s\n", name, tic_store_reason(status));
+    if (!line->version)
+        return;
+    strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", localtime_r(&created, &local));
+    printf("  taken %s on %s, %llu workers, starpu-tic %s, StarPU %s\n  program %s", when,
+           line->host, (unsigned long long)line->workers, line->version, line->starpu,
+           line->program);
+    for (size_t at = 0; at < line->arguments_size; at += strlen(line->arguments + at) + 1)
+        printf(" %s", line->arguments + at);
+    printf("\n  %llu tasks done of %llu submitted so far; %zu handles, %llu bytes\n",
+           (unsigned long long)line->tasks_done, (unsigned long long)line->tasks_submitted,
+           line->value_count, (unsigned long long)value_bytes(line));
+}
+
+static bool report_line(void *arg, const char *name, int status, struct tic_line *line)
+{
+    struct report *report = arg;
+
+    if (status == 0)
+        status = tic_store_check(report->store, line);
+    report->found++;
+    report->good += status == 0;
+    if (report->lines)
+        add_json(report->lines, name, status, line);
+    else
+        print_plain(name, status, line);
+    return false;
+}
+
+static int report_directory(const char *path, bool as_json)
+{
+    struct tic_store store;
+    struct report report = {.store = &store, .lines = as_json ? json_array() : NULL};
+    int status = tic_store_open(&store, path, TIC_STORE_READ, false, &tic_h5_ops);
+
+    if (status == 0) {
+        status = tic_store_walk(&store, report_line, &report);
+        tic_store_close(&store);
+    }
+    if (status)
+        fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
+    else if (as_json)
+        json_dumpf(json_pack_ex(NULL, 0, "{s:O}", "lines", report.lines), stdout,
+                   JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
+    if (status == 0 && as_json)
+        putchar('\n');
+    if (status == 0 && !as_json && report.found == 0)
+        printf("no recovery line in %s\n", path);
+    json_decref(report.lines);
+    return status == 0 && report.good == report.found ? TIC_TOOL_OK : TIC_TOOL_FAILED;
+}
+
+int tic_tool_info(int argc, char **argv)
+{
+    static const struct option options[] = {{"help", no_argument, NULL, 'h'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {0}};
+    bool as_json = false;
+    int option;
+
+    while ((option = getopt_long(argc, argv, "hj", options, NULL)) != -1) {
+        if (option != 'j')
+            return tic_tool_usage("info", option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
+        as_json = true;
+    }
+    if (optind + 1 != argc)
+        return tic_tool_usage("info", TIC_TOOL_USAGE);
+    return report_directory(argv[optind], as_json);
+}

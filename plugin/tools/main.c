@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* starpu-tic: chooses the subcommand. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/tool.h"
+
+struct command {
+    const char *name;
+    const char *arguments;
+    const char *what;
+    int (*run)(int argc, char **argv);
+};
+
+static const struct command commands[] = {
+#define COMMAND(function, name, arguments, what) {name, arguments, what, tic_tool_##function},
+#include "tools/commands.def"
+#undef COMMAND
+};
+enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
+
+int tic_tool_usage(const char *command, int status)
+{
+    FILE *out = status == TIC_TOOL_OK ? stdout : stderr;
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i].name, command) == 0)
+            fprintf(out, "Usage: starpu-tic %s %s\n%s.\n", command, commands[i].arguments,
+                    commands[i].what);
+    return status;
+}
+
+void tic_tool_print_roff(const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '-' || *text == '\\')
+            putchar('\\');
+        putchar(*text == '\n' ? ' ' : *text);
+    }
+}
+
+static void print_help(FILE *out)
+{
+    fputs("Usage: starpu-tic COMMAND [ARGUMENT...]\n\n"
+          "Rollback recovery for StarPU programs: kill a program at any moment, start it again,\n"
+          "on another number of workers, and it goes on from where it was.\n\nCommands:\n",
+          out);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].what);
+    fputs("\n`starpu-tic COMMAND --help` tells more; the manual is starpu-tic(1), and the settings\n"
+          "and file formats are in starpu-tic(7).\n",
+          out);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return TIC_TOOL_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_help(stdout);
+        return TIC_TOOL_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        printf("starpu-tic %s\n", PACKAGE_VERSION);
+        return TIC_TOOL_OK;
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "starpu-tic: no command \"%s\"; `starpu-tic --help` lists them\n", argv[1]);
+    return TIC_TOOL_USAGE;
+}

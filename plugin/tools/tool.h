@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The subcommands of starpu-tic. It links neither StarPU nor the plug-in. */
+#ifndef TIC_TOOLS_TOOL_H
+#define TIC_TOOLS_TOOL_H
+
+/* Exit statuses of the tool itself, in the way of the shell. */
+enum { TIC_TOOL_OK = 0, TIC_TOOL_FAILED = 1, TIC_TOOL_USAGE = 2 };
+
+/* argv[0] is the subcommand. Each returns the exit status. */
+#define COMMAND(function, name, arguments, what) int tic_tool_##function(int argc, char **argv);
+#include "tools/commands.def"
+#undef COMMAND
+
+/* Prints the usage of a subcommand; returns `status`. */
+int tic_tool_usage(const char *command, int status);
+
+/* For listings: prints text with roff's special characters escaped. */
+void tic_tool_print_roff(const char *text);
+
+#endif
