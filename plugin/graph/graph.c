@@ -181,7 +181,9 @@ int tic_graph_event(struct tic_graph *graph, enum tic_event kind, int64_t *value
     int status = 0;
     tic_lock(&graph->lock);
     if (graph->next_event < graph->event_count) {
-        *value = graph->events[graph->next_event++].value;
+        const struct tic_line_event *event = &graph->events[graph->next_event++];
+        status = event->kind == (uint32_t)kind ? 0 : -EILSEQ;
+        *value = event->value;
     } else {
         void *grown = tic_grow(graph->events, &graph->event_capacity, graph->event_count + 1,
                                sizeof(*graph->events));

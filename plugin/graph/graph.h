@@ -55,7 +55,8 @@ void tic_graph_reclaim(struct tic_graph *graph, uint64_t cut);
 /* Compares with, or adds to, the recorded inputs. 0; -EILSEQ when an earlier run read other
  * content; -ENOMEM. */
 int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash);
-/* The next event: replaced by the recorded value in a replay, else recorded. 0 or -ENOMEM. */
+/* The next event: replaced by the recorded value in a replay, else recorded. 0; -EILSEQ
+ * when the recorded run had an event of another kind here; -ENOMEM. */
 int tic_graph_event(struct tic_graph *graph, enum tic_event kind, int64_t *value);
 
 /* Fills values, done, inputs, events, signatures of a new line for this cut (arrays malloc'ed).

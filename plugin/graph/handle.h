@@ -35,7 +35,7 @@ struct tic_handle {
     int home_node;
     bool supported;  /* the layout below can be saved */
     bool derived;    /* its first content came from tasks, through a partition */
-    bool input_seen; /* its initial content was hashed */
+    bool mentioned;  /* a task used it */
     bool pending;    /* a recovered value must be restored before the first live access */
     uint64_t submitted_writes;
 

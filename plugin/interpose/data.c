@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Data of the application: registration, partition, what main() gets back, restoring values. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "base/error.h"
 #include "base/failpoint.h"
@@ -182,8 +181,7 @@ static bool restore_by_task(struct tic_handle *handle)
 
 void tic_data_restore(struct tic_handle *handle, bool now)
 {
-    /* Until a task has written it, the handle holds what main() put there, as it should. */
-    if (!handle->pending || (handle->submitted_writes == 0 && !handle->derived))
+    if (!handle->pending)
         return;
     handle->pending = false;
     if (tic_handle_is_empty(handle))
@@ -202,7 +200,7 @@ void tic_data_restore_all(void)
     struct tic_graph *graph = &tic_session->graph;
     for (unsigned long i = 0; i < graph->handle_count; i++) {
         struct tic_handle *handle = graph->handles[i]; /* only this thread changes the registry */
-        if (handle->data && handle->child_count == 0)
+        if (handle->data && handle->child_count == 0 && tic_data_holds_values(handle))
             tic_data_restore(handle, true);
     }
 }
@@ -288,7 +286,8 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
                                   : "partitions made by a task or a callback are not protected yet");
         return;
     }
-    tic_data_restore(handle, true);
+    if (tic_data_holds_values(handle))
+        tic_data_restore(handle, true); /* else the value is one from after the partition */
     if (has_task_values(handle)) {
         wait_for_tasks(handle);
         tic_snapshot_save_now(&tic_session->snapshot, handle);
@@ -307,7 +306,7 @@ void tic_data_on_partition_after(starpu_data_handle_t data)
         if (!child)
             return;
         child->parent = parent;
-        child->derived = parent->submitted_writes > 0 || parent->derived;
+        child->derived = tic_data_holds_values(parent);
         parent->children[parent->child_count++] = child;
     }
     if (!parent->children)
@@ -351,7 +350,7 @@ void tic_data_on_unpartition_before(starpu_data_handle_t data)
 void tic_data_on_unpartition_after(starpu_data_handle_t data)
 {
     struct tic_handle *parent = tic_handle_of(data);
-    if (parent && !parent->parent)
+    if (parent && !parent->parent && tic_data_holds_values(parent))
         tic_data_restore(parent, true);
 }
 
@@ -361,19 +360,21 @@ void tic_data_on_acquire_before(starpu_data_handle_t data, const char *call)
 {
     struct tic_handle *handle = tic_handle_of(data);
 
-    if (!handle || has_task_values(handle) || handle->derived || !tic_session_is_owner())
+    if (!handle || tic_data_holds_values(handle) || !tic_session_is_owner())
         tic_session_unprotect(call, "main() accessing data that tasks wrote is not protected yet");
 }
 
-void tic_data_note_input(struct tic_handle *handle)
+void tic_data_note_use(struct tic_handle *handle, bool reads)
 {
     struct tic_session *session = tic_session;
 
-    if (handle->input_seen || !session->settings.inputs || handle->submitted_writes > 0 ||
-        handle->derived || handle->home_node < 0 || !handle->supported ||
-        tic_handle_is_empty(handle))
+    /* At its first mention no task can be writing it. */
+    if (handle->mentioned)
         return;
-    handle->input_seen = true;
+    handle->mentioned = true;
+    if (!reads || !session->settings.inputs || handle->derived || handle->home_node < 0 ||
+        !handle->supported || tic_handle_is_empty(handle))
+        return;
     int status = tic_graph_note_input(&session->graph, handle->id,
                                       tic_layout_checksum(&handle->layout));
     if (status == -EILSEQ)

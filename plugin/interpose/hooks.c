@@ -9,10 +9,6 @@
 #include "interpose/session.h"
 #include "interpose/tasks.h"
 
-/* Immutable once StarPU runs. */
-static void (*policy_pre_exec)(struct starpu_task *, unsigned);
-static void (*policy_post_exec)(struct starpu_task *, unsigned);
-
 static void begin_task(struct starpu_task *task)
 {
     struct tic_session *session = tic_session;
@@ -48,8 +44,8 @@ static void end_task(struct starpu_task *task)
 
 static void pre_exec(struct starpu_task *task, unsigned context)
 {
-    if (policy_pre_exec)
-        policy_pre_exec(task, context);
+    if (tic_session->policy.pre_exec_hook)
+        tic_session->policy.pre_exec_hook(task, context);
     if (task->hypervisor_tag > 0)
         begin_task(task);
 }
@@ -58,16 +54,15 @@ static void post_exec(struct starpu_task *task, unsigned context)
 {
     if (task->hypervisor_tag > 0)
         end_task(task);
-    if (policy_post_exec)
-        policy_post_exec(task, context);
+    if (tic_session->policy.post_exec_hook)
+        tic_session->policy.post_exec_hook(task, context);
 }
 
-void tic_hooks_install(void)
+void tic_hooks_install(struct tic_session *session)
 {
     struct starpu_sched_policy *policy = tic_real.starpu_sched_ctx_get_sched_policy(0);
 
-    policy_pre_exec = policy->pre_exec_hook;
-    policy_post_exec = policy->post_exec_hook;
+    session->policy = *policy;
     policy->pre_exec_hook = pre_exec;
     policy->post_exec_hook = post_exec;
 }

@@ -104,6 +104,7 @@ static void open_store(struct tic_session *session, bool create)
     session->opened_store = status >= 0;
     session->recovered = status > 0;
     session->recovered_tasks = session->graph.recovered_done.count;
+    session->recovered_submissions = tic_signature_count(&session->graph.signature);
 }
 
 /* Before starpu_init an event matters only if there is a store to replay it from. */
@@ -126,7 +127,11 @@ void tic_session_event(enum tic_event kind, int64_t *value)
 
     if (!session || (tic_session && !tic_session_is_watching()))
         return;
-    if (tic_graph_event(&session->graph, kind, value) != 0)
+    int status = tic_graph_event(&session->graph, kind, value);
+    if (status == -EILSEQ)
+        tic_stop(TIC_EXIT_DIVERGED, "the replay differs from the recorded run: its calls of time() "
+                                    "and the like come in another order");
+    if (status)
         tic_snapshot_break(&session->snapshot, "out of memory");
 }
 
@@ -144,8 +149,8 @@ struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
     const char *why = used && !prepared ? NULL : why_not_at_all();
 
     if (tic_session) {
-        tic_session_unprotect("starpu_init", "a second StarPU session in one process is not "
-                                             "protected yet");
+        report_unprotected("from here on: a second StarPU session in one process is not protected "
+                           "yet");
         return NULL;
     }
     if (why) {
@@ -155,13 +160,13 @@ struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
     struct tic_session *session = prepare();
     if (!session)
         return NULL;
-    if (!session->opened_store)
-        open_store(session, true);
     if (conf)
         *copy = *conf;
     else if (tic_real.starpu_conf_init(copy) != 0)
         return NULL;
     *sched = tic_policy_choose(copy, &session->settings);
+    if (!session->opened_store)
+        open_store(session, true);
     return copy;
 }
 
@@ -169,7 +174,11 @@ static void remove_on_success(int status, void *arg)
 {
     struct tic_session *session = arg;
 
-    if (status == 0 && !session->settings.keep && getpid() == session->process)
+    if (getpid() != session->process)
+        return; /* a child of fork that ended by exit */
+    if (session->snapshot.started)
+        tic_snapshot_stop(&session->snapshot); /* the program did not shut StarPU down */
+    if (status == 0 && !session->settings.keep)
         tic_store_remove(&session->store);
 }
 
@@ -194,13 +203,13 @@ void tic_session_on_initialize_after(int result)
     }
     session->snapshot.about.workers = workers;
     is_owner = true;
-    tic_hooks_install();
     if (tic_snapshot_start(&session->snapshot) != 0) {
         report_unprotected("cannot create the checkpoint thread");
         return;
     }
     on_exit(remove_on_success, session);
     tic_session = session;
+    tic_hooks_install(session);
     atomic_store(&session->watching, true);
 }
 
@@ -222,21 +231,19 @@ void tic_session_on_shutdown_before(void)
 {
     struct tic_session *session = tic_session;
 
-    if (!session || !tic_session_is_watching())
+    if (!session || tic_guard > 0)
         return;
-    check_complete(session);
-    atomic_store(&session->watching, false);
+    if (atomic_exchange(&session->watching, false))
+        check_complete(session);
+    if (session->snapshot.started)
+        tic_snapshot_stop(&session->snapshot);
 }
 
 void tic_session_on_shutdown_after(void)
 {
     struct tic_session *session = tic_session;
 
-    if (!session || !session->snapshot.started)
-        return;
-    atomic_store(&session->watching, false);
-    tic_snapshot_stop(&session->snapshot);
-    if (session->settings.stats[0])
+    if (session && tic_guard == 0 && session->settings.stats[0])
         tic_stats_write(session);
 }
 

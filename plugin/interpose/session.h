@@ -19,12 +19,15 @@ struct tic_session {
     bool opened_store;        /* owner thread only */
     bool recovered;           /* immutable after start */
     uint64_t recovered_tasks; /* immutable after start */
+    uint64_t recovered_submissions; /* immutable after start: known from the earlier run */
+    bool explicit_dependencies; /* owner thread only: a task had a tag or declared dependencies */
     pid_t process;            /* immutable after start */
+    struct starpu_sched_policy policy; /* immutable after start: the policy in use, as it was */
     _Atomic bool watching;    /* StarPU runs and calls matter; owner thread writes; seq_cst */
 
     _Atomic uint64_t skipped;  /* relaxed: statistics */
     _Atomic uint64_t restored; /* relaxed: statistics */
-    _Atomic uint64_t rerun;    /* relaxed: done tasks executed again, as they write no handle */
+    _Atomic uint64_t rerun;    /* relaxed: tasks executed again because they write no handle */
 };
 
 /* The one session of this process; NULL while nothing is protected. Set by the owner thread before
@@ -67,7 +70,7 @@ static inline bool tic_session_is_watching(void)
 int tic_stats_write(struct tic_session *session);             /* stats.c */
 const char *tic_policy_choose(struct starpu_conf *conf,
                               const struct tic_settings *settings); /* policy.c */
-void tic_hooks_install(void);                                 /* hooks.c */
+void tic_hooks_install(struct tic_session *session);          /* hooks.c */
 void tic_about_fill(struct tic_line *about);                  /* about.c */
 char *tic_about_directory(const struct tic_line *about);      /* about.c: default directory */
 

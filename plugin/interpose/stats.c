@@ -29,8 +29,10 @@ int tic_stats_write(struct tic_session *session)
 {
     struct tic_snapshot *snapshot = &session->snapshot;
     struct totals totals = sum_slots(&snapshot->cut);
+    const struct starpu_sched_policy *policy = &session->policy;
     json_t *stats = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:b, s:I, s:b}",
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:b, s:I, s:b}",
+        "scheduler", policy->policy_name ? policy->policy_name : "",           //
         "tasks_submitted", (json_int_t)session->graph.signature.position,      //
         "tasks_executed", (json_int_t)totals.executed,                         //
         "tasks_skipped", (json_int_t)atomic_load(&session->skipped),           //
@@ -47,7 +49,7 @@ int tic_stats_write(struct tic_session *session)
         "recovered_tasks", (json_int_t)session->recovered_tasks,               //
         "protected", (int)!tic_snapshot_is_broken(snapshot));
     int status = stats && json_dump_file(stats, session->settings.stats,
-                                         JSON_INDENT(2) | JSON_PRESERVE_ORDER) == 0
+                                         JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9)) == 0
                      ? 0
                      : -EIO;
     json_decref(stats);

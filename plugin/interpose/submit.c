@@ -2,6 +2,7 @@
 /* Submissions: identity and signature, fast-forward of done tasks, what cannot be protected. */
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -23,7 +24,7 @@ static const char *name_of(const struct starpu_task *task)
 
 static const char *why_not_buffers(struct starpu_task *task)
 {
-    bool writes = false, reads_values = false;
+    bool writes = false, reads_values = false, unordered = !task->sequential_consistency;
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
 
     for (unsigned i = 0; i < buffers; i++) {
@@ -36,9 +37,11 @@ static const char *why_not_buffers(struct starpu_task *task)
         if (mode & STARPU_W && !handle->supported)
             return "it writes data with an interface that cannot be saved yet";
         writes |= (mode & STARPU_W) != 0;
-        reads_values |= mode & STARPU_R && (handle->submitted_writes > 0 || handle->derived);
+        reads_values |= mode & STARPU_R && tic_data_holds_values(handle);
+        unordered |=
+            !tic_real.starpu_data_get_sequential_consistency_flag(STARPU_TASK_GET_HANDLE(task, i));
     }
-    if (reads_values && !writes)
+    if (buffers > 0 && !writes && (reads_values || unordered))
         return "tasks that read what tasks wrote, and write nothing, are not protected yet";
     return NULL;
 }
@@ -52,7 +55,8 @@ static const char *why_not(struct starpu_task *task)
         return "tasks submitted by a task, a callback or another thread are not protected yet";
     if (task->hypervisor_tag != 0 && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES)
         return "hypervisor tags are not supported";
-    if (task->cl->type != STARPU_SEQ)
+    /* A parallel codelet runs on one worker unless the policy made combined workers. */
+    if (task->cl->type != STARPU_SEQ && tic_real.starpu_combined_worker_get_count() > 0)
         return "parallel tasks are not protected yet";
     if (task->regenerate || task->bundle)
         return "regenerated tasks and bundles are not protected yet";
@@ -63,7 +67,8 @@ static const char *why_not(struct starpu_task *task)
         return "scheduling contexts are not protected yet";
     if (tic_session->graph.signature.position >= INT_MAX - 1)
         return "a run of more than two thousand million tasks is not protected";
-    return why_not_buffers(task);
+    const char *why = tic_version_why_not(task);
+    return why ? why : why_not_buffers(task);
 }
 
 /* ---- identity ------------------------------------------------------------------------------- */
@@ -129,30 +134,66 @@ static enum tic_verdict fast_forward(struct starpu_task *task)
     return TIC_CONTROL;
 }
 
-static void note_writes(struct starpu_task *task)
+/* ---- order of commuting writes -------------------------------------------------------------- */
+
+/* After a crash many commuting tasks are ready at once that became ready one after the other
+ * before. In the order of submission their sums are rounded as they were. Not where explicit
+ * dependencies may contradict that order: an edge against it needs a task with a tag or with
+ * declared dependencies that is submitted before the commuting ones. */
+static void order_commuting(struct starpu_task *task)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    bool commutes = false;
+
+    for (unsigned i = 0; i < buffers; i++)
+        commutes |= (STARPU_TASK_GET_MODE(task, i) & STARPU_COMMUTE) != 0;
+    enum starpu_data_access_mode *modes =
+        commutes && !task->dyn_modes ? malloc(buffers * sizeof(*modes)) : NULL;
+    if (!modes)
+        return;
+    for (unsigned i = 0; i < buffers; i++)
+        modes[i] = STARPU_TASK_GET_MODE(task, i) & ~STARPU_COMMUTE;
+    task->dyn_modes = modes; /* StarPU prefers them to the codelet's, and frees them */
+}
+
+/* ---- live tasks ----------------------------------------------------------------------------- */
+
+/* False when the task writes nothing. */
+static bool note_writes(struct starpu_task *task)
+{
+    bool writes = false;
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    for (unsigned i = 0; i < buffers; i++) {
+        if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_W))
+            continue;
+        tic_handle_of(STARPU_TASK_GET_HANDLE(task, i))->submitted_writes++;
+        writes = true;
+    }
+    return writes;
+}
+
+static void note_uses(struct starpu_task *task)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
     for (unsigned i = 0; i < buffers; i++)
-        if (STARPU_TASK_GET_MODE(task, i) & STARPU_W)
-            tic_handle_of(STARPU_TASK_GET_HANDLE(task, i))->submitted_writes++;
+        tic_data_note_use(tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)),
+                          (STARPU_TASK_GET_MODE(task, i) & STARPU_R) != 0);
 }
 
-static void prepare_buffers(struct starpu_task *task)
-{
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-    for (unsigned i = 0; i < buffers; i++) {
-        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        if (STARPU_TASK_GET_MODE(task, i) & STARPU_R)
-            tic_data_note_input(handle);
-    }
-}
-
+/* A task that is not done and writes comes after every done writer of its handles, whatever the
+ * order of submission: C is closed under predecessors. One that writes nothing may come before. */
 static void restore_buffers(struct starpu_task *task)
 {
+    bool writes = false;
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    for (unsigned i = 0; i < buffers; i++)
+        writes |= (STARPU_TASK_GET_MODE(task, i) & STARPU_W) != 0;
     for (unsigned i = 0; i < buffers; i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_RW)
+        if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_RW &&
+            (writes || tic_data_holds_values(handle)))
             tic_data_restore(handle, !task->sequential_consistency);
     }
 }
@@ -161,12 +202,12 @@ static void make_live(struct starpu_task *task, uint64_t sequence)
 {
     struct tic_session *session = tic_session;
 
-    if (session->recovered) {
+    if (session->recovered)
         restore_buffers(task);
-        if (sequence < tic_doneset_end(&session->graph.recovered_done))
-            atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
-    }
-    note_writes(task);
+    if (sequence < session->recovered_submissions && !session->explicit_dependencies)
+        order_commuting(task);
+    if (!note_writes(task) && sequence < tic_doneset_end(&session->graph.recovered_done))
+        atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
     task->hypervisor_tag = tic_snapshot_is_broken(&session->snapshot) ? 0 : (int)sequence + 1;
     if (!tic_callback_wrap(task, false))
         tic_session_unprotect(name_of(task), "out of memory");
@@ -189,6 +230,8 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
         tic_session_unprotect(name_of(task), why);
         return TIC_PASS;
     }
+    if (task->use_tag || task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES)
+        session->explicit_dependencies = true;
     uint64_t sequence = graph->signature.position, content = fingerprint(task);
     int status = tic_signature_submit(&graph->signature, &content, sizeof(content));
     if (status == -EILSEQ)
@@ -197,7 +240,7 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
         tic_session_unprotect(name_of(task), "out of memory");
         return TIC_PASS;
     }
-    prepare_buffers(task);
+    note_uses(task);
     if (!session->recovered || !tic_recovery_is_done(graph, sequence)) {
         make_live(task, sequence);
         return TIC_PASS;

@@ -28,8 +28,13 @@ void tic_data_on_acquire_before(starpu_data_handle_t data, const char *call);
  * later accesses depend on. */
 void tic_data_restore(struct tic_handle *handle, bool now);
 void tic_data_restore_all(void);
-/* Hashes the initial content at the first read. */
-void tic_data_note_input(struct tic_handle *handle);
+/* A task uses the handle: hashes its initial content if the first that does reads it. */
+void tic_data_note_use(struct tic_handle *handle, bool reads);
+/* Did tasks that were submitted so far write its value? Else it is what main() put there. */
+static inline bool tic_data_holds_values(const struct tic_handle *handle)
+{
+    return handle->submitted_writes > 0 || handle->derived;
+}
 
 /* ---- submit.c ------------------------------------------------------------------------------- */
 /* What becomes of a submission. */

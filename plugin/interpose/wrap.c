@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The wrappers of StarPU's functions: each only guards, tells a part before and after, and calls
- * the real one. tests/unit/interpose checks this list against what the library exports. */
+ * the real one. tests/e2e/inert.bats checks this list against what the library exports. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,9 +187,7 @@ ACQUIRE(starpu_data_acquire_on_node_try,
         (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
         (data, node, mode))
 ACQUIRE(starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids,
-        (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode,
-         void (*callback)(void *), void *arg, int sequential, int quick, long *before, long *after),
-        (data, node, mode, callback, arg, sequential, quick, before, after))
+        TIC_ACQUIRE_JOBIDS_PARAMETERS, TIC_ACQUIRE_JOBIDS_ARGUMENTS)
 
 WRAPPER void starpu_data_release(starpu_data_handle_t data)
 {

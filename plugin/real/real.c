@@ -9,6 +9,16 @@
 
 struct tic_real tic_real;
 
+/* The tables agree with the headers of the StarPU that this is built for. */
+#define REAL(type, name, parameters)                                                               \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(name), type parameters),                \
+                   "StarPU declares " #name " differently");
+#define UNSUPPORTED(type, name, parameters, arguments) REAL(type, name, parameters)
+#include "real/real.def"
+#include "real/unsupported.def"
+#undef REAL
+#undef UNSUPPORTED
+
 struct entry {
     const char *name;
     size_t offset;

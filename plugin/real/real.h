@@ -8,6 +8,8 @@
 #include <starpu_scheduler.h>
 #include <stdbool.h>
 
+#include "real/versions.h"
+
 #undef starpu_task_submit /* a macro where StarPU traces with FxT */
 
 struct tic_real {

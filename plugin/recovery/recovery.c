@@ -59,7 +59,7 @@ static void refuse_other(const struct tic_store *store, const char *what, const 
                          const char *ours)
 {
     tic_stop(TIC_EXIT_REFUSED,
-             "%s holds the recovery lines of another run: %s was \"%s\", is \"%s\". Start the same "
+             "%s holds the recovery lines of another run: %s \"%s\" there, and \"%s\" here. Start the same "
              "command to continue it, or name another STARPU_TIC_DIR, or remove the directory",
              store->path, what, theirs, ours);
 }
@@ -81,13 +81,13 @@ static void check_identity(const struct tic_store *store, const struct tic_line 
                            const struct tic_line *about)
 {
     if (strcmp(line->program, about->program) != 0)
-        refuse_other(store, "the program", line->program, about->program);
+        refuse_other(store, "the program is", line->program, about->program);
     if (strcmp(line->starpu, about->starpu) != 0)
-        refuse_other(store, "the StarPU version", line->starpu, about->starpu);
+        refuse_other(store, "the StarPU version is", line->starpu, about->starpu);
     if (line->arguments_size != about->arguments_size ||
         memcmp(line->arguments, about->arguments, line->arguments_size) != 0) {
         char *theirs = printable(line), *ours = printable(about);
-        refuse_other(store, "the arguments", theirs ? theirs : "?", ours ? ours : "?");
+        refuse_other(store, "the arguments are", theirs ? theirs : "?", ours ? ours : "?");
     }
 }
 
@@ -137,7 +137,7 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
     tic_log(TIC_LOG_INFO,
             "continuing from recovery line %llu in %s: %llu tasks done, %.0f seconds old",
             (unsigned long long)line->number, store->path, (unsigned long long)line->tasks_done,
-            (double)now.tv_sec - line->created);
+            (double)now.tv_sec + (double)now.tv_nsec * 1e-9 - line->created);
 }
 
 int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool create, bool sync,

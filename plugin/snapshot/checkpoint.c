@@ -97,10 +97,12 @@ static int append_handles(struct tic_handle_list *list, struct tic_handle_list *
 /* Raises the epoch and gathers what became dirty up to it. */
 static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
 {
+    uint64_t count = tic_snapshot_count(snapshot);
     tic_lock(&snapshot->graph->lock);
     *taken = tic_cut_raise(&snapshot->cut);
     int status = append_handles(&snapshot->due, &snapshot->touched);
     tic_unlock(&snapshot->graph->lock);
+    tic_snapshot_note_counted(snapshot, count);
     tic_failpoint(TIC_FAIL_CHECKPOINT_CUT);
     tic_cut_wait_entered(&snapshot->cut, *taken);
     for (unsigned i = 0; i < snapshot->cut.slot_count && status == 0; i++)
@@ -324,6 +326,9 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     struct tic_line line = {0};
     int status = describe(snapshot, cut, &line);
 
+    /* A copy on write that failed broke protection: then the cut has lost a value. */
+    if (tic_snapshot_is_broken(snapshot))
+        status = -ECANCELED;
     tic_cut_finish(&snapshot->cut);
     status = status ? status : tic_store_commit(snapshot->store, &line);
     tic_line_clear(&line);

@@ -23,7 +23,7 @@ static int request_rows(struct tic_snapshot *snapshot, const struct tic_shape *s
     struct tic_row_request request = {.demand = {.shape = *shape, .rows = 1}};
 
     tic_lock(&snapshot->lock);
-    if (snapshot->stopping || tic_snapshot_is_broken(snapshot)) {
+    if (snapshot->exited || tic_snapshot_is_broken(snapshot)) {
         tic_unlock(&snapshot->lock);
         return -ECANCELED;
     }
@@ -42,9 +42,9 @@ void tic_snapshot_serve_requests(struct tic_snapshot *snapshot)
     while (snapshot->requests) {
         struct tic_row_request *request = snapshot->requests;
         snapshot->requests = request->next;
-        bool stopping = snapshot->stopping;
+        bool exited = snapshot->exited;
         tic_unlock(&snapshot->lock);
-        int status = stopping || tic_snapshot_is_broken(snapshot)
+        int status = exited || tic_snapshot_is_broken(snapshot)
                          ? -ECANCELED
                          : tic_store_provide(snapshot->store, &request->demand, 1);
         tic_lock(&snapshot->lock);
@@ -120,6 +120,20 @@ void tic_snapshot_write(struct tic_snapshot *snapshot, struct tic_slot *slot, ui
     tic_cut_write(slot, epoch, handle);
 }
 
+/* Counted checkpoints are exact: who reaches the count waits until the cut is taken. */
+static void count_task(struct tic_snapshot *snapshot)
+{
+    uint64_t ended = atomic_fetch_add_explicit(&snapshot->ended, 1, memory_order_relaxed) + 1;
+
+    if (ended % snapshot->every != 0)
+        return;
+    tic_lock(&snapshot->lock);
+    pthread_cond_signal(&snapshot->wake);
+    while (snapshot->counted < ended / snapshot->every && !snapshot->exited)
+        pthread_cond_wait(&snapshot->served, &snapshot->lock.mutex);
+    tic_unlock(&snapshot->lock);
+}
+
 void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot)
 {
     uint64_t epoch = tic_cut_end(slot);
@@ -127,15 +141,13 @@ void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot)
 
     if (__builtin_expect(slot->failed, 0))
         tic_snapshot_break(snapshot, "out of memory");
-    if (snapshot->every > 0 &&
-        atomic_fetch_add_explicit(&snapshot->since_last, 1, memory_order_relaxed) + 1 ==
-            snapshot->every)
-        wake = true;
     if (__builtin_expect(wake, 0)) {
         tic_lock(&snapshot->lock);
         pthread_cond_signal(&snapshot->wake);
         tic_unlock(&snapshot->lock);
     }
+    if (snapshot->every > 0)
+        count_task(snapshot);
 }
 
 /* ---- structural changes --------------------------------------------------------------------- */

@@ -85,44 +85,52 @@ bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds)
     struct timespec until = after(seconds);
 
     tic_lock(&snapshot->lock);
-    if (!snapshot->stopping && !snapshot->requests)
+    if (!snapshot->requests)
         pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, &until);
-    bool stopping = snapshot->stopping;
+    bool give_up = snapshot->stopping && snapshot->every == 0;
     tic_unlock(&snapshot->lock);
     tic_snapshot_serve_requests(snapshot);
-    return stopping;
+    return give_up;
 }
 
-static bool is_due_by_count(struct tic_snapshot *snapshot)
+uint64_t tic_snapshot_count(struct tic_snapshot *snapshot)
 {
-    return snapshot->every > 0 && atomic_load_explicit(&snapshot->since_last,
-                                                       memory_order_relaxed) >= snapshot->every;
+    return snapshot->every == 0
+               ? 0
+               : atomic_load_explicit(&snapshot->ended, memory_order_relaxed) / snapshot->every;
 }
 
-/* Sleeps until a checkpoint is due; serves row requests. False when the thread must end. */
+void tic_snapshot_note_counted(struct tic_snapshot *snapshot, uint64_t count)
+{
+    tic_lock(&snapshot->lock);
+    snapshot->counted = count;
+    pthread_cond_broadcast(&snapshot->served);
+    tic_unlock(&snapshot->lock);
+}
+
+/* Sleeps until a checkpoint is due; serves row requests. False when the thread must end: then a
+ * checkpoint that is due by its count is still taken, so that counts are kept to the end. */
 static bool wait_until_due(struct tic_snapshot *snapshot)
 {
     struct timespec until = after(snapshot->period);
     bool due = false;
 
     tic_lock(&snapshot->lock);
-    while (!due && !snapshot->stopping) {
+    for (;;) {
         if (snapshot->requests) {
             tic_unlock(&snapshot->lock);
             tic_snapshot_serve_requests(snapshot);
             tic_lock(&snapshot->lock);
             continue;
         }
-        due = snapshot->requested || is_due_by_count(snapshot);
-        if (!due)
-            due = pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, &until) ==
-                  ETIMEDOUT;
+        due = due || tic_snapshot_count(snapshot) > snapshot->counted || (snapshot->requested && !snapshot->stopping);
+        if (due || snapshot->stopping)
+            break;
+        due = pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, &until) == ETIMEDOUT;
     }
     snapshot->requested = false;
-    bool go_on = !snapshot->stopping;
     tic_unlock(&snapshot->lock);
-    atomic_store_explicit(&snapshot->since_last, 0, memory_order_relaxed);
-    return go_on;
+    return due;
 }
 
 static void *checkpoint_thread(void *arg)
@@ -131,13 +139,19 @@ static void *checkpoint_thread(void *arg)
 
     pthread_setname_np(pthread_self(), "tic-checkpoint");
     while (wait_until_due(snapshot)) {
-        if (tic_snapshot_is_broken(snapshot))
-            continue;
-        int status = tic_checkpoint_run(snapshot);
+        uint64_t count = tic_snapshot_count(snapshot);
+        int status = tic_snapshot_is_broken(snapshot) ? 0 : tic_checkpoint_run(snapshot);
+        tic_snapshot_note_counted(snapshot, count);
         if (status < 0 && status != -ECANCELED)
             tic_snapshot_break(snapshot, "cannot write a checkpoint in %s: %s",
                                snapshot->store->path, strerror(-status));
     }
+    tic_cut_finish(&snapshot->cut); /* of a checkpoint that was given up */
+    tic_lock(&snapshot->lock);
+    snapshot->exited = true;
+    pthread_cond_broadcast(&snapshot->served);
+    tic_unlock(&snapshot->lock);
+    tic_snapshot_serve_requests(snapshot);
     return NULL;
 }
 
@@ -162,6 +176,4 @@ void tic_snapshot_stop(struct tic_snapshot *snapshot)
     if (snapshot->started)
         pthread_join(snapshot->thread, NULL);
     snapshot->started = false;
-    tic_cut_finish(&snapshot->cut);
-    tic_snapshot_serve_requests(snapshot);
 }

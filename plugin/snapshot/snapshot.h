@@ -32,9 +32,11 @@ struct tic_snapshot {
     bool started;
     struct tic_lock lock;
     pthread_cond_t wake;   /* of the checkpoint thread; with lock */
-    pthread_cond_t served; /* of those who wait for rows; with lock */
+    pthread_cond_t served; /* of those who wait for rows or for a counted cut; with lock */
     /* guarded by lock */
     bool stopping;
+    bool exited; /* nobody serves requests any more */
+    uint64_t counted; /* multiples of `every` whose checkpoint has taken its cut */
     bool requested;
     struct tic_row_request *requests;
 
@@ -46,7 +48,7 @@ struct tic_snapshot {
     unsigned long block_count, block_capacity;
 
     _Atomic bool broken;          /* protection ended: no more checkpoints; release/acquire */
-    _Atomic uint64_t since_last;  /* ended tasks, only if every > 0; relaxed */
+    _Atomic uint64_t ended;       /* tasks, counted only if every > 0; relaxed */
     _Atomic uint64_t checkpoints; /* committed by this run; relaxed */
     _Atomic uint64_t main_held_ns; /* relaxed */
 };
@@ -87,7 +89,12 @@ void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent
 /* ---- for checkpoint.c and save.c ------------------------------------------------------------ */
 int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle);
 void tic_snapshot_serve_requests(struct tic_snapshot *snapshot);
-/* Waits for a wake-up, at most `seconds`; serves requests. True when the thread must end. */
+/* Multiples of `every` that the ended tasks have reached. */
+uint64_t tic_snapshot_count(struct tic_snapshot *snapshot);
+/* Lets the workers that wait for the cut of this count go on. */
+void tic_snapshot_note_counted(struct tic_snapshot *snapshot, uint64_t count);
+/* Waits for a wake-up, at most `seconds`; serves requests. True when the thread must end and the
+ * checkpoint under way be given up. */
 bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds);
 /* One whole checkpoint: 0, 1 when there was nothing new, -ECANCELED when stopped, -errno. */
 int tic_checkpoint_run(struct tic_snapshot *snapshot);

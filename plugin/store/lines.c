@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #include "base/error.h"
+#include "base/failpoint.h"
 #include "store/linefile.h"
 #include "store/schema.h"
 #include "store/store.h"
@@ -249,9 +250,16 @@ void tic_store_remove(struct tic_store *store)
 {
     char name[64];
 
-    for (unsigned i = 0; i < store->kept_count; i++)
-        tic_line_clear(&store->kept[i]);
-    store->kept_count = 0;
+    /* Lines before the segments that they need, the newest last: a kill in between leaves a store
+     * that can be used. */
+    while (store->kept_count > 0) {
+        struct tic_line *line = &store->kept[--store->kept_count];
+        snprintf(name, sizeof(name), TIC_FILE_LINE, store->process,
+                 (unsigned long long)line->number);
+        unlinkat(store->directory, name, 0);
+        tic_line_clear(line);
+        tic_failpoint(TIC_FAIL_LINE_REMOVED);
+    }
     tic_store_clean(store);
     snprintf(name, sizeof(name), TIC_FILE_LOCK, store->process);
     unlinkat(store->directory, name, 0);

@@ -41,6 +41,16 @@ static int take_lock(struct tic_store *store)
     return errno == EACCES || errno == EAGAIN ? -EBUSY : -errno;
 }
 
+/* Makes the directory's own name durable. */
+static int sync_parent(int directory)
+{
+    int parent = openat(directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int status = parent < 0 || fsync(parent) != 0 ? -errno : 0;
+    if (parent >= 0)
+        close(parent);
+    return status == -EACCES || status == -EINVAL ? 0 : status; /* not ours to sync */
+}
+
 int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mode mode, bool sync,
                    const struct tic_h5_ops *h5)
 {
@@ -58,6 +68,8 @@ int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mod
         store->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (status == 0 && store->directory < 0)
         status = -errno;
+    if (status == 0 && sync && mode == TIC_STORE_CREATE)
+        status = sync_parent(store->directory);
     if (status == 0 && mode != TIC_STORE_READ)
         status = take_lock(store);
     if (status == 0 && !(store->path = realpath(path, NULL)))
@@ -265,10 +277,19 @@ static void retire_oldest(struct tic_store *store)
     if (store->kept_count < KEPT_LINES)
         return;
     snprintf(name, sizeof(name), TIC_FILE_LINE, store->process, (unsigned long long)oldest->number);
-    unlinkat(store->directory, name, 0);
+    unlinkat(store->directory, name, 0); /* if it stays, its rows are reused: it reads as damaged */
     tic_line_clear(oldest);
     store->kept_count--;
     tic_failpoint(TIC_FAIL_LINE_RETIRED);
+}
+
+/* What was written can be read: nothing replaces a good line that was not seen to be good. */
+static int verify(struct tic_store *store, const char *name)
+{
+    struct tic_line again = {0};
+    int status = tic_linefile_read(store->directory, name, store->h5, &again);
+    tic_line_clear(&again);
+    return status;
 }
 
 static int write_and_rename(struct tic_store *store, const struct tic_line *line)
@@ -279,6 +300,7 @@ static int write_and_rename(struct tic_store *store, const struct tic_line *line
     snprintf(fresh, sizeof(fresh), TIC_FILE_LINE_NEW, store->process, number);
     snprintf(name, sizeof(name), TIC_FILE_LINE, store->process, number);
     int status = tic_linefile_write(store->directory, fresh, store->h5, line, store->sync);
+    status = status ? status : verify(store, fresh);
     if (status == 0) {
         tic_failpoint(TIC_FAIL_LINE_WRITTEN);
         if (renameat(store->directory, fresh, store->directory, name) != 0)

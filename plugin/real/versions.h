@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What differs between the StarPU versions that one source tree is built for. Together with the
+ * tables beside it this is the only file that asks for the version. */
+#ifndef TIC_REAL_VERSIONS_H
+#define TIC_REAL_VERSIONS_H
+
+#include <starpu.h>
+
+#define TIC_STARPU_1_4 (STARPU_MAJOR_VERSION > 1 || STARPU_MINOR_VERSION >= 4)
+
+/* starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids, where all acquisitions with a
+ * callback end. */
+#if TIC_STARPU_1_4
+#define TIC_ACQUIRE_JOBIDS_PARAMETERS                                                              \
+    (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode,                       \
+     void (*acquired)(void *, int *, enum starpu_data_access_mode), void (*callback)(void *),      \
+     void *arg, int sequential, int quick, long *before, long *after, int priority)
+#define TIC_ACQUIRE_JOBIDS_ARGUMENTS                                                               \
+    (data, node, mode, acquired, callback, arg, sequential, quick, before, after, priority)
+#else
+#define TIC_ACQUIRE_JOBIDS_PARAMETERS                                                              \
+    (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode,                       \
+     void (*callback)(void *), void *arg, int sequential, int quick, long *before, long *after)
+#define TIC_ACQUIRE_JOBIDS_ARGUMENTS                                                               \
+    (data, node, mode, callback, arg, sequential, quick, before, after)
+#endif
+
+/* Why a task is not protected because of what only newer versions know, or NULL. */
+static inline const char *tic_version_why_not(const struct starpu_task *task)
+{
+#if TIC_STARPU_1_4
+    if (task->epilogue_callback_func)
+        return "tasks with epilogue callbacks are not protected yet";
+    if (task->transaction)
+        return "transactions are not protected yet";
+    if (task->bubble_func || task->cl->bubble_func)
+        return "bubbles (tasks that become a task graph) are not protected yet";
+#else
+    (void)task;
+#endif
+    return NULL;
+}
+
+#endif

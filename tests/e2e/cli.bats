@@ -1,0 +1,87 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Checks that the command line tool behaves as getopt_long tools do.
+load common
+bats_require_minimum_version 1.5.0
+
+@test "help and version go to standard output with status 0" {
+    run_apart "$tool" --help
+    [ "$status" -eq 0 ] && [ ! -s err ] && grep -q '^Commands:' out
+    run_apart "$tool" --version
+    [ "$status" -eq 0 ] && grep -Eq '^starpu-tic [0-9]+\.[0-9]+\.[0-9]+$' out
+    for command in run info settings failpoints; do
+        run_apart "$tool" $command --help
+        [ "$status" -eq 0 ] && [ ! -s err ] && grep -q "^Usage: starpu-tic $command" out
+    done
+}
+
+@test "wrong use goes to standard error with status 2" {
+    for arguments in "" "nonsense" "run" "run --nonsense x" "run --dir" "info" "info a b"; do
+        run_apart "$tool" $arguments
+        [ "$status" -eq 2 ] && [ ! -s out ] && [ -s err ]
+    done
+}
+
+@test "the exit status is the program's" {
+    for expected in 0 1 42; do
+        P_EXIT=$expected run "$tool" run -- "$program"
+        [ "$status" -eq "$expected" ]
+        rm -rf "$STARPU_TIC_DIR"
+    done
+    run "$tool" run -- sh -c 'kill -TERM $$'
+    [ "$status" -eq 143 ]
+}
+
+@test "a program that cannot be started: 127 and 126, as in the shell" {
+    run -127 "$tool" run -- ./no-such-program
+    touch not-executable
+    run -126 "$tool" run -- ./not-executable
+}
+
+@test "options of run set the settings, options of the program are left alone" {
+    run "$tool" run --dir d1 --period 3.5 --protocol off --sched eager -- \
+        sh -c 'echo $STARPU_TIC_DIR $STARPU_TIC_PERIOD $STARPU_TIC_PROTOCOL $STARPU_TIC_SCHED "$@"' \
+        sh --dir other
+    [ "$output" = "d1 3.5 off eager --dir other" ]
+    run "$tool" run sh -c 'echo "$@"' sh --period 9
+    [ "$output" = "--period 9" ]
+}
+
+@test "run keeps what LD_PRELOAD already holds" {
+    run env LD_PRELOAD="$fixed_time" "$tool" run -- sh -c 'echo "$LD_PRELOAD"'
+    [ "$output" = "$fixed_time:$(readlink -f "$library")" ]
+}
+
+@test "settings lists every setting, and run refuses bad values with their name" {
+    run "$tool" settings
+    for name in DIR PERIOD PROTOCOL SCHED SYNC KEEP VERBOSE STATS EVERY INPUTS FAIL; do
+        [[ $output == *"STARPU_TIC_$name="* ]]
+    done
+    for bad in PERIOD=0 PERIOD=ten PERIOD=-1 PROTOCOL=on SYNC=sometimes KEEP=yes VERBOSE=9 EVERY=-1 \
+        NONSENSE=1; do
+        run env "STARPU_TIC_$bad" "$tool" run -- true
+        [ "$status" -eq 2 ]
+        [[ $output == *"STARPU_TIC_${bad%=*}"* ]]
+    done
+}
+
+@test "info of a directory without lines, and of no directory" {
+    mkdir empty
+    run "$tool" info empty
+    [ "$status" -eq 0 ] && [[ $output == *"no recovery line"* ]]
+    run "$tool" info missing
+    [ "$status" -eq 1 ] && [[ $output == *missing* ]]
+}
+
+@test "info tells about lines in words and in JSON, also where StarPU is not installed" {
+    export STARPU_TIC_EVERY=20
+    crash line-renamed:2 "$program"
+    run "$tool" info "$STARPU_TIC_DIR"
+    [ "$status" -eq 0 ]
+    [[ $output == *"p0-line-00000002.h5: good"* && $output == *"tasks done of 200"* ]]
+    run "$tool" info --json "$STARPU_TIC_DIR"
+    [ "$(jq -r '.lines | length' <<<"$output")" -eq 2 ]
+    [ "$(jq -r '.lines[0] | .good, .number, .program, .handles, .bytes' <<<"$output" | tr '\n' ' ')" = \
+        "true 2 program 4 32000 " ]
+    ! ldd "$tool" | grep -Ei 'starpu|hwloc'
+}

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What all end-to-end tests share. TIC_BUILD: the build directory (absolute).
+: "${TIC_BUILD:?set it to the build directory}"
+tool=$TIC_BUILD/starpu-tic
+library=$TIC_BUILD/.libs/libstarputic.so
+program=$TIC_BUILD/tests/lib/program
+oracle=$TIC_BUILD/.libs/oracle.so
+fixed_time=$TIC_BUILD/.libs/fixed_time.so
+examples=$(dpkg -L starpu-examples 2>/dev/null | grep '/cholesky_implicit$' | xargs -r dirname)
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    unset LD_PRELOAD DISPLAY
+    export STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_SILENT=1 STARPU_BUS_CALIBRATE=0
+    export STARPU_HOME=$BATS_FILE_TMPDIR STARPU_TIC_PERIOD=1000 STARPU_TIC_DIR=$PWD/store
+    export STARPU_TIC_STATS=$PWD/stats.json
+}
+
+need_examples() {
+    [ -d "$examples" ] || skip "no starpu-examples"
+}
+
+# Runs a command until a failpoint kills it: crash FAILPOINT COMMAND...
+crash() {
+    local failpoint=$1
+    shift
+    run env STARPU_TIC_FAIL="$failpoint" "$tool" run -- "$@"
+    [ "$status" -eq 137 ]
+}
+
+# The value of a field of the statistics.
+stat_of() {
+    jq -r ".$1" "$STARPU_TIC_STATS"
+}
+
+# bats' run merges both outputs; this one keeps them apart in the files out and err.
+run_apart() {
+    run bash -c '"$@" >out 2>err' run_apart "$@"
+}

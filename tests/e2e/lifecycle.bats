@@ -1,0 +1,167 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Checks how runs start, end, continue and refuse.
+load common
+
+expected() { # the output of a run without faults
+    STARPU_TIC_PROTOCOL=off "$tool" run -- "$program" | grep -v progress
+}
+
+@test "success removes the recovery lines and the directory" {
+    STARPU_TIC_EVERY=20 run "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [ ! -e "$STARPU_TIC_DIR" ]
+    [ "$(stat_of checkpoints)" -gt 0 ]
+}
+
+@test "STARPU_TIC_KEEP=1 keeps them; so does a program that fails" {
+    export STARPU_TIC_EVERY=20
+    STARPU_TIC_KEEP=1 run "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && ls "$STARPU_TIC_DIR"/p0-line-*.h5
+    rm -rf "$STARPU_TIC_DIR"
+    P_EXIT=3 run "$tool" run -- "$program"
+    [ "$status" -eq 3 ] && ls "$STARPU_TIC_DIR"/p0-line-*.h5
+}
+
+@test "a program that never shuts StarPU down ends as usual" {
+    P_NOSHUTDOWN=1 STARPU_TIC_EVERY=20 run "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [ ! -e "$STARPU_TIC_DIR" ]
+}
+
+@test "by default the directory is named after program and arguments, in the working directory" {
+    unset STARPU_TIC_DIR
+    STARPU_TIC_KEEP=1 STARPU_TIC_EVERY=20 run "$tool" run -- "$program"
+    STARPU_TIC_KEEP=1 STARPU_TIC_EVERY=20 run "$tool" run -- "$program" other
+    [ "$(ls -d program-????????.tic | wc -l)" -eq 2 ]
+    [ "$(stat -c %a program-????????.tic | sort -u)" = 700 ]
+    [ "$(stat -c %a program-????????.tic/* | sort -u)" = 600 ]
+}
+
+@test "killed and started again: the work is skipped, the result is the same" {
+    export STARPU_TIC_EVERY=20
+    reference=$(expected)
+    crash task-end:150 "$program"
+    STARPU_NCPU=1 run "$tool" run -- "$program"
+    [ "$status" -eq 0 ]
+    [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
+    [[ $output == *"progress: status 0 recovered 1 skipped all 1 replaying 0"* ]]
+    [[ $output == *"continuing from recovery line"* ]]
+    [ "$(stat_of recovered)" = true ] && [ "$(stat_of recovered_tasks)" -gt 0 ]
+    [ "$(stat_of tasks_skipped)" -eq "$(stat_of recovered_tasks)" ]
+    [ "$(stat_of tasks_executed)" -eq $((200 - $(stat_of tasks_skipped))) ]
+}
+
+@test "a killed program that is asked for checkpoints needs no period" {
+    unset STARPU_TIC_EVERY
+    P_REQUEST=1 P_TASKS=100000 crash line-renamed:1 "$program"
+    P_TASKS=100000 run "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ]
+    reference=$(P_TASKS=100000 STARPU_TIC_PROTOCOL=off "$tool" run -- "$program" | grep -v progress)
+    [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
+}
+
+@test "another program, and other arguments, are refused; nothing is lost" {
+    STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
+    cp "$program" other-program
+    run "$tool" run -- ./other-program
+    [ "$status" -eq 78 ] && [[ $output == *'the program is "program" there, and "other-program" here'* ]]
+    run "$tool" run -- "$program" argument
+    [ "$status" -eq 78 ] && [[ $output == *'the arguments are "" there, and "argument" here'* ]]
+    run "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ]
+}
+
+@test "two runs at once: the second is refused, the first goes on" {
+    mkfifo ready go
+    P_HOLD=1 "$tool" run -- "$program" >first 2>&1 &
+    cat ready # now the first run holds the store
+    run "$tool" run -- "$program"
+    echo >go
+    [ "$status" -eq 78 ] && [[ $output == *"another run uses"* ]]
+    wait $!
+    grep -q progress first
+}
+
+@test "a damaged newest line: the older one is used, with a warning" {
+    reference=$(expected)
+    STARPU_TIC_EVERY=20 crash line-renamed:3 "$program"
+    printf X | dd of="$STARPU_TIC_DIR"/p0-line-00000003.h5 bs=1 seek=2000 conv=notrunc 2>/dev/null
+    run "$tool" info "$STARPU_TIC_DIR"
+    [ "$status" -eq 1 ] && [[ $output == *"p0-line-00000003.h5: damaged"* ]]
+    run "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [[ $output == *"p0-line-00000003.h5 is not used: damaged"* ]]
+    [[ $output == *"continuing from recovery line 2"* ]]
+    [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
+}
+
+@test "damaged data: found before the program starts" {
+    STARPU_TIC_EVERY=20 crash line-renamed:1 "$program"
+    for segment in "$STARPU_TIC_DIR"/p0-segment-*.h5; do
+        dd if=/dev/zero of="$segment" bs=4096 seek=1 count=20 conv=notrunc 2>/dev/null
+    done
+    run "$tool" run -- "$program"
+    [ "$status" -eq 78 ] && [[ $output == *"remove the directory"* ]] && [[ $output != *progress* ]]
+}
+
+@test "a store of a future format is refused" {
+    STARPU_TIC_EVERY=20 crash line-renamed:1 "$program"
+    sed -i '2s/format 1/format 9/' "$STARPU_TIC_DIR"/p0-line-00000001.h5
+    run "$tool" run -- "$program"
+    [ "$status" -eq 78 ] && [[ $output == *"newer version of starpu-tic"* ]]
+    [ -e "$STARPU_TIC_DIR"/p0-line-00000001.h5 ]
+}
+
+@test "a replay that diverges stops and names the first submission that differs" {
+    STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
+    P_SWAP=17 run "$tool" run -- "$program"
+    [ "$status" -eq 70 ]
+    [[ $output == *'submission 17 is now task "twice" on handles 1 '* ]]
+    run "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ]
+}
+
+@test "a replay that ends too early stops" {
+    STARPU_TIC_EVERY=20 crash task-end:190 "$program"
+    P_TASKS=3 run "$tool" run -- "$program"
+    [ "$status" -eq 70 ] && [[ $output == *"after 3 submissions"* ]]
+}
+
+@test "other input is found; STARPU_TIC_INPUTS=0 skips the check" {
+    STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
+    P_INPUT=5 run "$tool" run -- "$program"
+    [ "$status" -eq 78 ] && [[ $output == *"the input of this run differs: handle 0"* ]]
+    STARPU_TIC_INPUTS=0 P_INPUT=5 run "$tool" run -- "$program"
+    [ "$status" -eq 0 ]
+}
+
+@test "time() of the program is replayed, before and after starpu_init" {
+    export STARPU_TIC_EVERY=20 P_TIME=1
+    # fixed_time counts calls from the year 2020 on: the real clock of the second run differs
+    export LD_PRELOAD=$library:$fixed_time
+    STARPU_TIC_FAIL=line-renamed:2 run stdbuf -oL "$program"
+    [ "$status" -eq 137 ]
+    [ "$(grep -c '^time .* 16000000' <<<"$output")" -eq 2 ]
+    first=$(grep '^time' <<<"$output")
+    export LD_PRELOAD=$library
+    run "$program"
+    [ "$status" -eq 0 ] && [ "$(grep '^time' <<<"$output")" = "$first" ]
+}
+
+@test "a directory that cannot be made is a clear error at the start" {
+    touch file
+    STARPU_TIC_DIR=$PWD/file/store run "$tool" run -- "$program"
+    [ "$status" -eq 78 ] && [[ $output == *"cannot use the directory"* ]]
+    STARPU_TIC_DIR=$PWD/missing/store run "$tool" run -- "$program"
+    [ "$status" -eq 78 ]
+}
+
+@test "a kill while success removes the lines leaves a store that can be used" {
+    export STARPU_TIC_EVERY=20
+    reference=$(expected)
+    crash line-removed:1 "$program"
+    run "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ] && [ ! -e "$STARPU_TIC_DIR" ]
+    [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
+    crash line-removed:2 "$program"
+    run "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
+}

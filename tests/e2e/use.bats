@@ -1,0 +1,74 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Checks the ways to switch protection on, scheduling policies, and what cannot be protected yet.
+load common
+
+@test "by environment alone" {
+    export LD_PRELOAD=$library STARPU_TIC_EVERY=20
+    STARPU_TIC_FAIL=line-renamed:2 run "$program"
+    [ "$status" -eq 137 ]
+    run "$program"
+    [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ]
+}
+
+@test "by linking with -lstarputic, as examples/01_progress does" {
+    unset STARPU_TIC_DIR
+    export STARPU_TIC_EVERY=16
+    example=$TIC_BUILD/examples/01_progress
+    run "$example"
+    [ "$status" -eq 0 ]
+    reference=$output
+    STARPU_TIC_FAIL=line-renamed:3 run "$example"
+    [ "$status" -eq 137 ]
+    run_apart "$example"
+    [ "$status" -eq 0 ] && [ "$(cat out)" = "$reference" ] && [ "$(stat_of recovered)" = true ]
+    grep -q "was done before" err
+}
+
+@test "other preloaded libraries keep working" {
+    run env LD_PRELOAD="$oracle" TIC_ORACLE="$PWD/hashes" "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [ "$(wc -l <hashes)" -eq 4 ]
+}
+
+policy_of() { # environment assignments...
+    env "$@" "$tool" run -- "$program" >out 2>&1 || return 1
+    stat_of scheduler
+}
+
+@test "the policy: STARPU_TIC_SCHED, then STARPU_SCHED, then the application's, else tic-ws" {
+    [ "$(policy_of A=1)" = tic-ws ]
+    [ "$(policy_of P_POLICY=eager)" = eager ]
+    [ "$(policy_of P_POLICY=eager STARPU_SCHED=random)" = random ]
+    [ "$(policy_of P_POLICY=eager STARPU_SCHED=random STARPU_TIC_SCHED=dmda)" = dmda ]
+    [ "$(policy_of STARPU_SCHED=tic-ws P_POLICY=eager)" = tic-ws ]
+    [ "$(policy_of STARPU_TIC_SCHED=tic-ws STARPU_SCHED=eager)" = tic-ws ]
+    STARPU_TIC_SCHED=nonsense run "$tool" run -- "$program"
+    [ "$status" -eq 78 ] && [[ $output == *"STARPU_TIC_SCHED=nonsense"* ]]
+}
+
+@test "every policy of StarPU that runs the program is protected with it" {
+    export STARPU_TIC_EVERY=20
+    for policy in eager prio random ws lws dm dmda dmdar dmdas modular-eager modular-ws modular-heft; do
+        export STARPU_TIC_SCHED=$policy
+        crash task-end:120 "$program"
+        run "$tool" run -- "$program"
+        [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ] && [ "$(stat_of scheduler)" = "$policy" ]
+    done
+}
+
+@test "what cannot be protected yet says so once and runs on with its result unchanged" {
+    need_examples
+    for name in cg dot_product minmax_reduction fmultiple_submit fmultiple_submit_implicit \
+        task_end_dep sequential_consistency sched_ctx mlr pipeline heat tag_example; do
+        STARPU_TIC_EVERY=5 run_apart "$tool" run -- "$examples/$name"
+        [ "$status" -eq 0 ] || { echo "$name: $status"; return 1; }
+        [ "$(grep -c '^starpu-tic: ' err)" -le 1 ] || { echo "$name"; cat err; return 1; }
+        rm -rf "$STARPU_TIC_DIR"
+    done
+}
+
+@test "programs that use their own policy are protected with it" {
+    need_examples
+    run "$tool" run -- "$examples/dummy_sched"
+    [ "$status" -eq 0 ] && [ "$(stat_of scheduler)" = dummy ]
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A small StarPU program with knobs, for tests of how starpu-tic starts, ends and refuses.
+ * Adds and doubles 4 vectors in turns, prints their sums. Knobs are environment variables, so that
+ * the command stays the same: P_INPUT (initial value), P_SWAP (task number that is another one),
+ * P_TASKS (how many), P_EXIT (exit status), P_POLICY (asked for in starpu_conf), P_TIME (prints
+ * time() before and after starpu_init), P_NOSHUTDOWN, P_REQUEST (asks for checkpoints), P_HOLD
+ * (once StarPU runs, opens the FIFO `ready` for writing, then waits at the FIFO `go`). */
+#include <starpu.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "starpu_tic.h"
+
+enum { VECTORS = 4, LENGTH = 1000 };
+
+static long knob(const char *name, long fallback)
+{
+    const char *text = getenv(name);
+    return text ? atol(text) : fallback;
+}
+
+static void add(void *buffers[], void *arg)
+{
+    double *values = (double *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    (void)arg;
+    for (int i = 0; i < LENGTH; i++)
+        values[i] += 1;
+}
+
+static void twice(void *buffers[], void *arg)
+{
+    double *values = (double *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    (void)arg;
+    for (int i = 0; i < LENGTH; i++)
+        values[i] = values[i] * 2 - values[i] / 2;
+}
+
+static struct starpu_codelet add_codelet = {
+    .cpu_funcs = {add}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "add"};
+static struct starpu_codelet twice_codelet = {
+    .cpu_funcs = {twice}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "twice"};
+
+static void submit_all(starpu_data_handle_t handles[VECTORS])
+{
+    long tasks = knob("P_TASKS", 200), swap = knob("P_SWAP", -1);
+
+    for (long i = 0; i < tasks; i++) {
+        int which = (i % 3 == 0) != (i == swap);
+        if (starpu_task_insert(which ? &twice_codelet : &add_codelet, STARPU_RW,
+                               handles[i % VECTORS], 0) != 0)
+            abort();
+        if (knob("P_REQUEST", 0) && i % 50 == 0)
+            starpu_tic_checkpoint_request();
+    }
+}
+
+static void hold(void)
+{
+    fclose(fopen("ready", "w"));
+    fclose(fopen("go", "r"));
+}
+
+static void print_progress(void)
+{
+    struct starpu_tic_progress progress;
+    int status = starpu_tic_get_progress(&progress);
+    printf("progress: status %d recovered %d skipped all %d replaying %d\n", status,
+           progress.recovered, progress.skipped_tasks == progress.recovered_tasks,
+           progress.replaying);
+}
+
+int main(void)
+{
+    static double vectors[VECTORS][LENGTH];
+    starpu_data_handle_t handles[VECTORS];
+    struct starpu_conf conf;
+
+    for (int v = 0; v < VECTORS; v++)
+        for (int i = 0; i < LENGTH; i++)
+            vectors[v][i] = (double)knob("P_INPUT", 1) + v;
+    if (knob("P_TIME", 0))
+        printf("time before %ld\n", (long)time(NULL));
+    starpu_conf_init(&conf);
+    if (getenv("P_POLICY"))
+        conf.sched_policy_name = getenv("P_POLICY");
+    if (starpu_init(&conf) != 0)
+        return 77;
+    if (knob("P_HOLD", 0))
+        hold();
+    if (knob("P_TIME", 0))
+        printf("time after %ld\n", (long)time(NULL));
+    for (int v = 0; v < VECTORS; v++)
+        starpu_vector_data_register(&handles[v], STARPU_MAIN_RAM, (uintptr_t)vectors[v], LENGTH,
+                                    sizeof(double));
+    submit_all(handles);
+    print_progress();
+    for (int v = 0; v < VECTORS; v++)
+        starpu_data_unregister(handles[v]);
+    for (int v = 0; v < VECTORS; v++)
+        printf("%.17g\n", vectors[v][0]);
+    if (!knob("P_NOSHUTDOWN", 0))
+        starpu_shutdown();
+    return (int)knob("P_EXIT", 0);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Checks that layouts of any shape and stride are packed, unpacked and hashed as a naive copy does
+ * it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/layout.h"
+#include "lib/random.h"
+#include "lib/testing.h"
+#include "lib/tmpdir.h"
+
+enum { ROUNDS = 400, GUARD = 0xa5, FILE_OFFSET = 123 };
+
+static struct tic_tmpdir dir;
+static int fd;
+
+/* A layout in an array of its own. */
+struct piece {
+    struct tic_layout layout;
+    size_t size; /* bytes from base to the end of the last element */
+};
+
+static struct tic_shape make_shape(uint32_t element_size, uint32_t ndim, const uint64_t *dims)
+{
+    struct tic_shape shape = {element_size, ndim, {1, 1, 1, 1}};
+    memcpy(shape.dims, dims, ndim * sizeof(*dims));
+    return shape;
+}
+
+/* padding[d]: elements between rows, planes ... of dimension d. */
+static struct piece make_piece(const struct tic_shape *shape, const uint64_t *padding)
+{
+    struct piece piece = {.layout = {.shape = *shape, .stride = {1}}};
+    uint64_t last = 0;
+
+    for (uint32_t d = 1; d < shape->ndim; d++)
+        piece.layout.stride[d] =
+            piece.layout.stride[d - 1] * shape->dims[d - 1] + padding[d - 1];
+    for (uint32_t d = 0; d < shape->ndim; d++)
+        last += (shape->dims[d] - 1) * piece.layout.stride[d];
+    piece.size = (last + 1) * shape->element_size;
+    piece.layout.base = malloc(piece.size);
+    memset(piece.layout.base, GUARD, piece.size);
+    return piece;
+}
+
+static char *element(const struct tic_layout *layout, const uint64_t *index)
+{
+    uint64_t at = 0;
+    for (uint32_t d = 0; d < layout->shape.ndim; d++)
+        at += index[d] * layout->stride[d];
+    return layout->base + at * layout->shape.element_size;
+}
+
+/* False after the last element. */
+static bool step(const struct tic_shape *shape, uint64_t *index)
+{
+    for (uint32_t d = 0; d < shape->ndim; d++) {
+        if (++index[d] < shape->dims[d])
+            return true;
+        index[d] = 0;
+    }
+    return false;
+}
+
+/* Copies element by element between the piece and packed bytes. */
+static void naive_copy(const struct tic_layout *layout, char *packed, bool pack)
+{
+    uint64_t index[TIC_MAX_DIMS] = {0};
+    size_t bytes = layout->shape.element_size;
+    do {
+        char *at = element(layout, index);
+        memcpy(pack ? packed : at, pack ? at : packed, bytes);
+        packed += bytes;
+    } while (step(&layout->shape, index));
+}
+
+static void check_write(const struct tic_layout *layout, const char *packed, size_t bytes)
+{
+    char *file = malloc(bytes + 1);
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_int_equal(tic_layout_write(layout, fd, FILE_OFFSET), 0);
+    assert_int_equal(lseek(fd, 0, SEEK_END), FILE_OFFSET + (off_t)bytes);
+    assert_int_equal(pread(fd, file, bytes, FILE_OFFSET), bytes);
+    assert_memory_equal(file, packed, bytes);
+    free(file);
+}
+
+/* Reads into a piece with other gaps: elements arrive, gaps stay as they were. */
+static void check_read(const struct tic_shape *shape, const uint64_t *padding, char *packed)
+{
+    struct piece got = make_piece(shape, padding), wanted = make_piece(shape, padding);
+    naive_copy(&wanted.layout, packed, false);
+    assert_int_equal(tic_layout_read(&got.layout, fd, FILE_OFFSET), 0);
+    assert_memory_equal(got.layout.base, wanted.layout.base, got.size);
+    free(got.layout.base);
+    free(wanted.layout.base);
+}
+
+static void check_shape(struct tic_random *random, const struct tic_shape *shape,
+                        const uint64_t *padding, const uint64_t *other_padding)
+{
+    struct piece piece = make_piece(shape, padding);
+    size_t bytes = tic_shape_bytes(shape);
+    char *packed = malloc(bytes);
+
+    tic_random_fill(random, packed, bytes);
+    naive_copy(&piece.layout, packed, false);
+    assert_int_equal(tic_layout_checksum(&piece.layout), XXH3_64bits(packed, bytes));
+    check_write(&piece.layout, packed, bytes);
+    check_read(shape, other_padding, packed);
+    free(packed);
+    free(piece.layout.base);
+}
+
+static void test_random_shapes(void **state)
+{
+    static const uint32_t element_sizes[] = {1, 2, 3, 4, 8, 12, 16};
+    struct tic_random random;
+    (void)state;
+    tic_random_init(&random, 1);
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t dims[TIC_MAX_DIMS], padding[TIC_MAX_DIMS], other[TIC_MAX_DIMS];
+        for (int d = 0; d < TIC_MAX_DIMS; d++) {
+            dims[d] = 1 + tic_random_below(&random, 9);
+            padding[d] = tic_random_below(&random, 2) * tic_random_below(&random, 5);
+            other[d] = tic_random_below(&random, 2) * tic_random_below(&random, 5);
+        }
+        struct tic_shape shape =
+            make_shape(element_sizes[tic_random_below(&random, TIC_COUNT(element_sizes))],
+                       1 + (uint32_t)tic_random_below(&random, TIC_MAX_DIMS), dims);
+        check_shape(&random, &shape, padding, other);
+    }
+}
+
+/* More runs than one call to the system takes, at, below and above the multiples. */
+static void test_many_runs(void **state)
+{
+    static const uint64_t rows[] = {255, 256, 257, 512, 1025};
+    struct tic_random random;
+    (void)state;
+    tic_random_init(&random, 2);
+    for (size_t i = 0; i < TIC_COUNT(rows); i++) {
+        struct tic_shape shape = make_shape(4, 2, (uint64_t[]){3, rows[i]});
+        check_shape(&random, &shape, (uint64_t[]){2, 0, 0, 0}, (uint64_t[]){0, 0, 0, 0});
+        check_shape(&random, &shape, (uint64_t[]){0, 0, 0, 0}, (uint64_t[]){5, 0, 0, 0});
+    }
+}
+
+static void test_large_runs(void **state)
+{
+    struct tic_random random;
+    struct tic_shape shape = make_shape(8, 3, (uint64_t[]){1000, 50, 3});
+    (void)state;
+    tic_random_init(&random, 3);
+    check_shape(&random, &shape, (uint64_t[]){24, 1000, 0, 0}, (uint64_t[]){0, 7, 0, 0});
+}
+
+static void test_short_files(void **state)
+{
+    struct tic_shape shape = make_shape(4, 2, (uint64_t[]){5, 300});
+    struct piece piece = make_piece(&shape, (uint64_t[]){3, 0, 0, 0});
+    size_t bytes = tic_shape_bytes(&shape);
+    (void)state;
+    assert_int_equal(tic_layout_write(&piece.layout, fd, 0), 0);
+    for (size_t kept = 0; kept < bytes; kept += 1 + kept / 3) {
+        assert_int_equal(ftruncate(fd, (off_t)kept), 0);
+        assert_int_equal(tic_layout_read(&piece.layout, fd, 0), -ENODATA);
+    }
+    free(piece.layout.base);
+}
+
+static void test_errors_are_passed_on(void **state)
+{
+    char byte = 1;
+    struct tic_layout layout = {make_shape(1, 1, (uint64_t[]){1}), &byte, {1}};
+    int read_only = open(dir.path, O_RDONLY | O_DIRECTORY);
+    (void)state;
+    assert_int_equal(tic_layout_write(&layout, read_only, 0), -EBADF);
+    assert_int_equal(tic_layout_read(&layout, read_only, 0), -EISDIR);
+    close(read_only);
+}
+
+static void test_nothing(void **state)
+{
+    char byte = 1;
+    struct tic_layout layout = {make_shape(8, 2, (uint64_t[]){0, 5}), &byte, {1, 9}};
+    (void)state;
+    assert_int_equal(tic_shape_bytes(&layout.shape), 0);
+    assert_int_equal(tic_layout_checksum(&layout), XXH3_64bits(&byte, 0));
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_int_equal(tic_layout_write(&layout, fd, 0), 0);
+    assert_int_equal(lseek(fd, 0, SEEK_END), 0);
+    assert_int_equal(tic_layout_read(&layout, fd, 0), 0);
+}
+
+static void test_shape_equal(void **state)
+{
+    const struct tic_shape shape = make_shape(4, 2, (uint64_t[]){3, 5});
+    struct tic_shape other = shape;
+    (void)state;
+    assert_true(tic_shape_equal(&shape, &other));
+    other.element_size = 8;
+    assert_false(tic_shape_equal(&shape, &other));
+    other = make_shape(4, 2, (uint64_t[]){5, 3});
+    assert_false(tic_shape_equal(&shape, &other));
+    other = make_shape(4, 3, (uint64_t[]){3, 5, 1});
+    assert_false(tic_shape_equal(&shape, &other));
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    tic_tmpdir_create(&dir);
+    fd = open(dir.path, O_RDWR | O_TMPFILE, 0600);
+    return fd < 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    close(fd);
+    tic_tmpdir_remove(&dir);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_shapes), cmocka_unit_test(test_many_runs),
+        cmocka_unit_test(test_large_runs),    cmocka_unit_test(test_short_files),
+        cmocka_unit_test(test_errors_are_passed_on), cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_shape_equal),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Checks that a replay that submits the same passes, and that one that differs is caught at the
+ * first submission that differs. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "graph/signature.h"
+#include "lib/random.h"
+#include "lib/testing.h"
+
+enum { SMALL = 300 };
+
+static void record(struct tic_signature *signature, const uint64_t *contents, size_t count)
+{
+    assert_int_equal(tic_signature_init(signature), 0);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(tic_signature_submit(signature, &contents[i], sizeof(contents[i])), 0);
+    assert_int_equal(tic_signature_count(signature), count);
+    assert_int_equal(signature->position, count);
+}
+
+/* A fresh signature that knows the first `count` entries of `recorded`. */
+static void load(struct tic_signature *signature, const struct tic_signature *recorded,
+                 uint64_t count)
+{
+    assert_int_equal(tic_signature_init(signature), 0);
+    for (uint64_t i = 0; i < count; i++)
+        assert_int_equal(tic_signature_load(signature, tic_signature_entry(recorded, i)), 0);
+}
+
+static void fill(uint64_t *contents, size_t count, uint64_t stream)
+{
+    struct tic_random random;
+    tic_random_init(&random, stream);
+    tic_random_fill(&random, contents, count * sizeof(*contents));
+}
+
+static void test_same_replay_passes(void **state)
+{
+    uint64_t contents[SMALL];
+    struct tic_signature recorded, replay;
+    (void)state;
+    fill(contents, SMALL, 1);
+    record(&recorded, contents, SMALL);
+    load(&replay, &recorded, SMALL / 2); /* the second half is new again */
+    for (size_t i = 0; i < SMALL; i++) {
+        assert_int_equal(tic_signature_submit(&replay, &contents[i], sizeof(contents[i])), 0);
+        assert_int_equal(tic_signature_entry(&replay, i), tic_signature_entry(&recorded, i));
+    }
+    assert_int_equal(tic_signature_count(&replay), SMALL);
+    tic_signature_fini(&recorded);
+    tic_signature_fini(&replay);
+}
+
+static void expect_caught_at(const struct tic_signature *recorded, uint64_t *contents, size_t k)
+{
+    struct tic_signature replay;
+
+    load(&replay, recorded, SMALL);
+    contents[k] ^= UINT64_C(1) << k % 64;
+    for (size_t i = 0; i < k; i++)
+        assert_int_equal(tic_signature_submit(&replay, &contents[i], sizeof(contents[i])), 0);
+    assert_int_equal(tic_signature_submit(&replay, &contents[k], sizeof(contents[k])), -EILSEQ);
+    assert_int_equal(replay.position, k);
+    contents[k] ^= UINT64_C(1) << k % 64;
+    tic_signature_fini(&replay);
+}
+
+static void test_difference_is_caught_where_it_is(void **state)
+{
+    uint64_t contents[SMALL];
+    struct tic_signature recorded;
+    (void)state;
+    fill(contents, SMALL, 2);
+    record(&recorded, contents, SMALL);
+    for (size_t k = 0; k < SMALL; k++)
+        expect_caught_at(&recorded, contents, k);
+    tic_signature_fini(&recorded);
+}
+
+static void test_swap_is_caught(void **state)
+{
+    uint64_t contents[SMALL];
+    struct tic_signature recorded, replay;
+    (void)state;
+    fill(contents, SMALL, 3);
+    record(&recorded, contents, SMALL);
+    load(&replay, &recorded, SMALL);
+    assert_int_equal(tic_signature_submit(&replay, &contents[1], sizeof(contents[1])), -EILSEQ);
+    tic_signature_fini(&recorded);
+    tic_signature_fini(&replay);
+}
+
+/* Blocks of 65536: the entry before, at and after the border, recorded and replayed. */
+static void test_block_border(void **state)
+{
+    const size_t count = 2 * TIC_SIGNATURE_BLOCK + 3;
+    uint64_t *contents = malloc(count * sizeof(*contents));
+    struct tic_signature recorded, replay;
+    (void)state;
+    fill(contents, count, 4);
+    record(&recorded, contents, count);
+    load(&replay, &recorded, TIC_SIGNATURE_BLOCK);
+    for (size_t i = 0; i < count; i++)
+        if (tic_signature_submit(&replay, &contents[i], sizeof(contents[i])) != 0 ||
+            tic_signature_entry(&replay, i) != tic_signature_entry(&recorded, i))
+            fail_msg("entry %zu differs", i);
+    tic_signature_fini(&replay);
+    load(&replay, &recorded, count);
+    for (size_t i = 0; i < TIC_SIGNATURE_BLOCK; i++)
+        if (tic_signature_submit(&replay, &contents[i], sizeof(contents[i])) != 0)
+            fail_msg("entry %zu differs", i);
+    contents[TIC_SIGNATURE_BLOCK]++;
+    assert_int_equal(tic_signature_submit(&replay, &contents[TIC_SIGNATURE_BLOCK],
+                                          sizeof(contents[0])),
+                     -EILSEQ);
+    tic_signature_fini(&replay);
+    tic_signature_fini(&recorded);
+    free(contents);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_replay_passes),
+        cmocka_unit_test(test_difference_is_caught_where_it_is),
+        cmocka_unit_test(test_swap_is_caught),
+        cmocka_unit_test(test_block_border),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Checks which recovery line a run starts from, what it knows then, and that every doubt stops the
+ * start with status 78 and a message that says why. */
+#include "recovery/recovery.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "lib/child.h"
+#include "lib/rig.h"
+#include "lib/testing.h"
+#include "store/schema.h"
+
+enum { WORDS = 4, MANY = TIC_SIGNATURE_BLOCK + 10 };
+
+static struct tic_rig rig;
+static uint64_t memory[WORDS];
+static char text[4096]; /* what the child said */
+
+/* `lines` checkpoints; the one numbered n holds tasks 0 .. n - 1 and value 100 + n. Then the end. */
+static void run(unsigned lines)
+{
+    struct tic_handle *handle = tic_rig_register(&rig, memory, WORDS);
+    for (unsigned i = 1; i <= lines; i++) {
+        tic_rig_task(&rig, i - 1, handle, 100 + i);
+        assert_int_equal(tic_checkpoint_run(&rig.snapshot), 0);
+    }
+    tic_rig_stop(&rig);
+}
+
+static int start(void *arg)
+{
+    (void)arg;
+    return tic_rig_start(&rig) ? (int)rig.store.kept[0].number : 0;
+}
+
+/* Starts in a child: the number of the line it starts from, 0 for none, or its exit status. */
+static int start_in_child(void)
+{
+    return tic_child_run(start, NULL, text, sizeof(text));
+}
+
+static void expect_refused(const char *why)
+{
+    assert_int_equal(start_in_child(), TIC_EXIT_REFUSED);
+    if (!strstr(text, why))
+        fail_msg("\"%s\" does not say \"%s\"", text, why);
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1); /* one line */
+}
+
+/* ---- starting ------------------------------------------------------------------------------- */
+
+static void test_nothing_to_recover(void **state)
+{
+    char path[300];
+    struct tic_store store;
+    struct tic_snapshot snapshot = {.store = &store};
+    (void)state;
+    tic_rig_stop(&rig);
+    assert_int_equal(start_in_child(), 0);
+    assert_string_equal(text, "");
+    snprintf(path, sizeof(path), "%s/missing", rig.dir.path);
+    assert_int_equal(tic_recovery_open(&snapshot, path, false, false, &tic_h5_ops), -ENOENT);
+    assert_false(tic_tmpdir_has(&rig.dir, "missing"));
+}
+
+static void test_newest_line_is_loaded(void **state)
+{
+    (void)state;
+    run(3);
+    assert_true(tic_rig_start(&rig));
+    assert_int_equal(rig.store.kept[0].number, 3);
+    for (uint64_t i = 0; i < 6; i++)
+        assert_int_equal(tic_recovery_is_done(&rig.graph, i), i < 3);
+    assert_int_equal(tic_signature_count(&rig.graph.signature), 3);
+    struct tic_handle *handle = tic_rig_register(&rig, memory, WORDS);
+    assert_true(handle->pending);
+    assert_int_equal(tic_store_read(&rig.store, &handle->current.saved, &handle->layout), 0);
+    assert_int_equal(memory[0], 103);
+}
+
+static void test_replay_is_complete_after_the_last_done_task(void **state)
+{
+    (void)state;
+    run(3);
+    assert_true(tic_rig_start(&rig));
+    for (uint64_t i = 0; i < 3; i++) {
+        assert_false(tic_recovery_is_complete(&rig.graph));
+        assert_true(tic_rig_submit(&rig, i + 1));
+    }
+    assert_true(tic_recovery_is_complete(&rig.graph));
+}
+
+static void test_signature_blocks_are_loaded(void **state)
+{
+    (void)state;
+    struct tic_handle *handle = tic_rig_register(&rig, memory, WORDS);
+    tic_rig_task(&rig, MANY - 1, handle, 1);
+    assert_int_equal(tic_checkpoint_run(&rig.snapshot), 0);
+    assert_true(tic_rig_restart(&rig));
+    assert_int_equal(rig.snapshot.block_count, 1);
+    assert_int_equal(tic_signature_count(&rig.graph.signature), MANY);
+    assert_true(tic_rig_submit(&rig, MANY));
+    assert_int_equal(rig.graph.signature.position, MANY);
+}
+
+static void test_another_number_of_workers_is_fine(void **state)
+{
+    (void)state;
+    run(1);
+    tic_rig_start(&rig);
+    rig.snapshot.about.workers = 77;
+    tic_rig_begin(&rig, 0, 0, NULL); /* news */
+    tic_rig_end(&rig, 0);
+    assert_int_equal(tic_checkpoint_run(&rig.snapshot), 0);
+    assert_true(tic_rig_restart(&rig));
+    assert_int_equal(rig.store.kept[0].workers, 77);
+}
+
+/* ---- damage --------------------------------------------------------------------------------- */
+
+static void expect_older(void)
+{
+    assert_int_equal(start_in_child(), 2);
+    assert_non_null(strstr(text, "p0-line-00000003.h5 is not used: damaged"));
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+}
+
+static void test_torn_line_is_skipped(void **state)
+{
+    (void)state;
+    run(3);
+    tic_tmpdir_store(&rig.dir, "p0-line-00000003.h5", "starpu-tic", 10);
+    expect_older();
+}
+
+static void test_line_with_a_damaged_image_is_skipped(void **state)
+{
+    (void)state;
+    run(3);
+    tic_tmpdir_damage(&rig.dir, "p0-line-00000003.h5", -10);
+    expect_older();
+}
+
+static void damage_value_of_newest(void)
+{
+    struct tic_line line = {0};
+    char name[64];
+
+    assert_true(tic_rig_newest(&rig, &line));
+    const struct tic_line_value *value = tic_rig_find(&line, 0);
+    const struct tic_line_extent *extent = &line.extents[value->extent];
+    snprintf(name, sizeof(name), TIC_FILE_SEGMENT, 0, (unsigned long long)extent->segment);
+    tic_tmpdir_damage(&rig.dir, name,
+                      (long)(extent->offset + value->row * WORDS * sizeof(uint64_t)));
+    tic_line_clear(&line);
+}
+
+static void test_line_with_damaged_payload_is_skipped(void **state)
+{
+    (void)state;
+    run(3);
+    damage_value_of_newest();
+    expect_older();
+}
+
+static void test_only_damaged_lines_are_refused(void **state)
+{
+    (void)state;
+    run(3);
+    tic_tmpdir_damage(&rig.dir, "p0-line-00000003.h5", -10);
+    tic_tmpdir_damage(&rig.dir, "p0-line-00000002.h5", -10);
+    assert_int_equal(start_in_child(), TIC_EXIT_REFUSED);
+    assert_non_null(strstr(text, "none of the 2 recovery lines"));
+    assert_true(tic_tmpdir_has(&rig.dir, "p0-line-00000003.h5")); /* nothing was removed */
+    assert_true(tic_tmpdir_has(&rig.dir, "p0-line-00000002.h5"));
+}
+
+static void test_unfinished_first_checkpoint_is_cleaned_up(void **state)
+{
+    (void)state;
+    tic_rig_stop(&rig);
+    tic_tmpdir_store(&rig.dir, "p0-segment-00000001.h5", "x", 1);
+    tic_tmpdir_store(&rig.dir, "p0-line-00000001.h5.new", "x", 1);
+    assert_int_equal(start_in_child(), 0);
+    assert_string_equal(text, "");
+    assert_int_equal(tic_tmpdir_count(&rig.dir, "p0-segment"), 0);
+    assert_int_equal(tic_tmpdir_count(&rig.dir, "p0-line"), 0);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------- */
+
+static void test_another_program_is_refused(void **state)
+{
+    (void)state;
+    run(1);
+    rig.program = "other";
+    expect_refused("the program was \"program\", is \"other\"");
+}
+
+static void test_other_arguments_are_refused(void **state)
+{
+    (void)state;
+    run(1);
+    rig.argument = "-m";
+    expect_refused("the arguments was \"-n\", is \"-m\"");
+    rig.argument = "-nn";
+    expect_refused("the arguments");
+}
+
+static void test_another_starpu_is_refused(void **state)
+{
+    (void)state;
+    run(1);
+    rig.starpu = "1.4";
+    expect_refused("the StarPU version was \"1.3\", is \"1.4\"");
+}
+
+static void test_newer_format_is_refused(void **state)
+{
+    size_t size;
+    (void)state;
+    run(2);
+    char *image = tic_tmpdir_load(&rig.dir, "p0-line-00000002.h5", &size);
+    memcpy(strstr(image, "format 1.0"), "format 2.0", 10);
+    tic_tmpdir_store(&rig.dir, "p0-line-00000002.h5", image, size);
+    free(image);
+    expect_refused("written by a newer version");
+}
+
+static void test_second_run_is_refused(void **state)
+{
+    (void)state;
+    expect_refused("another run uses"); /* ours */
+}
+
+static void test_unusable_directory_is_refused(void **state)
+{
+    struct tic_tmpdir dir = rig.dir;
+    (void)state;
+    tic_rig_stop(&rig);
+    tic_tmpdir_store(&dir, "file", "x", 1);
+    strcat(rig.dir.path, "/file");
+    expect_refused("Not a directory");
+    rig.dir = dir;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(memory, 0, sizeof(memory));
+    tic_rig_open(&rig);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tic_rig_close(&rig);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_nothing_to_recover),
+        TEST(test_newest_line_is_loaded),
+        TEST(test_replay_is_complete_after_the_last_done_task),
+        TEST(test_signature_blocks_are_loaded),
+        TEST(test_another_number_of_workers_is_fine),
+        TEST(test_torn_line_is_skipped),
+        TEST(test_line_with_a_damaged_image_is_skipped),
+        TEST(test_line_with_damaged_payload_is_skipped),
+        TEST(test_only_damaged_lines_are_refused),
+        TEST(test_unfinished_first_checkpoint_is_cleaned_up),
+        TEST(test_another_program_is_refused),
+        TEST(test_other_arguments_are_refused),
+        TEST(test_another_starpu_is_refused),
+        TEST(test_newer_format_is_refused),
+        TEST(test_second_run_is_refused),
+        TEST(test_unusable_directory_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

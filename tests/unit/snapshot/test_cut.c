@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Checks that a cut holds exactly the tasks that began before it was taken, and knows when they
+ * have ended. */
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+#include "lib/testing.h"
+#include "snapshot/cut.h"
+
+enum { WORKERS = 4, ROUNDS = 2000 };
+
+static struct tic_cut cut;
+static struct tic_handle *handle;
+
+static void begin(unsigned worker, uint64_t sequence, struct tic_handle *written)
+{
+    struct tic_slot *slot = &cut.slots[worker];
+    uint64_t epoch = tic_cut_begin(&cut, slot, sequence);
+    if (written)
+        tic_cut_write(slot, epoch, written);
+    tic_cut_running(slot, epoch);
+}
+
+static void test_before_and_after(void **state)
+{
+    (void)state;
+    begin(0, 10, handle);
+    uint64_t taken = tic_cut_raise(&cut);
+    assert_int_equal(taken, 1);
+    assert_int_equal(atomic_load(&cut.active_cut), taken);
+    begin(1, 11, NULL); /* after the cut */
+    tic_cut_wait_entered(&cut, taken);
+    assert_false(tic_cut_has_ended(&cut, taken));
+    assert_int_equal(tic_cut_end(&cut.slots[0]), 1);
+    assert_true(tic_cut_has_ended(&cut, taken));
+    assert_false(tic_cut_has_ended(&cut, taken + 1));
+    assert_int_equal(tic_cut_end(&cut.slots[1]), 2);
+    tic_cut_finish(&cut);
+    assert_int_equal(atomic_load(&cut.active_cut), 0);
+}
+
+static void test_ended_tasks_are_listed_by_epoch(void **state)
+{
+    struct tic_slot *slot = &cut.slots[0];
+    (void)state;
+    begin(0, 5, handle);
+    tic_cut_end(slot);
+    begin(0, 6, handle);
+    tic_cut_end(slot);
+    tic_cut_raise(&cut);
+    begin(0, 7, handle);
+    tic_cut_end(slot);
+    assert_int_equal(slot->ended[1].count, 2);
+    assert_int_equal(slot->ended[1].items[0], 5);
+    assert_int_equal(slot->ended[1].items[1], 6);
+    assert_int_equal(slot->ended[0].count, 1);
+    assert_int_equal(slot->ended[0].items[0], 7);
+    assert_int_equal(atomic_load(&slot->executed), 3);
+}
+
+static void test_a_task_that_writes_nothing_is_not_done(void **state)
+{
+    (void)state;
+    begin(0, 5, NULL);
+    tic_cut_end(&cut.slots[0]);
+    assert_int_equal(cut.slots[0].ended[1].count, 0);
+    assert_int_equal(atomic_load(&cut.slots[0].executed), 1);
+}
+
+static void test_writes_are_announced(void **state)
+{
+    struct tic_slot *slot = &cut.slots[0];
+    (void)state;
+    begin(0, 0, handle);
+    assert_int_equal(atomic_load(&handle->writers), 1);
+    assert_int_equal(atomic_load(&handle->version), 1);
+    assert_int_equal(atomic_load(&handle->dirty_since), 1);
+    assert_int_equal(slot->dirty[1].count, 1);
+    tic_cut_end(slot);
+    assert_int_equal(atomic_load(&handle->writers), 0);
+    tic_cut_raise(&cut);
+    begin(0, 1, handle); /* dirty since the first write, listed once */
+    assert_int_equal(atomic_load(&handle->version), 2);
+    assert_int_equal(atomic_load(&handle->dirty_since), 1);
+    assert_int_equal(slot->dirty[0].count, 0);
+    tic_cut_end(slot);
+    atomic_store(&handle->dirty_since, 0); /* as if saved, and still listed for the cut */
+    begin(0, 2, handle);
+    assert_int_equal(atomic_load(&handle->dirty_since), 2);
+    assert_int_equal(slot->dirty[0].count, 0);
+    tic_cut_end(slot);
+}
+
+static void test_must_copy(void **state)
+{
+    (void)state;
+    atomic_store(&handle->dirty_since, 1);
+    assert_false(tic_cut_must_copy(&cut, 2, handle)); /* no cut is being taken */
+    uint64_t taken = tic_cut_raise(&cut);
+    assert_false(tic_cut_must_copy(&cut, taken, handle)); /* a task of the cut itself */
+    assert_true(tic_cut_must_copy(&cut, taken + 1, handle));
+    atomic_store(&handle->dirty_since, taken + 1); /* dirty only since the cut */
+    assert_false(tic_cut_must_copy(&cut, taken + 1, handle));
+    atomic_store(&handle->dirty_since, 0);
+    assert_false(tic_cut_must_copy(&cut, taken + 1, handle));
+}
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+static _Atomic int64_t running[ROUNDS + 2]; /* tasks between begin and end, by epoch */
+static atomic_bool stop;
+
+static void *work(void *arg)
+{
+    struct tic_slot *slot = arg;
+    while (!atomic_load(&stop)) {
+        uint64_t epoch = tic_cut_begin(&cut, slot, 0);
+        atomic_fetch_add(&running[epoch], 1);
+        tic_cut_running(slot, epoch);
+        atomic_fetch_sub(&running[epoch], 1);
+        tic_cut_end(slot);
+    }
+    return NULL;
+}
+
+static bool none_runs(uint64_t taken)
+{
+    for (uint64_t epoch = taken > 20 ? taken - 20 : 0; epoch <= taken; epoch++)
+        if (atomic_load(&running[epoch]) != 0)
+            return false;
+    return true;
+}
+
+/* Once a cut has ended, no task of its epoch or an earlier one begins or runs any more. */
+static void test_no_task_slips_into_a_cut_that_ended(void **state)
+{
+    pthread_t threads[WORKERS];
+    unsigned late = 0;
+    (void)state;
+    atomic_store(&stop, false);
+    for (unsigned i = 0; i < WORKERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, work, &cut.slots[i]), 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t taken = tic_cut_raise(&cut);
+        tic_cut_wait_entered(&cut, taken);
+        while (!tic_cut_has_ended(&cut, taken))
+            sched_yield();
+        for (int look = 0; look < 3; look++)
+            late += !none_runs(taken);
+        tic_cut_finish(&cut);
+    }
+    atomic_store(&stop, true);
+    for (unsigned i = 0; i < WORKERS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(late, 0);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    handle = tic_handle_create(0);
+    return tic_cut_init(&cut, WORKERS);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tic_cut_fini(&cut);
+    tic_handle_destroy(handle);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_before_and_after),
+        TEST(test_ended_tasks_are_listed_by_epoch),
+        TEST(test_a_task_that_writes_nothing_is_not_done),
+        TEST(test_writes_are_announced),
+        TEST(test_must_copy),
+        TEST(test_no_task_slips_into_a_cut_that_ended),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Checks when the checkpoint thread works, that it serves those who wait for rows, and how it and
+ * protection end. */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/child.h"
+#include "lib/rig.h"
+#include "lib/testing.h"
+
+enum { WORDS = 4, SECONDS = 120, LONG_PERIOD = 100000 };
+
+static struct tic_rig rig;
+static uint64_t memory[WORDS], other_memory[WORDS];
+static struct tic_handle *handle, *other;
+static struct tic_line line;
+
+static void start(unsigned long every)
+{
+    rig.snapshot.period = LONG_PERIOD;
+    rig.snapshot.every = every;
+    handle = tic_rig_register(&rig, memory, WORDS);
+    other = tic_rig_register(&rig, other_memory, WORDS);
+    assert_int_equal(tic_snapshot_start(&rig.snapshot), 0);
+}
+
+static void wait_for_checkpoints(uint64_t count)
+{
+    while (atomic_load(&rig.snapshot.checkpoints) < count)
+        sched_yield();
+}
+
+static void test_request(void **state)
+{
+    (void)state;
+    start(0);
+    for (uint64_t i = 0; i < 5; i++) {
+        tic_rig_task(&rig, i, handle, i);
+        tic_snapshot_request(&rig.snapshot);
+        wait_for_checkpoints(i + 1);
+    }
+    tic_snapshot_stop(&rig.snapshot);
+    assert_true(tic_rig_newest(&rig, &line));
+    assert_int_equal(line.tasks_done, 5);
+}
+
+static void test_period(void **state)
+{
+    (void)state;
+    rig.snapshot.period = 0.001;
+    handle = tic_rig_register(&rig, memory, WORDS);
+    assert_int_equal(tic_snapshot_start(&rig.snapshot), 0);
+    tic_rig_task(&rig, 0, handle, 1);
+    wait_for_checkpoints(1);
+    tic_snapshot_stop(&rig.snapshot);
+}
+
+static void test_every(void **state)
+{
+    (void)state;
+    start(3);
+    tic_rig_task(&rig, 0, handle, 1);
+    tic_rig_task(&rig, 1, handle, 1);
+    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 0);
+    tic_rig_task(&rig, 2, handle, 1);
+    wait_for_checkpoints(1);
+    tic_snapshot_stop(&rig.snapshot);
+    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 1);
+    assert_true(tic_rig_newest(&rig, &line));
+    assert_int_equal(line.tasks_done, 3);
+}
+
+/* A checkpoint that is due by its count when the program ends is taken. */
+static void test_stop_keeps_counts(void **state)
+{
+    (void)state;
+    start(1);
+    tic_rig_task(&rig, 0, handle, 1);
+    tic_snapshot_stop(&rig.snapshot);
+    assert_true(tic_rig_newest(&rig, &line));
+    assert_int_equal(line.tasks_done, 1);
+}
+
+static void test_stop_gives_up_a_checkpoint(void **state)
+{
+    (void)state;
+    start(0);
+    tic_rig_task(&rig, 0, handle, 1);
+    tic_rig_begin(&rig, TIC_RIG_HOLDER, UINT32_MAX, NULL); /* keeps the cut from ending */
+    tic_snapshot_request(&rig.snapshot);
+    while (atomic_load(&rig.snapshot.cut.active_cut) == 0)
+        sched_yield();
+    tic_snapshot_stop(&rig.snapshot);
+    assert_int_equal(atomic_load(&rig.snapshot.cut.active_cut), 0);
+    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 0);
+    assert_false(tic_rig_newest(&rig, &line));
+    tic_rig_end(&rig, TIC_RIG_HOLDER);
+}
+
+static void test_stop_without_start(void **state)
+{
+    (void)state;
+    tic_snapshot_stop(&rig.snapshot);
+}
+
+/* The owner thread needs a row, and none was ever provided. */
+static void test_rows_are_served_at_rest(void **state)
+{
+    (void)state;
+    start(0);
+    tic_rig_task(&rig, 0, handle, 7);
+    tic_snapshot_save_now(&rig.snapshot, handle);
+    assert_true(handle->current.exists);
+    assert_int_equal(atomic_load(&handle->dirty_since), 0);
+    tic_snapshot_stop(&rig.snapshot);
+}
+
+/* Handles of a new shape that become dirty and are overwritten while the cut is taken. */
+static void test_rows_are_served_during_a_cut(void **state)
+{
+    (void)state;
+    start(0);
+    tic_rig_task(&rig, 0, other, 1);
+    assert_true(tic_rig_submit(&rig, 3));
+    tic_rig_begin(&rig, TIC_RIG_HOLDER, UINT32_MAX, NULL);
+    tic_snapshot_request(&rig.snapshot);
+    while (atomic_load(&rig.snapshot.cut.active_cut) == 0)
+        sched_yield();
+    uint64_t many[100] = {0};
+    struct tic_handle *large = tic_rig_register(&rig, many, TIC_COUNT(many));
+    tic_rig_task(&rig, 1, large, 5);
+    tic_snapshot_remove(&rig.snapshot, large, true);
+    assert_true(large->current.exists);
+    tic_rig_end(&rig, TIC_RIG_HOLDER);
+    wait_for_checkpoints(1);
+    tic_snapshot_stop(&rig.snapshot);
+}
+
+static void test_nobody_waits_after_the_stop(void **state)
+{
+    (void)state;
+    start(0);
+    tic_snapshot_stop(&rig.snapshot);
+    tic_rig_task(&rig, 0, handle, 7);
+    tic_snapshot_save_now(&rig.snapshot, handle);
+    assert_false(handle->current.exists);
+}
+
+/* ---- the end of protection ------------------------------------------------------------------ */
+
+static int fail_encode(const struct tic_line *failing, void **image, size_t *size)
+{
+    (void)failing;
+    (void)image;
+    (void)size;
+    return -ENOSPC;
+}
+
+static int fail_format(const char *path, struct tic_line_extent *extents, size_t count)
+{
+    (void)path;
+    (void)extents;
+    (void)count;
+    return -ENOSPC;
+}
+
+static const struct tic_h5_ops cannot_encode = {NULL, fail_encode, NULL};
+static const struct tic_h5_ops cannot_format = {fail_format, NULL, NULL};
+
+/* The application goes on: tasks, requests, structural changes. Returns 0. */
+static int go_on_unprotected(void)
+{
+    for (uint64_t i = 1; i < 10; i++) {
+        tic_rig_task(&rig, i, handle, i);
+        tic_snapshot_request(&rig.snapshot);
+        tic_snapshot_save_now(&rig.snapshot, handle);
+    }
+    tic_snapshot_remove(&rig.snapshot, handle, true);
+    tic_snapshot_stop(&rig.snapshot);
+    return atomic_load(&rig.snapshot.checkpoints) == 0 ? 0 : 1;
+}
+
+static int run_with_bad_store(void *arg)
+{
+    tic_rig_start(&rig);
+    start(0);
+    if (arg == &cannot_encode) {
+        tic_rig_provide(&rig, handle, 4);
+        tic_rig_provide(&rig, other, 4);
+    }
+    rig.store.h5 = arg;
+    tic_rig_task(&rig, 0, handle, 1);
+    tic_snapshot_request(&rig.snapshot);
+    while (!tic_snapshot_is_broken(&rig.snapshot))
+        sched_yield();
+    return go_on_unprotected();
+}
+
+static void expect_one_warning(const char *text)
+{
+    assert_int_equal(strncmp(text, "starpu-tic: protection ends here: ", 34), 0);
+    assert_non_null(strstr(text, "No space left on device"));
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+}
+
+static void test_failures_end_protection_once(void **state)
+{
+    char text[4096];
+    (void)state;
+    tic_rig_stop(&rig); /* the child starts */
+    assert_int_equal(tic_child_run(run_with_bad_store, (void *)&cannot_encode, text, sizeof(text)),
+                     0);
+    expect_one_warning(text);
+    assert_int_equal(tic_child_run(run_with_bad_store, (void *)&cannot_format, text, sizeof(text)),
+                     0);
+    expect_one_warning(text);
+}
+
+static int break_twice(void *arg)
+{
+    (void)arg;
+    tic_snapshot_break(&rig.snapshot, "%s: %d", "reason", 1);
+    tic_snapshot_break(&rig.snapshot, "%s: %d", "reason", 2);
+    return tic_snapshot_is_broken(&rig.snapshot) ? 0 : 1;
+}
+
+static void test_break_says_why_once(void **state)
+{
+    char text[4096];
+    (void)state;
+    assert_int_equal(tic_child_run(break_twice, NULL, text, sizeof(text)), 0);
+    assert_non_null(strstr(text, "reason: 1"));
+    assert_null(strstr(text, "reason: 2"));
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    alarm(SECONDS); /* instead of hanging for ever */
+    tic_rig_open(&rig);
+    return 0;
+}
+
+/* A test in which protection ended has failed. */
+static int tear_down(void **state)
+{
+    bool broken = rig.running && tic_snapshot_is_broken(&rig.snapshot);
+    (void)state;
+    tic_line_clear(&line);
+    tic_rig_close(&rig);
+    alarm(0);
+    return broken ? -1 : 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_request),
+        TEST(test_period),
+        TEST(test_every),
+        TEST(test_stop_keeps_counts),
+        TEST(test_stop_gives_up_a_checkpoint),
+        TEST(test_stop_without_start),
+        TEST(test_rows_are_served_at_rest),
+        TEST(test_rows_are_served_during_a_cut),
+        TEST(test_nobody_waits_after_the_stop),
+        TEST(test_failures_end_protection_once),
+        TEST(test_break_says_why_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
