@@ -276,7 +276,8 @@ static int describe(struct tic_snapshot *snapshot, uint64_t cut, struct tic_line
     line->blocks = calloc(blocks + 1, sizeof(*line->blocks));
     if (status || !line->blocks)
         return status ? status : -ENOMEM;
-    memcpy(line->blocks, snapshot->blocks, blocks * sizeof(*line->blocks));
+    if (blocks > 0)
+        memcpy(line->blocks, snapshot->blocks, blocks * sizeof(*line->blocks));
     line->block_count = blocks;
     return 0;
 }

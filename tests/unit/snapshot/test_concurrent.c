@@ -316,7 +316,7 @@ static void test_every_line_is_a_consistent_cut(void **state)
     assert_in_range(tic_checkpoint_run(&rig.snapshot), 0, 1);
     check_newest();
     assert_int_equal(rig.store.kept[0].tasks_done, TASKS);
-    print_message("%u lines while tasks ran\n", lines);
+    print_message("# %u lines while tasks ran\n", lines);
     assert_true(lines > 3);
 }
 
