@@ -28,7 +28,8 @@ void tic_handle_note_saved_locked(struct tic_handle *handle, const struct tic_sa
 {
     uint64_t since = atomic_load_explicit(&handle->dirty_since, memory_order_relaxed);
 
-    if (active_cut != 0 && since > active_cut)
+    /* The first save after the cut sets aside what the cut needs; later ones leave it there. */
+    if (since > active_cut && handle->current.since <= active_cut)
         handle->previous = handle->current;
     handle->current.exists = true;
     handle->current.since = since;

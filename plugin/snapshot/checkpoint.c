@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* One local checkpoint, from the cut to the committed recovery line. Checkpoint thread only. */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -104,7 +105,11 @@ static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
     tic_unlock(&snapshot->graph->lock);
     tic_snapshot_note_counted(snapshot, count);
     tic_failpoint(TIC_FAIL_CHECKPOINT_CUT);
-    tic_cut_wait_entered(&snapshot->cut, *taken);
+    while (!tic_cut_has_entered(&snapshot->cut, *taken)) {
+        /* A few instructions of a worker, unless it copies for the cut before and waits for rows. */
+        tic_snapshot_serve_requests(snapshot);
+        sched_yield();
+    }
     for (unsigned i = 0; i < snapshot->cut.slot_count && status == 0; i++)
         status = append_handles(&snapshot->due, &snapshot->cut.slots[i].dirty[*taken & 1]);
     return status;
@@ -181,8 +186,8 @@ static int save_all(struct tic_snapshot *snapshot, uint64_t cut)
     return status;
 }
 
-/* Handles that became dirty again meanwhile stay listed, for the next cut. */
-static void unlist(struct tic_snapshot *snapshot)
+/* Handles that became dirty again meanwhile stay listed, for the next cut, unless they are gone. */
+static void unlist(struct tic_snapshot *snapshot, uint64_t cut)
 {
     struct tic_handle_list *due = &snapshot->due;
     unsigned long carried = 0;
@@ -191,6 +196,7 @@ static void unlist(struct tic_snapshot *snapshot)
         struct tic_handle *handle = due->items[i];
         atomic_exchange_explicit(&handle->listed, false, memory_order_acq_rel);
         if (atomic_load_explicit(&handle->dirty_since, memory_order_acquire) != 0 &&
+            !is_gone(snapshot, handle, cut) &&
             !atomic_exchange_explicit(&handle->listed, true, memory_order_acq_rel))
             due->items[carried++] = handle;
     }
@@ -362,7 +368,7 @@ int tic_checkpoint_run(struct tic_snapshot *snapshot)
     if (status == 0) {
         tic_failpoint(TIC_FAIL_CHECKPOINT_SAVED);
         set_phase(snapshot, TIC_PHASE_COMMITTING);
-        unlist(snapshot);
+        unlist(snapshot, cut);
         status = commit(snapshot, cut);
     }
     set_phase(snapshot, TIC_PHASE_IDLE);

@@ -3,7 +3,6 @@
 #include "snapshot/cut.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,16 +117,14 @@ static bool is_in_cut(uint64_t state, uint64_t taken)
     return state != TIC_SLOT_IDLE && state / 4 <= taken;
 }
 
-void tic_cut_wait_entered(struct tic_cut *cut, uint64_t taken)
+bool tic_cut_has_entered(struct tic_cut *cut, uint64_t taken)
 {
     for (unsigned i = 0; i < cut->slot_count; i++) {
-        for (;;) {
-            uint64_t state = atomic_load(&cut->slots[i].state);
-            if (!is_in_cut(state, taken) || state % 4 != TIC_SLOT_ENTERING)
-                break;
-            sched_yield(); /* a few instructions of the worker, unless it was preempted there */
-        }
+        uint64_t state = atomic_load(&cut->slots[i].state);
+        if (is_in_cut(state, taken) && state % 4 == TIC_SLOT_ENTERING)
+            return false;
     }
+    return true;
 }
 
 bool tic_cut_has_ended(struct tic_cut *cut, uint64_t taken)

@@ -68,8 +68,8 @@ uint64_t tic_cut_end(struct tic_slot *slot);
 /* ---- the checkpoint thread ------------------------------------------------------------------ */
 /* Takes a cut now: its number. */
 uint64_t tic_cut_raise(struct tic_cut *cut);
-/* No task of the cut is about to announce writes any more: dirty lists of the cut are complete. */
-void tic_cut_wait_entered(struct tic_cut *cut, uint64_t taken);
+/* True when no task of the cut is about to announce writes: its dirty lists are complete. */
+bool tic_cut_has_entered(struct tic_cut *cut, uint64_t taken);
 /* True when no task of the cut runs any more. */
 bool tic_cut_has_ended(struct tic_cut *cut, uint64_t taken);
 void tic_cut_finish(struct tic_cut *cut);
