@@ -136,3 +136,29 @@ int tic_layout_read(const struct tic_layout *layout, int fd, off_t offset)
 {
     return move_layout(layout, preadv, fd, offset);
 }
+
+void tic_layout_copy(const struct tic_layout *to, const struct tic_layout *from)
+{
+    struct run_cursor target, source;
+
+    cursor_begin(&target, to);
+    cursor_begin(&source, from);
+    char *into = cursor_next(&target), *out = cursor_next(&source);
+    size_t left_in = target.run_bytes, left_out = source.run_bytes;
+    while (into && out) { /* their runs may differ in length */
+        size_t bytes = left_in < left_out ? left_in : left_out;
+        memcpy(into, out, bytes);
+        into += bytes;
+        out += bytes;
+        left_in -= bytes;
+        left_out -= bytes;
+        if (left_in == 0) {
+            into = cursor_next(&target);
+            left_in = target.run_bytes;
+        }
+        if (left_out == 0) {
+            out = cursor_next(&source);
+            left_out = source.run_bytes;
+        }
+    }
+}

@@ -33,4 +33,7 @@ uint64_t tic_layout_checksum(const struct tic_layout *layout);
 int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset);
 int tic_layout_read(const struct tic_layout *layout, int fd, off_t offset);
 
+/* Copies between layouts of equal shape. */
+void tic_layout_copy(const struct tic_layout *to, const struct tic_layout *from);
+
 #endif

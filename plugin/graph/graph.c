@@ -24,6 +24,9 @@ void tic_graph_fini(struct tic_graph *graph)
     free(graph->handles);
     free(graph->inputs);
     free(graph->events);
+    free(graph->acquires);
+    free(graph->acquire_epochs);
+    free(graph->recovered_main_writes);
     free(graph->recovered_values);
     free(graph->recovered_claimed);
     free(graph->recovered_inputs);
@@ -47,6 +50,50 @@ static int by_input_id(const void *a, const void *b)
 {
     uint64_t x = ((const struct tic_line_input *)a)->id, y = ((const struct tic_line_input *)b)->id;
     return x < y ? -1 : x > y;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int load_acquires(struct tic_graph *graph, const struct tic_line *line)
+{
+    size_t count = line->acquire_count;
+
+    graph->acquires = duplicate(line->acquires, count, sizeof(*graph->acquires));
+    graph->acquire_epochs = calloc(count ? count : 1, sizeof(uint64_t));
+    graph->recovered_main_writes = calloc(count ? count : 1, sizeof(uint64_t));
+    if (!graph->acquires || !graph->acquire_epochs || !graph->recovered_main_writes)
+        return -ENOMEM;
+    graph->acquire_count = graph->acquire_capacity = graph->epoch_capacity = count;
+    graph->recovered_acquire_count = count;
+    for (size_t i = 0; i < count; i++)
+        if (line->acquires[i].writes)
+            graph->recovered_main_writes[graph->recovered_main_write_count++] =
+                line->acquires[i].id;
+    if (count > 0)
+        qsort(graph->recovered_main_writes, graph->recovered_main_write_count, sizeof(uint64_t),
+              by_number);
+    return 0;
+}
+
+/* How many writes by main() the recovered cut holds for a handle. */
+static uint64_t count_main_writes(const struct tic_graph *graph, uint64_t id)
+{
+    size_t low = 0, high = graph->recovered_main_write_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (graph->recovered_main_writes[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    size_t first = low;
+    while (low < graph->recovered_main_write_count && graph->recovered_main_writes[low] == id)
+        low++;
+    return low - first;
 }
 
 static int load_done(struct tic_graph *graph, const struct tic_line *line)
@@ -76,7 +123,8 @@ int tic_graph_load(struct tic_graph *graph, const struct tic_line *line)
     graph->event_count = graph->event_capacity = line->event_count;
     qsort(graph->recovered_inputs, line->input_count, sizeof(*graph->recovered_inputs),
           by_input_id);
-    return load_done(graph, line);
+    int status = load_acquires(graph, line);
+    return status ? status : load_done(graph, line);
 }
 
 int tic_graph_load_signatures(struct tic_graph *graph, const uint32_t *entries, size_t count)
@@ -134,6 +182,7 @@ struct tic_handle *tic_graph_add_handle(struct tic_graph *graph)
         return NULL;
     }
     graph->next_handle++;
+    handle->main_writes_left = count_main_writes(graph, handle->id);
     return handle;
 }
 
@@ -196,6 +245,33 @@ int tic_graph_event(struct tic_graph *graph, enum tic_event kind, int64_t *value
     }
     tic_unlock(&graph->lock);
     return status;
+}
+
+const struct tic_line_acquire *tic_graph_replay_acquire(struct tic_graph *graph)
+{
+    return graph->next_acquire < graph->recovered_acquire_count
+               ? &graph->acquires[graph->next_acquire++]
+               : NULL;
+}
+
+int tic_graph_note_acquire(struct tic_graph *graph, const struct tic_line_acquire *acquire,
+                           uint64_t epoch)
+{
+    tic_lock(&graph->lock);
+    void *grown = tic_grow(graph->acquires, &graph->acquire_capacity, graph->acquire_count + 1,
+                           sizeof(*graph->acquires));
+    if (grown)
+        graph->acquires = grown;
+    void *epochs = !grown ? NULL
+                          : tic_grow(graph->acquire_epochs, &graph->epoch_capacity,
+                                     graph->acquire_count + 1, sizeof(uint64_t));
+    if (epochs) {
+        graph->acquire_epochs = epochs;
+        graph->acquire_epochs[graph->acquire_count] = epoch;
+        graph->acquires[graph->acquire_count++] = *acquire;
+    }
+    tic_unlock(&graph->lock);
+    return epochs ? 0 : -ENOMEM;
 }
 
 /* ---- describing a cut ----------------------------------------------------------------------- */
@@ -273,7 +349,11 @@ int tic_graph_describe(struct tic_graph *graph, uint64_t cut, struct tic_line *l
         line->input_count = graph->input_count;
         line->events = duplicate(graph->events, graph->event_count, sizeof(*line->events));
         line->event_count = graph->event_count;
-        status = line->inputs && line->events ? 0 : -ENOMEM;
+        line->acquires = duplicate(graph->acquires, graph->acquire_count, sizeof(*line->acquires));
+        while (line->acquire_count < graph->acquire_count &&
+               graph->acquire_epochs[line->acquire_count] <= cut)
+            line->acquire_count++;
+        status = line->inputs && line->events && line->acquires ? 0 : -ENOMEM;
     }
     tic_unlock(&graph->lock);
     status = status ? status : describe_signatures(graph, line);

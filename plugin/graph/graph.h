@@ -20,6 +20,9 @@ struct tic_graph {
     unsigned long input_count, input_capacity;
     struct tic_line_event *events;
     unsigned long event_count, event_capacity;
+    struct tic_line_acquire *acquires; /* recovered ones first */
+    uint64_t *acquire_epochs;          /* 0: recovered */
+    unsigned long acquire_count, acquire_capacity, epoch_capacity;
     struct tic_line_value *recovered_values; /* ascending id; claimed ones have id UINT64_MAX */
     bool *recovered_claimed;
     size_t recovered_value_count;
@@ -27,6 +30,7 @@ struct tic_graph {
     /* owner thread only */
     uint64_t next_handle;
     uint64_t next_event; /* events replayed or logged by this run */
+    uint64_t next_acquire;
 
     struct tic_signature signature; /* see there */
 
@@ -34,6 +38,9 @@ struct tic_graph {
     struct tic_doneset recovered_done;
     size_t recovered_input_count;
     struct tic_line_input *recovered_inputs; /* ascending id */
+    size_t recovered_acquire_count;
+    uint64_t *recovered_main_writes; /* handle ids of recovered writes by main(), ascending */
+    size_t recovered_main_write_count;
 
     struct tic_doneset done; /* checkpoint thread only, once it runs */
 };
@@ -58,6 +65,12 @@ int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash);
 /* The next event: replaced by the recorded value in a replay, else recorded. 0; -EILSEQ
  * when the recorded run had an event of another kind here; -ENOMEM. */
 int tic_graph_event(struct tic_graph *graph, enum tic_event kind, int64_t *value);
+
+/* The next access of main(), if the recovered cut knows it; else NULL. Valid until the next append. */
+const struct tic_line_acquire *tic_graph_replay_acquire(struct tic_graph *graph);
+/* Appends an access of this run, granted in `epoch`. 0 or -ENOMEM. */
+int tic_graph_note_acquire(struct tic_graph *graph, const struct tic_line_acquire *acquire,
+                           uint64_t epoch);
 
 /* Fills values, done, inputs, events, signatures of a new line for this cut (arrays malloc'ed).
  * Checkpoint thread, after everything is saved. 0, -ENOMEM, or -EINVAL: a value is missing. */

@@ -37,6 +37,9 @@ struct tic_handle {
     bool derived;    /* its first content came from tasks, through a partition */
     bool mentioned;  /* a task used it */
     bool pending;    /* a recovered value must be restored before the first live access */
+    bool live;       /* it holds a value of this run: restored, or written by a live task */
+    bool main_writes; /* main() holds it for writing */
+    uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */
     uint64_t submitted_writes;
 
     struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle

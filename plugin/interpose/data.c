@@ -30,8 +30,7 @@ static void set_layout(struct tic_layout *layout, uintptr_t base, size_t element
     }
 }
 
-/* False: an interface that cannot be saved yet. ndim 0: data without content. */
-static bool read_layout(enum starpu_data_interface_id id, const void *interface,
+bool tic_interface_layout(enum starpu_data_interface_id id, const void *interface,
                         struct tic_layout *layout)
 {
     const struct starpu_variable_interface *variable = interface;
@@ -70,7 +69,7 @@ void tic_handle_locate(struct tic_handle *handle, void *interface)
 
     if (!handle->supported || tic_handle_is_empty(handle))
         return;
-    read_layout(tic_real.starpu_data_get_interface_id(handle->data), interface, &layout);
+    tic_interface_layout(tic_real.starpu_data_get_interface_id(handle->data), interface, &layout);
     handle->layout.base = layout.base;
     memcpy(handle->layout.stride, layout.stride, sizeof(layout.stride));
 }
@@ -90,7 +89,7 @@ static void read_value(const struct restore *restore, void *interface)
     struct tic_layout layout;
 
     tic_failpoint(TIC_FAIL_RESTORE_BEGIN);
-    read_layout(restore->interface_id, interface, &layout);
+    tic_interface_layout(restore->interface_id, interface, &layout);
     if (!tic_shape_equal(&layout.shape, &restore->shape))
         tic_stop(TIC_EXIT_DIVERGED, "the replay differs from the recorded run: handle %llu has "
                                     "another shape now",
@@ -120,22 +119,28 @@ static struct starpu_codelet restore_codelet = {
 
 static struct restore describe_restore(struct tic_handle *handle)
 {
-    struct restore restore = {
+    return (struct restore){
         .shape = handle->layout.shape,
         .interface_id = tic_real.starpu_data_get_interface_id(handle->data),
         .id = handle->id,
     };
-    tic_lock(&handle->lock);
-    restore.saved = handle->current.saved;
-    tic_unlock(&handle->lock);
-    return restore;
 }
 
-static void restore_now(struct tic_handle *handle)
+/* The value that the handle has at the cut. */
+static struct tic_saved recovered_value(struct tic_handle *handle)
+{
+    tic_lock(&handle->lock);
+    struct tic_saved saved = handle->current.saved;
+    tic_unlock(&handle->lock);
+    return saved;
+}
+
+static void restore_now(struct tic_handle *handle, const struct tic_saved *saved)
 {
     struct restore restore = describe_restore(handle);
     int node = handle->home_node >= 0 ? handle->home_node : STARPU_MAIN_RAM;
 
+    restore.saved = *saved;
     tic_guard++;
     if (tic_real.starpu_data_get_nb_children(handle->data) > 0) {
         /* An inner partition that is being undone: nobody uses it, but StarPU gives no access. */
@@ -164,6 +169,7 @@ static bool restore_by_task(struct tic_handle *handle)
         return false;
     }
     *restore = describe_restore(handle);
+    restore->saved = recovered_value(handle);
     task->cl = &restore_codelet;
     task->handles[0] = handle->data;
     task->cl_arg = restore;
@@ -184,6 +190,7 @@ void tic_data_restore(struct tic_handle *handle, bool now)
     if (!handle->pending)
         return;
     handle->pending = false;
+    handle->live = true;
     if (tic_handle_is_empty(handle))
         return;
     if (!handle->supported)
@@ -191,8 +198,10 @@ void tic_data_restore(struct tic_handle *handle, bool now)
                  "the replay differs from the recorded run: handle %llu has another interface now",
                  (unsigned long long)handle->id);
     bool ordered = tic_real.starpu_data_get_sequential_consistency_flag(handle->data) != 0;
-    if (now || !ordered || !restore_by_task(handle))
-        restore_now(handle);
+    if (now || !ordered || !restore_by_task(handle)) {
+        struct tic_saved saved = recovered_value(handle);
+        restore_now(handle, &saved);
+    }
 }
 
 void tic_data_restore_all(void)
@@ -218,7 +227,7 @@ static struct tic_handle *add_handle(starpu_data_handle_t data, int home_node)
     handle->data = data;
     handle->home_node = home_node;
     unsigned node = home_node >= 0 ? (unsigned)home_node : STARPU_MAIN_RAM;
-    handle->supported = read_layout(tic_real.starpu_data_get_interface_id(data),
+    handle->supported = tic_interface_layout(tic_real.starpu_data_get_interface_id(data),
                                     tic_real.starpu_data_get_interface_on_node(data, node),
                                     &handle->layout);
     tic_real.starpu_data_set_user_data(data, handle);
@@ -354,14 +363,101 @@ void tic_data_on_unpartition_after(starpu_data_handle_t data)
         tic_data_restore(parent, true);
 }
 
-/* ---- what main() reads ---------------------------------------------------------------------- */
+/* ---- what main() reads and writes ----------------------------------------------------------- */
 
-void tic_data_on_acquire_before(starpu_data_handle_t data, const char *call)
+static bool is_main_access(struct tic_handle *handle, const char *call)
+{
+    if (!handle || !tic_session_is_owner() || !handle->supported) {
+        tic_session_unprotect(call, "this access is not protected yet: by a task, a callback or "
+                                    "another thread, or to data that cannot be saved yet");
+        return false;
+    }
+    return !tic_handle_is_empty(handle);
+}
+
+void tic_data_on_other_acquire(starpu_data_handle_t data, const char *call)
 {
     struct tic_handle *handle = tic_handle_of(data);
 
-    if (!handle || tic_data_holds_values(handle) || !tic_session_is_owner())
-        tic_session_unprotect(call, "main() accessing data that tasks wrote is not protected yet");
+    if (!handle || tic_data_holds_values(handle))
+        tic_session_unprotect(call, "this way of accessing data that tasks wrote is not protected "
+                                    "yet");
+}
+
+/* The access belongs to the recovered cut: deliver what it read then. */
+static void replay_access(struct tic_handle *handle, const struct tic_line_acquire *known,
+                          bool writes)
+{
+    if (known->id != handle->id || known->writes != (uint32_t)writes)
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "the replay differs from the recorded run: main() accesses handle %llu, and "
+                 "accessed handle %llu in the recorded run",
+                 (unsigned long long)handle->id, (unsigned long long)known->id);
+    handle->main_writes_left -= writes && handle->main_writes_left > 0;
+    if (!known->recorded || handle->live)
+        return;
+    struct tic_saved saved = {{known->extent, known->row}, known->checksum};
+    restore_now(handle, &saved);
+}
+
+static void record_access(struct tic_handle *handle, bool reads, bool writes)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+    struct tic_line_acquire access = {.id = handle->id, .writes = writes, .recorded = reads};
+    struct tic_saved saved = {.checksum = 0};
+    bool fresh = false;
+    int status = reads ? tic_snapshot_log_value(snapshot, handle, &saved, &fresh) : 0;
+
+    access.extent = saved.row.extent;
+    access.row = saved.row.row;
+    access.checksum = saved.checksum;
+    if (status == 0) {
+        uint64_t epoch =
+            writes ? tic_snapshot_hold(snapshot, handle) : tic_snapshot_epoch(snapshot);
+        status = tic_graph_note_acquire(snapshot->graph, &access, epoch);
+    }
+    if (fresh)
+        tic_rows_settle(&snapshot->store->rows, saved.row);
+    if (status)
+        tic_snapshot_break(snapshot, "cannot keep what main() read: %s", strerror(-status));
+}
+
+bool tic_data_on_acquire_before(starpu_data_handle_t data, bool writes, const char *call)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    if (!is_main_access(handle, call) || !tic_data_holds_values(handle))
+        return false;
+    const struct tic_line_acquire *known = tic_graph_replay_acquire(&tic_session->graph);
+    if (known) {
+        replay_access(handle, known, writes);
+        handle->main_writes = writes;
+        return false;
+    }
+    tic_data_restore(handle, true);
+    return !tic_snapshot_is_broken(&tic_session->snapshot);
+}
+
+void tic_data_on_acquire_after(starpu_data_handle_t data, bool reads, bool writes)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    record_access(handle, reads, writes);
+    handle->main_writes = writes;
+}
+
+void tic_data_on_release_before(starpu_data_handle_t data)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    if (!handle || !handle->main_writes)
+        return;
+    handle->main_writes = false;
+    /* In the recovered cut, a later value, or a later write by main(), stands for this one. */
+    if (handle->pending || handle->main_writes_left > 0)
+        return;
+    handle->live = true;
+    tic_snapshot_touch(&tic_session->snapshot, handle);
 }
 
 void tic_data_note_use(struct tic_handle *handle, bool reads)

@@ -194,7 +194,10 @@ static void restore_buffers(struct starpu_task *task)
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_RW &&
             (writes || tic_data_holds_values(handle)))
-            tic_data_restore(handle, !task->sequential_consistency);
+            /* StarPU takes a structure that it has run before for a terminated predecessor of our
+             * restore task: then without one. */
+            tic_data_restore(handle, !task->sequential_consistency ||
+                                         task->status == STARPU_TASK_FINISHED);
     }
 }
 
@@ -218,8 +221,10 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
     struct tic_session *session = tic_session;
     struct tic_graph *graph = &session->graph;
 
-    if (!task->cl)
-        return TIC_PASS; /* a control task: nothing to skip, nothing to save */
+    if (!task->cl) { /* a control task: nothing to skip, nothing to save */
+        tic_callback_wrap(task, false);
+        return TIC_PASS;
+    }
     if (task->where == STARPU_NOWHERE || task->cl->where == STARPU_NOWHERE) {
         if (tic_session_is_owner())
             restore_buffers(task);

@@ -15,6 +15,10 @@ static inline bool tic_handle_is_empty(const struct tic_handle *handle)
 {
     return handle->layout.shape.ndim == 0;
 }
+/* How the data of an interface lies in memory. False: an interface that cannot be saved yet.
+ * ndim 0: data without content. */
+bool tic_interface_layout(enum starpu_data_interface_id id, const void *interface,
+                          struct tic_layout *layout);
 /* Takes the address from an interface on a node of main memory. */
 void tic_handle_locate(struct tic_handle *handle, void *interface);
 void tic_data_on_register_after(starpu_data_handle_t data, int home_node);
@@ -23,9 +27,17 @@ void tic_data_on_partition_before(starpu_data_handle_t data);
 void tic_data_on_partition_after(starpu_data_handle_t data);
 void tic_data_on_unpartition_before(starpu_data_handle_t data);
 void tic_data_on_unpartition_after(starpu_data_handle_t data);
-void tic_data_on_acquire_before(starpu_data_handle_t data, const char *call);
-/* What task results wait to be written into the handle by a replay; now, or by a restore task that
- * later accesses depend on. */
+/* main() accesses data. True when the access must be recorded once it is granted. */
+bool tic_data_on_acquire_before(starpu_data_handle_t data, bool writes, const char *call);
+void tic_data_on_acquire_after(starpu_data_handle_t data, bool reads, bool writes);
+void tic_data_on_release_before(starpu_data_handle_t data);
+/* An access that may fail or comes by callback. */
+void tic_data_on_other_acquire(starpu_data_handle_t data, const char *call);
+/* A task that copies `from` into `to`; NULL, with protection ended, when it cannot be ours. */
+struct starpu_task *tic_data_copy_task(starpu_data_handle_t to, starpu_data_handle_t from,
+                                       int asynchronous, void (*callback)(void *), void *arg);
+/* Writes the recovered value into the handle, if it still waits for that; now, or by a restore task
+ * that later accesses depend on. */
 void tic_data_restore(struct tic_handle *handle, bool now);
 void tic_data_restore_all(void);
 /* A task uses the handle: hashes its initial content if the first that does reads it. */

@@ -163,16 +163,48 @@ WRAPPER void starpu_data_wont_use(starpu_data_handle_t data)
     tic_guard--;
 }
 
+/* Invalid data keeps its last value for us: nobody can tell. */
+WRAPPER void starpu_data_invalidate(starpu_data_handle_t data)
+{
+    tic_guard++;
+    RESOLVED(starpu_data_invalidate)(data);
+    tic_guard--;
+}
+
+WRAPPER void starpu_data_invalidate_submit(starpu_data_handle_t data)
+{
+    tic_guard++;
+    RESOLVED(starpu_data_invalidate_submit)(data);
+    tic_guard--;
+}
+
+/* StarPU copies by an internal task that its hooks do not show: ours is like the application's. */
+WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, int asynchronous,
+                            void (*callback)(void *), void *arg)
+{
+    struct starpu_task *task =
+        tic_session_is_watching() ? tic_data_copy_task(to, from, asynchronous, callback, arg) : NULL;
+    if (task)
+        return starpu_task_submit(task);
+    tic_guard++;
+    int result = RESOLVED(starpu_data_cpy)(to, from, asynchronous, callback, arg);
+    tic_guard--;
+    return result;
+}
+
 /* ---- acquire and release -------------------------------------------------------------------- */
 
 #define ACQUIRE(name, parameters, arguments)                                                       \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
-        if (tic_session_is_watching())                                                             \
-            tic_data_on_acquire_before(data, #name);                                               \
+        bool reads = (mode & STARPU_R) != 0, writes = (mode & STARPU_W) != 0;                      \
+        bool record = tic_session_is_watching() &&                                                 \
+                      tic_data_on_acquire_before(data, writes, #name);                             \
         tic_guard++;                                                                               \
         int result = RESOLVED(name) arguments;                                                     \
         tic_guard--;                                                                               \
+        if (record && result == 0)                                                                 \
+            tic_data_on_acquire_after(data, reads, writes);                                        \
         return result;                                                                             \
     }
 
@@ -181,27 +213,38 @@ ACQUIRE(starpu_data_acquire, (starpu_data_handle_t data, enum starpu_data_access
 ACQUIRE(starpu_data_acquire_on_node,
         (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
         (data, node, mode))
-ACQUIRE(starpu_data_acquire_try, (starpu_data_handle_t data, enum starpu_data_access_mode mode),
-        (data, mode))
-ACQUIRE(starpu_data_acquire_on_node_try,
-        (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
-        (data, node, mode))
-ACQUIRE(starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids,
-        TIC_ACQUIRE_JOBIDS_PARAMETERS, TIC_ACQUIRE_JOBIDS_ARGUMENTS)
 
-WRAPPER void starpu_data_release(starpu_data_handle_t data)
-{
-    tic_guard++;
-    RESOLVED(starpu_data_release)(data);
-    tic_guard--;
-}
+#define OTHER_ACQUIRE(name, parameters, arguments)                                                 \
+    WRAPPER int name parameters                                                                    \
+    {                                                                                              \
+        if (tic_session_is_watching())                                                             \
+            tic_data_on_other_acquire(data, #name);                                                \
+        tic_guard++;                                                                               \
+        int result = RESOLVED(name) arguments;                                                     \
+        tic_guard--;                                                                               \
+        return result;                                                                             \
+    }
 
-WRAPPER void starpu_data_release_on_node(starpu_data_handle_t data, int node)
-{
-    tic_guard++;
-    RESOLVED(starpu_data_release_on_node)(data, node);
-    tic_guard--;
-}
+OTHER_ACQUIRE(starpu_data_acquire_try,
+              (starpu_data_handle_t data, enum starpu_data_access_mode mode), (data, mode))
+OTHER_ACQUIRE(starpu_data_acquire_on_node_try,
+              (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
+              (data, node, mode))
+OTHER_ACQUIRE(starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids,
+              TIC_ACQUIRE_JOBIDS_PARAMETERS, TIC_ACQUIRE_JOBIDS_ARGUMENTS)
+
+#define RELEASE(name, parameters, arguments)                                                       \
+    WRAPPER void name parameters                                                                   \
+    {                                                                                              \
+        if (tic_session_is_watching())                                                             \
+            tic_data_on_release_before(data);                                                      \
+        tic_guard++;                                                                               \
+        RESOLVED(name) arguments;                                                                  \
+        tic_guard--;                                                                               \
+    }
+
+RELEASE(starpu_data_release, (starpu_data_handle_t data), (data))
+RELEASE(starpu_data_release_on_node, (starpu_data_handle_t data, int node), (data, node))
 
 /* ---- not protected yet ---------------------------------------------------------------------- */
 

@@ -312,6 +312,10 @@ static void sweep(struct tic_snapshot *snapshot)
         mark_value(snapshot, &handle->current);
         tic_unlock(&handle->lock);
     }
+    for (unsigned long i = 0; i < graph->acquire_count; i++)
+        if (graph->acquires[i].recorded)
+            tic_rows_mark(rows,
+                          (struct tic_row){graph->acquires[i].extent, graph->acquires[i].row});
     tic_unlock(&graph->lock);
     tic_rows_sweep_end(rows);
 }

@@ -208,6 +208,15 @@ static bool touch_locked(struct tic_snapshot *snapshot, struct tic_handle *handl
     return true;
 }
 
+void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    tic_lock(&snapshot->graph->lock);
+    bool fine = touch_locked(snapshot, handle);
+    tic_unlock(&snapshot->graph->lock);
+    if (!fine)
+        tic_snapshot_break(snapshot, "out of memory");
+}
+
 void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent, bool changed)
 {
     tic_lock(&snapshot->graph->lock);
@@ -219,4 +228,69 @@ void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent
         tic_snapshot_break(snapshot, "out of memory");
     for (unsigned i = 0; i < parent->child_count; i++)
         save_for_active_cut(snapshot, parent->children[i]);
+}
+
+/* ---- main() reads and writes ---------------------------------------------------------------- */
+
+uint64_t tic_snapshot_epoch(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->graph->lock);
+    uint64_t epoch = epoch_locked(snapshot);
+    tic_unlock(&snapshot->graph->lock);
+    return epoch;
+}
+
+static int log_value_once(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                          struct tic_saved *saved, bool *fresh)
+{
+    int status = 0;
+
+    tic_lock(&handle->lock);
+    if (atomic_load(&handle->dirty_since) != 0)
+        status = tic_snapshot_save_locked(snapshot, handle);
+    *fresh = status == 0 && !handle->current.exists;
+    if (*fresh)
+        status = tic_store_save(snapshot->store, &handle->layout, saved);
+    else if (status == 0)
+        *saved = handle->current.saved;
+    tic_unlock(&handle->lock);
+    return status;
+}
+
+int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                           struct tic_saved *saved, bool *fresh)
+{
+    uint64_t start = now_ns();
+    int status = log_value_once(snapshot, handle, saved, fresh);
+
+    while (status == -EAGAIN) {
+        status = request_rows(snapshot, &handle->layout.shape);
+        status = status ? status : log_value_once(snapshot, handle, saved, fresh);
+    }
+    atomic_fetch_add_explicit(&snapshot->main_held_ns, now_ns() - start, memory_order_relaxed);
+    return status;
+}
+
+uint64_t tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    struct tic_graph *graph = snapshot->graph;
+
+    for (;;) {
+        tic_lock(&graph->lock);
+        uint64_t epoch = epoch_locked(snapshot), active = atomic_load(&snapshot->cut.active_cut);
+        tic_lock(&handle->lock);
+        bool due = active != 0 && tic_handle_is_due(handle, active) &&
+                   !tic_snapshot_is_broken(snapshot);
+        if (!due) {
+            if (handle->current.since <= active)
+                handle->previous = handle->current;
+            handle->current = (struct tic_value){.exists = false, .since = epoch};
+            atomic_store(&handle->dirty_since, 0);
+        }
+        tic_unlock(&handle->lock);
+        tic_unlock(&graph->lock);
+        if (!due)
+            return epoch;
+        save_due(snapshot, handle, active);
+    }
 }

@@ -80,6 +80,17 @@ void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot)
 /* For all of these: no task uses the handle, and none that is submitted will. */
 /* Saves the value now if it is dirty. */
 void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *handle);
+/* main() has got access to the handle: a row with its value as it is. 0 or -errno. The row stays
+ * busy if *fresh, until tic_rows_settle. */
+int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                           struct tic_saved *saved, bool *fresh);
+/* main() has got access for writing; until it releases the handle, cuts know no value of it: a
+ * replay of main() makes it again. Returns the epoch of the access. */
+uint64_t tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle);
+/* main() releases it: what it wrote is a new version. */
+void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle);
+/* The epoch now. For an access of main() that reads only. */
+uint64_t tic_snapshot_epoch(struct tic_snapshot *snapshot);
 /* The handle leaves the graph. pinned: main() may read its memory, so its value stays in later
  * lines. On return its memory may change. */
 void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handle, bool pinned);

@@ -47,6 +47,16 @@ struct tic_line_input {
     uint64_t hash;
 };
 
+/* An access of main() to data that tasks wrote, in program order, and what it read. */
+struct tic_line_acquire {
+    uint64_t id; /* handle id */
+    uint32_t writes;   /* 1: main() may write */
+    uint32_t recorded; /* 1: the value that it read is in the row below */
+    uint64_t checksum;
+    uint32_t extent;
+    uint32_t row;
+};
+
 /* A nondeterministic event of main(), in program order. */
 struct tic_line_event {
     uint32_t kind; /* enum tic_event */
@@ -84,6 +94,8 @@ struct tic_line {
     size_t done_count;
     struct tic_line_input *inputs;
     size_t input_count;
+    struct tic_line_acquire *acquires;
+    size_t acquire_count;
     struct tic_line_event *events;
     size_t event_count;
     struct tic_line_block *blocks; /* of TIC_SIGNATURE_BLOCK signatures */

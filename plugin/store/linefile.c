@@ -119,6 +119,10 @@ static bool line_is_sane(const struct tic_line *line)
         if (!row_is_sane(line, line->values[i].extent, line->values[i].row) ||
             (i > 0 && line->values[i].id <= line->values[i - 1].id))
             return false;
+    for (size_t i = 0; i < line->acquire_count; i++)
+        if (line->acquires[i].recorded &&
+            !row_is_sane(line, line->acquires[i].extent, line->acquires[i].row))
+            return false;
     for (size_t i = 0; i < line->done_count; i++)
         if (line->done[i].first > line->done[i].last || line->done[i].last >= INT32_MAX ||
             (i > 0 && line->done[i].first <= line->done[i - 1].last + 1))

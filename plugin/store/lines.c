@@ -134,6 +134,10 @@ int tic_store_check(struct tic_store *store, const struct tic_line *line)
     for (size_t i = 0; i < line->value_count && status == 0; i++)
         status = check_row(store->directory, store->process, line, line->values[i].extent,
                            line->values[i].row, line->values[i].checksum);
+    for (size_t i = 0; i < line->acquire_count && status == 0; i++)
+        if (line->acquires[i].recorded)
+            status = check_row(store->directory, store->process, line, line->acquires[i].extent,
+                               line->acquires[i].row, line->acquires[i].checksum);
     for (size_t i = 0; i < line->block_count && status == 0; i++)
         status = check_row(store->directory, store->process, line, line->blocks[i].extent,
                            line->blocks[i].row, line->blocks[i].checksum);

@@ -37,6 +37,7 @@
     X("/values", tic_line_value, values, value_count, TIC_VALUE_FIELDS)                            \
     X("/done", tic_range, done, done_count, TIC_DONE_FIELDS)                                       \
     X("/inputs", tic_line_input, inputs, input_count, TIC_INPUT_FIELDS)                            \
+    X("/acquires", tic_line_acquire, acquires, acquire_count, TIC_ACQUIRE_FIELDS)                  \
     X("/events", tic_line_event, events, event_count, TIC_EVENT_FIELDS)                            \
     X("/signature_blocks", tic_line_block, blocks, block_count, TIC_BLOCK_FIELDS)
 
@@ -50,6 +51,9 @@
     F(S, "extent", extent, U32) F(S, "row", row, U32) F(S, "gone", gone, U32)
 #define TIC_DONE_FIELDS(S, F) F(S, "first", first, U64) F(S, "last", last, U64)
 #define TIC_INPUT_FIELDS(S, F) F(S, "id", id, U64) F(S, "hash", hash, U64)
+#define TIC_ACQUIRE_FIELDS(S, F)                                                                   \
+    F(S, "id", id, U64) F(S, "writes", writes, U32) F(S, "recorded", recorded, U32)                \
+    F(S, "checksum", checksum, U64) F(S, "extent", extent, U32) F(S, "row", row, U32)
 #define TIC_EVENT_FIELDS(S, F) F(S, "kind", kind, U32) F(S, "value", value, I64)
 #define TIC_BLOCK_FIELDS(S, F)                                                                     \
     F(S, "extent", extent, U32) F(S, "row", row, U32) F(S, "checksum", checksum, U64)

@@ -253,6 +253,10 @@ void tic_store_mark_kept(struct tic_store *store)
         for (size_t v = 0; v < line->value_count; v++)
             tic_rows_mark(&store->rows,
                           (struct tic_row){line->values[v].extent, line->values[v].row});
+        for (size_t a = 0; a < line->acquire_count; a++)
+            if (line->acquires[a].recorded)
+                tic_rows_mark(&store->rows,
+                              (struct tic_row){line->acquires[a].extent, line->acquires[a].row});
         for (size_t b = 0; b < line->block_count; b++)
             tic_rows_mark(&store->rows,
                           (struct tic_row){line->blocks[b].extent, line->blocks[b].row});

@@ -75,12 +75,12 @@ bats_require_minimum_version 1.5.0
 
 @test "info tells about lines in words and in JSON, also where StarPU is not installed" {
     export STARPU_TIC_EVERY=20
-    crash line-renamed:2 "$program"
+    crash line-renamed:5 "$program"
     run "$tool" info "$STARPU_TIC_DIR"
     [ "$status" -eq 0 ]
-    [[ $output == *"p0-line-00000002.h5: good"* && $output == *"tasks done of 200"* ]]
+    [[ $output == *"p0-line-00000005.h5: good"* && $output == *"tasks done of 200"* ]]
     run "$tool" info --json "$STARPU_TIC_DIR"
-    [ "$(jq -r '.lines | length' <<<"$output")" -eq 2 ]
+    [ "$(jq -r '.lines | length' <<<"$output")" -eq 3 ]
     [ "$(jq -r '.lines[0] | .good, .number, .program, .handles, .bytes' <<<"$output" | tr '\n' ' ')" = \
         "true 2 program 4 32000 " ]
     ! ldd "$tool" | grep -Ei 'starpu|hwloc'

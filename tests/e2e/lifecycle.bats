@@ -75,7 +75,7 @@ expected() { # the output of a run without faults
     P_HOLD=1 "$tool" run -- "$program" >first 2>&1 &
     cat ready # now the first run holds the store
     run "$tool" run -- "$program"
-    sh -c 'echo >go' # a child: bash itself may be interrupted while it opens
+    sh -c ': >go' # a child: bash itself may be interrupted while it opens
     [ "$status" -eq 78 ] && [[ $output == *"another run uses"* ]]
     wait $!
     grep -q progress first

@@ -60,6 +60,8 @@ policy_of() { # environment assignments...
     need_examples
     for name in cg dot_product minmax_reduction fmultiple_submit fmultiple_submit_implicit \
         task_end_dep sequential_consistency sched_ctx mlr pipeline heat tag_example; do
+        run "$examples/$name"
+        [ "$status" -eq 0 ] || continue # it fails by itself with some versions
         STARPU_TIC_EVERY=5 run_apart "$tool" run -- "$examples/$name"
         [ "$status" -eq 0 ] || { echo "$name: $status"; return 1; }
         [ "$(grep -c '^starpu-tic: ' err)" -le 1 ] || { echo "$name"; cat err; return 1; }
@@ -71,4 +73,21 @@ policy_of() { # environment assignments...
     need_examples
     run "$tool" run -- "$examples/dummy_sched"
     [ "$status" -eq 0 ] && [ "$(stat_of scheduler)" = dummy ]
+}
+
+@test "main() that reads, writes and decides between tasks: killed three times, it sees the same" {
+    export STARPU_TIC_EVERY=9
+    access=$TIC_BUILD/tests/lib/mainaccess
+    reference=$("$access")
+    for end in 20 77 150 163 222 290; do
+        rm -rf "$STARPU_TIC_DIR"
+        crash "task-end:$end" "$access"
+        STARPU_NCPU=1 STARPU_TIC_FAIL=task-end:10 run "$tool" run -- "$access"
+        [ "$status" -eq 137 ]
+        STARPU_NCPU=4 STARPU_TIC_FAIL=restore-end:2 run "$tool" run -- "$access"
+        [ "$status" -eq 137 ]
+        STARPU_TIC_VERBOSE=0 run "$tool" run -- "$access"
+        [ "$status" -eq 0 ] && [ "$output" = "$reference" ]
+        [ "$(stat_of recovered)" = true ] && [ "$(stat_of tasks_skipped)" -gt 0 ]
+    done
 }

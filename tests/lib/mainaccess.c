@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A StarPU program whose main() reads and writes data between tasks, and decides by what it reads;
+ * for crash tests. Prints what main() saw: a resumed run must print the same. */
+#include <starpu.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { VECTORS = 5, LENGTH = 64, ROUNDS = 60 };
+
+static void mix(void *buffers[], void *arg)
+{
+    long *to = (long *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    long *from = (long *)STARPU_VECTOR_GET_PTR(buffers[1]);
+    (void)arg;
+    for (int i = 0; i < LENGTH; i++)
+        to[i] = (to[i] * 31 + from[(i * 7) % LENGTH] + 1) % 1000003;
+}
+
+static struct starpu_codelet mix_codelet = {.cpu_funcs = {mix},
+                                            .nbuffers = 2,
+                                            .modes = {STARPU_RW, STARPU_R},
+                                            .name = "mix"};
+
+static void submit(starpu_data_handle_t to, starpu_data_handle_t from)
+{
+    if (starpu_task_insert(&mix_codelet, STARPU_RW, to, STARPU_R, from, 0) != 0)
+        abort();
+}
+
+/* Reads, and sometimes changes, a vector; what it saw. */
+static long access_vector(starpu_data_handle_t handle, int round)
+{
+    enum starpu_data_access_mode mode = round % 5 == 4   ? STARPU_RW
+                                        : round % 7 == 6 ? STARPU_W
+                                                         : STARPU_R;
+    long seen = 0;
+
+    starpu_data_acquire(handle, mode);
+    long *values = starpu_data_get_local_ptr(handle);
+    for (int i = 0; mode != STARPU_W && i < LENGTH; i++)
+        seen += values[i];
+    for (int i = 0; mode != STARPU_R && i < LENGTH; i++)
+        values[i] = mode == STARPU_W ? round + i : values[i] / 2 + round;
+    starpu_data_release(handle);
+    return seen;
+}
+
+int main(void)
+{
+    static long vectors[VECTORS][LENGTH];
+    starpu_data_handle_t handles[VECTORS];
+    unsigned long next = 1;
+
+    if (starpu_init(NULL) != 0)
+        return 77;
+    for (int v = 0; v < VECTORS; v++) {
+        for (int i = 0; i < LENGTH; i++)
+            vectors[v][i] = v * 1000 + i;
+        /* the last one has no home node */
+        starpu_vector_data_register(&handles[v], v == VECTORS - 1 ? -1 : STARPU_MAIN_RAM,
+                                    v == VECTORS - 1 ? 0 : (uintptr_t)vectors[v], LENGTH,
+                                    sizeof(long));
+    }
+    if (starpu_data_cpy(handles[VECTORS - 1], handles[0], 1, NULL, NULL) != 0)
+        abort();
+    for (int round = 0; round < ROUNDS; round++) {
+        for (unsigned v = 0; v < VECTORS; v++) {
+            unsigned from = (unsigned)((v + next) % VECTORS);
+            submit(handles[v], handles[from == v ? (v + 1) % VECTORS : from]);
+        }
+        next = next * 17 + (unsigned long)access_vector(handles[next % VECTORS], round);
+        printf("%d %lu\n", round, next);
+        if (round % 20 == 19 &&
+            starpu_data_cpy(handles[next % (VECTORS - 1)], handles[VECTORS - 1], 0, NULL, NULL) != 0)
+            abort();
+    }
+    for (int v = 0; v < VECTORS; v++)
+        starpu_data_unregister(handles[v]);
+    for (int v = 0; v < VECTORS - 1; v++)
+        printf("%ld\n", vectors[v][LENGTH / 2]);
+    starpu_shutdown();
+    return 0;
+}
