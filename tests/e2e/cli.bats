@@ -82,6 +82,6 @@ bats_require_minimum_version 1.5.0
     run "$tool" info --json "$STARPU_TIC_DIR"
     [ "$(jq -r '.lines | length' <<<"$output")" -eq 3 ]
     [ "$(jq -r '.lines[0] | .good, .number, .program, .handles, .bytes' <<<"$output" | tr '\n' ' ')" = \
-        "true 2 program 4 32000 " ]
+        "true 5 program 4 32000 " ]
     ! ldd "$tool" | grep -Ei 'starpu|hwloc'
 }
