@@ -12,8 +12,8 @@
 /* What is stored: ndim dimensions, dims[0] the fastest; elements of element_size bytes. */
 struct tic_shape {
     uint32_t element_size;
-    uint32_t ndim;                /* 1..TIC_MAX_DIMS */
-    uint64_t dims[TIC_MAX_DIMS];  /* elements; 1 beyond ndim */
+    uint32_t ndim;               /* 1..TIC_MAX_DIMS */
+    uint64_t dims[TIC_MAX_DIMS]; /* elements; 1 beyond ndim */
 };
 
 /* Where it is: element (i, j, k) at base + (i + j * stride[1] + k * stride[2] ...) elements. */

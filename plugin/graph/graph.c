@@ -146,8 +146,8 @@ static void claim_recovered_locked(struct tic_graph *graph, struct tic_handle *h
     if (graph->recovered_value_count == 0)
         return;
     struct tic_line_value *found =
-        bsearch(&handle->id, graph->recovered_values, graph->recovered_value_count,
-                sizeof(*found), value_by_id);
+        bsearch(&handle->id, graph->recovered_values, graph->recovered_value_count, sizeof(*found),
+                value_by_id);
     if (!found)
         return;
     graph->recovered_claimed[found - graph->recovered_values] = true;
@@ -210,8 +210,8 @@ int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash)
     struct tic_line_input *known =
         graph->recovered_input_count == 0
             ? NULL
-            : bsearch(&entry, graph->recovered_inputs, graph->recovered_input_count,
-                      sizeof(entry), by_input_id);
+            : bsearch(&entry, graph->recovered_inputs, graph->recovered_input_count, sizeof(entry),
+                      by_input_id);
     if (known)
         return known->hash == hash ? 0 : -EILSEQ;
     tic_lock(&graph->lock);

@@ -66,7 +66,8 @@ int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash);
  * when the recorded run had an event of another kind here; -ENOMEM. */
 int tic_graph_event(struct tic_graph *graph, enum tic_event kind, int64_t *value);
 
-/* The next access of main(), if the recovered cut knows it; else NULL. Valid until the next append. */
+/* The next access of main(), if the recovered cut knows it; else NULL. Valid until the next append.
+ */
 const struct tic_line_acquire *tic_graph_replay_acquire(struct tic_graph *graph);
 /* Appends an access of this run, granted in `epoch`. 0 or -ENOMEM. */
 int tic_graph_note_acquire(struct tic_graph *graph, const struct tic_line_acquire *acquire,

@@ -33,11 +33,11 @@ struct tic_handle {
     void *data;      /* the StarPU handle */
     void *user_data; /* what the application stored with starpu_data_set_user_data */
     int home_node;
-    bool supported;  /* the layout below can be saved */
-    bool derived;    /* its first content came from tasks, through a partition */
-    bool mentioned;  /* a task used it */
-    bool pending;    /* a recovered value must be restored before the first live access */
-    bool live;       /* it holds a value of this run: restored, or written by a live task */
+    bool supported;   /* the layout below can be saved */
+    bool derived;     /* its first content came from tasks, through a partition */
+    bool mentioned;   /* a task used it */
+    bool pending;     /* a recovered value must be restored before the first live access */
+    bool live;        /* it holds a value of this run: restored, or written by a live task */
     bool main_writes; /* main() holds it for writing */
     uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */
     uint64_t submitted_writes;
@@ -51,7 +51,7 @@ struct tic_handle {
     _Atomic uint64_t version;     /* writes begun; changed by the exclusive writer */
     _Atomic bool listed;          /* it is in a list of dirty handles */
     struct tic_value current;     /* guarded by lock */
-    struct tic_value previous;    /* guarded by lock: valid for the active cut when current is newer */
+    struct tic_value previous; /* guarded by lock: valid for the active cut when current is newer */
 
     /* guarded by the graph lock */
     uint64_t gone_since; /* epoch in which it was unregistered; 0: alive */

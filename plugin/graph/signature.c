@@ -50,8 +50,8 @@ int tic_signature_load(struct tic_signature *signature, uint32_t entry)
 
 uint32_t tic_signature_entry(const struct tic_signature *signature, uint64_t index)
 {
-    uint32_t *entries = atomic_load_explicit(&signature->blocks[index / TIC_SIGNATURE_BLOCK],
-                                             memory_order_acquire);
+    uint32_t *entries =
+        atomic_load_explicit(&signature->blocks[index / TIC_SIGNATURE_BLOCK], memory_order_acquire);
     return entries[index % TIC_SIGNATURE_BLOCK];
 }
 

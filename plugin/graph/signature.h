@@ -11,8 +11,8 @@
 #include "store/line.h"
 
 struct tic_signature {
-    uint64_t rolling;      /* owner thread only */
-    uint64_t position;     /* owner thread only: submissions seen by this run */
+    uint64_t rolling;       /* owner thread only */
+    uint64_t position;      /* owner thread only: submissions seen by this run */
     _Atomic uint64_t count; /* entries: recorded before, or seen by this run; release/acquire */
     _Atomic(uint32_t *) *blocks; /* fixed table: entries never move; slots atomic */
 };

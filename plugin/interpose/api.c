@@ -22,8 +22,7 @@ PUBLIC void starpu_tic_get_version(int *major, int *minor, int *patch)
 static struct tic_session *protected_session(void)
 {
     struct tic_session *session = tic_session;
-    if (!session || !atomic_load(&session->watching) ||
-        tic_snapshot_is_broken(&session->snapshot))
+    if (!session || !atomic_load(&session->watching) || tic_snapshot_is_broken(&session->snapshot))
         return NULL;
     return session;
 }

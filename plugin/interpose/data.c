@@ -31,7 +31,7 @@ static void set_layout(struct tic_layout *layout, uintptr_t base, size_t element
 }
 
 bool tic_interface_layout(enum starpu_data_interface_id id, const void *interface,
-                        struct tic_layout *layout)
+                          struct tic_layout *layout)
 {
     const struct starpu_variable_interface *variable = interface;
     const struct starpu_vector_interface *vector = interface;
@@ -47,8 +47,8 @@ bool tic_interface_layout(enum starpu_data_interface_id id, const void *interfac
         set_layout(layout, vector->ptr, vector->elemsize, 1, (uint64_t[]){vector->nx}, &one);
         return true;
     case STARPU_MATRIX_INTERFACE_ID:
-        set_layout(layout, matrix->ptr, matrix->elemsize, 2,
-                   (uint64_t[]){matrix->nx, matrix->ny}, (uint64_t[]){1, matrix->ld});
+        set_layout(layout, matrix->ptr, matrix->elemsize, 2, (uint64_t[]){matrix->nx, matrix->ny},
+                   (uint64_t[]){1, matrix->ld});
         return true;
     case STARPU_BLOCK_INTERFACE_ID:
         set_layout(layout, block->ptr, block->elemsize, 3,
@@ -91,8 +91,9 @@ static void read_value(const struct restore *restore, void *interface)
     tic_failpoint(TIC_FAIL_RESTORE_BEGIN);
     tic_interface_layout(restore->interface_id, interface, &layout);
     if (!tic_shape_equal(&layout.shape, &restore->shape))
-        tic_stop(TIC_EXIT_DIVERGED, "the replay differs from the recorded run: handle %llu has "
-                                    "another shape now",
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "the replay differs from the recorded run: handle %llu has "
+                 "another shape now",
                  (unsigned long long)restore->id);
     int status = tic_store_read(&session->store, &restore->saved, &layout);
     if (status)
@@ -144,16 +145,15 @@ static void restore_now(struct tic_handle *handle, const struct tic_saved *saved
     tic_guard++;
     if (tic_real.starpu_data_get_nb_children(handle->data) > 0) {
         /* An inner partition that is being undone: nobody uses it, but StarPU gives no access. */
-        read_value(&restore, tic_real.starpu_data_get_interface_on_node(handle->data,
-                                                                        (unsigned)node));
+        read_value(&restore,
+                   tic_real.starpu_data_get_interface_on_node(handle->data, (unsigned)node));
         tic_guard--;
         return;
     }
     if (tic_real.starpu_data_acquire_on_node(handle->data, node, STARPU_W) != 0)
         tic_stop(TIC_EXIT_REFUSED, "cannot restore handle %llu: StarPU does not give access to it",
                  (unsigned long long)handle->id);
-    read_value(&restore,
-               tic_real.starpu_data_get_interface_on_node(handle->data, (unsigned)node));
+    read_value(&restore, tic_real.starpu_data_get_interface_on_node(handle->data, (unsigned)node));
     tic_real.starpu_data_release_on_node(handle->data, node);
     tic_guard--;
 }
@@ -228,8 +228,8 @@ static struct tic_handle *add_handle(starpu_data_handle_t data, int home_node)
     handle->home_node = home_node;
     unsigned node = home_node >= 0 ? (unsigned)home_node : STARPU_MAIN_RAM;
     handle->supported = tic_interface_layout(tic_real.starpu_data_get_interface_id(data),
-                                    tic_real.starpu_data_get_interface_on_node(data, node),
-                                    &handle->layout);
+                                             tic_real.starpu_data_get_interface_on_node(data, node),
+                                             &handle->layout);
     tic_real.starpu_data_set_user_data(data, handle);
     return handle;
 }
@@ -289,10 +289,11 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
     struct tic_handle *handle = tic_handle_of(data);
 
     if (!handle || !tic_session_is_owner() || handle->home_node < 0) {
-        tic_session_unprotect("starpu_data_partition",
-                              handle && handle->home_node < 0
-                                  ? "partitions of data without a home node are not protected yet"
-                                  : "partitions made by a task or a callback are not protected yet");
+        tic_session_unprotect(
+            "starpu_data_partition",
+            handle && handle->home_node < 0
+                ? "partitions of data without a home node are not protected yet"
+                : "partitions made by a task or a callback are not protected yet");
         return;
     }
     if (tic_data_holds_values(handle))
@@ -471,8 +472,8 @@ void tic_data_note_use(struct tic_handle *handle, bool reads)
     if (!reads || !session->settings.inputs || handle->derived || handle->home_node < 0 ||
         !handle->supported || tic_handle_is_empty(handle))
         return;
-    int status = tic_graph_note_input(&session->graph, handle->id,
-                                      tic_layout_checksum(&handle->layout));
+    int status =
+        tic_graph_note_input(&session->graph, handle->id, tic_layout_checksum(&handle->layout));
     if (status == -EILSEQ)
         tic_stop(TIC_EXIT_REFUSED,
                  "the input of this run differs: handle %llu (number of registration) held other "

@@ -11,8 +11,8 @@
 #include "interpose/session.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static time_t (*real_time)(time_t *); /* immutable after resolve */
-static bool has_starpu;               /* immutable after resolve */
+static time_t (*real_time)(time_t *);        /* immutable after resolve */
+static bool has_starpu;                      /* immutable after resolve */
 static uintptr_t program_begin, program_end; /* immutable after resolve: the main program's code */
 
 /* The first object is the program itself. */

@@ -44,8 +44,9 @@ const struct tic_h5_ops *tic_h5_load(void)
 
     if (!ops) {
         const char *reason = dlerror();
-        tic_stop(TIC_EXIT_REFUSED, "cannot load the store module: %s. Is starpu-tic installed "
-                                   "completely?",
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot load the store module: %s. Is starpu-tic installed "
+                 "completely?",
                  reason ? reason : "no tic-store.so beside libstarputic.so");
     }
     return ops;

@@ -24,8 +24,8 @@ static void begin_task(struct starpu_task *task)
         if (!handle || tic_handle_is_empty(handle))
             continue;
         if (handle->home_node < 0)
-            tic_handle_locate(handle, task->dyn_interfaces ? task->dyn_interfaces[i]
-                                                           : task->interfaces[i]);
+            tic_handle_locate(handle,
+                              task->dyn_interfaces ? task->dyn_interfaces[i] : task->interfaces[i]);
         tic_snapshot_write(&session->snapshot, slot, epoch, handle);
     }
     tic_cut_running(slot, epoch);

@@ -53,7 +53,8 @@ static void read_settings(struct tic_settings *settings)
 /* Why this process cannot be protected at all, or NULL. */
 static const char *why_not_at_all(void)
 {
-    static const char *const rank_counts[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"};
+    static const char *const rank_counts[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                              "MV2_COMM_WORLD_SIZE"};
     const char *missing;
     int major, minor, release;
 
@@ -80,8 +81,8 @@ static struct tic_session *session_create(void)
         return NULL;
     struct tic_session *session = calloc(1, sizeof(*session));
     if (!session || tic_graph_init(&session->graph) != 0 ||
-        tic_snapshot_init(&session->snapshot, &session->graph, &session->store,
-                          TIC_MAX_WORKERS) != 0)
+        tic_snapshot_init(&session->snapshot, &session->graph, &session->store, TIC_MAX_WORKERS) !=
+            0)
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
     session->settings = settings;
     session->snapshot.period = settings.period;
@@ -94,8 +95,8 @@ static struct tic_session *session_create(void)
 static void open_store(struct tic_session *session, bool create)
 {
     const struct tic_settings *settings = &session->settings;
-    char *directory = settings->dir[0] ? strdup(settings->dir)
-                                       : tic_about_directory(&session->snapshot.about);
+    char *directory =
+        settings->dir[0] ? strdup(settings->dir) : tic_about_directory(&session->snapshot.about);
     if (!directory)
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
     int status = tic_recovery_open(&session->snapshot, directory, create,
@@ -143,8 +144,7 @@ static void report_unprotected(const char *why)
 }
 
 struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
-                                                     struct starpu_conf *copy,
-                                                     const char **sched)
+                                                     struct starpu_conf *copy, const char **sched)
 {
     const char *why = used && !prepared ? NULL : why_not_at_all();
 
@@ -196,9 +196,10 @@ void tic_session_on_initialize_after(int result)
     unsigned nodes = tic_real.starpu_memory_nodes_get_count();
     unsigned workers = tic_real.starpu_worker_get_count();
     if (nodes > 1 || workers > TIC_MAX_WORKERS) {
-        report_unprotected("StarPU uses more than one memory node (devices, NUMA or disk), which "
-                           "is not supported yet; STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_USE_NUMA=0 "
-                           "leave one");
+        report_unprotected(
+            "StarPU uses more than one memory node (devices, NUMA or disk), which "
+            "is not supported yet; STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_USE_NUMA=0 "
+            "leave one");
         return;
     }
     session->snapshot.about.workers = workers;

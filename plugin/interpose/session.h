@@ -16,14 +16,14 @@ struct tic_session {
     struct tic_graph graph;
     struct tic_store store;
     struct tic_snapshot snapshot;
-    bool opened_store;        /* owner thread only */
-    bool recovered;           /* immutable after start */
-    uint64_t recovered_tasks; /* immutable after start */
+    bool opened_store;              /* owner thread only */
+    bool recovered;                 /* immutable after start */
+    uint64_t recovered_tasks;       /* immutable after start */
     uint64_t recovered_submissions; /* immutable after start: known from the earlier run */
     bool explicit_dependencies; /* owner thread only: a task had a tag or declared dependencies */
-    pid_t process;            /* immutable after start */
+    pid_t process;              /* immutable after start */
     struct starpu_sched_policy policy; /* immutable after start: the policy in use, as it was */
-    _Atomic bool watching;    /* StarPU runs and calls matter; owner thread writes; seq_cst */
+    _Atomic bool watching; /* StarPU runs and calls matter; owner thread writes; seq_cst */
 
     _Atomic uint64_t skipped;  /* relaxed: statistics */
     _Atomic uint64_t restored; /* relaxed: statistics */
@@ -40,8 +40,7 @@ extern struct tic_session *tic_session;
 void tic_session_event(enum tic_event kind, int64_t *value);
 /* Around the real starpu_initialize. `before` may replace the configuration (into *copy). */
 struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
-                                                     struct starpu_conf *copy,
-                                                     const char **sched);
+                                                     struct starpu_conf *copy, const char **sched);
 void tic_session_on_initialize_after(int result);
 void tic_session_on_shutdown_before(void);
 void tic_session_on_shutdown_after(void);
@@ -67,11 +66,11 @@ static inline bool tic_session_is_watching(void)
 }
 
 /* ---- parts of the session, a file each ------------------------------------------------------ */
-int tic_stats_write(struct tic_session *session);             /* stats.c */
+int tic_stats_write(struct tic_session *session); /* stats.c */
 const char *tic_policy_choose(struct starpu_conf *conf,
                               const struct tic_settings *settings); /* policy.c */
-void tic_hooks_install(struct tic_session *session);          /* hooks.c */
-void tic_about_fill(struct tic_line *about);                  /* about.c */
-char *tic_about_directory(const struct tic_line *about);      /* about.c: default directory */
+void tic_hooks_install(struct tic_session *session);                /* hooks.c */
+void tic_about_fill(struct tic_line *about);                        /* about.c */
+char *tic_about_directory(const struct tic_line *about);            /* about.c: default directory */
 
 #endif

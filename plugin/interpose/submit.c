@@ -196,8 +196,8 @@ static void restore_buffers(struct starpu_task *task)
             (writes || tic_data_holds_values(handle)))
             /* StarPU takes a structure that it has run before for a terminated predecessor of our
              * restore task: then without one. */
-            tic_data_restore(handle, !task->sequential_consistency ||
-                                         task->status == STARPU_TASK_FINISHED);
+            tic_data_restore(handle,
+                             !task->sequential_consistency || task->status == STARPU_TASK_FINISHED);
     }
 }
 

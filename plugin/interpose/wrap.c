@@ -137,8 +137,7 @@ WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
 
 WRAPPER void starpu_data_set_user_data(starpu_data_handle_t data, void *user_data)
 {
-    struct tic_handle *handle =
-        tic_session ? tic_real.starpu_data_get_user_data(data) : NULL;
+    struct tic_handle *handle = tic_session ? tic_real.starpu_data_get_user_data(data) : NULL;
     if (handle)
         handle->user_data = user_data;
     else
@@ -182,8 +181,9 @@ WRAPPER void starpu_data_invalidate_submit(starpu_data_handle_t data)
 WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, int asynchronous,
                             void (*callback)(void *), void *arg)
 {
-    struct starpu_task *task =
-        tic_session_is_watching() ? tic_data_copy_task(to, from, asynchronous, callback, arg) : NULL;
+    struct starpu_task *task = tic_session_is_watching()
+                                   ? tic_data_copy_task(to, from, asynchronous, callback, arg)
+                                   : NULL;
     if (task)
         return starpu_task_submit(task);
     tic_guard++;
@@ -198,8 +198,8 @@ WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, 
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
         bool reads = (mode & STARPU_R) != 0, writes = (mode & STARPU_W) != 0;                      \
-        bool record = tic_session_is_watching() &&                                                 \
-                      tic_data_on_acquire_before(data, writes, #name);                             \
+        bool record =                                                                              \
+            tic_session_is_watching() && tic_data_on_acquire_before(data, writes, #name);          \
         tic_guard++;                                                                               \
         int result = RESOLVED(name) arguments;                                                     \
         tic_guard--;                                                                               \

@@ -59,7 +59,8 @@ static void refuse_other(const struct tic_store *store, const char *what, const 
                          const char *ours)
 {
     tic_stop(TIC_EXIT_REFUSED,
-             "%s holds the recovery lines of another run: %s \"%s\" there, and \"%s\" here. Start the same "
+             "%s holds the recovery lines of another run: %s \"%s\" there, and \"%s\" here. Start "
+             "the same "
              "command to continue it, or name another STARPU_TIC_DIR, or remove the directory",
              store->path, what, theirs, ours);
 }
@@ -145,8 +146,7 @@ int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool crea
 {
     struct choice choice = {0};
     struct tic_store *store = snapshot->store;
-    int status =
-        tic_store_open(store, path, create ? TIC_STORE_CREATE : TIC_STORE_USE, sync, h5);
+    int status = tic_store_open(store, path, create ? TIC_STORE_CREATE : TIC_STORE_USE, sync, h5);
 
     if (status == -ENOENT && !create)
         return status;

@@ -19,8 +19,8 @@
 #include "sched/queue.h"
 
 struct worker_queue {
-    pthread_mutex_t mutex; /* a leaf: nothing of StarPU's is locked under it */
-    struct tic_queue queue; /* guarded by mutex */
+    pthread_mutex_t mutex;      /* a leaf: nothing of StarPU's is locked under it */
+    struct tic_queue queue;     /* guarded by mutex */
     _Atomic unsigned long size; /* relaxed hint: copy of queue.size */
     _Atomic bool waiting;       /* seq_cst: see above */
     _Atomic bool member;        /* the worker belongs to the context */

@@ -83,8 +83,8 @@ static int provide_rows(struct tic_snapshot *snapshot)
 
 static int append_handles(struct tic_handle_list *list, struct tic_handle_list *more)
 {
-    void *grown = tic_grow(list->items, &list->capacity, list->count + more->count,
-                           sizeof(*list->items));
+    void *grown =
+        tic_grow(list->items, &list->capacity, list->count + more->count, sizeof(*list->items));
     if (!grown && list->count + more->count > 0)
         return -ENOMEM;
     list->items = grown;
@@ -106,7 +106,8 @@ static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
     tic_snapshot_note_counted(snapshot, count);
     tic_failpoint(TIC_FAIL_CHECKPOINT_CUT);
     while (!tic_cut_has_entered(&snapshot->cut, *taken)) {
-        /* A few instructions of a worker, unless it copies for the cut before and waits for rows. */
+        /* A few instructions of a worker, unless it copies for the cut before and waits for rows.
+         */
         tic_snapshot_serve_requests(snapshot);
         sched_yield();
     }

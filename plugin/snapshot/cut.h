@@ -30,9 +30,9 @@ struct tic_handle_list {
 };
 
 struct tic_slot {
-    _Atomic uint64_t state; /* epoch * 4 + enum tic_slot_state; seq_cst: see above */
-    uint64_t sequence;      /* worker only: the task between begin and end */
-    bool failed;            /* worker only: a list could not grow; the run is unprotected */
+    _Atomic uint64_t state;         /* epoch * 4 + enum tic_slot_state; seq_cst: see above */
+    uint64_t sequence;              /* worker only: the task between begin and end */
+    bool failed;                    /* worker only: a list could not grow; the run is unprotected */
     struct tic_handle_list writing; /* worker only: what the running task writes */
     struct tic_sequence_list ended[2]; /* by epoch parity: done tasks */
     struct tic_handle_list dirty[2];   /* by epoch parity: handles that became dirty */
@@ -51,7 +51,8 @@ struct tic_cut {
 int tic_cut_init(struct tic_cut *cut, unsigned workers);
 void tic_cut_fini(struct tic_cut *cut);
 
-/* ---- a worker, around one task: begin, write for each handle it writes, running; end ---------- */
+/* ---- a worker, around one task: begin, write for each handle it writes, running; end ----------
+ */
 uint64_t tic_cut_begin(struct tic_cut *cut, struct tic_slot *slot, uint64_t sequence);
 /* True when the worker must first save the handle's value for the active cut (copy on write). */
 static inline bool tic_cut_must_copy(struct tic_cut *cut, uint64_t epoch, struct tic_handle *handle)

@@ -279,8 +279,8 @@ uint64_t tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *han
         tic_lock(&graph->lock);
         uint64_t epoch = epoch_locked(snapshot), active = atomic_load(&snapshot->cut.active_cut);
         tic_lock(&handle->lock);
-        bool due = active != 0 && tic_handle_is_due(handle, active) &&
-                   !tic_snapshot_is_broken(snapshot);
+        bool due =
+            active != 0 && tic_handle_is_due(handle, active) && !tic_snapshot_is_broken(snapshot);
         if (!due) {
             if (handle->current.since <= active)
                 handle->previous = handle->current;

@@ -123,7 +123,8 @@ static bool wait_until_due(struct tic_snapshot *snapshot)
             tic_lock(&snapshot->lock);
             continue;
         }
-        due = due || tic_snapshot_count(snapshot) > snapshot->counted || (snapshot->requested && !snapshot->stopping);
+        due = due || tic_snapshot_count(snapshot) > snapshot->counted ||
+              (snapshot->requested && !snapshot->stopping);
         if (due || snapshot->stopping)
             break;
         due = pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, &until) == ETIMEDOUT;

@@ -35,7 +35,7 @@ struct tic_snapshot {
     pthread_cond_t served; /* of those who wait for rows or for a counted cut; with lock */
     /* guarded by lock */
     bool stopping;
-    bool exited; /* nobody serves requests any more */
+    bool exited;      /* nobody serves requests any more */
     uint64_t counted; /* multiples of `every` whose checkpoint has taken its cut */
     bool requested;
     struct tic_row_request *requests;
@@ -47,9 +47,9 @@ struct tic_snapshot {
     struct tic_line_block *blocks;  /* checkpoint thread only: signature blocks in the store */
     unsigned long block_count, block_capacity;
 
-    _Atomic bool broken;          /* protection ended: no more checkpoints; release/acquire */
-    _Atomic uint64_t ended;       /* tasks, counted only if every > 0; relaxed */
-    _Atomic uint64_t checkpoints; /* committed by this run; relaxed */
+    _Atomic bool broken;           /* protection ended: no more checkpoints; release/acquire */
+    _Atomic uint64_t ended;        /* tasks, counted only if every > 0; relaxed */
+    _Atomic uint64_t checkpoints;  /* committed by this run; relaxed */
     _Atomic uint64_t main_held_ns; /* relaxed */
 };
 

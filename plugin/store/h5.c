@@ -102,9 +102,9 @@ static int write_line(hid_t file, const struct tic_line *line)
 {
     int status = 0;
 #define WRITE_NUMBER(member)                                                                       \
-    status = status ? status                                                                       \
-                    : write_attribute(file, #member, H5T_STD_U64LE, H5T_NATIVE_UINT64,             \
-                                      &line->member);
+    status =                                                                                       \
+        status ? status                                                                            \
+               : write_attribute(file, #member, H5T_STD_U64LE, H5T_NATIVE_UINT64, &line->member);
 #define WRITE_TEXT(member)                                                                         \
     status = status ? status : write_text(file, #member, line->member ? line->member : "");
 #define WRITE_TABLE(path, S, array, count, FIELDS)                                                 \
@@ -238,8 +238,8 @@ static int read_line(hid_t file, struct tic_line *line)
     TIC_LINE_NUMBERS(READ_NUMBER)
     TIC_LINE_TEXTS(READ_TEXT)
     TIC_LINE_TABLES(READ_TABLE)
-    status = status ? status
-                    : read_number(file, TIC_LINE_CREATED, H5T_NATIVE_DOUBLE, &line->created);
+    status =
+        status ? status : read_number(file, TIC_LINE_CREATED, H5T_NATIVE_DOUBLE, &line->created);
     status = status ? status
                     : read_array(file, TIC_LINE_SIGNATURES, H5T_NATIVE_UINT32, sizeof(uint32_t),
                                  &line->signatures, &line->signature_count);

@@ -7,9 +7,10 @@
 
 void tic_line_clear(struct tic_line *line)
 {
-    void *owned[] = {line->version, line->starpu, line->host,   line->program, line->directory,
-                     line->arguments, line->extents, line->values, line->done,    line->inputs,
-                     line->events,    line->blocks,  line->signatures, line->acquires};
+    void *owned[] = {line->version,    line->starpu,    line->host,    line->program,
+                     line->directory,  line->arguments, line->extents, line->values,
+                     line->done,       line->inputs,    line->events,  line->blocks,
+                     line->signatures, line->acquires};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         free(owned[i]);
     memset(line, 0, sizeof(*line));

@@ -49,7 +49,7 @@ struct tic_line_input {
 
 /* An access of main() to data that tasks wrote, in program order, and what it read. */
 struct tic_line_acquire {
-    uint64_t id; /* handle id */
+    uint64_t id;       /* handle id */
     uint32_t writes;   /* 1: main() may write */
     uint32_t recorded; /* 1: the value that it read is in the row below */
     uint64_t checksum;
@@ -78,8 +78,8 @@ struct tic_line {
     uint64_t tasks_submitted;
     uint64_t tasks_done;
     uint64_t big_endian;
-    char *version;   /* of starpu-tic */
-    char *starpu;    /* major.minor */
+    char *version; /* of starpu-tic */
+    char *starpu;  /* major.minor */
     char *host;
     char *program;   /* file name of the executable */
     char *directory; /* working directory */

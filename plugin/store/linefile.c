@@ -186,8 +186,7 @@ int tic_linefile_read(int directory, const char *name, const struct tic_h5_ops *
     if (status)
         return status;
     status = check_header(bytes, size);
-    if (status == 0 &&
-        h5->line_decode(bytes + TIC_HEADER_SIZE, size - TIC_HEADER_SIZE, &read) != 0)
+    if (status == 0 && h5->line_decode(bytes + TIC_HEADER_SIZE, size - TIC_HEADER_SIZE, &read) != 0)
         status = -EBADMSG;
     free(bytes);
     if (status)

@@ -211,8 +211,8 @@ int tic_store_clean(struct tic_store *store)
 static bool is_prefix(const struct tic_line *older, const struct tic_line *line)
 {
     return older->version && older->extent_count <= line->extent_count &&
-           memcmp(older->extents, line->extents,
-                  older->extent_count * sizeof(*older->extents)) == 0;
+           memcmp(older->extents, line->extents, older->extent_count * sizeof(*older->extents)) ==
+               0;
 }
 
 static int add_extents(struct tic_store *store, const struct tic_line *line)

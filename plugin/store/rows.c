@@ -83,8 +83,7 @@ long tic_rows_add(struct tic_rows *rows, const struct tic_line_extent *disk, int
     if (!extent)
         return -ENOMEM;
     tic_lock(&rows->lock);
-    void *grown =
-        tic_grow(rows->extents, &rows->capacity, rows->count + 1, sizeof(*rows->extents));
+    void *grown = tic_grow(rows->extents, &rows->capacity, rows->count + 1, sizeof(*rows->extents));
     if (grown) {
         rows->extents = grown;
         index = (long)rows->count++;

@@ -15,10 +15,8 @@
 /* The first TIC_HEADER_SIZE bytes of a line file are an HDF5 user block with this text. */
 #define TIC_HEADER_SIZE 512
 #define TIC_HEADER_MAGIC "starpu-tic recovery line"
-#define TIC_HEADER_FORMAT                                                                          \
-    TIC_HEADER_MAGIC "\nformat %u.%u\nbytes %llu\nxxh3-128 %016llx%016llx\n"
-#define TIC_HEADER_SCAN                                                                            \
-    TIC_HEADER_MAGIC "\nformat %u.%u\nbytes %llu\nxxh3-128 %16llx%16llx\n"
+#define TIC_HEADER_FORMAT TIC_HEADER_MAGIC "\nformat %u.%u\nbytes %llu\nxxh3-128 %016llx%016llx\n"
+#define TIC_HEADER_SCAN TIC_HEADER_MAGIC "\nformat %u.%u\nbytes %llu\nxxh3-128 %16llx%16llx\n"
 
 /* A payload dataset of a segment file: shape [rows, dims reversed]. */
 #define TIC_SEGMENT_DATASET "/payload-%u"
@@ -42,18 +40,20 @@
     X("/signature_blocks", tic_line_block, blocks, block_count, TIC_BLOCK_FIELDS)
 
 #define TIC_EXTENT_FIELDS(S, F)                                                                    \
-    F(S, "segment", segment, U64) F(S, "dataset", dataset, U32)                                    \
-    F(S, "element_size", element_size, U32) F(S, "ndim", ndim, U32) F(S, "dim0", dims[0], U64)     \
-    F(S, "dim1", dims[1], U64) F(S, "dim2", dims[2], U64) F(S, "dim3", dims[3], U64)               \
-    F(S, "rows", rows, U64) F(S, "offset", offset, U64)
+    F(S, "segment", segment, U64)                                                                  \
+    F(S, "dataset", dataset, U32) F(S, "element_size", element_size, U32) F(S, "ndim", ndim, U32)  \
+        F(S, "dim0", dims[0], U64) F(S, "dim1", dims[1], U64) F(S, "dim2", dims[2], U64)           \
+            F(S, "dim3", dims[3], U64) F(S, "rows", rows, U64) F(S, "offset", offset, U64)
 #define TIC_VALUE_FIELDS(S, F)                                                                     \
-    F(S, "id", id, U64) F(S, "version", version, U64) F(S, "checksum", checksum, U64)              \
-    F(S, "extent", extent, U32) F(S, "row", row, U32) F(S, "gone", gone, U32)
+    F(S, "id", id, U64)                                                                            \
+    F(S, "version", version, U64) F(S, "checksum", checksum, U64) F(S, "extent", extent, U32)      \
+        F(S, "row", row, U32) F(S, "gone", gone, U32)
 #define TIC_DONE_FIELDS(S, F) F(S, "first", first, U64) F(S, "last", last, U64)
 #define TIC_INPUT_FIELDS(S, F) F(S, "id", id, U64) F(S, "hash", hash, U64)
 #define TIC_ACQUIRE_FIELDS(S, F)                                                                   \
-    F(S, "id", id, U64) F(S, "writes", writes, U32) F(S, "recorded", recorded, U32)                \
-    F(S, "checksum", checksum, U64) F(S, "extent", extent, U32) F(S, "row", row, U32)
+    F(S, "id", id, U64)                                                                            \
+    F(S, "writes", writes, U32) F(S, "recorded", recorded, U32) F(S, "checksum", checksum, U64)    \
+        F(S, "extent", extent, U32) F(S, "row", row, U32)
 #define TIC_EVENT_FIELDS(S, F) F(S, "kind", kind, U32) F(S, "value", value, I64)
 #define TIC_BLOCK_FIELDS(S, F)                                                                     \
     F(S, "extent", extent, U32) F(S, "row", row, U32) F(S, "checksum", checksum, U64)

@@ -235,8 +235,8 @@ int tic_store_read(struct tic_store *store, const struct tic_saved *saved,
 {
     int64_t offset;
     int fd;
-    int status = tic_rows_locate(&store->rows, saved->row, tic_shape_bytes(&layout->shape), &fd,
-                                 &offset);
+    int status =
+        tic_rows_locate(&store->rows, saved->row, tic_shape_bytes(&layout->shape), &fd, &offset);
     if (status == 0)
         status = tic_layout_read(layout, fd, offset);
     if (status == 0 && tic_layout_checksum(layout) != saved->checksum)

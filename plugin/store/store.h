@@ -18,12 +18,12 @@ struct tic_store {
     bool sync;                   /* immutable after open */
     const struct tic_h5_ops *h5; /* immutable after open; called by one thread at a time */
     struct tic_rows rows;
-    uint64_t next_line, next_segment; /* committing thread only */
+    uint64_t next_line, next_segment;   /* committing thread only */
     struct tic_store_segment *segments; /* committing thread only */
     unsigned long segment_count, segment_capacity;
     struct tic_line kept[2]; /* committing thread only: the last lines, newest first */
     unsigned kept_count;
-    _Atomic uint64_t bytes_written; /* relaxed: a statistic */
+    _Atomic uint64_t bytes_written;  /* relaxed: a statistic */
     _Atomic uint64_t values_written; /* relaxed: a statistic */
 };
 

@@ -9,9 +9,8 @@
 
 int tic_tool_failpoints(int argc, char **argv)
 {
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'},
-                                            {"roff", no_argument, NULL, 'r'},
-                                            {0}};
+    static const struct option options[] = {
+        {"help", no_argument, NULL, 'h'}, {"roff", no_argument, NULL, 'r'}, {0}};
     int option, roff = 0;
 
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {

@@ -38,9 +38,8 @@ static json_t *arguments_of(const struct tic_line *line)
 
 static void add_json(json_t *lines, const char *name, int status, const struct tic_line *line)
 {
-    json_t *entry =
-        json_pack("{s:s, s:b, s:s}", "file", name, "good", status == 0, "state",
-                  tic_store_reason(status));
+    json_t *entry = json_pack("{s:s, s:b, s:s}", "file", name, "good", status == 0, "state",
+                              tic_store_reason(status));
     if (line->version) {
         json_t *more = json_pack(
             "{s:I, s:f, s:s, s:o, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", //
@@ -116,9 +115,8 @@ static int report_directory(const char *path, bool as_json)
 
 int tic_tool_info(int argc, char **argv)
 {
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {0}};
+    static const struct option options[] = {
+        {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {0}};
     bool as_json = false;
     int option;
 

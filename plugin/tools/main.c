@@ -46,9 +46,10 @@ static void print_help(FILE *out)
           out);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].what);
-    fputs("\n`starpu-tic COMMAND --help` tells more; the manual is starpu-tic(1), and the settings\n"
-          "and file formats are in starpu-tic(7).\n",
-          out);
+    fputs(
+        "\n`starpu-tic COMMAND --help` tells more; the manual is starpu-tic(1), and the settings\n"
+        "and file formats are in starpu-tic(7).\n",
+        out);
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* starpu-tic run: starts a program with the library preloaded and the settings in its environment. */
+/* starpu-tic run: starts a program with the library preloaded and the settings in its environment.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>

@@ -29,9 +29,8 @@ static void print_row_roff(const struct tic_setting_row *row)
 
 int tic_tool_settings(int argc, char **argv)
 {
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'},
-                                            {"roff", no_argument, NULL, 'r'},
-                                            {0}};
+    static const struct option options[] = {
+        {"help", no_argument, NULL, 'h'}, {"roff", no_argument, NULL, 'r'}, {0}};
     void (*print)(const struct tic_setting_row *) = print_plain;
     int option;
 

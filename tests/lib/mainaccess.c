@@ -16,10 +16,8 @@ static void mix(void *buffers[], void *arg)
         to[i] = (to[i] * 31 + from[(i * 7) % LENGTH] + 1) % 1000003;
 }
 
-static struct starpu_codelet mix_codelet = {.cpu_funcs = {mix},
-                                            .nbuffers = 2,
-                                            .modes = {STARPU_RW, STARPU_R},
-                                            .name = "mix"};
+static struct starpu_codelet mix_codelet = {
+    .cpu_funcs = {mix}, .nbuffers = 2, .modes = {STARPU_RW, STARPU_R}, .name = "mix"};
 
 static void submit(starpu_data_handle_t to, starpu_data_handle_t from)
 {
@@ -70,8 +68,8 @@ int main(void)
         }
         next = next * 17 + (unsigned long)access_vector(handles[next % VECTORS], round);
         printf("%d %lu\n", round, next);
-        if (round % 20 == 19 &&
-            starpu_data_cpy(handles[next % (VECTORS - 1)], handles[VECTORS - 1], 0, NULL, NULL) != 0)
+        if (round % 20 == 19 && starpu_data_cpy(handles[next % (VECTORS - 1)], handles[VECTORS - 1],
+                                                0, NULL, NULL) != 0)
             abort();
     }
     for (int v = 0; v < VECTORS; v++)
