@@ -15,7 +15,7 @@ enum {
     HANDLES = 12,     /* that live all the time */
     MAX_GUESTS = 400, /* that the owner thread registers and removes meanwhile */
     MAX_NODES = HANDLES + MAX_GUESTS,
-    TASKS = 20000,
+    TASKS = 10000,
     TASKS_PER_LINE = 500, /* workers wait for the next line rather than run ahead any further */
     MAX_STEPS = 1 << 15, /* of a kernel: some microseconds, so that checkpoints fall between tasks */
     MAX_ACCESSES = 3,
