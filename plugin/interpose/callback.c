@@ -9,7 +9,9 @@ struct wrapped_callback {
     struct starpu_task *task;
     void (*function)(void *); /* what the task held; may be NULL */
     void *argument;
-    struct starpu_codelet *codelet; /* what the task held before it became a control task */
+    /* what the task held before it became a control task */
+    struct starpu_codelet *codelet;
+    starpu_data_handle_t *dyn_handles;
     void (*run)(void *);
 };
 
@@ -25,6 +27,7 @@ static void run_callback(void *arg)
     task->callback_func = wrapped->function;
     task->callback_arg = argument;
     task->cl = wrapped->codelet;
+    task->dyn_handles = wrapped->dyn_handles;
     free(wrapped);
     if (!run)
         return;
@@ -35,15 +38,22 @@ static void run_callback(void *arg)
     tic_guard = guard;
 }
 
+/* StarPU looks into the codelet of a task that has its own array of handles. */
+static void make_control(struct starpu_task *task)
+{
+    task->cl = NULL;
+    task->dyn_handles = NULL;
+}
+
 bool tic_callback_wrap(struct starpu_task *task, bool control)
 {
     void (*run)(void *) = task->callback_func;
 
     if (!run && task->cl)
         run = task->cl->callback_func;
-    if (!run && !(control && !task->destroy)) {
+    if (!run && !(control && (!task->destroy || task->dyn_handles))) {
         if (control)
-            task->cl = NULL;
+            make_control(task);
         return true;
     }
     struct wrapped_callback *wrapped = malloc(sizeof(*wrapped));
@@ -54,11 +64,12 @@ bool tic_callback_wrap(struct starpu_task *task, bool control)
         .function = task->callback_func,
         .argument = task->callback_arg,
         .codelet = task->cl,
+        .dyn_handles = task->dyn_handles,
         .run = run,
     };
     task->callback_func = run_callback;
     task->callback_arg = wrapped;
     if (control)
-        task->cl = NULL;
+        make_control(task);
     return true;
 }

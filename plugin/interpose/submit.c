@@ -11,6 +11,9 @@
 #include "base/failpoint.h"
 #include "interpose/tasks.h"
 
+#define TIC_STRING(x) TIC_STRING_(x)
+#define TIC_STRING_(x) #x
+
 static const char *name_of(const struct starpu_task *task)
 {
     if (task->cl->name)
@@ -58,6 +61,9 @@ static const char *why_not(struct starpu_task *task)
     /* A parallel codelet runs on one worker unless the policy made combined workers. */
     if (task->cl->type != STARPU_SEQ && tic_real.starpu_combined_worker_get_count() > 0)
         return "parallel tasks are not protected yet";
+    if (task->dyn_handles && !task->destroy)
+        return "tasks of more than " TIC_STRING(STARPU_NMAXBUFS) " buffers that are submitted again "
+               "are not protected yet";
     if (task->regenerate || task->bundle)
         return "regenerated tasks and bundles are not protected yet";
     if (task->prologue_callback_func || task->prologue_callback_pop_func)

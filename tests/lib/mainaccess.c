@@ -25,6 +25,40 @@ static void submit(starpu_data_handle_t to, starpu_data_handle_t from)
         abort();
 }
 
+/* ---- a task of more buffers than a task structure holds, with a callback ------------------- */
+
+enum { WIDE = 12 };
+
+static void sum_up(void *buffers[], void *arg)
+{
+    long *sum = (long *)STARPU_VARIABLE_GET_PTR(buffers[0]);
+    (void)arg;
+    for (int i = 1; i < WIDE; i++)
+        *sum = (*sum * 7 + *(long *)STARPU_VARIABLE_GET_PTR(buffers[i])) % 1000003;
+}
+
+static struct starpu_codelet wide_codelet = {
+    .cpu_funcs = {sum_up}, .nbuffers = STARPU_VARIABLE_NBUFFERS, .name = "wide"};
+
+static int callbacks;
+
+static void count_callback(void *arg)
+{
+    (void)arg;
+    __atomic_add_fetch(&callbacks, 1, __ATOMIC_RELAXED);
+}
+
+static void submit_wide(starpu_data_handle_t handles[WIDE])
+{
+    struct starpu_data_descr buffers[WIDE];
+
+    for (int i = 0; i < WIDE; i++)
+        buffers[i] = (struct starpu_data_descr){handles[i], i == 0 ? STARPU_RW : STARPU_R};
+    if (starpu_task_insert(&wide_codelet, STARPU_DATA_MODE_ARRAY, buffers, WIDE, STARPU_CALLBACK,
+                           count_callback, 0) != 0)
+        abort();
+}
+
 /* Reads, and sometimes changes, a vector; what it saw. */
 static long access_vector(starpu_data_handle_t handle, int round)
 {
@@ -47,6 +81,8 @@ int main(void)
 {
     static long vectors[VECTORS][LENGTH];
     starpu_data_handle_t handles[VECTORS];
+    static long variables[WIDE];
+    starpu_data_handle_t wide[WIDE];
     unsigned long next = 1;
 
     if (starpu_init(NULL) != 0)
@@ -59,6 +95,11 @@ int main(void)
                                     v == VECTORS - 1 ? 0 : (uintptr_t)vectors[v], LENGTH,
                                     sizeof(long));
     }
+    for (int i = 0; i < WIDE; i++) {
+        variables[i] = i;
+        starpu_variable_data_register(&wide[i], STARPU_MAIN_RAM, (uintptr_t)&variables[i],
+                                      sizeof(long));
+    }
     if (starpu_data_cpy(handles[VECTORS - 1], handles[0], 1, NULL, NULL) != 0)
         abort();
     for (int round = 0; round < ROUNDS; round++) {
@@ -66,14 +107,19 @@ int main(void)
             unsigned from = (unsigned)((v + next) % VECTORS);
             submit(handles[v], handles[from == v ? (v + 1) % VECTORS : from]);
         }
+        submit_wide(wide);
         next = next * 17 + (unsigned long)access_vector(handles[next % VECTORS], round);
         printf("%d %lu\n", round, next);
         if (round % 20 == 19 && starpu_data_cpy(handles[next % (VECTORS - 1)], handles[VECTORS - 1],
                                                 0, NULL, NULL) != 0)
             abort();
     }
+    starpu_task_wait_for_all();
     for (int v = 0; v < VECTORS; v++)
         starpu_data_unregister(handles[v]);
+    for (int i = 0; i < WIDE; i++)
+        starpu_data_unregister(wide[i]);
+    printf("%ld %d\n", variables[0], callbacks);
     for (int v = 0; v < VECTORS - 1; v++)
         printf("%ld\n", vectors[v][LENGTH / 2]);
     starpu_shutdown();

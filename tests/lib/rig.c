@@ -209,8 +209,8 @@ void tic_rig_read(const struct tic_rig *rig, const struct tic_line *line,
     require(tic_store_open(&store, rig->dir.path, TIC_STORE_READ, false, &tic_h5_ops) == 0,
             "directory");
     int fd = tic_store_open_segment(&store, extent->segment);
-    ssize_t got = pread(fd, out, words * sizeof(*out),
-                        (off_t)(extent->offset + value->row * row_bytes));
+    ssize_t got =
+        pread(fd, out, words * sizeof(*out), (off_t)(extent->offset + value->row * row_bytes));
     require(got == (ssize_t)(words * sizeof(*out)), "payload");
     tic_store_close(&store);
 }

@@ -44,8 +44,7 @@ void tic_rig_begin(struct tic_rig *rig, unsigned worker, uint64_t sequence,
                    struct tic_handle *handle);
 void tic_rig_end(struct tic_rig *rig, unsigned worker);
 /* A whole task on worker 0 that sets the first word of the handle's memory. */
-void tic_rig_task(struct tic_rig *rig, uint64_t sequence, struct tic_handle *handle,
-                  uint64_t word);
+void tic_rig_task(struct tic_rig *rig, uint64_t sequence, struct tic_handle *handle, uint64_t word);
 
 /* ---- checkpoints ---------------------------------------------------------------------------- */
 /* Starts a checkpoint in a thread of its own; returns when its cut is taken. A task that writes

@@ -31,7 +31,8 @@ static int rehearse(void *arg)
 
 static void expect(const char *spec, int passes, int status, int survived)
 {
-    int *shared = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int *shared =
+        mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     struct rehearsal rehearsal = {spec, passes, shared};
 
     assert_ptr_not_equal(shared, MAP_FAILED);
@@ -75,9 +76,9 @@ static void test_every_name_can_be_armed(void **state)
 
 static void test_bad_specs_arm_nothing(void **state)
 {
-    static const char *const specs[] = {"x",          "task",        "task-end ",  "task-end:",
-                                        "task-end:0", "task-end:-1", "task-end:x", "task-end:1x",
-                                        ":1",         "task-end:99999999999999999999"};
+    static const char *const specs[] = {
+        "x",           "task",       "task-end ",   "task-end:", "task-end:0",
+        "task-end:-1", "task-end:x", "task-end:1x", ":1",        "task-end:99999999999999999999"};
     (void)state;
     for (size_t i = 0; i < TIC_COUNT(specs); i++) {
         assert_int_equal(tic_failpoint_arm("task-end:1000"), 0);

@@ -40,8 +40,7 @@ static struct piece make_piece(const struct tic_shape *shape, const uint64_t *pa
     uint64_t last = 0;
 
     for (uint32_t d = 1; d < shape->ndim; d++)
-        piece.layout.stride[d] =
-            piece.layout.stride[d - 1] * shape->dims[d - 1] + padding[d - 1];
+        piece.layout.stride[d] = piece.layout.stride[d - 1] * shape->dims[d - 1] + padding[d - 1];
     for (uint32_t d = 0; d < shape->ndim; d++)
         last += (shape->dims[d] - 1) * piece.layout.stride[d];
     piece.size = (last + 1) * shape->element_size;
@@ -103,6 +102,18 @@ static void check_read(const struct tic_shape *shape, const uint64_t *padding, c
     free(wanted.layout.base);
 }
 
+/* Copies between two pieces with different gaps. */
+static void check_copy(const struct tic_layout *from, const uint64_t *padding, char *packed)
+{
+    struct piece got = make_piece(&from->shape, padding);
+    struct piece wanted = make_piece(&from->shape, padding);
+    naive_copy(&wanted.layout, packed, false);
+    tic_layout_copy(&got.layout, from);
+    assert_memory_equal(got.layout.base, wanted.layout.base, got.size);
+    free(got.layout.base);
+    free(wanted.layout.base);
+}
+
 static void check_shape(struct tic_random *random, const struct tic_shape *shape,
                         const uint64_t *padding, const uint64_t *other_padding)
 {
@@ -115,6 +126,7 @@ static void check_shape(struct tic_random *random, const struct tic_shape *shape
     assert_int_equal(tic_layout_checksum(&piece.layout), XXH3_64bits(packed, bytes));
     check_write(&piece.layout, packed, bytes);
     check_read(shape, other_padding, packed);
+    check_copy(&piece.layout, other_padding, packed);
     free(packed);
     free(piece.layout.base);
 }
@@ -233,8 +245,8 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_shapes), cmocka_unit_test(test_many_runs),
-        cmocka_unit_test(test_large_runs),    cmocka_unit_test(test_short_files),
+        cmocka_unit_test(test_random_shapes),        cmocka_unit_test(test_many_runs),
+        cmocka_unit_test(test_large_runs),           cmocka_unit_test(test_short_files),
         cmocka_unit_test(test_errors_are_passed_on), cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_shape_equal),
     };

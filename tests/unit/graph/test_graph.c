@@ -17,6 +17,12 @@ static struct tic_line_value recovered_values[] = {
 };
 static struct tic_range recovered_done[] = {{0, 99}, {110, 112}};
 static struct tic_line_input recovered_inputs[] = {{4, 44}, {1, 11}}; /* by first use */
+static struct tic_line_acquire recovered_acquires[] = {
+    {.id = 2, .recorded = 1, .checksum = 32, .extent = 1, .row = 6},
+    {.id = 7, .writes = 1},
+    {.id = 2, .writes = 1, .recorded = 1, .checksum = 32, .extent = 1, .row = 6},
+    {.id = 2, .writes = 1},
+};
 static struct tic_line_event recovered_events[] = {{TIC_EVENT_TIME, 1000}, {TIC_EVENT_TIME, -5}};
 
 static void load_recovered(void)
@@ -30,6 +36,8 @@ static void load_recovered(void)
         .input_count = TIC_COUNT(recovered_inputs),
         .events = recovered_events,
         .event_count = TIC_COUNT(recovered_events),
+        .acquires = recovered_acquires,
+        .acquire_count = TIC_COUNT(recovered_acquires),
     };
     uint32_t signatures[113] = {0};
     assert_int_equal(tic_graph_load(&graph, &line), 0);
@@ -279,6 +287,44 @@ static void test_events_are_replayed_then_recorded(void **state)
     tic_line_clear(&line);
 }
 
+static void test_acquires_are_replayed(void **state)
+{
+    (void)state;
+    assert_null(tic_graph_replay_acquire(&graph));
+    load_recovered();
+    for (uint64_t i = 0; i < 8; i++)
+        assert_int_equal(tic_graph_add_handle(&graph)->main_writes_left, i == 2   ? 2
+                                                                         : i == 7 ? 1
+                                                                                  : 0);
+    for (size_t i = 0; i < TIC_COUNT(recovered_acquires); i++) {
+        const struct tic_line_acquire *known = tic_graph_replay_acquire(&graph);
+        assert_non_null(known);
+        assert_memory_equal(known, &recovered_acquires[i], sizeof(*known));
+    }
+    assert_null(tic_graph_replay_acquire(&graph));
+}
+
+/* A line has the accesses of its cut and those that the run started from. */
+static void test_acquires_belong_to_cuts(void **state)
+{
+    (void)state;
+    load_recovered();
+    for (uint64_t epoch = 1; epoch <= 40; epoch++) {
+        struct tic_line_acquire acquire = {.id = epoch, .writes = 1};
+        assert_int_equal(tic_graph_note_acquire(&graph, &acquire, epoch), 0);
+    }
+    for (uint64_t cut = 0; cut <= 41; cut++) {
+        struct tic_line line = {0};
+        size_t own = cut < 40 ? cut : 40;
+        assert_int_equal(tic_graph_describe(&graph, cut, &line), 0);
+        assert_int_equal(line.acquire_count, TIC_COUNT(recovered_acquires) + own);
+        assert_memory_equal(line.acquires, recovered_acquires, sizeof(recovered_acquires));
+        for (size_t i = 0; i < own; i++)
+            assert_int_equal(line.acquires[TIC_COUNT(recovered_acquires) + i].id, i + 1);
+        tic_line_clear(&line);
+    }
+}
+
 static void test_describe_has_signatures_after_full_blocks(void **state)
 {
     const uint64_t count = TIC_SIGNATURE_BLOCK + 2;
@@ -326,6 +372,8 @@ int main(void)
         TEST(test_reclaim),
         TEST(test_inputs),
         TEST(test_events_are_replayed_then_recorded),
+        TEST(test_acquires_are_replayed),
+        TEST(test_acquires_belong_to_cuts),
         TEST(test_describe_has_signatures_after_full_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,9 +111,9 @@ static void test_block_border(void **state)
         if (tic_signature_submit(&replay, &contents[i], sizeof(contents[i])) != 0)
             fail_msg("entry %zu differs", i);
     contents[TIC_SIGNATURE_BLOCK]++;
-    assert_int_equal(tic_signature_submit(&replay, &contents[TIC_SIGNATURE_BLOCK],
-                                          sizeof(contents[0])),
-                     -EILSEQ);
+    assert_int_equal(
+        tic_signature_submit(&replay, &contents[TIC_SIGNATURE_BLOCK], sizeof(contents[0])),
+        -EILSEQ);
     tic_signature_fini(&replay);
     tic_signature_fini(&recorded);
     free(contents);

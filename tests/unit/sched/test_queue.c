@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Checks that a worker's queue gives out tasks as a plain array, searched from end to end, would. */
+/* Checks that a worker's queue gives out tasks as a plain array, searched from end to end, would.
+ */
 #include <starpu.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,8 +58,8 @@ static void push(struct starpu_task *task)
 static void take(bool oldest, tic_queue_accept accept, unsigned worker)
 {
     struct starpu_task *wanted = model_take(oldest, accept, worker);
-    struct starpu_task *got = oldest ? tic_queue_pop(&queue, accept, worker)
-                                     : tic_queue_steal(&queue, accept, worker);
+    struct starpu_task *got =
+        oldest ? tic_queue_pop(&queue, accept, worker) : tic_queue_steal(&queue, accept, worker);
     assert_ptr_equal(got, wanted);
     assert_int_equal(queue.size, model_count);
     if (got)

@@ -311,6 +311,25 @@ static void test_removed_during_the_cut(void **state)
     assert_int_equal(tic_rig_find(&line, 1)->gone, 1);
 }
 
+/* The background saver never comes: whoever removes the handle saves what the cut needs. */
+static void test_removed_before_the_saver_comes(void **state)
+{
+    struct tic_line described = {0};
+    (void)state;
+    register_handles(2);
+    tic_rig_task(&rig, 0, handles[0], 7);
+    tic_rig_task(&rig, 1, handles[1], 8);
+    tic_rig_provide(&rig, handles[0], 2);
+    uint64_t cut = tic_cut_raise(&rig.snapshot.cut);
+    tic_snapshot_remove(&rig.snapshot, handles[0], false);
+    tic_snapshot_remove(&rig.snapshot, handles[1], true);
+    assert_int_equal(atomic_load(&rig.store.values_written), 2);
+    assert_int_equal(tic_graph_describe(&rig.graph, cut, &described), 0);
+    assert_int_equal(described.value_count, 2);
+    tic_line_clear(&described);
+    tic_cut_finish(&rig.snapshot.cut);
+}
+
 /* Written and removed while the cut is taken: the cut keeps the older value. */
 static void test_written_and_removed_during_the_cut(void **state)
 {
@@ -414,6 +433,24 @@ static void test_children_then_parent(void **state)
     check_no_value(2);
 }
 
+/* The background saver never comes: the merge saves the children that the cut needs. */
+static void test_merged_before_the_saver_comes(void **state)
+{
+    (void)state;
+    register_handles(1);
+    tic_rig_provide(&rig, handles[0], 4);
+    tic_rig_task(&rig, 0, handles[0], 7);
+    partition();
+    struct tic_handle *child = handles[0]->children[0];
+    tic_rig_provide(&rig, child, 2);
+    tic_rig_task(&rig, 1, child, 8);
+    tic_cut_raise(&rig.snapshot.cut);
+    unpartition(true);
+    assert_true(child->current.exists);
+    assert_int_equal(atomic_load(&child->dirty_since), 0);
+    tic_cut_finish(&rig.snapshot.cut);
+}
+
 static void test_merged_during_the_cut(void **state)
 {
     uint64_t words[WORDS / 2];
@@ -481,6 +518,103 @@ static void test_children_are_forgotten(void **state)
     }
     assert_true(rig.graph.handle_count <= 3);
     assert_true(tic_tmpdir_count(&rig.dir, "p0-segment") <= 3);
+}
+
+/* ---- what main() reads and writes ------------------------------------------------------------ */
+
+static void test_held_by_main_before_the_cut(void **state)
+{
+    (void)state;
+    register_handles(2);
+    tic_rig_task(&rig, 0, handles[0], 7);
+    tic_rig_task(&rig, 1, handles[1], 8);
+    tic_snapshot_hold(&rig.snapshot, handles[0]);
+    memory[0][0] = 50; /* main() is at it */
+    checkpoint();
+    check_done(2);
+    check_no_value(0); /* a replay of main() makes it again */
+    check_value(1, 1, 8);
+    tic_snapshot_touch(&rig.snapshot, handles[0]);
+    checkpoint(); /* news without any task */
+    check_value(0, 2, 50);
+}
+
+static void test_held_by_main_during_the_cut(void **state)
+{
+    (void)state;
+    register_handles(3);
+    for (uint64_t i = 0; i < 3; i++)
+        tic_rig_task(&rig, i, handles[i], 7 + i);
+    checkpoint();
+    tic_rig_task(&rig, 3, handles[0], 20);
+    assert_true(tic_rig_submit(&rig, 6));
+    tic_rig_hold(&rig);
+    tic_snapshot_hold(&rig.snapshot, handles[0]); /* due for the cut */
+    tic_snapshot_hold(&rig.snapshot, handles[1]); /* saved before */
+    memory[0][0] = memory[1][0] = 666;
+    tic_snapshot_touch(&rig.snapshot, handles[1]);
+    tic_rig_task(&rig, 4, handles[1], 21);
+    assert_int_equal(tic_rig_release(&rig), 0);
+    load_newest();
+    check_done(4);
+    check_value(0, 2, 20);
+    check_value(1, 1, 8);
+    tic_rig_task(&rig, 5, handles[2], 22);
+    checkpoint();
+    check_done(6);
+    check_no_value(0);
+    check_value(1, 3, 21);
+    check_value(2, 2, 22);
+}
+
+/* main() reads the value and the line logs it: the row stays, also after a restart. */
+static void test_what_main_read_stays(void **state)
+{
+    struct tic_saved saved;
+    bool fresh;
+    (void)state;
+    register_handles(1);
+    tic_rig_task(&rig, 0, handles[0], 7);
+    tic_rig_provide(&rig, handles[0], 4);
+    assert_int_equal(tic_snapshot_log_value(&rig.snapshot, handles[0], &saved, &fresh), 0);
+    assert_false(fresh);
+    struct tic_line_acquire acquire = {.recorded = 1,
+                                       .checksum = saved.checksum,
+                                       .extent = saved.row.extent,
+                                       .row = saved.row.row};
+    assert_int_equal(
+        tic_graph_note_acquire(&rig.graph, &acquire, tic_snapshot_epoch(&rig.snapshot)), 0);
+    for (uint64_t i = 1; i < 12; i++) {
+        tic_rig_task(&rig, i, handles[0], 100 + i);
+        checkpoint(); /* the line is good only if the row still has the value */
+        assert_int_equal(line.acquire_count, 1);
+        check_value(0, i + 1, 100 + i);
+        uint64_t words[WORDS];
+        struct tic_line_value read = {.extent = line.acquires[0].extent,
+                                      .row = line.acquires[0].row};
+        tic_rig_read(&rig, &line, &read, words, WORDS);
+        assert_int_equal(words[0], 7);
+        if (i % 3 == 0) {
+            assert_true(tic_rig_restart(&rig));
+            register_handles(1);
+        }
+    }
+}
+
+/* A value that no task wrote is in no line; what main() read of it is logged all the same. */
+static void test_log_of_a_value_that_no_task_wrote(void **state)
+{
+    struct tic_saved saved;
+    bool fresh;
+    (void)state;
+    register_handles(1);
+    tic_rig_provide(&rig, handles[0], 2);
+    memory[0][0] = 5;
+    assert_int_equal(tic_snapshot_log_value(&rig.snapshot, handles[0], &saved, &fresh), 0);
+    assert_true(fresh);
+    assert_false(handles[0]->current.exists);
+    assert_int_equal(saved.checksum, tic_layout_checksum(&handles[0]->layout));
+    tic_rows_settle(&rig.store.rows, saved.row);
 }
 
 /* ---- after a restart ------------------------------------------------------------------------ */
@@ -560,9 +694,8 @@ static void test_live_tasks_change_only_their_values(void **state)
     register_handles(5);
     for (uint64_t i = 0; i < 5; i++) {
         assert_true(handles[i]->pending);
-        assert_int_equal(tic_store_read(&rig.store, &handles[i]->current.saved,
-                                        &handles[i]->layout),
-                         0);
+        assert_int_equal(
+            tic_store_read(&rig.store, &handles[i]->current.saved, &handles[i]->layout), 0);
         assert_int_equal(memory[i][0], i == 1 ? 55 : 100 + i);
     }
     tic_rig_task(&rig, 6, handles[4], 66);
@@ -674,13 +807,19 @@ int main(void)
         TEST(test_writer_after_the_cut_runs_through_it),
         TEST(test_removed_before_the_cut),
         TEST(test_removed_during_the_cut),
+        TEST(test_removed_before_the_saver_comes),
         TEST(test_written_and_removed_during_the_cut),
         TEST(test_registered_during_the_cut),
         TEST(test_what_is_gone_is_forgotten),
         TEST(test_children_then_parent),
+        TEST(test_merged_before_the_saver_comes),
         TEST(test_merged_during_the_cut),
         TEST(test_partitioned_again_during_the_cut),
         TEST(test_children_are_forgotten),
+        TEST(test_held_by_main_before_the_cut),
+        TEST(test_held_by_main_during_the_cut),
+        TEST(test_what_main_read_stays),
+        TEST(test_log_of_a_value_that_no_task_wrote),
         TEST(test_start_values_stay_before_any_registration),
         TEST(test_start_values_stay_while_main_registers),
         TEST(test_live_tasks_change_only_their_values),

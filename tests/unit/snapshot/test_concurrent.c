@@ -17,7 +17,8 @@ enum {
     MAX_NODES = HANDLES + MAX_GUESTS,
     TASKS = 10000,
     TASKS_PER_LINE = 500, /* workers wait for the next line rather than run ahead any further */
-    MAX_STEPS = 1 << 15, /* of a kernel: some microseconds, so that checkpoints fall between tasks */
+    MAX_STEPS =
+        1 << 15, /* of a kernel: some microseconds, so that checkpoints fall between tasks */
     MAX_ACCESSES = 3,
     SECONDS = 500,
 };
@@ -140,7 +141,8 @@ static void wait_for_lines(void)
         uint64_t allowed = TASKS_PER_LINE * (1 + atomic_load(&rig.snapshot.checkpoints));
         if (atomic_load(&rig.snapshot.cut.active_cut) != 0)
             allowed += TASKS_PER_LINE / 2;
-        if (atomic_load(&next_sequence) < allowed)
+        uint64_t next = atomic_load(&next_sequence);
+        if (next < allowed || next >= TASKS)
             return;
         sched_yield();
     }
@@ -357,10 +359,21 @@ static void test_checkpoint_thread_and_restart(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    alarm(SECONDS); /* instead of hanging for ever */
+    alarm(SECONDS);    /* instead of hanging for ever */
     tic_random_seed(); /* printed before there are threads */
     tic_rig_open(&rig);
     return 0;
+}
+
+/* After a failure, workers may be at it still. */
+static void stop_workers(void)
+{
+    atomic_store(&next_sequence, TASKS);
+    tic_snapshot_stop(&rig.snapshot);
+    while (atomic_load(&workers_left) > 0) {
+        tic_snapshot_serve_requests(&rig.snapshot);
+        sched_yield();
+    }
 }
 
 /* A test in which protection ended has failed. */
@@ -368,6 +381,7 @@ static int tear_down(void **state)
 {
     bool broken = tic_snapshot_is_broken(&rig.snapshot);
     (void)state;
+    stop_workers();
     tic_rig_close(&rig);
     remove_nodes();
     alarm(0);

@@ -54,6 +54,7 @@ static void make_tables(struct tic_line *line, size_t size)
     line->done = calloc(size + 1, sizeof(*line->done));
     line->inputs = calloc(size + 1, sizeof(*line->inputs));
     line->events = calloc(size + 1, sizeof(*line->events));
+    line->acquires = calloc(size + 1, sizeof(*line->acquires));
     for (size_t i = 0; i < size; i++) {
         line->extents[i] = make_extent();
         line->inputs[i] = (struct tic_line_input){any(), any()};
@@ -61,14 +62,17 @@ static void make_tables(struct tic_line *line, size_t size)
     }
     for (size_t i = 0; i < size; i++) {
         uint32_t extent = below(size);
-        uint64_t before = i ? line->values[i - 1].id + 1 : 0, at = i ? line->done[i - 1].last + 2 : 0;
+        uint64_t before = i ? line->values[i - 1].id + 1 : 0,
+                 at = i ? line->done[i - 1].last + 2 : 0;
         line->values[i] = (struct tic_line_value){
             before + below(9), any(), any(), extent, below(line->extents[extent].rows), below(2)};
+        line->acquires[i] = (struct tic_line_acquire){
+            any(), below(2), below(2), any(), extent, below(line->extents[extent].rows)};
         line->done[i].first = at + below(3);
         line->done[i].last = line->done[i].first + below(20);
     }
     line->extent_count = line->value_count = line->done_count = size;
-    line->input_count = line->event_count = size;
+    line->input_count = line->event_count = line->acquire_count = size;
 }
 
 static void make_signatures(struct tic_line *line)
@@ -76,9 +80,12 @@ static void make_signatures(struct tic_line *line)
     uint64_t end = line->done_count ? line->done[line->done_count - 1].last + 1 : 0;
 
     if (line->extent_count > 0) { /* room for blocks */
-        line->extents[0] = (struct tic_line_extent){.segment = 1, .element_size = 4, .ndim = 1,
+        line->extents[0] = (struct tic_line_extent){.segment = 1,
+                                                    .element_size = 4,
+                                                    .ndim = 1,
                                                     .dims = {TIC_SIGNATURE_BLOCK, 1, 1, 1},
-                                                    .rows = 6000, .offset = 4096};
+                                                    .rows = 6000,
+                                                    .offset = 4096};
         line->block_count = end / TIC_SIGNATURE_BLOCK;
     }
     line->signature_count = end % TIC_SIGNATURE_BLOCK;
@@ -411,6 +418,11 @@ static void bad_block_shape(struct tic_line *line)
 {
     line->extents[0].element_size = 8;
 }
+static void bad_acquire_row(struct tic_line *line)
+{
+    line->acquires[3].recorded = 1;
+    line->acquires[3].row = UINT32_MAX;
+}
 static void bad_arguments(struct tic_line *line)
 {
     line->arguments[line->arguments_size - 1] = 'x';
@@ -419,11 +431,11 @@ static void bad_arguments(struct tic_line *line)
 static void test_nonsense_is_refused(void **state)
 {
     static void (*const spoil[])(struct tic_line *) = {
-        bad_value_extent,     bad_value_row,         bad_value_order,    bad_extent_rows,
-        bad_extent_dims,      bad_extent_no_dims,    bad_extent_empty,   bad_extent_hidden_dim,
-        bad_extent_element,   bad_extent_huge,       bad_extent_offset,  bad_done_order,
-        bad_done_backwards,   bad_done_end,          bad_signatures_few, bad_block_row,
-        bad_block_extent,     bad_block_shape,       bad_arguments};
+        bad_value_extent,   bad_value_row,      bad_value_order,    bad_extent_rows,
+        bad_extent_dims,    bad_extent_no_dims, bad_extent_empty,   bad_extent_hidden_dim,
+        bad_extent_element, bad_extent_huge,    bad_extent_offset,  bad_done_order,
+        bad_done_backwards, bad_done_end,       bad_signatures_few, bad_block_row,
+        bad_block_extent,   bad_block_shape,    bad_acquire_row,    bad_arguments};
     (void)state;
     for (size_t i = 0; i < TIC_COUNT(spoil); i++) {
         struct tic_line line = make_line(10), again = {0};

@@ -111,7 +111,10 @@ static void test_open_modes(void **state)
 static int open_in_child(void *arg)
 {
     struct tic_store other;
-    return -tic_store_open(&other, dir.path, *(enum tic_store_mode *)arg, true, &tic_h5_ops);
+    int status = tic_store_open(&other, dir.path, *(enum tic_store_mode *)arg, true, &tic_h5_ops);
+    if (status == 0)
+        tic_store_close(&other);
+    return -status;
 }
 
 static void test_lock_refuses_a_second_run(void **state)
