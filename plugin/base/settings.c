@@ -26,7 +26,8 @@ static bool parse_seconds(const char *text, double *out)
 {
     char *end;
     *out = strtod(text, &end);
-    return end != text && *end == '\0' && isfinite(*out) && *out > 0 && *out < 1e9;
+    return text[0] >= '.' && text[0] <= '9' && *end == '\0' && isfinite(*out) && *out > 0 &&
+           *out < 1e9;
 }
 
 static bool parse_count(const char *text, unsigned long *out)

@@ -276,7 +276,8 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     bool pinned = coherent && handle->home_node >= 0 && has_task_values(handle);
     if (pinned)
         tic_data_restore(handle, true);
-    if (has_task_values(handle) && !handle->pending)
+    /* Without a home node, a handle whose writers were all skipped holds nothing to wait for. */
+    if (has_task_values(handle) && !handle->pending && (handle->home_node >= 0 || handle->live))
         wait_for_tasks(handle);
     tic_snapshot_remove(&tic_session->snapshot, handle, pinned);
     handle->data = NULL;

@@ -29,6 +29,9 @@ static void begin_task(struct starpu_task *task)
         tic_snapshot_write(&session->snapshot, slot, epoch, handle);
     }
     tic_cut_running(slot, epoch);
+    if (task->dyn_modes && buffers <= STARPU_NMAXBUFS &&
+        slot->sequence < session->recovered_submissions)
+        tic_submit_show_commuting(task);
     tic_failpoint(TIC_FAIL_TASK_BEGIN);
 }
 

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -71,6 +72,17 @@ static const char *why_not_at_all(void)
     return NULL;
 }
 
+static void check_stats(const char *path)
+{
+    FILE *stats = path[0] ? fopen(path, "ae") : NULL;
+
+    if (path[0] && !stats)
+        tic_stop(TIC_EXIT_REFUSED, "STARPU_TIC_STATS=%s cannot be written: %s", path,
+                 strerror(errno));
+    if (stats)
+        fclose(stats);
+}
+
 /* Allocates a session and reads its settings; NULL when the protocol is off. */
 static struct tic_session *session_create(void)
 {
@@ -84,6 +96,7 @@ static struct tic_session *session_create(void)
         tic_snapshot_init(&session->snapshot, &session->graph, &session->store, TIC_MAX_WORKERS) !=
             0)
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
+    check_stats(settings.stats);
     session->settings = settings;
     session->snapshot.period = settings.period;
     session->snapshot.every = settings.every;

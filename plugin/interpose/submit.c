@@ -62,8 +62,9 @@ static const char *why_not(struct starpu_task *task)
     if (task->cl->type != STARPU_SEQ && tic_real.starpu_combined_worker_get_count() > 0)
         return "parallel tasks are not protected yet";
     if (task->dyn_handles && !task->destroy)
-        return "tasks of more than " TIC_STRING(STARPU_NMAXBUFS) " buffers that are submitted again "
-               "are not protected yet";
+        return "tasks of more than " TIC_STRING(
+            STARPU_NMAXBUFS) " buffers that are submitted again "
+                             "are not protected yet";
     if (task->regenerate || task->bundle)
         return "regenerated tasks and bundles are not protected yet";
     if (task->prologue_callback_func || task->prologue_callback_pop_func)
@@ -146,6 +147,27 @@ static enum tic_verdict fast_forward(struct starpu_task *task)
  * before. In the order of submission their sums are rounded as they were. Not where explicit
  * dependencies may contradict that order: an edge against it needs a task with a tag or with
  * declared dependencies that is submitted before the commuting ones. */
+void tic_submit_show_commuting(struct starpu_task *task)
+{
+    enum starpu_data_access_mode *ours = task->dyn_modes;
+    bool hidden = false;
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    task->dyn_modes = NULL;
+    for (unsigned i = 0; i < buffers; i++) {
+        enum starpu_data_access_mode mode = STARPU_TASK_GET_MODE(task, i);
+        hidden |= mode != ours[i];
+        if ((mode & ~STARPU_COMMUTE) != ours[i]) {
+            task->dyn_modes = ours; /* the application's own */
+            return;
+        }
+    }
+    if (hidden)
+        free(ours);
+    else
+        task->dyn_modes = ours;
+}
+
 static void order_commuting(struct starpu_task *task)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
@@ -153,6 +175,8 @@ static void order_commuting(struct starpu_task *task)
 
     for (unsigned i = 0; i < buffers; i++)
         commutes |= (STARPU_TASK_GET_MODE(task, i) & STARPU_COMMUTE) != 0;
+    if (buffers > STARPU_NMAXBUFS)
+        return;
     enum starpu_data_access_mode *modes =
         commutes && !task->dyn_modes ? malloc(buffers * sizeof(*modes)) : NULL;
     if (!modes)
@@ -165,7 +189,7 @@ static void order_commuting(struct starpu_task *task)
 /* ---- live tasks ----------------------------------------------------------------------------- */
 
 /* False when the task writes nothing. */
-static bool note_writes(struct starpu_task *task)
+static bool note_writes(struct starpu_task *task, bool live)
 {
     bool writes = false;
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
@@ -173,7 +197,9 @@ static bool note_writes(struct starpu_task *task)
     for (unsigned i = 0; i < buffers; i++) {
         if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_W))
             continue;
-        tic_handle_of(STARPU_TASK_GET_HANDLE(task, i))->submitted_writes++;
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        handle->submitted_writes++;
+        handle->live |= live;
         writes = true;
     }
     return writes;
@@ -215,7 +241,7 @@ static void make_live(struct starpu_task *task, uint64_t sequence)
         restore_buffers(task);
     if (sequence < session->recovered_submissions && !session->explicit_dependencies)
         order_commuting(task);
-    if (!note_writes(task) && sequence < tic_doneset_end(&session->graph.recovered_done))
+    if (!note_writes(task, true) && sequence < tic_doneset_end(&session->graph.recovered_done))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
     task->hypervisor_tag = tic_snapshot_is_broken(&session->snapshot) ? 0 : (int)sequence + 1;
     if (!tic_callback_wrap(task, false))
@@ -256,7 +282,7 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
         make_live(task, sequence);
         return TIC_PASS;
     }
-    note_writes(task);
+    note_writes(task, false);
     return fast_forward(task);
 }
 

@@ -56,6 +56,8 @@ enum tic_verdict {
     TIC_DROP,    /* done and nobody refers to it: destroyed, do not submit */
 };
 enum tic_verdict tic_submit_on_before(struct starpu_task *task);
+/* Before the kernel: it sees the modes that the application gave (see order_commuting). */
+void tic_submit_show_commuting(struct starpu_task *task);
 /* StarPU did not take the task. */
 void tic_submit_on_refused(struct starpu_task *task);
 

@@ -52,6 +52,13 @@ static hid_t compound_type(const struct field *fields, size_t struct_size, bool 
     return type;
 }
 
+/* Children of fork that end by exit() must not run an exit handler of the library: the checkpoint
+ * thread may have held its lock when they were made. */
+__attribute__((constructor)) static void forbid_exit_handler(void)
+{
+    H5dont_atexit();
+}
+
 /* ---- writing -------------------------------------------------------------------------------- */
 
 static int write_array(hid_t file, const char *path, hid_t disk, hid_t memory, const void *data,

@@ -32,13 +32,24 @@ static int take_lock(struct tic_store *store)
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
     snprintf(name, sizeof(name), TIC_FILE_LOCK, store->process);
-    store->lock_file =
-        openat(store->directory, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    store->lock_file = tic_store_keep_fd(
+        openat(store->directory, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (store->lock_file < 0)
         return -errno;
     if (fcntl(store->lock_file, F_SETLK, &lock) == 0)
         return 0;
     return errno == EACCES || errno == EAGAIN ? -EBUSY : -errno;
+}
+
+/* Programs that close all descriptors get low numbers for what they open next: ours stay away. */
+int tic_store_keep_fd(int fd)
+{
+    enum { LOWEST = 400 };
+    int high = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, LOWEST);
+    if (high < 0)
+        return fd;
+    close(fd);
+    return high;
 }
 
 /* Makes the directory's own name durable. */
@@ -65,7 +76,7 @@ int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mod
     if (mode == TIC_STORE_CREATE && mkdir(path, 0700) != 0 && errno != EEXIST)
         status = -errno;
     if (status == 0)
-        store->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        store->directory = tic_store_keep_fd(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (status == 0 && store->directory < 0)
         status = -errno;
     if (status == 0 && sync && mode == TIC_STORE_CREATE)
@@ -135,7 +146,7 @@ int tic_store_open_segment(struct tic_store *store, uint64_t number)
         if (store->segments[i].number == number)
             return store->segments[i].fd;
     snprintf(name, sizeof(name), TIC_FILE_SEGMENT, store->process, (unsigned long long)number);
-    int fd = openat(store->directory, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int fd = tic_store_keep_fd(openat(store->directory, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
     if (fd < 0)
         return -errno;
     int status = add_segment(store, number, fd);

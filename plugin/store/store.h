@@ -83,6 +83,8 @@ int tic_store_read(struct tic_store *store, const struct tic_saved *saved,
 int tic_store_commit(struct tic_store *store, struct tic_line *line);
 /* Marks what kept lines refer to; between tic_rows_sweep_begin and _end. */
 void tic_store_mark_kept(struct tic_store *store);
+/* The same file under a high number; fd itself when that fails. */
+int tic_store_keep_fd(int fd);
 /* fd of an open segment, opening it at need; -errno. */
 int tic_store_open_segment(struct tic_store *store, uint64_t number);
 /* Removes lines, segments, lock and, if then empty, the directory. */

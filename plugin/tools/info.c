@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -28,11 +29,26 @@ static uint64_t value_bytes(const struct tic_line *line)
     return bytes;
 }
 
+/* JSON is UTF-8: other bytes are shown as \xHH. */
+static json_t *text_of(const char *bytes)
+{
+    json_t *text = json_string(bytes);
+    char *shown = text ? NULL : calloc(strlen(bytes) + 1, 4);
+
+    for (size_t i = 0, at = 0; shown && bytes[i]; i++)
+        at += (size_t)sprintf(shown + at, (unsigned char)bytes[i] < 128 ? "%c" : "\\x%02x",
+                              (unsigned char)bytes[i]);
+    if (shown)
+        text = json_string(shown);
+    free(shown);
+    return text;
+}
+
 static json_t *arguments_of(const struct tic_line *line)
 {
     json_t *list = json_array();
     for (size_t at = 0; at < line->arguments_size; at += strlen(line->arguments + at) + 1)
-        json_array_append_new(list, json_string(line->arguments + at));
+        json_array_append_new(list, text_of(line->arguments + at));
     return list;
 }
 
