@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* StarPU programs whose tasks do not all come from main() in one stream; the argument names one:
+ * callback and callback-race (dynamic_callback.c), codelet-child (kernels submit two children
+ * each), no-handle-spawner (kernels of tasks without data submit tasks), effects (tasks without
+ * output add what they read to a counter in plain memory), thread (a second thread submits, too).
+ */
+#include <pthread.h>
+
+#include "lib/dynamic.h"
+
+enum { SPAWNERS = 24 };
+
+/* ---- codelet-child: what the children do depends on the data of the parent ------------------- */
+
+static void bear(void *buffers[], void *arg)
+{
+    uint64_t *value = variable(buffers[0]);
+    int chain, number;
+
+    starpu_codelet_unpack_args(arg, &chain, &number);
+    *value = *value * 31 + (uint64_t)number;
+    for (int child = 1; child <= 2; child++)
+        submit_step(child * CHAINS + chain, (int)(*value % 1000) + child);
+}
+
+static struct starpu_codelet bear_codelet = {
+    .cpu_funcs = {bear}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "bear"};
+
+static void run_codelet_child(void)
+{
+    for (int number = 0; number < LENGTH; number++)
+        for (int chain = 0; chain < CHAINS; chain++)
+            must(starpu_task_insert(&bear_codelet, STARPU_RW, handles[chain], STARPU_VALUE, &chain,
+                                    sizeof(chain), STARPU_VALUE, &number, sizeof(number), 0));
+}
+
+/* ---- no-handle-spawner ---------------------------------------------------------------------- */
+
+static void spawn(void *buffers[], void *arg)
+{
+    int which;
+
+    (void)buffers;
+    starpu_codelet_unpack_args(arg, &which);
+    for (int number = 0; number < LENGTH / 4; number++)
+        submit_step(which, which + number);
+}
+
+static struct starpu_codelet spawn_codelet = {.cpu_funcs = {spawn}, .nbuffers = 0, .name = "spawn"};
+
+static void run_no_handle_spawner(void)
+{
+    for (int which = 0; which < SPAWNERS; which++)
+        must(starpu_task_insert(&spawn_codelet, STARPU_VALUE, &which, sizeof(which), 0));
+}
+
+/* ---- effects: each look must see the value between two steps -------------------------------- */
+
+static void look(void *buffers[], void *arg)
+{
+    (void)arg;
+    count(*variable(buffers[0]) >> 3);
+}
+
+static struct starpu_codelet look_codelet = {
+    .cpu_funcs = {look}, .nbuffers = 1, .modes = {STARPU_R}, .name = "look"};
+
+static void run_effects(void)
+{
+    for (int number = 0; number < LENGTH; number++)
+        for (int chain = 0; chain < CHAINS; chain++) {
+            submit_step(chain, number);
+            must(starpu_task_insert(&look_codelet, STARPU_R, handles[chain], 0));
+        }
+}
+
+/* ---- thread --------------------------------------------------------------------------------- */
+
+static void *other_thread(void *arg)
+{
+    (void)arg;
+    submit_steps(CHAINS);
+    return NULL;
+}
+
+static void run_thread(void)
+{
+    pthread_t thread;
+
+    must(pthread_create(&thread, NULL, other_thread, NULL));
+    submit_steps(0);
+    must(pthread_join(thread, NULL));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct mode modes[] = {{"callback", run_callback},
+                                        {"callback-race", run_callback_race},
+                                        {"codelet-child", run_codelet_child},
+                                        {"effects", run_effects},
+                                        {"no-handle-spawner", run_no_handle_spawner},
+                                        {"thread", run_thread},
+                                        {NULL, NULL}};
+
+    return steps_main(argc, argv, modes);
+}
