@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The modes of tests/lib/modes.c in other files. */
+#ifndef TIC_TEST_MODES_H
+#define TIC_TEST_MODES_H
+
+#include "lib/steps.h"
+
+/* modes_data.c */
+void run_try(void);
+void run_acquire_cb(void);
+void run_wont_use(void);
+void run_csr(void);
+
+/* modes_buffers.c */
+void run_many_buffers(void);
+void run_scratch(void);
+
+/* modes_custom.c */
+void run_custom(void);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Modes of tests/lib/modes.c about data: try (main() asks for a value until it gets it, and decides
+ * by it), acquire-cb (a callback reads the value), wont-use, csr (tasks write a sparse matrix). */
+#include <unistd.h>
+
+#include "lib/modes.h"
+
+static void submit_round(int number)
+{
+    for (int chain = 0; chain < CHAINS; chain++)
+        submit_step(chain, number);
+}
+
+void run_try(void)
+{
+    for (int number = 0; number < LENGTH; number++) {
+        int chain = number % CHAINS;
+
+        submit_round(number);
+        while (starpu_data_acquire_try(handles[chain], STARPU_R) != 0)
+            usleep(100);
+        uint64_t seen = values[chain];
+        starpu_data_release(handles[chain]);
+        count(seen);
+        submit_step((int)(seen % CHAINS), number);
+    }
+}
+
+static void read_value(void *arg)
+{
+    int chain = (int)(intptr_t)arg;
+
+    count(values[chain] >> 3);
+    starpu_data_release(handles[chain]);
+}
+
+void run_acquire_cb(void)
+{
+    for (int number = 0; number < LENGTH; number++) {
+        submit_round(number);
+        for (int chain = 0; chain < CHAINS; chain++)
+            must(starpu_data_acquire_cb(handles[chain], STARPU_R, read_value,
+                                        (void *)(intptr_t)chain));
+    }
+}
+
+void run_wont_use(void)
+{
+    for (int number = 0; number < LENGTH; number++) {
+        submit_round(number);
+        starpu_data_wont_use(handles[number % CHAINS]);
+    }
+}
+
+/* ---- csr ------------------------------------------------------------------------------------ */
+
+enum { ROWS = 16, PER_ROW = 3, NONZERO = ROWS * PER_ROW };
+
+static void scale(void *buffers[], void *arg)
+{
+    uint64_t *nonzero = (uint64_t *)STARPU_CSR_GET_NZVAL(buffers[0]);
+    uint32_t *columns = STARPU_CSR_GET_COLIND(buffers[0]);
+    uint32_t *rows = STARPU_CSR_GET_ROWPTR(buffers[0]);
+    int number;
+
+    starpu_codelet_unpack_args(arg, &number);
+    for (uint32_t row = 0; row < STARPU_CSR_GET_NROW(buffers[0]); row++)
+        for (uint32_t i = rows[row]; i < rows[row + 1]; i++)
+            nonzero[i] = nonzero[i] * 31 + columns[i] + row + (uint64_t)number;
+}
+
+static struct starpu_codelet scale_codelet = {
+    .cpu_funcs = {scale}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "scale"};
+
+void run_csr(void)
+{
+    static uint64_t nonzero[NONZERO];
+    static uint32_t columns[NONZERO], rows[ROWS + 1];
+    starpu_data_handle_t matrix;
+
+    for (uint32_t i = 0; i < NONZERO; i++)
+        columns[i] = i % PER_ROW * 5;
+    for (uint32_t row = 0; row <= ROWS; row++)
+        rows[row] = row * PER_ROW;
+    starpu_csr_data_register(&matrix, STARPU_MAIN_RAM, NONZERO, ROWS, (uintptr_t)nonzero, columns,
+                             rows, 0, sizeof(nonzero[0]));
+    for (int number = 0; number < LENGTH; number++) {
+        submit_step(0, number);
+        must(starpu_task_insert(&scale_codelet, STARPU_RW, matrix, STARPU_VALUE, &number,
+                                sizeof(number), 0));
+    }
+    starpu_data_unregister(matrix);
+    for (int i = 0; i < NONZERO; i++)
+        count(nonzero[i] * (uint64_t)(2 * i + 1));
+}
