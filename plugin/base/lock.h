@@ -7,7 +7,9 @@
 #include <pthread.h>
 
 enum tic_lock_rank {
-    TIC_RANK_GRAPH = 1,  /* registry of handles, structural changes */
+    TIC_RANK_SUBMIT,     /* submissions: what the program did so far */
+    TIC_RANK_GRAPH,      /* registry of handles, structural changes */
+    TIC_RANK_SPAWNS,     /* spawned tasks */
     TIC_RANK_HANDLE,     /* one handle's save state */
     TIC_RANK_CHECKPOINT, /* wake-ups and requests of the checkpoint thread */
     TIC_RANK_ROWS,       /* row allocation */

@@ -14,7 +14,8 @@ int tic_graph_init(struct tic_graph *graph)
     tic_lock_init(&graph->lock, TIC_RANK_GRAPH);
     tic_doneset_init(&graph->done);
     tic_doneset_init(&graph->recovered_done);
-    return tic_signature_init(&graph->signature);
+    int status = tic_spawns_init(&graph->spawns);
+    return status ? status : tic_signature_init(&graph->signature);
 }
 
 void tic_graph_fini(struct tic_graph *graph)
@@ -26,11 +27,13 @@ void tic_graph_fini(struct tic_graph *graph)
     free(graph->events);
     free(graph->acquires);
     free(graph->acquire_epochs);
+    free(graph->reads);
     free(graph->recovered_main_writes);
     free(graph->recovered_values);
     free(graph->recovered_claimed);
     free(graph->recovered_inputs);
     tic_signature_fini(&graph->signature);
+    tic_spawns_fini(&graph->spawns);
     tic_doneset_fini(&graph->done);
     tic_doneset_fini(&graph->recovered_done);
     tic_lock_fini(&graph->lock);
@@ -96,6 +99,18 @@ static uint64_t count_main_writes(const struct tic_graph *graph, uint64_t id)
     return low - first;
 }
 
+static int load_reads(struct tic_graph *graph, const struct tic_line *line)
+{
+    graph->reads = calloc(line->read_count + 1, sizeof(*graph->reads));
+    if (!graph->reads)
+        return -ENOMEM;
+    graph->read_count = graph->recovered_read_count = line->read_count;
+    graph->read_capacity = line->read_count + 1;
+    for (size_t i = 0; i < line->read_count; i++)
+        graph->reads[i].read = line->reads[i];
+    return 0;
+}
+
 static int load_done(struct tic_graph *graph, const struct tic_line *line)
 {
     int status = 0;
@@ -118,12 +133,15 @@ int tic_graph_load(struct tic_graph *graph, const struct tic_line *line)
         !graph->recovered_inputs || !graph->events)
         return -ENOMEM;
     graph->recovered_value_count = line->value_count;
+    graph->recovered_tasks = line->tasks_done;
     graph->input_count = graph->input_capacity = line->input_count;
     graph->recovered_input_count = line->input_count;
     graph->event_count = graph->event_capacity = line->event_count;
     qsort(graph->recovered_inputs, line->input_count, sizeof(*graph->recovered_inputs),
           by_input_id);
     int status = load_acquires(graph, line);
+    status = status ? status : load_reads(graph, line);
+    status = status ? status : tic_spawns_load(&graph->spawns, line);
     return status ? status : load_done(graph, line);
 }
 
@@ -184,6 +202,18 @@ struct tic_handle *tic_graph_add_handle(struct tic_graph *graph)
     graph->next_handle++;
     handle->main_writes_left = count_main_writes(graph, handle->id);
     return handle;
+}
+
+struct tic_handle *tic_graph_find_handle(struct tic_graph *graph, uint64_t id)
+{
+    struct tic_handle *found = NULL;
+
+    tic_lock(&graph->lock);
+    for (unsigned long i = 0; i < graph->handle_count && !found; i++)
+        if (graph->handles[i]->id == id)
+            found = graph->handles[i];
+    tic_unlock(&graph->lock);
+    return found;
 }
 
 void tic_graph_reclaim(struct tic_graph *graph, uint64_t cut)
@@ -274,6 +304,42 @@ int tic_graph_note_acquire(struct tic_graph *graph, const struct tic_line_acquir
     return epochs ? 0 : -ENOMEM;
 }
 
+static int by_task(const void *a, const void *b)
+{
+    const struct tic_line_read *x = a, *y = b;
+    if (x->task != y->task)
+        return x->task < y->task ? -1 : 1;
+    return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer,
+                         struct tic_line_read *read)
+{
+    struct tic_graph_read key = {.read = {.task = task, .buffer = buffer}}, *found = NULL;
+
+    if (graph->recovered_read_count == 0)
+        return false;
+    tic_lock(&graph->lock); /* the array may move */
+    found = bsearch(&key, graph->reads, graph->recovered_read_count, sizeof(key), by_task);
+    if (found)
+        *read = found->read;
+    tic_unlock(&graph->lock);
+    return found != NULL;
+}
+
+int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *read, uint64_t epoch)
+{
+    tic_lock(&graph->lock);
+    void *grown = tic_grow(graph->reads, &graph->read_capacity, graph->read_count + 1,
+                           sizeof(*graph->reads));
+    if (grown) {
+        graph->reads = grown;
+        graph->reads[graph->read_count++] = (struct tic_graph_read){*read, epoch};
+    }
+    tic_unlock(&graph->lock);
+    return grown ? 0 : -ENOMEM;
+}
+
 /* ---- describing a cut ----------------------------------------------------------------------- */
 
 static int by_value_id(const void *a, const void *b)
@@ -339,11 +405,24 @@ static int describe_signatures(struct tic_graph *graph, struct tic_line *line)
     return 0;
 }
 
+static int describe_reads_locked(struct tic_graph *graph, uint64_t cut, struct tic_line *line)
+{
+    line->reads = calloc(graph->read_count + 1, sizeof(*line->reads));
+    if (!line->reads)
+        return -ENOMEM;
+    for (unsigned long i = 0; i < graph->read_count; i++)
+        if (graph->reads[i].epoch <= cut)
+            line->reads[line->read_count++] = graph->reads[i].read;
+    qsort(line->reads, line->read_count, sizeof(*line->reads), by_task);
+    return 0;
+}
+
 int tic_graph_describe(struct tic_graph *graph, uint64_t cut, struct tic_line *line)
 {
     /* Signatures first: more of them than submissions before the cut is harmless, fewer is not. */
     tic_lock(&graph->lock);
     int status = describe_values_locked(graph, cut, line);
+    status = status ? status : describe_reads_locked(graph, cut, line);
     if (status == 0) {
         line->inputs = duplicate(graph->inputs, graph->input_count, sizeof(*line->inputs));
         line->input_count = graph->input_count;
@@ -356,8 +435,9 @@ int tic_graph_describe(struct tic_graph *graph, uint64_t cut, struct tic_line *l
         status = line->inputs && line->events && line->acquires ? 0 : -ENOMEM;
     }
     tic_unlock(&graph->lock);
+    status = status ? status : tic_spawns_describe(&graph->spawns, cut, line);
     status = status ? status : describe_signatures(graph, line);
     status = status ? status : tic_doneset_ranges(&graph->done, &line->done, &line->done_count);
-    line->tasks_done = graph->done.count;
+    line->tasks_done = graph->done.count + line->spawned_count + line->kept_done;
     return status;
 }

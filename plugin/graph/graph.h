@@ -7,8 +7,15 @@
 #include "graph/doneset.h"
 #include "graph/handle.h"
 #include "graph/signature.h"
+#include "graph/spawn.h"
 
 enum tic_event { TIC_EVENT_TIME = 1 }; /* kinds of logged events; the numbers are on disk */
+
+/* What a task that writes no handle read, in the epoch in which it started; 0: recovered. */
+struct tic_graph_read {
+    struct tic_line_read read;
+    uint64_t epoch;
+};
 
 struct tic_graph {
     struct tic_lock lock;
@@ -23,6 +30,8 @@ struct tic_graph {
     struct tic_line_acquire *acquires; /* recovered ones first */
     uint64_t *acquire_epochs;          /* 0: recovered */
     unsigned long acquire_count, acquire_capacity, epoch_capacity;
+    struct tic_graph_read *reads; /* recovered ones first */
+    unsigned long read_count, read_capacity;
     struct tic_line_value *recovered_values; /* ascending id; claimed ones have id UINT64_MAX */
     bool *recovered_claimed;
     size_t recovered_value_count;
@@ -33,12 +42,15 @@ struct tic_graph {
     uint64_t next_acquire;
 
     struct tic_signature signature; /* see there */
+    struct tic_spawns spawns;       /* see there */
 
     /* immutable after load */
     struct tic_doneset recovered_done;
+    uint64_t recovered_tasks; /* how many tasks were done */
     size_t recovered_input_count;
     struct tic_line_input *recovered_inputs; /* ascending id */
     size_t recovered_acquire_count;
+    size_t recovered_read_count; /* ascending (task, buffer) */
     uint64_t *recovered_main_writes; /* handle ids of recovered writes by main(), ascending */
     size_t recovered_main_write_count;
 
@@ -56,6 +68,8 @@ int tic_graph_load_signatures(struct tic_graph *graph, const uint32_t *entries, 
 /* Registers the next handle; claims the recovered value of the same id, if any (then `pending` is
  * set). NULL when out of memory. */
 struct tic_handle *tic_graph_add_handle(struct tic_graph *graph);
+/* The registered handle of this id, or NULL. Under the submission lock. */
+struct tic_handle *tic_graph_find_handle(struct tic_graph *graph, uint64_t id);
 /* Frees handles that no cut > `cut` can see. */
 void tic_graph_reclaim(struct tic_graph *graph, uint64_t cut);
 
@@ -72,6 +86,12 @@ const struct tic_line_acquire *tic_graph_replay_acquire(struct tic_graph *graph)
 /* Appends an access of this run, granted in `epoch`. 0 or -ENOMEM. */
 int tic_graph_note_acquire(struct tic_graph *graph, const struct tic_line_acquire *acquire,
                            uint64_t epoch);
+
+/* What a recovered task that is executed again read by this access. False: nothing is recorded. */
+bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer,
+                         struct tic_line_read *read);
+/* Any thread. 0 or -ENOMEM. */
+int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *read, uint64_t epoch);
 
 /* Fills values, done, inputs, events, signatures of a new line for this cut (arrays malloc'ed).
  * Checkpoint thread, after everything is saved. 0, -ENOMEM, or -EINVAL: a value is missing. */

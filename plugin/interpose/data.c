@@ -78,10 +78,24 @@ void tic_handle_locate(struct tic_handle *handle, void *interface)
 
 struct restore {
     struct tic_saved saved;
+    char *packed; /* what to write instead, owned; or NULL */
     struct tic_shape shape;
     enum starpu_data_interface_id interface_id;
     uint64_t id;
 };
+
+/* The layout of a value without gaps. */
+static struct tic_layout pack(const struct tic_shape *shape, char *bytes)
+{
+    struct tic_layout packed = {.shape = *shape, .base = bytes};
+    uint64_t stride = 1;
+
+    for (unsigned i = 0; i < shape->ndim; i++) {
+        packed.stride[i] = stride;
+        stride *= shape->dims[i];
+    }
+    return packed;
+}
 
 static void read_value(const struct restore *restore, void *interface)
 {
@@ -95,7 +109,13 @@ static void read_value(const struct restore *restore, void *interface)
                  "the replay differs from the recorded run: handle %llu has "
                  "another shape now",
                  (unsigned long long)restore->id);
-    int status = tic_store_read(&session->store, &restore->saved, &layout);
+    int status = 0;
+    if (restore->packed) {
+        struct tic_layout packed = pack(&restore->shape, restore->packed);
+        tic_layout_copy(&layout, &packed);
+    } else {
+        status = tic_store_read(&session->store, &restore->saved, &layout);
+    }
     if (status)
         tic_stop(TIC_EXIT_REFUSED,
                  "cannot restore handle %llu from %s: %s. Start again: an older recovery line is "
@@ -107,7 +127,10 @@ static void read_value(const struct restore *restore, void *interface)
 
 static void restore_kernel(void *buffers[], void *arg)
 {
-    read_value(arg, buffers[0]);
+    struct restore *restore = arg;
+
+    read_value(restore, buffers[0]);
+    free(restore->packed);
 }
 
 static struct starpu_codelet restore_codelet = {
@@ -136,45 +159,47 @@ static struct tic_saved recovered_value(struct tic_handle *handle)
     return saved;
 }
 
+/* Nobody accesses the data: no live task does before its value is restored, and tasks that are
+ * executed again get handles of their own. With a home node its memory can be written at once. */
 static void restore_now(struct tic_handle *handle, const struct tic_saved *saved)
 {
     struct restore restore = describe_restore(handle);
-    int node = handle->home_node >= 0 ? handle->home_node : STARPU_MAIN_RAM;
+    unsigned home = handle->home_node >= 0 ? (unsigned)handle->home_node : STARPU_MAIN_RAM;
+    bool direct = handle->home_node >= 0;
 
     restore.saved = *saved;
     tic_guard++;
-    if (tic_real.starpu_data_get_nb_children(handle->data) > 0) {
-        /* An inner partition that is being undone: nobody uses it, but StarPU gives no access. */
-        read_value(&restore,
-                   tic_real.starpu_data_get_interface_on_node(handle->data, (unsigned)node));
-        tic_guard--;
-        return;
-    }
-    if (tic_real.starpu_data_acquire_on_node(handle->data, node, STARPU_W) != 0)
+    if (!direct &&
+        tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, STARPU_W) != 0)
         tic_stop(TIC_EXIT_REFUSED, "cannot restore handle %llu: StarPU does not give access to it",
                  (unsigned long long)handle->id);
-    read_value(&restore, tic_real.starpu_data_get_interface_on_node(handle->data, (unsigned)node));
-    tic_real.starpu_data_release_on_node(handle->data, node);
+    read_value(&restore, tic_real.starpu_data_get_interface_on_node(handle->data, home));
+    if (!direct)
+        tic_real.starpu_data_release_on_node(handle->data, STARPU_MAIN_RAM);
     tic_guard--;
 }
 
-/* False when no task can do it. */
-static bool restore_by_task(struct tic_handle *handle)
+/* A task that writes the value into `data`. NULL when out of memory. */
+static struct starpu_task *restore_task(starpu_data_handle_t data, const struct restore *model)
 {
     struct restore *restore = malloc(sizeof(*restore));
     struct starpu_task *task = restore ? tic_real.starpu_task_create() : NULL;
 
     if (!task) {
         free(restore);
-        return false;
+        return NULL;
     }
-    *restore = describe_restore(handle);
-    restore->saved = recovered_value(handle);
+    *restore = *model;
     task->cl = &restore_codelet;
-    task->handles[0] = handle->data;
+    task->handles[0] = data;
     task->cl_arg = restore;
     task->cl_arg_size = sizeof(*restore);
     task->cl_arg_free = 1;
+    return task;
+}
+
+static bool submit_restore(struct starpu_task *task)
+{
     tic_guard++;
     int status = tic_real.starpu_task_submit(task);
     if (status) {
@@ -185,7 +210,39 @@ static bool restore_by_task(struct tic_handle *handle)
     return status == 0;
 }
 
-void tic_data_restore(struct tic_handle *handle, bool now)
+/* False when no task can do it. */
+static bool restore_by_task(struct tic_handle *handle)
+{
+    struct restore model = describe_restore(handle);
+
+    model.saved = recovered_value(handle);
+    struct starpu_task *task = restore_task(handle->data, &model);
+    return task && submit_restore(task);
+}
+
+bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
+                   const struct tic_saved *saved, struct starpu_task *reader)
+{
+    struct restore model = describe_restore(like);
+
+    if (saved) {
+        model.saved = *saved;
+    } else {
+        model.packed = malloc(tic_shape_bytes(&model.shape));
+        if (!model.packed)
+            return false;
+        struct tic_layout packed = pack(&model.shape, model.packed);
+        tic_layout_copy(&packed, &like->layout);
+    }
+    struct starpu_task *task = restore_task(copy, &model);
+    if (!task)
+        return false;
+    if (!reader->sequential_consistency)
+        tic_real.starpu_task_declare_deps_array(reader, 1, &task);
+    return submit_restore(task);
+}
+
+void tic_data_restore_locked(struct tic_handle *handle, bool now)
 {
     if (!handle->pending)
         return;
@@ -202,6 +259,13 @@ void tic_data_restore(struct tic_handle *handle, bool now)
         struct tic_saved saved = recovered_value(handle);
         restore_now(handle, &saved);
     }
+}
+
+void tic_data_restore(struct tic_handle *handle, bool now)
+{
+    tic_lock(&tic_session->submit);
+    tic_data_restore_locked(handle, now);
+    tic_unlock(&tic_session->submit);
 }
 
 void tic_data_restore_all(void)

@@ -25,9 +25,21 @@ static __thread bool is_owner __attribute__((tls_model("initial-exec")));
 __thread int tic_guard __attribute__((tls_model("initial-exec")));
 __thread int tic_in_callback __attribute__((tls_model("initial-exec")));
 
-bool tic_session_is_owner(void)
+enum tic_context tic_session_context(void)
 {
-    return is_owner && tic_in_callback == 0 && tic_real.starpu_task_get_current() == NULL;
+    if (tic_in_callback > 0)
+        return TIC_CONTEXT_CALLBACK;
+    if (tic_real.starpu_task_get_current())
+        return TIC_CONTEXT_TASK;
+    if (is_owner)
+        return TIC_CONTEXT_MAIN;
+    return tic_real.starpu_worker_get_id() >= 0 ? TIC_CONTEXT_STARPU : TIC_CONTEXT_THREAD;
+}
+
+bool tic_session_is_replayed(struct tic_session *session)
+{
+    return tic_recovery_is_complete(&session->graph) &&
+           tic_spawns_is_complete(&session->graph.spawns);
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -96,6 +108,7 @@ static struct tic_session *session_create(void)
         tic_snapshot_init(&session->snapshot, &session->graph, &session->store, TIC_MAX_WORKERS) !=
             0)
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
+    tic_lock_init(&session->submit, TIC_RANK_SUBMIT);
     check_stats(settings.stats);
     session->settings = settings;
     session->snapshot.period = settings.period;
@@ -117,7 +130,10 @@ static void open_store(struct tic_session *session, bool create)
     free(directory);
     session->opened_store = status >= 0;
     session->recovered = status > 0;
-    session->recovered_tasks = session->graph.recovered_done.count;
+    session->recovered_tasks = session->graph.recovered_tasks;
+    /* Those that nobody submits again count as submitted and skipped. */
+    atomic_store(&session->spawned, session->graph.spawns.kept_done);
+    atomic_store(&session->skipped, session->graph.spawns.kept_done);
     session->recovered_submissions = tic_signature_count(&session->graph.signature);
 }
 
@@ -231,7 +247,7 @@ void tic_session_on_initialize_after(int result)
 
 static void check_complete(struct tic_session *session)
 {
-    if (session->recovered && !tic_recovery_is_complete(&session->graph))
+    if (session->recovered && !tic_session_is_replayed(session))
         tic_stop(TIC_EXIT_DIVERGED,
                  "the replay differs from the recorded run: the program shuts StarPU down after "
                  "%llu submissions, but the recovery line holds a done task after %llu. The "
@@ -265,9 +281,9 @@ void tic_session_unprotect(const char *what, const char *why)
 {
     struct tic_session *session = tic_session;
 
-    if (!atomic_load(&session->watching))
+    if (!atomic_load(&session->watching) || tic_session_context() == TIC_CONTEXT_STARPU)
         return;
-    if (session->recovered && !tic_recovery_is_complete(&session->graph))
+    if (session->recovered && !tic_session_is_replayed(session))
         tic_stop(TIC_EXIT_DIVERGED,
                  "%s: %s, but the recorded run came further. The recovery lines in %s are "
                  "untouched",

@@ -20,11 +20,13 @@ struct tic_session {
     bool recovered;                 /* immutable after start */
     uint64_t recovered_tasks;       /* immutable after start */
     uint64_t recovered_submissions; /* immutable after start: known from the earlier run */
-    bool explicit_dependencies; /* owner thread only: a task had a tag or declared dependencies */
+    struct tic_lock submit;     /* what the program did so far: submissions, uses, restores */
+    bool explicit_dependencies; /* guarded by submit: a task had a tag or declared dependencies */
     pid_t process;              /* immutable after start */
     struct starpu_sched_policy policy; /* immutable after start: the policy in use, as it was */
     _Atomic bool watching; /* StarPU runs and calls matter; owner thread writes; seq_cst */
 
+    _Atomic uint64_t spawned;  /* relaxed: statistics: tasks not submitted by main() */
     _Atomic uint64_t skipped;  /* relaxed: statistics */
     _Atomic uint64_t restored; /* relaxed: statistics */
     _Atomic uint64_t rerun;    /* relaxed: tasks executed again because they write no handle */
@@ -51,8 +53,21 @@ void tic_session_unprotect(const char *what, const char *why);
 
 /* True while calls of the application matter, and this thread is not inside a real call. */
 static inline bool tic_session_is_watching(void);
-/* True on the thread that called starpu_init, outside of tasks and callbacks. */
-bool tic_session_is_owner(void);
+/* Who calls. */
+enum tic_context {
+    TIC_CONTEXT_MAIN,     /* the thread that called starpu_init, outside of tasks and callbacks */
+    TIC_CONTEXT_CALLBACK, /* a callback of a task */
+    TIC_CONTEXT_TASK,     /* the kernel of a task */
+    TIC_CONTEXT_THREAD,   /* another thread of the application */
+    TIC_CONTEXT_STARPU,   /* StarPU itself, on a worker */
+};
+enum tic_context tic_session_context(void);
+static inline bool tic_session_is_owner(void)
+{
+    return tic_session_context() == TIC_CONTEXT_MAIN;
+}
+/* Did the replay submit everything that the recovered cut knows? */
+bool tic_session_is_replayed(struct tic_session *session);
 
 /* ---- guard ---------------------------------------------------------------------------------- */
 /* Depth of real calls on this thread: nested calls of StarPU's own are not the application's. */

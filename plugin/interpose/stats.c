@@ -33,7 +33,8 @@ int tic_stats_write(struct tic_session *session)
     json_t *stats = json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:b, s:I, s:b}",
         "scheduler", policy->policy_name ? policy->policy_name : "",               //
-        "tasks_submitted", (json_int_t)session->graph.signature.position,          //
+        "tasks_submitted",
+        (json_int_t)(session->graph.signature.position + atomic_load(&session->spawned)), //
         "tasks_executed", (json_int_t)totals.executed,                             //
         "tasks_skipped", (json_int_t)atomic_load(&session->skipped),               //
         "tasks_executed_again", (json_int_t)atomic_load(&session->rerun),          //

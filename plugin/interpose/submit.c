@@ -14,7 +14,7 @@
 #define TIC_STRING(x) TIC_STRING_(x)
 #define TIC_STRING_(x) #x
 
-static const char *name_of(const struct starpu_task *task)
+const char *tic_task_name(const struct starpu_task *task)
 {
     if (task->cl->name)
         return task->cl->name;
@@ -27,7 +27,7 @@ static const char *name_of(const struct starpu_task *task)
 
 static const char *why_not_buffers(struct starpu_task *task)
 {
-    bool writes = false, reads_values = false, unordered = !task->sequential_consistency;
+    bool writes = false, unsaved = false;
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
 
     for (unsigned i = 0; i < buffers; i++) {
@@ -39,13 +39,12 @@ static const char *why_not_buffers(struct starpu_task *task)
             return "it uses data that was not registered under protection";
         if (mode & STARPU_W && !handle->supported)
             return "it writes data with an interface that cannot be saved yet";
-        writes |= (mode & STARPU_W) != 0;
-        reads_values |= mode & STARPU_R && tic_data_holds_values(handle);
-        unordered |=
-            !tic_real.starpu_data_get_sequential_consistency_flag(STARPU_TASK_GET_HANDLE(task, i));
+        writes |= mode & STARPU_W && !tic_handle_is_empty(handle);
+        unsaved |= mode & STARPU_R && !handle->supported && tic_data_holds_values(handle);
     }
-    if (buffers > 0 && !writes && (reads_values || unordered))
-        return "tasks that read what tasks wrote, and write nothing, are not protected yet";
+    if (!writes && unsaved)
+        return "it writes no data and reads what tasks wrote with an interface that cannot be saved "
+               "yet";
     return NULL;
 }
 
@@ -54,8 +53,6 @@ static const char *why_not(struct starpu_task *task)
 {
     unsigned context = tic_real.starpu_sched_ctx_get_context();
 
-    if (!tic_session_is_owner())
-        return "tasks submitted by a task, a callback or another thread are not protected yet";
     if (task->hypervisor_tag != 0 && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES)
         return "hypervisor tags are not supported";
     /* A parallel codelet runs on one worker unless the policy made combined workers. */
@@ -83,7 +80,7 @@ static const char *why_not(struct starpu_task *task)
 /* What the submission is: codelet, modes, handles and their sizes; not the arguments. */
 static uint64_t fingerprint(struct starpu_task *task)
 {
-    const char *name = name_of(task);
+    const char *name = tic_task_name(task);
     uint64_t fold = XXH3_64bits(name, strlen(name));
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
 
@@ -112,7 +109,7 @@ static void stop_diverged(struct starpu_task *task)
              "handles %s (numbers of registration), and was another one. Nothing was overwritten: "
              "the recovery lines in %s are untouched. Protected programs must submit the same "
              "tasks when they are started again",
-             (unsigned long long)tic_session->graph.signature.position, name_of(task),
+             (unsigned long long)tic_session->graph.signature.position, tic_task_name(task),
              handles[0] ? handles : "(none)", tic_session->store.path);
 }
 
@@ -228,66 +225,144 @@ static void restore_buffers(struct starpu_task *task)
             (writes || tic_data_holds_values(handle)))
             /* StarPU takes a structure that it has run before for a terminated predecessor of our
              * restore task: then without one. */
-            tic_data_restore(handle,
+            tic_data_restore_locked(handle,
                              !task->sequential_consistency || task->status == STARPU_TASK_FINISHED);
     }
 }
 
-static void make_live(struct starpu_task *task, uint64_t sequence)
+/* What is known of a submission before its fate is decided. */
+struct submission {
+    enum tic_context context;
+    uint64_t sequence;      /* main context */
+    struct tic_spawn spawn; /* other contexts */
+};
+
+static void make_live(struct starpu_task *task, const struct submission *submission)
 {
     struct tic_session *session = tic_session;
+    bool main_context = submission->context == TIC_CONTEXT_MAIN;
+    uint64_t sequence = submission->sequence;
 
     if (session->recovered)
         restore_buffers(task);
-    if (sequence < session->recovered_submissions && !session->explicit_dependencies)
+    if (main_context && sequence < session->recovered_submissions &&
+        !session->explicit_dependencies)
         order_commuting(task);
-    if (!note_writes(task, true) && sequence < tic_doneset_end(&session->graph.recovered_done))
+    if (!note_writes(task, true) && main_context &&
+        sequence < tic_doneset_end(&session->graph.recovered_done))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
-    task->hypervisor_tag = tic_snapshot_is_broken(&session->snapshot) ? 0 : (int)sequence + 1;
-    if (!tic_callback_wrap(task, false))
-        tic_session_unprotect(name_of(task), "out of memory");
+    bool fine = tic_callback_wrap(task, false);
+    if (tic_snapshot_is_broken(&session->snapshot))
+        task->hypervisor_tag = 0;
+    else if (main_context)
+        task->hypervisor_tag = (int)sequence + 1;
+    else
+        fine = fine && tic_spawn_register(task, &submission->spawn);
+    if (!fine)
+        tic_snapshot_break(&session->snapshot, "out of memory");
 }
 
-enum tic_verdict tic_submit_on_before(struct starpu_task *task)
+bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model)
+{
+    struct tic_session *session = tic_session;
+    struct submission submission = {.context = TIC_CONTEXT_TASK, .spawn = *model};
+    bool done = (model->task.flags & TIC_KEPT_DONE) != 0;
+
+    tic_lock(&session->submit);
+    if (done) { /* counted already; its record stays for later lines */
+        note_writes(task, false);
+        done = tic_spawn_register(task, model);
+        task->hypervisor_tag = 0;
+        done = done && tic_callback_wrap(task, true);
+        tic_unlock(&session->submit);
+        return done;
+    }
+    atomic_fetch_add_explicit(&session->spawned, 1, memory_order_relaxed);
+    note_uses(task);
+    tic_reads_deliver(task, model->task.id); /* the task is ours: it can be done */
+    make_live(task, &submission);
+    tic_unlock(&session->submit);
+    return true;
+}
+
+/* Identity and signature. 1 done at the recovered cut, 0 not; or tells why it is not protected. */
+static int identify(struct starpu_task *task, struct submission *submission, const char **why)
 {
     struct tic_session *session = tic_session;
     struct tic_graph *graph = &session->graph;
+    uint64_t content = fingerprint(task);
 
+    if (submission->context != TIC_CONTEXT_MAIN) {
+        *why = tic_spawn_identify(task, submission->context, content, &submission->spawn);
+        atomic_fetch_add_explicit(&session->spawned, 1, memory_order_relaxed);
+        return !*why && !submission->spawn.kept &&
+               tic_spawns_is_done(&graph->spawns, submission->spawn.task.id);
+    }
+    submission->sequence = graph->signature.position;
+    int status = tic_signature_submit(&graph->signature, &content, sizeof(content));
+    if (status == -EILSEQ)
+        stop_diverged(task);
+    if (status)
+        *why = "out of memory";
+    return status == 0 && session->recovered && tic_recovery_is_done(graph, submission->sequence);
+}
+
+/* Under the submission lock. */
+static enum tic_verdict decide(struct starpu_task *task, struct submission *submission,
+                               const char **why)
+{
     if (!task->cl) { /* a control task: nothing to skip, nothing to save */
         tic_callback_wrap(task, false);
         return TIC_PASS;
     }
     if (task->where == STARPU_NOWHERE || task->cl->where == STARPU_NOWHERE) {
-        if (tic_session_is_owner())
-            restore_buffers(task);
+        restore_buffers(task);
         return TIC_PASS;
     }
-    const char *why = why_not(task);
-    if (why) {
-        tic_session_unprotect(name_of(task), why);
+    *why = why_not(task);
+    if (*why)
         return TIC_PASS;
-    }
     if (task->use_tag || task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES)
-        session->explicit_dependencies = true;
-    uint64_t sequence = graph->signature.position, content = fingerprint(task);
-    int status = tic_signature_submit(&graph->signature, &content, sizeof(content));
-    if (status == -EILSEQ)
-        stop_diverged(task);
-    if (status) {
-        tic_session_unprotect(name_of(task), "out of memory");
+        tic_session->explicit_dependencies = true;
+    int done = identify(task, submission, why);
+    if (*why)
         return TIC_PASS;
-    }
     note_uses(task);
-    if (!session->recovered || !tic_recovery_is_done(graph, sequence)) {
-        make_live(task, sequence);
+    if (!done) {
+        *why = tic_reads_deliver(task, submission->context == TIC_CONTEXT_MAIN
+                                           ? submission->sequence
+                                           : submission->spawn.task.id);
+        make_live(task, submission);
         return TIC_PASS;
     }
     note_writes(task, false);
     return fast_forward(task);
 }
 
+enum tic_verdict tic_submit_on_before(struct starpu_task *task)
+{
+    struct tic_session *session = tic_session;
+    struct submission submission = {.context = tic_session_context()};
+    const char *why = NULL, *name = task->cl ? tic_task_name(task) : "";
+
+    if (submission.context == TIC_CONTEXT_STARPU)
+        return TIC_PASS;
+    tic_lock(&session->submit);
+    enum tic_verdict verdict = decide(task, &submission, &why);
+    tic_unlock(&session->submit);
+    if (why)
+        tic_session_unprotect(name, why);
+    else if (verdict != TIC_PASS && session->graph.spawns.recovered_count > 0)
+        tic_spawn_submit_kept(submission.context == TIC_CONTEXT_MAIN ? submission.sequence
+                                                                     : submission.spawn.task.id);
+    return verdict;
+}
+
 void tic_submit_on_refused(struct starpu_task *task)
 {
-    if (task->hypervisor_tag > 0)
-        task->hypervisor_tag = 0;
+    struct tic_spawn *spawn = tic_spawn_of(task);
+
+    if (spawn)
+        tic_spawns_remove(&tic_session->graph.spawns, spawn);
+    task->hypervisor_tag = 0;
 }

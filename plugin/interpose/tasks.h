@@ -5,7 +5,9 @@
 
 #include "interpose/session.h"
 
-/* starpu_task.hypervisor_tag before submission: explicit dependencies name this task. */
+/* starpu_task.hypervisor_tag says which task it is: 0 not protected; above, the sequence number + 1
+ * in the main context; below TIC_TAG_HAS_DEPENDENCIES, -2 - index of a spawned task. Before the
+ * submission: explicit dependencies name this task. */
 #define TIC_TAG_HAS_DEPENDENCIES (-1)
 
 /* ---- data.c --------------------------------------------------------------------------------- */
@@ -39,6 +41,11 @@ struct starpu_task *tic_data_copy_task(starpu_data_handle_t to, starpu_data_hand
 /* Writes the recovered value into the handle, if it still waits for that; now, or by a restore task
  * that later accesses depend on. */
 void tic_data_restore(struct tic_handle *handle, bool now);
+void tic_data_restore_locked(struct tic_handle *handle, bool now); /* under the submission lock */
+/* Submits a task that writes into `copy` a saved value or, if NULL, what the handle `like` holds
+ * now; the reader depends on it. Inside the guard. False when out of memory. */
+bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
+                   const struct tic_saved *saved, struct starpu_task *reader);
 void tic_data_restore_all(void);
 /* A task uses the handle: hashes its initial content if the first that does reads it. */
 void tic_data_note_use(struct tic_handle *handle, bool reads);
@@ -58,8 +65,32 @@ enum tic_verdict {
 enum tic_verdict tic_submit_on_before(struct starpu_task *task);
 /* Before the kernel: it sees the modes that the application gave (see order_commuting). */
 void tic_submit_show_commuting(struct starpu_task *task);
+/* A kept task that recovery submits: makes it live, or, when it is done, a control task. False when
+ * out of memory. Takes over what the model owns. */
+bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model);
+const char *tic_task_name(const struct starpu_task *task);
 /* StarPU did not take the task. */
 void tic_submit_on_refused(struct starpu_task *task);
+
+/* ---- reads.c -------------------------------------------------------------------------------- */
+/* Logs what a task reads that a restart will execute again. On a worker, in its begin hook. */
+void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch);
+/* Gives a task that is executed again what it read before. Tells why it cannot, or NULL. */
+const char *tic_reads_deliver(struct starpu_task *task, uint64_t key);
+/* After the real submission. */
+void tic_reads_after_submit(void);
+
+/* ---- spawn.c -------------------------------------------------------------------------------- */
+/* Who the submitted task is; content: what it does. Fills a model for tic_spawn_register. Or tells
+ * why it cannot be protected. */
+const char *tic_spawn_identify(struct starpu_task *task, enum tic_context context,
+                               uint64_t content, struct tic_spawn *spawn);
+/* Marks a live task. Takes over what the model owns. False when out of memory. */
+bool tic_spawn_register(struct starpu_task *task, const struct tic_spawn *model);
+/* The record of a spawned task that is live; else NULL. */
+struct tic_spawn *tic_spawn_of(const struct starpu_task *task);
+/* A task was skipped: submits those that it had submitted and that are not done. */
+void tic_spawn_submit_kept(uint64_t root);
 
 /* ---- callback.c ----------------------------------------------------------------------------- */
 /* Makes the task's callback run as application code, not as StarPU's. control: also makes it a

@@ -62,6 +62,7 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
     tic_guard++;
     int result = tic_real.starpu_task_submit(task);
     tic_guard--;
+    tic_reads_after_submit();
     if (result != 0)
         tic_submit_on_refused(task); /* else the task may be gone already */
     return result;
@@ -108,6 +109,15 @@ WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
         tic_data_on_unregister_before(data, false);
     tic_guard++;
     RESOLVED(starpu_data_unregister_no_coherency)(data);
+    tic_guard--;
+}
+
+WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
+{
+    if (tic_session_is_watching())
+        tic_data_on_unregister_before(data, true);
+    tic_guard++;
+    RESOLVED(starpu_data_unregister_submit)(data);
     tic_guard--;
 }
 

@@ -204,13 +204,20 @@ static void unlist(struct tic_snapshot *snapshot, uint64_t cut)
     due->count = carried;
 }
 
+static int note_done(struct tic_graph *graph, uint64_t sequence)
+{
+    return sequence & TIC_SPAWN_KEY
+               ? tic_spawns_note_done(&graph->spawns, (uint32_t)(sequence & ~TIC_SPAWN_KEY))
+               : tic_doneset_add(&graph->done, sequence);
+}
+
 static int merge_done(struct tic_snapshot *snapshot, uint64_t cut)
 {
     int status = 0;
     for (unsigned i = 0; i < snapshot->cut.slot_count; i++) {
         struct tic_sequence_list *list = &snapshot->cut.slots[i].ended[cut & 1];
         for (unsigned long k = 0; k < list->count; k++) {
-            int added = tic_doneset_add(&snapshot->graph->done, list->items[k]);
+            int added = note_done(snapshot->graph, list->items[k]);
             status = added ? added : status;
         }
         list->count = 0;
@@ -317,6 +324,8 @@ static void sweep(struct tic_snapshot *snapshot)
         if (graph->acquires[i].recorded)
             tic_rows_mark(rows,
                           (struct tic_row){graph->acquires[i].extent, graph->acquires[i].row});
+    for (unsigned long i = 0; i < graph->read_count; i++)
+        tic_rows_mark(rows, (struct tic_row){graph->reads[i].read.extent, graph->reads[i].read.row});
     tic_unlock(&graph->lock);
     tic_rows_sweep_end(rows);
 }

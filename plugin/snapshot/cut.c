@@ -44,6 +44,8 @@ uint64_t tic_cut_begin(struct tic_cut *cut, struct tic_slot *slot, uint64_t sequ
         epoch = again;
     }
     slot->sequence = sequence;
+    slot->counts = false;
+    slot->children = 0;
     return epoch;
 }
 
@@ -92,7 +94,8 @@ uint64_t tic_cut_end(struct tic_slot *slot)
 {
     uint64_t epoch = atomic_load_explicit(&slot->state, memory_order_relaxed) / 4;
 
-    if (slot->writing.count > 0 && !append_sequence(&slot->ended[epoch & 1], slot->sequence))
+    if ((slot->writing.count > 0 || slot->counts) &&
+        !append_sequence(&slot->ended[epoch & 1], slot->sequence))
         slot->failed = true;
     for (unsigned long i = 0; i < slot->writing.count; i++)
         atomic_fetch_sub_explicit(&slot->writing.items[i]->writers, 1, memory_order_release);

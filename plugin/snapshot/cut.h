@@ -31,7 +31,10 @@ struct tic_handle_list {
 
 struct tic_slot {
     _Atomic uint64_t state;         /* epoch * 4 + enum tic_slot_state; seq_cst: see above */
-    uint64_t sequence;              /* worker only: the task between begin and end */
+    uint64_t sequence;              /* worker only: the task between begin and end; a sequence
+                                       number, or TIC_SPAWN_KEY and the index of a spawned task */
+    bool counts;                    /* worker only: done when it ends, even if it wrote nothing */
+    uint64_t children;              /* worker only: tasks that it has submitted */
     bool failed;                    /* worker only: a list could not grow; the run is unprotected */
     struct tic_handle_list writing; /* worker only: what the running task writes */
     struct tic_sequence_list ended[2]; /* by epoch parity: done tasks */

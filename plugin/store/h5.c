@@ -118,18 +118,21 @@ static int write_line(hid_t file, const struct tic_line *line)
     status = status ? status                                                                       \
                     : write_table(file, path, array##_fields, sizeof(struct S), line->array,       \
                                   line->count);
+#define DISK_UINT8 H5T_STD_U8LE
+#define DISK_UINT32 H5T_STD_U32LE
+#define DISK_UINT64 H5T_STD_U64LE
+#define WRITE_ARRAY(path, type, array, count)                                                      \
+    status = status ? status                                                                       \
+                    : write_array(file, path, DISK_##type, H5T_NATIVE_##type, line->array,         \
+                                  line->count);
     TIC_LINE_NUMBERS(WRITE_NUMBER)
     TIC_LINE_TEXTS(WRITE_TEXT)
     TIC_LINE_TABLES(WRITE_TABLE)
     status = status ? status
                     : write_attribute(file, TIC_LINE_CREATED, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
                                       &line->created);
-    status = status ? status
-                    : write_array(file, TIC_LINE_SIGNATURES, H5T_STD_U32LE, H5T_NATIVE_UINT32,
-                                  line->signatures, line->signature_count);
-    return status ? status
-                  : write_array(file, TIC_LINE_ARGUMENTS, H5T_STD_U8LE, H5T_NATIVE_UINT8,
-                                line->arguments, line->arguments_size);
+    TIC_LINE_ARRAYS(WRITE_ARRAY)
+    return status;
 }
 
 static hid_t core_access(const void *image, size_t size)
@@ -242,17 +245,17 @@ static int read_line(hid_t file, struct tic_line *line)
     status = status ? status                                                                       \
                     : read_table(file, path, array##_fields, sizeof(struct S), &line->array,       \
                                  &line->count);
+#define READ_ARRAY(path, type, array, count)                                                       \
+    status = status ? status                                                                       \
+                    : read_array(file, path, H5T_NATIVE_##type, sizeof(*line->array),              \
+                                 &line->array, &line->count);
     TIC_LINE_NUMBERS(READ_NUMBER)
     TIC_LINE_TEXTS(READ_TEXT)
     TIC_LINE_TABLES(READ_TABLE)
     status =
         status ? status : read_number(file, TIC_LINE_CREATED, H5T_NATIVE_DOUBLE, &line->created);
-    status = status ? status
-                    : read_array(file, TIC_LINE_SIGNATURES, H5T_NATIVE_UINT32, sizeof(uint32_t),
-                                 &line->signatures, &line->signature_count);
-    return status ? status
-                  : read_array(file, TIC_LINE_ARGUMENTS, H5T_NATIVE_UINT8, 1, &line->arguments,
-                               &line->arguments_size);
+    TIC_LINE_ARRAYS(READ_ARRAY)
+    return status;
 }
 
 static int line_decode(const void *image, size_t size, struct tic_line *line)

@@ -70,6 +70,43 @@ struct tic_line_block {
     uint64_t checksum;
 };
 
+/* What a task that writes no handle read, if tasks had written it: such a task is executed again in
+ * a restart, with the same data. */
+struct tic_line_read {
+    uint64_t task;   /* key */
+    uint32_t buffer; /* number of the access */
+    uint32_t extent;
+    uint32_t row;
+    uint64_t checksum;
+};
+
+/* A task that another task submitted, and that a restart must submit in its place. */
+enum tic_kept_flag {
+    TIC_KEPT_TAG = 1,     /* it has a tag */
+    TIC_KEPT_CONTROL = 2, /* its tag or callback is needed even when it is done */
+    TIC_KEPT_DONE = 4,    /* it is done: only a control task is left of it */
+    TIC_KEPT_AGAIN = 8,   /* it writes no handle: executed again in each restart */
+    TIC_KEPT_FREE = 16,   /* no sequential consistency */
+    TIC_KEPT_ARGUMENT = 32, /* its callback gets the number below, else NULL */
+};
+struct tic_line_kept {
+    uint64_t root; /* key of the task in whose place it is submitted */
+    uint64_t id;
+    uint64_t tag;
+    uint64_t callback_argument;
+    int64_t priority;
+    uint32_t codelet;   /* number in functions */
+    uint32_t callback;  /* number in functions, or UINT32_MAX */
+    uint32_t flags;     /* enum tic_kept_flag */
+    uint32_t buffers;   /* how many entries of buffers are its own, one task after the other */
+    uint32_t arguments; /* how many of bytes */
+};
+struct tic_line_buffer {
+    uint64_t handle; /* id */
+    uint32_t mode;   /* as StarPU numbers them */
+    uint32_t free;   /* 1: no sequential consistency for this access */
+};
+
 struct tic_line {
     uint64_t number;
     uint64_t process;
@@ -77,6 +114,7 @@ struct tic_line {
     uint64_t workers;
     uint64_t tasks_submitted;
     uint64_t tasks_done;
+    uint64_t kept_done; /* of these: tasks that a restart need not submit at all */
     uint64_t big_endian;
     char *version; /* of starpu-tic */
     char *starpu;  /* major.minor */
@@ -100,6 +138,18 @@ struct tic_line {
     size_t event_count;
     struct tic_line_block *blocks; /* of TIC_SIGNATURE_BLOCK signatures */
     size_t block_count;
+    struct tic_line_read *reads; /* ascending (task, buffer) */
+    size_t read_count;
+    uint64_t *spawned; /* identities of done replayed tasks, ascending */
+    size_t spawned_count;
+    struct tic_line_kept *kept; /* in order of submission */
+    size_t kept_count;
+    struct tic_line_buffer *buffers; /* of kept tasks */
+    size_t buffer_count;
+    unsigned char *bytes; /* arguments of kept tasks */
+    size_t byte_count;
+    char *functions; /* names, each ended by '\0' */
+    size_t functions_size;
     uint32_t *signatures; /* those after the full blocks */
     size_t signature_count;
 };

@@ -109,6 +109,32 @@ static uint64_t block_bytes(const struct tic_line_extent *extent)
            extent->dims[3];
 }
 
+static bool text_is_sane(const char *text, size_t size)
+{
+    return size == 0 || text[size - 1] == '\0';
+}
+
+static bool kept_is_sane(const struct tic_line *line)
+{
+    size_t functions = 0, buffers = 0, bytes = 0;
+
+    for (size_t i = 0; i < line->functions_size; i++)
+        functions += line->functions[i] == '\0';
+    for (size_t i = 0; i < line->kept_count; i++) {
+        const struct tic_line_kept *task = &line->kept[i];
+        if (task->codelet >= functions ||
+            (task->callback != UINT32_MAX && task->callback >= functions))
+            return false;
+        buffers += task->buffers; /* neither sum can overflow: counts are 32 bits */
+        bytes += task->arguments;
+    }
+    for (size_t i = 1; i < line->spawned_count; i++)
+        if (line->spawned[i] <= line->spawned[i - 1])
+            return false;
+    return text_is_sane(line->functions, line->functions_size) && buffers == line->buffer_count &&
+           bytes == line->byte_count;
+}
+
 /* No index of a line is used before it passed here. */
 static bool line_is_sane(const struct tic_line *line)
 {
@@ -123,6 +149,13 @@ static bool line_is_sane(const struct tic_line *line)
         if (line->acquires[i].recorded &&
             !row_is_sane(line, line->acquires[i].extent, line->acquires[i].row))
             return false;
+    for (size_t i = 0; i < line->read_count; i++) {
+        const struct tic_line_read *read = &line->reads[i], *last = i > 0 ? read - 1 : NULL;
+        if (!row_is_sane(line, read->extent, read->row) ||
+            (last && (read->task < last->task ||
+                      (read->task == last->task && read->buffer <= last->buffer))))
+            return false;
+    }
     for (size_t i = 0; i < line->done_count; i++)
         if (line->done[i].first > line->done[i].last || line->done[i].last >= INT32_MAX ||
             (i > 0 && line->done[i].first <= line->done[i - 1].last + 1))
@@ -132,7 +165,7 @@ static bool line_is_sane(const struct tic_line *line)
             block_bytes(&line->extents[line->blocks[i].extent]) !=
                 TIC_SIGNATURE_BLOCK * sizeof(uint32_t))
             return false;
-    if (line->arguments_size > 0 && line->arguments[line->arguments_size - 1] != '\0')
+    if (!text_is_sane(line->arguments, line->arguments_size) || !kept_is_sane(line))
         return false;
     uint64_t end = line->done_count ? line->done[line->done_count - 1].last + 1 : 0;
     return line->block_count < TIC_SIGNATURE_BLOCKS &&

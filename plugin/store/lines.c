@@ -138,6 +138,9 @@ int tic_store_check(struct tic_store *store, const struct tic_line *line)
         if (line->acquires[i].recorded)
             status = check_row(store->directory, store->process, line, line->acquires[i].extent,
                                line->acquires[i].row, line->acquires[i].checksum);
+    for (size_t i = 0; i < line->read_count && status == 0; i++)
+        status = check_row(store->directory, store->process, line, line->reads[i].extent,
+                           line->reads[i].row, line->reads[i].checksum);
     for (size_t i = 0; i < line->block_count && status == 0; i++)
         status = check_row(store->directory, store->process, line, line->blocks[i].extent,
                            line->blocks[i].row, line->blocks[i].checksum);

@@ -3,7 +3,7 @@
 #ifndef TIC_STORE_SCHEMA_H
 #define TIC_STORE_SCHEMA_H
 
-#define TIC_FORMAT_MAJOR 1
+#define TIC_FORMAT_MAJOR 2
 #define TIC_FORMAT_MINOR 0
 
 /* Files of process P in the store directory. */
@@ -23,7 +23,7 @@
 
 /* LINE_NUMBER(member): attributes of the root group, 64-bit unsigned. */
 #define TIC_LINE_NUMBERS(X)                                                                        \
-    X(number) X(process) X(workers) X(tasks_submitted) X(tasks_done) X(big_endian)
+    X(number) X(process) X(workers) X(tasks_submitted) X(tasks_done) X(kept_done) X(big_endian)
 
 /* LINE_TEXT(member): attributes of the root group, UTF-8 strings. */
 #define TIC_LINE_TEXTS(X) X(version) X(starpu) X(host) X(program) X(directory)
@@ -37,7 +37,10 @@
     X("/inputs", tic_line_input, inputs, input_count, TIC_INPUT_FIELDS)                            \
     X("/acquires", tic_line_acquire, acquires, acquire_count, TIC_ACQUIRE_FIELDS)                  \
     X("/events", tic_line_event, events, event_count, TIC_EVENT_FIELDS)                            \
-    X("/signature_blocks", tic_line_block, blocks, block_count, TIC_BLOCK_FIELDS)
+    X("/signature_blocks", tic_line_block, blocks, block_count, TIC_BLOCK_FIELDS)                  \
+    X("/reads", tic_line_read, reads, read_count, TIC_READ_FIELDS)                                 \
+    X("/kept", tic_line_kept, kept, kept_count, TIC_KEPT_FIELDS)                                   \
+    X("/kept_buffers", tic_line_buffer, buffers, buffer_count, TIC_BUFFER_FIELDS)
 
 #define TIC_EXTENT_FIELDS(S, F)                                                                    \
     F(S, "segment", segment, U64)                                                                  \
@@ -61,9 +64,28 @@
 #define TIC_BLOCK_FIELDS(S, F)                                                                     \
     F(S, "extent", extent, U32) F(S, "row", row, U32) F(S, "checksum", checksum, U64)
 
-/* One-dimensional datasets of plain numbers, and the time of the line. */
-#define TIC_LINE_SIGNATURES "/signatures"
-#define TIC_LINE_ARGUMENTS "/arguments"
+#define TIC_READ_FIELDS(S, F)                                                                      \
+    F(S, "task", task, U64)                                                                        \
+    F(S, "buffer", buffer, U32)                                                                    \
+    F(S, "extent", extent, U32) F(S, "row", row, U32) F(S, "checksum", checksum, U64)
+#define TIC_KEPT_FIELDS(S, F)                                                                      \
+    F(S, "root", root, U64)                                                                        \
+    F(S, "id", id, U64)                                                                            \
+    F(S, "tag", tag, U64) F(S, "callback_argument", callback_argument, U64)                        \
+        F(S, "priority", priority, I64) F(S, "codelet", codelet, U32)                              \
+            F(S, "callback", callback, U32) F(S, "flags", flags, U32)                              \
+                F(S, "buffers", buffers, U32) F(S, "arguments", arguments, U32)
+#define TIC_BUFFER_FIELDS(S, F)                                                                    \
+    F(S, "handle", handle, U64) F(S, "mode", mode, U32) F(S, "free", free, U32)
+
+/* LINE_ARRAY(path, type, array member, count member): one-dimensional datasets of plain numbers. */
+#define TIC_LINE_ARRAYS(X)                                                                         \
+    X("/signatures", UINT32, signatures, signature_count)                                          \
+    X("/arguments", UINT8, arguments, arguments_size)                                              \
+    X("/spawned", UINT64, spawned, spawned_count)                                                  \
+    X("/kept_arguments", UINT8, bytes, byte_count)                                                 \
+    X("/functions", UINT8, functions, functions_size)
+/* The time of the line. */
 #define TIC_LINE_CREATED "created"
 
 #endif

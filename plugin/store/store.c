@@ -268,6 +268,9 @@ void tic_store_mark_kept(struct tic_store *store)
             if (line->acquires[a].recorded)
                 tic_rows_mark(&store->rows,
                               (struct tic_row){line->acquires[a].extent, line->acquires[a].row});
+        for (size_t r = 0; r < line->read_count; r++)
+            tic_rows_mark(&store->rows,
+                          (struct tic_row){line->reads[r].extent, line->reads[r].row});
         for (size_t b = 0; b < line->block_count; b++)
             tic_rows_mark(&store->rows,
                           (struct tic_row){line->blocks[b].extent, line->blocks[b].row});

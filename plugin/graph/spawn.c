@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Spawned tasks: submitted by a callback, another task or another thread. */
+#include "graph/spawn.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+struct occurrence {
+    uint64_t class, count;
+};
+
+int tic_spawns_init(struct tic_spawns *spawns)
+{
+    memset(spawns, 0, sizeof(*spawns));
+    tic_lock_init(&spawns->lock, TIC_RANK_SPAWNS);
+    spawns->unused = TIC_SPAWN_NONE;
+    spawns->chunks = calloc(TIC_SPAWN_CHUNKS, sizeof(*spawns->chunks));
+    return spawns->chunks ? 0 : -ENOMEM;
+}
+
+static void clear(struct tic_spawn *spawn)
+{
+    free(spawn->buffers);
+    free(spawn->arguments);
+    spawn->buffers = NULL;
+    spawn->arguments = NULL;
+}
+
+void tic_spawns_fini(struct tic_spawns *spawns)
+{
+    for (uint32_t i = 0; spawns->chunks && i < spawns->count; i++)
+        clear(tic_spawns_get(spawns, i));
+    for (uint32_t i = 0; spawns->chunks && i < TIC_SPAWN_CHUNKS; i++)
+        free(atomic_load(&spawns->chunks[i]));
+    for (unsigned long i = 0; i < spawns->recovered_count; i++)
+        clear(&spawns->recovered[i]);
+    for (unsigned long i = 0; i < spawns->function_count; i++)
+        free(spawns->functions[i]);
+    tdestroy(spawns->classes, free);
+    free(spawns->chunks);
+    free(spawns->done);
+    free(spawns->functions);
+    free(spawns->claimed);
+    free(spawns->recovered_done);
+    free(spawns->recovered);
+    free(spawns->by_root);
+    tic_lock_fini(&spawns->lock);
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+struct tic_spawn *tic_spawns_get(struct tic_spawns *spawns, uint32_t index)
+{
+    struct tic_spawn *chunk =
+        atomic_load_explicit(&spawns->chunks[index / TIC_SPAWN_CHUNK], memory_order_acquire);
+    return &chunk[index % TIC_SPAWN_CHUNK];
+}
+
+/* A record that is in nobody's use, or NULL. */
+static struct tic_spawn *take_locked(struct tic_spawns *spawns)
+{
+    struct tic_spawn *spawn;
+
+    if (spawns->unused != TIC_SPAWN_NONE) {
+        spawn = tic_spawns_get(spawns, spawns->unused);
+        spawns->unused = spawn->next;
+        return spawn;
+    }
+    uint32_t chunk = spawns->count / TIC_SPAWN_CHUNK;
+    if (chunk >= TIC_SPAWN_CHUNKS)
+        return NULL;
+    if (!atomic_load_explicit(&spawns->chunks[chunk], memory_order_relaxed)) {
+        struct tic_spawn *fresh = calloc(TIC_SPAWN_CHUNK, sizeof(*fresh));
+        if (!fresh)
+            return NULL;
+        atomic_store_explicit(&spawns->chunks[chunk], fresh, memory_order_release);
+    }
+    spawn = tic_spawns_get(spawns, spawns->count);
+    spawn->index = spawns->count++;
+    return spawn;
+}
+
+struct tic_spawn *tic_spawns_add(struct tic_spawns *spawns, const struct tic_spawn *model)
+{
+    tic_lock(&spawns->lock);
+    struct tic_spawn *spawn = take_locked(spawns);
+    if (spawn) {
+        spawn->kept = model->kept;
+        spawn->task = model->task;
+        spawn->buffers = model->buffers;
+        spawn->arguments = model->arguments;
+        spawn->since = model->since;
+        spawn->used = true;
+        atomic_store_explicit(&spawn->started, 0, memory_order_relaxed);
+    }
+    tic_unlock(&spawns->lock);
+    return spawn;
+}
+
+static void remove_locked(struct tic_spawns *spawns, struct tic_spawn *spawn)
+{
+    clear(spawn);
+    spawn->used = false;
+    spawn->next = spawns->unused;
+    spawns->unused = spawn->index;
+}
+
+void tic_spawns_remove(struct tic_spawns *spawns, struct tic_spawn *spawn)
+{
+    tic_lock(&spawns->lock);
+    remove_locked(spawns, spawn);
+    tic_unlock(&spawns->lock);
+}
+
+static int append_done_locked(struct tic_spawns *spawns, uint64_t id)
+{
+    void *grown = tic_grow(spawns->done, &spawns->done_capacity, spawns->done_count + 1,
+                           sizeof(*spawns->done));
+    if (!grown)
+        return -ENOMEM;
+    spawns->done = grown;
+    spawns->done[spawns->done_count++] = id;
+    return 0;
+}
+
+/* A kept task whose tag or callback others may wait for stays, as a control task. */
+int tic_spawns_note_done(struct tic_spawns *spawns, uint32_t index)
+{
+    struct tic_spawn *spawn = tic_spawns_get(spawns, index);
+    int status = 0;
+
+    tic_lock(&spawns->lock);
+    spawns->kept_done += spawn->kept;
+    if (spawn->kept && (spawn->task.flags & TIC_KEPT_CONTROL)) {
+        spawn->task.flags |= TIC_KEPT_DONE;
+    } else {
+        if (!spawn->kept)
+            status = append_done_locked(spawns, spawn->task.id);
+        remove_locked(spawns, spawn);
+    }
+    tic_unlock(&spawns->lock);
+    return status;
+}
+
+/* ---- identities ----------------------------------------------------------------------------- */
+
+static int by_class(const void *a, const void *b)
+{
+    uint64_t x = ((const struct occurrence *)a)->class, y = ((const struct occurrence *)b)->class;
+    return x < y ? -1 : x > y;
+}
+
+bool tic_spawns_occurrence(struct tic_spawns *spawns, uint64_t class, uint64_t *before)
+{
+    struct occurrence *fresh = malloc(sizeof(*fresh));
+
+    if (!fresh)
+        return false;
+    *fresh = (struct occurrence){.class = class};
+    tic_lock(&spawns->lock);
+    struct occurrence **found = tsearch(fresh, &spawns->classes, by_class);
+    struct occurrence *entry = found ? *found : NULL;
+    if (entry)
+        *before = entry->count++;
+    tic_unlock(&spawns->lock);
+    if (entry != fresh)
+        free(fresh);
+    return entry != NULL;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+bool tic_spawns_is_done(struct tic_spawns *spawns, uint64_t id)
+{
+    if (spawns->recovered_done_count == 0 ||
+        !bsearch(&id, spawns->recovered_done, spawns->recovered_done_count, sizeof(id), by_number))
+        return false;
+    tic_lock(&spawns->lock);
+    spawns->seen_count++;
+    tic_unlock(&spawns->lock);
+    return true;
+}
+
+/* ---- what an earlier run left --------------------------------------------------------------- */
+
+/* First place in by_root whose root is not below the given one. */
+static unsigned long find_root(const struct tic_spawns *spawns, uint64_t root)
+{
+    unsigned long low = 0, high = spawns->recovered_count;
+    while (low < high) {
+        unsigned long middle = (low + high) / 2;
+        if (spawns->recovered[spawns->by_root[middle]].task.root < root)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct tic_spawn *tic_spawns_claim(struct tic_spawns *spawns, uint64_t root)
+{
+    const struct tic_spawn *next = NULL;
+
+    if (spawns->recovered_count == 0)
+        return NULL;
+    tic_lock(&spawns->lock);
+    for (unsigned long i = find_root(spawns, root); i < spawns->recovered_count && !next; i++) {
+        unsigned long at = spawns->by_root[i];
+        if (spawns->recovered[at].task.root != root)
+            break;
+        if (spawns->claimed[at])
+            continue;
+        spawns->claimed[at] = true;
+        spawns->claimed_count++;
+        next = &spawns->recovered[at];
+    }
+    tic_unlock(&spawns->lock);
+    return next;
+}
+
+bool tic_spawns_is_complete(struct tic_spawns *spawns)
+{
+    tic_lock(&spawns->lock);
+    bool complete = spawns->claimed_count == spawns->recovered_count &&
+                    spawns->seen_count >= spawns->recovered_done_count;
+    tic_unlock(&spawns->lock);
+    return complete;
+}
+
+static void *duplicate(const void *array, size_t bytes)
+{
+    void *copy = malloc(bytes ? bytes : 1);
+    if (copy && bytes)
+        memcpy(copy, array, bytes);
+    return copy;
+}
+
+static int by_root(const void *a, const void *b, void *arg)
+{
+    const struct tic_spawn *recovered = arg;
+    unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
+    uint64_t p = recovered[x].task.root, q = recovered[y].task.root;
+    return p < q ? -1 : p > q ? 1 : x < y ? -1 : x > y;
+}
+
+static int load_kept(struct tic_spawns *spawns, const struct tic_line *line)
+{
+    size_t buffer = 0, byte = 0;
+
+    spawns->recovered = calloc(line->kept_count + 1, sizeof(*spawns->recovered));
+    spawns->by_root = calloc(line->kept_count + 1, sizeof(*spawns->by_root));
+    spawns->claimed = calloc(line->kept_count + 1, sizeof(*spawns->claimed));
+    if (!spawns->recovered || !spawns->by_root || !spawns->claimed)
+        return -ENOMEM;
+    for (size_t i = 0; i < line->kept_count; i++) {
+        struct tic_spawn *spawn = &spawns->recovered[i];
+        spawn->kept = true;
+        spawn->task = line->kept[i];
+        spawn->buffers =
+            duplicate(line->buffers + buffer, spawn->task.buffers * sizeof(*spawn->buffers));
+        spawn->arguments = duplicate(line->bytes + byte, spawn->task.arguments);
+        spawns->by_root[i] = i;
+        spawns->recovered_count++;
+        if (!spawn->buffers || !spawn->arguments)
+            return -ENOMEM;
+        buffer += spawn->task.buffers;
+        byte += spawn->task.arguments;
+    }
+    qsort_r(spawns->by_root, spawns->recovered_count, sizeof(*spawns->by_root), by_root,
+            spawns->recovered);
+    return 0;
+}
+
+int tic_spawns_load(struct tic_spawns *spawns, const struct tic_line *line)
+{
+    spawns->recovered_done = duplicate(line->spawned, line->spawned_count * sizeof(uint64_t));
+    spawns->done = duplicate(line->spawned, line->spawned_count * sizeof(uint64_t));
+    if (!spawns->recovered_done || !spawns->done)
+        return -ENOMEM;
+    spawns->recovered_done_count = line->spawned_count;
+    spawns->done_count = spawns->done_capacity = line->spawned_count;
+    spawns->kept_done = line->kept_done;
+    for (const char *name = line->functions, *end = name + line->functions_size; name < end;
+         name += strlen(name) + 1)
+        if (tic_spawns_function(spawns, name) == TIC_SPAWN_NONE)
+            return -ENOMEM;
+    return load_kept(spawns, line);
+}
+
+/* ---- functions ------------------------------------------------------------------------------ */
+
+uint32_t tic_spawns_function(struct tic_spawns *spawns, const char *name)
+{
+    unsigned long number = 0;
+
+    tic_lock(&spawns->lock);
+    while (number < spawns->function_count && strcmp(spawns->functions[number], name) != 0)
+        number++;
+    if (number == spawns->function_count) {
+        void *grown = tic_grow(spawns->functions, &spawns->function_capacity, number + 1,
+                               sizeof(*spawns->functions));
+        char *copy = grown ? strdup(name) : NULL;
+        if (grown)
+            spawns->functions = grown;
+        if (copy)
+            spawns->functions[spawns->function_count++] = copy;
+        else
+            number = TIC_SPAWN_NONE;
+    }
+    tic_unlock(&spawns->lock);
+    return (uint32_t)number;
+}
+
+const char *tic_spawns_function_name(struct tic_spawns *spawns, uint32_t number)
+{
+    tic_lock(&spawns->lock);
+    const char *name = number < spawns->function_count ? spawns->functions[number] : NULL;
+    tic_unlock(&spawns->lock);
+    return name;
+}
+
+/* ---- describing a cut ----------------------------------------------------------------------- */
+
+/* Kept tasks that the cut knows and that a restart must submit. */
+static bool is_in_line(const struct tic_spawn *spawn, uint64_t cut)
+{
+    uint64_t started = atomic_load_explicit(&spawn->started, memory_order_acquire);
+    bool in_cut = started != 0 && started <= cut;
+    return spawn->used && spawn->kept && spawn->since <= cut &&
+           (!in_cut || spawn->task.flags & (TIC_KEPT_CONTROL | TIC_KEPT_AGAIN));
+}
+
+static void append_kept(struct tic_line *line, const struct tic_spawn *spawn, uint64_t cut)
+{
+    uint64_t started = atomic_load_explicit(&spawn->started, memory_order_acquire);
+    struct tic_line_kept *entry = &line->kept[line->kept_count++];
+
+    *entry = spawn->task;
+    if (started > cut) /* it ended after the cut */
+        entry->flags &= ~(uint32_t)TIC_KEPT_DONE;
+    if (spawn->task.buffers)
+        memcpy(line->buffers + line->buffer_count, spawn->buffers,
+               spawn->task.buffers * sizeof(*spawn->buffers));
+    if (spawn->task.arguments)
+        memcpy(line->bytes + line->byte_count, spawn->arguments, spawn->task.arguments);
+    line->buffer_count += spawn->task.buffers;
+    line->byte_count += spawn->task.arguments;
+}
+
+static void visit_kept_locked(struct tic_spawns *spawns, uint64_t cut,
+                              void (*visit)(struct tic_line *, const struct tic_spawn *, uint64_t),
+                              struct tic_line *line)
+{
+    for (unsigned long i = 0; i < spawns->recovered_count; i++)
+        if (!spawns->claimed[i])
+            visit(line, &spawns->recovered[i], cut);
+    for (uint32_t i = 0; i < spawns->count; i++) {
+        const struct tic_spawn *spawn = tic_spawns_get(spawns, i);
+        if (is_in_line(spawn, cut))
+            visit(line, spawn, cut);
+    }
+}
+
+static void count_kept(struct tic_line *line, const struct tic_spawn *spawn, uint64_t cut)
+{
+    (void)cut;
+    line->kept_count++;
+    line->buffer_count += spawn->task.buffers;
+    line->byte_count += spawn->task.arguments;
+}
+
+static int describe_kept_locked(struct tic_spawns *spawns, uint64_t cut, struct tic_line *line)
+{
+    struct tic_line size = {0};
+
+    visit_kept_locked(spawns, cut, count_kept, &size);
+    line->kept = calloc(size.kept_count + 1, sizeof(*line->kept));
+    line->buffers = calloc(size.buffer_count + 1, sizeof(*line->buffers));
+    line->bytes = calloc(size.byte_count + 1, 1);
+    if (!line->kept || !line->buffers || !line->bytes)
+        return -ENOMEM;
+    visit_kept_locked(spawns, cut, append_kept, line);
+    return 0;
+}
+
+static int describe_functions_locked(struct tic_spawns *spawns, struct tic_line *line)
+{
+    size_t size = 0;
+
+    for (unsigned long i = 0; i < spawns->function_count; i++)
+        size += strlen(spawns->functions[i]) + 1;
+    line->functions = malloc(size + 1);
+    if (!line->functions)
+        return -ENOMEM;
+    for (unsigned long i = 0; i < spawns->function_count; i++) {
+        size_t length = strlen(spawns->functions[i]) + 1;
+        memcpy(line->functions + line->functions_size, spawns->functions[i], length);
+        line->functions_size += length;
+    }
+    return 0;
+}
+
+int tic_spawns_describe(struct tic_spawns *spawns, uint64_t cut, struct tic_line *line)
+{
+    tic_lock(&spawns->lock);
+    int status = describe_kept_locked(spawns, cut, line);
+    status = status ? status : describe_functions_locked(spawns, line);
+    line->spawned = duplicate(spawns->done, spawns->done_count * sizeof(uint64_t));
+    line->kept_done = spawns->kept_done;
+    line->spawned_count = line->spawned ? spawns->done_count : 0;
+    status = status ? status : line->spawned ? 0 : -ENOMEM;
+    tic_unlock(&spawns->lock);
+    if (status == 0)
+        qsort(line->spawned, line->spawned_count, sizeof(uint64_t), by_number);
+    return status;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Spawned tasks: those that a callback, another task or another thread than the owner submits.
+ *
+ * A spawned task is replayed when the program itself submits it again in a restart (callbacks run
+ * again, and so do tasks that write no handle): its identity is looked up among the done ones. It
+ * is kept when its parent is skipped in a restart, so that nobody would submit it: the recovery
+ * line holds its descriptor, and recovery submits it where its root is skipped, that is the next
+ * ancestor that the program submits itself.
+ *
+ * A task key is a sequence number of the main context, or the identity of a spawned task, which has
+ * TIC_SPAWN_KEY set. */
+#ifndef TIC_GRAPH_SPAWN_H
+#define TIC_GRAPH_SPAWN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "store/line.h"
+
+#define TIC_SPAWN_KEY (UINT64_C(1) << 63)
+
+enum {
+    TIC_SPAWN_CHUNK = 4096,
+    TIC_SPAWN_CHUNKS = 65536,
+    TIC_SPAWN_NONE = UINT32_MAX, /* no function, no record */
+};
+
+struct tic_spawn {
+    uint32_t index; /* immutable: its place in the table */
+    /* immutable between add and remove */
+    bool kept;
+    struct tic_line_kept task;       /* if not kept, only .id counts */
+    struct tic_line_buffer *buffers; /* task.buffers of them */
+    unsigned char *arguments;        /* task.arguments bytes */
+    uint64_t since;                  /* epoch in which its parent runs */
+
+    _Atomic uint64_t started; /* epoch in which it started, 0: not yet; release/acquire */
+    uint32_t next;            /* guarded by the lock: next free record */
+    bool used;                /* guarded by the lock */
+};
+
+struct tic_spawns {
+    struct tic_lock lock;
+    _Atomic(struct tic_spawn *) *chunks; /* fixed table: records never move */
+
+    /* guarded by lock */
+    uint32_t count;  /* records that were ever used */
+    uint32_t unused; /* first free record or TIC_SPAWN_NONE */
+    uint64_t *done;  /* identities of replayed tasks that are done; recovered ones first */
+    unsigned long done_count, done_capacity;
+    char **functions; /* names of codelets and callbacks of kept tasks */
+    unsigned long function_count, function_capacity;
+    void *classes; /* tsearch tree: how often each class of tasks was submitted */
+    bool *claimed; /* of recovered kept tasks */
+    unsigned long claimed_count;
+    unsigned long seen_count; /* recovered done tasks that were submitted again */
+    uint64_t kept_done;       /* kept tasks that are done, of this run and before */
+
+    /* immutable after load */
+    uint64_t *recovered_done; /* ascending */
+    unsigned long recovered_done_count;
+    struct tic_spawn *recovered; /* kept tasks, in order of submission */
+    unsigned long *by_root;      /* indices into recovered: by root, then in order */
+    unsigned long recovered_count;
+};
+
+int tic_spawns_init(struct tic_spawns *spawns);
+void tic_spawns_fini(struct tic_spawns *spawns);
+/* Takes over what a line says; before anything else happens. 0 or -ENOMEM. */
+int tic_spawns_load(struct tic_spawns *spawns, const struct tic_line *line);
+/* Fills the parts of a line for this cut: all its tasks have ended. 0 or -ENOMEM. */
+int tic_spawns_describe(struct tic_spawns *spawns, uint64_t cut, struct tic_line *line);
+
+/* Adds a record: takes over the buffers and arguments of the model. NULL when out of memory. */
+struct tic_spawn *tic_spawns_add(struct tic_spawns *spawns, const struct tic_spawn *model);
+struct tic_spawn *tic_spawns_get(struct tic_spawns *spawns, uint32_t index);
+void tic_spawns_remove(struct tic_spawns *spawns, struct tic_spawn *spawn);
+/* The task belongs to a cut and has ended. Checkpoint thread. 0 or -ENOMEM. */
+int tic_spawns_note_done(struct tic_spawns *spawns, uint32_t index);
+
+/* How often a task of this class was submitted before, by callbacks and threads of this run. False
+ * when out of memory. */
+bool tic_spawns_occurrence(struct tic_spawns *spawns, uint64_t class, uint64_t *before);
+/* Was this replayed task done at the recovered cut? To be asked once per submission. */
+bool tic_spawns_is_done(struct tic_spawns *spawns, uint64_t id);
+/* The next kept task of a root that is to be submitted again, or NULL. */
+const struct tic_spawn *tic_spawns_claim(struct tic_spawns *spawns, uint64_t root);
+/* True when everything of the recovered line was submitted again. */
+bool tic_spawns_is_complete(struct tic_spawns *spawns);
+
+/* Number of a function's name, which is added at need; TIC_SPAWN_NONE when out of memory. */
+uint32_t tic_spawns_function(struct tic_spawns *spawns, const char *name);
+const char *tic_spawns_function_name(struct tic_spawns *spawns, uint32_t number);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Tasks that write no handle: their effect lies elsewhere, so a restart executes them again, with
+ * the values that they read the first time. Those are logged when the task starts, and delivered in
+ * handles of our own, because the application's hold later values by then. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "interpose/tasks.h"
+
+/* ---- logging, on a worker before the kernel --------------------------------------------------- */
+
+/* Did tasks write the value? Else main() makes it again. */
+static bool is_from_tasks(struct tic_handle *handle)
+{
+    return handle && handle->supported && !tic_handle_is_empty(handle) &&
+           (handle->derived || atomic_load_explicit(&handle->version, memory_order_relaxed) > 0);
+}
+
+static int log_value(struct tic_handle *handle, uint64_t task, unsigned buffer, uint64_t epoch)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+    struct tic_saved saved;
+    bool fresh;
+    int status = tic_snapshot_log_value(snapshot, handle, &saved, &fresh);
+
+    if (status)
+        return status;
+    struct tic_line_read read = {task, buffer, saved.row.extent, saved.row.row, saved.checksum};
+    status = tic_graph_note_read(snapshot->graph, &read, epoch);
+    if (fresh)
+        tic_rows_settle(&snapshot->store->rows, saved.row);
+    return status;
+}
+
+void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    int status = tic_snapshot_is_broken(&tic_session->snapshot) ? -ECANCELED : 0;
+
+    for (unsigned i = 0; i < buffers && status == 0; i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_R) || !is_from_tasks(handle))
+            continue;
+        if (handle->home_node < 0)
+            tic_handle_locate(handle,
+                              task->dyn_interfaces ? task->dyn_interfaces[i] : task->interfaces[i]);
+        status = log_value(handle, key, i, epoch);
+    }
+    if (status && status != -ECANCELED)
+        tic_snapshot_break(&tic_session->snapshot, "cannot keep what a task read: %s",
+                           strerror(-status));
+}
+
+/* ---- delivering, in a replay ------------------------------------------------------------------ */
+
+/* Handles made for the task that this thread is about to submit. */
+static __thread struct {
+    starpu_data_handle_t *items;
+    unsigned long count, capacity;
+} made __attribute__((tls_model("initial-exec")));
+
+static bool writes_nothing(struct starpu_task *task)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    for (unsigned i = 0; i < buffers; i++)
+        if (STARPU_TASK_GET_MODE(task, i) & STARPU_W &&
+            !tic_handle_is_empty(tic_handle_of(STARPU_TASK_GET_HANDLE(task, i))))
+            return false;
+    return buffers > 0;
+}
+
+static void deliver(struct starpu_task *task, unsigned buffer, const struct tic_saved *saved)
+{
+    struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
+    void *grown = tic_grow(made.items, &made.capacity, made.count + 1, sizeof(*made.items));
+    starpu_data_handle_t copy = NULL;
+
+    if (!grown)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    made.items = grown;
+    tic_guard++;
+    tic_real.starpu_data_register_same(&copy, handle->data);
+    made.items[made.count++] = copy;
+    if (!tic_data_fill(copy, handle, saved, task))
+        tic_stop(TIC_EXIT_REFUSED, "cannot deliver what task \"%s\" read in the recorded run",
+                 tic_task_name(task));
+    tic_guard--;
+    STARPU_TASK_SET_HANDLE(task, copy, buffer);
+}
+
+const char *tic_reads_deliver(struct starpu_task *task, uint64_t key)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    if (!tic_session->recovered || !writes_nothing(task))
+        return NULL;
+    for (unsigned i = 0; i < buffers; i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        struct tic_line_read read;
+        bool recorded = tic_graph_find_read(&tic_session->graph, key, i, &read);
+        struct tic_saved saved = {{read.extent, read.row}, read.checksum};
+        bool reads = (STARPU_TASK_GET_MODE(task, i) & STARPU_R) != 0;
+        /* Done before the handle's recovered value was written: it read what main() put there. */
+        bool initial = reads && handle->pending && !tic_data_holds_values(handle) &&
+                       handle->home_node >= 0 && handle->supported && !tic_handle_is_empty(handle);
+        if (!recorded && !initial)
+            continue;
+        if (!task->destroy)
+            return "a task that writes no data and is submitted again reads what tasks wrote; this "
+                   "is not protected yet";
+        deliver(task, i, recorded ? &saved : NULL);
+    }
+    return NULL;
+}
+
+void tic_reads_after_submit(void)
+{
+    if (made.count == 0)
+        return;
+    tic_guard++;
+    while (made.count > 0)
+        tic_real.starpu_data_unregister_submit(made.items[--made.count]);
+    tic_guard--;
+}

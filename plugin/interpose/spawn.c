@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Tasks that callbacks, tasks and other threads submit: who they are, and those that recovery
+ * submits itself because the task that did it is done. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/failpoint.h"
+#include "interpose/symbol.h"
+#include "interpose/tasks.h"
+
+static uint64_t as_key(uint64_t hash)
+{
+    return hash | TIC_SPAWN_KEY;
+}
+
+/* ---- identity ------------------------------------------------------------------------------- */
+
+/* Arguments without what looks like a pointer. */
+static uint64_t hash_arguments(const struct starpu_task *task, uint64_t seed, bool *pointers)
+{
+    size_t size = task->cl_arg ? task->cl_arg_size : 0, at, from = 0;
+    char *copy = size ? malloc(size) : NULL;
+
+    *pointers = task->cl_arg && size == 0;
+    if (size == 0)
+        return seed;
+    if (!copy)
+        return 0;
+    memcpy(copy, task->cl_arg, size);
+    while (tic_symbol_find_pointer(task->cl_arg, size, from, &at)) {
+        memset(copy + at, 0, sizeof(uint64_t));
+        from = at + sizeof(uint64_t);
+        *pointers = true;
+    }
+    uint64_t hash = XXH3_64bits_withSeed(copy, size, seed);
+    free(copy);
+    return hash;
+}
+
+/* Which callback runs first is a race: a task is what it does. Tasks that do the same are
+ * interchangeable: the first of them that is submitted again is the first of them. */
+static const char *identify_by_content(struct starpu_task *task, uint64_t content,
+                                       struct tic_spawn *spawn)
+{
+    bool pointers;
+    uint64_t words[3] = {content, task->use_tag ? task->tag_id : 0, task->use_tag};
+    uint64_t class = hash_arguments(task, XXH3_64bits(words, sizeof(words)), &pointers);
+    uint64_t before;
+
+    if (!tic_spawns_occurrence(&tic_session->graph.spawns, class, &before))
+        return "out of memory";
+    if (before > 0 && pointers)
+        return "callbacks or threads submit several tasks that differ only by pointers in their "
+               "arguments, so that a restart could not tell them apart. Arguments without "
+               "pointers, a tag, or other data for each make them distinct";
+    uint64_t whole[2] = {class, before};
+    spawn->task.id = as_key(XXH3_64bits(whole, sizeof(whole)));
+    return NULL;
+}
+
+static struct tic_slot *own_slot(void)
+{
+    return &tic_session->snapshot.cut.slots[tic_real.starpu_worker_get_id()];
+}
+
+/* The task in whose kernel this thread is. */
+static uint64_t parent_key(const struct tic_slot *slot, const struct tic_spawn **parent)
+{
+    *parent = NULL;
+    if (!(slot->sequence & TIC_SPAWN_KEY))
+        return slot->sequence;
+    *parent = tic_spawns_get(&tic_session->graph.spawns,
+                             (uint32_t)(slot->sequence & ~TIC_SPAWN_KEY));
+    return (*parent)->task.id;
+}
+
+static const char *identify_by_parent(uint64_t content, struct tic_spawn *spawn)
+{
+    struct tic_slot *slot = own_slot();
+    const struct tic_spawn *parent;
+    struct starpu_task *task = tic_real.starpu_task_get_current();
+
+    if (task->hypervisor_tag == 0 || task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES)
+        return "it is submitted by a task that is not protected";
+    if (tic_real.starpu_combined_worker_get_size() > 1)
+        return "it is submitted by a parallel task";
+    uint64_t key = parent_key(slot, &parent);
+    uint64_t words[3] = {key, slot->children++, content};
+    spawn->task.id = as_key(XXH3_64bits(words, sizeof(words)));
+    spawn->since = atomic_load_explicit(&slot->state, memory_order_relaxed) / 4;
+    spawn->kept = slot->counts;
+    spawn->task.root = parent && parent->kept ? parent->task.root : key;
+    return NULL;
+}
+
+/* ---- descriptors ---------------------------------------------------------------------------- */
+
+static const char *name_function(const void *function, const char *suffix, uint32_t *number)
+{
+    char *place = tic_symbol_name(function), *name = NULL;
+
+    if (place && asprintf(&name, "%s %s", place, suffix) < 0)
+        name = NULL;
+    *number = name ? tic_spawns_function(&tic_session->graph.spawns, name) : TIC_SPAWN_NONE;
+    free(place);
+    free(name);
+    return *number != TIC_SPAWN_NONE ? NULL
+                                     : "a task submits it, and its codelet or callback is no part "
+                                       "of the program or a library";
+}
+
+static const char *describe_callback(const struct starpu_task *task, struct tic_spawn *spawn)
+{
+    void (*function)(void *) =
+        task->callback_func ? task->callback_func : task->cl->callback_func;
+    uint64_t argument = (uint64_t)(uintptr_t)task->callback_arg;
+
+    spawn->task.callback = TIC_SPAWN_NONE;
+    if (!function)
+        return NULL;
+    if (argument != 0 && tic_symbol_is_pointer(argument))
+        return "a task submits it with a callback whose argument is a pointer, which means nothing "
+               "in a restart";
+    spawn->task.callback_argument = argument;
+    spawn->task.flags |= TIC_KEPT_CONTROL;
+    return name_function((const void *)function, "", &spawn->task.callback);
+}
+
+static const char *describe_buffers(struct starpu_task *task, struct tic_spawn *spawn)
+{
+    unsigned count = STARPU_TASK_GET_NBUFFERS(task);
+    bool writes = false;
+
+    spawn->buffers = calloc(count ? count : 1, sizeof(*spawn->buffers));
+    if (!spawn->buffers)
+        return "out of memory";
+    for (unsigned i = 0; i < count; i++) {
+        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        const unsigned char *ordered = task->handles_sequential_consistency;
+        spawn->buffers[i] = (struct tic_line_buffer){
+            .handle = handle->id,
+            .mode = (uint32_t)STARPU_TASK_GET_MODE(task, i),
+            .free = ordered && !ordered[i],
+        };
+        writes |= STARPU_TASK_GET_MODE(task, i) & STARPU_W && !tic_handle_is_empty(handle);
+    }
+    spawn->task.buffers = count;
+    if (!writes && tic_session->settings.rerun)
+        spawn->task.flags |= TIC_KEPT_AGAIN;
+    return NULL;
+}
+
+static const char *describe_arguments(const struct starpu_task *task, struct tic_spawn *spawn)
+{
+    size_t size = task->cl_arg ? task->cl_arg_size : 0, at;
+
+    if ((task->cl_arg && size == 0) ||
+        (size > 0 && tic_symbol_find_pointer(task->cl_arg, size, 0, &at)))
+        return "a task submits it with a pointer in its arguments, which means nothing in a "
+               "restart. Pass values (STARPU_VALUE, starpu_codelet_pack_args) and data handles";
+    if (size >= UINT32_MAX)
+        return "its arguments are too large";
+    spawn->arguments = malloc(size ? size : 1);
+    if (!spawn->arguments)
+        return "out of memory";
+    memcpy(spawn->arguments, task->cl_arg, size);
+    spawn->task.arguments = (uint32_t)size;
+    return NULL;
+}
+
+/* What recovery needs to submit it again. */
+static const char *describe(struct starpu_task *task, struct tic_spawn *spawn)
+{
+    const char *why = NULL;
+
+    if (!task->detach || !task->destroy || task->nb_termination_call_required > 0 ||
+        task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES)
+        return "a task submits it with what a restart cannot repeat: not detached, kept by the "
+               "application, or with declared dependencies";
+    spawn->task.priority = task->priority;
+    spawn->task.tag = task->tag_id;
+    spawn->task.flags = (task->use_tag ? TIC_KEPT_TAG | TIC_KEPT_CONTROL : 0) |
+                        (task->sequential_consistency ? 0 : TIC_KEPT_FREE);
+    why = why ? why : name_function(task->cl, tic_task_name(task), &spawn->task.codelet);
+    why = why ? why : describe_callback(task, spawn);
+    why = why ? why : describe_buffers(task, spawn);
+    return why ? why : describe_arguments(task, spawn);
+}
+
+static void forget(struct tic_spawn *spawn)
+{
+    free(spawn->buffers);
+    free(spawn->arguments);
+    spawn->buffers = NULL;
+    spawn->arguments = NULL;
+}
+
+const char *tic_spawn_identify(struct starpu_task *task, enum tic_context context,
+                               uint64_t content, struct tic_spawn *spawn)
+{
+    const char *why;
+
+    memset(spawn, 0, sizeof(*spawn));
+    why = context == TIC_CONTEXT_TASK ? identify_by_parent(content, spawn)
+                                      : identify_by_content(task, content, spawn);
+    if (!why && spawn->kept)
+        why = describe(task, spawn);
+    if (why)
+        forget(spawn);
+    return why;
+}
+
+bool tic_spawn_register(struct starpu_task *task, const struct tic_spawn *model)
+{
+    struct tic_spawn *spawn = tic_spawns_add(&tic_session->graph.spawns, model);
+
+    if (!spawn)
+        return false;
+    task->hypervisor_tag = -(int)(spawn->index + 2);
+    return true;
+}
+
+struct tic_spawn *tic_spawn_of(const struct starpu_task *task)
+{
+    return task->hypervisor_tag < TIC_TAG_HAS_DEPENDENCIES
+               ? tic_spawns_get(&tic_session->graph.spawns, (uint32_t)(-task->hypervisor_tag) - 2)
+               : NULL;
+}
+
+/* ---- recovery submits ----------------------------------------------------------------------- */
+
+static void refuse(const char *what, const char *name)
+{
+    tic_stop(TIC_EXIT_REFUSED,
+             "cannot continue from %s: a task that a task submitted is not done, and %s \"%s\" is "
+             "not in this process. Start the same build of the program",
+             tic_session->store.path, what, name ? name : "?");
+}
+
+static void *find_function(uint32_t number, const char **suffix)
+{
+    const char *name = tic_spawns_function_name(&tic_session->graph.spawns, number);
+    char *place = name ? strdup(name) : NULL, *space;
+    void *found = NULL;
+
+    space = place ? strchr(place, ' ') : NULL;
+    if (space) {
+        *space = '\0';
+        found = tic_symbol_find(place);
+        *suffix = name + (space - place) + 1;
+    }
+    free(place);
+    if (!found)
+        refuse("the codelet or callback", name);
+    return found;
+}
+
+static struct starpu_task *recreate(const struct tic_spawn *spawn)
+{
+    const struct tic_line_kept *kept = &spawn->task;
+    struct starpu_task *task = tic_real.starpu_task_create();
+    unsigned count = kept->buffers;
+    const char *name;
+
+    if (!task)
+        return NULL;
+    task->cl = find_function(kept->codelet, &name);
+    task->cl_arg = malloc(kept->arguments + 1);
+    bool large = count > STARPU_NMAXBUFS, variable = task->cl->nbuffers == STARPU_VARIABLE_NBUFFERS;
+    task->dyn_handles = large ? calloc(count, sizeof(*task->dyn_handles)) : NULL;
+    task->dyn_modes = large && variable ? calloc(count, sizeof(*task->dyn_modes)) : NULL;
+    unsigned char *ordered = malloc(count + 1);
+    if (!task->cl_arg || (large && !task->dyn_handles) || !ordered ||
+        (large && variable && !task->dyn_modes))
+        return NULL;
+    if (!variable && task->cl->nbuffers != (int)count)
+        refuse("the codelet", name);
+    task->nbuffers = variable ? (int)count : 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct tic_handle *handle =
+            tic_graph_find_handle(&tic_session->graph, spawn->buffers[i].handle);
+        if (!handle || !handle->data)
+            refuse("the data of", name);
+        (large ? task->dyn_handles : task->handles)[i] = handle->data;
+        if (variable)
+            (large ? task->dyn_modes : task->modes)[i] =
+                (enum starpu_data_access_mode)spawn->buffers[i].mode;
+        ordered[i] = !spawn->buffers[i].free;
+    }
+    task->handles_sequential_consistency = ordered; /* freed after the submission */
+    memcpy(task->cl_arg, spawn->arguments, kept->arguments);
+    task->cl_arg_size = kept->arguments;
+    task->cl_arg_free = 1;
+    task->priority = (int)kept->priority;
+    task->use_tag = (kept->flags & TIC_KEPT_TAG) != 0;
+    task->tag_id = kept->tag;
+    task->sequential_consistency = (kept->flags & TIC_KEPT_FREE) == 0;
+    if (kept->callback != TIC_SPAWN_NONE) {
+        void *function = find_function(kept->callback, &name);
+        memcpy(&task->callback_func, &function, sizeof(function));
+        task->callback_arg = (void *)(uintptr_t)kept->callback_argument;
+    }
+    return task;
+}
+
+static bool copy_model(const struct tic_spawn *spawn, struct tic_spawn *model)
+{
+    *model = (struct tic_spawn){.kept = true, .task = spawn->task};
+    model->buffers = calloc(spawn->task.buffers + 1, sizeof(*model->buffers));
+    model->arguments = malloc(spawn->task.arguments + 1);
+    if (!model->buffers || !model->arguments)
+        return false;
+    memcpy(model->buffers, spawn->buffers, spawn->task.buffers * sizeof(*model->buffers));
+    memcpy(model->arguments, spawn->arguments, spawn->task.arguments);
+    return true;
+}
+
+static int submit_again(const struct tic_spawn *spawn)
+{
+    struct tic_spawn model;
+    struct starpu_task *task = recreate(spawn);
+
+    if (!task || !copy_model(spawn, &model))
+        return -ENOMEM;
+    unsigned char *ordered = task->handles_sequential_consistency;
+    if (!tic_submit_kept(task, &model))
+        return -ENOMEM;
+    tic_guard++;
+    int status = tic_real.starpu_task_submit(task);
+    tic_guard--;
+    tic_reads_after_submit();
+    free(ordered); /* StarPU reads it only while it submits */
+    return status;
+}
+
+void tic_spawn_submit_kept(uint64_t root)
+{
+    const struct tic_spawn *spawn;
+
+    while ((spawn = tic_spawns_claim(&tic_session->graph.spawns, root)) != NULL) {
+        int status = submit_again(spawn);
+        if (status)
+            tic_stop(TIC_EXIT_REFUSED, "cannot submit what is left of an earlier run: %s",
+                     strerror(-status));
+    }
+}

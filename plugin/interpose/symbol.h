@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Names for functions and data of loaded objects that mean the same in another process, and what
+ * looks like a pointer. */
+#ifndef TIC_INTERPOSE_SYMBOL_H
+#define TIC_INTERPOSE_SYMBOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* "object:symbol", or "object:build+0xoffset" when no exported symbol is there; malloc'ed. NULL:
+ * it lies in no loaded object (a codelet on the heap or the stack), or no memory. */
+char *tic_symbol_name(const void *address);
+/* The address of a name, or NULL when this process has no such object, or another build of it. */
+void *tic_symbol_find(const char *name);
+
+/* Could this number be an address of this process: in its program, heap, stacks or libraries? Says
+ * the same in every process for a number that is none, but for rare luck. */
+bool tic_symbol_is_pointer(uint64_t number);
+/* The first place in these bytes where a pointer seems to be; false: none. */
+bool tic_symbol_find_pointer(const void *bytes, size_t size, size_t from, size_t *at);
+
+#endif
