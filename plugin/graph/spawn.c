@@ -95,6 +95,10 @@ struct tic_spawn *tic_spawns_add(struct tic_spawns *spawns, const struct tic_spa
         spawn->arguments = model->arguments;
         spawn->since = model->since;
         spawn->used = true;
+        if (model->recovery > 0) {
+            spawns->claimed[model->recovery - 1] = true;
+            spawns->claimed_count++;
+        }
         atomic_store_explicit(&spawn->started, 0, memory_order_relaxed);
     }
     tic_unlock(&spawns->lock);
@@ -205,25 +209,15 @@ static unsigned long find_root(const struct tic_spawns *spawns, uint64_t root)
     return low;
 }
 
-const struct tic_spawn *tic_spawns_claim(struct tic_spawns *spawns, uint64_t root)
+const struct tic_spawn *tic_spawns_next(struct tic_spawns *spawns, uint64_t root,
+                                        unsigned long *cursor)
 {
-    const struct tic_spawn *next = NULL;
+    unsigned long at = *cursor ? *cursor : find_root(spawns, root);
 
-    if (spawns->recovered_count == 0)
+    if (at >= spawns->recovered_count || spawns->recovered[spawns->by_root[at]].task.root != root)
         return NULL;
-    tic_lock(&spawns->lock);
-    for (unsigned long i = find_root(spawns, root); i < spawns->recovered_count && !next; i++) {
-        unsigned long at = spawns->by_root[i];
-        if (spawns->recovered[at].task.root != root)
-            break;
-        if (spawns->claimed[at])
-            continue;
-        spawns->claimed[at] = true;
-        spawns->claimed_count++;
-        next = &spawns->recovered[at];
-    }
-    tic_unlock(&spawns->lock);
-    return next;
+    *cursor = at + 1;
+    return &spawns->recovered[spawns->by_root[at]];
 }
 
 bool tic_spawns_is_complete(struct tic_spawns *spawns)
@@ -263,6 +257,7 @@ static int load_kept(struct tic_spawns *spawns, const struct tic_line *line)
     for (size_t i = 0; i < line->kept_count; i++) {
         struct tic_spawn *spawn = &spawns->recovered[i];
         spawn->kept = true;
+        spawn->recovery = i + 1;
         spawn->task = line->kept[i];
         spawn->buffers =
             duplicate(line->buffers + buffer, spawn->task.buffers * sizeof(*spawn->buffers));

@@ -29,7 +29,8 @@ enum {
 };
 
 struct tic_spawn {
-    uint32_t index; /* immutable: its place in the table */
+    uint32_t index;         /* immutable: its place in the table */
+    unsigned long recovery; /* immutable: 1 + its place among the recovered ones, or 0 */
     /* immutable between add and remove */
     bool kept;
     struct tic_line_kept task;       /* if not kept, only .id counts */
@@ -74,7 +75,8 @@ int tic_spawns_load(struct tic_spawns *spawns, const struct tic_line *line);
 /* Fills the parts of a line for this cut: all its tasks have ended. 0 or -ENOMEM. */
 int tic_spawns_describe(struct tic_spawns *spawns, uint64_t cut, struct tic_line *line);
 
-/* Adds a record: takes over the buffers and arguments of the model. NULL when out of memory. */
+/* Adds a record: takes over the buffers and arguments of the model. A model made from what
+ * tic_spawns_next gave stands for it from now on. NULL when out of memory. */
 struct tic_spawn *tic_spawns_add(struct tic_spawns *spawns, const struct tic_spawn *model);
 struct tic_spawn *tic_spawns_get(struct tic_spawns *spawns, uint32_t index);
 void tic_spawns_remove(struct tic_spawns *spawns, struct tic_spawn *spawn);
@@ -86,8 +88,10 @@ int tic_spawns_note_done(struct tic_spawns *spawns, uint32_t index);
 bool tic_spawns_occurrence(struct tic_spawns *spawns, uint64_t class, uint64_t *before);
 /* Was this replayed task done at the recovered cut? To be asked once per submission. */
 bool tic_spawns_is_done(struct tic_spawns *spawns, uint64_t id);
-/* The next kept task of a root that is to be submitted again, or NULL. */
-const struct tic_spawn *tic_spawns_claim(struct tic_spawns *spawns, uint64_t root);
+/* The kept tasks of a root that are to be submitted again, one after the other; then NULL. *cursor
+ * starts as 0. */
+const struct tic_spawn *tic_spawns_next(struct tic_spawns *spawns, uint64_t root,
+                                        unsigned long *cursor);
 /* True when everything of the recovered line was submitted again. */
 bool tic_spawns_is_complete(struct tic_spawns *spawns);
 

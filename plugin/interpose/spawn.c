@@ -243,6 +243,16 @@ static void refuse(const char *what, const char *name)
 
 static void *find_function(uint32_t number, const char **suffix)
 {
+    static __thread struct { /* most tasks are of one kind */
+        void *found;
+        const char *suffix;
+        uint32_t number;
+    } last __attribute__((tls_model("initial-exec")));
+
+    if (last.found && last.number == number) {
+        *suffix = last.suffix;
+        return last.found;
+    }
     const char *name = tic_spawns_function_name(&tic_session->graph.spawns, number);
     char *place = name ? strdup(name) : NULL, *space;
     void *found = NULL;
@@ -256,6 +266,9 @@ static void *find_function(uint32_t number, const char **suffix)
     free(place);
     if (!found)
         refuse("the codelet or callback", name);
+    last.found = found;
+    last.suffix = *suffix;
+    last.number = number;
     return found;
 }
 
@@ -309,7 +322,7 @@ static struct starpu_task *recreate(const struct tic_spawn *spawn)
 
 static bool copy_model(const struct tic_spawn *spawn, struct tic_spawn *model)
 {
-    *model = (struct tic_spawn){.kept = true, .task = spawn->task};
+    *model = (struct tic_spawn){.kept = true, .recovery = spawn->recovery, .task = spawn->task};
     model->buffers = calloc(spawn->task.buffers + 1, sizeof(*model->buffers));
     model->arguments = malloc(spawn->task.arguments + 1);
     if (!model->buffers || !model->arguments)
@@ -340,8 +353,9 @@ static int submit_again(const struct tic_spawn *spawn)
 void tic_spawn_submit_kept(uint64_t root)
 {
     const struct tic_spawn *spawn;
+    unsigned long cursor = 0;
 
-    while ((spawn = tic_spawns_claim(&tic_session->graph.spawns, root)) != NULL) {
+    while ((spawn = tic_spawns_next(&tic_session->graph.spawns, root, &cursor)) != NULL) {
         int status = submit_again(spawn);
         if (status)
             tic_stop(TIC_EXIT_REFUSED, "cannot submit what is left of an earlier run: %s",

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* ---- objects -------------------------------------------------------------------------------- */
@@ -122,7 +123,15 @@ static void find_regions(void)
     regions[3] = (uint64_t)(uintptr_t)&malloc >> REGION_BITS;
 }
 
-bool tic_symbol_is_pointer(uint64_t number)
+static bool is_mapped(uint64_t number)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    unsigned char in_core;
+
+    return mincore((void *)((uintptr_t)number & ~(page - 1)), 1, &in_core) == 0;
+}
+
+static bool is_in_region(uint64_t number)
 {
     uint64_t high = number >> REGION_BITS;
 
@@ -134,6 +143,11 @@ bool tic_symbol_is_pointer(uint64_t number)
         if (high == regions[i] || high == regions[i] - 1)
             return true;
     return high == regions[0] + 1;
+}
+
+bool tic_symbol_is_pointer(uint64_t number)
+{
+    return is_in_region(number) && is_mapped(number);
 }
 
 bool tic_symbol_find_pointer(const void *bytes, size_t size, size_t from, size_t *at)

@@ -68,6 +68,16 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
     return result;
 }
 
+/* StarPU 1.3 leaves the end of the buffer as it was: arguments that are equal must look equal. */
+WRAPPER void starpu_codelet_pack_arg_fini(struct starpu_codelet_pack_arg_data *state, void **cl_arg,
+                                          size_t *cl_arg_size)
+{
+    size_t used = state->current_offset;
+    RESOLVED(starpu_codelet_pack_arg_fini)(state, cl_arg, cl_arg_size);
+    if (tic_session && *cl_arg && used < *cl_arg_size)
+        memset((char *)*cl_arg + used, 0, *cl_arg_size - used);
+}
+
 WRAPPER void starpu_task_declare_deps_array(struct starpu_task *task, unsigned count,
                                             struct starpu_task *array[])
 {
