@@ -9,7 +9,7 @@
 #include "graph/signature.h"
 #include "graph/spawn.h"
 
-enum tic_event { TIC_EVENT_TIME = 1 }; /* kinds of logged events; the numbers are on disk */
+enum tic_event { TIC_EVENT_TIME = 1, TIC_EVENT_REDUX_WIDTH = 2 }; /* kinds of logged events; the numbers are on disk */
 
 /* What a task that writes no handle read, in the epoch in which it started; 0: recovered. */
 struct tic_graph_read {

@@ -19,6 +19,7 @@ void tic_handle_destroy(struct tic_handle *handle)
     if (!handle)
         return;
     free(handle->children);
+    free(handle->redux);
     tic_lock_fini(&handle->lock);
     free(handle);
 }

@@ -23,6 +23,8 @@ struct tic_value {
     struct tic_saved saved;
 };
 
+struct tic_redux;
+
 struct tic_handle {
     uint64_t id; /* immutable: order of appearance in its submission context */
     struct tic_handle *parent;
@@ -33,6 +35,8 @@ struct tic_handle {
     void *data;      /* the StarPU handle */
     void *user_data; /* what the application stored with starpu_data_set_user_data */
     int home_node;
+    struct tic_redux *redux; /* its reductions, or NULL */
+    bool invalid;     /* it has no value until something is written */
     bool supported;   /* the layout below can be saved */
     bool derived;     /* its first content came from tasks, through a partition */
     bool mentioned;   /* a task used it */

@@ -290,6 +290,7 @@ static struct tic_handle *add_handle(starpu_data_handle_t data, int home_node)
     }
     handle->data = data;
     handle->home_node = home_node;
+    handle->invalid = home_node < 0;
     unsigned node = home_node >= 0 ? (unsigned)home_node : STARPU_MAIN_RAM;
     handle->supported = tic_interface_layout(tic_real.starpu_data_get_interface_id(data),
                                              tic_real.starpu_data_get_interface_on_node(data, node),
@@ -320,6 +321,13 @@ static void wait_for_tasks(struct tic_handle *handle)
     tic_guard--;
 }
 
+/* Its accumulators leave the graph before it does. */
+static void end_reductions(struct tic_handle *handle)
+{
+    if (handle->redux)
+        tic_redux_drop(handle);
+}
+
 static bool has_task_values(const struct tic_handle *handle)
 {
     return handle->submitted_writes > 0 && !tic_handle_is_empty(handle);
@@ -337,6 +345,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
                               "yet");
         return;
     }
+    end_reductions(handle);
     bool pinned = coherent && handle->home_node >= 0 && has_task_values(handle);
     if (pinned)
         tic_data_restore(handle, true);
@@ -382,10 +391,21 @@ void tic_data_on_partition_after(starpu_data_handle_t data)
             return;
         child->parent = parent;
         child->derived = tic_data_holds_values(parent);
+        child->invalid = parent->invalid;
+        tic_redux_inherit(child, parent);
         parent->children[parent->child_count++] = child;
     }
     if (!parent->children)
         tic_session_unprotect("starpu_data_partition", "out of memory");
+}
+
+static void fold_children(struct tic_handle *parent)
+{
+    for (unsigned i = 0; i < parent->child_count; i++) {
+        fold_children(parent->children[i]);
+        tic_redux_fold(parent->children[i]);
+        end_reductions(parent->children[i]);
+    }
 }
 
 /* Bottom up: every child is complete, then it leaves the graph. True when tasks wrote any. */
@@ -417,8 +437,10 @@ static bool gather(struct tic_handle *parent)
 void tic_data_on_unpartition_before(starpu_data_handle_t data)
 {
     struct tic_handle *parent = tic_handle_of(data);
-    if (parent && parent->child_count > 0)
+    if (parent && parent->child_count > 0) {
+        fold_children(parent);
         gather(parent);
+    }
 }
 
 /* main() may read the parent's memory from now on. */

@@ -33,8 +33,6 @@ static const char *why_not_buffers(struct starpu_task *task)
     for (unsigned i = 0; i < buffers; i++) {
         enum starpu_data_access_mode mode = STARPU_TASK_GET_MODE(task, i);
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        if (mode & STARPU_REDUX)
-            return "reductions (STARPU_REDUX) are not protected yet";
         if (!handle)
             return "it uses data that was not registered under protection";
         if (mode & STARPU_W && !handle->supported)

@@ -80,6 +80,19 @@ const char *tic_reads_deliver(struct starpu_task *task, uint64_t key);
 /* After the real submission. */
 void tic_reads_after_submit(void);
 
+/* ---- redux.c -------------------------------------------------------------------------------- */
+/* All on the owner thread, outside of the submission lock. */
+void tic_redux_set_methods(struct tic_handle *handle, struct starpu_codelet *fold,
+                           struct starpu_codelet *init);
+void tic_redux_inherit(struct tic_handle *child, const struct tic_handle *parent);
+/* Makes the task contribute to accumulators, and folds those of other data that it uses. Needed
+ * after the end of protection, too. Tells why it is not protected, or NULL. */
+const char *tic_redux_on_submit(struct starpu_task *task);
+/* Before any other access to the data (may be NULL): submits what brings its value up to date. */
+void tic_redux_fold(struct tic_handle *handle);
+/* The data is about to be unregistered. */
+void tic_redux_drop(struct tic_handle *handle);
+
 /* ---- spawn.c -------------------------------------------------------------------------------- */
 /* Who the submitted task is; content: what it does. Fills a model for tic_spawn_register. Or tells
  * why it cannot be protected. */

@@ -54,6 +54,11 @@ WRAPPER void starpu_shutdown(void)
 
 WRAPPER int starpu_task_submit(struct starpu_task *task)
 {
+    if (tic_session && tic_guard == 0) {
+        const char *why = tic_redux_on_submit(task);
+        if (why)
+            tic_session_unprotect(tic_task_name(task), why);
+    }
     if (!tic_session_is_watching())
         return RESOLVED(starpu_task_submit)(task);
     enum tic_verdict verdict = tic_submit_on_before(task);
@@ -93,6 +98,13 @@ WRAPPER void starpu_task_declare_deps_array(struct starpu_task *task, unsigned c
 
 /* ---- data ----------------------------------------------------------------------------------- */
 
+/* Reductions that protection took over must be complete, even after it ended. */
+static void fold(starpu_data_handle_t data)
+{
+    if (tic_session && tic_guard == 0 && tic_session_is_owner())
+        tic_redux_fold(tic_handle_of(data));
+}
+
 WRAPPER void starpu_data_register(starpu_data_handle_t *data, int home_node, void *interface,
                                   struct starpu_data_interface_ops *ops)
 {
@@ -106,6 +118,7 @@ WRAPPER void starpu_data_register(starpu_data_handle_t *data, int home_node, voi
 
 WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
 {
+    fold(data);
     if (tic_session_is_watching())
         tic_data_on_unregister_before(data, true);
     tic_guard++;
@@ -124,6 +137,7 @@ WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
 
 WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
 {
+    fold(data);
     if (tic_session_is_watching())
         tic_data_on_unregister_before(data, true);
     tic_guard++;
@@ -133,6 +147,7 @@ WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
 
 WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data_filter *filter)
 {
+    fold(data);
     if (tic_session_is_watching())
         tic_data_on_partition_before(data);
     bool watching = tic_session_is_watching();
@@ -153,6 +168,18 @@ WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
     tic_guard--;
     if (watching)
         tic_data_on_unpartition_after(data);
+}
+
+WRAPPER void starpu_data_set_reduction_methods(starpu_data_handle_t data,
+                                               struct starpu_codelet *redux,
+                                               struct starpu_codelet *init)
+{
+    struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
+    if (handle && tic_session_is_owner())
+        tic_redux_set_methods(handle, redux, init);
+    tic_guard++;
+    RESOLVED(starpu_data_set_reduction_methods)(data, redux, init);
+    tic_guard--;
 }
 
 WRAPPER void starpu_data_set_user_data(starpu_data_handle_t data, void *user_data)
@@ -182,9 +209,25 @@ WRAPPER void starpu_data_wont_use(starpu_data_handle_t data)
     tic_guard--;
 }
 
+static void note_invalid(starpu_data_handle_t data)
+{
+    struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
+    fold(data);
+    if (handle && tic_session_is_owner())
+        handle->invalid = true;
+}
+
+static void note_valid(starpu_data_handle_t data)
+{
+    struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
+    if (handle && tic_session_is_owner())
+        handle->invalid = false;
+}
+
 /* Invalid data keeps its last value for us: nobody can tell. */
 WRAPPER void starpu_data_invalidate(starpu_data_handle_t data)
 {
+    note_invalid(data);
     tic_guard++;
     RESOLVED(starpu_data_invalidate)(data);
     tic_guard--;
@@ -192,6 +235,7 @@ WRAPPER void starpu_data_invalidate(starpu_data_handle_t data)
 
 WRAPPER void starpu_data_invalidate_submit(starpu_data_handle_t data)
 {
+    note_invalid(data);
     tic_guard++;
     RESOLVED(starpu_data_invalidate_submit)(data);
     tic_guard--;
@@ -218,11 +262,14 @@ WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, 
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
         bool reads = (mode & STARPU_R) != 0, writes = (mode & STARPU_W) != 0;                      \
+        fold(data);                                                                                \
         bool record =                                                                              \
             tic_session_is_watching() && tic_data_on_acquire_before(data, writes, #name);          \
         tic_guard++;                                                                               \
         int result = RESOLVED(name) arguments;                                                     \
         tic_guard--;                                                                               \
+        if (writes && result == 0)                                                                 \
+            note_valid(data);                                                                      \
         if (record && result == 0)                                                                 \
             tic_data_on_acquire_after(data, reads, writes);                                        \
         return result;                                                                             \
@@ -237,6 +284,7 @@ ACQUIRE(starpu_data_acquire_on_node,
 #define OTHER_ACQUIRE(name, parameters, arguments)                                                 \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
+        fold(data);                                                                                \
         if (tic_session_is_watching())                                                             \
             tic_data_on_other_acquire(data, #name);                                                \
         tic_guard++;                                                                               \

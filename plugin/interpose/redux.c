@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Reductions (STARPU_REDUX), without partial values that only StarPU knows.
+ *
+ * Contributions go to a few accumulators in turn, ordinary data handles of our own, and the next
+ * other access to the data folds these into it: by tasks of the application's own reduction
+ * codelets. So a cut may fall anywhere in a phase of reductions, what is done stays done, and as
+ * the order of all additions follows from the program, results are the same bits in every run
+ * with as many accumulators. Their number is that of the workers of the first run (logged). */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "interpose/tasks.h"
+
+enum { MAX_WIDTH = 16 };
+
+struct tic_redux {
+    struct starpu_codelet *fold, *init;
+    unsigned width; /* 0: no accumulators yet */
+    unsigned next;
+    bool open[MAX_WIDTH]; /* holds contributions that are not folded */
+    starpu_data_handle_t parts[MAX_WIDTH];
+};
+
+static unsigned open_count; /* owner thread only: accumulators that hold contributions */
+
+void tic_redux_set_methods(struct tic_handle *handle, struct starpu_codelet *fold,
+                           struct starpu_codelet *init)
+{
+    if (!handle->redux)
+        handle->redux = calloc(1, sizeof(struct tic_redux));
+    if (!handle->redux) {
+        tic_session_unprotect("starpu_data_set_reduction_methods", "out of memory");
+        return;
+    }
+    handle->redux->fold = fold;
+    handle->redux->init = init;
+    for (unsigned i = 0; i < handle->child_count; i++)
+        tic_redux_set_methods(handle->children[i], fold, init);
+}
+
+void tic_redux_inherit(struct tic_handle *child, const struct tic_handle *parent)
+{
+    if (parent->redux)
+        tic_redux_set_methods(child, parent->redux->fold, parent->redux->init);
+}
+
+/* ---- tasks ---------------------------------------------------------------------------------- */
+
+/* Submitted like a task of the application: it has an identity. */
+static void submit(struct starpu_codelet *codelet, starpu_data_handle_t to,
+                   starpu_data_handle_t from)
+{
+    struct starpu_task *task = tic_real.starpu_task_create();
+    static const enum starpu_data_access_mode modes[2][2] = {{STARPU_W}, {STARPU_RW, STARPU_R}};
+
+    for (unsigned i = 0; i < (from ? 2u : 1u); i++)
+        if (STARPU_CODELET_GET_MODE(codelet, i) == STARPU_NONE)
+            STARPU_CODELET_SET_MODE(codelet, modes[from != NULL][i], i); /* as StarPU does */
+    task->cl = codelet;
+    task->handles[0] = to;
+    task->handles[1] = from;
+    if (starpu_task_submit(task) != 0)
+        tic_log(TIC_LOG_ERROR, "internal error: StarPU refuses a task of a reduction");
+}
+
+static bool open_accumulators(struct tic_handle *handle, struct tic_redux *redux)
+{
+    int64_t width = tic_real.starpu_worker_get_count();
+
+    width = width > MAX_WIDTH ? MAX_WIDTH : width;
+    tic_session_event(TIC_EVENT_REDUX_WIDTH, &width);
+    if (width < 1 || width > MAX_WIDTH)
+        return false;
+    for (unsigned i = 0; i < (unsigned)width; i++) {
+        tic_guard++;
+        tic_real.starpu_data_register_same(&redux->parts[i], handle->data);
+        tic_guard--;
+        tic_data_on_register_after(redux->parts[i], -1);
+    }
+    redux->width = (unsigned)width;
+    return true;
+}
+
+void tic_redux_fold(struct tic_handle *handle)
+{
+    struct tic_redux *redux = handle ? handle->redux : NULL;
+
+    if (open_count == 0 || !redux)
+        return;
+    for (unsigned i = 0; i < redux->width; i++) {
+        if (!redux->open[i])
+            continue;
+        redux->open[i] = false;
+        open_count--;
+        if (handle->invalid) {
+            handle->invalid = false;
+            submit(redux->init, handle->data, NULL);
+        }
+        submit(redux->fold, handle->data, redux->parts[i]);
+    }
+}
+
+void tic_redux_drop(struct tic_handle *handle)
+{
+    struct tic_redux *redux = handle->redux;
+
+    for (unsigned i = 0; redux && i < redux->width; i++) {
+        open_count -= redux->open[i];
+        redux->open[i] = false;
+        starpu_data_unregister_submit(redux->parts[i]);
+    }
+    free(redux);
+    handle->redux = NULL;
+}
+
+/* ---- submissions ---------------------------------------------------------------------------- */
+
+static bool set_mode(struct starpu_task *task, unsigned buffer, enum starpu_data_access_mode mode)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    if (!task->dyn_modes) {
+        enum starpu_data_access_mode *modes = calloc(buffers, sizeof(*modes));
+        if (!modes)
+            return false;
+        for (unsigned i = 0; i < buffers; i++)
+            modes[i] = STARPU_TASK_GET_MODE(task, i);
+        task->dyn_modes = modes; /* StarPU prefers them, and frees them */
+    }
+    task->dyn_modes[buffer] = mode;
+    return true;
+}
+
+static const char *contribute(struct starpu_task *task, unsigned buffer)
+{
+    struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
+    struct tic_redux *redux = handle ? handle->redux : NULL;
+
+    if (!redux || !redux->fold || !redux->init)
+        return "a reduction (STARPU_REDUX) without starpu_data_set_reduction_methods";
+    if (!task->destroy)
+        return "tasks of reductions that are submitted again are not protected yet";
+    if (redux->width == 0 && !open_accumulators(handle, redux))
+        return "the accumulators of a reduction cannot be made";
+    unsigned part = redux->next++ % redux->width;
+    if (!redux->open[part]) {
+        redux->open[part] = true;
+        open_count++;
+        submit(redux->init, redux->parts[part], NULL);
+    }
+    /* With explicit dependencies the order of submission may not be the order of execution. */
+    bool ordered = !task->use_tag && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES &&
+                   !tic_session->explicit_dependencies;
+    if (!set_mode(task, buffer, ordered ? STARPU_RW : STARPU_RW | STARPU_COMMUTE))
+        return "out of memory";
+    STARPU_TASK_SET_HANDLE(task, redux->parts[part], buffer);
+    return NULL;
+}
+
+static bool is_reduction(struct starpu_task *task, unsigned buffer)
+{
+    return (STARPU_TASK_GET_MODE(task, buffer) & STARPU_REDUX) != 0;
+}
+
+/* Other threads do not know what the owner thread has open. */
+static const char *on_other_thread(struct starpu_task *task)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    for (unsigned i = 0; i < buffers; i++)
+        if (is_reduction(task, i))
+            return "reductions (STARPU_REDUX) in tasks that callbacks, tasks or other threads "
+                   "submit are not protected yet";
+    return NULL;
+}
+
+const char *tic_redux_on_submit(struct starpu_task *task)
+{
+    const char *why = NULL;
+
+    if (!task->cl || (open_count == 0 && !tic_session_is_watching()))
+        return NULL;
+    if (!tic_session_is_owner())
+        return on_other_thread(task);
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    for (unsigned i = 0; i < buffers; i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (!is_reduction(task, i) || !tic_session_is_watching())
+            tic_redux_fold(handle);
+        if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_W)
+            handle->invalid = false;
+    }
+    for (unsigned i = 0; i < buffers && !why && tic_session_is_watching(); i++)
+        if (is_reduction(task, i))
+            why = contribute(task, i);
+    return why;
+}
