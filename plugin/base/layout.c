@@ -67,6 +67,24 @@ uint64_t tic_shape_bytes(const struct tic_shape *shape)
     return bytes;
 }
 
+bool tic_layout_overlaps(const struct tic_layout *a, const struct tic_layout *b)
+{
+    struct run_cursor x, y;
+
+    cursor_begin(&x, a);
+    cursor_begin(&y, b);
+    char *p = cursor_next(&x), *q = cursor_next(&y); /* runs come by ascending address */
+    while (p && q) {
+        if (p + x.run_bytes <= q)
+            p = cursor_next(&x);
+        else if (q + y.run_bytes <= p)
+            q = cursor_next(&y);
+        else
+            return true;
+    }
+    return false;
+}
+
 uint64_t tic_layout_checksum(const struct tic_layout *layout)
 {
     struct run_cursor cursor;

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "graph/family.h"
+
 struct tic_handle *tic_handle_create(uint64_t id)
 {
     struct tic_handle *handle = calloc(1, sizeof(*handle));
@@ -20,8 +22,22 @@ void tic_handle_destroy(struct tic_handle *handle)
         return;
     free(handle->children);
     free(handle->redux);
+    free(handle->overlaps);
+    if (handle->family && handle->family->root == handle)
+        tic_family_free(handle->family);
     tic_lock_fini(&handle->lock);
     free(handle);
+}
+
+void tic_handle_count_write(struct tic_handle *handle)
+{
+    if (handle->family)
+        atomic_store_explicit(
+            &handle->version,
+            atomic_fetch_add_explicit(&handle->family->writes, 1, memory_order_relaxed) + 1,
+            memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(&handle->version, 1, memory_order_relaxed);
 }
 
 void tic_handle_note_saved_locked(struct tic_handle *handle, const struct tic_saved *saved,

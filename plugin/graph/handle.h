@@ -24,6 +24,7 @@ struct tic_value {
 };
 
 struct tic_redux;
+struct tic_family;
 
 struct tic_handle {
     uint64_t id; /* immutable: order of appearance in its submission context */
@@ -35,6 +36,7 @@ struct tic_handle {
     void *data;      /* the StarPU handle */
     void *user_data; /* what the application stored with starpu_data_set_user_data */
     int home_node;
+    struct tic_family *family; /* those that share its memory by planned partitions, or NULL */
     struct tic_redux *redux; /* its reductions, or NULL */
     bool invalid;     /* it has no value until something is written */
     bool supported;   /* the layout below can be saved */
@@ -60,11 +62,16 @@ struct tic_handle {
     /* guarded by the graph lock */
     uint64_t gone_since; /* epoch in which it was unregistered; 0: alive */
     bool pinned;         /* gone, but main() may read its memory: its value stays */
+    struct tic_handle **overlaps; /* members of its family that share memory with it */
+    unsigned long overlap_count, overlap_capacity;
     unsigned long index; /* in the registry */
 };
 
 struct tic_handle *tic_handle_create(uint64_t id);
 void tic_handle_destroy(struct tic_handle *handle);
+
+/* A write begins: its version. Called by the exclusive writer. */
+void tic_handle_count_write(struct tic_handle *handle);
 
 /* True when cut c must save the value. */
 static inline bool tic_handle_is_due(struct tic_handle *handle, uint64_t cut)

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "graph/family.h"
 #include "interpose/tasks.h"
 
 struct tic_handle *tic_handle_of(starpu_data_handle_t data)
@@ -97,13 +98,12 @@ static struct tic_layout pack(const struct tic_shape *shape, char *bytes)
     return packed;
 }
 
-static void read_value(const struct restore *restore, void *interface)
+static void read_into(const struct restore *restore, const struct tic_layout *to)
 {
     struct tic_session *session = tic_session;
-    struct tic_layout layout;
+    struct tic_layout layout = *to;
 
     tic_failpoint(TIC_FAIL_RESTORE_BEGIN);
-    tic_interface_layout(restore->interface_id, interface, &layout);
     if (!tic_shape_equal(&layout.shape, &restore->shape))
         tic_stop(TIC_EXIT_DIVERGED,
                  "the replay differs from the recorded run: handle %llu has "
@@ -123,6 +123,14 @@ static void read_value(const struct restore *restore, void *interface)
                  (unsigned long long)restore->id, session->store.path, tic_store_reason(status));
     atomic_fetch_add_explicit(&session->restored, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_RESTORE_END);
+}
+
+static void read_value(const struct restore *restore, void *interface)
+{
+    struct tic_layout layout;
+
+    tic_interface_layout(restore->interface_id, interface, &layout);
+    read_into(restore, &layout);
 }
 
 static void restore_kernel(void *buffers[], void *arg)
@@ -145,7 +153,8 @@ static struct restore describe_restore(struct tic_handle *handle)
 {
     return (struct restore){
         .shape = handle->layout.shape,
-        .interface_id = tic_real.starpu_data_get_interface_id(handle->data),
+        .interface_id = handle->data ? tic_real.starpu_data_get_interface_id(handle->data)
+                                     : STARPU_UNKNOWN_INTERFACE_ID,
         .id = handle->id,
     };
 }
@@ -168,6 +177,10 @@ static void restore_now(struct tic_handle *handle, const struct tic_saved *saved
     bool direct = handle->home_node >= 0;
 
     restore.saved = *saved;
+    if (handle->family) {
+        read_into(&restore, &handle->layout);
+        return;
+    }
     tic_guard++;
     if (!direct &&
         tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, STARPU_W) != 0)
@@ -242,8 +255,32 @@ bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
     return submit_restore(task);
 }
 
+/* The whole family, at once: it is one piece of memory. */
+static void restore_family(struct tic_family *family)
+{
+    unsigned long count = 0;
+
+    family->live = true;
+    if (!family->pending)
+        return;
+    struct tic_handle **pending = tic_family_pending(&tic_session->graph, family, &count);
+    if (!pending)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    for (unsigned long i = 0; i < count; i++) {
+        struct tic_saved saved = recovered_value(pending[i]);
+        restore_now(pending[i], &saved);
+        pending[i]->pending = false;
+    }
+    free(pending);
+    family->pending = false;
+}
+
 void tic_data_restore_locked(struct tic_handle *handle, bool now)
 {
+    if (handle->family) {
+        restore_family(handle->family);
+        return;
+    }
     if (!handle->pending)
         return;
     handle->pending = false;
@@ -330,7 +367,19 @@ static void end_reductions(struct tic_handle *handle)
 
 static bool has_task_values(const struct tic_handle *handle)
 {
-    return handle->submitted_writes > 0 && !tic_handle_is_empty(handle);
+    uint64_t writes =
+        handle->family ? handle->family->submitted_writes : handle->submitted_writes;
+    return writes > 0 && !tic_handle_is_empty(handle);
+}
+
+/* The root leaves: its memory is the value of all members. */
+static void end_family(struct tic_handle *root)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+
+    if (tic_family_is_stale(snapshot->graph, root))
+        tic_snapshot_touch(snapshot, root);
+    tic_family_prune(snapshot->graph, root->family, tic_snapshot_epoch(snapshot));
 }
 
 void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
@@ -352,8 +401,62 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     /* Without a home node, a handle whose writers were all skipped holds nothing to wait for. */
     if (has_task_values(handle) && !handle->pending && (handle->home_node >= 0 || handle->live))
         wait_for_tasks(handle);
+    if (handle->family)
+        end_family(handle);
     tic_snapshot_remove(&tic_session->snapshot, handle, pinned);
     handle->data = NULL;
+}
+
+/* ---- planned partitions ------------------------------------------------------------------------ */
+
+static const char *why_no_plan(const struct tic_handle *parent)
+{
+    if (!parent || !tic_session_is_owner())
+        return "partitions planned by a task or a callback are not protected yet";
+    if (parent->home_node < 0)
+        return "planned partitions of data without a home node are not protected yet";
+    if (!parent->supported || tic_handle_is_empty(parent) || parent->parent)
+        return "planned partitions of data that cannot be saved yet, or that is itself a part made "
+               "by starpu_data_partition, are not protected yet";
+    return NULL;
+}
+
+void tic_data_on_plan_after(starpu_data_handle_t data, starpu_data_handle_t *parts, unsigned count)
+{
+    struct tic_handle *parent = tic_handle_of(data);
+    struct tic_handle **children = calloc(count ? count : 1, sizeof(struct tic_handle *));
+    const char *why = children ? why_no_plan(parent) : "out of memory";
+
+    for (unsigned i = 0; i < count && !why; i++) {
+        children[i] = add_handle(parts[i], parent->home_node);
+        if (!children[i])
+            why = "out of memory";
+        else if (!children[i]->supported || tic_handle_is_empty(children[i]))
+            why = "planned partitions into data that cannot be saved yet are not protected yet";
+        else
+            tic_redux_inherit(children[i], parent);
+    }
+    if (!why && tic_family_join(&tic_session->graph, parent, children, count) != 0)
+        why = "out of memory";
+    if (why)
+        tic_session_unprotect("starpu_data_partition_plan", why);
+    else
+        tic_family_prune(&tic_session->graph, parent->family,
+                         tic_snapshot_epoch(&tic_session->snapshot));
+    free(children);
+}
+
+/* Their values stay in the graph, as parts of the root's, until it was written whole again. */
+void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct tic_handle *part = tic_handle_of(parts[i]);
+        if (!part)
+            continue;
+        tic_redux_fold(part);
+        end_reductions(part);
+        part->data = NULL;
+    }
 }
 
 /* ---- partition ------------------------------------------------------------------------------ */
@@ -362,10 +465,12 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
 {
     struct tic_handle *handle = tic_handle_of(data);
 
-    if (!handle || !tic_session_is_owner() || handle->home_node < 0) {
+    if (!handle || !tic_session_is_owner() || handle->home_node < 0 || handle->family) {
         tic_session_unprotect(
             "starpu_data_partition",
-            handle && handle->home_node < 0
+            handle && handle->family
+                ? "partitions of data with planned partitions are not protected yet"
+            : handle && handle->home_node < 0
                 ? "partitions of data without a home node are not protected yet"
                 : "partitions made by a task or a callback are not protected yet");
         return;
@@ -482,10 +587,20 @@ static void replay_access(struct tic_handle *handle, const struct tic_line_acqui
                  "accessed handle %llu in the recorded run",
                  (unsigned long long)handle->id, (unsigned long long)known->id);
     handle->main_writes_left -= writes && handle->main_writes_left > 0;
-    if (!known->recorded || handle->live)
+    if (!known->recorded || (handle->family ? handle->family->live : handle->live))
         return;
     struct tic_saved saved = {{known->extent, known->row}, known->checksum};
     restore_now(handle, &saved);
+}
+
+/* main() writes: what the memory held is no value of any cut from now on. */
+static uint64_t hold(struct tic_handle *handle)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+
+    for (unsigned long i = 0; i < handle->overlap_count; i++)
+        tic_snapshot_hold(snapshot, handle->overlaps[i]);
+    return tic_snapshot_hold(snapshot, handle);
 }
 
 static void record_access(struct tic_handle *handle, bool reads, bool writes)
@@ -500,8 +615,7 @@ static void record_access(struct tic_handle *handle, bool reads, bool writes)
     access.row = saved.row.row;
     access.checksum = saved.checksum;
     if (status == 0) {
-        uint64_t epoch =
-            writes ? tic_snapshot_hold(snapshot, handle) : tic_snapshot_epoch(snapshot);
+        uint64_t epoch = writes ? hold(handle) : tic_snapshot_epoch(snapshot);
         status = tic_graph_note_acquire(snapshot->graph, &access, epoch);
     }
     if (fresh)
@@ -516,6 +630,11 @@ bool tic_data_on_acquire_before(starpu_data_handle_t data, bool writes, const ch
 
     if (!is_main_access(handle, call) || !tic_data_holds_values(handle))
         return false;
+    if (writes && handle->family && handle->family->root != handle) {
+        tic_session_unprotect(call, "writing by main() to a part of a planned partition is not "
+                                    "protected yet");
+        return false;
+    }
     const struct tic_line_acquire *known = tic_graph_replay_acquire(&tic_session->graph);
     if (known) {
         replay_access(handle, known, writes);
@@ -542,9 +661,12 @@ void tic_data_on_release_before(starpu_data_handle_t data)
         return;
     handle->main_writes = false;
     /* In the recovered cut, a later value, or a later write by main(), stands for this one. */
-    if (handle->pending || handle->main_writes_left > 0)
+    if (handle->pending || (handle->family && handle->family->pending) ||
+        handle->main_writes_left > 0)
         return;
     handle->live = true;
+    if (handle->family)
+        handle->family->live = true;
     tic_snapshot_touch(&tic_session->snapshot, handle);
 }
 
@@ -556,7 +678,7 @@ void tic_data_note_use(struct tic_handle *handle, bool reads)
     if (handle->mentioned)
         return;
     handle->mentioned = true;
-    if (!reads || !session->settings.inputs || handle->derived || handle->home_node < 0 ||
+    if (!reads || !session->settings.inputs || tic_data_holds_values(handle) || handle->home_node < 0 ||
         !handle->supported || tic_handle_is_empty(handle))
         return;
     int status =

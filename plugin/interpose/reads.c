@@ -15,7 +15,9 @@
 static bool is_from_tasks(struct tic_handle *handle)
 {
     return handle && handle->supported && !tic_handle_is_empty(handle) &&
-           (handle->derived || atomic_load_explicit(&handle->version, memory_order_relaxed) > 0);
+           (handle->derived || atomic_load_explicit(&handle->version, memory_order_relaxed) > 0 ||
+            (handle->family && atomic_load_explicit(&handle->family->writes,
+                                                    memory_order_relaxed) > 0));
 }
 
 static int log_value(struct tic_handle *handle, uint64_t task, unsigned buffer, uint64_t epoch)
@@ -103,7 +105,8 @@ const char *tic_reads_deliver(struct starpu_task *task, uint64_t key)
         struct tic_saved saved = {{read.extent, read.row}, read.checksum};
         bool reads = (STARPU_TASK_GET_MODE(task, i) & STARPU_R) != 0;
         /* Done before the handle's recovered value was written: it read what main() put there. */
-        bool initial = reads && handle->pending && !tic_data_holds_values(handle) &&
+        bool pending = handle->family ? handle->family->pending : handle->pending;
+        bool initial = reads && pending && !tic_data_holds_values(handle) &&
                        handle->home_node >= 0 && handle->supported && !tic_handle_is_empty(handle);
         if (!recorded && !initial)
             continue;

@@ -195,6 +195,10 @@ static bool note_writes(struct starpu_task *task, bool live)
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         handle->submitted_writes++;
         handle->live |= live;
+        if (handle->family) {
+            handle->family->submitted_writes++;
+            handle->family->live |= live;
+        }
         writes = true;
     }
     return writes;

@@ -3,6 +3,7 @@
 #ifndef TIC_INTERPOSE_TASKS_H
 #define TIC_INTERPOSE_TASKS_H
 
+#include "graph/family.h"
 #include "interpose/session.h"
 
 /* starpu_task.hypervisor_tag says which task it is: 0 not protected; above, the sequence number + 1
@@ -29,6 +30,8 @@ void tic_data_on_partition_before(starpu_data_handle_t data);
 void tic_data_on_partition_after(starpu_data_handle_t data);
 void tic_data_on_unpartition_before(starpu_data_handle_t data);
 void tic_data_on_unpartition_after(starpu_data_handle_t data);
+void tic_data_on_plan_after(starpu_data_handle_t data, starpu_data_handle_t *parts, unsigned count);
+void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count);
 /* main() accesses data. True when the access must be recorded once it is granted. */
 bool tic_data_on_acquire_before(starpu_data_handle_t data, bool writes, const char *call);
 void tic_data_on_acquire_after(starpu_data_handle_t data, bool reads, bool writes);
@@ -52,7 +55,8 @@ void tic_data_note_use(struct tic_handle *handle, bool reads);
 /* Did tasks that were submitted so far write its value? Else it is what main() put there. */
 static inline bool tic_data_holds_values(const struct tic_handle *handle)
 {
-    return handle->submitted_writes > 0 || handle->derived;
+    return handle->submitted_writes > 0 || handle->derived ||
+           (handle->family && handle->family->submitted_writes > 0);
 }
 
 /* ---- submit.c ------------------------------------------------------------------------------- */

@@ -170,6 +170,41 @@ WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
         tic_data_on_unpartition_after(data);
 }
 
+WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
+                                        struct starpu_data_filter *filter,
+                                        starpu_data_handle_t *parts)
+{
+    tic_guard++;
+    RESOLVED(starpu_data_partition_plan)(data, filter, parts);
+    tic_guard--;
+    if (tic_session_is_watching())
+        tic_data_on_plan_after(data, parts,
+                               filter->get_nchildren ? filter->get_nchildren(filter, data)
+                                                     : filter->nchildren);
+}
+
+WRAPPER void starpu_data_partition_clean(starpu_data_handle_t data, unsigned count,
+                                         starpu_data_handle_t *parts)
+{
+    if (tic_session_is_watching())
+        tic_data_on_clean_before(parts, count);
+    tic_guard++;
+    RESOLVED(starpu_data_partition_clean)(data, count, parts);
+    tic_guard--;
+}
+
+/* Switches between planned partitions: they move no content on one memory node, and are not to be
+ * taken for accesses. */
+#define SWITCH(name, parameters, arguments)                                                        \
+    WRAPPER void name parameters                                                                   \
+    {                                                                                              \
+        tic_guard++;                                                                               \
+        RESOLVED(name) arguments;                                                                  \
+        tic_guard--;                                                                               \
+    }
+#include "real/switches.def"
+#undef SWITCH
+
 WRAPPER void starpu_data_set_reduction_methods(starpu_data_handle_t data,
                                                struct starpu_codelet *redux,
                                                struct starpu_codelet *init)

@@ -14,9 +14,12 @@ struct tic_real tic_real;
     _Static_assert(__builtin_types_compatible_p(__typeof__(name), type parameters),                \
                    "StarPU declares " #name " differently");
 #define UNSUPPORTED(type, name, parameters, arguments) REAL(type, name, parameters)
+#define SWITCH(name, parameters, arguments) REAL(void, name, parameters)
 #include "real/real.def"
+#include "real/switches.def"
 #include "real/unsupported.def"
 #undef REAL
+#undef SWITCH
 #undef UNSUPPORTED
 
 struct entry {
@@ -33,6 +36,9 @@ static const struct entry entries[] = {
     {#name, offsetof(struct tic_real, name), false},
 #include "real/unsupported.def"
 #undef UNSUPPORTED
+#define SWITCH(name, parameters, arguments) {#name, offsetof(struct tic_real, name), false},
+#include "real/switches.def"
+#undef SWITCH
 };
 
 static const char *first_missing; /* immutable after resolve_all */

@@ -19,6 +19,9 @@ struct tic_real {
 #define UNSUPPORTED(type, name, parameters, arguments) type(*name) parameters;
 #include "real/unsupported.def"
 #undef UNSUPPORTED
+#define SWITCH(name, parameters, arguments) void(*name) parameters;
+#include "real/switches.def"
+#undef SWITCH
 };
 
 /* Immutable after tic_real_resolve. */

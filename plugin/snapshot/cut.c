@@ -62,7 +62,7 @@ static bool append_handle(struct tic_handle_list *list, struct tic_handle *handl
 void tic_cut_write(struct tic_slot *slot, uint64_t epoch, struct tic_handle *handle)
 {
     atomic_fetch_add_explicit(&handle->writers, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&handle->version, 1, memory_order_relaxed);
+    tic_handle_count_write(handle);
     if (!append_handle(&slot->writing, handle))
         slot->failed = true;
     if (atomic_load_explicit(&handle->dirty_since, memory_order_relaxed) != 0)

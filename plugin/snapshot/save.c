@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Saving values: copy on write by workers, and by the owner thread at structural changes. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "graph/family.h"
 #include "snapshot/snapshot.h"
 
 static uint64_t now_ns(void)
@@ -110,6 +112,23 @@ static void copy_on_write(struct tic_snapshot *snapshot, struct tic_slot *slot,
     tic_failpoint(TIC_FAIL_COPY_ON_WRITE);
 }
 
+/* What shares memory with the handle changes, too. */
+static void copy_overlapping(struct tic_snapshot *snapshot, struct tic_slot *slot, uint64_t epoch,
+                             struct tic_handle *handle)
+{
+    uint64_t cut = atomic_load(&snapshot->cut.active_cut);
+    unsigned long count = 0;
+
+    if (cut == 0 || epoch <= cut)
+        return;
+    struct tic_handle **due = tic_family_due(snapshot->graph, handle, cut, &count);
+    if (!due && count > 0)
+        tic_snapshot_break(snapshot, "out of memory");
+    for (unsigned long i = 0; due && i < count; i++)
+        copy_on_write(snapshot, slot, due[i]);
+    free(due);
+}
+
 void tic_snapshot_write(struct tic_snapshot *snapshot, struct tic_slot *slot, uint64_t epoch,
                         struct tic_handle *handle)
 {
@@ -117,6 +136,8 @@ void tic_snapshot_write(struct tic_snapshot *snapshot, struct tic_slot *slot, ui
      * if the end hook of its writer is still to come. */
     if (tic_cut_must_copy(&snapshot->cut, epoch, handle))
         copy_on_write(snapshot, slot, handle);
+    if (__builtin_expect(handle->family != NULL, 0))
+        copy_overlapping(snapshot, slot, epoch, handle);
     tic_cut_write(slot, epoch, handle);
 }
 
@@ -194,7 +215,7 @@ static bool touch_locked(struct tic_snapshot *snapshot, struct tic_handle *handl
 {
     struct tic_handle_list *list = &snapshot->touched;
 
-    atomic_fetch_add(&handle->version, 1);
+    tic_handle_count_write(handle);
     if (atomic_load(&handle->dirty_since) != 0)
         return true;
     atomic_store(&handle->dirty_since, epoch_locked(snapshot));
@@ -243,12 +264,13 @@ uint64_t tic_snapshot_epoch(struct tic_snapshot *snapshot)
 static int log_value_once(struct tic_snapshot *snapshot, struct tic_handle *handle,
                           struct tic_saved *saved, bool *fresh)
 {
+    bool stale = tic_family_is_stale(snapshot->graph, handle);
     int status = 0;
 
     tic_lock(&handle->lock);
-    if (atomic_load(&handle->dirty_since) != 0)
+    if (!stale && atomic_load(&handle->dirty_since) != 0)
         status = tic_snapshot_save_locked(snapshot, handle);
-    *fresh = status == 0 && !handle->current.exists;
+    *fresh = status == 0 && (stale || !handle->current.exists);
     if (*fresh)
         status = tic_store_save(snapshot->store, &handle->layout, saved);
     else if (status == 0)
