@@ -67,6 +67,17 @@ uint64_t tic_shape_bytes(const struct tic_shape *shape)
     return bytes;
 }
 
+uint64_t tic_layout_span(const struct tic_layout *layout)
+{
+    uint64_t last = 0;
+
+    if (tic_shape_bytes(&layout->shape) == 0)
+        return 0;
+    for (unsigned dim = 0; dim < layout->shape.ndim; dim++)
+        last += (layout->shape.dims[dim] - 1) * layout->stride[dim];
+    return (last + 1) * layout->shape.element_size;
+}
+
 bool tic_layout_overlaps(const struct tic_layout *a, const struct tic_layout *b)
 {
     struct run_cursor x, y;

@@ -33,6 +33,9 @@ uint64_t tic_layout_checksum(const struct tic_layout *layout);
 int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset);
 int tic_layout_read(const struct tic_layout *layout, int fd, off_t offset);
 
+/* Bytes from the first to after the last one. */
+uint64_t tic_layout_span(const struct tic_layout *layout);
+
 /* Do they have a byte in common? */
 bool tic_layout_overlaps(const struct tic_layout *a, const struct tic_layout *b);
 

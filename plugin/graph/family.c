@@ -25,6 +25,18 @@ static int overlap(struct tic_handle *a, struct tic_handle *b)
     return status ? status : append(&b->overlaps, &b->overlap_count, &b->overlap_capacity, a);
 }
 
+/* Tasks in flight may still count versions outside of the family: it begins after them. */
+static void count_in(struct tic_family *family, const struct tic_handle *handle)
+{
+    uint64_t version = atomic_load(&handle->version) + handle->submitted_writes;
+
+    if (version > atomic_load(&family->writes))
+        atomic_store(&family->writes, version);
+    family->submitted_writes += handle->submitted_writes;
+    family->pending |= handle->pending;
+    family->live |= handle->live;
+}
+
 static struct tic_family *found(struct tic_handle *root)
 {
     struct tic_family *family = calloc(1, sizeof(*family));
@@ -34,10 +46,8 @@ static struct tic_family *found(struct tic_handle *root)
         return NULL;
     }
     family->root = root;
-    family->submitted_writes = root->submitted_writes;
-    family->pending = root->pending;
-    family->live = root->live;
-    atomic_store(&family->writes, atomic_load(&root->version));
+    family->planned = true;
+    count_in(family, root);
     return family;
 }
 
@@ -50,12 +60,99 @@ static int join_locked(struct tic_family *family, struct tic_handle *child, unsi
             status = overlap(family->members[i], child);
     status = status ? status
                     : append(&family->members, &family->count, &family->capacity, child);
+    count_in(family, child);
     child->family = family;
-    family->pending |= child->pending;
-    if (atomic_load(&child->version) > atomic_load(&family->writes)) /* a recovered one */
-        atomic_store(&family->writes, atomic_load(&child->version));
     return status;
 }
+
+/* ---- memory that is registered several times ---------------------------------------------------- */
+
+/* Beyond so many handles at a time the program is trusted to register no memory twice: finding the
+ * place of each would take longer than the registration. */
+enum { VIEWS = 32768 };
+
+/* Index of the first view at or after an address. */
+static unsigned long find_view(const struct tic_graph *graph, const char *address)
+{
+    unsigned long low = 0, high = graph->view_count;
+    while (low < high) {
+        unsigned long middle = (low + high) / 2;
+        if (graph->views[middle]->layout.base < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int add_view(struct tic_graph *graph, struct tic_handle *handle)
+{
+    unsigned long at = find_view(graph, handle->layout.base), count = graph->view_count;
+    uint64_t bytes = tic_layout_span(&handle->layout);
+
+    if (count >= VIEWS)
+        return 0;
+    if (append(&graph->views, &graph->view_count, &graph->view_capacity, handle) != 0)
+        return -ENOMEM;
+    memmove(&graph->views[at + 1], &graph->views[at], (count - at) * sizeof(*graph->views));
+    graph->views[at] = handle;
+    graph->view_bytes = bytes > graph->view_bytes ? bytes : graph->view_bytes;
+    return 0;
+}
+
+void tic_family_part(struct tic_graph *graph, const struct tic_handle *handle)
+{
+    unsigned long at = find_view(graph, handle->layout.base);
+
+    while (at < graph->view_count && graph->views[at] != handle &&
+           graph->views[at]->layout.base == handle->layout.base)
+        at++;
+    if (at == graph->view_count || graph->views[at] != handle)
+        return;
+    graph->view_count--;
+    memmove(&graph->views[at], &graph->views[at + 1],
+            (graph->view_count - at) * sizeof(*graph->views));
+}
+
+static int meet_locked(struct tic_handle *other, struct tic_handle *handle)
+{
+    struct tic_family *family = other->family, *own = handle->family;
+
+    if (!tic_layout_overlaps(&other->layout, &handle->layout))
+        return 0;
+    if (own && family)
+        return own == family ? 0 : -ENOTSUP; /* it overlaps what it met before, too */
+    if (own) {
+        own->planned = false;
+        int status = join_locked(own, other, 0);
+        return status ? status : overlap(other, handle);
+    }
+    if (!family)
+        family = other->family = found(other);
+    if (!family)
+        return -ENOMEM;
+    family->planned = false;
+    return join_locked(family, handle, family->count);
+}
+
+int tic_family_meet(struct tic_graph *graph, struct tic_handle *handle)
+{
+    char *begin = handle->layout.base, *end = begin + tic_layout_span(&handle->layout);
+    unsigned long first = find_view(graph, begin);
+    int status = 0;
+
+    tic_lock(&graph->lock);
+    while (first > 0 && graph->views[first - 1]->layout.base + graph->view_bytes > begin)
+        first--;
+    for (unsigned long i = first;
+         i < graph->view_count && graph->views[i]->layout.base < end && status == 0; i++)
+        status = meet_locked(graph->views[i], handle);
+    status = status ? status : add_view(graph, handle);
+    tic_unlock(&graph->lock);
+    return status;
+}
+
+/* ---- planned partitions ------------------------------------------------------------------------ */
 
 int tic_family_join(struct tic_graph *graph, struct tic_handle *parent,
                     struct tic_handle **children, unsigned count)
@@ -124,7 +221,7 @@ void tic_family_prune(struct tic_graph *graph, struct tic_family *family, uint64
     uint64_t version = atomic_load(&family->root->version);
 
     tic_lock(&graph->lock);
-    for (unsigned long i = family->count; i-- > 1;) {
+    for (unsigned long i = family->planned ? family->count : 0; i-- > 1;) {
         struct tic_handle *member = family->members[i];
         if (member->data || member->pending || atomic_load(&member->version) > version)
             continue;

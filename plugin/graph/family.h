@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A family: handles that share memory, because partitions of one of them, the root, were planned.
+/* A family: handles that share memory, because partitions of one of them, the root, were planned,
+ * or because the program registered the same memory several times.
  *
  * Whoever writes, versions count up through the whole family. A cut needs the last value of each
  * member; applied in the order of versions they are the memory of the root: parts of an older value
- * that were written since are overwritten by the newer ones. StarPU lets nobody write a member
+ * that were written since are overwritten by the newer ones. StarPU, or the program, lets nobody write a member
  * while an overlapping one is used. */
 #ifndef TIC_GRAPH_FAMILY_H
 #define TIC_GRAPH_FAMILY_H
@@ -12,6 +13,7 @@
 
 struct tic_family {
     struct tic_handle *root;      /* immutable */
+    bool planned; /* guarded by the graph lock: all others are planned parts of the root */
     struct tic_handle **members;  /* the root first; guarded by the graph lock */
     unsigned long count, capacity;
     uint64_t submitted_writes;    /* guarded by the submission lock */
@@ -23,13 +25,18 @@ struct tic_family {
 /* The children, just registered, join the family of their parent. 0 or -ENOMEM. */
 int tic_family_join(struct tic_graph *graph, struct tic_handle *parent,
                     struct tic_handle **children, unsigned count);
+/* A handle with memory of main(), just registered: joins the family of those that share it.
+ * 0; -ENOMEM; -ENOTSUP: it would join two families. */
+int tic_family_meet(struct tic_graph *graph, struct tic_handle *handle);
+/* It is unregistered, or no longer to be met. */
+void tic_family_part(struct tic_graph *graph, const struct tic_handle *handle);
 /* Members that overlap a handle and have a value due for a cut: a new array, or NULL if there are
  * none (*count 0) or no memory (*count > 0). */
 struct tic_handle **tic_family_due(struct tic_graph *graph, struct tic_handle *handle, uint64_t cut,
                                    unsigned long *count);
 /* True when a part of it was written since its own last write. */
 bool tic_family_is_stale(struct tic_graph *graph, const struct tic_handle *handle);
-/* Members that were unregistered leave the graph once the root was written since. In epoch. */
+/* Planned parts that were unregistered leave the graph once the root was written since. In epoch. */
 void tic_family_prune(struct tic_graph *graph, struct tic_family *family, uint64_t epoch);
 /* All members whose value waits to be restored, in the order of versions: a new array, NULL when
  * there are none. The submission lock. */

@@ -30,6 +30,9 @@ struct tic_graph {
     struct tic_line_acquire *acquires; /* recovered ones first */
     uint64_t *acquire_epochs;          /* 0: recovered */
     unsigned long acquire_count, acquire_capacity, epoch_capacity;
+    struct tic_handle **views; /* those with memory of main(), by address; owner thread only */
+    unsigned long view_count, view_capacity;
+    uint64_t view_bytes; /* owner thread only: the longest of them */
     struct tic_graph_read *reads; /* recovered ones first */
     unsigned long read_count, read_capacity;
     struct tic_line_value *recovered_values; /* ascending id; claimed ones have id UINT64_MAX */

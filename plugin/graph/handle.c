@@ -23,18 +23,21 @@ void tic_handle_destroy(struct tic_handle *handle)
     free(handle->children);
     free(handle->redux);
     free(handle->overlaps);
-    if (handle->family && handle->family->root == handle)
-        tic_family_free(handle->family);
+    struct tic_family *family = handle->family;
+    if (family && family->root == handle)
+        tic_family_free(family);
     tic_lock_fini(&handle->lock);
     free(handle);
 }
 
 void tic_handle_count_write(struct tic_handle *handle)
 {
-    if (handle->family)
+    struct tic_family *family = handle->family;
+
+    if (family)
         atomic_store_explicit(
             &handle->version,
-            atomic_fetch_add_explicit(&handle->family->writes, 1, memory_order_relaxed) + 1,
+            atomic_fetch_add_explicit(&family->writes, 1, memory_order_relaxed) + 1,
             memory_order_relaxed);
     else
         atomic_fetch_add_explicit(&handle->version, 1, memory_order_relaxed);

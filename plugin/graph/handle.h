@@ -36,7 +36,7 @@ struct tic_handle {
     void *data;      /* the StarPU handle */
     void *user_data; /* what the application stored with starpu_data_set_user_data */
     int home_node;
-    struct tic_family *family; /* those that share its memory by planned partitions, or NULL */
+    _Atomic(struct tic_family *) family; /* those that share its memory by planned partitions, or NULL */
     struct tic_redux *redux; /* its reductions, or NULL */
     bool invalid;     /* it has no value until something is written */
     bool supported;   /* the layout below can be saved */

@@ -344,7 +344,16 @@ void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
                               "protected yet");
         return;
     }
-    add_handle(data, home_node);
+    struct tic_handle *handle = add_handle(data, home_node);
+    if (!handle || home_node < 0 || !handle->supported || tic_handle_is_empty(handle))
+        return;
+    int status = tic_family_meet(&tic_session->graph, handle);
+    if (status)
+        tic_session_unprotect("starpu_data_register",
+                              status == -ENOTSUP
+                                  ? "memory that overlaps two groups of other registered data "
+                                    "is not protected yet"
+                                  : "out of memory");
 }
 
 /* Waits until every submitted task that uses the handle has ended. */
@@ -352,8 +361,10 @@ static void wait_for_tasks(struct tic_handle *handle)
 {
     int node = handle->home_node >= 0 ? handle->home_node : STARPU_MAIN_RAM;
 
+    /* For writing: readers must have ended, too, and StarPU refuses to read invalid data. On one
+     * memory node this changes nothing in the data. */
     tic_guard++;
-    if (tic_real.starpu_data_acquire_on_node(handle->data, node, STARPU_R) == 0)
+    if (tic_real.starpu_data_acquire_on_node(handle->data, node, STARPU_W) == 0)
         tic_real.starpu_data_release_on_node(handle->data, node);
     tic_guard--;
 }
@@ -372,14 +383,30 @@ static bool has_task_values(const struct tic_handle *handle)
     return writes > 0 && !tic_handle_is_empty(handle);
 }
 
-/* The root leaves: its memory is the value of all members. */
-static void end_family(struct tic_handle *root)
+static bool is_last(const struct tic_handle *handle, const struct tic_family *family)
+{
+    for (unsigned long i = 0; i < family->count; i++)
+        if (family->members[i]->data && family->members[i] != handle)
+            return false;
+    return true;
+}
+
+/* A member leaves; the values of all stay until the last one does. */
+static void leave_family(struct tic_handle *handle, bool pinned)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
+    struct tic_family *family = handle->family;
 
-    if (tic_family_is_stale(snapshot->graph, root))
-        tic_snapshot_touch(snapshot, root);
-    tic_family_prune(snapshot->graph, root->family, tic_snapshot_epoch(snapshot));
+    if (!is_last(handle, family))
+        return;
+    handle->data = NULL;
+    if (family->planned && handle == family->root) {
+        if (tic_family_is_stale(snapshot->graph, handle)) /* its memory is the value of all */
+            tic_snapshot_touch(snapshot, handle);
+        tic_family_prune(snapshot->graph, family, tic_snapshot_epoch(snapshot));
+    }
+    for (unsigned long i = 0; i < family->count; i++)
+        tic_snapshot_remove(snapshot, family->members[i], pinned);
 }
 
 void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
@@ -401,9 +428,11 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     /* Without a home node, a handle whose writers were all skipped holds nothing to wait for. */
     if (has_task_values(handle) && !handle->pending && (handle->home_node >= 0 || handle->live))
         wait_for_tasks(handle);
+    tic_family_part(&tic_session->graph, handle);
     if (handle->family)
-        end_family(handle);
-    tic_snapshot_remove(&tic_session->snapshot, handle, pinned);
+        leave_family(handle, pinned);
+    else
+        tic_snapshot_remove(&tic_session->snapshot, handle, pinned);
     handle->data = NULL;
 }
 
@@ -469,7 +498,7 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
         tic_session_unprotect(
             "starpu_data_partition",
             handle && handle->family
-                ? "partitions of data with planned partitions are not protected yet"
+                ? "partitions of data whose memory other handles share are not protected yet"
             : handle && handle->home_node < 0
                 ? "partitions of data without a home node are not protected yet"
                 : "partitions made by a task or a callback are not protected yet");
@@ -630,9 +659,11 @@ bool tic_data_on_acquire_before(starpu_data_handle_t data, bool writes, const ch
 
     if (!is_main_access(handle, call) || !tic_data_holds_values(handle))
         return false;
-    if (writes && handle->family && handle->family->root != handle) {
-        tic_session_unprotect(call, "writing by main() to a part of a planned partition is not "
-                                    "protected yet");
+    struct tic_family *family = handle->family;
+    if (writes && family && !(family->planned && family->root == handle)) {
+        tic_session_unprotect(call, "writing by main() to a part of a planned partition, or to "
+                                    "memory that is registered several times, is not protected "
+                                    "yet");
         return false;
     }
     const struct tic_line_acquire *known = tic_graph_replay_acquire(&tic_session->graph);

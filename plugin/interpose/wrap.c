@@ -244,12 +244,15 @@ WRAPPER void starpu_data_wont_use(starpu_data_handle_t data)
     tic_guard--;
 }
 
-static void note_invalid(starpu_data_handle_t data)
+/* False when StarPU must not know: a value that is restored later is there for us. */
+static bool note_invalid(starpu_data_handle_t data)
 {
     struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
     fold(data);
-    if (handle && tic_session_is_owner())
-        handle->invalid = true;
+    if (!handle || !tic_session_is_owner())
+        return true;
+    handle->invalid = true;
+    return !tic_session->recovered || tic_session_is_replayed(tic_session);
 }
 
 static void note_valid(starpu_data_handle_t data)
@@ -262,7 +265,8 @@ static void note_valid(starpu_data_handle_t data)
 /* Invalid data keeps its last value for us: nobody can tell. */
 WRAPPER void starpu_data_invalidate(starpu_data_handle_t data)
 {
-    note_invalid(data);
+    if (!note_invalid(data))
+        return;
     tic_guard++;
     RESOLVED(starpu_data_invalidate)(data);
     tic_guard--;
@@ -270,7 +274,8 @@ WRAPPER void starpu_data_invalidate(starpu_data_handle_t data)
 
 WRAPPER void starpu_data_invalidate_submit(starpu_data_handle_t data)
 {
-    note_invalid(data);
+    if (!note_invalid(data))
+        return;
     tic_guard++;
     RESOLVED(starpu_data_invalidate_submit)(data);
     tic_guard--;
