@@ -15,13 +15,24 @@ struct wrapped_callback {
     void (*run)(void *);
 };
 
+/* The application's function, as the application's. It may run inside a call of the owner thread. */
+static void run_as_application(void (*run)(void *), void *argument)
+{
+    int guard = tic_guard;
+
+    tic_guard = 0;
+    tic_in_callback++;
+    run(argument);
+    tic_in_callback--;
+    tic_guard = guard;
+}
+
 static void run_callback(void *arg)
 {
     struct wrapped_callback *wrapped = arg;
     struct starpu_task *task = wrapped->task;
     void (*run)(void *) = wrapped->run;
     void *argument = wrapped->argument;
-    int guard = tic_guard;
 
     /* StarPU has read these fields; the application may submit the structure again. */
     task->callback_func = wrapped->function;
@@ -29,14 +40,61 @@ static void run_callback(void *arg)
     task->cl = wrapped->codelet;
     task->dyn_handles = wrapped->dyn_handles;
     free(wrapped);
-    if (!run)
-        return;
-    tic_guard = 0;
-    tic_in_callback++;
-    run(argument);
-    tic_in_callback--;
-    tic_guard = guard;
+    if (run)
+        run_as_application(run, argument);
 }
+
+/* ---- prologues ------------------------------------------------------------------------------ */
+
+struct wrapped_prologue {
+    struct starpu_task *task;
+    void (*function)(void *);
+    void *argument;
+};
+
+static void run_prologue(void *arg)
+{
+    struct wrapped_prologue wrapped = *(struct wrapped_prologue *)arg;
+
+    free(arg);
+    wrapped.task->prologue_callback_func = wrapped.function;
+    wrapped.task->prologue_callback_arg = wrapped.argument;
+    run_as_application(wrapped.function, wrapped.argument);
+}
+
+static void run_prologue_pop(void *arg)
+{
+    struct wrapped_prologue wrapped = *(struct wrapped_prologue *)arg;
+
+    free(arg);
+    wrapped.task->prologue_callback_pop_func = wrapped.function;
+    wrapped.task->prologue_callback_pop_arg = wrapped.argument;
+    run_as_application(wrapped.function, wrapped.argument);
+}
+
+static bool wrap_prologue(struct starpu_task *task, void (**function)(void *), void **argument,
+                          void (*run)(void *))
+{
+    if (!*function || *function == run)
+        return true;
+    struct wrapped_prologue *wrapped = malloc(sizeof(*wrapped));
+    if (!wrapped)
+        return false;
+    *wrapped = (struct wrapped_prologue){task, *function, *argument};
+    *function = run;
+    *argument = wrapped;
+    return true;
+}
+
+static bool wrap_prologues(struct starpu_task *task)
+{
+    return wrap_prologue(task, &task->prologue_callback_func, &task->prologue_callback_arg,
+                         run_prologue) &&
+           wrap_prologue(task, &task->prologue_callback_pop_func,
+                         &task->prologue_callback_pop_arg, run_prologue_pop);
+}
+
+/* ---- wrapping ------------------------------------------------------------------------------- */
 
 /* StarPU looks into the codelet of a task that has its own array of handles. */
 static void make_control(struct starpu_task *task)
@@ -49,6 +107,8 @@ bool tic_callback_wrap(struct starpu_task *task, bool control)
 {
     void (*run)(void *) = task->callback_func;
 
+    if (!wrap_prologues(task))
+        return false;
     if (!run && task->cl)
         run = task->cl->callback_func;
     if (!run && !(control && (!task->destroy || task->dyn_handles))) {

@@ -5,8 +5,10 @@
  * A protected task carries its sequence number + 1 in starpu_task.hypervisor_tag. StarPU calls
  * pre_exec_hook after it fetched the data and before the kernel, and post_exec_hook after it
  * released the data but before tags and successors. Control tasks get neither. */
+#include <pthread.h>
+#include <stdlib.h>
+
 #include "base/failpoint.h"
-#include "interpose/session.h"
 #include "interpose/tasks.h"
 
 static struct tic_slot *own_slot(void)
@@ -37,11 +39,58 @@ static void begin_writes(struct starpu_task *task, struct tic_slot *slot, uint64
     }
 }
 
+static void finish(struct tic_slot *slot)
+{
+    struct tic_session *session = tic_session;
+
+    tic_failpoint(TIC_FAIL_TASK_END);
+    if (slot->sequence & TIC_SPAWN_KEY && !slot->counts) {
+        struct tic_spawn *spawn = tic_spawns_get(&session->graph.spawns,
+                                                 (uint32_t)(slot->sequence & ~TIC_SPAWN_KEY));
+        if (!spawn->kept) /* it will never be done for a restart */
+            tic_spawns_remove(&session->graph.spawns, spawn);
+    }
+    tic_snapshot_task_end(&session->snapshot, slot);
+}
+
+/* With end dependencies the hook comes late, on any thread; then the worker may have moved on. */
+static struct tic_slot *find_slot(const struct starpu_task *task)
+{
+    struct tic_cut *cut = &tic_session->snapshot.cut;
+    int worker = tic_real.starpu_worker_get_id();
+
+    if (worker >= 0 && atomic_load_explicit(&cut->slots[worker].task, memory_order_relaxed) == task)
+        return &cut->slots[worker];
+    for (unsigned i = 0; i < cut->slot_count; i++)
+        if (atomic_load_explicit(&cut->slots[i].task, memory_order_relaxed) == task)
+            return &cut->slots[i];
+    return NULL;
+}
+
+static void end_task(struct starpu_task *task)
+{
+    struct tic_slot *slot = find_slot(task);
+
+    task->hypervisor_tag = 0; /* the application may submit the same structure again */
+    if (slot && atomic_exchange_explicit(&slot->task, NULL, memory_order_acq_rel) == task)
+        finish(slot);
+}
+
+/* The kernel of the last task has ended if this worker begins another one. */
+static void end_last(struct tic_slot *slot)
+{
+    if (__builtin_expect(atomic_load_explicit(&slot->task, memory_order_acquire) != NULL, 0) &&
+        atomic_exchange_explicit(&slot->task, NULL, memory_order_acq_rel) != NULL)
+        finish(slot);
+}
+
 static void begin_task(struct starpu_task *task)
 {
     struct tic_session *session = tic_session;
     struct tic_slot *slot = own_slot();
     struct tic_spawn *spawn = tic_spawn_of(task);
+
+    end_last(slot);
     uint64_t epoch = tic_cut_begin(&session->snapshot.cut, slot, slot_sequence(task, spawn));
 
     if (spawn)
@@ -50,6 +99,7 @@ static void begin_task(struct starpu_task *task)
     slot->counts = slot->writing.count > 0 || !session->settings.rerun;
     if (!slot->counts)
         tic_reads_log(task, spawn ? spawn->task.id : slot->sequence, epoch);
+    atomic_store_explicit(&slot->task, task, memory_order_release);
     tic_cut_running(slot, epoch);
     if (task->dyn_modes && STARPU_TASK_GET_NBUFFERS(task) <= STARPU_NMAXBUFS && !spawn &&
         slot->sequence < session->recovered_submissions)
@@ -57,45 +107,134 @@ static void begin_task(struct starpu_task *task)
     tic_failpoint(TIC_FAIL_TASK_BEGIN);
 }
 
-static void end_task(struct starpu_task *task)
-{
-    struct tic_session *session = tic_session;
-    struct tic_slot *slot = own_slot();
-    struct tic_spawn *spawn = tic_spawn_of(task);
-
-    tic_failpoint(TIC_FAIL_TASK_END);
-    task->hypervisor_tag = 0; /* the application may submit the same structure again */
-    if (spawn && !spawn->kept && !slot->counts) /* it will never be done for a restart */
-        tic_spawns_remove(&session->graph.spawns, spawn);
-    tic_snapshot_task_end(&session->snapshot, slot);
-}
-
 static bool is_protected(const struct starpu_task *task)
 {
     return task->hypervisor_tag != 0 && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES;
 }
 
+/* ---- parallel tasks --------------------------------------------------------------------------- */
+
+/* StarPU calls the hooks on each worker that runs a part of the task, between two barriers: the
+ * first part begins and ends the task for us, and the kernels of the others wait for its begin. */
+struct parallel {
+    int tag;
+    int waiting; /* parts that have not seen the begin */
+    struct parallel *next;
+};
+
+static struct {
+    pthread_mutex_t mutex; /* a leaf, but for begin_task's locks: taken after those are released */
+    pthread_cond_t begun;
+    struct parallel *first; /* guarded by mutex: tasks that have begun */
+} parallels = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL};
+
+static void announce_parallel(int tag, int others)
+{
+    struct parallel *entry = malloc(sizeof(*entry));
+
+    if (!entry)
+        abort(); /* the others wait for it */
+    pthread_mutex_lock(&parallels.mutex);
+    *entry = (struct parallel){tag, others, parallels.first};
+    parallels.first = entry;
+    pthread_cond_broadcast(&parallels.begun);
+    pthread_mutex_unlock(&parallels.mutex);
+}
+
+static void await_parallel(int tag)
+{
+    struct parallel **at;
+
+    pthread_mutex_lock(&parallels.mutex);
+    for (;;) {
+        for (at = &parallels.first; *at && (*at)->tag != tag;)
+            at = &(*at)->next;
+        if (*at)
+            break;
+        pthread_cond_wait(&parallels.begun, &parallels.mutex);
+    }
+    if (--(*at)->waiting == 0) {
+        struct parallel *seen = *at;
+        *at = seen->next;
+        free(seen);
+    }
+    pthread_mutex_unlock(&parallels.mutex);
+}
+
+static void begin_part(struct starpu_task *task, int size)
+{
+    if (tic_real.starpu_combined_worker_get_rank() > 0) {
+        await_parallel(task->hypervisor_tag);
+        return;
+    }
+    begin_task(task);
+    announce_parallel(task->hypervisor_tag, size - 1);
+}
+
+/* ---- the hooks of a policy -------------------------------------------------------------------- */
+
 static void pre_exec(struct starpu_task *task, unsigned context)
 {
-    if (tic_session->policy.pre_exec_hook)
-        tic_session->policy.pre_exec_hook(task, context);
-    if (is_protected(task))
+    const struct starpu_sched_policy *policy = &tic_session->policies[context];
+    int size = tic_real.starpu_combined_worker_get_size();
+
+    if (policy->pre_exec_hook)
+        policy->pre_exec_hook(task, context);
+    if (!is_protected(task))
+        return;
+    if (__builtin_expect(size > 1, 0))
+        begin_part(task, size);
+    else
         begin_task(task);
 }
 
 static void post_exec(struct starpu_task *task, unsigned context)
 {
-    if (is_protected(task))
+    const struct starpu_sched_policy *policy = &tic_session->policies[context];
+    bool other = tic_real.starpu_combined_worker_get_size() > 1 &&
+                 tic_real.starpu_combined_worker_get_rank() > 0;
+
+    if (is_protected(task) && !other)
         end_task(task);
-    if (tic_session->policy.post_exec_hook)
-        tic_session->policy.post_exec_hook(task, context);
+    if (policy->post_exec_hook)
+        policy->post_exec_hook(task, context);
+}
+
+static bool install(struct tic_session *session, unsigned context)
+{
+    struct starpu_sched_policy *policy = tic_real.starpu_sched_ctx_get_sched_policy(context);
+
+    if (!policy)
+        return false;
+    if (policy->pre_exec_hook == pre_exec)
+        return true;
+    session->policies[context] = *policy;
+    policy->post_exec_hook = post_exec;
+    policy->pre_exec_hook = pre_exec;
+    return true;
 }
 
 void tic_hooks_install(struct tic_session *session)
 {
-    struct starpu_sched_policy *policy = tic_real.starpu_sched_ctx_get_sched_policy(0);
+    install(session, 0);
+}
 
-    session->policy = *policy;
-    policy->pre_exec_hook = pre_exec;
-    policy->post_exec_hook = post_exec;
+static bool has_contexts; /* guarded by the submission lock */
+
+bool tic_hooks_has_contexts(void)
+{
+    return has_contexts;
+}
+
+bool tic_hooks_cover(const struct starpu_task *task)
+{
+    unsigned current = tic_real.starpu_sched_ctx_get_context();
+    unsigned context = task->sched_ctx != 0 && task->sched_ctx < STARPU_NMAX_SCHED_CTXS
+                           ? task->sched_ctx
+                       : current < STARPU_NMAX_SCHED_CTXS ? current
+                                                          : 0;
+    if (context == 0)
+        return true;
+    has_contexts = true;
+    return install(tic_session, context);
 }

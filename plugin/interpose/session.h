@@ -23,7 +23,8 @@ struct tic_session {
     struct tic_lock submit;     /* what the program did so far: submissions, uses, restores */
     bool explicit_dependencies; /* guarded by submit: a task had a tag or declared dependencies */
     pid_t process;              /* immutable after start */
-    struct starpu_sched_policy policy; /* immutable after start: the policy in use, as it was */
+    /* The policies in use, as they were; each immutable once a task was submitted to its context. */
+    struct starpu_sched_policy policies[STARPU_NMAX_SCHED_CTXS];
     _Atomic bool watching; /* StarPU runs and calls matter; owner thread writes; seq_cst */
 
     _Atomic uint64_t spawned;  /* relaxed: statistics: tasks not submitted by main() */
@@ -85,6 +86,11 @@ int tic_stats_write(struct tic_session *session); /* stats.c */
 const char *tic_policy_choose(struct starpu_conf *conf,
                               const struct tic_settings *settings); /* policy.c */
 void tic_hooks_install(struct tic_session *session);                /* hooks.c */
+/* hooks.c. Under the submission lock: makes the policy of the task's scheduling context call our
+ * hooks, too. False when that context has none. */
+bool tic_hooks_cover(const struct starpu_task *task);
+/* hooks.c: tasks were submitted to other contexts than the first. */
+bool tic_hooks_has_contexts(void);
 void tic_about_fill(struct tic_line *about);                        /* about.c */
 char *tic_about_directory(const struct tic_line *about);            /* about.c: default directory */
 

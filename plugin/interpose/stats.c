@@ -29,7 +29,7 @@ int tic_stats_write(struct tic_session *session)
 {
     struct tic_snapshot *snapshot = &session->snapshot;
     struct totals totals = sum_slots(&snapshot->cut);
-    const struct starpu_sched_policy *policy = &session->policy;
+    const struct starpu_sched_policy *policy = &session->policies[0];
     json_t *stats = json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:b, s:I, s:b}",
         "scheduler", policy->policy_name ? policy->policy_name : "",               //

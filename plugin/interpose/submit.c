@@ -49,24 +49,16 @@ static const char *why_not_buffers(struct starpu_task *task)
 /* Why this task ends protection, or NULL. */
 static const char *why_not(struct starpu_task *task)
 {
-    unsigned context = tic_real.starpu_sched_ctx_get_context();
-
     if (task->hypervisor_tag != 0 && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES)
         return "hypervisor tags are not supported";
-    /* A parallel codelet runs on one worker unless the policy made combined workers. */
-    if (task->cl->type != STARPU_SEQ && tic_real.starpu_combined_worker_get_count() > 0)
-        return "parallel tasks are not protected yet";
     if (task->dyn_handles && !task->destroy)
         return "tasks of more than " TIC_STRING(
             STARPU_NMAXBUFS) " buffers that are submitted again "
                              "are not protected yet";
-    if (task->regenerate || task->bundle)
-        return "regenerated tasks and bundles are not protected yet";
-    if (task->prologue_callback_func || task->prologue_callback_pop_func)
-        return "tasks with prologue callbacks are not protected yet";
-    if ((context != 0 && context != STARPU_NMAX_SCHED_CTXS) ||
-        (task->sched_ctx != 0 && task->sched_ctx != STARPU_NMAX_SCHED_CTXS))
-        return "scheduling contexts are not protected yet";
+    if (task->regenerate)
+        return "regenerated tasks are not protected yet";
+    if (!tic_hooks_cover(task))
+        return "scheduling contexts without a policy are not protected yet";
     if (tic_session->graph.signature.position >= INT_MAX - 1)
         return "a run of more than two thousand million tasks is not protected";
     const char *why = tic_version_why_not(task);
@@ -117,7 +109,8 @@ static void stop_diverged(struct starpu_task *task)
 static bool is_plain(const struct starpu_task *task)
 {
     return !task->use_tag && task->detach && task->destroy && !task->synchronous &&
-           !task->callback_func && !task->cl->callback_func && task->hypervisor_tag == 0 &&
+           !task->callback_func && !task->cl->callback_func && !task->prologue_callback_func &&
+           !task->prologue_callback_pop_func && task->hypervisor_tag == 0 &&
            task->nb_termination_call_required == 0;
 }
 
@@ -125,6 +118,8 @@ static enum tic_verdict fast_forward(struct starpu_task *task)
 {
     atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
+    if (task->bundle) /* a hint for those that run */
+        tic_real.starpu_task_bundle_remove(task->bundle, task);
     if (is_plain(task)) {
         task->destroy = 0; /* starpu_task_destroy insists */
         tic_real.starpu_task_destroy(task);
@@ -227,8 +222,9 @@ static void restore_buffers(struct starpu_task *task)
             (writes || tic_data_holds_values(handle)))
             /* StarPU takes a structure that it has run before for a terminated predecessor of our
              * restore task: then without one. */
-            tic_data_restore_locked(handle,
-                             !task->sequential_consistency || task->status == STARPU_TASK_FINISHED);
+            tic_data_restore_locked(handle, !task->sequential_consistency ||
+                                                task->status == STARPU_TASK_FINISHED ||
+                                                tic_hooks_has_contexts());
     }
 }
 

@@ -33,6 +33,7 @@ struct tic_slot {
     _Atomic uint64_t state;         /* epoch * 4 + enum tic_slot_state; seq_cst: see above */
     uint64_t sequence;              /* worker only: the task between begin and end; a sequence
                                        number, or TIC_SPAWN_KEY and the index of a spawned task */
+    _Atomic(const void *) task;     /* whoever takes it away ends the task; acq_rel */
     bool counts;                    /* worker only: done when it ends, even if it wrote nothing */
     uint64_t children;              /* worker only: tasks that it has submitted */
     bool failed;                    /* worker only: a list could not grow; the run is unprotected */
