@@ -278,6 +278,19 @@ int tic_graph_event(struct tic_graph *graph, enum tic_event kind, int64_t *value
     return status;
 }
 
+bool tic_graph_expects(struct tic_graph *graph, enum tic_event kind, int64_t *value)
+{
+    bool found = false;
+
+    tic_lock(&graph->lock);
+    for (uint64_t i = graph->next_event; i < graph->event_count && !found; i++) {
+        found = graph->events[i].kind == (uint32_t)kind;
+        *value = graph->events[i].value;
+    }
+    tic_unlock(&graph->lock);
+    return found;
+}
+
 const struct tic_line_acquire *tic_graph_replay_acquire(struct tic_graph *graph)
 {
     return graph->next_acquire < graph->recovered_acquire_count

@@ -9,7 +9,7 @@
 #include "graph/signature.h"
 #include "graph/spawn.h"
 
-enum tic_event { TIC_EVENT_TIME = 1, TIC_EVENT_REDUX_WIDTH = 2 }; /* kinds of logged events; the numbers are on disk */
+enum tic_event { TIC_EVENT_TIME = 1, TIC_EVENT_REDUX_WIDTH = 2, TIC_EVENT_START = 3, TIC_EVENT_TRY = 4 }; /* kinds of logged events; the numbers are on disk */
 
 /* What a task that writes no handle read, in the epoch in which it started; 0: recovered. */
 struct tic_graph_read {
@@ -82,6 +82,9 @@ int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash);
 /* The next event: replaced by the recorded value in a replay, else recorded. 0; -EILSEQ
  * when the recorded run had an event of another kind here; -ENOMEM. */
 int tic_graph_event(struct tic_graph *graph, enum tic_event kind, int64_t *value);
+
+/* Does the recorded run have an event of this kind that this run has not come to? Then *value. */
+bool tic_graph_expects(struct tic_graph *graph, enum tic_event kind, int64_t *value);
 
 /* The next access of main(), if the recovered cut knows it; else NULL. Valid until the next append.
  */

@@ -16,7 +16,7 @@ struct wrapped_callback {
 };
 
 /* The application's function, as the application's. It may run inside a call of the owner thread. */
-static void run_as_application(void (*run)(void *), void *argument)
+void tic_callback_run(void (*run)(void *), void *argument)
 {
     int guard = tic_guard;
 
@@ -41,7 +41,7 @@ static void run_callback(void *arg)
     task->dyn_handles = wrapped->dyn_handles;
     free(wrapped);
     if (run)
-        run_as_application(run, argument);
+        tic_callback_run(run, argument);
 }
 
 /* ---- prologues ------------------------------------------------------------------------------ */
@@ -59,7 +59,7 @@ static void run_prologue(void *arg)
     free(arg);
     wrapped.task->prologue_callback_func = wrapped.function;
     wrapped.task->prologue_callback_arg = wrapped.argument;
-    run_as_application(wrapped.function, wrapped.argument);
+    tic_callback_run(wrapped.function, wrapped.argument);
 }
 
 static void run_prologue_pop(void *arg)
@@ -69,7 +69,7 @@ static void run_prologue_pop(void *arg)
     free(arg);
     wrapped.task->prologue_callback_pop_func = wrapped.function;
     wrapped.task->prologue_callback_pop_arg = wrapped.argument;
-    run_as_application(wrapped.function, wrapped.argument);
+    tic_callback_run(wrapped.function, wrapped.argument);
 }
 
 static bool wrap_prologue(struct starpu_task *task, void (**function)(void *), void **argument,

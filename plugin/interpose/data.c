@@ -597,13 +597,9 @@ static bool is_main_access(struct tic_handle *handle, const char *call)
     return !tic_handle_is_empty(handle);
 }
 
-void tic_data_on_other_acquire(starpu_data_handle_t data, const char *call)
+void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
 {
-    struct tic_handle *handle = tic_handle_of(data);
-
-    if (!handle || tic_data_holds_values(handle))
-        tic_session_unprotect(call, "this way of accessing data that tasks wrote is not protected "
-                                    "yet");
+    restore_now(handle, saved);
 }
 
 /* The access belongs to the recovered cut: deliver what it read then. */

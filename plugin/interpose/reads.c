@@ -55,6 +55,20 @@ void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch)
                            strerror(-status));
 }
 
+void tic_reads_log_access(struct tic_handle *handle, uint64_t key)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+
+    if (tic_handle_is_empty(handle) || tic_snapshot_is_broken(snapshot))
+        return;
+    if (handle->home_node < 0)
+        tic_handle_locate(handle, tic_real.starpu_data_get_interface_on_node(handle->data,
+                                                                             STARPU_MAIN_RAM));
+    int status = log_value(handle, key, 0, tic_snapshot_epoch(snapshot));
+    if (status && status != -ECANCELED)
+        tic_snapshot_break(snapshot, "cannot keep what main() read: %s", strerror(-status));
+}
+
 /* ---- delivering, in a replay ------------------------------------------------------------------ */
 
 /* Handles made for the task that this thread is about to submit. */

@@ -177,9 +177,9 @@ struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
 {
     const char *why = used && !prepared ? NULL : why_not_at_all();
 
-    if (tic_session) {
-        report_unprotected("from here on: a second StarPU session in one process is not protected "
-                           "yet");
+    if (tic_session && (tic_snapshot_is_broken(&tic_session->snapshot) || !is_owner)) {
+        if (!is_owner)
+            tic_snapshot_break(&tic_session->snapshot, "another thread starts StarPU again");
         return NULL;
     }
     if (why) {
@@ -207,6 +207,12 @@ static void remove_on_success(int status, void *arg)
         return; /* a child of fork that ended by exit */
     if (session->snapshot.started)
         tic_snapshot_stop(&session->snapshot); /* the program did not shut StarPU down */
+    if (status == 0 && session->recovered && !tic_snapshot_is_broken(&session->snapshot) &&
+        !tic_session_is_replayed(session))
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "the replay differs from the recorded run: it started StarPU %llu times only. The "
+                 "recovery lines in %s are untouched",
+                 (unsigned long long)session->starts, session->store.path);
     if (status == 0 && !session->settings.keep)
         tic_store_remove(&session->store);
 }
@@ -215,10 +221,10 @@ void tic_session_on_initialize_after(int result)
 {
     struct tic_session *session = prepared;
 
-    if (!session || tic_session)
+    if (!session || atomic_load(&session->watching) || session->ended)
         return;
     if (result != 0) {
-        if (!session->recovered)
+        if (!session->recovered && !tic_session)
             tic_store_remove(&session->store);
         return;
     }
@@ -233,11 +239,14 @@ void tic_session_on_initialize_after(int result)
     }
     session->snapshot.about.workers = workers;
     is_owner = true;
-    if (tic_snapshot_start(&session->snapshot) != 0) {
+    int64_t number = session->starts++;
+    if (tic_snapshot_start(&session->snapshot) != 0 ||
+        tic_graph_event(&session->graph, TIC_EVENT_START, &number) == -ENOMEM) {
         report_unprotected("cannot create the checkpoint thread");
         return;
     }
-    on_exit(remove_on_success, session);
+    if (!tic_session)
+        on_exit(remove_on_success, session);
     tic_session = session;
     tic_hooks_install(session);
     atomic_store(&session->watching, true);
@@ -245,9 +254,13 @@ void tic_session_on_initialize_after(int result)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
+/* The recorded run may have started StarPU again. */
 static void check_complete(struct tic_session *session)
 {
-    if (session->recovered && !tic_session_is_replayed(session))
+    int64_t number;
+
+    if (session->recovered && !tic_session_is_replayed(session) &&
+        !tic_graph_expects(&session->graph, TIC_EVENT_START, &number))
         tic_stop(TIC_EXIT_DIVERGED,
                  "the replay differs from the recorded run: the program shuts StarPU down after "
                  "%llu submissions, but the recovery line holds a done task after %llu. The "
@@ -265,6 +278,8 @@ void tic_session_on_shutdown_before(void)
         return;
     if (atomic_exchange(&session->watching, false))
         check_complete(session);
+    else
+        session->ended = true;
     if (session->snapshot.started)
         tic_snapshot_stop(&session->snapshot);
 }

@@ -17,6 +17,8 @@ struct tic_session {
     struct tic_store store;
     struct tic_snapshot snapshot;
     bool opened_store;              /* owner thread only */
+    bool ended;                     /* owner thread only: protection ended before StarPU did */
+    uint64_t starts;                /* owner thread only: of StarPU */
     bool recovered;                 /* immutable after start */
     uint64_t recovered_tasks;       /* immutable after start */
     uint64_t recovered_submissions; /* immutable after start: known from the earlier run */

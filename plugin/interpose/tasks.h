@@ -36,8 +36,8 @@ void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count);
 bool tic_data_on_acquire_before(starpu_data_handle_t data, bool writes, const char *call);
 void tic_data_on_acquire_after(starpu_data_handle_t data, bool reads, bool writes);
 void tic_data_on_release_before(starpu_data_handle_t data);
-/* An access that may fail or comes by callback. */
-void tic_data_on_other_acquire(starpu_data_handle_t data, const char *call);
+/* Writes a recorded value for main() to read; no live task has accessed the data yet. */
+void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved);
 /* A task that copies `from` into `to`; NULL, with protection ended, when it cannot be ours. */
 struct starpu_task *tic_data_copy_task(starpu_data_handle_t to, starpu_data_handle_t from,
                                        int asynchronous, void (*callback)(void *), void *arg);
@@ -79,10 +79,23 @@ void tic_submit_on_refused(struct starpu_task *task);
 /* ---- reads.c -------------------------------------------------------------------------------- */
 /* Logs what a task reads that a restart will execute again. On a worker, in its begin hook. */
 void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch);
+/* Logs what an access of main() by callback reads, once it is granted. */
+void tic_reads_log_access(struct tic_handle *handle, uint64_t key);
 /* Gives a task that is executed again what it read before. Tells why it cannot, or NULL. */
 const char *tic_reads_deliver(struct starpu_task *task, uint64_t key);
 /* After the real submission. */
 void tic_reads_after_submit(void);
+
+/* ---- access.c ------------------------------------------------------------------------------- */
+/* Accesses that may fail do so in a replay as they did before. */
+enum tic_try { TIC_TRY_REALLY, TIC_TRY_SUCCEED, TIC_TRY_FAIL };
+enum tic_try tic_access_replay_try(void);
+void tic_access_after_try(bool success);
+/* An access that comes by callback: may replace the callback. True when it was replayed whole. */
+bool tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_access_mode mode,
+                                   void (**callback)(void *), void **argument);
+/* The release of an access that was replayed: StarPU knows nothing of it. */
+bool tic_access_is_replayed_release(const struct tic_handle *handle);
 
 /* ---- redux.c -------------------------------------------------------------------------------- */
 /* All on the owner thread, outside of the submission lock. */
@@ -113,5 +126,7 @@ void tic_spawn_submit_kept(uint64_t root);
 /* Makes the task's callback run as application code, not as StarPU's. control: also makes it a
  * control task (no codelet) until then. False when out of memory; the task is unchanged. */
 bool tic_callback_wrap(struct starpu_task *task, bool control);
+/* Calls the application's function as the application. */
+void tic_callback_run(void (*run)(void *), void *argument);
 
 #endif

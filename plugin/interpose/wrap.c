@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The wrappers of StarPU's functions: each only guards, tells a part before and after, and calls
  * the real one. tests/e2e/inert.bats checks this list against what the library exports. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -321,31 +322,67 @@ ACQUIRE(starpu_data_acquire_on_node,
         (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
         (data, node, mode))
 
-#define OTHER_ACQUIRE(name, parameters, arguments)                                                 \
+#define TRY_ACQUIRE(name, really, parameters, arguments)                                           \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
+        bool watching = tic_session_is_watching();                                                 \
         fold(data);                                                                                \
-        if (tic_session_is_watching())                                                             \
-            tic_data_on_other_acquire(data, #name);                                                \
+        switch (watching ? tic_access_replay_try() : TIC_TRY_REALLY) {                             \
+        case TIC_TRY_FAIL:                                                                         \
+            return -EAGAIN;                                                                        \
+        case TIC_TRY_SUCCEED:                                                                      \
+            return really arguments;                                                               \
+        case TIC_TRY_REALLY:                                                                       \
+            break;                                                                                 \
+        }                                                                                          \
+        bool reads = (mode & STARPU_R) != 0, writes = (mode & STARPU_W) != 0;                      \
+        struct tic_handle *handle = watching ? tic_handle_of(data) : NULL;                         \
+        if (handle && tic_data_holds_values(handle))                                               \
+            tic_data_restore(handle, false);                                                       \
         tic_guard++;                                                                               \
         int result = RESOLVED(name) arguments;                                                     \
         tic_guard--;                                                                               \
-        return result;                                                                             \
+        if (watching)                                                                              \
+            tic_access_after_try(result == 0);                                                     \
+        if (result != 0)                                                                           \
+            return result;                                                                         \
+        if (writes)                                                                                \
+            note_valid(data);                                                                      \
+        if (watching && tic_data_on_acquire_before(data, writes, #name))                           \
+            tic_data_on_acquire_after(data, reads, writes);                                        \
+        return 0;                                                                                  \
     }
 
-OTHER_ACQUIRE(starpu_data_acquire_try,
-              (starpu_data_handle_t data, enum starpu_data_access_mode mode), (data, mode))
-OTHER_ACQUIRE(starpu_data_acquire_on_node_try,
-              (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
-              (data, node, mode))
-OTHER_ACQUIRE(starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids,
-              TIC_ACQUIRE_JOBIDS_PARAMETERS, TIC_ACQUIRE_JOBIDS_ARGUMENTS)
+TRY_ACQUIRE(starpu_data_acquire_try, starpu_data_acquire,
+            (starpu_data_handle_t data, enum starpu_data_access_mode mode), (data, mode))
+TRY_ACQUIRE(starpu_data_acquire_on_node_try, starpu_data_acquire_on_node,
+            (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
+            (data, node, mode))
+
+/* All accesses with a callback end here. */
+WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
+    TIC_ACQUIRE_JOBIDS_PARAMETERS
+{
+    fold(data);
+    if (tic_session_is_watching() && tic_session_context() != TIC_CONTEXT_STARPU &&
+        tic_access_on_callback_before(data, mode, &callback, &arg))
+        return 0;
+    tic_guard++;
+    int result =
+        RESOLVED(starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids)
+            TIC_ACQUIRE_JOBIDS_ARGUMENTS;
+    tic_guard--;
+    return result;
+}
 
 #define RELEASE(name, parameters, arguments)                                                       \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
-        if (tic_session_is_watching())                                                             \
+        if (tic_session_is_watching()) {                                                           \
+            if (tic_access_is_replayed_release(tic_handle_of(data)))                               \
+                return;                                                                            \
             tic_data_on_release_before(data);                                                      \
+        }                                                                                          \
         tic_guard++;                                                                               \
         RESOLVED(name) arguments;                                                                  \
         tic_guard--;                                                                               \

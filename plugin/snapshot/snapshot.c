@@ -160,6 +160,7 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
 {
     sigset_t all, old;
 
+    snapshot->stopping = snapshot->exited = false; /* it may have run before */
     sigfillset(&all); /* signals are for the application's threads */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     int status = pthread_create(&snapshot->thread, NULL, checkpoint_thread, snapshot);
