@@ -587,30 +587,29 @@ void tic_data_on_unpartition_after(starpu_data_handle_t data)
 
 /* ---- what main() reads and writes ----------------------------------------------------------- */
 
-static bool is_main_access(struct tic_handle *handle, const char *call)
-{
-    if (!handle || !tic_session_is_owner() || !handle->supported) {
-        tic_session_unprotect(call, "this access is not protected yet: by a task, a callback or "
-                                    "another thread, or to data that cannot be saved yet");
-        return false;
-    }
-    return !tic_handle_is_empty(handle);
-}
-
 void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
 {
     restore_now(handle, saved);
+}
+
+/* What main() made itself is no value of the graph: such an access is only counted. */
+static bool is_plain(const struct tic_line_acquire *access)
+{
+    return !access->writes && !access->recorded;
 }
 
 /* The access belongs to the recovered cut: deliver what it read then. */
 static void replay_access(struct tic_handle *handle, const struct tic_line_acquire *known,
                           bool writes)
 {
-    if (known->id != handle->id || known->writes != (uint32_t)writes)
+    if (known->id != handle->id || (!is_plain(known) && known->writes != (uint32_t)writes))
         tic_stop(TIC_EXIT_DIVERGED,
                  "the replay differs from the recorded run: main() accesses handle %llu, and "
                  "accessed handle %llu in the recorded run",
                  (unsigned long long)handle->id, (unsigned long long)known->id);
+    if (is_plain(known))
+        return;
+    handle->main_writes = writes;
     handle->main_writes_left -= writes && handle->main_writes_left > 0;
     if (!known->recorded || (handle->family ? handle->family->live : handle->live))
         return;
@@ -649,23 +648,44 @@ static void record_access(struct tic_handle *handle, bool reads, bool writes)
         tic_snapshot_break(snapshot, "cannot keep what main() read: %s", strerror(-status));
 }
 
+static const char *why_no_access(const struct tic_handle *handle, bool writes)
+{
+    const struct tic_family *family = handle->family;
+
+    if (!handle->supported)
+        return "main() accesses what tasks wrote, with an interface that cannot be saved";
+    if (writes && family && !(family->planned && family->root == handle))
+        return "writing by main() to a part of a planned partition, or to memory that is "
+               "registered several times, is not protected yet";
+    return NULL;
+}
+
 bool tic_data_on_acquire_before(starpu_data_handle_t data, bool writes, const char *call)
 {
     struct tic_handle *handle = tic_handle_of(data);
+    struct tic_graph *graph = &tic_session->graph;
 
-    if (!is_main_access(handle, call) || !tic_data_holds_values(handle))
-        return false;
-    struct tic_family *family = handle->family;
-    if (writes && family && !(family->planned && family->root == handle)) {
-        tic_session_unprotect(call, "writing by main() to a part of a planned partition, or to "
-                                    "memory that is registered several times, is not protected "
-                                    "yet");
+    if (!handle || !tic_session_is_owner()) {
+        tic_session_unprotect(call, "accesses by a task, a callback or another thread are not "
+                                    "protected yet");
         return false;
     }
-    const struct tic_line_acquire *known = tic_graph_replay_acquire(&tic_session->graph);
+    if (tic_handle_is_empty(handle))
+        return false;
+    const struct tic_line_acquire *known = tic_graph_replay_acquire(graph);
     if (known) {
         replay_access(handle, known, writes);
-        handle->main_writes = writes;
+        return false;
+    }
+    if (!tic_data_holds_values(handle)) {
+        struct tic_line_acquire plain = {.id = handle->id};
+        if (tic_graph_note_acquire(graph, &plain, tic_snapshot_epoch(&tic_session->snapshot)) != 0)
+            tic_snapshot_break(&tic_session->snapshot, "out of memory");
+        return false;
+    }
+    const char *why = why_no_access(handle, writes);
+    if (why) {
+        tic_session_unprotect(call, why);
         return false;
     }
     tic_data_restore(handle, true);
