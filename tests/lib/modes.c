@@ -50,8 +50,7 @@ static void run_prologue(void)
         }
 }
 
-/* ---- end-dep: the next task on a held value waits for the callback of the releasing one -------
- */
+/* ---- end-dep: the next task on the held value waits for the callback ------------------------ */
 
 static void release_end(void *task)
 {

@@ -27,10 +27,16 @@ static size_t pair_size(starpu_data_handle_t handle)
     return counts_size(pair) + pair->items;
 }
 
-static void register_pair(starpu_data_handle_t handle, unsigned home_node, void *interface)
+#if STARPU_MAJOR_VERSION == 1 && STARPU_MINOR_VERSION < 4
+typedef unsigned home_node_t;
+#else
+typedef int home_node_t;
+#endif
+
+static void register_pair(starpu_data_handle_t handle, home_node_t home_node, void *interface)
 {
-    for (unsigned node = 0; node < STARPU_MAXNODES; node++) {
-        struct pair *here = pair_on(handle, node), *given = interface;
+    for (home_node_t node = 0; node < STARPU_MAXNODES; node++) {
+        struct pair *here = pair_on(handle, (unsigned)node), *given = interface;
         *here = (struct pair){.items = given->items};
         if (node == home_node)
             *here = *given;
@@ -43,11 +49,10 @@ static starpu_ssize_t allocate_pair(void *interface, unsigned node)
     uintptr_t counts = starpu_malloc_on_node(node, counts_size(pair));
     uintptr_t marks = counts ? starpu_malloc_on_node(node, pair->items) : 0;
 
-    if (!marks) {
-        if (counts)
-            starpu_free_on_node(node, counts, counts_size(pair));
+    if (counts && !marks)
+        starpu_free_on_node(node, counts, counts_size(pair));
+    if (!marks)
         return -ENOMEM;
-    }
     pair->counts = (uint64_t *)counts;
     pair->marks = (uint8_t *)marks;
     return (starpu_ssize_t)(counts_size(pair) + pair->items);
@@ -56,7 +61,6 @@ static starpu_ssize_t allocate_pair(void *interface, unsigned node)
 static void free_pair(void *interface, unsigned node)
 {
     struct pair *pair = interface;
-
     starpu_free_on_node(node, (uintptr_t)pair->counts, counts_size(pair));
     starpu_free_on_node(node, (uintptr_t)pair->marks, pair->items);
 }
@@ -87,7 +91,6 @@ static int pack_pair(starpu_data_handle_t handle, unsigned node, void **to, star
 static int unpack_pair(starpu_data_handle_t handle, unsigned node, void *from, size_t size)
 {
     struct pair *pair = pair_on(handle, node);
-
     memcpy(pair->counts, from, counts_size(pair));
     memcpy(pair->marks, (char *)from + counts_size(pair), pair->items);
     starpu_free_on_node_flags(node, (uintptr_t)from, size, 0);
