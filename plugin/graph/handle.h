@@ -23,6 +23,13 @@ struct tic_value {
     struct tic_saved saved;
 };
 
+/* How data is saved that has no layout. Under the handle's lock. */
+struct tic_handle;
+struct tic_packer {
+    int (*pack)(struct tic_handle *handle, char **bytes, uint64_t *size); /* 0 or -errno */
+    void (*release)(char *bytes, uint64_t size);
+};
+
 struct tic_redux;
 struct tic_family;
 
@@ -37,6 +44,7 @@ struct tic_handle {
     void *user_data; /* what the application stored with starpu_data_set_user_data */
     int home_node;
     _Atomic(struct tic_family *) family; /* those that share its memory by planned partitions, or NULL */
+    const struct tic_packer *packer; /* immutable after registration; NULL: the layout below */
     struct tic_redux *redux; /* its reductions, or NULL */
     bool invalid;     /* it has no value until something is written */
     bool supported;   /* the layout below can be saved */

@@ -23,7 +23,7 @@ static struct starpu_codelet copy_codelet = {
 
 static const char *why_not(const struct tic_handle *to, const struct tic_handle *from)
 {
-    if (!to || !from || !to->supported || !from->supported)
+    if (!to || !from || !to->supported || !from->supported || to->packer || from->packer)
         return "copying data that cannot be saved yet is not protected yet";
     if (!tic_shape_equal(&to->layout.shape, &from->layout.shape))
         return "copying between data of different shape is not protected yet";

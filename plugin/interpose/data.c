@@ -68,7 +68,7 @@ void tic_handle_locate(struct tic_handle *handle, void *interface)
 {
     struct tic_layout layout;
 
-    if (!handle->supported || tic_handle_is_empty(handle))
+    if (!handle->supported || tic_handle_is_empty(handle) || handle->packer)
         return;
     tic_interface_layout(tic_real.starpu_data_get_interface_id(handle->data), interface, &layout);
     handle->layout.base = layout.base;
@@ -83,6 +83,7 @@ struct restore {
     struct tic_shape shape;
     enum starpu_data_interface_id interface_id;
     uint64_t id;
+    starpu_data_handle_t data; /* whose interface unpacks it; NULL: it has the shape above */
 };
 
 /* The layout of a value without gaps. */
@@ -96,6 +97,14 @@ static struct tic_layout pack(const struct tic_shape *shape, char *bytes)
         stride *= shape->dims[i];
     }
     return packed;
+}
+
+static void stop_unreadable(uint64_t id, int status)
+{
+    tic_stop(TIC_EXIT_REFUSED,
+             "cannot restore handle %llu from %s: %s. Start again: an older recovery line is used "
+             "if there is one",
+             (unsigned long long)id, tic_session->store.path, tic_store_reason(status));
 }
 
 static void read_into(const struct restore *restore, const struct tic_layout *to)
@@ -117,11 +126,18 @@ static void read_into(const struct restore *restore, const struct tic_layout *to
         status = tic_store_read(&session->store, &restore->saved, &layout);
     }
     if (status)
-        tic_stop(TIC_EXIT_REFUSED,
-                 "cannot restore handle %llu from %s: %s. Start again: an older recovery line is "
-                 "used if there is one",
-                 (unsigned long long)restore->id, session->store.path, tic_store_reason(status));
+        stop_unreadable(restore->id, status);
     atomic_fetch_add_explicit(&session->restored, 1, memory_order_relaxed);
+    tic_failpoint(TIC_FAIL_RESTORE_END);
+}
+
+static void unpack_value(const struct restore *restore)
+{
+    tic_failpoint(TIC_FAIL_RESTORE_BEGIN);
+    int status = tic_pack_restore(restore->data, &restore->saved);
+    if (status)
+        stop_unreadable(restore->id, status);
+    atomic_fetch_add_explicit(&tic_session->restored, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_RESTORE_END);
 }
 
@@ -129,6 +145,10 @@ static void read_value(const struct restore *restore, void *interface)
 {
     struct tic_layout layout;
 
+    if (restore->data) {
+        unpack_value(restore);
+        return;
+    }
     tic_interface_layout(restore->interface_id, interface, &layout);
     read_into(restore, &layout);
 }
@@ -156,6 +176,7 @@ static struct restore describe_restore(struct tic_handle *handle)
         .interface_id = handle->data ? tic_real.starpu_data_get_interface_id(handle->data)
                                      : STARPU_UNKNOWN_INTERFACE_ID,
         .id = handle->id,
+        .data = handle->packer ? handle->data : NULL,
     };
 }
 
@@ -174,7 +195,7 @@ static void restore_now(struct tic_handle *handle, const struct tic_saved *saved
 {
     struct restore restore = describe_restore(handle);
     unsigned home = handle->home_node >= 0 ? (unsigned)handle->home_node : STARPU_MAIN_RAM;
-    bool direct = handle->home_node >= 0;
+    bool direct = handle->home_node >= 0 && !handle->packer;
 
     restore.saved = *saved;
     if (handle->family) {
@@ -238,6 +259,7 @@ bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
 {
     struct restore model = describe_restore(like);
 
+    model.data = like->packer ? copy : NULL;
     if (saved) {
         model.saved = *saved;
     } else {
@@ -331,7 +353,8 @@ static struct tic_handle *add_handle(starpu_data_handle_t data, int home_node)
     unsigned node = home_node >= 0 ? (unsigned)home_node : STARPU_MAIN_RAM;
     handle->supported = tic_interface_layout(tic_real.starpu_data_get_interface_id(data),
                                              tic_real.starpu_data_get_interface_on_node(data, node),
-                                             &handle->layout);
+                                             &handle->layout) ||
+                        tic_pack_supports(handle);
     tic_real.starpu_data_set_user_data(data, handle);
     return handle;
 }
@@ -345,7 +368,8 @@ void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
         return;
     }
     struct tic_handle *handle = add_handle(data, home_node);
-    if (!handle || home_node < 0 || !handle->supported || tic_handle_is_empty(handle))
+    if (!handle || home_node < 0 || !handle->supported || tic_handle_is_empty(handle) ||
+        handle->packer)
         return;
     int status = tic_family_meet(&tic_session->graph, handle);
     if (status)
@@ -444,7 +468,7 @@ static const char *why_no_plan(const struct tic_handle *parent)
         return "partitions planned by a task or a callback are not protected yet";
     if (parent->home_node < 0)
         return "planned partitions of data without a home node are not protected yet";
-    if (!parent->supported || tic_handle_is_empty(parent) || parent->parent)
+    if (!parent->supported || tic_handle_is_empty(parent) || parent->packer || parent->parent)
         return "planned partitions of data that cannot be saved yet, or that is itself a part made "
                "by starpu_data_partition, are not protected yet";
     return NULL;
@@ -460,7 +484,8 @@ void tic_data_on_plan_after(starpu_data_handle_t data, starpu_data_handle_t *par
         children[i] = add_handle(parts[i], parent->home_node);
         if (!children[i])
             why = "out of memory";
-        else if (!children[i]->supported || tic_handle_is_empty(children[i]))
+        else if (!children[i]->supported || tic_handle_is_empty(children[i]) ||
+                 children[i]->packer)
             why = "planned partitions into data that cannot be saved yet are not protected yet";
         else
             tic_redux_inherit(children[i], parent);
@@ -725,8 +750,9 @@ void tic_data_note_use(struct tic_handle *handle, bool reads)
     if (handle->mentioned)
         return;
     handle->mentioned = true;
-    if (!reads || !session->settings.inputs || tic_data_holds_values(handle) || handle->home_node < 0 ||
-        !handle->supported || tic_handle_is_empty(handle))
+    if (!reads || !session->settings.inputs || tic_data_holds_values(handle) ||
+        handle->home_node < 0 || !handle->supported || tic_handle_is_empty(handle) ||
+        handle->packer)
         return;
     int status =
         tic_graph_note_input(&session->graph, handle->id, tic_layout_checksum(&handle->layout));

@@ -121,7 +121,8 @@ const char *tic_reads_deliver(struct starpu_task *task, uint64_t key)
         /* Done before the handle's recovered value was written: it read what main() put there. */
         bool pending = handle->family ? handle->family->pending : handle->pending;
         bool initial = reads && pending && !tic_data_holds_values(handle) &&
-                       handle->home_node >= 0 && handle->supported && !tic_handle_is_empty(handle);
+                       handle->home_node >= 0 && handle->supported &&
+                       !tic_handle_is_empty(handle) && !handle->packer;
         if (!recorded && !initial)
             continue;
         if (!task->destroy)

@@ -86,6 +86,12 @@ const char *tic_reads_deliver(struct starpu_task *task, uint64_t key);
 /* After the real submission. */
 void tic_reads_after_submit(void);
 
+/* ---- pack.c --------------------------------------------------------------------------------- */
+/* Can the interface pack it? Then the handle is saved that way. */
+bool tic_pack_supports(struct tic_handle *handle);
+/* Reads a value and unpacks it; the data is allocated and nobody uses it. 0 or -errno. */
+int tic_pack_restore(starpu_data_handle_t data, const struct tic_saved *saved);
+
 /* ---- access.c ------------------------------------------------------------------------------- */
 /* Accesses that may fail do so in a replay as they did before. */
 enum tic_try { TIC_TRY_REALLY, TIC_TRY_SUCCEED, TIC_TRY_FAIL };

@@ -59,10 +59,30 @@ void tic_snapshot_serve_requests(struct tic_snapshot *snapshot)
 
 /* ---- one handle ----------------------------------------------------------------------------- */
 
+/* Writes the value to a free row, which stays busy. 0; -EAGAIN no free row; other -errno. */
+static int save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                             struct tic_saved *saved)
+{
+    struct tic_layout packed = {.stride = {1}};
+    uint64_t size;
+
+    if (!handle->packer)
+        return tic_store_save(snapshot->store, &handle->layout, saved);
+    int status = handle->packer->pack(handle, &packed.base, &size);
+    if (status)
+        return status;
+    packed.shape = (struct tic_shape){1, 1, {size, 1, 1, 1}};
+    if (!tic_shape_equal(&packed.shape, &handle->layout.shape))
+        handle->layout.shape = packed.shape; /* so many bytes are asked for if no row is free */
+    status = size == 0 ? -EIO : tic_store_save(snapshot->store, &packed, saved);
+    handle->packer->release(packed.base, size);
+    return status;
+}
+
 int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     struct tic_saved saved;
-    int status = tic_store_save(snapshot->store, &handle->layout, &saved);
+    int status = save_value_locked(snapshot, handle, &saved);
 
     if (status)
         return status;
@@ -272,7 +292,7 @@ static int log_value_once(struct tic_snapshot *snapshot, struct tic_handle *hand
         status = tic_snapshot_save_locked(snapshot, handle);
     *fresh = status == 0 && (stale || !handle->current.exists);
     if (*fresh)
-        status = tic_store_save(snapshot->store, &handle->layout, saved);
+        status = save_value_locked(snapshot, handle, saved);
     else if (status == 0)
         *saved = handle->current.saved;
     tic_unlock(&handle->lock);

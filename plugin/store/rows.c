@@ -164,6 +164,15 @@ int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes, i
     return status;
 }
 
+uint64_t tic_rows_bytes(struct tic_rows *rows, struct tic_row row)
+{
+    tic_lock(&rows->lock);
+    struct tic_extent *extent = row.extent < rows->count ? rows->extents[row.extent] : NULL;
+    uint64_t bytes = extent ? tic_shape_bytes(&extent->shape) : 0;
+    tic_unlock(&rows->lock);
+    return bytes;
+}
+
 void tic_rows_sweep_begin(struct tic_rows *rows)
 {
     tic_lock(&rows->lock);

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Data whose layout only its interface knows (CSR, BCSR, the application's own): saved and restored
+ * through the interface's pack_data and unpack_data, as StarPU-MPI sends it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/tasks.h"
+
+enum { NODE = STARPU_MAIN_RAM };
+
+static int pack(struct tic_handle *handle, char **bytes, uint64_t *size)
+{
+    struct starpu_data_interface_ops *ops =
+        tic_real.starpu_data_get_interface_ops(handle->data);
+    starpu_ssize_t count = 0;
+    void *packed = NULL;
+
+    if (ops->pack_data(handle->data, NODE, &packed, &count) != 0 || count < 0 || !packed)
+        return -EIO;
+    *bytes = packed;
+    *size = (uint64_t)count;
+    return 0;
+}
+
+static void release(char *bytes, uint64_t size)
+{
+    tic_real.starpu_free_on_node_flags(NODE, (uintptr_t)bytes, size, 0);
+}
+
+static const struct tic_packer packer = {pack, release};
+
+bool tic_pack_supports(struct tic_handle *handle)
+{
+    struct starpu_data_interface_ops *ops =
+        tic_real.starpu_data_get_interface_ops(handle->data);
+
+    if (!ops->pack_data || !ops->unpack_data)
+        return false;
+    handle->packer = &packer;
+    /* How many bytes they are is known when it is saved. */
+    handle->layout.shape = (struct tic_shape){1, 1, {1, 1, 1, 1}};
+    return true;
+}
+
+int tic_pack_restore(starpu_data_handle_t data, const struct tic_saved *saved)
+{
+    struct tic_store *store = &tic_session->store;
+    uint64_t size = tic_rows_bytes(&store->rows, saved->row);
+    char *bytes = (char *)tic_real.starpu_malloc_on_node_flags(NODE, size, 0);
+    struct tic_layout layout = {
+        .shape = {1, 1, {size, 1, 1, 1}}, .base = bytes, .stride = {1}};
+
+    if (!bytes)
+        return -ENOMEM;
+    int status = tic_store_read(store, saved, &layout);
+    if (status) {
+        release(bytes, size);
+        return status;
+    }
+    struct starpu_data_interface_ops *ops = tic_real.starpu_data_get_interface_ops(data);
+    return ops->unpack_data(data, NODE, bytes, size) == 0 ? 0 : -EIO; /* it frees the bytes */
+}
