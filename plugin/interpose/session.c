@@ -113,6 +113,7 @@ static struct tic_session *session_create(void)
     session->settings = settings;
     session->snapshot.period = settings.period;
     session->snapshot.every = settings.every;
+    session->snapshot.log_bound = settings.log;
     session->process = getpid();
     tic_about_fill(&session->snapshot.about);
     return session;

@@ -36,13 +36,14 @@ static const char *why_not_buffers(struct starpu_task *task)
         if (!handle)
             return "it uses data that was not registered under protection";
         if (mode & STARPU_W && !handle->supported)
-            return "it writes data with an interface that cannot be saved yet";
+            return "it writes data whose interface has no pack_data and unpack_data, so that it "
+                   "cannot be saved";
         writes |= mode & STARPU_W && !tic_handle_is_empty(handle);
         unsaved |= mode & STARPU_R && !handle->supported && tic_data_holds_values(handle);
     }
     if (!writes && unsaved)
-        return "it writes no data and reads what tasks wrote with an interface that cannot be saved "
-               "yet";
+        return "it writes no data, and reads what tasks wrote with an interface that has no "
+               "pack_data and unpack_data";
     return NULL;
 }
 

@@ -342,6 +342,56 @@ static bool has_news(struct tic_snapshot *snapshot)
     return news;
 }
 
+static int by_row(const void *a, const void *b)
+{
+    const struct tic_row *x = a, *y = b;
+    if (x->extent != y->extent)
+        return x->extent < y->extent ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* The rows of what main() and tasks read; *count of them. NULL when out of memory. */
+static struct tic_row *logged_rows(struct tic_graph *graph, size_t *count)
+{
+    tic_lock(&graph->lock);
+    struct tic_row *rows = calloc(graph->acquire_count + graph->read_count + 1, sizeof(*rows));
+    *count = 0;
+    for (unsigned long i = 0; rows && i < graph->acquire_count; i++)
+        if (graph->acquires[i].recorded)
+            rows[(*count)++] = (struct tic_row){graph->acquires[i].extent, graph->acquires[i].row};
+    for (unsigned long i = 0; rows && i < graph->read_count; i++)
+        rows[(*count)++] =
+            (struct tic_row){graph->reads[i].read.extent, graph->reads[i].read.row};
+    tic_unlock(&graph->lock);
+    return rows;
+}
+
+/* Would the next line hold more logged values than it may? */
+static bool is_over_bound(struct tic_snapshot *snapshot)
+{
+    size_t count;
+    uint64_t bytes = 0;
+    struct tic_row *rows =
+        snapshot->log_bound ? logged_rows(snapshot->graph, &count) : NULL;
+
+    if (!rows)
+        return false;
+    qsort(rows, count, sizeof(*rows), by_row);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || by_row(&rows[i], &rows[i - 1]) != 0)
+            bytes += tic_rows_bytes(&snapshot->store->rows, rows[i]);
+    free(rows);
+    bool over = bytes > snapshot->log_bound;
+    if (over && !snapshot->over_bound)
+        tic_log(TIC_LOG_WARN,
+                "what main() and tasks without written data have read makes %llu bytes, more than "
+                "STARPU_TIC_LOG=%llu: no more checkpoints are taken, and a restart continues from "
+                "the last one",
+                (unsigned long long)bytes, (unsigned long long)snapshot->log_bound);
+    snapshot->over_bound = over;
+    return over;
+}
+
 static int commit(struct tic_snapshot *snapshot, uint64_t cut)
 {
     struct tic_line line = {0};
@@ -368,7 +418,7 @@ int tic_checkpoint_run(struct tic_snapshot *snapshot)
 {
     uint64_t cut;
 
-    if (!has_news(snapshot))
+    if (!has_news(snapshot) || is_over_bound(snapshot))
         return 1;
     tic_failpoint(TIC_FAIL_CHECKPOINT_BEGIN);
     set_phase(snapshot, TIC_PHASE_PROVIDING);

@@ -26,6 +26,7 @@ struct tic_snapshot {
     struct tic_cut cut;
     double period;         /* seconds; immutable after start */
     unsigned long every;   /* ended tasks; immutable after start */
+    uint64_t log_bound;    /* bytes, 0: none; immutable after start */
     struct tic_line about; /* texts and numbers for every line; immutable after start */
 
     pthread_t thread;
@@ -42,6 +43,7 @@ struct tic_snapshot {
 
     enum tic_phase phase;           /* checkpoint thread only */
     struct tic_handle_list due;     /* checkpoint thread only: dirty handles of the cut */
+    bool over_bound;                /* checkpoint thread only: it was said */
     uint64_t executed_before;       /* checkpoint thread only: tasks executed at the last line */
     struct tic_handle_list touched; /* guarded by the graph lock: made dirty by the owner thread */
     struct tic_line_block *blocks;  /* checkpoint thread only: signature blocks in the store */
