@@ -48,6 +48,7 @@ struct tic_handle {
     struct tic_redux *redux; /* its reductions, or NULL */
     bool invalid;     /* it has no value until something is written */
     bool supported;   /* the layout below can be saved */
+    bool accumulates; /* it is an accumulator of a reduction */
     bool derived;     /* its first content came from tasks, through a partition */
     bool mentioned;   /* a task used it */
     bool pending;     /* a recovered value must be restored before the first live access */

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "graph/family.h"
+#include "interpose/report.h"
 #include "interpose/tasks.h"
 
 struct tic_handle *tic_handle_of(starpu_data_handle_t data)
@@ -356,6 +357,7 @@ static struct tic_handle *add_handle(starpu_data_handle_t data, int home_node)
                                              &handle->layout) ||
                         tic_pack_supports(handle);
     tic_real.starpu_data_set_user_data(data, handle);
+    tic_report_register(tic_session->report, handle);
     return handle;
 }
 
@@ -478,6 +480,8 @@ void tic_data_on_plan_after(starpu_data_handle_t data, starpu_data_handle_t *par
 {
     struct tic_handle *parent = tic_handle_of(data);
     struct tic_handle **children = calloc(count ? count : 1, sizeof(struct tic_handle *));
+
+    tic_report_partition(tic_session->report, true);
     const char *why = children ? why_no_plan(parent) : "out of memory";
 
     for (unsigned i = 0; i < count && !why; i++) {
@@ -541,6 +545,10 @@ void tic_data_on_partition_after(starpu_data_handle_t data)
 {
     struct tic_handle *parent = tic_handle_of(data);
     unsigned count = (unsigned)tic_real.starpu_data_get_nb_children(data);
+
+    if (!parent)
+        return;
+    tic_report_partition(tic_session->report, false);
 
     parent->children = calloc(count ? count : 1, sizeof(struct tic_handle *));
     for (unsigned i = 0; parent->children && i < count; i++) {
@@ -714,7 +722,7 @@ bool tic_data_on_acquire_before(starpu_data_handle_t data, bool writes, const ch
         return false;
     }
     tic_data_restore(handle, true);
-    return !tic_snapshot_is_broken(&tic_session->snapshot);
+    return !tic_snapshot_is_broken(&tic_session->snapshot) && !tic_session->snapshot.dry;
 }
 
 void tic_data_on_acquire_after(starpu_data_handle_t data, bool reads, bool writes)

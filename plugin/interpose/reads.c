@@ -39,7 +39,8 @@ static int log_value(struct tic_handle *handle, uint64_t task, unsigned buffer, 
 void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-    int status = tic_snapshot_is_broken(&tic_session->snapshot) ? -ECANCELED : 0;
+    const struct tic_snapshot *snapshot = &tic_session->snapshot;
+    int status = snapshot->dry || tic_snapshot_is_broken(&tic_session->snapshot) ? -ECANCELED : 0;
 
     for (unsigned i = 0; i < buffers && status == 0; i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
@@ -59,7 +60,7 @@ void tic_reads_log_access(struct tic_handle *handle, uint64_t key)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
 
-    if (tic_handle_is_empty(handle) || tic_snapshot_is_broken(snapshot))
+    if (tic_handle_is_empty(handle) || snapshot->dry || tic_snapshot_is_broken(snapshot))
         return;
     if (handle->home_node < 0)
         tic_handle_locate(handle, tic_real.starpu_data_get_interface_on_node(handle->data,

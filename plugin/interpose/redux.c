@@ -77,6 +77,9 @@ static bool open_accumulators(struct tic_handle *handle, struct tic_redux *redux
         tic_real.starpu_data_register_same(&redux->parts[i], handle->data);
         tic_guard--;
         tic_data_on_register_after(redux->parts[i], -1);
+        struct tic_handle *part = tic_handle_of(redux->parts[i]);
+        if (part)
+            part->accumulates = true;
     }
     redux->width = (unsigned)width;
     return true;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "interpose/h5load.h"
+#include "interpose/report.h"
 #include "interpose/tasks.h"
 #include "sched/tic_ws.h"
 
@@ -115,6 +116,10 @@ static struct tic_session *session_create(void)
     session->snapshot.every = settings.every;
     session->snapshot.log_bound = settings.log;
     session->process = getpid();
+    if (settings.report[0]) {
+        session->snapshot.dry = true;
+        session->report = tic_report_create(&session->graph, settings.events);
+    }
     tic_about_fill(&session->snapshot.about);
     return session;
 }
@@ -289,8 +294,11 @@ void tic_session_on_shutdown_after(void)
 {
     struct tic_session *session = tic_session;
 
-    if (session && tic_guard == 0 && session->settings.stats[0])
+    if (!session || tic_guard > 0)
+        return;
+    if (session->settings.stats[0])
         tic_stats_write(session);
+    tic_report_write(session->report, session);
 }
 
 void tic_session_unprotect(const char *what, const char *why)
@@ -299,6 +307,10 @@ void tic_session_unprotect(const char *what, const char *why)
 
     if (!atomic_load(&session->watching) || tic_session_context() == TIC_CONTEXT_STARPU)
         return;
+    if (session->report) {
+        tic_report_problem(session->report, what, why);
+        return;
+    }
     if (session->recovered && !tic_session_is_replayed(session))
         tic_stop(TIC_EXIT_DIVERGED,
                  "%s: %s, but the recorded run came further. The recovery lines in %s are "

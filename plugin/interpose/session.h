@@ -11,11 +11,14 @@
 #include "real/real.h"
 #include "recovery/recovery.h"
 
+struct tic_report;
+
 struct tic_session {
     struct tic_settings settings; /* immutable after open */
     struct tic_graph graph;
     struct tic_store store;
     struct tic_snapshot snapshot;
+    struct tic_report *report; /* immutable after open; NULL unless `starpu-tic check` asks */
     bool opened_store;              /* owner thread only */
     bool ended;                     /* owner thread only: protection ended before StarPU did */
     uint64_t starts;                /* owner thread only: of StarPU */

@@ -19,26 +19,41 @@ static uint64_t as_key(uint64_t hash)
 
 /* ---- identity ------------------------------------------------------------------------------- */
 
-/* Arguments without what looks like a pointer. */
-static uint64_t hash_arguments(const struct starpu_task *task, uint64_t seed, bool *pointers)
+/* Arguments packed by StarPU (STARPU_VALUE, starpu_codelet_pack_args): their number, then each
+ * with its size, then zeros. Other arguments may have bytes that nobody set. */
+static bool are_packed(const char *bytes, size_t size)
 {
-    size_t size = task->cl_arg ? task->cl_arg_size : 0, at, from = 0;
-    char *copy = size ? malloc(size) : NULL;
+    int count;
+    size_t used = sizeof(count), length;
 
-    *pointers = task->cl_arg && size == 0;
-    if (size == 0)
-        return seed;
-    if (!copy)
-        return 0;
-    memcpy(copy, task->cl_arg, size);
-    while (tic_symbol_find_pointer(task->cl_arg, size, from, &at)) {
-        memset(copy + at, 0, sizeof(uint64_t));
-        from = at + sizeof(uint64_t);
-        *pointers = true;
+    if (size < sizeof(count))
+        return false;
+    memcpy(&count, bytes, sizeof(count));
+    for (int i = 0; i < count; i++) {
+        if (size - used < sizeof(length))
+            return false;
+        memcpy(&length, bytes + used, sizeof(length));
+        used += sizeof(length);
+        if (length > size - used)
+            return false;
+        used += length;
     }
-    uint64_t hash = XXH3_64bits_withSeed(copy, size, seed);
-    free(copy);
-    return hash;
+    while (used < size && bytes[used] == 0)
+        used++;
+    return count > 0 && used == size;
+}
+
+/* What of the arguments can tell tasks apart in another run, too. False when there may be more. */
+static bool hash_arguments(const struct starpu_task *task, uint64_t *hash)
+{
+    size_t size = task->cl_arg ? task->cl_arg_size : 0, at;
+
+    if (!task->cl_arg)
+        return true;
+    if (!are_packed(task->cl_arg, size) || tic_symbol_find_pointer(task->cl_arg, size, 0, &at))
+        return false;
+    *hash = XXH3_64bits_withSeed(task->cl_arg, size, *hash);
+    return true;
 }
 
 /* Which callback runs first is a race: a task is what it does. Tasks that do the same are
@@ -46,17 +61,16 @@ static uint64_t hash_arguments(const struct starpu_task *task, uint64_t seed, bo
 static const char *identify_by_content(struct starpu_task *task, uint64_t content,
                                        struct tic_spawn *spawn)
 {
-    bool pointers;
     uint64_t words[3] = {content, task->use_tag ? task->tag_id : 0, task->use_tag};
-    uint64_t class = hash_arguments(task, XXH3_64bits(words, sizeof(words)), &pointers);
-    uint64_t before;
+    uint64_t class = XXH3_64bits(words, sizeof(words)), before;
+    bool comparable = hash_arguments(task, &class);
 
     if (!tic_spawns_occurrence(&tic_session->graph.spawns, class, &before))
         return "out of memory";
-    if (before > 0 && pointers)
-        return "callbacks or threads submit several tasks that differ only by pointers in their "
-               "arguments, so that a restart could not tell them apart. Arguments without "
-               "pointers, a tag, or other data for each make them distinct";
+    if (before > 0 && !comparable)
+        return "callbacks or threads submit several such tasks on the same data, and a restart "
+               "could not tell them apart: their arguments are pointers, or bytes that may be "
+               "anything. Arguments by STARPU_VALUE, or a tag, make them distinct";
     uint64_t whole[2] = {class, before};
     spawn->task.id = as_key(XXH3_64bits(whole, sizeof(whole)));
     return NULL;

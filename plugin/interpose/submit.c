@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "interpose/report.h"
 #include "interpose/tasks.h"
 
 #define TIC_STRING(x) TIC_STRING_(x)
@@ -327,6 +328,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     if (*why)
         return TIC_PASS;
     note_uses(task);
+    tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
     if (!done) {
         *why = tic_reads_deliver(task, submission->context == TIC_CONTEXT_MAIN
                                            ? submission->sequence

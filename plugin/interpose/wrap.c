@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/report.h"
 #include "interpose/tasks.h"
 
 #define WRAPPER __attribute__((visibility("default")))
@@ -119,12 +120,20 @@ WRAPPER void starpu_data_register(starpu_data_handle_t *data, int home_node, voi
 
 WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
 {
+    struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
+    bool report = handle && tic_session->report && handle->home_node >= 0 && handle->supported &&
+                  !tic_handle_is_empty(handle) && !handle->packer;
+    struct tic_layout layout = report ? handle->layout : (struct tic_layout){.base = NULL};
+    uint64_t id = handle ? handle->id : 0;
+
     fold(data);
     if (tic_session_is_watching())
         tic_data_on_unregister_before(data, true);
     tic_guard++;
     RESOLVED(starpu_data_unregister)(data);
     tic_guard--;
+    if (report)
+        tic_report_data(tic_session->report, id, &layout);
 }
 
 WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)

@@ -418,7 +418,7 @@ int tic_checkpoint_run(struct tic_snapshot *snapshot)
 {
     uint64_t cut;
 
-    if (!has_news(snapshot) || is_over_bound(snapshot))
+    if (snapshot->dry || !has_news(snapshot) || is_over_bound(snapshot))
         return 1;
     tic_failpoint(TIC_FAIL_CHECKPOINT_BEGIN);
     set_phase(snapshot, TIC_PHASE_PROVIDING);

@@ -26,6 +26,7 @@ struct tic_snapshot {
     struct tic_cut cut;
     double period;         /* seconds; immutable after start */
     unsigned long every;   /* ended tasks; immutable after start */
+    bool dry;              /* nothing is saved; immutable after start */
     uint64_t log_bound;    /* bytes, 0: none; immutable after start */
     struct tic_line about; /* texts and numbers for every line; immutable after start */
 

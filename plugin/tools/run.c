@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,44 +11,8 @@
 #include "base/settings.h"
 #include "tools/tool.h"
 
-#define LIBRARY "libstarputic.so"
-
 /* 127 and 126, as the shell has them for a program that cannot be started. */
 enum { STATUS_NOT_FOUND = 127, STATUS_NOT_RUNNABLE = 126 };
-
-/* The library beside the tool wherever it was moved to, in the build tree, or where it was
- * installed. */
-static int find_library(char path[PATH_MAX])
-{
-    static const char *const beside[] = {".libs/" LIBRARY, "../lib/" LIBRARY};
-    char self[PATH_MAX], candidate[PATH_MAX + sizeof("/.libs/" LIBRARY)];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-    self[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash)
-        *slash = '\0';
-    for (size_t i = 0; slash && i < sizeof(beside) / sizeof(beside[0]); i++) {
-        snprintf(candidate, sizeof(candidate), "%s/%s", self, beside[i]);
-        if (realpath(candidate, path))
-            return 0;
-    }
-    return realpath(TIC_LIBDIR "/" LIBRARY, path) ? 0 : -ENOENT;
-}
-
-static int preload(const char *library)
-{
-    const char *before = getenv("LD_PRELOAD");
-    char *both = NULL;
-
-    if (!before || !before[0])
-        return setenv("LD_PRELOAD", library, 1);
-    if (asprintf(&both, "%s:%s", before, library) < 0)
-        return -1;
-    int status = setenv("LD_PRELOAD", both, 1);
-    free(both);
-    return status;
-}
 
 static const char *environment_get(const char *name)
 {
@@ -91,7 +54,7 @@ static int parse_options(int argc, char **argv)
 int tic_tool_run(int argc, char **argv)
 {
     struct tic_settings settings;
-    char message[512], library[PATH_MAX];
+    char message[512];
     int status = parse_options(argc, argv);
 
     if (status)
@@ -100,10 +63,8 @@ int tic_tool_run(int argc, char **argv)
         fprintf(stderr, "starpu-tic: %s\n", message);
         return TIC_TOOL_USAGE;
     }
-    if (find_library(library) != 0 || preload(library) != 0) {
-        fprintf(stderr, "starpu-tic: cannot find or preload %s\n", LIBRARY);
+    if (tic_tool_preload() != 0)
         return TIC_TOOL_FAILED;
-    }
     execvp(argv[optind], argv + optind);
     fprintf(stderr, "starpu-tic: cannot run %s: %s\n", argv[optind], strerror(errno));
     return errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_RUNNABLE;

@@ -14,6 +14,9 @@ enum { TIC_TOOL_OK = 0, TIC_TOOL_FAILED = 1, TIC_TOOL_USAGE = 2 };
 /* Prints the usage of a subcommand; returns `status`. */
 int tic_tool_usage(const char *command, int status);
 
+/* Puts the library into LD_PRELOAD of this process. 0, or -1 after a message. */
+int tic_tool_preload(void);
+
 /* For listings: prints text with roff's special characters escaped. */
 void tic_tool_print_roff(const char *text);
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Finding the library and putting it into LD_PRELOAD. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/tool.h"
+
+#define LIBRARY "libstarputic.so"
+
+/* The library beside the tool wherever it was moved to, in the build tree, or where it was
+ * installed. */
+static int find_library(char path[PATH_MAX])
+{
+    static const char *const beside[] = {".libs/" LIBRARY, "../lib/" LIBRARY};
+    char self[PATH_MAX], candidate[PATH_MAX + sizeof("/.libs/" LIBRARY)];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    self[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash)
+        *slash = '\0';
+    for (size_t i = 0; slash && i < sizeof(beside) / sizeof(beside[0]); i++) {
+        snprintf(candidate, sizeof(candidate), "%s/%s", self, beside[i]);
+        if (realpath(candidate, path))
+            return 0;
+    }
+    return realpath(TIC_LIBDIR "/" LIBRARY, path) ? 0 : -ENOENT;
+}
+
+static int preload(const char *library)
+{
+    const char *before = getenv("LD_PRELOAD");
+    char *both = NULL;
+
+    if (!before || !before[0])
+        return setenv("LD_PRELOAD", library, 1);
+    if (asprintf(&both, "%s:%s", before, library) < 0)
+        return -1;
+    int status = setenv("LD_PRELOAD", both, 1);
+    free(both);
+    return status;
+}
+
+int tic_tool_preload(void)
+{
+    char library[PATH_MAX];
+
+    if (find_library(library) == 0 && preload(library) == 0)
+        return 0;
+    fprintf(stderr, "starpu-tic: cannot find or preload %s\n", LIBRARY);
+    return -1;
+}
