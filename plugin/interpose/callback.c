@@ -133,3 +133,26 @@ bool tic_callback_wrap(struct starpu_task *task, bool control)
         make_control(task);
     return true;
 }
+
+static void unwrap_prologue(void (**function)(void *), void **argument, void (*run)(void *))
+{
+    if (*function != run)
+        return;
+    const struct wrapped_prologue *wrapped = *argument;
+    *function = wrapped->function;
+    *argument = wrapped->argument;
+}
+
+void tic_callback_unwrap(struct starpu_task *copy)
+{
+    unwrap_prologue(&copy->prologue_callback_func, &copy->prologue_callback_arg, run_prologue);
+    unwrap_prologue(&copy->prologue_callback_pop_func, &copy->prologue_callback_pop_arg,
+                    run_prologue_pop);
+    if (copy->callback_func != run_callback)
+        return;
+    const struct wrapped_callback *wrapped = copy->callback_arg;
+    copy->callback_func = wrapped->function;
+    copy->callback_arg = wrapped->argument;
+    copy->cl = wrapped->codelet;
+    copy->dyn_handles = wrapped->dyn_handles;
+}

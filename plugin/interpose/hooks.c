@@ -226,6 +226,11 @@ bool tic_hooks_has_contexts(void)
     return has_contexts;
 }
 
+bool tic_hooks_cover_context(unsigned context)
+{
+    return context == 0 || context >= STARPU_NMAX_SCHED_CTXS || install(tic_session, context);
+}
+
 bool tic_hooks_cover(const struct starpu_task *task)
 {
     unsigned current = tic_real.starpu_sched_ctx_get_context();

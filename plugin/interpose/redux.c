@@ -142,6 +142,9 @@ static const char *contribute(struct starpu_task *task, unsigned buffer)
 
     if (!redux || !redux->fold || !redux->init)
         return "a reduction (STARPU_REDUX) without starpu_data_set_reduction_methods";
+    if (!task->sequential_consistency || task->handles_sequential_consistency ||
+        !tic_real.starpu_data_get_sequential_consistency_flag(handle->data))
+        return "reductions (STARPU_REDUX) without sequential consistency are not protected yet";
     if (!task->destroy)
         return "tasks of reductions that are submitted again are not protected yet";
     if (redux->width == 0 && !open_accumulators(handle, redux))

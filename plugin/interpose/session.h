@@ -94,6 +94,7 @@ void tic_hooks_install(struct tic_session *session);                /* hooks.c *
 /* hooks.c. Under the submission lock: makes the policy of the task's scheduling context call our
  * hooks, too. False when that context has none. */
 bool tic_hooks_cover(const struct starpu_task *task);
+bool tic_hooks_cover_context(unsigned context); /* tasks of another one may come to it */
 /* hooks.c: tasks were submitted to other contexts than the first. */
 bool tic_hooks_has_contexts(void);
 void tic_about_fill(struct tic_line *about);                        /* about.c */

@@ -132,6 +132,8 @@ void tic_spawn_submit_kept(uint64_t root);
 /* Makes the task's callback run as application code, not as StarPU's. control: also makes it a
  * control task (no codelet) until then. False when out of memory; the task is unchanged. */
 bool tic_callback_wrap(struct starpu_task *task, bool control);
+/* Gives a copy of a wrapped task its own callbacks back. */
+void tic_callback_unwrap(struct starpu_task *copy);
 /* Calls the application's function as the application. */
 void tic_callback_run(void (*run)(void *), void *argument);
 

@@ -98,6 +98,26 @@ WRAPPER void starpu_task_declare_deps_array(struct starpu_task *task, unsigned c
     RESOLVED(starpu_task_declare_deps_array)(task, count, array);
 }
 
+/* The application's copy of a task that is submitted already is a task of its own. StarPU's copies
+ * are parts of a parallel task. */
+WRAPPER struct starpu_task *starpu_task_dup(struct starpu_task *task)
+{
+    struct starpu_task *copy = RESOLVED(starpu_task_dup)(task);
+    if (copy && tic_session_is_watching() && tic_session_context() != TIC_CONTEXT_STARPU) {
+        copy->hypervisor_tag = 0;
+        tic_callback_unwrap(copy);
+    }
+    return copy;
+}
+
+WRAPPER void starpu_sched_ctx_set_inheritor(unsigned context, unsigned inheritor)
+{
+    if (tic_session_is_watching() && !tic_hooks_cover_context(inheritor))
+        tic_session_unprotect("starpu_sched_ctx_set_inheritor",
+                              "scheduling contexts without a policy are not protected yet");
+    RESOLVED(starpu_sched_ctx_set_inheritor)(context, inheritor);
+}
+
 /* ---- data ----------------------------------------------------------------------------------- */
 
 /* Reductions that protection took over must be complete, even after it ended. */
