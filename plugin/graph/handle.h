@@ -46,7 +46,8 @@ struct tic_handle {
     _Atomic(struct tic_family *) family; /* those that share its memory by planned partitions, or NULL */
     const struct tic_packer *packer; /* immutable after registration; NULL: the layout below */
     struct tic_redux *redux; /* its reductions, or NULL */
-    bool invalid;     /* it has no value until something is written */
+    _Atomic bool invalid; /* it has no value until something is written; relaxed */
+    bool foreign;     /* no data of the graph: only user_data counts */
     bool supported;   /* the layout below can be saved */
     bool accumulates; /* it is an accumulator of a reduction */
     bool derived;     /* its first content came from tasks, through a partition */
@@ -56,6 +57,8 @@ struct tic_handle {
     bool main_writes; /* main() holds it for writing */
     uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */
     uint64_t submitted_writes;
+    uint64_t main_read, main_written; /* guarded by the submission lock: 1 + submissions of main()
+                                         before its last use for reading, writing; 0: none */
 
     struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle
                                  has no home node; the rest immutable */

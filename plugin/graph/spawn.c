@@ -94,6 +94,7 @@ struct tic_spawn *tic_spawns_add(struct tic_spawns *spawns, const struct tic_spa
         spawn->buffers = model->buffers;
         spawn->arguments = model->arguments;
         spawn->since = model->since;
+        spawn->origin = model->origin;
         spawn->used = true;
         if (model->recovery > 0) {
             spawns->claimed[model->recovery - 1] = true;

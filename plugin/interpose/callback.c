@@ -13,18 +13,30 @@ struct wrapped_callback {
     struct starpu_codelet *codelet;
     starpu_data_handle_t *dyn_handles;
     void (*run)(void *);
+    uint64_t origin;
 };
 
-/* The application's function, as the application's. It may run inside a call of the owner thread. */
-void tic_callback_run(void (*run)(void *), void *argument)
+static __thread uint64_t origin __attribute__((tls_model("initial-exec")));
+
+uint64_t tic_callback_origin(void)
+{
+    return origin;
+}
+
+/* It may run inside a call of the owner thread. */
+void tic_callback_run(void (*run)(void *), void *argument, uint64_t from)
 {
     int guard = tic_guard;
+    uint64_t before = origin;
+
+    origin = from;
 
     tic_guard = 0;
     tic_in_callback++;
     run(argument);
     tic_in_callback--;
     tic_guard = guard;
+    origin = before;
 }
 
 static void run_callback(void *arg)
@@ -33,6 +45,7 @@ static void run_callback(void *arg)
     struct starpu_task *task = wrapped->task;
     void (*run)(void *) = wrapped->run;
     void *argument = wrapped->argument;
+    uint64_t from = wrapped->origin;
 
     /* StarPU has read these fields; the application may submit the structure again. */
     task->callback_func = wrapped->function;
@@ -41,7 +54,7 @@ static void run_callback(void *arg)
     task->dyn_handles = wrapped->dyn_handles;
     free(wrapped);
     if (run)
-        tic_callback_run(run, argument);
+        tic_callback_run(run, argument, from);
 }
 
 /* ---- prologues ------------------------------------------------------------------------------ */
@@ -50,6 +63,7 @@ struct wrapped_prologue {
     struct starpu_task *task;
     void (*function)(void *);
     void *argument;
+    uint64_t origin;
 };
 
 static void run_prologue(void *arg)
@@ -59,7 +73,7 @@ static void run_prologue(void *arg)
     free(arg);
     wrapped.task->prologue_callback_func = wrapped.function;
     wrapped.task->prologue_callback_arg = wrapped.argument;
-    tic_callback_run(wrapped.function, wrapped.argument);
+    tic_callback_run(wrapped.function, wrapped.argument, wrapped.origin);
 }
 
 static void run_prologue_pop(void *arg)
@@ -69,29 +83,29 @@ static void run_prologue_pop(void *arg)
     free(arg);
     wrapped.task->prologue_callback_pop_func = wrapped.function;
     wrapped.task->prologue_callback_pop_arg = wrapped.argument;
-    tic_callback_run(wrapped.function, wrapped.argument);
+    tic_callback_run(wrapped.function, wrapped.argument, wrapped.origin);
 }
 
 static bool wrap_prologue(struct starpu_task *task, void (**function)(void *), void **argument,
-                          void (*run)(void *))
+                          void (*run)(void *), uint64_t from)
 {
     if (!*function || *function == run)
         return true;
     struct wrapped_prologue *wrapped = malloc(sizeof(*wrapped));
     if (!wrapped)
         return false;
-    *wrapped = (struct wrapped_prologue){task, *function, *argument};
+    *wrapped = (struct wrapped_prologue){task, *function, *argument, from};
     *function = run;
     *argument = wrapped;
     return true;
 }
 
-static bool wrap_prologues(struct starpu_task *task)
+static bool wrap_prologues(struct starpu_task *task, uint64_t from)
 {
     return wrap_prologue(task, &task->prologue_callback_func, &task->prologue_callback_arg,
-                         run_prologue) &&
+                         run_prologue, from) &&
            wrap_prologue(task, &task->prologue_callback_pop_func,
-                         &task->prologue_callback_pop_arg, run_prologue_pop);
+                         &task->prologue_callback_pop_arg, run_prologue_pop, from);
 }
 
 /* ---- wrapping ------------------------------------------------------------------------------- */
@@ -103,11 +117,11 @@ static void make_control(struct starpu_task *task)
     task->dyn_handles = NULL;
 }
 
-bool tic_callback_wrap(struct starpu_task *task, bool control)
+bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t from)
 {
     void (*run)(void *) = task->callback_func;
 
-    if (!wrap_prologues(task))
+    if (!wrap_prologues(task, from))
         return false;
     if (!run && task->cl)
         run = task->cl->callback_func;
@@ -126,6 +140,7 @@ bool tic_callback_wrap(struct starpu_task *task, bool control)
         .codelet = task->cl,
         .dyn_handles = task->dyn_handles,
         .run = run,
+        .origin = from,
     };
     task->callback_func = run_callback;
     task->callback_arg = wrapped;

@@ -12,7 +12,23 @@
 
 struct tic_handle *tic_handle_of(starpu_data_handle_t data)
 {
-    return tic_real.starpu_data_get_user_data(data);
+    struct tic_handle *handle = tic_real.starpu_data_get_user_data(data);
+    return handle && !handle->foreign ? handle : NULL;
+}
+
+bool tic_data_keep_user_data(starpu_data_handle_t data, void *user_data)
+{
+    struct tic_handle *handle = tic_real.starpu_data_get_user_data(data);
+
+    if (!handle) { /* data that protection does not know */
+        handle = tic_handle_create(UINT64_MAX);
+        if (!handle)
+            return false;
+        handle->foreign = true;
+        tic_real.starpu_data_set_user_data(data, handle);
+    }
+    handle->user_data = user_data;
+    return true;
 }
 
 /* ---- layout --------------------------------------------------------------------------------- */
@@ -328,14 +344,33 @@ void tic_data_restore(struct tic_handle *handle, bool now)
     tic_unlock(&tic_session->submit);
 }
 
-void tic_data_restore_all(void)
+/* The handles whose values wait, as of now; *count of them. */
+static struct tic_handle **all_pending(unsigned long *count)
 {
     struct tic_graph *graph = &tic_session->graph;
-    for (unsigned long i = 0; i < graph->handle_count; i++) {
-        struct tic_handle *handle = graph->handles[i]; /* only this thread changes the registry */
+
+    tic_lock(&graph->lock);
+    struct tic_handle **handles = calloc(graph->handle_count + 1, sizeof(struct tic_handle *));
+    *count = 0;
+    for (unsigned long i = 0; handles && i < graph->handle_count; i++) {
+        struct tic_handle *handle = graph->handles[i];
         if (handle->data && handle->child_count == 0 && tic_data_holds_values(handle))
-            tic_data_restore(handle, true);
+            handles[(*count)++] = handle;
     }
+    tic_unlock(&graph->lock);
+    return handles;
+}
+
+void tic_data_restore_all(void)
+{
+    unsigned long count;
+    struct tic_handle **handles = all_pending(&count);
+
+    if (!handles)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    for (unsigned long i = 0; i < count; i++) /* without a home node: not on any thread */
+        tic_data_restore(handles[i], handles[i]->home_node >= 0 && !handles[i]->packer);
+    free(handles);
 }
 
 /* ---- registration --------------------------------------------------------------------------- */
@@ -598,6 +633,8 @@ static bool gather(struct tic_handle *parent)
     parent->children = NULL;
     parent->child_count = 0;
     parent->submitted_writes += written;
+    if (written)
+        parent->invalid = false;
     return changed;
 }
 
@@ -619,6 +656,24 @@ void tic_data_on_unpartition_after(starpu_data_handle_t data)
 }
 
 /* ---- what main() reads and writes ----------------------------------------------------------- */
+
+void tic_data_note_main_use(struct tic_handle *handle, bool writes, uint64_t submissions)
+{
+    *(writes ? &handle->main_written : &handle->main_read) = submissions;
+    for (unsigned long i = 0; i < handle->overlap_count; i++)
+        *(writes ? &handle->overlaps[i]->main_written : &handle->overlaps[i]->main_read) =
+            submissions;
+}
+
+/* An access of main() itself comes after its last submission. */
+static void note_access(struct tic_handle *handle, bool writes)
+{
+    struct tic_session *session = tic_session;
+
+    tic_lock(&session->submit);
+    tic_data_note_main_use(handle, writes, session->graph.signature.position + 1);
+    tic_unlock(&session->submit);
+}
 
 void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
 {
@@ -705,6 +760,7 @@ bool tic_data_on_acquire_before(starpu_data_handle_t data, bool writes, const ch
     }
     if (tic_handle_is_empty(handle))
         return false;
+    note_access(handle, writes);
     const struct tic_line_acquire *known = tic_graph_replay_acquire(graph);
     if (known) {
         replay_access(handle, known, writes);
@@ -748,6 +804,19 @@ void tic_data_on_release_before(starpu_data_handle_t data)
     if (handle->family)
         handle->family->live = true;
     tic_snapshot_touch(&tic_session->snapshot, handle);
+}
+
+void tic_data_note_valid(struct tic_handle *handle)
+{
+    if (!handle)
+        return;
+    atomic_store_explicit(&handle->invalid, false, memory_order_relaxed);
+    if (!handle->family)
+        return;
+    tic_lock(&tic_session->graph.lock); /* any thread */
+    for (unsigned long i = 0; i < handle->overlap_count; i++)
+        atomic_store_explicit(&handle->overlaps[i]->invalid, false, memory_order_relaxed);
+    tic_unlock(&tic_session->graph.lock);
 }
 
 void tic_data_note_use(struct tic_handle *handle, bool reads)

@@ -6,6 +6,7 @@
  * pre_exec_hook after it fetched the data and before the kernel, and post_exec_hook after it
  * released the data but before tags and successors. Control tasks get neither. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "base/failpoint.h"
@@ -67,21 +68,34 @@ static struct tic_slot *find_slot(const struct starpu_task *task)
     return NULL;
 }
 
+/* Of those who want to end the task one does. */
+static bool take(struct tic_slot *slot, const void *task)
+{
+    return atomic_compare_exchange_strong_explicit(&slot->task, &task, TIC_SLOT_ENDING,
+                                                   memory_order_acq_rel, memory_order_acquire);
+}
+
 static void end_task(struct starpu_task *task)
 {
     struct tic_slot *slot = find_slot(task);
 
     task->hypervisor_tag = 0; /* the application may submit the same structure again */
-    if (slot && atomic_exchange_explicit(&slot->task, NULL, memory_order_acq_rel) == task)
+    if (slot && take(slot, task))
         finish(slot);
 }
 
 /* The kernel of the last task has ended if this worker begins another one. */
 static void end_last(struct tic_slot *slot)
 {
-    if (__builtin_expect(atomic_load_explicit(&slot->task, memory_order_acquire) != NULL, 0) &&
-        atomic_exchange_explicit(&slot->task, NULL, memory_order_acq_rel) != NULL)
-        finish(slot);
+    const void *task;
+
+    while (__builtin_expect(
+        (task = atomic_load_explicit(&slot->task, memory_order_acquire)) != NULL, 0)) {
+        if (task == TIC_SLOT_ENDING)
+            sched_yield(); /* a few instructions of another thread */
+        else if (take(slot, task))
+            finish(slot);
+    }
 }
 
 static void begin_task(struct starpu_task *task)

@@ -18,11 +18,11 @@ struct tic_redux {
     struct starpu_codelet *fold, *init;
     unsigned width; /* 0: no accumulators yet */
     unsigned next;
-    bool open[MAX_WIDTH]; /* holds contributions that are not folded */
+    _Atomic bool open[MAX_WIDTH]; /* holds contributions that are not folded */
     starpu_data_handle_t parts[MAX_WIDTH];
 };
 
-static unsigned open_count; /* owner thread only: accumulators that hold contributions */
+static _Atomic unsigned open_count; /* accumulators that hold contributions; relaxed */
 
 void tic_redux_set_methods(struct tic_handle *handle, struct starpu_codelet *fold,
                            struct starpu_codelet *init)
@@ -85,23 +85,38 @@ static bool open_accumulators(struct tic_handle *handle, struct tic_redux *redux
     return true;
 }
 
-void tic_redux_fold(struct tic_handle *handle)
+static void fold_own(struct tic_handle *handle)
 {
-    struct tic_redux *redux = handle ? handle->redux : NULL;
+    struct tic_redux *redux = handle->redux;
 
-    if (open_count == 0 || !redux)
-        return;
-    for (unsigned i = 0; i < redux->width; i++) {
-        if (!redux->open[i])
+    for (unsigned i = 0; redux && i < redux->width; i++) {
+        if (!atomic_exchange(&redux->open[i], false))
             continue;
-        redux->open[i] = false;
-        open_count--;
-        if (handle->invalid) {
-            handle->invalid = false;
+        atomic_fetch_sub(&open_count, 1);
+        if (atomic_exchange(&handle->invalid, false))
             submit(redux->init, handle->data, NULL);
-        }
         submit(redux->fold, handle->data, redux->parts[i]);
     }
+}
+
+void tic_redux_fold(struct tic_handle *handle)
+{
+    if (!handle || atomic_load_explicit(&open_count, memory_order_relaxed) == 0)
+        return;
+    fold_own(handle);
+    for (unsigned long i = 0; i < handle->overlap_count; i++)
+        if (handle->overlaps[i]->data)
+            fold_own(handle->overlaps[i]);
+}
+
+static bool is_open(const struct tic_handle *handle)
+{
+    const struct tic_redux *redux = handle->redux;
+
+    for (unsigned i = 0; redux && i < redux->width; i++)
+        if (atomic_load(&redux->open[i]))
+            return true;
+    return false;
 }
 
 void tic_redux_drop(struct tic_handle *handle)
@@ -109,8 +124,8 @@ void tic_redux_drop(struct tic_handle *handle)
     struct tic_redux *redux = handle->redux;
 
     for (unsigned i = 0; redux && i < redux->width; i++) {
-        open_count -= redux->open[i];
-        redux->open[i] = false;
+        if (atomic_exchange(&redux->open[i], false))
+            atomic_fetch_sub(&open_count, 1);
         starpu_data_unregister_submit(redux->parts[i]);
     }
     free(redux);
@@ -149,10 +164,12 @@ static const char *contribute(struct starpu_task *task, unsigned buffer)
         return "tasks of reductions that are submitted again are not protected yet";
     if (redux->width == 0 && !open_accumulators(handle, redux))
         return "the accumulators of a reduction cannot be made";
+    for (unsigned long i = 0; i < handle->overlap_count; i++)
+        if (handle->overlaps[i]->data)
+            fold_own(handle->overlaps[i]);
     unsigned part = redux->next++ % redux->width;
-    if (!redux->open[part]) {
-        redux->open[part] = true;
-        open_count++;
+    if (!atomic_exchange(&redux->open[part], true)) {
+        atomic_fetch_add(&open_count, 1);
         submit(redux->init, redux->parts[part], NULL);
     }
     /* With explicit dependencies the order of submission may not be the order of execution. */
@@ -169,35 +186,62 @@ static bool is_reduction(struct starpu_task *task, unsigned buffer)
     return (STARPU_TASK_GET_MODE(task, buffer) & STARPU_REDUX) != 0;
 }
 
-/* Other threads do not know what the owner thread has open. */
+/* Another thread cannot know where in the program's order it is: it ends protection, and then all
+ * reductions are up to date. */
 static const char *on_other_thread(struct starpu_task *task)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    const char *why = NULL;
+
+    for (unsigned i = 0; i < buffers && !why; i++) {
+        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (is_reduction(task, i) || (handle && is_open(handle)))
+            why = "reductions (STARPU_REDUX) of data that callbacks, tasks or other threads use, "
+                  "too, are not protected yet";
+    }
+    return why;
+}
+
+/* StarPU has not seen what is open. Once protection has ended only this needs us. */
+static void fold_used(struct starpu_task *task)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
 
     for (unsigned i = 0; i < buffers; i++)
-        if (is_reduction(task, i))
-            return "reductions (STARPU_REDUX) in tasks that callbacks, tasks or other threads "
-                   "submit are not protected yet";
-    return NULL;
+        tic_redux_fold(tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)));
+}
+
+static void note_valid(struct starpu_task *task)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    for (unsigned i = 0; i < buffers; i++)
+        if (STARPU_TASK_GET_MODE(task, i) & STARPU_W)
+            tic_data_note_valid(tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)));
 }
 
 const char *tic_redux_on_submit(struct starpu_task *task)
 {
+    bool watching = tic_session_is_watching();
     const char *why = NULL;
 
-    if (!task->cl || (open_count == 0 && !tic_session_is_watching()))
+    if (!task->cl || (!watching && atomic_load(&open_count) == 0))
         return NULL;
-    if (!tic_session_is_owner())
-        return on_other_thread(task);
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-    for (unsigned i = 0; i < buffers; i++) {
-        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        if (!is_reduction(task, i) || !tic_session_is_watching())
-            tic_redux_fold(handle);
-        if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_W)
-            handle->invalid = false;
+    if (!watching) {
+        fold_used(task);
+        return NULL;
     }
-    for (unsigned i = 0; i < buffers && !why && tic_session_is_watching(); i++)
+    if (!tic_session_is_owner()) {
+        why = on_other_thread(task);
+        note_valid(task);
+        return why;
+    }
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    for (unsigned i = 0; i < buffers; i++)
+        if (!is_reduction(task, i))
+            tic_redux_fold(tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)));
+    note_valid(task);
+    for (unsigned i = 0; i < buffers && !why; i++)
         if (is_reduction(task, i))
             why = contribute(task, i);
     return why;

@@ -316,10 +316,6 @@ void tic_session_unprotect(const char *what, const char *why)
                  "%s: %s, but the recorded run came further. The recovery lines in %s are "
                  "untouched",
                  what, why, session->store.path);
-    if (session->recovered && !tic_session_is_owner())
-        tic_stop(TIC_EXIT_REFUSED,
-                 "cannot continue: %s: %s. To start over unprotected, set STARPU_TIC_PROTOCOL=off",
-                 what, why);
     tic_snapshot_break(&session->snapshot, "%s: %s", what, why);
     if (session->recovered)
         tic_data_restore_all();

@@ -107,6 +107,7 @@ static const char *identify_by_parent(uint64_t content, struct tic_spawn *spawn)
     spawn->task.id = as_key(XXH3_64bits(words, sizeof(words)));
     spawn->since = atomic_load_explicit(&slot->state, memory_order_relaxed) / 4;
     spawn->kept = slot->counts;
+    spawn->origin = parent ? parent->origin : key;
     spawn->task.root = parent && parent->kept ? parent->task.root : key;
     return NULL;
 }
@@ -213,6 +214,31 @@ static void forget(struct tic_spawn *spawn)
     spawn->arguments = NULL;
 }
 
+static bool is_ordered(struct starpu_task *task, unsigned buffer)
+{
+    const unsigned char *ordered = task->handles_sequential_consistency;
+    return task->sequential_consistency && (!ordered || ordered[buffer]) &&
+           tic_real.starpu_data_get_sequential_consistency_flag(
+               STARPU_TASK_GET_HANDLE(task, buffer));
+}
+
+/* In a restart, what follows from a skipped task comes right after its submission by main(). */
+static const char *why_out_of_order(struct starpu_task *task, uint64_t origin)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    for (unsigned i = 0; i < buffers; i++) {
+        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        uint64_t used = handle->main_written;
+        if (STARPU_TASK_GET_MODE(task, i) & STARPU_W && handle->main_read > used)
+            used = handle->main_read;
+        if (used > origin + 1 && is_ordered(task, i))
+            return "a callback or a task submits it on data that main() has used since it "
+                   "submitted the task that this comes from: a restart could not keep that order";
+    }
+    return NULL;
+}
+
 const char *tic_spawn_identify(struct starpu_task *task, enum tic_context context,
                                uint64_t content, struct tic_spawn *spawn)
 {
@@ -221,6 +247,10 @@ const char *tic_spawn_identify(struct starpu_task *task, enum tic_context contex
     memset(spawn, 0, sizeof(*spawn));
     why = context == TIC_CONTEXT_TASK ? identify_by_parent(content, spawn)
                                       : identify_by_content(task, content, spawn);
+    if (context == TIC_CONTEXT_CALLBACK)
+        spawn->origin = tic_callback_origin();
+    if (!why && context != TIC_CONTEXT_THREAD)
+        why = why_out_of_order(task, spawn->origin);
     if (!why && spawn->kept)
         why = describe(task, spawn);
     if (why)
@@ -336,7 +366,12 @@ static struct starpu_task *recreate(const struct tic_spawn *spawn)
 
 static bool copy_model(const struct tic_spawn *spawn, struct tic_spawn *model)
 {
-    *model = (struct tic_spawn){.kept = true, .recovery = spawn->recovery, .task = spawn->task};
+    *model = (struct tic_spawn){
+        .kept = true,
+        .recovery = spawn->recovery,
+        .origin = tic_session->graph.signature.position,
+        .task = spawn->task,
+    };
     model->buffers = calloc(spawn->task.buffers + 1, sizeof(*model->buffers));
     model->arguments = malloc(spawn->task.arguments + 1);
     if (!model->buffers || !model->arguments)

@@ -116,7 +116,7 @@ static bool is_plain(const struct starpu_task *task)
            task->nb_termination_call_required == 0;
 }
 
-static enum tic_verdict fast_forward(struct starpu_task *task)
+static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t origin)
 {
     atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
@@ -128,7 +128,7 @@ static enum tic_verdict fast_forward(struct starpu_task *task)
         return TIC_DROP;
     }
     task->hypervisor_tag = 0;
-    if (!tic_callback_wrap(task, true))
+    if (!tic_callback_wrap(task, true, origin))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     return TIC_CONTROL;
 }
@@ -237,6 +237,12 @@ struct submission {
     struct tic_spawn spawn; /* other contexts */
 };
 
+static uint64_t origin_of(const struct submission *submission)
+{
+    return submission->context == TIC_CONTEXT_MAIN ? submission->sequence
+                                                   : submission->spawn.origin;
+}
+
 static void make_live(struct starpu_task *task, const struct submission *submission)
 {
     struct tic_session *session = tic_session;
@@ -251,7 +257,7 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
     if (!note_writes(task, true) && main_context &&
         sequence < tic_doneset_end(&session->graph.recovered_done))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
-    bool fine = tic_callback_wrap(task, false);
+    bool fine = tic_callback_wrap(task, false, origin_of(submission));
     if (tic_snapshot_is_broken(&session->snapshot))
         task->hypervisor_tag = 0;
     else if (main_context)
@@ -273,7 +279,7 @@ bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model)
         note_writes(task, false);
         done = tic_spawn_register(task, model);
         task->hypervisor_tag = 0;
-        done = done && tic_callback_wrap(task, true);
+        done = done && tic_callback_wrap(task, true, model->origin);
         tic_unlock(&session->submit);
         return done;
     }
@@ -307,16 +313,34 @@ static int identify(struct starpu_task *task, struct submission *submission, con
     return status == 0 && session->recovered && tic_recovery_is_done(graph, submission->sequence);
 }
 
+/* Which submission of main() a task without identity comes from. */
+static uint64_t control_origin(enum tic_context context)
+{
+    return context == TIC_CONTEXT_CALLBACK ? tic_callback_origin()
+                                           : tic_session->graph.signature.position;
+}
+
+/* main() uses the data of its task. */
+static void note_main_uses(struct starpu_task *task, uint64_t sequence)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    for (unsigned i = 0; i < buffers; i++)
+        tic_data_note_main_use(tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)),
+                               (STARPU_TASK_GET_MODE(task, i) & STARPU_W) != 0, sequence + 1);
+}
+
 /* Under the submission lock. */
 static enum tic_verdict decide(struct starpu_task *task, struct submission *submission,
                                const char **why)
 {
-    if (!task->cl) { /* a control task: nothing to skip, nothing to save */
-        tic_callback_wrap(task, false);
-        return TIC_PASS;
-    }
-    if (task->where == STARPU_NOWHERE || task->cl->where == STARPU_NOWHERE) {
-        restore_buffers(task);
+    bool nowhere =
+        !task->cl || task->where == STARPU_NOWHERE || task->cl->where == STARPU_NOWHERE;
+    if (nowhere) { /* nothing to skip, nothing to save */
+        if (task->cl)
+            restore_buffers(task);
+        if (!tic_callback_wrap(task, false, control_origin(submission->context)))
+            *why = "out of memory";
         return TIC_PASS;
     }
     *why = why_not(task);
@@ -328,6 +352,8 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     if (*why)
         return TIC_PASS;
     note_uses(task);
+    if (submission->context == TIC_CONTEXT_MAIN)
+        note_main_uses(task, submission->sequence);
     tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
     if (!done) {
         *why = tic_reads_deliver(task, submission->context == TIC_CONTEXT_MAIN
@@ -337,14 +363,14 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
         return TIC_PASS;
     }
     note_writes(task, false);
-    return fast_forward(task);
+    return fast_forward(task, origin_of(submission));
 }
 
 enum tic_verdict tic_submit_on_before(struct starpu_task *task)
 {
     struct tic_session *session = tic_session;
     struct submission submission = {.context = tic_session_context()};
-    const char *why = NULL, *name = task->cl ? tic_task_name(task) : "";
+    const char *why = NULL, *name = task->cl ? tic_task_name(task) : "a control task";
 
     if (submission.context == TIC_CONTEXT_STARPU)
         return TIC_PASS;

@@ -14,6 +14,8 @@
 /* ---- data.c --------------------------------------------------------------------------------- */
 /* Our record of a StarPU handle; NULL when we have none. */
 struct tic_handle *tic_handle_of(starpu_data_handle_t data);
+/* Keeps what the application stores with its data. False when out of memory. */
+bool tic_data_keep_user_data(starpu_data_handle_t data, void *user_data);
 static inline bool tic_handle_is_empty(const struct tic_handle *handle)
 {
     return handle->layout.shape.ndim == 0;
@@ -50,6 +52,10 @@ void tic_data_restore_locked(struct tic_handle *handle, bool now); /* under the 
 bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
                    const struct tic_saved *saved, struct starpu_task *reader);
 void tic_data_restore_all(void);
+/* main() uses it after so many submissions; under the submission lock. */
+void tic_data_note_main_use(struct tic_handle *handle, bool writes, uint64_t submissions);
+/* Something is written into it (may be NULL). */
+void tic_data_note_valid(struct tic_handle *handle);
 /* A task uses the handle: hashes its initial content if the first that does reads it. */
 void tic_data_note_use(struct tic_handle *handle, bool reads);
 /* Did tasks that were submitted so far write its value? Else it is what main() put there. */
@@ -131,10 +137,12 @@ void tic_spawn_submit_kept(uint64_t root);
 /* ---- callback.c ----------------------------------------------------------------------------- */
 /* Makes the task's callback run as application code, not as StarPU's. control: also makes it a
  * control task (no codelet) until then. False when out of memory; the task is unchanged. */
-bool tic_callback_wrap(struct starpu_task *task, bool control);
+bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t from);
 /* Gives a copy of a wrapped task its own callbacks back. */
 void tic_callback_unwrap(struct starpu_task *copy);
 /* Calls the application's function as the application. */
-void tic_callback_run(void (*run)(void *), void *argument);
+void tic_callback_run(void (*run)(void *), void *argument, uint64_t from);
+/* The submission of main() that the running callback comes from. */
+uint64_t tic_callback_origin(void);
 
 #endif

@@ -60,6 +60,8 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
         const char *why = tic_redux_on_submit(task);
         if (why)
             tic_session_unprotect(tic_task_name(task), why);
+        if (why && !tic_session_is_watching())
+            tic_redux_on_submit(task); /* what is open must still be folded */
     }
     if (!tic_session_is_watching())
         return RESOLVED(starpu_task_submit)(task);
@@ -204,6 +206,7 @@ WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
                                         struct starpu_data_filter *filter,
                                         starpu_data_handle_t *parts)
 {
+    fold(data);
     tic_guard++;
     RESOLVED(starpu_data_partition_plan)(data, filter, parts);
     tic_guard--;
@@ -216,6 +219,7 @@ WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
 WRAPPER void starpu_data_partition_clean(starpu_data_handle_t data, unsigned count,
                                          starpu_data_handle_t *parts)
 {
+    fold(data);
     if (tic_session_is_watching())
         tic_data_on_clean_before(parts, count);
     tic_guard++;
@@ -228,6 +232,7 @@ WRAPPER void starpu_data_partition_clean(starpu_data_handle_t data, unsigned cou
 #define SWITCH(name, parameters, arguments)                                                        \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
+        fold(a);                                                                                   \
         tic_guard++;                                                                               \
         RESOLVED(name) arguments;                                                                  \
         tic_guard--;                                                                               \
@@ -247,12 +252,10 @@ WRAPPER void starpu_data_set_reduction_methods(starpu_data_handle_t data,
     tic_guard--;
 }
 
+/* Once there is a session, StarPU holds records of ours only. */
 WRAPPER void starpu_data_set_user_data(starpu_data_handle_t data, void *user_data)
 {
-    struct tic_handle *handle = tic_session ? tic_real.starpu_data_get_user_data(data) : NULL;
-    if (handle)
-        handle->user_data = user_data;
-    else
+    if (!tic_session || !tic_data_keep_user_data(data, user_data))
         RESOLVED(starpu_data_set_user_data)(data, user_data);
 }
 
@@ -287,9 +290,8 @@ static bool note_invalid(starpu_data_handle_t data)
 
 static void note_valid(starpu_data_handle_t data)
 {
-    struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
-    if (handle && tic_session_is_owner())
-        handle->invalid = false;
+    if (tic_session_is_watching() && tic_session_is_owner())
+        tic_data_note_valid(tic_handle_of(data));
 }
 
 /* Invalid data keeps its last value for us: nobody can tell. */

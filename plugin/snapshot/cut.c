@@ -104,6 +104,7 @@ uint64_t tic_cut_end(struct tic_slot *slot)
                           atomic_load_explicit(&slot->executed, memory_order_relaxed) + 1,
                           memory_order_relaxed);
     atomic_store_explicit(&slot->state, TIC_SLOT_IDLE, memory_order_release);
+    atomic_store_explicit(&slot->task, NULL, memory_order_release);
     return epoch;
 }
 

@@ -29,11 +29,14 @@ struct tic_handle_list {
     unsigned long count, capacity;
 };
 
+#define TIC_SLOT_ENDING ((const void *)1)
+
 struct tic_slot {
     _Atomic uint64_t state;         /* epoch * 4 + enum tic_slot_state; seq_cst: see above */
     uint64_t sequence;              /* worker only: the task between begin and end; a sequence
                                        number, or TIC_SPAWN_KEY and the index of a spawned task */
-    _Atomic(const void *) task;     /* whoever takes it away ends the task; acq_rel */
+    _Atomic(const void *) task;     /* the task between begin and end; TIC_SLOT_ENDING while
+                                       somebody ends it, who has the slot to himself; acq_rel */
     bool counts;                    /* worker only: done when it ends, even if it wrote nothing */
     uint64_t children;              /* worker only: tasks that it has submitted */
     bool failed;                    /* worker only: a list could not grow; the run is unprotected */

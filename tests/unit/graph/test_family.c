@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Checks that handles that share memory find each other, and that their values in the order of
+ * versions make the memory. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "graph/family.h"
+#include "lib/random.h"
+#include "lib/testing.h"
+
+enum { SIDE = 12, PARTS = 3, WIDTH = SIDE / PARTS };
+
+static struct tic_graph graph;
+static uint32_t memory[SIDE * SIDE];
+
+/* Columns first..first+nx-1 and rows from..from+ny-1 of the matrix. */
+static struct tic_handle *add(uint64_t first, uint64_t nx, uint64_t from, uint64_t ny)
+{
+    struct tic_handle *handle = tic_graph_add_handle(&graph);
+
+    assert_non_null(handle);
+    handle->data = handle;
+    handle->layout = (struct tic_layout){
+        .shape = {sizeof(uint32_t), 2, {nx, ny, 1, 1}},
+        .base = (char *)&memory[from * SIDE + first],
+        .stride = {1, SIDE},
+    };
+    return handle;
+}
+
+static void add_parts(struct tic_handle **parts, bool rows)
+{
+    for (uint64_t i = 0; i < PARTS; i++)
+        parts[i] = rows ? add(0, SIDE, i * WIDTH, WIDTH) : add(i * WIDTH, WIDTH, 0, SIDE);
+}
+
+static void test_planned_parts_overlap(void **state)
+{
+    struct tic_handle *root = add(0, SIDE, 0, SIDE), *rows[PARTS], *columns[PARTS];
+    (void)state;
+    atomic_store(&root->version, 5);
+    add_parts(rows, true);
+    assert_int_equal(tic_family_join(&graph, root, rows, PARTS), 0);
+    add_parts(columns, false);
+    assert_int_equal(tic_family_join(&graph, root, columns, PARTS), 0);
+    assert_int_equal(root->overlap_count, 2 * PARTS);
+    for (int i = 0; i < PARTS; i++) {
+        assert_int_equal(rows[i]->overlap_count, 1 + PARTS); /* the root, all columns */
+        assert_int_equal(columns[i]->overlap_count, 1 + PARTS);
+    }
+    tic_handle_count_write(rows[1]);
+    tic_handle_count_write(columns[2]);
+    assert_int_equal(atomic_load(&rows[1]->version), 6);
+    assert_int_equal(atomic_load(&columns[2]->version), 7);
+    assert_true(tic_family_is_stale(&graph, root));
+    assert_true(tic_family_is_stale(&graph, rows[1]));
+    assert_false(tic_family_is_stale(&graph, columns[2]));
+    tic_handle_count_write(root);
+    assert_false(tic_family_is_stale(&graph, root));
+}
+
+static void test_due_are_those_of_the_cut(void **state)
+{
+    struct tic_handle *root = add(0, SIDE, 0, SIDE), *rows[PARTS], **due;
+    unsigned long count;
+    (void)state;
+    add_parts(rows, true);
+    assert_int_equal(tic_family_join(&graph, root, rows, PARTS), 0);
+    atomic_store(&rows[0]->dirty_since, 3);
+    atomic_store(&rows[1]->dirty_since, 4);
+    due = tic_family_due(&graph, root, 3, &count);
+    assert_int_equal(count, 1);
+    assert_ptr_equal(due[0], rows[0]);
+    free(due);
+    due = tic_family_due(&graph, rows[2], 9, &count);
+    assert_int_equal(count, 0); /* siblings share nothing */
+    assert_null(due);
+    rows[0]->gone_since = 3;
+    due = tic_family_due(&graph, root, 3, &count);
+    assert_int_equal(count, 0);
+    free(due);
+}
+
+static void test_registered_twice(void **state)
+{
+    struct tic_handle *left = add(0, WIDTH, 0, SIDE), *right = add(SIDE - WIDTH, WIDTH, 0, SIDE);
+    struct tic_handle *whole = add(0, SIDE, 0, SIDE), *again = add(0, WIDTH, 0, SIDE);
+    (void)state;
+    assert_int_equal(tic_family_meet(&graph, left), 0);
+    assert_int_equal(tic_family_meet(&graph, right), 0); /* ranges interleave, bytes do not */
+    assert_null(left->family);
+    assert_null(right->family);
+    assert_int_equal(tic_family_meet(&graph, whole), 0);
+    assert_non_null(whole->family);
+    assert_ptr_equal(whole->family, left->family);
+    assert_ptr_equal(whole->family, right->family);
+    assert_int_equal(left->overlap_count, 1);
+    assert_int_equal(whole->overlap_count, 2);
+    assert_int_equal(tic_family_meet(&graph, again), 0);
+    assert_int_equal(again->overlap_count, 2);
+    tic_family_part(&graph, again);
+    tic_family_part(&graph, whole);
+    struct tic_handle *last = add(0, 1, 0, 1);
+    assert_int_equal(tic_family_meet(&graph, last), 0);
+    assert_ptr_equal(last->family, left->family);
+}
+
+static void test_pruned_when_the_root_was_written(void **state)
+{
+    struct tic_handle *root = add(0, SIDE, 0, SIDE), *rows[PARTS];
+    (void)state;
+    add_parts(rows, true);
+    assert_int_equal(tic_family_join(&graph, root, rows, PARTS), 0);
+    tic_handle_count_write(rows[0]);
+    for (int i = 0; i < PARTS; i++)
+        rows[i]->data = NULL;
+    tic_family_prune(&graph, root->family, 8);
+    assert_int_equal(rows[0]->gone_since, 0); /* the root does not have its value yet */
+    assert_int_equal(rows[1]->gone_since, 8);
+    tic_handle_count_write(root);
+    tic_family_prune(&graph, root->family, 9);
+    assert_int_equal(rows[0]->gone_since, 9);
+    assert_int_equal(root->overlap_count, 0);
+}
+
+/* Random writes through random views; the last values in the order of versions are the memory. */
+static void test_values_make_the_memory(void **state)
+{
+    struct tic_handle *views[1 + 2 * PARTS] = {add(0, SIDE, 0, SIDE)};
+    uint32_t values[1 + 2 * PARTS][SIDE * SIDE], rebuilt[SIDE * SIDE] = {0};
+    struct tic_random random;
+    (void)state;
+    tic_random_init(&random, 1);
+    add_parts(views + 1, true);
+    assert_int_equal(tic_family_join(&graph, views[0], views + 1, PARTS), 0);
+    add_parts(views + 1 + PARTS, false);
+    assert_int_equal(tic_family_join(&graph, views[0], views + 1 + PARTS, PARTS), 0);
+    memset(memory, 0, sizeof(memory));
+    for (uint32_t write = 1; write < 200; write++) {
+        uint64_t at;
+        tic_random_fill(&random, &at, sizeof(at));
+        struct tic_handle *view = views[at % TIC_COUNT(views)];
+        for (uint64_t j = 0; j < view->layout.shape.dims[1]; j++)
+            for (uint64_t i = 0; i < view->layout.shape.dims[0]; i++)
+                ((uint32_t *)view->layout.base)[j * SIDE + i] = write;
+        tic_handle_count_write(view);
+        view->current.version = atomic_load(&view->version);
+        view->pending = view->family->pending = true;
+        memcpy(values[at % TIC_COUNT(views)], memory, sizeof(memory));
+    }
+    unsigned long count;
+    struct tic_handle **order = tic_family_pending(&graph, views[0]->family, &count);
+    for (unsigned long k = 0; k < count; k++)
+        for (size_t v = 0; v < TIC_COUNT(views); v++) {
+            if (views[v] != order[k])
+                continue;
+            size_t offset = (size_t)((uint32_t *)order[k]->layout.base - memory);
+            for (uint64_t j = 0; j < order[k]->layout.shape.dims[1]; j++)
+                for (uint64_t i = 0; i < order[k]->layout.shape.dims[0]; i++)
+                    rebuilt[offset + j * SIDE + i] = values[v][offset + j * SIDE + i];
+        }
+    free(order);
+    assert_memory_equal(rebuilt, memory, sizeof(memory));
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    return tic_graph_init(&graph);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    tic_graph_fini(&graph);
+    return 0;
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_planned_parts_overlap),
+        TEST(test_due_are_those_of_the_cut),
+        TEST(test_registered_twice),
+        TEST(test_pruned_when_the_root_was_written),
+        TEST(test_values_make_the_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
