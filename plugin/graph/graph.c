@@ -29,6 +29,7 @@ void tic_graph_fini(struct tic_graph *graph)
     free(graph->acquire_epochs);
     free(graph->reads);
     free(graph->views);
+    free(graph->callbacks);
     free(graph->recovered_main_writes);
     free(graph->recovered_values);
     free(graph->recovered_claimed);
@@ -112,6 +113,17 @@ static int load_reads(struct tic_graph *graph, const struct tic_line *line)
     return 0;
 }
 
+static int load_callbacks(struct tic_graph *graph, const struct tic_line *line)
+{
+    graph->callbacks = duplicate(line->callbacks, line->callback_count, sizeof(*line->callbacks));
+    if (!graph->callbacks)
+        return -ENOMEM;
+    graph->callback_count = graph->callback_capacity = line->callback_count;
+    graph->recovered_callback_count = line->callback_count;
+    graph->recovered_clock = line->clock;
+    return 0;
+}
+
 static int load_done(struct tic_graph *graph, const struct tic_line *line)
 {
     int status = 0;
@@ -142,6 +154,7 @@ int tic_graph_load(struct tic_graph *graph, const struct tic_line *line)
           by_input_id);
     int status = load_acquires(graph, line);
     status = status ? status : load_reads(graph, line);
+    status = status ? status : load_callbacks(graph, line);
     status = status ? status : tic_spawns_load(&graph->spawns, line);
     return status ? status : load_done(graph, line);
 }
@@ -354,6 +367,47 @@ int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *rea
     return grown ? 0 : -ENOMEM;
 }
 
+static int by_callback_task(const void *a, const void *b)
+{
+    uint64_t x = ((const struct tic_line_callback *)a)->task;
+    uint64_t y = ((const struct tic_line_callback *)b)->task;
+    return x < y ? -1 : x > y;
+}
+
+int tic_graph_note_callback(struct tic_graph *graph, uint64_t task)
+{
+    struct tic_line_callback entry = {task, atomic_load(&graph->clock)};
+
+    tic_lock(&graph->lock);
+    bool known = graph->recovered_callback_count > 0 &&
+                 bsearch(&entry, graph->callbacks, graph->recovered_callback_count, sizeof(entry),
+                         by_callback_task);
+    void *grown = known ? graph->callbacks
+                        : tic_grow(graph->callbacks, &graph->callback_capacity,
+                                   graph->callback_count + 1, sizeof(entry));
+    if (grown && !known) {
+        graph->callbacks = grown;
+        graph->callbacks[graph->callback_count++] = entry;
+    }
+    tic_unlock(&graph->lock);
+    return grown ? 0 : -ENOMEM;
+}
+
+uint64_t tic_graph_callback_clock(struct tic_graph *graph, uint64_t task)
+{
+    struct tic_line_callback key = {.task = task}, *found = NULL;
+    uint64_t clock = graph->recovered_clock; /* it had not run by then */
+
+    tic_lock(&graph->lock); /* the array may move */
+    if (graph->recovered_callback_count > 0)
+        found = bsearch(&key, graph->callbacks, graph->recovered_callback_count, sizeof(key),
+                        by_callback_task);
+    if (found)
+        clock = found->clock;
+    tic_unlock(&graph->lock);
+    return clock;
+}
+
 /* ---- describing a cut ----------------------------------------------------------------------- */
 
 static int by_value_id(const void *a, const void *b)
@@ -419,6 +473,21 @@ static int describe_signatures(struct tic_graph *graph, struct tic_line *line)
     return 0;
 }
 
+static int describe_callbacks_locked(struct tic_graph *graph, struct tic_line *line)
+{
+    size_t count = graph->callback_count, used = 0;
+
+    line->callbacks = duplicate(graph->callbacks, count, sizeof(*line->callbacks));
+    if (!line->callbacks)
+        return -ENOMEM;
+    qsort(line->callbacks, count, sizeof(*line->callbacks), by_callback_task);
+    for (size_t i = 0; i < count; i++) /* a structure that was submitted again: its first time */
+        if (used == 0 || line->callbacks[i].task != line->callbacks[used - 1].task)
+            line->callbacks[used++] = line->callbacks[i];
+    line->callback_count = used;
+    return 0;
+}
+
 static int describe_reads_locked(struct tic_graph *graph, uint64_t cut, struct tic_line *line)
 {
     line->reads = calloc(graph->read_count + 1, sizeof(*line->reads));
@@ -434,9 +503,11 @@ static int describe_reads_locked(struct tic_graph *graph, uint64_t cut, struct t
 int tic_graph_describe(struct tic_graph *graph, uint64_t cut, struct tic_line *line)
 {
     /* Signatures first: more of them than submissions before the cut is harmless, fewer is not. */
+    line->clock = atomic_load(&graph->clock); /* a callback that ran before is in the line */
     tic_lock(&graph->lock);
     int status = describe_values_locked(graph, cut, line);
     status = status ? status : describe_reads_locked(graph, cut, line);
+    status = status ? status : describe_callbacks_locked(graph, line);
     if (status == 0) {
         line->inputs = duplicate(graph->inputs, graph->input_count, sizeof(*line->inputs));
         line->input_count = graph->input_count;

@@ -35,9 +35,13 @@ struct tic_graph {
     uint64_t view_bytes; /* owner thread only: the longest of them */
     struct tic_graph_read *reads; /* recovered ones first */
     unsigned long read_count, read_capacity;
+    struct tic_line_callback *callbacks; /* that have run; recovered ones first */
+    unsigned long callback_count, callback_capacity;
     struct tic_line_value *recovered_values; /* ascending id; claimed ones have id UINT64_MAX */
     bool *recovered_claimed;
     size_t recovered_value_count;
+
+    _Atomic uint64_t clock; /* operations of main() begun; owner thread writes; release */
 
     /* owner thread only */
     uint64_t next_handle;
@@ -49,6 +53,8 @@ struct tic_graph {
 
     /* immutable after load */
     struct tic_doneset recovered_done;
+    size_t recovered_callback_count; /* ascending task */
+    uint64_t recovered_clock;        /* main() had come so far at least */
     uint64_t recovered_tasks; /* how many tasks were done */
     size_t recovered_input_count;
     struct tic_line_input *recovered_inputs; /* ascending id */
@@ -98,6 +104,11 @@ bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer
                          struct tic_line_read *read);
 /* Any thread. 0 or -ENOMEM. */
 int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *read, uint64_t epoch);
+
+/* The callback of a task begins. Any thread. 0 or -ENOMEM. */
+int tic_graph_note_callback(struct tic_graph *graph, uint64_t task);
+/* How far main() must have come before this callback may run in a replay. */
+uint64_t tic_graph_callback_clock(struct tic_graph *graph, uint64_t task);
 
 /* Fills values, done, inputs, events, signatures of a new line for this cut (arrays malloc'ed).
  * Checkpoint thread, after everything is saved. 0, -ENOMEM, or -EINVAL: a value is missing. */

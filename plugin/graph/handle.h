@@ -54,6 +54,7 @@ struct tic_handle {
     bool mentioned;   /* a task used it */
     bool pending;     /* a recovered value must be restored before the first live access */
     bool live;        /* it holds a value of this run: restored, or written by a live task */
+    unsigned main_holds; /* accesses of main() that are not released */
     bool main_writes; /* main() holds it for writing */
     uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */
     uint64_t submitted_writes;

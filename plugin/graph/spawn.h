@@ -36,7 +36,7 @@ struct tic_spawn {
     struct tic_line_kept task;       /* if not kept, only .id counts */
     struct tic_line_buffer *buffers; /* task.buffers of them */
     unsigned char *arguments;        /* task.arguments bytes */
-    uint64_t origin;                 /* submission of main() that it comes from */
+    uint64_t origin;                 /* submissions of main() before the one it comes from */
     uint64_t since;                  /* epoch in which its parent runs */
 
     _Atomic uint64_t started; /* epoch in which it started, 0: not yet; release/acquire */

@@ -45,7 +45,6 @@ struct wait {
     struct tic_handle *handle;
     uint64_t key;
     bool logs; /* what it reads */
-    uint64_t origin;
     void (*callback)(void *);
     void *argument;
 };
@@ -61,6 +60,20 @@ bool tic_access_is_replayed_release(const struct tic_handle *handle)
     return true;
 }
 
+static __thread bool running __attribute__((tls_model("initial-exec")));
+
+bool tic_access_is_running(void)
+{
+    return running;
+}
+
+static void run(void (*callback)(void *), void *argument)
+{
+    running = true;
+    tic_callback_run(callback, argument);
+    running = false;
+}
+
 static void granted(void *arg)
 {
     struct wait wait = *(struct wait *)arg;
@@ -68,7 +81,7 @@ static void granted(void *arg)
     free(arg);
     if (wait.logs)
         tic_reads_log_access(wait.handle, wait.key);
-    tic_callback_run(wait.callback, wait.argument, wait.origin);
+    run(wait.callback, wait.argument);
 }
 
 static const char *why_not(const struct tic_handle *handle, enum starpu_data_access_mode mode)
@@ -102,7 +115,7 @@ bool tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_a
         struct tic_saved saved = {{read.extent, read.row}, read.checksum};
         tic_data_deliver(handle, &saved);
         held = handle;
-        tic_callback_run(*callback, *argument, tic_session->graph.signature.position);
+        run(*callback, *argument);
         held = NULL;
         return true;
     }
@@ -115,8 +128,7 @@ bool tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_a
     bool values = tic_data_holds_values(handle);
     if (values)
         tic_data_restore(handle, false);
-    *wait = (struct wait){handle, key,       values, tic_session->graph.signature.position,
-                          *callback, *argument};
+    *wait = (struct wait){handle, key, values, *callback, *argument};
     *callback = granted;
     *argument = wait;
     return false;

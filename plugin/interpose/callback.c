@@ -13,30 +13,28 @@ struct wrapped_callback {
     struct starpu_codelet *codelet;
     starpu_data_handle_t *dyn_handles;
     void (*run)(void *);
-    uint64_t origin;
+    uint64_t key;
 };
 
-static __thread uint64_t origin __attribute__((tls_model("initial-exec")));
-
-uint64_t tic_callback_origin(void)
-{
-    return origin;
-}
-
 /* It may run inside a call of the owner thread. */
-void tic_callback_run(void (*run)(void *), void *argument, uint64_t from)
+void tic_callback_run(void (*run)(void *), void *argument)
 {
     int guard = tic_guard;
-    uint64_t before = origin;
 
-    origin = from;
 
     tic_guard = 0;
     tic_in_callback++;
     run(argument);
     tic_in_callback--;
     tic_guard = guard;
-    origin = before;
+}
+
+static void note_run(uint64_t key)
+{
+    struct tic_session *session = tic_session;
+
+    if (atomic_load(&session->watching) && tic_graph_note_callback(&session->graph, key) != 0)
+        tic_snapshot_break(&session->snapshot, "out of memory");
 }
 
 static void run_callback(void *arg)
@@ -45,7 +43,7 @@ static void run_callback(void *arg)
     struct starpu_task *task = wrapped->task;
     void (*run)(void *) = wrapped->run;
     void *argument = wrapped->argument;
-    uint64_t from = wrapped->origin;
+    uint64_t key = wrapped->key;
 
     /* StarPU has read these fields; the application may submit the structure again. */
     task->callback_func = wrapped->function;
@@ -53,8 +51,10 @@ static void run_callback(void *arg)
     task->cl = wrapped->codelet;
     task->dyn_handles = wrapped->dyn_handles;
     free(wrapped);
-    if (run)
-        tic_callback_run(run, argument, from);
+    if (run) {
+        note_run(key);
+        tic_callback_run(run, argument);
+    }
 }
 
 /* ---- prologues ------------------------------------------------------------------------------ */
@@ -63,7 +63,6 @@ struct wrapped_prologue {
     struct starpu_task *task;
     void (*function)(void *);
     void *argument;
-    uint64_t origin;
 };
 
 static void run_prologue(void *arg)
@@ -73,7 +72,7 @@ static void run_prologue(void *arg)
     free(arg);
     wrapped.task->prologue_callback_func = wrapped.function;
     wrapped.task->prologue_callback_arg = wrapped.argument;
-    tic_callback_run(wrapped.function, wrapped.argument, wrapped.origin);
+    tic_callback_run(wrapped.function, wrapped.argument);
 }
 
 static void run_prologue_pop(void *arg)
@@ -83,29 +82,29 @@ static void run_prologue_pop(void *arg)
     free(arg);
     wrapped.task->prologue_callback_pop_func = wrapped.function;
     wrapped.task->prologue_callback_pop_arg = wrapped.argument;
-    tic_callback_run(wrapped.function, wrapped.argument, wrapped.origin);
+    tic_callback_run(wrapped.function, wrapped.argument);
 }
 
 static bool wrap_prologue(struct starpu_task *task, void (**function)(void *), void **argument,
-                          void (*run)(void *), uint64_t from)
+                          void (*run)(void *))
 {
     if (!*function || *function == run)
         return true;
     struct wrapped_prologue *wrapped = malloc(sizeof(*wrapped));
     if (!wrapped)
         return false;
-    *wrapped = (struct wrapped_prologue){task, *function, *argument, from};
+    *wrapped = (struct wrapped_prologue){task, *function, *argument};
     *function = run;
     *argument = wrapped;
     return true;
 }
 
-static bool wrap_prologues(struct starpu_task *task, uint64_t from)
+static bool wrap_prologues(struct starpu_task *task)
 {
     return wrap_prologue(task, &task->prologue_callback_func, &task->prologue_callback_arg,
-                         run_prologue, from) &&
+                         run_prologue) &&
            wrap_prologue(task, &task->prologue_callback_pop_func,
-                         &task->prologue_callback_pop_arg, run_prologue_pop, from);
+                         &task->prologue_callback_pop_arg, run_prologue_pop);
 }
 
 /* ---- wrapping ------------------------------------------------------------------------------- */
@@ -117,11 +116,11 @@ static void make_control(struct starpu_task *task)
     task->dyn_handles = NULL;
 }
 
-bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t from)
+bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key)
 {
     void (*run)(void *) = task->callback_func;
 
-    if (!wrap_prologues(task, from))
+    if (!wrap_prologues(task))
         return false;
     if (!run && task->cl)
         run = task->cl->callback_func;
@@ -140,7 +139,7 @@ bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t from)
         .codelet = task->cl,
         .dyn_handles = task->dyn_handles,
         .run = run,
-        .origin = from,
+        .key = key,
     };
     task->callback_func = run_callback;
     task->callback_arg = wrapped;
@@ -170,4 +169,18 @@ void tic_callback_unwrap(struct starpu_task *copy)
     copy->callback_arg = wrapped->argument;
     copy->cl = wrapped->codelet;
     copy->dyn_handles = wrapped->dyn_handles;
+}
+
+static void run_nothing(void *arg)
+{
+    (void)arg;
+}
+
+void tic_callback_remove(struct starpu_task *task)
+{
+    bool codelets = task->cl && task->cl->callback_func;
+
+    task->callback_func = codelets ? run_nothing : NULL; /* the task's own goes first */
+    task->callback_arg = NULL;
+    task->callback_arg_free = 0;
 }

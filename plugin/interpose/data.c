@@ -470,24 +470,43 @@ static void leave_family(struct tic_handle *handle, bool pinned)
         tic_snapshot_remove(snapshot, family->members[i], pinned);
 }
 
+/* Why it cannot leave the graph now, or NULL. */
+static const char *why_not_unregister(void)
+{
+    return tic_session_is_owner()
+               ? NULL
+               : "data unregistered by a callback, a task or another thread is not protected yet";
+}
+
+/* Do tasks of this run use it? Without a home node, a handle whose writers were all skipped holds
+ * nothing to wait for. */
+static bool is_in_use(const struct tic_handle *handle)
+{
+    return has_task_values(handle) && !handle->pending &&
+           (handle->home_node >= 0 || handle->live);
+}
+
+static bool is_pinned(const struct tic_handle *handle)
+{
+    return handle->home_node >= 0 && has_task_values(handle);
+}
+
 void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
 {
     struct tic_handle *handle = tic_handle_of(data);
+    const char *why = why_not_unregister();
 
     if (!handle)
         return;
-    if (!tic_session_is_owner()) {
-        tic_session_unprotect("starpu_data_unregister",
-                              "data unregistered by a callback or another thread is not protected "
-                              "yet");
+    if (why) {
+        tic_session_unprotect("starpu_data_unregister", why);
         return;
     }
     end_reductions(handle);
-    bool pinned = coherent && handle->home_node >= 0 && has_task_values(handle);
+    bool pinned = coherent && is_pinned(handle);
     if (pinned)
         tic_data_restore(handle, true);
-    /* Without a home node, a handle whose writers were all skipped holds nothing to wait for. */
-    if (has_task_values(handle) && !handle->pending && (handle->home_node >= 0 || handle->live))
+    if (is_in_use(handle))
         wait_for_tasks(handle);
     tic_family_part(&tic_session->graph, handle);
     if (handle->family)
@@ -495,6 +514,43 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     else
         tic_snapshot_remove(&tic_session->snapshot, handle, pinned);
     handle->data = NULL;
+}
+
+/* All tasks that use it have ended. */
+static void leave_later(void *arg)
+{
+    struct tic_handle *handle = arg;
+    starpu_data_handle_t data = handle->data;
+
+    tic_snapshot_remove(&tic_session->snapshot, handle, is_pinned(handle));
+    handle->data = NULL;
+    tic_guard++;
+    tic_real.starpu_data_release_on_node(data, STARPU_MAIN_RAM);
+    tic_guard--;
+}
+
+void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    if (!handle || why_not_unregister() || handle->family) {
+        tic_data_on_unregister_before(data, true);
+        return;
+    }
+    if (is_pinned(handle))
+        tic_data_restore(handle, true);
+    if (!is_in_use(handle)) {
+        tic_data_on_unregister_before(data, true);
+        return;
+    }
+    end_reductions(handle);
+    tic_family_part(&tic_session->graph, handle);
+    tic_guard++;
+    int status = tic_real.starpu_data_acquire_on_node_cb(data, STARPU_MAIN_RAM, STARPU_W,
+                                                         leave_later, handle);
+    tic_guard--;
+    if (status)
+        tic_session_unprotect("starpu_data_unregister_submit", "StarPU gives no access to it");
 }
 
 /* ---- planned partitions ------------------------------------------------------------------------ */
@@ -659,6 +715,8 @@ void tic_data_on_unpartition_after(starpu_data_handle_t data)
 
 void tic_data_note_main_use(struct tic_handle *handle, bool writes, uint64_t submissions)
 {
+    if (!handle)
+        return;
     *(writes ? &handle->main_written : &handle->main_read) = submissions;
     for (unsigned long i = 0; i < handle->overlap_count; i++)
         *(writes ? &handle->overlaps[i]->main_written : &handle->overlaps[i]->main_read) =
@@ -699,7 +757,7 @@ static void replay_access(struct tic_handle *handle, const struct tic_line_acqui
         return;
     handle->main_writes = writes;
     handle->main_writes_left -= writes && handle->main_writes_left > 0;
-    if (!known->recorded || (handle->family ? handle->family->live : handle->live))
+    if (!known->recorded || handle->main_holds > 0 || (handle->family ? handle->family->live : handle->live))
         return;
     struct tic_saved saved = {{known->extent, known->row}, known->checksum};
     restore_now(handle, &saved);
@@ -787,6 +845,16 @@ void tic_data_on_acquire_after(starpu_data_handle_t data, bool reads, bool write
 
     record_access(handle, reads, writes);
     handle->main_writes = writes;
+}
+
+void tic_data_note_hold(starpu_data_handle_t data, bool holds)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    if (!handle || !tic_session_is_owner() || (!holds && handle->main_holds == 0))
+        return;
+    handle->main_holds += holds ? 1u : -1u;
+    tic_session->main_holds += holds ? 1u : -1u;
 }
 
 void tic_data_on_release_before(starpu_data_handle_t data)

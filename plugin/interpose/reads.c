@@ -121,7 +121,10 @@ const char *tic_reads_deliver(struct starpu_task *task, uint64_t key)
         bool reads = (STARPU_TASK_GET_MODE(task, i) & STARPU_R) != 0;
         /* Done before the handle's recovered value was written: it read what main() put there. */
         bool pending = handle->family ? handle->family->pending : handle->pending;
-        bool initial = reads && pending && !tic_data_holds_values(handle) &&
+        bool ordered =
+            task->sequential_consistency &&
+            tic_real.starpu_data_get_sequential_consistency_flag(handle->data) != 0;
+        bool initial = reads && ordered && pending && !tic_data_holds_values(handle) &&
                        handle->home_node >= 0 && handle->supported &&
                        !tic_handle_is_empty(handle) && !handle->packer;
         if (!recorded && !initial)

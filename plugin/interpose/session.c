@@ -39,7 +39,7 @@ enum tic_context tic_session_context(void)
 
 bool tic_session_is_replayed(struct tic_session *session)
 {
-    return tic_recovery_is_complete(&session->graph) &&
+    return !tic_clock_holds() && tic_recovery_is_complete(&session->graph) &&
            tic_spawns_is_complete(&session->graph.spawns);
 }
 
@@ -212,7 +212,7 @@ static void remove_on_success(int status, void *arg)
     if (getpid() != session->process)
         return; /* a child of fork that ended by exit */
     if (session->snapshot.started)
-        tic_snapshot_stop(&session->snapshot); /* the program did not shut StarPU down */
+        tic_snapshot_stop(&session->snapshot, true); /* the program did not shut StarPU down */
     if (status == 0 && session->recovered && !tic_snapshot_is_broken(&session->snapshot) &&
         !tic_session_is_replayed(session))
         tic_stop(TIC_EXIT_DIVERGED,
@@ -287,7 +287,7 @@ void tic_session_on_shutdown_before(void)
     else
         session->ended = true;
     if (session->snapshot.started)
-        tic_snapshot_stop(&session->snapshot);
+        tic_snapshot_stop(&session->snapshot, false);
 }
 
 void tic_session_on_shutdown_after(void)

@@ -26,6 +26,8 @@ struct tic_session {
     uint64_t recovered_tasks;       /* immutable after start */
     uint64_t recovered_submissions; /* immutable after start: known from the earlier run */
     struct tic_lock submit;     /* what the program did so far: submissions, uses, restores */
+    _Atomic bool paused;        /* StarPU is; relaxed */
+    unsigned main_holds;        /* owner thread only: accesses that main() has not released */
     bool explicit_dependencies; /* guarded by submit: a task had a tag or declared dependencies */
     pid_t process;              /* immutable after start */
     /* The policies in use, as they were; each immutable once a task was submitted to its context. */

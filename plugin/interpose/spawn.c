@@ -193,9 +193,13 @@ static const char *describe(struct starpu_task *task, struct tic_spawn *spawn)
     const char *why = NULL;
 
     if (!task->detach || !task->destroy || task->nb_termination_call_required > 0 ||
-        task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES)
+        task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES || task->prologue_callback_func ||
+        task->prologue_callback_pop_func || task->synchronous || task->bundle ||
+        task->execute_on_a_specific_worker || task->workerids_len > 0 ||
+        (task->sched_ctx != 0 && task->sched_ctx != STARPU_NMAX_SCHED_CTXS))
         return "a task submits it with what a restart cannot repeat: not detached, kept by the "
-               "application, or with declared dependencies";
+               "application, synchronous, with declared dependencies, a prologue, a bundle, or for "
+               "certain workers or another scheduling context";
     spawn->task.priority = task->priority;
     spawn->task.tag = task->tag_id;
     spawn->task.flags = (task->use_tag ? TIC_KEPT_TAG | TIC_KEPT_CONTROL : 0) |
@@ -222,7 +226,7 @@ static bool is_ordered(struct starpu_task *task, unsigned buffer)
                STARPU_TASK_GET_HANDLE(task, buffer));
 }
 
-/* In a restart, what follows from a skipped task comes right after its submission by main(). */
+/* In a restart, kept tasks come right after the submission by main() that they come from. */
 static const char *why_out_of_order(struct starpu_task *task, uint64_t origin)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
@@ -233,8 +237,8 @@ static const char *why_out_of_order(struct starpu_task *task, uint64_t origin)
         if (STARPU_TASK_GET_MODE(task, i) & STARPU_W && handle->main_read > used)
             used = handle->main_read;
         if (used > origin + 1 && is_ordered(task, i))
-            return "a callback or a task submits it on data that main() has used since it "
-                   "submitted the task that this comes from: a restart could not keep that order";
+            return "a task submits it on data that main() has used since it submitted the task "
+                   "that this comes from: a restart could not keep that order";
     }
     return NULL;
 }
@@ -247,9 +251,12 @@ const char *tic_spawn_identify(struct starpu_task *task, enum tic_context contex
     memset(spawn, 0, sizeof(*spawn));
     why = context == TIC_CONTEXT_TASK ? identify_by_parent(content, spawn)
                                       : identify_by_content(task, content, spawn);
-    if (context == TIC_CONTEXT_CALLBACK)
-        spawn->origin = tic_callback_origin();
-    if (!why && context != TIC_CONTEXT_THREAD)
+    if (context != TIC_CONTEXT_TASK) /* no later use by main() is before it */
+        spawn->origin = tic_session->graph.signature.position;
+    if (!why && tic_access_is_running())
+        why = "tasks that callbacks of accesses (starpu_data_acquire_cb) submit are not protected "
+              "yet";
+    if (!why && spawn->kept)
         why = why_out_of_order(task, spawn->origin);
     if (!why && spawn->kept)
         why = describe(task, spawn);

@@ -28,7 +28,7 @@ const char *tic_task_name(const struct starpu_task *task)
 
 static const char *why_not_buffers(struct starpu_task *task)
 {
-    bool writes = false, unsaved = false;
+    bool writes = false, unsaved = false, values = false;
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
 
     for (unsigned i = 0; i < buffers; i++) {
@@ -40,11 +40,15 @@ static const char *why_not_buffers(struct starpu_task *task)
             return "it writes data whose interface has no pack_data and unpack_data, so that it "
                    "cannot be saved";
         writes |= mode & STARPU_W && !tic_handle_is_empty(handle);
+        values |= mode & STARPU_R && tic_data_holds_values(handle);
         unsaved |= mode & STARPU_R && !handle->supported && tic_data_holds_values(handle);
     }
     if (!writes && unsaved)
         return "it writes no data, and reads what tasks wrote with an interface that has no "
                "pack_data and unpack_data";
+    if (!writes && values && !task->destroy && tic_session->settings.rerun)
+        return "it writes no data, reads what tasks wrote, and its structure stays with the "
+               "application (destroy = 0); this is not protected yet";
     return NULL;
 }
 
@@ -116,8 +120,9 @@ static bool is_plain(const struct starpu_task *task)
            task->nb_termination_call_required == 0;
 }
 
-static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t origin)
+static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t key)
 {
+    tic_clock_hold_callback_locked(task, key);
     atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
     if (task->bundle) /* a hint for those that run */
@@ -128,7 +133,7 @@ static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t origin)
         return TIC_DROP;
     }
     task->hypervisor_tag = 0;
-    if (!tic_callback_wrap(task, true, origin))
+    if (!tic_callback_wrap(task, true, key))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     return TIC_CONTROL;
 }
@@ -220,13 +225,16 @@ static void restore_buffers(struct starpu_task *task)
         writes |= (STARPU_TASK_GET_MODE(task, i) & STARPU_W) != 0;
     for (unsigned i = 0; i < buffers; i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        bool ordered = handle && task->sequential_consistency &&
+                       tic_real.starpu_data_get_sequential_consistency_flag(handle->data);
         if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_RW &&
-            (writes || tic_data_holds_values(handle)))
+            (writes || !ordered || tic_data_holds_values(handle)))
             /* StarPU takes a structure that it has run before for a terminated predecessor of our
              * restore task: then without one. */
             tic_data_restore_locked(handle, !task->sequential_consistency ||
                                                 task->status == STARPU_TASK_FINISHED ||
-                                                tic_hooks_has_contexts());
+                                                tic_hooks_has_contexts() ||
+                                                atomic_load(&tic_session->paused));
     }
 }
 
@@ -237,10 +245,17 @@ struct submission {
     struct tic_spawn spawn; /* other contexts */
 };
 
-static uint64_t origin_of(const struct submission *submission)
+static uint64_t key_of(const struct submission *submission)
 {
     return submission->context == TIC_CONTEXT_MAIN ? submission->sequence
-                                                   : submission->spawn.origin;
+                                                   : submission->spawn.task.id;
+}
+
+/* Did main() submit it in the recorded run? */
+static bool is_recorded(const struct submission *submission)
+{
+    return submission->context == TIC_CONTEXT_MAIN &&
+           submission->sequence < tic_session->recovered_submissions;
 }
 
 static void make_live(struct starpu_task *task, const struct submission *submission)
@@ -252,12 +267,15 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
     if (session->recovered)
         restore_buffers(task);
     if (main_context && sequence < session->recovered_submissions &&
-        !session->explicit_dependencies)
+        !session->explicit_dependencies && session->main_holds == 0)
         order_commuting(task);
-    if (!note_writes(task, true) && main_context &&
+    bool writes = note_writes(task, true);
+    if (!writes && main_context &&
         sequence < tic_doneset_end(&session->graph.recovered_done))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
-    bool fine = tic_callback_wrap(task, false, origin_of(submission));
+    if (session->recovered && !writes && is_recorded(submission)) /* it runs before its time */
+        tic_clock_hold_callback_locked(task, key_of(submission));
+    bool fine = tic_callback_wrap(task, false, key_of(submission));
     if (tic_snapshot_is_broken(&session->snapshot))
         task->hypervisor_tag = 0;
     else if (main_context)
@@ -279,7 +297,8 @@ bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model)
         note_writes(task, false);
         done = tic_spawn_register(task, model);
         task->hypervisor_tag = 0;
-        done = done && tic_callback_wrap(task, true, model->origin);
+        tic_clock_hold_callback_locked(task, model->task.id);
+        done = done && tic_callback_wrap(task, true, model->task.id);
         tic_unlock(&session->submit);
         return done;
     }
@@ -313,14 +332,25 @@ static int identify(struct starpu_task *task, struct submission *submission, con
     return status == 0 && session->recovered && tic_recovery_is_done(graph, submission->sequence);
 }
 
-/* Which submission of main() a task without identity comes from. */
-static uint64_t control_origin(enum tic_context context)
+/* Control tasks of main() are known by the operation that submits them. */
+enum { CONTROL_KEY = 62 };
+
+static enum tic_verdict pass_control(struct starpu_task *task, enum tic_context context,
+                                     const char **why)
 {
-    return context == TIC_CONTEXT_CALLBACK ? tic_callback_origin()
-                                           : tic_session->graph.signature.position;
+    uint64_t key = tic_clock_now() | UINT64_C(1) << CONTROL_KEY;
+    bool recorded = context == TIC_CONTEXT_MAIN && tic_session->recovered &&
+                    tic_clock_now() <= tic_session->graph.recovered_clock;
+
+    if (context != TIC_CONTEXT_MAIN)
+        key = UINT64_MAX; /* nobody asks for it */
+    if (recorded)
+        tic_clock_hold_callback_locked(task, key);
+    if (!tic_callback_wrap(task, false, key))
+        *why = "out of memory";
+    return TIC_PASS;
 }
 
-/* main() uses the data of its task. */
 static void note_main_uses(struct starpu_task *task, uint64_t sequence)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
@@ -339,9 +369,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     if (nowhere) { /* nothing to skip, nothing to save */
         if (task->cl)
             restore_buffers(task);
-        if (!tic_callback_wrap(task, false, control_origin(submission->context)))
-            *why = "out of memory";
-        return TIC_PASS;
+        return pass_control(task, submission->context, why);
     }
     *why = why_not(task);
     if (*why)
@@ -356,14 +384,12 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
         note_main_uses(task, submission->sequence);
     tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
     if (!done) {
-        *why = tic_reads_deliver(task, submission->context == TIC_CONTEXT_MAIN
-                                           ? submission->sequence
-                                           : submission->spawn.task.id);
+        *why = tic_reads_deliver(task, key_of(submission));
         make_live(task, submission);
         return TIC_PASS;
     }
     note_writes(task, false);
-    return fast_forward(task, origin_of(submission));
+    return fast_forward(task, key_of(submission));
 }
 
 enum tic_verdict tic_submit_on_before(struct starpu_task *task)
@@ -374,14 +400,15 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
 
     if (submission.context == TIC_CONTEXT_STARPU)
         return TIC_PASS;
+    if (submission.context == TIC_CONTEXT_MAIN)
+        tic_clock_tick();
     tic_lock(&session->submit);
     enum tic_verdict verdict = decide(task, &submission, &why);
     tic_unlock(&session->submit);
     if (why)
         tic_session_unprotect(name, why);
     else if (verdict != TIC_PASS && session->graph.spawns.recovered_count > 0)
-        tic_spawn_submit_kept(submission.context == TIC_CONTEXT_MAIN ? submission.sequence
-                                                                     : submission.spawn.task.id);
+        tic_spawn_submit_kept(key_of(&submission));
     return verdict;
 }
 

@@ -28,6 +28,7 @@ bool tic_interface_layout(enum starpu_data_interface_id id, const void *interfac
 void tic_handle_locate(struct tic_handle *handle, void *interface);
 void tic_data_on_register_after(starpu_data_handle_t data, int home_node);
 void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent);
+void tic_data_on_unregister_submit_before(starpu_data_handle_t data);
 void tic_data_on_partition_before(starpu_data_handle_t data);
 void tic_data_on_partition_after(starpu_data_handle_t data);
 void tic_data_on_unpartition_before(starpu_data_handle_t data);
@@ -38,6 +39,8 @@ void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count);
 bool tic_data_on_acquire_before(starpu_data_handle_t data, bool writes, const char *call);
 void tic_data_on_acquire_after(starpu_data_handle_t data, bool reads, bool writes);
 void tic_data_on_release_before(starpu_data_handle_t data);
+/* main() has got, or gives back, an access. */
+void tic_data_note_hold(starpu_data_handle_t data, bool holds);
 /* Writes a recorded value for main() to read; no live task has accessed the data yet. */
 void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved);
 /* A task that copies `from` into `to`; NULL, with protection ended, when it cannot be ours. */
@@ -106,8 +109,23 @@ void tic_access_after_try(bool success);
 /* An access that comes by callback: may replace the callback. True when it was replayed whole. */
 bool tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_access_mode mode,
                                    void (**callback)(void *), void **argument);
+/* Does this thread run the callback of an access? */
+bool tic_access_is_running(void);
 /* The release of an access that was replayed: StarPU knows nothing of it. */
 bool tic_access_is_replayed_release(const struct tic_handle *handle);
+
+/* ---- clock.c -------------------------------------------------------------------------------- */
+/* Operations of main() begun so far. */
+uint64_t tic_clock_now(void);
+/* main() begins another one. */
+void tic_clock_tick(void);
+/* main() has come this far: what was held back for it happens. Not inside the guard. */
+void tic_clock_release(void);
+/* Takes the callback off the task if main() must come further before it may run. Under the
+ * submission lock. */
+void tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key);
+/* Is anything held back? */
+bool tic_clock_holds(void);
 
 /* ---- redux.c -------------------------------------------------------------------------------- */
 /* All on the owner thread, outside of the submission lock. */
@@ -136,13 +154,13 @@ void tic_spawn_submit_kept(uint64_t root);
 
 /* ---- callback.c ----------------------------------------------------------------------------- */
 /* Makes the task's callback run as application code, not as StarPU's. control: also makes it a
- * control task (no codelet) until then. False when out of memory; the task is unchanged. */
-bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t from);
+ * control task (no codelet) until then. key: of the task. False when out of memory; the task is unchanged. */
+bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key);
+/* Takes the callback off a task that is not wrapped; its argument is the caller's to free. */
+void tic_callback_remove(struct starpu_task *task);
 /* Gives a copy of a wrapped task its own callbacks back. */
 void tic_callback_unwrap(struct starpu_task *copy);
 /* Calls the application's function as the application. */
-void tic_callback_run(void (*run)(void *), void *argument, uint64_t from);
-/* The submission of main() that the running callback comes from. */
-uint64_t tic_callback_origin(void);
+void tic_callback_run(void (*run)(void *), void *argument);
 
 #endif

@@ -2,6 +2,7 @@
 /* The wrappers of StarPU's functions: each only guards, tells a part before and after, and calls
  * the real one. tests/e2e/inert.bats checks this list against what the library exports. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,23 @@ WRAPPER void starpu_shutdown(void)
     tic_session_on_shutdown_after();
 }
 
+/* ---- the clock of main() -------------------------------------------------------------------- */
+
+/* An operation on data begins: what was held back until then must not wait for its end. */
+static void main_comes(void)
+{
+    if (!tic_session_is_watching() || !tic_session_is_owner())
+        return;
+    tic_clock_tick();
+    tic_clock_release();
+}
+
+static void main_has_come(void)
+{
+    if (tic_session_is_watching() && tic_session_is_owner())
+        tic_clock_release();
+}
+
 /* ---- tasks ---------------------------------------------------------------------------------- */
 
 WRAPPER int starpu_task_submit(struct starpu_task *task)
@@ -66,14 +84,16 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
     if (!tic_session_is_watching())
         return RESOLVED(starpu_task_submit)(task);
     enum tic_verdict verdict = tic_submit_on_before(task);
-    if (verdict == TIC_DROP)
-        return 0;
-    tic_guard++;
-    int result = tic_real.starpu_task_submit(task);
-    tic_guard--;
-    tic_reads_after_submit();
+    int result = 0;
+    if (verdict != TIC_DROP) {
+        tic_guard++;
+        result = tic_real.starpu_task_submit(task);
+        tic_guard--;
+        tic_reads_after_submit();
+    }
     if (result != 0)
         tic_submit_on_refused(task); /* else the task may be gone already */
+    main_has_come();
     return result;
 }
 
@@ -98,6 +118,45 @@ WRAPPER void starpu_task_declare_deps_array(struct starpu_task *task, unsigned c
                 array[i]->hypervisor_tag = TIC_TAG_HAS_DEPENDENCIES;
     }
     RESOLVED(starpu_task_declare_deps_array)(task, count, array);
+}
+
+/* What kernels declare would be lost with them when they are skipped. */
+WRAPPER void starpu_tag_declare_deps_array(starpu_tag_t tag, unsigned count, starpu_tag_t *array)
+{
+    if (tic_session_is_watching() && tic_session_context() == TIC_CONTEXT_TASK)
+        tic_session_unprotect("starpu_tag_declare_deps",
+                              "dependencies of tags that tasks declare are not protected yet");
+    RESOLVED(starpu_tag_declare_deps_array)(tag, count, array);
+}
+
+WRAPPER void starpu_tag_declare_deps(starpu_tag_t tag, unsigned count, ...)
+{
+    starpu_tag_t *array = calloc(count + 1, sizeof(*array));
+    va_list tags;
+
+    if (!array)
+        abort(); /* as StarPU does */
+    va_start(tags, count);
+    for (unsigned i = 0; i < count; i++)
+        array[i] = va_arg(tags, starpu_tag_t);
+    va_end(tags);
+    starpu_tag_declare_deps_array(tag, count, array);
+    free(array);
+}
+
+/* Nothing runs while StarPU is paused, restore tasks neither. */
+WRAPPER void starpu_pause(void)
+{
+    if (tic_session)
+        tic_session->paused = true;
+    RESOLVED(starpu_pause)();
+}
+
+WRAPPER void starpu_resume(void)
+{
+    if (tic_session)
+        tic_session->paused = false;
+    RESOLVED(starpu_resume)();
 }
 
 /* The application's copy of a task that is submitted already is a task of its own. StarPU's copies
@@ -148,6 +207,7 @@ WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
     struct tic_layout layout = report ? handle->layout : (struct tic_layout){.base = NULL};
     uint64_t id = handle ? handle->id : 0;
 
+    main_comes();
     fold(data);
     if (tic_session_is_watching())
         tic_data_on_unregister_before(data, true);
@@ -169,9 +229,10 @@ WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
 
 WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
 {
+    main_comes();
     fold(data);
     if (tic_session_is_watching())
-        tic_data_on_unregister_before(data, true);
+        tic_data_on_unregister_submit_before(data);
     tic_guard++;
     RESOLVED(starpu_data_unregister_submit)(data);
     tic_guard--;
@@ -179,6 +240,7 @@ WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
 
 WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data_filter *filter)
 {
+    main_comes();
     fold(data);
     if (tic_session_is_watching())
         tic_data_on_partition_before(data);
@@ -192,6 +254,7 @@ WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data
 
 WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
 {
+    main_comes();
     bool watching = tic_session_is_watching();
     if (watching)
         tic_data_on_unpartition_before(data);
@@ -265,6 +328,32 @@ WRAPPER void *starpu_data_get_user_data(starpu_data_handle_t data)
     return tic_session && found ? ((struct tic_handle *)found)->user_data : found;
 }
 
+/* StarPU has no value yet that is restored later; with one memory node there is nothing to move. */
+#define HINT(name, parameters, arguments)                                                          \
+    WRAPPER int name parameters                                                                    \
+    {                                                                                              \
+        struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;        \
+        if (handle && handle->pending)                                                             \
+            return 0;                                                                              \
+        tic_guard++;                                                                               \
+        int result = RESOLVED(name) arguments;                                                     \
+        tic_guard--;                                                                               \
+        return result;                                                                             \
+    }
+
+HINT(starpu_data_fetch_on_node, (starpu_data_handle_t data, unsigned node, unsigned async),
+     (data, node, async))
+HINT(starpu_data_prefetch_on_node, (starpu_data_handle_t data, unsigned node, unsigned async),
+     (data, node, async))
+HINT(starpu_data_prefetch_on_node_prio,
+     (starpu_data_handle_t data, unsigned node, unsigned async, int priority),
+     (data, node, async, priority))
+HINT(starpu_data_idle_prefetch_on_node, (starpu_data_handle_t data, unsigned node, unsigned async),
+     (data, node, async))
+HINT(starpu_data_idle_prefetch_on_node_prio,
+     (starpu_data_handle_t data, unsigned node, unsigned async, int priority),
+     (data, node, async, priority))
+
 /* A hint; it needs no value. */
 WRAPPER void starpu_data_wont_use(starpu_data_handle_t data)
 {
@@ -334,6 +423,7 @@ WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, 
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
         bool reads = (mode & STARPU_R) != 0, writes = (mode & STARPU_W) != 0;                      \
+        main_comes();                                                                              \
         fold(data);                                                                                \
         bool record =                                                                              \
             tic_session_is_watching() && tic_data_on_acquire_before(data, writes, #name);          \
@@ -344,6 +434,8 @@ WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, 
             note_valid(data);                                                                      \
         if (record && result == 0)                                                                 \
             tic_data_on_acquire_after(data, reads, writes);                                        \
+        if (result == 0 && tic_session_is_watching())                                              \
+            tic_data_note_hold(data, true);                                                        \
         return result;                                                                             \
     }
 
@@ -357,6 +449,7 @@ ACQUIRE(starpu_data_acquire_on_node,
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
         bool watching = tic_session_is_watching();                                                 \
+        main_comes();                                                                              \
         fold(data);                                                                                \
         switch (watching ? tic_access_replay_try() : TIC_TRY_REALLY) {                             \
         case TIC_TRY_FAIL:                                                                         \
@@ -381,6 +474,8 @@ ACQUIRE(starpu_data_acquire_on_node,
             note_valid(data);                                                                      \
         if (watching && tic_data_on_acquire_before(data, writes, #name))                           \
             tic_data_on_acquire_after(data, reads, writes);                                        \
+        if (tic_session_is_watching())                                                             \
+            tic_data_note_hold(data, true);                                                        \
         return 0;                                                                                  \
     }
 
@@ -413,10 +508,14 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
             if (tic_access_is_replayed_release(tic_handle_of(data)))                               \
                 return;                                                                            \
             tic_data_on_release_before(data);                                                      \
+            tic_data_note_hold(data, false);                                                       \
         }                                                                                          \
         tic_guard++;                                                                               \
         RESOLVED(name) arguments;                                                                  \
         tic_guard--;                                                                               \
+        if (tic_session_is_watching() && tic_session_is_owner())                                   \
+            tic_clock_tick();                                                                      \
+        main_has_come();                                                                           \
     }
 
 RELEASE(starpu_data_release, (starpu_data_handle_t data), (data))

@@ -87,7 +87,7 @@ bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds)
     tic_lock(&snapshot->lock);
     if (!snapshot->requests)
         pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, &until);
-    bool give_up = snapshot->stopping && snapshot->every == 0;
+    bool give_up = snapshot->stopping && (snapshot->every == 0 || snapshot->hurry);
     tic_unlock(&snapshot->lock);
     tic_snapshot_serve_requests(snapshot);
     return give_up;
@@ -123,7 +123,8 @@ static bool wait_until_due(struct tic_snapshot *snapshot)
             tic_lock(&snapshot->lock);
             continue;
         }
-        due = due || tic_snapshot_count(snapshot) > snapshot->counted ||
+        due = due ||
+              (!snapshot->hurry && tic_snapshot_count(snapshot) > snapshot->counted) ||
               (snapshot->requested && !snapshot->stopping);
         if (due || snapshot->stopping)
             break;
@@ -160,7 +161,7 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
 {
     sigset_t all, old;
 
-    snapshot->stopping = snapshot->exited = false; /* it may have run before */
+    snapshot->stopping = snapshot->hurry = snapshot->exited = false; /* it may have run before */
     sigfillset(&all); /* signals are for the application's threads */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     int status = pthread_create(&snapshot->thread, NULL, checkpoint_thread, snapshot);
@@ -169,10 +170,11 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
     return -status;
 }
 
-void tic_snapshot_stop(struct tic_snapshot *snapshot)
+void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry)
 {
     tic_lock(&snapshot->lock);
     snapshot->stopping = true;
+    snapshot->hurry = hurry;
     pthread_cond_signal(&snapshot->wake);
     tic_unlock(&snapshot->lock);
     if (snapshot->started)

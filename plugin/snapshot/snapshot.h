@@ -37,6 +37,7 @@ struct tic_snapshot {
     pthread_cond_t served; /* of those who wait for rows or for a counted cut; with lock */
     /* guarded by lock */
     bool stopping;
+    bool hurry; /* no counted checkpoint is finished either */
     bool exited;      /* nobody serves requests any more */
     uint64_t counted; /* multiples of `every` whose checkpoint has taken its cut */
     bool requested;
@@ -61,8 +62,9 @@ int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
                       struct tic_store *store, unsigned workers);
 void tic_snapshot_fini(struct tic_snapshot *snapshot);
 int tic_snapshot_start(struct tic_snapshot *snapshot);
-/* Ends the checkpoint thread; a checkpoint that is not committed is given up. */
-void tic_snapshot_stop(struct tic_snapshot *snapshot);
+/* Ends the checkpoint thread; a checkpoint that is not committed is given up, but for counted ones
+ * unless in a hurry: then tasks may be running that never end. */
+void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry);
 /* Asks for a checkpoint now. Any thread. */
 void tic_snapshot_request(struct tic_snapshot *snapshot);
 /* Ends protection for this run; says why, once. Any thread. */

@@ -11,7 +11,8 @@ void tic_line_clear(struct tic_line *line)
                      line->directory,  line->arguments, line->extents, line->values,
                      line->done,       line->inputs,    line->events,  line->blocks,
                      line->signatures, line->acquires,  line->spawned, line->kept,
-                     line->buffers,    line->bytes,     line->functions,  line->reads};
+                     line->buffers,    line->bytes,     line->functions,  line->reads,
+                     line->callbacks};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         free(owned[i]);
     memset(line, 0, sizeof(*line));

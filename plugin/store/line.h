@@ -80,6 +80,12 @@ struct tic_line_read {
     uint64_t checksum;
 };
 
+/* When the callback of a task ran: in a restart it must not run before main() has come as far. */
+struct tic_line_callback {
+    uint64_t task;  /* key */
+    uint64_t clock; /* operations of main() on tasks and data begun by then */
+};
+
 /* A task that another task submitted, and that a restart must submit in its place. */
 enum tic_kept_flag {
     TIC_KEPT_TAG = 1,     /* it has a tag */
@@ -114,6 +120,7 @@ struct tic_line {
     uint64_t workers;
     uint64_t tasks_submitted;
     uint64_t tasks_done;
+    uint64_t clock;     /* operations of main() begun before anything below was looked at */
     uint64_t kept_done; /* of these: tasks that a restart need not submit at all */
     uint64_t big_endian;
     char *version; /* of starpu-tic */
@@ -140,6 +147,8 @@ struct tic_line {
     size_t block_count;
     struct tic_line_read *reads; /* ascending (task, buffer) */
     size_t read_count;
+    struct tic_line_callback *callbacks; /* ascending task */
+    size_t callback_count;
     uint64_t *spawned; /* identities of done replayed tasks, ascending */
     size_t spawned_count;
     struct tic_line_kept *kept; /* in order of submission */

@@ -156,6 +156,9 @@ static bool line_is_sane(const struct tic_line *line)
                       (read->task == last->task && read->buffer <= last->buffer))))
             return false;
     }
+    for (size_t i = 1; i < line->callback_count; i++)
+        if (line->callbacks[i].task <= line->callbacks[i - 1].task)
+            return false;
     for (size_t i = 0; i < line->done_count; i++)
         if (line->done[i].first > line->done[i].last || line->done[i].last >= INT32_MAX ||
             (i > 0 && line->done[i].first <= line->done[i - 1].last + 1))

@@ -23,7 +23,7 @@
 
 /* LINE_NUMBER(member): attributes of the root group, 64-bit unsigned. */
 #define TIC_LINE_NUMBERS(X)                                                                        \
-    X(number) X(process) X(workers) X(tasks_submitted) X(tasks_done) X(kept_done) X(big_endian)
+    X(number) X(process) X(workers) X(tasks_submitted) X(tasks_done) X(clock) X(kept_done) X(big_endian)
 
 /* LINE_TEXT(member): attributes of the root group, UTF-8 strings. */
 #define TIC_LINE_TEXTS(X) X(version) X(starpu) X(host) X(program) X(directory)
@@ -39,6 +39,7 @@
     X("/events", tic_line_event, events, event_count, TIC_EVENT_FIELDS)                            \
     X("/signature_blocks", tic_line_block, blocks, block_count, TIC_BLOCK_FIELDS)                  \
     X("/reads", tic_line_read, reads, read_count, TIC_READ_FIELDS)                                 \
+    X("/callbacks", tic_line_callback, callbacks, callback_count, TIC_CALLBACK_FIELDS)             \
     X("/kept", tic_line_kept, kept, kept_count, TIC_KEPT_FIELDS)                                   \
     X("/kept_buffers", tic_line_buffer, buffers, buffer_count, TIC_BUFFER_FIELDS)
 
@@ -68,6 +69,7 @@
     F(S, "task", task, U64)                                                                        \
     F(S, "buffer", buffer, U32)                                                                    \
     F(S, "extent", extent, U32) F(S, "row", row, U32) F(S, "checksum", checksum, U64)
+#define TIC_CALLBACK_FIELDS(S, F) F(S, "task", task, U64) F(S, "clock", clock, U64)
 #define TIC_KEPT_FIELDS(S, F)                                                                      \
     F(S, "root", root, U64)                                                                        \
     F(S, "id", id, U64)                                                                            \

@@ -3,6 +3,7 @@
  * versions make the memory. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "graph/family.h"
 #include "lib/random.h"

@@ -346,7 +346,7 @@ static void test_checkpoint_thread_and_restart(void **state)
     assert_int_equal(tic_snapshot_start(&rig.snapshot), 0);
     start_workers();
     join_workers();
-    tic_snapshot_stop(&rig.snapshot);
+    tic_snapshot_stop(&rig.snapshot, false);
     check_newest();
     assert_true(atomic_load(&rig.snapshot.checkpoints) >= TASKS / TASKS_PER_LINE / 2);
     assert_true(tic_rig_restart(&rig));
@@ -369,7 +369,7 @@ static int set_up(void **state)
 static void stop_workers(void)
 {
     atomic_store(&next_sequence, TASKS);
-    tic_snapshot_stop(&rig.snapshot);
+    tic_snapshot_stop(&rig.snapshot, false);
     while (atomic_load(&workers_left) > 0) {
         tic_snapshot_serve_requests(&rig.snapshot);
         sched_yield();

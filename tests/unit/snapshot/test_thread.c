@@ -42,7 +42,7 @@ static void test_request(void **state)
         tic_snapshot_request(&rig.snapshot);
         wait_for_checkpoints(i + 1);
     }
-    tic_snapshot_stop(&rig.snapshot);
+    tic_snapshot_stop(&rig.snapshot, false);
     assert_true(tic_rig_newest(&rig, &line));
     assert_int_equal(line.tasks_done, 5);
 }
@@ -55,7 +55,7 @@ static void test_period(void **state)
     assert_int_equal(tic_snapshot_start(&rig.snapshot), 0);
     tic_rig_task(&rig, 0, handle, 1);
     wait_for_checkpoints(1);
-    tic_snapshot_stop(&rig.snapshot);
+    tic_snapshot_stop(&rig.snapshot, false);
 }
 
 static void test_every(void **state)
@@ -67,7 +67,7 @@ static void test_every(void **state)
     assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 0);
     tic_rig_task(&rig, 2, handle, 1);
     wait_for_checkpoints(1);
-    tic_snapshot_stop(&rig.snapshot);
+    tic_snapshot_stop(&rig.snapshot, false);
     assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 1);
     assert_true(tic_rig_newest(&rig, &line));
     assert_int_equal(line.tasks_done, 3);
@@ -79,7 +79,7 @@ static void test_stop_keeps_counts(void **state)
     (void)state;
     start(1);
     tic_rig_task(&rig, 0, handle, 1);
-    tic_snapshot_stop(&rig.snapshot);
+    tic_snapshot_stop(&rig.snapshot, false);
     assert_true(tic_rig_newest(&rig, &line));
     assert_int_equal(line.tasks_done, 1);
 }
@@ -93,7 +93,7 @@ static void test_stop_gives_up_a_checkpoint(void **state)
     tic_snapshot_request(&rig.snapshot);
     while (atomic_load(&rig.snapshot.cut.active_cut) == 0)
         sched_yield();
-    tic_snapshot_stop(&rig.snapshot);
+    tic_snapshot_stop(&rig.snapshot, false);
     assert_int_equal(atomic_load(&rig.snapshot.cut.active_cut), 0);
     assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 0);
     assert_false(tic_rig_newest(&rig, &line));
@@ -103,7 +103,7 @@ static void test_stop_gives_up_a_checkpoint(void **state)
 static void test_stop_without_start(void **state)
 {
     (void)state;
-    tic_snapshot_stop(&rig.snapshot);
+    tic_snapshot_stop(&rig.snapshot, false);
 }
 
 /* The owner thread needs a row, and none was ever provided. */
@@ -115,7 +115,7 @@ static void test_rows_are_served_at_rest(void **state)
     tic_snapshot_save_now(&rig.snapshot, handle);
     assert_true(handle->current.exists);
     assert_int_equal(atomic_load(&handle->dirty_since), 0);
-    tic_snapshot_stop(&rig.snapshot);
+    tic_snapshot_stop(&rig.snapshot, false);
 }
 
 /* Handles of a new shape that become dirty and are overwritten while the cut is taken. */
@@ -136,14 +136,14 @@ static void test_rows_are_served_during_a_cut(void **state)
     assert_true(large->current.exists);
     tic_rig_end(&rig, TIC_RIG_HOLDER);
     wait_for_checkpoints(1);
-    tic_snapshot_stop(&rig.snapshot);
+    tic_snapshot_stop(&rig.snapshot, false);
 }
 
 static void test_nobody_waits_after_the_stop(void **state)
 {
     (void)state;
     start(0);
-    tic_snapshot_stop(&rig.snapshot);
+    tic_snapshot_stop(&rig.snapshot, false);
     tic_rig_task(&rig, 0, handle, 7);
     tic_snapshot_save_now(&rig.snapshot, handle);
     assert_false(handle->current.exists);
@@ -179,7 +179,7 @@ static int go_on_unprotected(void)
         tic_snapshot_save_now(&rig.snapshot, handle);
     }
     tic_snapshot_remove(&rig.snapshot, handle, true);
-    tic_snapshot_stop(&rig.snapshot);
+    tic_snapshot_stop(&rig.snapshot, false);
     return atomic_load(&rig.snapshot.checkpoints) == 0 ? 0 : 1;
 }
 

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The clock of main(): its operations on tasks and data. A skipped task ends at once in a replay,
+ * but its callback came later, maybe after main() had gone on: it is held back until main() has come
+ * as far as it had then. main() came there without it, so this cannot block main(). */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "interpose/tasks.h"
+
+struct held {
+    uint64_t clock;
+    void (*run)(void *);
+    void *argument;
+    bool free_argument;
+};
+
+static struct {
+    struct held *items;
+    unsigned long count, capacity;
+} list; /* guarded by the submission lock; in the order in which main() submitted */
+static _Atomic uint64_t earliest = UINT64_MAX; /* clock of the first to release */
+
+uint64_t tic_clock_now(void)
+{
+    return atomic_load(&tic_session->graph.clock);
+}
+
+void tic_clock_tick(void)
+{
+    atomic_fetch_add(&tic_session->graph.clock, 1);
+}
+
+static void hold_locked(const struct held *held)
+{
+    void *grown = tic_grow(list.items, &list.capacity, list.count + 1, sizeof(*list.items));
+
+    if (!grown)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    list.items = grown;
+    list.items[list.count++] = *held;
+    if (held->clock < atomic_load(&earliest))
+        atomic_store(&earliest, held->clock);
+}
+
+void tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key)
+{
+    void (*run)(void *) =
+        task->callback_func ? task->callback_func : task->cl ? task->cl->callback_func : NULL;
+    uint64_t clock = run ? tic_graph_callback_clock(&tic_session->graph, key) : 0;
+
+    if (!run || clock <= tic_clock_now())
+        return;
+    struct held held = {clock, run, task->callback_arg, task->callback_arg_free};
+    hold_locked(&held);
+    tic_callback_remove(task);
+}
+
+/* The first that main() has come to. */
+static bool take(struct held *held)
+{
+    uint64_t now = tic_clock_now(), next = UINT64_MAX;
+    unsigned long found = 0;
+
+    tic_lock(&tic_session->submit);
+    while (found < list.count && list.items[found].clock > now)
+        found++;
+    bool any = found < list.count;
+    if (any) {
+        *held = list.items[found];
+        list.count--;
+        for (unsigned long i = found; i < list.count; i++)
+            list.items[i] = list.items[i + 1];
+    }
+    for (unsigned long i = 0; i < list.count; i++)
+        next = list.items[i].clock < next ? list.items[i].clock : next;
+    atomic_store(&earliest, next);
+    tic_unlock(&tic_session->submit);
+    return any;
+}
+
+void tic_clock_release(void)
+{
+    struct held held = {.run = NULL};
+
+    if (__builtin_expect(atomic_load_explicit(&earliest, memory_order_relaxed) > tic_clock_now(),
+                         1))
+        return;
+    while (take(&held)) {
+        tic_callback_run(held.run, held.argument);
+        if (held.free_argument)
+            free(held.argument);
+    }
+}
+
+bool tic_clock_holds(void)
+{
+    return atomic_load(&earliest) != UINT64_MAX;
+}
