@@ -2,8 +2,10 @@
 /* StarPU programs in a few lines each, for crash tests; the argument names one:
  * temporary (data without home node, used once and unregistered), resubmit (one task structure
  * again and again), commute (kernels look at their access modes), fork (children that call exit),
- * closefds (closes all descriptors after starpu_init). Prints a number that a resumed run must
- * print, too. */
+ * closefds (closes all descriptors after starpu_init); and what cannot be resumed, because the
+ * number of the process decides: pid-tasks (how many tasks there are; tells it on standard error),
+ * pid-data (what the data holds at first); child-pointer (a kernel submits a task with a pointer as
+ * argument). Prints a number that a resumed run must print, too. */
 #include <starpu.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,11 +35,28 @@ static struct starpu_codelet commuting = {
 static struct starpu_codelet copy = {
     .cpu_funcs = {step}, .nbuffers = 2, .modes = {STARPU_W, STARPU_R}, .name = "copy"};
 
+static struct starpu_codelet with_pointer = {
+    .cpu_funcs = {step}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "with_pointer"};
+
 static void must(int status)
 {
     if (status != 0)
         abort();
 }
+
+static void bear(void *buffers[], void *arg)
+{
+    starpu_data_handle_t data;
+    long *place = &value;
+
+    step(buffers, NULL);
+    starpu_codelet_unpack_args(arg, &data);
+    must(
+        starpu_task_insert(&with_pointer, STARPU_RW, data, STARPU_VALUE, &place, sizeof(place), 0));
+}
+
+static struct starpu_codelet parent = {
+    .cpu_funcs = {bear}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "parent"};
 
 static void temporary_step(starpu_data_handle_t data)
 {
@@ -76,6 +95,11 @@ static void fork_step(starpu_data_handle_t data)
     waitpid(child, NULL, 0);
 }
 
+static void child_pointer_step(starpu_data_handle_t data)
+{
+    must(starpu_task_insert(&parent, STARPU_RW, data, STARPU_VALUE, &data, sizeof(data), 0));
+}
+
 static void plain_step(starpu_data_handle_t data)
 {
     must(starpu_task_insert(&change, STARPU_RW, data, 0));
@@ -85,18 +109,25 @@ int main(int argc, char **argv)
 {
     starpu_data_handle_t data;
     const char *name = argc > 1 ? argv[1] : "";
+    int steps = STEPS;
     void (*one_step)(starpu_data_handle_t) = strcmp(name, "temporary") == 0  ? temporary_step
                                              : strcmp(name, "resubmit") == 0 ? resubmit_step
                                              : strcmp(name, "commute") == 0  ? commute_step
                                              : strcmp(name, "fork") == 0     ? fork_step
-                                                                             : plain_step;
+                                             : strcmp(name, "child-pointer") == 0
+                                                 ? child_pointer_step
+                                                 : plain_step;
+    if (strcmp(name, "pid-data") == 0)
+        value = getpid();
+    if (strcmp(name, "pid-tasks") == 0)
+        fprintf(stderr, "%d\n", steps += getpid() % 1000);
     if (starpu_init(NULL) != 0)
         return 77;
     if (strcmp(name, "closefds") == 0)
         for (int fd = 3; fd < 1024; fd++)
             close(fd);
     starpu_variable_data_register(&data, STARPU_MAIN_RAM, (uintptr_t)&value, sizeof(value));
-    for (int i = 0; i < STEPS; i++)
+    for (int i = 0; i < steps; i++)
         one_step(data);
     starpu_data_unregister(data);
     starpu_shutdown();

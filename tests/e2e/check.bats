@@ -1,0 +1,127 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Checks what starpu-tic check says of programs before any failure: those that can be protected, and
+# those that cannot, with the reason.
+load common
+
+patterns=$TIC_BUILD/tests/lib/patterns
+yes="It can be protected."
+no="It cannot be protected as it is."
+
+# check COMMAND...: out, err and status; it must leave nothing behind.
+check() {
+    mkdir -p temporary
+    TMPDIR=$PWD/temporary run_apart timeout 60 "$tool" check -- "$@"
+    [ -z "$(ls -A temporary)" ]
+    [ ! -e "$STARPU_TIC_DIR" ]
+    [ ! -e "$STARPU_TIC_STATS" ]
+}
+
+answers() { # status, last line
+    [ "$status" -eq "$1" ] && [ "$(tail -n 1 out)" = "$2" ] && return
+    echo "status $status, not $1; out, err:"
+    cat out err
+    return 1
+}
+
+@test "a program that can be protected: its features are listed after its own output, twice" {
+    env -u STARPU_TIC_STATS "$program" >reference
+    check "$program"
+    answers 0 "$yes"
+    cat reference reference >twice
+    head -n "$(wc -l <twice)" out | cmp - twice
+    grep -qx 'The program has:' out
+    grep -Eqx ' +200 tasks' out
+    grep -Eqx ' +4 data handles' out
+}
+
+@test "features of programs that use more of StarPU" {
+    check "$TIC_BUILD/tests/lib/dynamic" callback
+    answers 0 "$yes"
+    grep -Eqx ' +354 tasks that callbacks submit' out
+    grep -Eqx ' +360 tasks with callbacks' out
+    check "$TIC_BUILD/tests/lib/dynamic" effects
+    answers 0 "$yes"
+    grep -Eqx ' +360 tasks that write no data: a restart executes them again' out
+    grep -qx '  look (360 tasks)' out
+    check "$TIC_BUILD/tests/lib/plans" explicit
+    answers 0 "$yes"
+    grep -Eqx ' +6 planned partitions' out
+    check "$TIC_BUILD/tests/lib/nbody" 3 4
+    answers 0 "$yes"
+    grep -Eqx ' +[0-9]+ accesses to accumulators of reductions' out
+}
+
+@test "a kernel submits a task with a pointer among its arguments" {
+    check "$patterns" child-pointer
+    answers 1 "$no"
+    grep -Eq '^  with_pointer: .* pointer in its arguments.* \(60 times\)$' out
+    grep -qx '  parent (60 tasks)' out
+}
+
+@test "a kernel submits a task with end dependencies" {
+    need_examples
+    check "$examples/task_end_dep"
+    answers 1 "$no"
+    grep -Eq '^  codelet2: a task submits it with what a restart cannot repeat' out
+}
+
+@test "two runs submit other tasks: the first submission that differs" {
+    check "$patterns" pid-tasks
+    answers 1 "$no"
+    fewer=$(sort -n err | head -n 1)
+    [ "$(wc -l <err)" -eq 2 ]
+    grep -Eq "^Two runs differ: main\(\) submits other tasks from submission $fewer on" out
+}
+
+@test "two runs begin with other data: the handle" {
+    check "$patterns" pid-data
+    answers 1 "$no"
+    grep -q '^Two runs differ: handle 0 (number of registration) holds other data' out
+    # trusted on request; then only the results differ
+    STARPU_TIC_INPUTS=0 check "$patterns" pid-data
+    answers 0 "$yes"
+    grep -q '^Note: two runs have other results, as in handle 0 ' out
+}
+
+@test "nothing can be said of a program that fails, is not there, or does not use StarPU" {
+    P_EXIT=9 check "$program"
+    [ "$status" -eq 3 ]
+    grep -q 'run 1 of 2 ended with status 9' err
+    check sh -c 'kill -TERM $$'
+    [ "$status" -eq 3 ]
+    grep -q 'run 1 of 2 ended with status 143' err
+    check ./no-such-program
+    [ "$status" -eq 3 ]
+    grep -q 'cannot run ./no-such-program' err
+    check sh -c 'echo shell'
+    [ "$status" -eq 3 ]
+    grep -q 'does not start StarPU' err
+    [ "$(cat out)" = "$(printf 'shell\nshell')" ]
+}
+
+@test "settings of a run do not disturb" {
+    STARPU_TIC_FAIL=task-end:5 STARPU_TIC_EVERY=10 STARPU_TIC_KEEP=1 STARPU_TIC_PROTOCOL=off \
+        check "$program"
+    answers 0 "$yes"
+}
+
+@test "wrong use: status 2; help: status 0" {
+    for arguments in "" "--" "--nonsense $program"; do
+        run_apart "$tool" check $arguments
+        [ "$status" -eq 2 ]
+        [ ! -s out ]
+        grep -q '^Usage: starpu-tic check' err
+    done
+    run_apart "$tool" check --help
+    [ "$status" -eq 0 ]
+    [ ! -s err ]
+    grep -q '^Usage: starpu-tic check' out
+}
+
+@test "a directory for temporary files that cannot be used" {
+    TMPDIR=$PWD/missing run_apart "$tool" check "$program"
+    [ "$status" -eq 3 ]
+    [ ! -s out ]
+    grep -q missing err
+}
