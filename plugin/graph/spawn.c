@@ -96,6 +96,7 @@ struct tic_spawn *tic_spawns_add(struct tic_spawns *spawns, const struct tic_spa
         spawn->since = model->since;
         spawn->origin = model->origin;
         spawn->used = true;
+        spawn->order = model->recovery > 0 ? model->recovery - 1 : spawns->next_order++;
         if (model->recovery > 0) {
             spawns->claimed[model->recovery - 1] = true;
             spawns->claimed_count++;
@@ -259,6 +260,7 @@ static int load_kept(struct tic_spawns *spawns, const struct tic_line *line)
         struct tic_spawn *spawn = &spawns->recovered[i];
         spawn->kept = true;
         spawn->recovery = i + 1;
+        spawn->order = spawns->next_order++;
         spawn->task = line->kept[i];
         spawn->buffers =
             duplicate(line->buffers + buffer, spawn->task.buffers * sizeof(*spawn->buffers));
@@ -351,40 +353,49 @@ static void append_kept(struct tic_line *line, const struct tic_spawn *spawn, ui
     line->byte_count += spawn->task.arguments;
 }
 
-static void visit_kept_locked(struct tic_spawns *spawns, uint64_t cut,
-                              void (*visit)(struct tic_line *, const struct tic_spawn *, uint64_t),
-                              struct tic_line *line)
+static int by_order(const void *a, const void *b)
 {
-    for (unsigned long i = 0; i < spawns->recovered_count; i++)
-        if (!spawns->claimed[i])
-            visit(line, &spawns->recovered[i], cut);
-    for (uint32_t i = 0; i < spawns->count; i++) {
-        const struct tic_spawn *spawn = tic_spawns_get(spawns, i);
-        if (is_in_line(spawn, cut))
-            visit(line, spawn, cut);
-    }
+    const struct tic_spawn *x = *(const struct tic_spawn *const *)a;
+    const struct tic_spawn *y = *(const struct tic_spawn *const *)b;
+    return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static void count_kept(struct tic_line *line, const struct tic_spawn *spawn, uint64_t cut)
+/* All kept tasks of the line, in the order of submission; *count of them. NULL: out of memory. */
+static const struct tic_spawn **list_kept_locked(struct tic_spawns *spawns, uint64_t cut,
+                                                 size_t *count)
 {
-    (void)cut;
-    line->kept_count++;
-    line->buffer_count += spawn->task.buffers;
-    line->byte_count += spawn->task.arguments;
+    size_t most = spawns->recovered_count + spawns->count;
+    const struct tic_spawn **list = calloc(most + 1, sizeof(*list));
+
+    *count = 0;
+    for (unsigned long i = 0; list && i < spawns->recovered_count; i++)
+        if (!spawns->claimed[i])
+            list[(*count)++] = &spawns->recovered[i];
+    for (uint32_t i = 0; list && i < spawns->count; i++)
+        if (is_in_line(tic_spawns_get(spawns, i), cut))
+            list[(*count)++] = tic_spawns_get(spawns, i);
+    if (list)
+        qsort(list, *count, sizeof(*list), by_order);
+    return list;
 }
 
 static int describe_kept_locked(struct tic_spawns *spawns, uint64_t cut, struct tic_line *line)
 {
-    struct tic_line size = {0};
+    size_t count, buffers = 0, bytes = 0;
+    const struct tic_spawn **list = list_kept_locked(spawns, cut, &count);
 
-    visit_kept_locked(spawns, cut, count_kept, &size);
-    line->kept = calloc(size.kept_count + 1, sizeof(*line->kept));
-    line->buffers = calloc(size.buffer_count + 1, sizeof(*line->buffers));
-    line->bytes = calloc(size.byte_count + 1, 1);
-    if (!line->kept || !line->buffers || !line->bytes)
-        return -ENOMEM;
-    visit_kept_locked(spawns, cut, append_kept, line);
-    return 0;
+    for (size_t i = 0; list && i < count; i++) {
+        buffers += list[i]->task.buffers;
+        bytes += list[i]->task.arguments;
+    }
+    line->kept = calloc(count + 1, sizeof(*line->kept));
+    line->buffers = calloc(buffers + 1, sizeof(*line->buffers));
+    line->bytes = calloc(bytes + 1, 1);
+    bool fine = list && line->kept && line->buffers && line->bytes;
+    for (size_t i = 0; fine && i < count; i++)
+        append_kept(line, list[i], cut);
+    free(list);
+    return fine ? 0 : -ENOMEM;
 }
 
 static int describe_functions_locked(struct tic_spawns *spawns, struct tic_line *line)

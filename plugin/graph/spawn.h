@@ -40,6 +40,7 @@ struct tic_spawn {
     uint64_t since;                  /* epoch in which its parent runs */
 
     _Atomic uint64_t started; /* epoch in which it started, 0: not yet; release/acquire */
+    uint64_t order;           /* guarded by the lock: of submission */
     uint32_t next;            /* guarded by the lock: next free record */
     bool used;                /* guarded by the lock */
 };
@@ -50,6 +51,7 @@ struct tic_spawns {
 
     /* guarded by lock */
     uint32_t count;  /* records that were ever used */
+    uint64_t next_order;
     uint32_t unused; /* first free record or TIC_SPAWN_NONE */
     uint64_t *done;  /* identities of replayed tasks that are done; recovered ones first */
     unsigned long done_count, done_capacity;

@@ -142,14 +142,10 @@ static struct {
     struct parallel *first; /* guarded by mutex: tasks that have begun */
 } parallels = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL};
 
-static void announce_parallel(int tag, int others)
+static void announce_parallel(struct parallel *entry)
 {
-    struct parallel *entry = malloc(sizeof(*entry));
-
-    if (!entry)
-        abort(); /* the others wait for it */
     pthread_mutex_lock(&parallels.mutex);
-    *entry = (struct parallel){tag, others, parallels.first};
+    entry->next = parallels.first;
     parallels.first = entry;
     pthread_cond_broadcast(&parallels.begun);
     pthread_mutex_unlock(&parallels.mutex);
@@ -167,11 +163,8 @@ static void await_parallel(int tag)
             break;
         pthread_cond_wait(&parallels.begun, &parallels.mutex);
     }
-    if (--(*at)->waiting == 0) {
-        struct parallel *seen = *at;
-        *at = seen->next;
-        free(seen);
-    }
+    if (--(*at)->waiting == 0)
+        *at = (*at)->next;
     pthread_mutex_unlock(&parallels.mutex);
 }
 
@@ -181,8 +174,11 @@ static void begin_part(struct starpu_task *task, int size)
         await_parallel(task->hypervisor_tag);
         return;
     }
+    /* Of this worker: all parts have seen the last one, or their tasks would not have ended. */
+    static __thread struct parallel entry __attribute__((tls_model("initial-exec")));
     begin_task(task);
-    announce_parallel(task->hypervisor_tag, size - 1);
+    entry = (struct parallel){task->hypervisor_tag, size - 1, NULL};
+    announce_parallel(&entry);
 }
 
 /* ---- the hooks of a policy -------------------------------------------------------------------- */

@@ -118,7 +118,7 @@ static const char *name_function(const void *function, const char *suffix, uint3
 {
     char *place = tic_symbol_name(function), *name = NULL;
 
-    if (place && asprintf(&name, "%s %s", place, suffix) < 0)
+    if (place && asprintf(&name, "%s\t%s", place, suffix) < 0)
         name = NULL;
     *number = name ? tic_spawns_function(&tic_session->graph.spawns, name) : TIC_SPAWN_NONE;
     free(place);
@@ -176,7 +176,7 @@ static const char *describe_arguments(const struct starpu_task *task, struct tic
     if ((task->cl_arg && size == 0) ||
         (size > 0 && tic_symbol_find_pointer(task->cl_arg, size, 0, &at)))
         return "a task submits it with a pointer in its arguments, which means nothing in a "
-               "restart. Pass values (STARPU_VALUE, starpu_codelet_pack_args) and data handles";
+               "restart. Pass values (STARPU_VALUE, starpu_codelet_pack_args), and data as buffers";
     if (size >= UINT32_MAX)
         return "its arguments are too large";
     spawn->arguments = malloc(size ? size : 1);
@@ -308,7 +308,7 @@ static void *find_function(uint32_t number, const char **suffix)
     char *place = name ? strdup(name) : NULL, *space;
     void *found = NULL;
 
-    space = place ? strchr(place, ' ') : NULL;
+    space = place ? strchr(place, '\t') : NULL;
     if (space) {
         *space = '\0';
         found = tic_symbol_find(place);

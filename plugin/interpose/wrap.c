@@ -159,6 +159,15 @@ WRAPPER void starpu_resume(void)
     RESOLVED(starpu_resume)();
 }
 
+WRAPPER int starpu_disk_register(struct starpu_disk_ops *operations, void *parameter,
+                                 starpu_ssize_t size)
+{
+    if (tic_session_is_watching())
+        tic_session_unprotect("starpu_disk_register",
+                              "data on disks (more than one memory node) is not protected yet");
+    return RESOLVED(starpu_disk_register)(operations, parameter, size);
+}
+
 /* The application's copy of a task that is submitted already is a task of its own. StarPU's copies
  * are parts of a parallel task. */
 WRAPPER struct starpu_task *starpu_task_dup(struct starpu_task *task)

@@ -93,7 +93,6 @@ enum tic_kept_flag {
     TIC_KEPT_DONE = 4,    /* it is done: only a control task is left of it */
     TIC_KEPT_AGAIN = 8,   /* it writes no handle: executed again in each restart */
     TIC_KEPT_FREE = 16,   /* no sequential consistency */
-    TIC_KEPT_ARGUMENT = 32, /* its callback gets the number below, else NULL */
 };
 struct tic_line_kept {
     uint64_t root; /* key of the task in whose place it is submitted */

@@ -2,34 +2,27 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Checks that Debian's StarPU examples survive SIGKILL: a part of the crash campaign that fits into
 # `make check`. tests/crash/campaign without options runs all of it.
+load common
 
-campaign() {
-    command -v jq >/dev/null || skip "no jq"
-    dpkg -L starpu-examples >/dev/null 2>&1 || skip "no starpu-examples"
-    unset LD_PRELOAD
-    run "$BATS_TEST_DIRNAME/campaign" --tool "$TIC_BUILD/starpu-tic" \
-        --oracle "$TIC_BUILD/.libs/oracle.so" --time "$TIC_BUILD/.libs/fixed_time.so" "$@"
-    echo "$output" | grep -v '^ok'
-    [ "$status" -eq 0 ]
-}
-
-@test "every failpoint, and the lines written early in a recovered run: cholesky_commute" {
-    campaign --points failpoints cholesky_commute
+@test "every failpoint, and the lines written early in a recovered run: cholesky_implicit -commute" {
+    campaign campaign --points failpoints cholesky_implicit-commute
 }
 
 @test "every failpoint, with tags and without sequential consistency: cholesky_tile_tag" {
-    campaign --points failpoints cholesky_tile_tag
+    campaign campaign --points failpoints cholesky_tile_tag-medium
 }
 
 @test "random kills: small programs" {
-    campaign --points random --random 4 vector_scal add_vectors variable incrementer dgemm
+    campaign campaign --points random --random 4 vector_scal add_vectors variable-medium \
+        incrementer-medium dgemm-check
 }
 
 @test "random kills: factorizations" {
-    campaign --points random --random 4 cholesky_implicit cholesky_tag cholesky_tile_tag \
-        cholesky_commute lu_implicit
+    campaign campaign --points random --random 4 cholesky_implicit-long cholesky_tag-long \
+        cholesky_tile_tag-medium cholesky_implicit-commute lu_implicit_example_double-long
 }
 
 @test "random kills, the program's own check: cholesky_implicit -check, LU with a random matrix" {
-    campaign --points random --random 2 cholesky_check lu_check
+    campaign campaign --points random --random 2 cholesky_implicit-check \
+        lu_implicit_example_double-check
 }

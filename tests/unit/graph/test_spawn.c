@@ -14,7 +14,7 @@ static struct tic_spawn *add_kept(uint64_t root, uint64_t id, uint64_t since, ui
     struct tic_spawn model = {.kept = true, .since = since};
 
     model.task = (struct tic_line_kept){.root = root, .id = id | TIC_SPAWN_KEY, .flags = flags};
-    model.task.codelet = tic_spawns_function(&spawns, "program:1+0x10 codelet");
+    model.task.codelet = tic_spawns_function(&spawns, "program:1+0x10\tcodelet");
     model.task.callback = TIC_SPAWN_NONE;
     model.task.buffers = 1;
     model.task.arguments = 3;
@@ -73,7 +73,7 @@ static void test_kept_while_not_done(void **state)
     assert_int_equal(line.buffer_count, 1);
     assert_int_equal(line.buffers[0].handle, 20);
     assert_memory_equal(line.bytes, "abc", 3);
-    assert_string_equal(line.functions, "program:1+0x10 codelet");
+    assert_string_equal(line.functions, "program:1+0x10\tcodelet");
     tic_line_clear(&line);
     /* It has started after the cut that is described: it is needed still. */
     atomic_store(&late->started, 4);

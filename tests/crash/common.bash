@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What the parts of the crash campaigns share that `make check` runs. TIC_BUILD: the build directory.
+
+# Runs a campaign, and prints only what is not ok.
+campaign() { # campaign or corpus, its options
+    command -v jq >/dev/null || skip "no jq"
+    dpkg -L starpu-examples >/dev/null 2>&1 || skip "no starpu-examples"
+    run "$BATS_TEST_DIRNAME/$1" --build "$TIC_BUILD" "${@:2}"
+    echo "$output" | grep -v '^ok'
+    [ "$status" -eq 0 ]
+}
