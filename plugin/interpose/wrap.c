@@ -107,17 +107,27 @@ WRAPPER void starpu_codelet_pack_arg_fini(struct starpu_codelet_pack_arg_data *s
         memset((char *)*cl_arg + used, 0, *cl_arg_size - used);
 }
 
+/* Others name these tasks: they must enter StarPU even if they are done. */
+static void note_named(unsigned count, struct starpu_task *array[])
+{
+    for (unsigned i = 0; i < count && tic_session_is_watching(); i++)
+        if (array[i]->hypervisor_tag == 0)
+            array[i]->hypervisor_tag = TIC_TAG_HAS_DEPENDENCIES;
+}
+
 WRAPPER void starpu_task_declare_deps_array(struct starpu_task *task, unsigned count,
                                             struct starpu_task *array[])
 {
-    if (tic_session_is_watching()) {
-        if (task->hypervisor_tag == 0)
-            task->hypervisor_tag = TIC_TAG_HAS_DEPENDENCIES;
-        for (unsigned i = 0; i < count; i++)
-            if (array[i]->hypervisor_tag == 0)
-                array[i]->hypervisor_tag = TIC_TAG_HAS_DEPENDENCIES;
-    }
+    note_named(1, &task);
+    note_named(count, array);
     RESOLVED(starpu_task_declare_deps_array)(task, count, array);
+}
+
+WRAPPER void starpu_task_declare_end_deps_array(struct starpu_task *task, unsigned count,
+                                                struct starpu_task *array[])
+{
+    note_named(count, array);
+    RESOLVED(starpu_task_declare_end_deps_array)(task, count, array);
 }
 
 /* What kernels declare would be lost with them when they are skipped. */

@@ -165,6 +165,25 @@ static void test_recovered_kept_stay_until_submitted(void **state)
     free(first);
 }
 
+static void test_line_is_in_order_of_submission(void **state)
+{
+    struct tic_spawn *others[8];
+    (void)state;
+    for (uint64_t i = 0; i < TIC_COUNT(others); i++)
+        others[i] = add_replayed(i);
+    for (size_t i = 0; i < TIC_COUNT(others); i++) /* records come back in another order */
+        tic_spawns_remove(&spawns, others[(i * 3) % TIC_COUNT(others)]);
+    for (uint64_t id = 0; id < 12; id++)
+        add_kept(0, id, 1, 0);
+    struct tic_line line = describe(1);
+    assert_int_equal(line.kept_count, 12);
+    for (uint64_t id = 0; id < 12; id++) {
+        assert_int_equal(line.kept[id].id, id | TIC_SPAWN_KEY);
+        assert_int_equal(line.buffers[id].handle, id * 10);
+    }
+    tic_line_clear(&line);
+}
+
 static void test_records_are_used_again(void **state)
 {
     (void)state;
@@ -205,6 +224,7 @@ int main(void)
         TEST(test_kept_for_tag_or_effect),
         TEST(test_replayed_are_known_again),
         TEST(test_recovered_kept_stay_until_submitted),
+        TEST(test_line_is_in_order_of_submission),
         TEST(test_records_are_used_again),
         TEST(test_occurrences),
     };
