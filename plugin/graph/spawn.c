@@ -41,6 +41,8 @@ void tic_spawns_fini(struct tic_spawns *spawns)
     for (unsigned long i = 0; i < spawns->function_count; i++)
         free(spawns->functions[i]);
     tdestroy(spawns->classes, free);
+    tdestroy(spawns->written, free);
+    free(spawns->writes);
     free(spawns->chunks);
     free(spawns->done);
     free(spawns->functions);
@@ -133,6 +135,47 @@ static int append_done_locked(struct tic_spawns *spawns, uint64_t id)
     return 0;
 }
 
+static int by_write(const void *a, const void *b)
+{
+    const struct tic_line_kept_write *x = a, *y = b;
+    if (x->root != y->root)
+        return x->root < y->root ? -1 : 1;
+    return x->handle < y->handle ? -1 : x->handle > y->handle;
+}
+
+static int add_write_locked(struct tic_spawns *spawns, struct tic_line_kept_write write)
+{
+    struct tic_line_kept_write *entry = malloc(sizeof(*entry)), **found = NULL;
+
+    if (entry) {
+        *entry = write;
+        found = tsearch(entry, &spawns->written, by_write);
+    }
+    if (!found || *found != entry) { /* known, or no memory */
+        free(entry);
+        return found ? 0 : -ENOMEM;
+    }
+    void *grown = tic_grow(spawns->writes, &spawns->write_capacity, spawns->write_count + 1,
+                           sizeof(write));
+    if (!grown)
+        return -ENOMEM;
+    spawns->writes = grown;
+    spawns->writes[spawns->write_count++] = write;
+    return 0;
+}
+
+/* Nobody submits it again in a restart, which must know what it wrote. */
+static int add_writes_locked(struct tic_spawns *spawns, const struct tic_spawn *spawn)
+{
+    int status = 0;
+
+    for (uint32_t i = 0; i < spawn->task.buffers && status == 0; i++)
+        if (spawn->buffers[i].mode & TIC_MODE_WRITE)
+            status = add_write_locked(
+                spawns, (struct tic_line_kept_write){spawn->task.root, spawn->buffers[i].handle});
+    return status;
+}
+
 /* A kept task whose tag or callback others may wait for stays, as a control task. */
 int tic_spawns_note_done(struct tic_spawns *spawns, uint32_t index)
 {
@@ -144,8 +187,8 @@ int tic_spawns_note_done(struct tic_spawns *spawns, uint32_t index)
     if (spawn->kept && (spawn->task.flags & TIC_KEPT_CONTROL)) {
         spawn->task.flags |= TIC_KEPT_DONE;
     } else {
-        if (!spawn->kept)
-            status = append_done_locked(spawns, spawn->task.id);
+        status = spawn->kept ? add_writes_locked(spawns, spawn)
+                             : append_done_locked(spawns, spawn->task.id);
         remove_locked(spawns, spawn);
     }
     tic_unlock(&spawns->lock);
@@ -222,6 +265,49 @@ const struct tic_spawn *tic_spawns_next(struct tic_spawns *spawns, uint64_t root
     return &spawns->recovered[spawns->by_root[at]];
 }
 
+/* First of the recovered writes whose root is not below the given one. */
+static unsigned long find_write(const struct tic_spawns *spawns, uint64_t root)
+{
+    unsigned long low = 0, high = spawns->recovered_write_count;
+    while (low < high) {
+        unsigned long middle = (low + high) / 2;
+        if (spawns->writes[middle].root < root)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool tic_spawns_next_write(struct tic_spawns *spawns, uint64_t root, unsigned long *cursor,
+                           uint64_t *handle)
+{
+    bool any = false;
+
+    if (spawns->recovered_write_count == 0)
+        return false;
+    tic_lock(&spawns->lock); /* the array may move */
+    unsigned long at = *cursor ? *cursor : find_write(spawns, root);
+    if (at < spawns->recovered_write_count && spawns->writes[at].root == root) {
+        *handle = spawns->writes[at].handle;
+        *cursor = at + 1;
+        any = true;
+    }
+    tic_unlock(&spawns->lock);
+    return any;
+}
+
+bool tic_spawns_was_written(struct tic_spawns *spawns, uint64_t handle, uint64_t position)
+{
+    bool written = false;
+
+    tic_lock(&spawns->lock);
+    for (unsigned long i = 0; i < spawns->recovered_write_count && !written; i++)
+        written = spawns->writes[i].handle == handle && spawns->writes[i].root < position;
+    tic_unlock(&spawns->lock);
+    return written;
+}
+
 bool tic_spawns_is_complete(struct tic_spawns *spawns)
 {
     tic_lock(&spawns->lock);
@@ -290,7 +376,11 @@ int tic_spawns_load(struct tic_spawns *spawns, const struct tic_line *line)
          name += strlen(name) + 1)
         if (tic_spawns_function(spawns, name) == TIC_SPAWN_NONE)
             return -ENOMEM;
-    return load_kept(spawns, line);
+    int status = 0;
+    for (size_t i = 0; i < line->kept_write_count && status == 0; i++)
+        status = add_write_locked(spawns, line->kept_writes[i]);
+    spawns->recovered_write_count = line->kept_write_count;
+    return status ? status : load_kept(spawns, line);
 }
 
 /* ---- functions ------------------------------------------------------------------------------ */
@@ -420,6 +510,9 @@ int tic_spawns_describe(struct tic_spawns *spawns, uint64_t cut, struct tic_line
     tic_lock(&spawns->lock);
     int status = describe_kept_locked(spawns, cut, line);
     status = status ? status : describe_functions_locked(spawns, line);
+    line->kept_writes = duplicate(spawns->writes, spawns->write_count * sizeof(*spawns->writes));
+    line->kept_write_count = line->kept_writes ? spawns->write_count : 0;
+    status = status ? status : line->kept_writes ? 0 : -ENOMEM;
     line->spawned = duplicate(spawns->done, spawns->done_count * sizeof(uint64_t));
     line->kept_done = spawns->kept_done;
     line->spawned_count = line->spawned ? spawns->done_count : 0;
@@ -427,5 +520,7 @@ int tic_spawns_describe(struct tic_spawns *spawns, uint64_t cut, struct tic_line
     tic_unlock(&spawns->lock);
     if (status == 0)
         qsort(line->spawned, line->spawned_count, sizeof(uint64_t), by_number);
+    if (status == 0)
+        qsort(line->kept_writes, line->kept_write_count, sizeof(*line->kept_writes), by_write);
     return status;
 }

@@ -57,6 +57,9 @@ struct tic_spawns {
     unsigned long done_count, done_capacity;
     char **functions; /* names of codelets and callbacks of kept tasks */
     unsigned long function_count, function_capacity;
+    struct tic_line_kept_write *writes; /* of done kept tasks; recovered ones first */
+    unsigned long write_count, write_capacity;
+    void *written; /* tsearch tree of all of these */
     void *classes; /* tsearch tree: how often each class of tasks was submitted */
     bool *claimed; /* of recovered kept tasks */
     unsigned long claimed_count;
@@ -69,6 +72,7 @@ struct tic_spawns {
     struct tic_spawn *recovered; /* kept tasks, in order of submission */
     unsigned long *by_root;      /* indices into recovered: by root, then in order */
     unsigned long recovered_count;
+    unsigned long recovered_write_count; /* of writes: ascending (root, handle) */
 };
 
 int tic_spawns_init(struct tic_spawns *spawns);
@@ -91,10 +95,21 @@ int tic_spawns_note_done(struct tic_spawns *spawns, uint32_t index);
 bool tic_spawns_occurrence(struct tic_spawns *spawns, uint64_t class, uint64_t *before);
 /* Was this replayed task done at the recovered cut? To be asked once per submission. */
 bool tic_spawns_is_done(struct tic_spawns *spawns, uint64_t id);
+/* Does the recovered line know of kept tasks? */
+static inline bool tic_spawns_has_kept(const struct tic_spawns *spawns)
+{
+    return spawns->recovered_count > 0 || spawns->recovered_write_count > 0;
+}
 /* The kept tasks of a root that are to be submitted again, one after the other; then NULL. *cursor
  * starts as 0. */
 const struct tic_spawn *tic_spawns_next(struct tic_spawns *spawns, uint64_t root,
                                         unsigned long *cursor);
+/* The handles that done kept tasks of a root had written at the recovered cut, one after the other.
+ * False: no more. *cursor starts as 0. */
+bool tic_spawns_next_write(struct tic_spawns *spawns, uint64_t root, unsigned long *cursor,
+                           uint64_t *handle);
+/* Had any of them written this handle whose root main() submits before its position-th task? */
+bool tic_spawns_was_written(struct tic_spawns *spawns, uint64_t handle, uint64_t position);
 /* True when everything of the recovered line was submitted again. */
 bool tic_spawns_is_complete(struct tic_spawns *spawns);
 

@@ -393,6 +393,10 @@ static struct tic_handle *add_handle(starpu_data_handle_t data, int home_node)
                         tic_pack_supports(handle);
     tic_real.starpu_data_set_user_data(data, handle);
     tic_report_register(tic_session->report, handle);
+    struct tic_graph *graph = &tic_session->graph;
+    if (handle->pending && tic_spawns_has_kept(&graph->spawns) &&
+        tic_spawns_was_written(&graph->spawns, handle->id, graph->signature.position))
+        handle->submitted_writes++;
     return handle;
 }
 
@@ -872,6 +876,18 @@ void tic_data_on_release_before(starpu_data_handle_t data)
     if (handle->family)
         handle->family->live = true;
     tic_snapshot_touch(&tic_session->snapshot, handle);
+}
+
+void tic_data_note_write(struct tic_handle *handle, bool live)
+{
+    struct tic_family *family = handle->family;
+
+    handle->submitted_writes++;
+    handle->live |= live;
+    if (family) {
+        family->submitted_writes++;
+        family->live |= live;
+    }
 }
 
 void tic_data_note_valid(struct tic_handle *handle)

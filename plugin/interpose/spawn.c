@@ -406,10 +406,28 @@ static int submit_again(const struct tic_spawn *spawn)
     return status;
 }
 
+/* What done kept tasks of the root wrote is no longer what main() put there. */
+static void note_kept_writes(uint64_t root)
+{
+    struct tic_graph *graph = &tic_session->graph;
+    unsigned long cursor = 0;
+    uint64_t id;
+
+    while (tic_spawns_next_write(&graph->spawns, root, &cursor, &id)) {
+        struct tic_handle *handle = tic_graph_find_handle(graph, id);
+        tic_lock(&tic_session->submit);
+        if (handle)
+            tic_data_note_write(handle, false);
+        tic_unlock(&tic_session->submit);
+    }
+}
+
 void tic_spawn_submit_kept(uint64_t root)
 {
     const struct tic_spawn *spawn;
     unsigned long cursor = 0;
+
+    note_kept_writes(root);
 
     while ((spawn = tic_spawns_next(&tic_session->graph.spawns, root, &cursor)) != NULL) {
         int status = submit_again(spawn);

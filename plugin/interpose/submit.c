@@ -195,12 +195,7 @@ static bool note_writes(struct starpu_task *task, bool live)
         if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_W))
             continue;
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        handle->submitted_writes++;
-        handle->live |= live;
-        if (handle->family) {
-            handle->family->submitted_writes++;
-            handle->family->live |= live;
-        }
+        tic_data_note_write(handle, live);
         writes = true;
     }
     return writes;
@@ -407,7 +402,7 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
     tic_unlock(&session->submit);
     if (why)
         tic_session_unprotect(name, why);
-    else if (verdict != TIC_PASS && session->graph.spawns.recovered_count > 0)
+    else if (verdict != TIC_PASS && tic_spawns_has_kept(&session->graph.spawns))
         tic_spawn_submit_kept(key_of(&submission));
     return verdict;
 }

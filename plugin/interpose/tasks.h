@@ -57,6 +57,8 @@ bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
 void tic_data_restore_all(void);
 /* main() uses it after so many submissions; under the submission lock. */
 void tic_data_note_main_use(struct tic_handle *handle, bool writes, uint64_t submissions);
+/* A task that writes it is submitted, or, if not live, was and is done; under the submission lock. */
+void tic_data_note_write(struct tic_handle *handle, bool live);
 /* Something is written into it (may be NULL). */
 void tic_data_note_valid(struct tic_handle *handle);
 /* A task uses the handle: hashes its initial content if the first that does reads it. */

@@ -106,10 +106,17 @@ struct tic_line_kept {
     uint32_t buffers;   /* how many entries of buffers are its own, one task after the other */
     uint32_t arguments; /* how many of bytes */
 };
+enum { TIC_MODE_WRITE = 2 }; /* a bit of the mode, the same in all versions of StarPU */
 struct tic_line_buffer {
     uint64_t handle; /* id */
     uint32_t mode;   /* as StarPU numbers them */
     uint32_t free;   /* 1: no sequential consistency for this access */
+};
+
+/* Done kept tasks of this root have written the handle. */
+struct tic_line_kept_write {
+    uint64_t root;   /* key */
+    uint64_t handle; /* id */
 };
 
 struct tic_line {
@@ -152,6 +159,8 @@ struct tic_line {
     size_t spawned_count;
     struct tic_line_kept *kept; /* in order of submission */
     size_t kept_count;
+    struct tic_line_kept_write *kept_writes; /* ascending (root, handle) */
+    size_t kept_write_count;
     struct tic_line_buffer *buffers; /* of kept tasks */
     size_t buffer_count;
     unsigned char *bytes; /* arguments of kept tasks */

@@ -128,6 +128,12 @@ static bool kept_is_sane(const struct tic_line *line)
         buffers += task->buffers; /* neither sum can overflow: counts are 32 bits */
         bytes += task->arguments;
     }
+    for (size_t i = 1; i < line->kept_write_count; i++) {
+        const struct tic_line_kept_write *write = &line->kept_writes[i], *last = write - 1;
+        if (write->root < last->root ||
+            (write->root == last->root && write->handle <= last->handle))
+            return false;
+    }
     for (size_t i = 1; i < line->spawned_count; i++)
         if (line->spawned[i] <= line->spawned[i - 1])
             return false;

@@ -41,6 +41,7 @@
     X("/reads", tic_line_read, reads, read_count, TIC_READ_FIELDS)                                 \
     X("/callbacks", tic_line_callback, callbacks, callback_count, TIC_CALLBACK_FIELDS)             \
     X("/kept", tic_line_kept, kept, kept_count, TIC_KEPT_FIELDS)                                   \
+    X("/kept_writes", tic_line_kept_write, kept_writes, kept_write_count, TIC_KEPT_WRITE_FIELDS)   \
     X("/kept_buffers", tic_line_buffer, buffers, buffer_count, TIC_BUFFER_FIELDS)
 
 #define TIC_EXTENT_FIELDS(S, F)                                                                    \
@@ -77,6 +78,7 @@
         F(S, "priority", priority, I64) F(S, "codelet", codelet, U32)                              \
             F(S, "callback", callback, U32) F(S, "flags", flags, U32)                              \
                 F(S, "buffers", buffers, U32) F(S, "arguments", arguments, U32)
+#define TIC_KEPT_WRITE_FIELDS(S, F) F(S, "root", root, U64) F(S, "handle", handle, U64)
 #define TIC_BUFFER_FIELDS(S, F)                                                                    \
     F(S, "handle", handle, U64) F(S, "mode", mode, U32) F(S, "free", free, U32)
 

@@ -184,6 +184,36 @@ static void test_line_is_in_order_of_submission(void **state)
     tic_line_clear(&line);
 }
 
+static void test_writes_of_done_kept_tasks(void **state)
+{
+    unsigned long cursor = 0;
+    uint64_t handle;
+    struct tic_spawns *first = malloc(sizeof(*first));
+    (void)state;
+    for (uint64_t id = 0; id < 12; id++) {
+        struct tic_spawn *spawn = add_kept(5 + id % 2, id, 1, 0);
+        spawn->buffers[0].handle = id / 4;
+        spawn->buffers[0].mode = id < 8 ? TIC_MODE_WRITE : 1;
+        finish(spawn, 1);
+    }
+    struct tic_line line = describe(1);
+    assert_int_equal(line.kept_write_count, 4); /* roots 5 and 6, handles 0 and 1 */
+    memcpy(first, &spawns, sizeof(spawns));
+    assert_int_equal(tic_spawns_init(&spawns), 0);
+    assert_int_equal(tic_spawns_load(&spawns, &line), 0);
+    tic_line_clear(&line);
+    for (uint64_t expected = 0; expected < 2; expected++) {
+        assert_true(tic_spawns_next_write(&spawns, 6, &cursor, &handle));
+        assert_int_equal(handle, expected);
+    }
+    assert_false(tic_spawns_next_write(&spawns, 6, &cursor, &handle));
+    assert_false(tic_spawns_was_written(&spawns, 1, 5)); /* main() has not submitted root 5 */
+    assert_true(tic_spawns_was_written(&spawns, 1, 6));
+    assert_false(tic_spawns_was_written(&spawns, 2, 100));
+    tic_spawns_fini(first);
+    free(first);
+}
+
 static void test_records_are_used_again(void **state)
 {
     (void)state;
@@ -225,6 +255,7 @@ int main(void)
         TEST(test_replayed_are_known_again),
         TEST(test_recovered_kept_stay_until_submitted),
         TEST(test_line_is_in_order_of_submission),
+        TEST(test_writes_of_done_kept_tasks),
         TEST(test_records_are_used_again),
         TEST(test_occurrences),
     };
