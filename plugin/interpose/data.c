@@ -88,6 +88,9 @@ void tic_handle_locate(struct tic_handle *handle, void *interface)
     if (!handle->supported || tic_handle_is_empty(handle) || handle->packer)
         return;
     tic_interface_layout(tic_real.starpu_data_get_interface_id(handle->data), interface, &layout);
+    if (handle->layout.base == layout.base && handle->layout.stride[1] == layout.stride[1] &&
+        handle->layout.stride[2] == layout.stride[2])
+        return; /* others may be reading them */
     handle->layout.base = layout.base;
     memcpy(handle->layout.stride, layout.stride, sizeof(layout.stride));
 }
