@@ -58,14 +58,13 @@ static int join_locked(struct tic_family *family, struct tic_handle *child, unsi
     for (unsigned long i = 0; i < others && status == 0; i++)
         if (tic_layout_overlaps(&family->members[i]->layout, &child->layout))
             status = overlap(family->members[i], child);
-    status = status ? status
-                    : append(&family->members, &family->count, &family->capacity, child);
+    status = status ? status : append(&family->members, &family->count, &family->capacity, child);
     count_in(family, child);
     child->family = family;
     return status;
 }
 
-/* ---- memory that is registered several times ---------------------------------------------------- */
+/* ---- memory that is registered several times ------------------------------------------------ */
 
 /* Beyond so many handles at a time the program is trusted to register no memory twice: finding the
  * place of each would take longer than the registration. */
@@ -152,7 +151,7 @@ int tic_family_meet(struct tic_graph *graph, struct tic_handle *handle)
     return status;
 }
 
-/* ---- planned partitions ------------------------------------------------------------------------ */
+/* ---- planned partitions --------------------------------------------------------------------- */
 
 int tic_family_join(struct tic_graph *graph, struct tic_handle *parent,
                     struct tic_handle **children, unsigned count)

@@ -4,22 +4,22 @@
  *
  * Whoever writes, versions count up through the whole family. A cut needs the last value of each
  * member; applied in the order of versions they are the memory of the root: parts of an older value
- * that were written since are overwritten by the newer ones. StarPU, or the program, lets nobody write a member
- * while an overlapping one is used. */
+ * that were written since are overwritten by the newer ones. StarPU, or the program, lets nobody
+ * write a member while an overlapping one is used. */
 #ifndef TIC_GRAPH_FAMILY_H
 #define TIC_GRAPH_FAMILY_H
 
 #include "graph/graph.h"
 
 struct tic_family {
-    struct tic_handle *root;      /* immutable */
+    struct tic_handle *root; /* immutable */
     bool planned; /* guarded by the graph lock: all others are planned parts of the root */
-    struct tic_handle **members;  /* the root first; guarded by the graph lock */
+    struct tic_handle **members; /* the root first; guarded by the graph lock */
     unsigned long count, capacity;
-    uint64_t submitted_writes;    /* guarded by the submission lock */
-    bool pending;                 /* guarded by the submission lock: some member's value is */
-    bool live;                    /* guarded by the submission lock: it holds a value of this run */
-    _Atomic uint64_t writes;      /* the last version; relaxed */
+    uint64_t submitted_writes; /* guarded by the submission lock */
+    bool pending;              /* guarded by the submission lock: some member's value is */
+    bool live;                 /* guarded by the submission lock: it holds a value of this run */
+    _Atomic uint64_t writes;   /* the last version; relaxed */
 };
 
 /* The children, just registered, join the family of their parent. 0 or -ENOMEM. */
@@ -36,7 +36,8 @@ struct tic_handle **tic_family_due(struct tic_graph *graph, struct tic_handle *h
                                    unsigned long *count);
 /* True when a part of it was written since its own last write. */
 bool tic_family_is_stale(struct tic_graph *graph, const struct tic_handle *handle);
-/* Planned parts that were unregistered leave the graph once the root was written since. In epoch. */
+/* Planned parts that were unregistered leave the graph once the root was written since. In epoch.
+ */
 void tic_family_prune(struct tic_graph *graph, struct tic_family *family, uint64_t epoch);
 /* All members whose value waits to be restored, in the order of versions: a new array, NULL when
  * there are none. The submission lock. */

@@ -357,8 +357,8 @@ bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer
 int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *read, uint64_t epoch)
 {
     tic_lock(&graph->lock);
-    void *grown = tic_grow(graph->reads, &graph->read_capacity, graph->read_count + 1,
-                           sizeof(*graph->reads));
+    void *grown =
+        tic_grow(graph->reads, &graph->read_capacity, graph->read_count + 1, sizeof(*graph->reads));
     if (grown) {
         graph->reads = grown;
         graph->reads[graph->read_count++] = (struct tic_graph_read){*read, epoch};

@@ -9,7 +9,13 @@
 #include "graph/signature.h"
 #include "graph/spawn.h"
 
-enum tic_event { TIC_EVENT_TIME = 1, TIC_EVENT_REDUX_WIDTH = 2, TIC_EVENT_START = 3, TIC_EVENT_TRY = 4 }; /* kinds of logged events; the numbers are on disk */
+/* kinds of logged events; the numbers are on disk */
+enum tic_event {
+    TIC_EVENT_TIME = 1,
+    TIC_EVENT_REDUX_WIDTH = 2,
+    TIC_EVENT_START = 3,
+    TIC_EVENT_TRY = 4,
+};
 
 /* What a task that writes no handle read, in the epoch in which it started; 0: recovered. */
 struct tic_graph_read {
@@ -32,7 +38,7 @@ struct tic_graph {
     unsigned long acquire_count, acquire_capacity, epoch_capacity;
     struct tic_handle **views; /* those with memory of main(), by address; owner thread only */
     unsigned long view_count, view_capacity;
-    uint64_t view_bytes; /* owner thread only: the longest of them */
+    uint64_t view_bytes;          /* owner thread only: the longest of them */
     struct tic_graph_read *reads; /* recovered ones first */
     unsigned long read_count, read_capacity;
     struct tic_line_callback *callbacks; /* that have run; recovered ones first */
@@ -55,11 +61,11 @@ struct tic_graph {
     struct tic_doneset recovered_done;
     size_t recovered_callback_count; /* ascending task */
     uint64_t recovered_clock;        /* main() had come so far at least */
-    uint64_t recovered_tasks; /* how many tasks were done */
+    uint64_t recovered_tasks;        /* how many tasks were done */
     size_t recovered_input_count;
     struct tic_line_input *recovered_inputs; /* ascending id */
     size_t recovered_acquire_count;
-    size_t recovered_read_count; /* ascending (task, buffer) */
+    size_t recovered_read_count;     /* ascending (task, buffer) */
     uint64_t *recovered_main_writes; /* handle ids of recovered writes by main(), ascending */
     size_t recovered_main_write_count;
 

@@ -35,10 +35,10 @@ void tic_handle_count_write(struct tic_handle *handle)
     struct tic_family *family = handle->family;
 
     if (family)
-        atomic_store_explicit(
-            &handle->version,
-            atomic_fetch_add_explicit(&family->writes, 1, memory_order_relaxed) + 1,
-            memory_order_relaxed);
+        atomic_store_explicit(&handle->version,
+                              atomic_fetch_add_explicit(&family->writes, 1, memory_order_relaxed) +
+                                  1,
+                              memory_order_relaxed);
     else
         atomic_fetch_add_explicit(&handle->version, 1, memory_order_relaxed);
 }

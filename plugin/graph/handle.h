@@ -43,19 +43,20 @@ struct tic_handle {
     void *data;      /* the StarPU handle */
     void *user_data; /* what the application stored with starpu_data_set_user_data */
     int home_node;
-    _Atomic(struct tic_family *) family; /* those that share its memory by planned partitions, or NULL */
+    _Atomic(struct tic_family *)
+        family; /* those that share its memory by planned partitions, or NULL */
     const struct tic_packer *packer; /* immutable after registration; NULL: the layout below */
-    struct tic_redux *redux; /* its reductions, or NULL */
-    _Atomic bool invalid; /* it has no value until something is written; relaxed */
-    bool foreign;     /* no data of the graph: only user_data counts */
-    bool supported;   /* the layout below can be saved */
-    bool accumulates; /* it is an accumulator of a reduction */
-    bool derived;     /* its first content came from tasks, through a partition */
-    bool mentioned;   /* a task used it */
-    bool pending;     /* a recovered value must be restored before the first live access */
-    bool live;        /* it holds a value of this run: restored, or written by a live task */
+    struct tic_redux *redux;         /* its reductions, or NULL */
+    _Atomic bool invalid;            /* it has no value until something is written; relaxed */
+    bool foreign;                    /* no data of the graph: only user_data counts */
+    bool supported;                  /* the layout below can be saved */
+    bool accumulates;                /* it is an accumulator of a reduction */
+    bool derived;                    /* its first content came from tasks, through a partition */
+    bool mentioned;                  /* a task used it */
+    bool pending;        /* a recovered value must be restored before the first live access */
+    bool live;           /* it holds a value of this run: restored, or written by a live task */
     unsigned main_holds; /* accesses of main() that are not released */
-    bool main_writes; /* main() holds it for writing */
+    bool main_writes;    /* main() holds it for writing */
     uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */
     uint64_t submitted_writes;
     uint64_t main_read, main_written; /* guarded by the submission lock: 1 + submissions of main()
@@ -73,8 +74,8 @@ struct tic_handle {
     struct tic_value previous; /* guarded by lock: valid for the active cut when current is newer */
 
     /* guarded by the graph lock */
-    uint64_t gone_since; /* epoch in which it was unregistered; 0: alive */
-    bool pinned;         /* gone, but main() may read its memory: its value stays */
+    uint64_t gone_since;          /* epoch in which it was unregistered; 0: alive */
+    bool pinned;                  /* gone, but main() may read its memory: its value stays */
     struct tic_handle **overlaps; /* members of its family that share memory with it */
     unsigned long overlap_count, overlap_capacity;
     unsigned long index; /* in the registry */

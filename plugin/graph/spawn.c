@@ -155,8 +155,8 @@ static int add_write_locked(struct tic_spawns *spawns, struct tic_line_kept_writ
         free(entry);
         return found ? 0 : -ENOMEM;
     }
-    void *grown = tic_grow(spawns->writes, &spawns->write_capacity, spawns->write_count + 1,
-                           sizeof(write));
+    void *grown =
+        tic_grow(spawns->writes, &spawns->write_capacity, spawns->write_count + 1, sizeof(write));
     if (!grown)
         return -ENOMEM;
     spawns->writes = grown;

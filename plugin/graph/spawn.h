@@ -50,7 +50,7 @@ struct tic_spawns {
     _Atomic(struct tic_spawn *) *chunks; /* fixed table: records never move */
 
     /* guarded by lock */
-    uint32_t count;  /* records that were ever used */
+    uint32_t count; /* records that were ever used */
     uint64_t next_order;
     uint32_t unused; /* first free record or TIC_SPAWN_NONE */
     uint64_t *done;  /* identities of replayed tasks that are done; recovered ones first */

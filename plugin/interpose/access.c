@@ -8,7 +8,7 @@
 
 #include "interpose/tasks.h"
 
-/* ---- starpu_data_acquire_try ------------------------------------------------------------------ */
+/* ---- starpu_data_acquire_try ---------------------------------------------------------------- */
 
 static int64_t failures; /* owner thread only: since the last success */
 
@@ -39,7 +39,7 @@ void tic_access_after_try(bool success)
     failures = 0;
 }
 
-/* ---- starpu_data_acquire_cb ------------------------------------------------------------------- */
+/* ---- starpu_data_acquire_cb ----------------------------------------------------------------- */
 
 struct wait {
     struct tic_handle *handle;

@@ -21,7 +21,6 @@ void tic_callback_run(void (*run)(void *), void *argument)
 {
     int guard = tic_guard;
 
-
     tic_guard = 0;
     tic_in_callback++;
     run(argument);
@@ -103,8 +102,8 @@ static bool wrap_prologues(struct starpu_task *task)
 {
     return wrap_prologue(task, &task->prologue_callback_func, &task->prologue_callback_arg,
                          run_prologue) &&
-           wrap_prologue(task, &task->prologue_callback_pop_func,
-                         &task->prologue_callback_pop_arg, run_prologue_pop);
+           wrap_prologue(task, &task->prologue_callback_pop_func, &task->prologue_callback_pop_arg,
+                         run_prologue_pop);
 }
 
 /* ---- wrapping ------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The clock of main(): its operations on tasks and data. A skipped task ends at once in a replay,
- * but its callback came later, maybe after main() had gone on: it is held back until main() has come
- * as far as it had then. main() came there without it, so this cannot block main(). */
+ * but its callback came later, maybe after main() had gone on: it is held back until main() has
+ * come as far as it had then. main() came there without it, so this cannot block main(). */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -44,8 +44,9 @@ static void hold_locked(const struct held *held)
 
 void tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key)
 {
-    void (*run)(void *) =
-        task->callback_func ? task->callback_func : task->cl ? task->cl->callback_func : NULL;
+    void (*run)(void *) = task->callback_func ? task->callback_func
+                          : task->cl          ? task->cl->callback_func
+                                              : NULL;
     uint64_t clock = run ? tic_graph_callback_clock(&tic_session->graph, key) : 0;
 
     if (!run || clock <= tic_clock_now())

@@ -46,8 +46,8 @@ static void finish(struct tic_slot *slot)
 
     tic_failpoint(TIC_FAIL_TASK_END);
     if (slot->sequence & TIC_SPAWN_KEY && !slot->counts) {
-        struct tic_spawn *spawn = tic_spawns_get(&session->graph.spawns,
-                                                 (uint32_t)(slot->sequence & ~TIC_SPAWN_KEY));
+        struct tic_spawn *spawn =
+            tic_spawns_get(&session->graph.spawns, (uint32_t)(slot->sequence & ~TIC_SPAWN_KEY));
         if (!spawn->kept) /* it will never be done for a restart */
             tic_spawns_remove(&session->graph.spawns, spawn);
     }
@@ -126,7 +126,7 @@ static bool is_protected(const struct starpu_task *task)
     return task->hypervisor_tag != 0 && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES;
 }
 
-/* ---- parallel tasks --------------------------------------------------------------------------- */
+/* ---- parallel tasks ------------------------------------------------------------------------- */
 
 /* StarPU calls the hooks on each worker that runs a part of the task, between two barriers: the
  * first part begins and ends the task for us, and the kernels of the others wait for its begin. */
@@ -181,7 +181,7 @@ static void begin_part(struct starpu_task *task, int size)
     announce_parallel(&entry);
 }
 
-/* ---- the hooks of a policy -------------------------------------------------------------------- */
+/* ---- the hooks of a policy ------------------------------------------------------------------ */
 
 static void pre_exec(struct starpu_task *task, unsigned context)
 {

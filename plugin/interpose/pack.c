@@ -11,8 +11,7 @@ enum { NODE = STARPU_MAIN_RAM };
 
 static int pack(struct tic_handle *handle, char **bytes, uint64_t *size)
 {
-    struct starpu_data_interface_ops *ops =
-        tic_real.starpu_data_get_interface_ops(handle->data);
+    struct starpu_data_interface_ops *ops = tic_real.starpu_data_get_interface_ops(handle->data);
     starpu_ssize_t count = 0;
     void *packed = NULL;
 
@@ -32,8 +31,7 @@ static const struct tic_packer packer = {pack, release};
 
 bool tic_pack_supports(struct tic_handle *handle)
 {
-    struct starpu_data_interface_ops *ops =
-        tic_real.starpu_data_get_interface_ops(handle->data);
+    struct starpu_data_interface_ops *ops = tic_real.starpu_data_get_interface_ops(handle->data);
 
     if (!ops->pack_data || !ops->unpack_data)
         return false;
@@ -48,8 +46,7 @@ int tic_pack_restore(starpu_data_handle_t data, const struct tic_saved *saved)
     struct tic_store *store = &tic_session->store;
     uint64_t size = tic_rows_bytes(&store->rows, saved->row);
     char *bytes = (char *)tic_real.starpu_malloc_on_node_flags(NODE, size, 0);
-    struct tic_layout layout = {
-        .shape = {1, 1, {size, 1, 1, 1}}, .base = bytes, .stride = {1}};
+    struct tic_layout layout = {.shape = {1, 1, {size, 1, 1, 1}}, .base = bytes, .stride = {1}};
 
     if (!bytes)
         return -ENOMEM;

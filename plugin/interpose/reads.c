@@ -9,15 +9,15 @@
 #include "base/error.h"
 #include "interpose/tasks.h"
 
-/* ---- logging, on a worker before the kernel --------------------------------------------------- */
+/* ---- logging, on a worker before the kernel ------------------------------------------------- */
 
 /* Did tasks write the value? Else main() makes it again. */
 static bool is_from_tasks(struct tic_handle *handle)
 {
     return handle && handle->supported && !tic_handle_is_empty(handle) &&
            (handle->derived || atomic_load_explicit(&handle->version, memory_order_relaxed) > 0 ||
-            (handle->family && atomic_load_explicit(&handle->family->writes,
-                                                    memory_order_relaxed) > 0));
+            (handle->family &&
+             atomic_load_explicit(&handle->family->writes, memory_order_relaxed) > 0));
 }
 
 static int log_value(struct tic_handle *handle, uint64_t task, unsigned buffer, uint64_t epoch)
@@ -63,14 +63,14 @@ void tic_reads_log_access(struct tic_handle *handle, uint64_t key)
     if (tic_handle_is_empty(handle) || snapshot->dry || tic_snapshot_is_broken(snapshot))
         return;
     if (handle->home_node < 0)
-        tic_handle_locate(handle, tic_real.starpu_data_get_interface_on_node(handle->data,
-                                                                             STARPU_MAIN_RAM));
+        tic_handle_locate(
+            handle, tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM));
     int status = log_value(handle, key, 0, tic_snapshot_epoch(snapshot));
     if (status && status != -ECANCELED)
         tic_snapshot_break(snapshot, "cannot keep what main() read: %s", strerror(-status));
 }
 
-/* ---- delivering, in a replay ------------------------------------------------------------------ */
+/* ---- delivering, in a replay ---------------------------------------------------------------- */
 
 /* Handles made for the task that this thread is about to submit. */
 static __thread struct {
@@ -121,9 +121,8 @@ const char *tic_reads_deliver(struct starpu_task *task, uint64_t key)
         bool reads = (STARPU_TASK_GET_MODE(task, i) & STARPU_R) != 0;
         /* Done before the handle's recovered value was written: it read what main() put there. */
         bool pending = handle->family ? handle->family->pending : handle->pending;
-        bool ordered =
-            task->sequential_consistency &&
-            tic_real.starpu_data_get_sequential_consistency_flag(handle->data) != 0;
+        bool ordered = task->sequential_consistency &&
+                       tic_real.starpu_data_get_sequential_consistency_flag(handle->data) != 0;
         bool initial = reads && ordered && pending && !tic_data_holds_values(handle) &&
                        handle->home_node >= 0 && handle->supported &&
                        !tic_handle_is_empty(handle) && !handle->packer;

@@ -172,7 +172,8 @@ static const char *contribute(struct starpu_task *task, unsigned buffer)
         atomic_fetch_add(&open_count, 1);
         submit(redux->init, redux->parts[part], NULL);
     }
-    /* With explicit dependencies, or while main() holds data, tasks may have to wait for later ones. */
+    /* With explicit dependencies, or while main() holds data, tasks may have to wait for later
+     * ones. */
     bool ordered = !task->use_tag && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES &&
                    !tic_session->explicit_dependencies && tic_session->main_holds == 0;
     if (!set_mode(task, buffer, ordered ? STARPU_RW : STARPU_RW | STARPU_COMMUTE))

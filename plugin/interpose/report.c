@@ -27,7 +27,7 @@
     FEATURE(tags, "tasks with tags")                                                               \
     FEATURE(callbacks, "tasks with callbacks")                                                     \
     FEATURE(synchronous, "synchronous tasks")                                                      \
-    FEATURE(effect_tasks, "tasks that write no data: a restart executes them again")                    \
+    FEATURE(effect_tasks, "tasks that write no data: a restart executes them again")               \
     FEATURE(pointer_tasks, "tasks with pointers in their arguments")
 
 struct tic_report {
@@ -52,7 +52,8 @@ static void load_events(struct tic_graph *graph, const char *path)
     json_t *file = json_load_file(path, 0, NULL), *entry;
     size_t i;
 
-    json_array_foreach(json_object_get(file, "events"), i, entry) {
+    json_array_foreach(json_object_get(file, "events"), i, entry)
+    {
         int64_t value = json_integer_value(json_array_get(entry, 1));
         tic_graph_event(graph, (enum tic_event)json_integer_value(json_array_get(entry, 0)),
                         &value);
@@ -226,9 +227,8 @@ int tic_report_write(struct tic_report *report, struct tic_session *session)
                   "pointers", report->pointers, "data", report->data,                            //
                   "signatures", signatures(&session->graph), "inputs", inputs(&session->graph),  //
                   "events", events(&session->graph), "spawned", spawned);
-    int status = whole && json_dump_file(whole, session->settings.report, JSON_COMPACT) == 0
-                     ? 0
-                     : -EIO;
+    int status =
+        whole && json_dump_file(whole, session->settings.report, JSON_COMPACT) == 0 ? 0 : -EIO;
     json_decref(whole);
     if (status)
         tic_log(TIC_LOG_WARN, "cannot write the report %s", session->settings.report);

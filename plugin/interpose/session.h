@@ -18,19 +18,20 @@ struct tic_session {
     struct tic_graph graph;
     struct tic_store store;
     struct tic_snapshot snapshot;
-    struct tic_report *report; /* immutable after open; NULL unless `starpu-tic check` asks */
+    struct tic_report *report;      /* immutable after open; NULL unless `starpu-tic check` asks */
     bool opened_store;              /* owner thread only */
     bool ended;                     /* owner thread only: protection ended before StarPU did */
     uint64_t starts;                /* owner thread only: of StarPU */
     bool recovered;                 /* immutable after start */
     uint64_t recovered_tasks;       /* immutable after start */
     uint64_t recovered_submissions; /* immutable after start: known from the earlier run */
-    struct tic_lock submit;     /* what the program did so far: submissions, uses, restores */
-    _Atomic bool paused;        /* StarPU is; relaxed */
-    unsigned main_holds;        /* owner thread only: accesses that main() has not released */
+    struct tic_lock submit;         /* what the program did so far: submissions, uses, restores */
+    _Atomic bool paused;            /* StarPU is; relaxed */
+    unsigned main_holds;            /* owner thread only: accesses that main() has not released */
     bool explicit_dependencies; /* guarded by submit: a task had a tag or declared dependencies */
     pid_t process;              /* immutable after start */
-    /* The policies in use, as they were; each immutable once a task was submitted to its context. */
+    /* The policies in use, as they were; each immutable once a task was submitted to its context.
+     */
     struct starpu_sched_policy policies[STARPU_NMAX_SCHED_CTXS];
     _Atomic bool watching; /* StarPU runs and calls matter; owner thread writes; seq_cst */
 
@@ -99,7 +100,7 @@ bool tic_hooks_cover(const struct starpu_task *task);
 bool tic_hooks_cover_context(unsigned context); /* tasks of another one may come to it */
 /* hooks.c: tasks were submitted to other contexts than the first. */
 bool tic_hooks_has_contexts(void);
-void tic_about_fill(struct tic_line *about);                        /* about.c */
-char *tic_about_directory(const struct tic_line *about);            /* about.c: default directory */
+void tic_about_fill(struct tic_line *about);             /* about.c */
+char *tic_about_directory(const struct tic_line *about); /* about.c: default directory */
 
 #endif

@@ -87,8 +87,8 @@ static uint64_t parent_key(const struct tic_slot *slot, const struct tic_spawn *
     *parent = NULL;
     if (!(slot->sequence & TIC_SPAWN_KEY))
         return slot->sequence;
-    *parent = tic_spawns_get(&tic_session->graph.spawns,
-                             (uint32_t)(slot->sequence & ~TIC_SPAWN_KEY));
+    *parent =
+        tic_spawns_get(&tic_session->graph.spawns, (uint32_t)(slot->sequence & ~TIC_SPAWN_KEY));
     return (*parent)->task.id;
 }
 
@@ -130,8 +130,7 @@ static const char *name_function(const void *function, const char *suffix, uint3
 
 static const char *describe_callback(const struct starpu_task *task, struct tic_spawn *spawn)
 {
-    void (*function)(void *) =
-        task->callback_func ? task->callback_func : task->cl->callback_func;
+    void (*function)(void *) = task->callback_func ? task->callback_func : task->cl->callback_func;
     uint64_t argument = (uint64_t)(uintptr_t)task->callback_arg;
 
     spawn->task.callback = TIC_SPAWN_NONE;
@@ -243,8 +242,8 @@ static const char *why_out_of_order(struct starpu_task *task, uint64_t origin)
     return NULL;
 }
 
-const char *tic_spawn_identify(struct starpu_task *task, enum tic_context context,
-                               uint64_t content, struct tic_spawn *spawn)
+const char *tic_spawn_identify(struct starpu_task *task, enum tic_context context, uint64_t content,
+                               struct tic_spawn *spawn)
 {
     const char *why;
 

@@ -226,10 +226,9 @@ static void restore_buffers(struct starpu_task *task)
             (writes || !ordered || tic_data_holds_values(handle)))
             /* StarPU takes a structure that it has run before for a terminated predecessor of our
              * restore task: then without one. */
-            tic_data_restore_locked(handle, !task->sequential_consistency ||
-                                                task->status == STARPU_TASK_FINISHED ||
-                                                tic_hooks_has_contexts() ||
-                                                atomic_load(&tic_session->paused));
+            tic_data_restore_locked(
+                handle, !task->sequential_consistency || task->status == STARPU_TASK_FINISHED ||
+                            tic_hooks_has_contexts() || atomic_load(&tic_session->paused));
     }
 }
 
@@ -265,8 +264,7 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
         !session->explicit_dependencies && session->main_holds == 0)
         order_commuting(task);
     bool writes = note_writes(task, true);
-    if (!writes && main_context &&
-        sequence < tic_doneset_end(&session->graph.recovered_done))
+    if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered_done))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
     if (session->recovered && !writes && is_recorded(submission)) /* it runs before its time */
         tic_clock_hold_callback_locked(task, key_of(submission));
@@ -359,8 +357,7 @@ static void note_main_uses(struct starpu_task *task, uint64_t sequence)
 static enum tic_verdict decide(struct starpu_task *task, struct submission *submission,
                                const char **why)
 {
-    bool nowhere =
-        !task->cl || task->where == STARPU_NOWHERE || task->cl->where == STARPU_NOWHERE;
+    bool nowhere = !task->cl || task->where == STARPU_NOWHERE || task->cl->where == STARPU_NOWHERE;
     if (nowhere) { /* nothing to skip, nothing to save */
         if (task->cl)
             restore_buffers(task);

@@ -29,9 +29,8 @@ struct search {
 static struct object describe(const struct dl_phdr_info *info)
 {
     const char *slash = strrchr(info->dlpi_name, '/');
-    struct object object = {.name = slash ? slash + 1 : info->dlpi_name,
-                            .base = info->dlpi_addr,
-                            .begin = UINTPTR_MAX};
+    struct object object = {
+        .name = slash ? slash + 1 : info->dlpi_name, .base = info->dlpi_addr, .begin = UINTPTR_MAX};
 
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];

@@ -57,7 +57,8 @@ bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
 void tic_data_restore_all(void);
 /* main() uses it after so many submissions; under the submission lock. */
 void tic_data_note_main_use(struct tic_handle *handle, bool writes, uint64_t submissions);
-/* A task that writes it is submitted, or, if not live, was and is done; under the submission lock. */
+/* A task that writes it is submitted, or, if not live, was and is done; under the submission lock.
+ */
 void tic_data_note_write(struct tic_handle *handle, bool live);
 /* Something is written into it (may be NULL). */
 void tic_data_note_valid(struct tic_handle *handle);
@@ -145,8 +146,8 @@ void tic_redux_drop(struct tic_handle *handle);
 /* ---- spawn.c -------------------------------------------------------------------------------- */
 /* Who the submitted task is; content: what it does. Fills a model for tic_spawn_register. Or tells
  * why it cannot be protected. */
-const char *tic_spawn_identify(struct starpu_task *task, enum tic_context context,
-                               uint64_t content, struct tic_spawn *spawn);
+const char *tic_spawn_identify(struct starpu_task *task, enum tic_context context, uint64_t content,
+                               struct tic_spawn *spawn);
 /* Marks a live task. Takes over what the model owns. False when out of memory. */
 bool tic_spawn_register(struct starpu_task *task, const struct tic_spawn *model);
 /* The record of a spawned task that is live; else NULL. */
@@ -156,7 +157,8 @@ void tic_spawn_submit_kept(uint64_t root);
 
 /* ---- callback.c ----------------------------------------------------------------------------- */
 /* Makes the task's callback run as application code, not as StarPU's. control: also makes it a
- * control task (no codelet) until then. key: of the task. False when out of memory; the task is unchanged. */
+ * control task (no codelet) until then. key: of the task. False when out of memory; the task is
+ * unchanged. */
 bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key);
 /* Takes the callback off a task that is not wrapped; its argument is the caller's to free. */
 void tic_callback_remove(struct starpu_task *task);

@@ -513,9 +513,8 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
         tic_access_on_callback_before(data, mode, &callback, &arg))
         return 0;
     tic_guard++;
-    int result =
-        RESOLVED(starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids)
-            TIC_ACQUIRE_JOBIDS_ARGUMENTS;
+    int result = RESOLVED(starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids)
+        TIC_ACQUIRE_JOBIDS_ARGUMENTS;
     tic_guard--;
     return result;
 }

@@ -325,7 +325,8 @@ static void sweep(struct tic_snapshot *snapshot)
             tic_rows_mark(rows,
                           (struct tic_row){graph->acquires[i].extent, graph->acquires[i].row});
     for (unsigned long i = 0; i < graph->read_count; i++)
-        tic_rows_mark(rows, (struct tic_row){graph->reads[i].read.extent, graph->reads[i].read.row});
+        tic_rows_mark(rows,
+                      (struct tic_row){graph->reads[i].read.extent, graph->reads[i].read.row});
     tic_unlock(&graph->lock);
     tic_rows_sweep_end(rows);
 }
@@ -360,8 +361,7 @@ static struct tic_row *logged_rows(struct tic_graph *graph, size_t *count)
         if (graph->acquires[i].recorded)
             rows[(*count)++] = (struct tic_row){graph->acquires[i].extent, graph->acquires[i].row};
     for (unsigned long i = 0; rows && i < graph->read_count; i++)
-        rows[(*count)++] =
-            (struct tic_row){graph->reads[i].read.extent, graph->reads[i].read.row};
+        rows[(*count)++] = (struct tic_row){graph->reads[i].read.extent, graph->reads[i].read.row};
     tic_unlock(&graph->lock);
     return rows;
 }
@@ -371,8 +371,7 @@ static bool is_over_bound(struct tic_snapshot *snapshot)
 {
     size_t count;
     uint64_t bytes = 0;
-    struct tic_row *rows =
-        snapshot->log_bound ? logged_rows(snapshot->graph, &count) : NULL;
+    struct tic_row *rows = snapshot->log_bound ? logged_rows(snapshot->graph, &count) : NULL;
 
     if (!rows)
         return false;

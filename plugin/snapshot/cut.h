@@ -58,8 +58,7 @@ struct tic_cut {
 int tic_cut_init(struct tic_cut *cut, unsigned workers);
 void tic_cut_fini(struct tic_cut *cut);
 
-/* ---- a worker, around one task: begin, write for each handle it writes, running; end ----------
- */
+/* ---- a worker, around one task: begin, write for each handle it writes, running; end -------- */
 uint64_t tic_cut_begin(struct tic_cut *cut, struct tic_slot *slot, uint64_t sequence);
 /* True when the worker must first save the handle's value for the active cut (copy on write). */
 static inline bool tic_cut_must_copy(struct tic_cut *cut, uint64_t epoch, struct tic_handle *handle)

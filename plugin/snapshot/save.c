@@ -197,8 +197,7 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
 {
     uint64_t start = now_ns();
 
-    if (tic_snapshot_is_broken(snapshot) || snapshot->dry ||
-        atomic_load(&handle->dirty_since) == 0)
+    if (tic_snapshot_is_broken(snapshot) || snapshot->dry || atomic_load(&handle->dirty_since) == 0)
         return;
     save_due(snapshot, handle, UINT64_MAX);
     atomic_fetch_add_explicit(&snapshot->main_held_ns, now_ns() - start, memory_order_relaxed);

@@ -123,8 +123,7 @@ static bool wait_until_due(struct tic_snapshot *snapshot)
             tic_lock(&snapshot->lock);
             continue;
         }
-        due = due ||
-              (!snapshot->hurry && tic_snapshot_count(snapshot) > snapshot->counted) ||
+        due = due || (!snapshot->hurry && tic_snapshot_count(snapshot) > snapshot->counted) ||
               (snapshot->requested && !snapshot->stopping);
         if (due || snapshot->stopping)
             break;

@@ -37,7 +37,7 @@ struct tic_snapshot {
     pthread_cond_t served; /* of those who wait for rows or for a counted cut; with lock */
     /* guarded by lock */
     bool stopping;
-    bool hurry; /* no counted checkpoint is finished either */
+    bool hurry;       /* no counted checkpoint is finished either */
     bool exited;      /* nobody serves requests any more */
     uint64_t counted; /* multiples of `every` whose checkpoint has taken its cut */
     bool requested;

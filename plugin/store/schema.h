@@ -23,7 +23,8 @@
 
 /* LINE_NUMBER(member): attributes of the root group, 64-bit unsigned. */
 #define TIC_LINE_NUMBERS(X)                                                                        \
-    X(number) X(process) X(workers) X(tasks_submitted) X(tasks_done) X(clock) X(kept_done) X(big_endian)
+    X(number)                                                                                      \
+    X(process) X(workers) X(tasks_submitted) X(tasks_done) X(clock) X(kept_done) X(big_endian)
 
 /* LINE_TEXT(member): attributes of the root group, UTF-8 strings. */
 #define TIC_LINE_TEXTS(X) X(version) X(starpu) X(host) X(program) X(directory)
@@ -47,21 +48,22 @@
 #define TIC_EXTENT_FIELDS(S, F)                                                                    \
     F(S, "segment", segment, U64)                                                                  \
     F(S, "dataset", dataset, U32)                                                                  \
-    F(S, "element_size", element_size, U32) F(S, "ndim", ndim, U32) F(S, "dim0", dims[0], U64)     \
-        F(S, "dim1", dims[1], U64) F(S, "dim2", dims[2], U64) F(S, "dim3", dims[3], U64)           \
-            F(S, "rows", rows, U64) F(S, "offset", offset, U64)
+    F(S, "element_size", element_size, U32)                                                        \
+    F(S, "ndim", ndim, U32) F(S, "dim0", dims[0], U64) F(S, "dim1", dims[1], U64)                  \
+        F(S, "dim2", dims[2], U64) F(S, "dim3", dims[3], U64) F(S, "rows", rows, U64)              \
+            F(S, "offset", offset, U64)
 #define TIC_VALUE_FIELDS(S, F)                                                                     \
     F(S, "id", id, U64)                                                                            \
     F(S, "version", version, U64)                                                                  \
-    F(S, "checksum", checksum, U64) F(S, "extent", extent, U32) F(S, "row", row, U32)              \
-        F(S, "gone", gone, U32)
+    F(S, "checksum", checksum, U64)                                                                \
+    F(S, "extent", extent, U32) F(S, "row", row, U32) F(S, "gone", gone, U32)
 #define TIC_DONE_FIELDS(S, F) F(S, "first", first, U64) F(S, "last", last, U64)
 #define TIC_INPUT_FIELDS(S, F) F(S, "id", id, U64) F(S, "hash", hash, U64)
 #define TIC_ACQUIRE_FIELDS(S, F)                                                                   \
     F(S, "id", id, U64)                                                                            \
     F(S, "writes", writes, U32)                                                                    \
-    F(S, "recorded", recorded, U32) F(S, "checksum", checksum, U64) F(S, "extent", extent, U32)    \
-        F(S, "row", row, U32)
+    F(S, "recorded", recorded, U32)                                                                \
+    F(S, "checksum", checksum, U64) F(S, "extent", extent, U32) F(S, "row", row, U32)
 #define TIC_EVENT_FIELDS(S, F) F(S, "kind", kind, U32) F(S, "value", value, I64)
 #define TIC_BLOCK_FIELDS(S, F)                                                                     \
     F(S, "extent", extent, U32) F(S, "row", row, U32) F(S, "checksum", checksum, U64)
@@ -74,10 +76,10 @@
 #define TIC_KEPT_FIELDS(S, F)                                                                      \
     F(S, "root", root, U64)                                                                        \
     F(S, "id", id, U64)                                                                            \
-    F(S, "tag", tag, U64) F(S, "callback_argument", callback_argument, U64)                        \
-        F(S, "priority", priority, I64) F(S, "codelet", codelet, U32)                              \
-            F(S, "callback", callback, U32) F(S, "flags", flags, U32)                              \
-                F(S, "buffers", buffers, U32) F(S, "arguments", arguments, U32)
+    F(S, "tag", tag, U64)                                                                          \
+    F(S, "callback_argument", callback_argument, U64) F(S, "priority", priority, I64)              \
+        F(S, "codelet", codelet, U32) F(S, "callback", callback, U32) F(S, "flags", flags, U32)    \
+            F(S, "buffers", buffers, U32) F(S, "arguments", arguments, U32)
 #define TIC_KEPT_WRITE_FIELDS(S, F) F(S, "root", root, U64) F(S, "handle", handle, U64)
 #define TIC_BUFFER_FIELDS(S, F)                                                                    \
     F(S, "handle", handle, U64) F(S, "mode", mode, U32) F(S, "free", free, U32)

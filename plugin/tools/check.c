@@ -94,8 +94,8 @@ static bool tell_problems(json_t *report)
 {
     json_t *problems = json_object_get(report, "problems");
 
-    tell_counted(problems, "These end protection; what is before the first of them counts only:",
-                 " times");
+    tell_counted(problems,
+                 "These end protection; what is before the first of them counts only:", " times");
     return json_object_size(problems) > 0;
 }
 
@@ -103,8 +103,8 @@ static bool tell_problems(json_t *report)
 static long first_difference(const json_t *first, const json_t *second, const char *list)
 {
     json_t *a = json_object_get(first, list), *b = json_object_get(second, list);
-    size_t count = json_array_size(a) < json_array_size(b) ? json_array_size(a)
-                                                           : json_array_size(b);
+    size_t count =
+        json_array_size(a) < json_array_size(b) ? json_array_size(a) : json_array_size(b);
 
     for (size_t i = 0; i < count; i++)
         if (!json_equal(json_array_get(a, i), json_array_get(b, i)))
@@ -118,9 +118,7 @@ static const char *find_other_hash(const json_t *first, const json_t *second, co
     json_t *a = json_object_get(first, object), *b = json_object_get(second, object), *hash;
     const char *id;
 
-    json_object_foreach(a, id, hash)
-        if (!json_equal(hash, json_object_get(b, id)))
-            return id;
+    json_object_foreach(a, id, hash) if (!json_equal(hash, json_object_get(b, id))) return id;
     return NULL;
 }
 
@@ -218,7 +216,8 @@ int tic_tool_check(int argc, char **argv)
             return tic_tool_usage("check", TIC_TOOL_USAGE);
         tic_tool_usage("check", TIC_TOOL_OK);
         puts("\nThe program runs twice, unprotected; nothing is saved. Its output is not changed,\n"
-             "and the report comes after it. Exit status: 0 it can be protected, 1 it cannot, 3 the\n"
+             "and the report comes after it. Exit status: 0 it can be protected, 1 it cannot, 3 "
+             "the\n"
              "program failed, or does not use StarPU.");
         return TIC_TOOL_OK;
     }

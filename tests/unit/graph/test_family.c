@@ -182,10 +182,8 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_planned_parts_overlap),
-        TEST(test_due_are_those_of_the_cut),
-        TEST(test_registered_twice),
-        TEST(test_pruned_when_the_root_was_written),
+        TEST(test_planned_parts_overlap),  TEST(test_due_are_those_of_the_cut),
+        TEST(test_registered_twice),       TEST(test_pruned_when_the_root_was_written),
         TEST(test_values_make_the_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

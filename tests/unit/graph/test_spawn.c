@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Checks that a line holds exactly the spawned tasks that a restart must submit, and that what a run
- * started from stays in every later line until it was submitted again. */
+/* Checks that a line holds exactly the spawned tasks that a restart must submit, and that what a
+ * run started from stays in every later line until it was submitted again. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Writing recovered values back: by a task that later accesses depend on, or at once into memory
+ * that nobody uses yet. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/failpoint.h"
+#include "interpose/tasks.h"
+
+/* ---- restore -------------------------------------------------------------------------------- */
+
+struct restore {
+    struct tic_saved saved;
+    char *packed; /* what to write instead, owned; or NULL */
+    struct tic_shape shape;
+    enum starpu_data_interface_id interface_id;
+    uint64_t id;
+    starpu_data_handle_t data; /* whose interface unpacks it; NULL: it has the shape above */
+};
+
+/* The layout of a value without gaps. */
+static struct tic_layout pack(const struct tic_shape *shape, char *bytes)
+{
+    struct tic_layout packed = {.shape = *shape, .base = bytes};
+    uint64_t stride = 1;
+
+    for (unsigned i = 0; i < shape->ndim; i++) {
+        packed.stride[i] = stride;
+        stride *= shape->dims[i];
+    }
+    return packed;
+}
+
+static void stop_unreadable(uint64_t id, int status)
+{
+    tic_stop(TIC_EXIT_REFUSED,
+             "cannot restore handle %llu from %s: %s. Start again: an older recovery line is used "
+             "if there is one",
+             (unsigned long long)id, tic_session->store.path, tic_store_reason(status));
+}
+
+static void read_into(const struct restore *restore, const struct tic_layout *to)
+{
+    struct tic_session *session = tic_session;
+    struct tic_layout layout = *to;
+
+    tic_failpoint(TIC_FAIL_RESTORE_BEGIN);
+    if (!tic_shape_equal(&layout.shape, &restore->shape))
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "the replay differs from the recorded run: handle %llu has "
+                 "another shape now",
+                 (unsigned long long)restore->id);
+    int status = 0;
+    if (restore->packed) {
+        struct tic_layout packed = pack(&restore->shape, restore->packed);
+        tic_layout_copy(&layout, &packed);
+    } else {
+        status = tic_store_read(&session->store, &restore->saved, &layout);
+    }
+    if (status)
+        stop_unreadable(restore->id, status);
+    atomic_fetch_add_explicit(&session->restored, 1, memory_order_relaxed);
+    tic_failpoint(TIC_FAIL_RESTORE_END);
+}
+
+static void unpack_value(const struct restore *restore)
+{
+    tic_failpoint(TIC_FAIL_RESTORE_BEGIN);
+    int status = tic_pack_restore(restore->data, &restore->saved);
+    if (status)
+        stop_unreadable(restore->id, status);
+    atomic_fetch_add_explicit(&tic_session->restored, 1, memory_order_relaxed);
+    tic_failpoint(TIC_FAIL_RESTORE_END);
+}
+
+static void read_value(const struct restore *restore, void *interface)
+{
+    struct tic_layout layout;
+
+    if (restore->data) {
+        unpack_value(restore);
+        return;
+    }
+    tic_interface_layout(restore->interface_id, interface, &layout);
+    read_into(restore, &layout);
+}
+
+static void restore_kernel(void *buffers[], void *arg)
+{
+    struct restore *restore = arg;
+
+    read_value(restore, buffers[0]);
+    free(restore->packed);
+}
+
+static struct starpu_codelet restore_codelet = {
+    .where = STARPU_CPU,
+    .cpu_funcs = {restore_kernel},
+    .nbuffers = 1,
+    .modes = {STARPU_W},
+    .name = "tic_restore",
+};
+
+static struct restore describe_restore(struct tic_handle *handle)
+{
+    return (struct restore){
+        .shape = handle->layout.shape,
+        .interface_id = handle->data ? tic_real.starpu_data_get_interface_id(handle->data)
+                                     : STARPU_UNKNOWN_INTERFACE_ID,
+        .id = handle->id,
+        .data = handle->packer ? handle->data : NULL,
+    };
+}
+
+/* The value that the handle has at the cut. */
+static struct tic_saved recovered_value(struct tic_handle *handle)
+{
+    tic_lock(&handle->lock);
+    struct tic_saved saved = handle->current.saved;
+    tic_unlock(&handle->lock);
+    return saved;
+}
+
+/* Nobody accesses the data: no live task does before its value is restored, and tasks that are
+ * executed again get handles of their own. With a home node its memory can be written at once. */
+void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
+{
+    struct restore restore = describe_restore(handle);
+    unsigned home = handle->home_node >= 0 ? (unsigned)handle->home_node : STARPU_MAIN_RAM;
+    bool direct = handle->home_node >= 0 && !handle->packer;
+
+    restore.saved = *saved;
+    if (handle->family) {
+        read_into(&restore, &handle->layout);
+        return;
+    }
+    tic_guard++;
+    if (!direct &&
+        tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, STARPU_W) != 0)
+        tic_stop(TIC_EXIT_REFUSED, "cannot restore handle %llu: StarPU does not give access to it",
+                 (unsigned long long)handle->id);
+    read_value(&restore, tic_real.starpu_data_get_interface_on_node(handle->data, home));
+    if (!direct)
+        tic_real.starpu_data_release_on_node(handle->data, STARPU_MAIN_RAM);
+    tic_guard--;
+}
+
+/* A task that writes the value into `data`. NULL when out of memory. */
+static struct starpu_task *restore_task(starpu_data_handle_t data, const struct restore *model)
+{
+    struct restore *restore = malloc(sizeof(*restore));
+    struct starpu_task *task = restore ? tic_real.starpu_task_create() : NULL;
+
+    if (!task) {
+        free(restore);
+        return NULL;
+    }
+    *restore = *model;
+    task->cl = &restore_codelet;
+    task->handles[0] = data;
+    task->cl_arg = restore;
+    task->cl_arg_size = sizeof(*restore);
+    task->cl_arg_free = 1;
+    return task;
+}
+
+static bool submit_restore(struct starpu_task *task)
+{
+    tic_guard++;
+    int status = tic_real.starpu_task_submit(task);
+    if (status) {
+        task->destroy = 0;
+        tic_real.starpu_task_destroy(task);
+    }
+    tic_guard--;
+    return status == 0;
+}
+
+/* False when no task can do it. */
+static bool restore_by_task(struct tic_handle *handle)
+{
+    struct restore model = describe_restore(handle);
+
+    model.saved = recovered_value(handle);
+    struct starpu_task *task = restore_task(handle->data, &model);
+    return task && submit_restore(task);
+}
+
+bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
+                   const struct tic_saved *saved, struct starpu_task *reader)
+{
+    struct restore model = describe_restore(like);
+
+    model.data = like->packer ? copy : NULL;
+    if (saved) {
+        model.saved = *saved;
+    } else {
+        model.packed = malloc(tic_shape_bytes(&model.shape));
+        if (!model.packed)
+            return false;
+        struct tic_layout packed = pack(&model.shape, model.packed);
+        tic_layout_copy(&packed, &like->layout);
+    }
+    struct starpu_task *task = restore_task(copy, &model);
+    if (!task)
+        return false;
+    if (!reader->sequential_consistency)
+        tic_real.starpu_task_declare_deps_array(reader, 1, &task);
+    return submit_restore(task);
+}
+
+/* The whole family, at once: it is one piece of memory. */
+static void restore_family(struct tic_family *family)
+{
+    unsigned long count = 0;
+
+    family->live = true;
+    if (!family->pending)
+        return;
+    struct tic_handle **pending = tic_family_pending(&tic_session->graph, family, &count);
+    if (!pending)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    for (unsigned long i = 0; i < count; i++) {
+        struct tic_saved saved = recovered_value(pending[i]);
+        tic_data_deliver(pending[i], &saved);
+        pending[i]->pending = false;
+    }
+    free(pending);
+    family->pending = false;
+}
+
+void tic_data_restore_locked(struct tic_handle *handle, bool now)
+{
+    if (handle->family) {
+        restore_family(handle->family);
+        return;
+    }
+    if (!handle->pending)
+        return;
+    handle->pending = false;
+    handle->live = true;
+    if (tic_handle_is_empty(handle))
+        return;
+    if (!handle->supported)
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "the replay differs from the recorded run: handle %llu has another interface now",
+                 (unsigned long long)handle->id);
+    bool ordered = tic_real.starpu_data_get_sequential_consistency_flag(handle->data) != 0;
+    if (now || !ordered || !restore_by_task(handle)) {
+        struct tic_saved saved = recovered_value(handle);
+        tic_data_deliver(handle, &saved);
+    }
+}
+
+void tic_data_restore(struct tic_handle *handle, bool now)
+{
+    tic_lock(&tic_session->submit);
+    tic_data_restore_locked(handle, now);
+    tic_unlock(&tic_session->submit);
+}
+
+/* The handles whose values wait, as of now; *count of them. */
+static struct tic_handle **all_pending(unsigned long *count)
+{
+    struct tic_graph *graph = &tic_session->graph;
+
+    tic_lock(&graph->lock);
+    struct tic_handle **handles = calloc(graph->handle_count + 1, sizeof(struct tic_handle *));
+    *count = 0;
+    for (unsigned long i = 0; handles && i < graph->handle_count; i++) {
+        struct tic_handle *handle = graph->handles[i];
+        if (handle->data && handle->child_count == 0 && tic_data_holds_values(handle))
+            handles[(*count)++] = handle;
+    }
+    tic_unlock(&graph->lock);
+    return handles;
+}
+
+void tic_data_restore_all(void)
+{
+    unsigned long count;
+    struct tic_handle **handles = all_pending(&count);
+
+    if (!handles)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    for (unsigned long i = 0; i < count; i++) /* without a home node: not on any thread */
+        tic_data_restore(handles[i], handles[i]->home_node >= 0 && !handles[i]->packer);
+    free(handles);
+}
