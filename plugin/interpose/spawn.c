@@ -256,9 +256,9 @@ const char *tic_spawn_identify(struct starpu_task *task, enum tic_context contex
         why = "tasks that callbacks of accesses (starpu_data_acquire_cb) submit are not protected "
               "yet";
     if (!why && spawn->kept)
-        why = why_out_of_order(task, spawn->origin);
-    if (!why && spawn->kept)
         why = describe(task, spawn);
+    if (!why && spawn->kept)
+        why = why_out_of_order(task, spawn->origin);
     if (why)
         forget(spawn);
     return why;
