@@ -356,12 +356,17 @@ bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer
 
 int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *read, uint64_t epoch)
 {
+    struct tic_graph_read entry = {*read, epoch};
+
     tic_lock(&graph->lock);
-    void *grown =
-        tic_grow(graph->reads, &graph->read_capacity, graph->read_count + 1, sizeof(*graph->reads));
-    if (grown) {
+    bool known = graph->recovered_read_count > 0 &&
+                 bsearch(&entry, graph->reads, graph->recovered_read_count, sizeof(entry), by_task);
+    void *grown = known ? graph->reads
+                        : tic_grow(graph->reads, &graph->read_capacity, graph->read_count + 1,
+                                   sizeof(*graph->reads));
+    if (grown && !known) {
         graph->reads = grown;
-        graph->reads[graph->read_count++] = (struct tic_graph_read){*read, epoch};
+        graph->reads[graph->read_count++] = entry;
     }
     tic_unlock(&graph->lock);
     return grown ? 0 : -ENOMEM;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "interpose/symbol.h"
 
 /* The order in which `starpu-tic check` lists them. FEATURE(member, "words") */
 #define FEATURES(FEATURE)                                                                          \
@@ -90,13 +89,6 @@ void tic_report_problem(struct tic_report *report, const char *what, const char 
     free(text);
 }
 
-static bool has_pointers(const struct starpu_task *task)
-{
-    size_t at;
-    return task->cl_arg && (task->cl_arg_size == 0 ||
-                            tic_symbol_find_pointer(task->cl_arg, task->cl_arg_size, 0, &at));
-}
-
 static void count_buffers(struct tic_report *report, struct starpu_task *task)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
@@ -131,7 +123,7 @@ void tic_report_task(struct tic_report *report, struct starpu_task *task, enum t
     report->synchronous += task->synchronous;
     report->spawned += id;
     count_buffers(report, task);
-    if (has_pointers(task)) {
+    if (tic_spawn_has_pointer(task)) {
         report->pointer_tasks++;
         count(report->pointers, tic_task_name(task));
     }

@@ -43,14 +43,37 @@ static bool are_packed(const char *bytes, size_t size)
     return count > 0 && used == size;
 }
 
+bool tic_spawn_has_pointer(const struct starpu_task *task)
+{
+    const char *bytes = task->cl_arg;
+    size_t used = sizeof(int), length;
+
+    if (!bytes)
+        return false;
+    if (task->cl_arg_size == 0)
+        return true;
+    if (!are_packed(bytes, task->cl_arg_size))
+        return tic_symbol_has_pointer(bytes, task->cl_arg_size);
+    int count;
+    memcpy(&count, bytes, sizeof(count));
+    for (; count > 0; count--) {
+        memcpy(&length, bytes + used, sizeof(length));
+        used += sizeof(length);
+        if (tic_symbol_has_pointer(bytes + used, length))
+            return true;
+        used += length;
+    }
+    return false;
+}
+
 /* What of the arguments can tell tasks apart in another run, too. False when there may be more. */
 static bool hash_arguments(const struct starpu_task *task, uint64_t *hash)
 {
-    size_t size = task->cl_arg ? task->cl_arg_size : 0, at;
+    size_t size = task->cl_arg ? task->cl_arg_size : 0;
 
     if (!task->cl_arg)
         return true;
-    if (!are_packed(task->cl_arg, size) || tic_symbol_find_pointer(task->cl_arg, size, 0, &at))
+    if (!are_packed(task->cl_arg, size) || tic_spawn_has_pointer(task))
         return false;
     *hash = XXH3_64bits_withSeed(task->cl_arg, size, *hash);
     return true;
@@ -170,10 +193,9 @@ static const char *describe_buffers(struct starpu_task *task, struct tic_spawn *
 
 static const char *describe_arguments(const struct starpu_task *task, struct tic_spawn *spawn)
 {
-    size_t size = task->cl_arg ? task->cl_arg_size : 0, at;
+    size_t size = task->cl_arg ? task->cl_arg_size : 0;
 
-    if ((task->cl_arg && size == 0) ||
-        (size > 0 && tic_symbol_find_pointer(task->cl_arg, size, 0, &at)))
+    if (tic_spawn_has_pointer(task))
         return "a task submits it with a pointer in its arguments, which means nothing in a "
                "restart. Pass values (STARPU_VALUE, starpu_codelet_pack_args), and data as buffers";
     if (size >= UINT32_MAX)

@@ -63,6 +63,8 @@ static const char *why_not(struct starpu_task *task)
                              "are not protected yet";
     if (task->regenerate)
         return "regenerated tasks are not protected yet";
+    if (task->omp_task)
+        return "StarPU's OpenMP-style tasks, which may stop and continue, are not protected yet";
     if (!tic_hooks_cover(task))
         return "scheduling contexts without a policy are not protected yet";
     if (tic_session->graph.signature.position >= INT_MAX - 1)

@@ -149,15 +149,13 @@ bool tic_symbol_is_pointer(uint64_t number)
     return is_in_region(number) && is_mapped(number);
 }
 
-bool tic_symbol_find_pointer(const void *bytes, size_t size, size_t from, size_t *at)
+bool tic_symbol_has_pointer(const void *bytes, size_t size)
 {
-    for (size_t i = from; i + sizeof(uint64_t) <= size; i++) {
+    for (size_t i = 0; i + sizeof(uint64_t) <= size; i += sizeof(uint64_t)) {
         uint64_t number;
         memcpy(&number, (const char *)bytes + i, sizeof(number));
-        if (number != 0 && tic_symbol_is_pointer(number)) {
-            *at = i;
+        if (number != 0 && tic_symbol_is_pointer(number))
             return true;
-        }
     }
     return false;
 }

@@ -148,6 +148,8 @@ void tic_redux_drop(struct tic_handle *handle);
  * why it cannot be protected. */
 const char *tic_spawn_identify(struct starpu_task *task, enum tic_context context, uint64_t content,
                                struct tic_spawn *spawn);
+/* Do its arguments seem to hold a pointer? */
+bool tic_spawn_has_pointer(const struct starpu_task *task);
 /* Marks a live task. Takes over what the model owns. False when out of memory. */
 bool tic_spawn_register(struct starpu_task *task, const struct tic_spawn *model);
 /* The record of a spawned task that is live; else NULL. */
