@@ -22,6 +22,7 @@ void tic_handle_destroy(struct tic_handle *handle)
         return;
     free(handle->children);
     free(handle->redux);
+    free(handle->set_aside);
     free(handle->overlaps);
     struct tic_family *family = handle->family;
     if (family && family->root == handle)

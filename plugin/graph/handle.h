@@ -57,6 +57,12 @@ struct tic_handle {
     bool live;           /* it holds a value of this run: restored, or written by a live task */
     unsigned main_holds; /* accesses of main() that are not released */
     bool main_writes;    /* main() holds it for writing */
+    bool restored;       /* the recovered value was written into it */
+    bool replays_late;   /* the access that main() waits for is in the recovered cut, and: */
+    bool replays_read;   /* it read this: */
+    struct tic_saved replayed;
+    char *set_aside; /* its value, while main() holds it with an older one; or NULL; guarded by that
+                        access */
     uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */
     uint64_t submitted_writes;
     uint64_t main_read, main_written; /* guarded by the submission lock: 1 + submissions of main()

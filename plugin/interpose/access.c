@@ -1,12 +1,198 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Accesses of main() that may fail, and those that come by callback. */
+/* What main() reads and writes: recorded, and replayed; accesses that may fail, and those that come
+ * by callback. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/error.h"
+#include "graph/family.h"
 #include "interpose/tasks.h"
+
+/* ---- accesses -------------------------------------------------------------------------------- */
+
+/* An access of main() itself comes after its last submission. */
+static void note_access(struct tic_handle *handle, bool writes)
+{
+    struct tic_session *session = tic_session;
+
+    tic_lock(&session->submit);
+    tic_data_note_main_use(handle, writes, session->graph.signature.position + 1);
+    tic_unlock(&session->submit);
+}
+
+/* What main() made itself is no value of the graph: such an access is only counted. */
+static bool is_plain(const struct tic_line_acquire *access)
+{
+    return !access->writes && !access->recorded;
+}
+
+static void stop_unknown(const struct tic_handle *handle)
+{
+    tic_stop(TIC_EXIT_REFUSED,
+             "cannot continue from %s: main() accesses handle %llu (number of registration), whose "
+             "value is already the one of a later task, and it cannot be told what it was. Nothing "
+             "was overwritten",
+             tic_session->store.path, (unsigned long long)handle->id);
+}
+
+/* The access belongs to the recovered cut: delivers what it read then. True when that must wait
+ * until it is granted. */
+static bool replay_access(struct tic_handle *handle, const struct tic_line_acquire *known,
+                          bool writes)
+{
+    if (known->id != handle->id || (!is_plain(known) && known->writes != (uint32_t)writes))
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "the replay differs from the recorded run: main() accesses handle %llu, and "
+                 "accessed handle %llu in the recorded run",
+                 (unsigned long long)handle->id, (unsigned long long)known->id);
+    if (is_plain(known))
+        return false;
+    handle->main_writes = writes;
+    handle->main_writes_left -= writes && handle->main_writes_left > 0;
+    handle->replayed = (struct tic_saved){{known->extent, known->row}, known->checksum};
+    handle->replays_read = known->recorded;
+    if (handle->family ? handle->family->live : handle->live)
+        return true;
+    if (known->recorded && handle->main_holds == 0)
+        tic_data_deliver(handle, &handle->replayed);
+    return false;
+}
+
+/* A task that is not done uses the data, or its family, already. The access is granted. */
+static void replay_late(struct tic_handle *handle, bool writes)
+{
+    if (writes && handle->family)
+        stop_unknown(handle);
+    if (handle->replays_read)
+        tic_data_show(handle, &handle->replayed);
+    else if (handle->restored)
+        tic_data_set_aside(handle);
+}
+
+/* main() writes: what the memory held is no value of any cut from now on. */
+static uint64_t hold(struct tic_handle *handle)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+
+    for (unsigned long i = 0; i < handle->overlap_count; i++)
+        tic_snapshot_hold(snapshot, handle->overlaps[i]);
+    return tic_snapshot_hold(snapshot, handle);
+}
+
+static void record_access(struct tic_handle *handle, bool reads, bool writes)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+    struct tic_line_acquire access = {.id = handle->id, .writes = writes, .recorded = reads};
+    struct tic_saved saved = {.checksum = 0};
+    bool fresh = false;
+    int status = reads ? tic_snapshot_log_value(snapshot, handle, &saved, &fresh) : 0;
+
+    access.extent = saved.row.extent;
+    access.row = saved.row.row;
+    access.checksum = saved.checksum;
+    if (status == 0) {
+        uint64_t epoch = writes ? hold(handle) : tic_snapshot_epoch(snapshot);
+        status = tic_graph_note_acquire(snapshot->graph, &access, epoch);
+    }
+    if (fresh)
+        tic_rows_settle(&snapshot->store->rows, saved.row);
+    if (status)
+        tic_snapshot_break(snapshot, "cannot keep what main() read: %s", strerror(-status));
+}
+
+static const char *why_no_access(const struct tic_handle *handle, bool writes)
+{
+    const struct tic_family *family = handle->family;
+
+    if (!handle->supported)
+        return "main() accesses what tasks wrote, with an interface that cannot be saved";
+    if (writes && family && !(family->planned && family->root == handle))
+        return "writing by main() to a part of a planned partition, or to memory that is "
+               "registered several times, is not protected yet";
+    return NULL;
+}
+
+bool tic_access_on_acquire_before(starpu_data_handle_t data, bool writes, const char *call)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+    struct tic_graph *graph = &tic_session->graph;
+
+    if (!handle || !tic_session_is_owner()) {
+        tic_session_unprotect(call, "accesses by a task, a callback or another thread are not "
+                                    "protected yet");
+        return false;
+    }
+    if (tic_handle_is_empty(handle))
+        return false;
+    note_access(handle, writes);
+    const struct tic_line_acquire *known = tic_graph_replay_acquire(graph);
+    if (known)
+        return handle->replays_late = replay_access(handle, known, writes);
+    if (!tic_data_holds_values(handle)) {
+        struct tic_line_acquire plain = {.id = handle->id};
+        if (tic_graph_note_acquire(graph, &plain, tic_snapshot_epoch(&tic_session->snapshot)) != 0)
+            tic_snapshot_break(&tic_session->snapshot, "out of memory");
+        return false;
+    }
+    const char *why = why_no_access(handle, writes);
+    if (why) {
+        tic_session_unprotect(call, why);
+        return false;
+    }
+    tic_data_restore(handle, true);
+    return !tic_snapshot_is_broken(&tic_session->snapshot) && !tic_session->snapshot.dry;
+}
+
+void tic_access_on_acquire_after(starpu_data_handle_t data, bool reads, bool writes)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    if (handle->replays_late) {
+        handle->replays_late = false;
+        replay_late(handle, writes);
+        return;
+    }
+    record_access(handle, reads, writes);
+    handle->main_writes = writes;
+}
+
+void tic_access_note_hold(starpu_data_handle_t data, bool holds)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    if (!handle || !tic_session_is_owner() || (!holds && handle->main_holds == 0))
+        return;
+    handle->main_holds += holds ? 1u : -1u;
+    tic_session->main_holds += holds ? 1u : -1u;
+}
+
+void tic_access_on_release_first(starpu_data_handle_t data)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    if (handle && handle->set_aside)
+        tic_data_put_back(handle);
+}
+
+void tic_access_on_release_before(starpu_data_handle_t data)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    if (!handle || !handle->main_writes)
+        return;
+    handle->main_writes = false;
+    /* In the recovered cut, a later value, or a later write by main(), stands for this one. */
+    if (handle->pending || (handle->family && handle->family->pending) ||
+        handle->main_writes_left > 0)
+        return;
+    handle->live = true;
+    if (handle->family)
+        handle->family->live = true;
+    tic_snapshot_touch(&tic_session->snapshot, handle);
+}
 
 /* ---- starpu_data_acquire_try ---------------------------------------------------------------- */
 
@@ -44,7 +230,9 @@ void tic_access_after_try(bool success)
 struct wait {
     struct tic_handle *handle;
     uint64_t key;
-    bool logs; /* what it reads */
+    bool logs;    /* what it reads */
+    bool replays; /* it reads this */
+    struct tic_saved saved;
     void (*callback)(void *);
     void *argument;
 };
@@ -81,6 +269,8 @@ static void granted(void *arg)
     free(arg);
     if (wait.logs)
         tic_reads_log_access(wait.handle, wait.key);
+    if (wait.replays)
+        tic_data_show(wait.handle, &wait.saved);
     run(wait.callback, wait.argument);
 }
 
@@ -110,9 +300,10 @@ bool tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_a
     }
     uint64_t words[2] = {UINT64_C(0x6361), count++};
     uint64_t key = XXH3_64bits(words, sizeof(words)) | TIC_SPAWN_KEY;
-    bool waits = handle->family ? handle->family->pending : handle->pending;
-    if (waits && tic_graph_find_read(&tic_session->graph, key, 0, &read)) {
-        struct tic_saved saved = {{read.extent, read.row}, read.checksum};
+    bool live = handle->family ? handle->family->live : handle->live;
+    bool known = tic_graph_find_read(&tic_session->graph, key, 0, &read);
+    struct tic_saved saved = {{read.extent, read.row}, read.checksum};
+    if (known && !live) {
         tic_data_deliver(handle, &saved);
         held = handle;
         run(*callback, *argument);
@@ -125,10 +316,10 @@ bool tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_a
         return false;
     }
     /* Recorded accesses to what main() made read it again; the others what tasks wrote. */
-    bool values = tic_data_holds_values(handle);
+    bool values = tic_data_holds_values(handle) && !known;
     if (values)
         tic_data_restore(handle, false);
-    *wait = (struct wait){handle, key, values, *callback, *argument};
+    *wait = (struct wait){handle, key, values, known, saved, *callback, *argument};
     *callback = granted;
     *argument = wait;
     return false;

@@ -28,12 +28,13 @@ void tic_callback_run(void (*run)(void *), void *argument)
     tic_guard = guard;
 }
 
-static void note_run(uint64_t key)
+void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
 {
     struct tic_session *session = tic_session;
 
     if (atomic_load(&session->watching) && tic_graph_note_callback(&session->graph, key) != 0)
         tic_snapshot_break(&session->snapshot, "out of memory");
+    tic_callback_run(run, argument);
 }
 
 static void run_callback(void *arg)
@@ -50,10 +51,8 @@ static void run_callback(void *arg)
     task->cl = wrapped->codelet;
     task->dyn_handles = wrapped->dyn_handles;
     free(wrapped);
-    if (run) {
-        note_run(key);
-        tic_callback_run(run, argument);
-    }
+    if (run)
+        tic_callback_begin(key, run, argument);
 }
 
 /* ---- prologues ------------------------------------------------------------------------------ */

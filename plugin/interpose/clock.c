@@ -8,7 +8,7 @@
 #include "interpose/tasks.h"
 
 struct held {
-    uint64_t clock;
+    uint64_t clock, key;
     void (*run)(void *);
     void *argument;
     bool free_argument;
@@ -51,7 +51,7 @@ void tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key)
 
     if (!run || clock <= tic_clock_now())
         return;
-    struct held held = {clock, run, task->callback_arg, task->callback_arg_free};
+    struct held held = {clock, key, run, task->callback_arg, task->callback_arg_free};
     hold_locked(&held);
     tic_callback_remove(task);
 }
@@ -87,7 +87,7 @@ void tic_clock_release(void)
                          1))
         return;
     while (take(&held)) {
-        tic_callback_run(held.run, held.argument);
+        tic_callback_begin(held.key, held.run, held.argument);
         if (held.free_argument)
             free(held.argument);
     }

@@ -147,6 +147,70 @@ void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
     tic_guard--;
 }
 
+/* ---- older values ---------------------------------------------------------------------------- */
+
+/* What the handle holds, without gaps; and where that is. */
+static char *copy_value(struct tic_handle *handle)
+{
+    const struct tic_shape *shape = &handle->layout.shape;
+
+    if (handle->packer)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot continue from %s: main() reads an older value of handle %llu than tasks "
+                 "use already, which is not supported for its data interface",
+                 tic_session->store.path, (unsigned long long)handle->id);
+    char *bytes = malloc(tic_shape_bytes(shape));
+    if (!bytes)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    if (handle->home_node < 0)
+        tic_handle_locate(
+            handle, tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM));
+    struct tic_layout packed = pack(shape, bytes);
+    tic_layout_copy(&packed, &handle->layout);
+    return bytes;
+}
+
+void tic_data_set_aside(struct tic_handle *handle)
+{
+    if (!handle->set_aside)
+        handle->set_aside = copy_value(handle);
+}
+
+void tic_data_show(struct tic_handle *handle, const struct tic_saved *saved)
+{
+    const struct tic_shape *shape = &handle->layout.shape;
+    struct restore restore = describe_restore(handle);
+    char *now = copy_value(handle), *wanted = malloc(tic_shape_bytes(shape));
+
+    if (!wanted)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    struct tic_layout packed = pack(shape, wanted);
+    restore.saved = *saved;
+    read_into(&restore, &packed);
+    if (memcmp(now, wanted, tic_shape_bytes(shape)) == 0) {
+        free(now);
+    } else {
+        if (handle->set_aside)
+            tic_stop(TIC_EXIT_REFUSED,
+                     "cannot continue from %s: main() reads two values of handle %llu at once",
+                     tic_session->store.path, (unsigned long long)handle->id);
+        handle->set_aside = now;
+        tic_layout_copy(&handle->layout, &packed);
+    }
+    free(wanted);
+}
+
+void tic_data_put_back(struct tic_handle *handle)
+{
+    struct tic_layout packed = pack(&handle->layout.shape, handle->set_aside);
+
+    tic_layout_copy(&handle->layout, &packed);
+    free(handle->set_aside);
+    handle->set_aside = NULL;
+}
+
+/* ---- restores by tasks ----------------------------------------------------------------------- */
+
 /* A task that writes the value into `data`. NULL when out of memory. */
 static struct starpu_task *restore_task(starpu_data_handle_t data, const struct restore *model)
 {
@@ -211,6 +275,32 @@ bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
     return submit_restore(task);
 }
 
+static void touch_kernel(void *buffers[], void *arg)
+{
+    (void)buffers;
+    (void)arg;
+}
+
+static struct starpu_codelet touch_codelet = {
+    .where = STARPU_CPU,
+    .cpu_funcs = {touch_kernel},
+    .nbuffers = 1,
+    .modes = {STARPU_W},
+    .name = "tic_touch",
+};
+
+void tic_data_make_readable_locked(struct tic_handle *handle)
+{
+    if (handle->home_node >= 0 || handle->live || handle->submitted_writes == 0)
+        return;
+    struct starpu_task *task = tic_real.starpu_task_create();
+    if (!task)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    task->cl = &touch_codelet;
+    task->handles[0] = handle->data;
+    submit_restore(task);
+}
+
 /* The whole family, at once: it is one piece of memory. */
 static void restore_family(struct tic_family *family)
 {
@@ -226,6 +316,7 @@ static void restore_family(struct tic_family *family)
         struct tic_saved saved = recovered_value(pending[i]);
         tic_data_deliver(pending[i], &saved);
         pending[i]->pending = false;
+        pending[i]->restored = true;
     }
     free(pending);
     family->pending = false;
@@ -241,6 +332,7 @@ void tic_data_restore_locked(struct tic_handle *handle, bool now)
         return;
     handle->pending = false;
     handle->live = true;
+    handle->restored = true;
     if (tic_handle_is_empty(handle))
         return;
     if (!handle->supported)

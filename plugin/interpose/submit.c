@@ -234,6 +234,18 @@ static void restore_buffers(struct starpu_task *task)
     }
 }
 
+/* Before a task without a kernel, which needs no values. */
+static void prepare_buffers(struct starpu_task *task)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    for (unsigned i = 0; i < buffers; i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_R)
+            tic_data_make_readable_locked(handle);
+    }
+}
+
 /* What is known of a submission before its fate is decided. */
 struct submission {
     enum tic_context context;
@@ -361,8 +373,8 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
 {
     bool nowhere = !task->cl || task->where == STARPU_NOWHERE || task->cl->where == STARPU_NOWHERE;
     if (nowhere) { /* nothing to skip, nothing to save */
-        if (task->cl)
-            restore_buffers(task);
+        if (task->cl && tic_session->recovered)
+            prepare_buffers(task);
         return pass_control(task, submission->context, why);
     }
     *why = why_not(task);

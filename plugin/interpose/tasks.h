@@ -35,14 +35,15 @@ void tic_data_on_unpartition_before(starpu_data_handle_t data);
 void tic_data_on_unpartition_after(starpu_data_handle_t data);
 void tic_data_on_plan_after(starpu_data_handle_t data, starpu_data_handle_t *parts, unsigned count);
 void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count);
-/* main() accesses data. True when the access must be recorded once it is granted. */
-bool tic_data_on_acquire_before(starpu_data_handle_t data, bool writes, const char *call);
-void tic_data_on_acquire_after(starpu_data_handle_t data, bool reads, bool writes);
-void tic_data_on_release_before(starpu_data_handle_t data);
-/* main() has got, or gives back, an access. */
-void tic_data_note_hold(starpu_data_handle_t data, bool holds);
 /* Writes a recorded value for main() to read; no live task has accessed the data yet. */
 void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved);
+/* The same while a value of this run is there, which waits until main() gives its access back;
+ * main() holds it. */
+void tic_data_show(struct tic_handle *handle, const struct tic_saved *saved);
+/* What main() writes now is older than what is there. */
+void tic_data_set_aside(struct tic_handle *handle);
+/* main() gives its access back. */
+void tic_data_put_back(struct tic_handle *handle);
 /* A task that copies `from` into `to`; NULL, with protection ended, when it cannot be ours. */
 struct starpu_task *tic_data_copy_task(starpu_data_handle_t to, starpu_data_handle_t from,
                                        int asynchronous, void (*callback)(void *), void *arg);
@@ -54,6 +55,9 @@ void tic_data_restore_locked(struct tic_handle *handle, bool now); /* under the 
  * now; the reader depends on it. Inside the guard. False when out of memory. */
 bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
                    const struct tic_saved *saved, struct starpu_task *reader);
+/* Control tasks of a replay may name data whose writers were all skipped, and whose value was
+ * dropped before the cut: StarPU wants it written once. Under the submission lock. */
+void tic_data_make_readable_locked(struct tic_handle *handle);
 void tic_data_restore_all(void);
 /* main() uses it after so many submissions; under the submission lock. */
 void tic_data_note_main_use(struct tic_handle *handle, bool writes, uint64_t submissions);
@@ -105,6 +109,14 @@ bool tic_pack_supports(struct tic_handle *handle);
 int tic_pack_restore(starpu_data_handle_t data, const struct tic_saved *saved);
 
 /* ---- access.c ------------------------------------------------------------------------------- */
+/* main() accesses data. True when the access must be recorded once it is granted. */
+bool tic_access_on_acquire_before(starpu_data_handle_t data, bool writes, const char *call);
+void tic_access_on_acquire_after(starpu_data_handle_t data, bool reads, bool writes);
+/* Also after the end of protection. */
+void tic_access_on_release_first(starpu_data_handle_t data);
+void tic_access_on_release_before(starpu_data_handle_t data);
+/* main() has got, or gives back, an access. */
+void tic_access_note_hold(starpu_data_handle_t data, bool holds);
 /* Accesses that may fail do so in a replay as they did before. */
 enum tic_try { TIC_TRY_REALLY, TIC_TRY_SUCCEED, TIC_TRY_FAIL };
 enum tic_try tic_access_replay_try(void);
@@ -168,5 +180,7 @@ void tic_callback_remove(struct starpu_task *task);
 void tic_callback_unwrap(struct starpu_task *copy);
 /* Calls the application's function as the application. */
 void tic_callback_run(void (*run)(void *), void *argument);
+/* And notes that the callback of this task has begun. */
+void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument);
 
 #endif

@@ -445,16 +445,16 @@ WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, 
         main_comes();                                                                              \
         fold(data);                                                                                \
         bool record =                                                                              \
-            tic_session_is_watching() && tic_data_on_acquire_before(data, writes, #name);          \
+            tic_session_is_watching() && tic_access_on_acquire_before(data, writes, #name);        \
         tic_guard++;                                                                               \
         int result = RESOLVED(name) arguments;                                                     \
         tic_guard--;                                                                               \
         if (writes && result == 0)                                                                 \
             note_valid(data);                                                                      \
         if (record && result == 0)                                                                 \
-            tic_data_on_acquire_after(data, reads, writes);                                        \
+            tic_access_on_acquire_after(data, reads, writes);                                      \
         if (result == 0 && tic_session_is_watching())                                              \
-            tic_data_note_hold(data, true);                                                        \
+            tic_access_note_hold(data, true);                                                      \
         return result;                                                                             \
     }
 
@@ -491,10 +491,10 @@ ACQUIRE(starpu_data_acquire_on_node,
             return result;                                                                         \
         if (writes)                                                                                \
             note_valid(data);                                                                      \
-        if (watching && tic_data_on_acquire_before(data, writes, #name))                           \
-            tic_data_on_acquire_after(data, reads, writes);                                        \
+        if (watching && tic_access_on_acquire_before(data, writes, #name))                         \
+            tic_access_on_acquire_after(data, reads, writes);                                      \
         if (tic_session_is_watching())                                                             \
-            tic_data_note_hold(data, true);                                                        \
+            tic_access_note_hold(data, true);                                                      \
         return 0;                                                                                  \
     }
 
@@ -522,11 +522,13 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
 #define RELEASE(name, parameters, arguments)                                                       \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
+        if (tic_session && tic_guard == 0)                                                         \
+            tic_access_on_release_first(data);                                                     \
         if (tic_session_is_watching()) {                                                           \
             if (tic_access_is_replayed_release(tic_handle_of(data)))                               \
                 return;                                                                            \
-            tic_data_on_release_before(data);                                                      \
-            tic_data_note_hold(data, false);                                                       \
+            tic_access_on_release_before(data);                                                    \
+            tic_access_note_hold(data, false);                                                     \
         }                                                                                          \
         tic_guard++;                                                                               \
         RESOLVED(name) arguments;                                                                  \
