@@ -143,8 +143,7 @@ void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
                                   : "out of memory");
 }
 
-/* Waits until every submitted task that uses the handle has ended. */
-static void wait_for_tasks(struct tic_handle *handle)
+void tic_data_wait(struct tic_handle *handle)
 {
     int node = handle->home_node >= 0 ? handle->home_node : STARPU_MAIN_RAM;
 
@@ -231,7 +230,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     if (pinned)
         tic_data_restore(handle, true);
     if (is_in_use(handle))
-        wait_for_tasks(handle);
+        tic_data_wait(handle);
     tic_family_part(&tic_session->graph, handle);
     if (handle->family)
         leave_family(handle, pinned);
@@ -350,7 +349,7 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
     if (tic_data_holds_values(handle))
         tic_data_restore(handle, true); /* else the value is one from after the partition */
     if (has_task_values(handle)) {
-        wait_for_tasks(handle);
+        tic_data_wait(handle);
         tic_snapshot_save_now(&tic_session->snapshot, handle);
     }
 }
@@ -401,7 +400,7 @@ static bool gather(struct tic_handle *parent)
             gather(child);
         tic_data_restore(child, inner);
         if (has_task_values(child) && !inner)
-            wait_for_tasks(child);
+            tic_data_wait(child);
         changed |= atomic_load(&child->version) > 0;
         written |= child->submitted_writes > 0;
     }

@@ -24,6 +24,11 @@ struct tic_redux {
 
 static _Atomic unsigned open_count; /* accumulators that hold contributions; relaxed */
 
+static struct {
+    struct tic_handle **items;
+    unsigned long count, capacity;
+} started; /* owner thread only: data that got contributions since all was folded */
+
 void tic_redux_set_methods(struct tic_handle *handle, struct starpu_codelet *fold,
                            struct starpu_codelet *init)
 {
@@ -85,9 +90,11 @@ static bool open_accumulators(struct tic_handle *handle, struct tic_redux *redux
     return true;
 }
 
-static void fold_own(struct tic_handle *handle)
+/* True when there was something. */
+static bool fold_own(struct tic_handle *handle)
 {
     struct tic_redux *redux = handle->redux;
+    bool any = false;
 
     for (unsigned i = 0; redux && i < redux->width; i++) {
         if (!atomic_exchange(&redux->open[i], false))
@@ -96,17 +103,38 @@ static void fold_own(struct tic_handle *handle)
         if (atomic_exchange(&handle->invalid, false))
             submit(redux->init, handle->data, NULL);
         submit(redux->fold, handle->data, redux->parts[i]);
+        any = true;
     }
+    return any;
 }
 
-void tic_redux_fold(struct tic_handle *handle)
+bool tic_redux_fold(struct tic_handle *handle)
 {
     if (!handle || atomic_load_explicit(&open_count, memory_order_relaxed) == 0)
-        return;
-    fold_own(handle);
+        return false;
+    bool any = fold_own(handle);
     for (unsigned long i = 0; i < handle->overlap_count; i++)
         if (handle->overlaps[i]->data)
-            fold_own(handle->overlaps[i]);
+            any |= fold_own(handle->overlaps[i]);
+    return any;
+}
+
+static bool note_start(struct tic_handle *handle)
+{
+    void *grown =
+        tic_grow(started.items, &started.capacity, started.count + 1, sizeof(*started.items));
+
+    if (!grown)
+        return false;
+    started.items = grown;
+    started.items[started.count++] = handle;
+    return true;
+}
+
+void tic_redux_fold_all(void)
+{
+    while (started.count > 0)
+        fold_own(started.items[--started.count]);
 }
 
 static bool is_open(const struct tic_handle *handle)
@@ -123,6 +151,9 @@ void tic_redux_drop(struct tic_handle *handle)
 {
     struct tic_redux *redux = handle->redux;
 
+    for (unsigned long i = 0; i < started.count; i++)
+        if (started.items[i] == handle)
+            started.items[i--] = started.items[--started.count];
     for (unsigned i = 0; redux && i < redux->width; i++) {
         if (atomic_exchange(&redux->open[i], false))
             atomic_fetch_sub(&open_count, 1);
@@ -150,6 +181,14 @@ static bool set_mode(struct starpu_task *task, unsigned buffer, enum starpu_data
     return true;
 }
 
+/* With explicit dependencies, or while main() holds data, tasks may have to wait for later ones. */
+static bool is_ordered(const struct starpu_task *task)
+{
+    return !task->use_tag && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES &&
+           !tic_session->explicit_dependencies && tic_session->main_holds == 0 &&
+           !atomic_load(&tic_session->paused);
+}
+
 static const char *contribute(struct starpu_task *task, unsigned buffer)
 {
     struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
@@ -167,16 +206,14 @@ static const char *contribute(struct starpu_task *task, unsigned buffer)
     for (unsigned long i = 0; i < handle->overlap_count; i++)
         if (handle->overlaps[i]->data)
             fold_own(handle->overlaps[i]);
+    if (!is_open(handle) && !note_start(handle))
+        return "out of memory";
     unsigned part = redux->next++ % redux->width;
     if (!atomic_exchange(&redux->open[part], true)) {
         atomic_fetch_add(&open_count, 1);
         submit(redux->init, redux->parts[part], NULL);
     }
-    /* With explicit dependencies, or while main() holds data, tasks may have to wait for later
-     * ones. */
-    bool ordered = !task->use_tag && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES &&
-                   !tic_session->explicit_dependencies && tic_session->main_holds == 0;
-    if (!set_mode(task, buffer, ordered ? STARPU_RW : STARPU_RW | STARPU_COMMUTE))
+    if (!set_mode(task, buffer, is_ordered(task) ? STARPU_RW : STARPU_RW | STARPU_COMMUTE))
         return "out of memory";
     STARPU_TASK_SET_HANDLE(task, redux->parts[part], buffer);
     return NULL;
@@ -238,9 +275,15 @@ const char *tic_redux_on_submit(struct starpu_task *task)
         return why;
     }
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-    for (unsigned i = 0; i < buffers; i++)
-        if (!is_reduction(task, i))
-            tic_redux_fold(tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)));
+    for (unsigned i = 0; i < buffers; i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (is_reduction(task, i) || !tic_redux_fold(handle))
+            continue;
+        /* StarPU remembers predecessors: it would wait for ours again if the application submits
+         * this structure another time. */
+        if (!task->destroy && is_ordered(task))
+            tic_data_wait(handle);
+    }
     note_valid(task);
     for (unsigned i = 0; i < buffers && !why; i++)
         if (is_reduction(task, i))

@@ -226,11 +226,11 @@ static void restore_buffers(struct starpu_task *task)
                        tic_real.starpu_data_get_sequential_consistency_flag(handle->data);
         if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_RW &&
             (writes || !ordered || tic_data_holds_values(handle)))
-            /* StarPU takes a structure that it has run before for a terminated predecessor of our
-             * restore task: then without one. */
-            tic_data_restore_locked(
-                handle, !task->sequential_consistency || task->status == STARPU_TASK_FINISHED ||
-                            tic_hooks_has_contexts() || atomic_load(&tic_session->paused));
+            /* StarPU remembers the restore task as a predecessor of a structure that may be
+             * submitted again: then without one. */
+            tic_data_restore_locked(handle, !task->sequential_consistency || !task->destroy ||
+                                                tic_hooks_has_contexts() ||
+                                                atomic_load(&tic_session->paused));
     }
 }
 

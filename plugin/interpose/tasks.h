@@ -35,6 +35,8 @@ void tic_data_on_unpartition_before(starpu_data_handle_t data);
 void tic_data_on_unpartition_after(starpu_data_handle_t data);
 void tic_data_on_plan_after(starpu_data_handle_t data, starpu_data_handle_t *parts, unsigned count);
 void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count);
+/* Waits until every submitted task that uses the handle has ended. */
+void tic_data_wait(struct tic_handle *handle);
 /* Writes a recorded value for main() to read; no live task has accessed the data yet. */
 void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved);
 /* The same while a value of this run is there, which waits until main() gives its access back;
@@ -150,8 +152,11 @@ void tic_redux_inherit(struct tic_handle *child, const struct tic_handle *parent
 /* Makes the task contribute to accumulators, and folds those of other data that it uses. Needed
  * after the end of protection, too. Tells why it is not protected, or NULL. */
 const char *tic_redux_on_submit(struct starpu_task *task);
-/* Before any other access to the data (may be NULL): submits what brings its value up to date. */
-void tic_redux_fold(struct tic_handle *handle);
+/* Before any other access to the data (may be NULL): submits what brings its value up to date. True
+ * when there was something. */
+bool tic_redux_fold(struct tic_handle *handle);
+/* The same for all data: main() is about to wait for all tasks. */
+void tic_redux_fold_all(void);
 /* The data is about to be unregistered. */
 void tic_redux_drop(struct tic_handle *handle);
 

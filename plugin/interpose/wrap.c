@@ -198,6 +198,26 @@ WRAPPER void starpu_sched_ctx_set_inheritor(unsigned context, unsigned inheritor
     RESOLVED(starpu_sched_ctx_set_inheritor)(context, inheritor);
 }
 
+/* StarPU would remember tasks that fold later as predecessors of a structure that is submitted
+ * again. */
+static void fold_all(void)
+{
+    if (tic_session && tic_guard == 0 && tic_session_is_owner())
+        tic_redux_fold_all();
+}
+
+WRAPPER int starpu_task_wait_for_all(void)
+{
+    fold_all();
+    return RESOLVED(starpu_task_wait_for_all)();
+}
+
+WRAPPER int starpu_task_wait_for_all_in_ctx(unsigned context)
+{
+    fold_all();
+    return RESOLVED(starpu_task_wait_for_all_in_ctx)(context);
+}
+
 /* ---- data ----------------------------------------------------------------------------------- */
 
 /* Reductions that protection took over must be complete, even after it ended. */
