@@ -89,7 +89,7 @@ survive_modes() { # program, modes...
 }
 
 @test "planned partitions" {
-    survive_modes plans explicit implicit readonly nested nested-implicit
+    survive_modes plans explicit implicit readonly nested nested-implicit acquire
     [ "$("$lib/plans" explicit)" = "$("$lib/plans" implicit)" ]
     [ "$("$lib/plans" nested)" = "$("$lib/plans" nested-implicit)" ]
 }
@@ -110,4 +110,9 @@ survive_modes() { # program, modes...
     # libpapi 7.1, which StarPU 1.4 of Debian 13 starts, fails the second time
     "$lib/modes" second-init || skip "a second session fails without us"
     survive_modes modes second-init
+}
+
+@test "random programs that were wrong once" {
+    source=$(cd "$BATS_TEST_DIRNAME/../fuzz" && pwd)
+    "$source/campaign" --build "$TIC_BUILD" --list "$source/once-wrong.list" --rounds 3
 }

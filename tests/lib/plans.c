@@ -2,9 +2,9 @@
 /* StarPU programs that plan partitions of a matrix, by rows and by columns at once, and switch
  * between them while tasks run; the argument names one: explicit (asks for each switch), implicit
  * (StarPU switches by itself), readonly (tasks read the matrix and both partitions at the same
- * time), nested (the rows are partitioned, too), nested-implicit. A task changes each element so
- * that a lost, doubled or misplaced one shows. Prints a hash of what they read, and one of the
- * matrix. */
+ * time), nested (the rows are partitioned, too), nested-implicit, acquire (main() reads one part
+ * while tasks of another one are late). A task changes each element so that a lost, doubled or
+ * misplaced one shows. Prints a hash of what they read, and one of the matrix. */
 #include <stdbool.h>
 
 #include "lib/parts.h"
@@ -70,6 +70,20 @@ static void readonly_round(int round)
     starpu_data_unpartition_submit(matrix, PARTS, rows, STARPU_MAIN_RAM);
 }
 
+static void acquire_round(int round)
+{
+    split(matrix, rows);
+    for (int i = 0; i < 8; i++)
+        submit_change(rows, 1, round + i);
+    for (int i = 0; i < 3; i++) {
+        submit_change(&rows[1], 1, round + i);
+        starpu_data_acquire(rows[1], STARPU_R);
+        count(*(uint64_t *)starpu_data_get_local_ptr(rows[1]));
+        starpu_data_release(rows[1]);
+    }
+    gather(matrix, rows);
+}
+
 static void plan(void)
 {
     struct starpu_data_filter by_rows = {.filter_func = starpu_matrix_filter_vertical_block,
@@ -114,14 +128,15 @@ static void run(void)
 
 int main(int argc, char **argv)
 {
-    static const struct mode modes[] = {{"explicit", run},        {"implicit", run},
-                                        {"readonly", run},        {"nested", run},
-                                        {"nested-implicit", run}, {NULL, NULL}};
+    static const struct mode modes[] = {
+        {"explicit", run},        {"implicit", run}, {"readonly", run}, {"nested", run},
+        {"nested-implicit", run}, {"acquire", run},  {NULL, NULL}};
     const char *name = argc > 1 ? argv[1] : "";
 
     automatic = strstr(name, "implicit") != NULL;
     one_round = strncmp(name, "nested", 6) == 0 ? nested_round
                 : strcmp(name, "readonly") == 0 ? readonly_round
+                : strcmp(name, "acquire") == 0  ? acquire_round
                                                 : flat_round;
     return steps_main(argc, argv, modes);
 }
