@@ -123,10 +123,23 @@ WRAPPER void starpu_task_declare_deps_array(struct starpu_task *task, unsigned c
     RESOLVED(starpu_task_declare_deps_array)(task, count, array);
 }
 
+static void note_late_ends(void)
+{
+    if (tic_session)
+        atomic_store_explicit(&tic_session->snapshot.late_ends, true, memory_order_relaxed);
+}
+
+WRAPPER void starpu_task_end_dep_add(struct starpu_task *task, int count)
+{
+    note_late_ends();
+    RESOLVED(starpu_task_end_dep_add)(task, count);
+}
+
 WRAPPER void starpu_task_declare_end_deps_array(struct starpu_task *task, unsigned count,
                                                 struct starpu_task *array[])
 {
     note_named(count, array);
+    note_late_ends();
     RESOLVED(starpu_task_declare_end_deps_array)(task, count, array);
 }
 

@@ -161,7 +161,9 @@ void tic_snapshot_write(struct tic_snapshot *snapshot, struct tic_slot *slot, ui
     tic_cut_write(slot, epoch, handle);
 }
 
-/* Counted checkpoints are exact: who reaches the count waits until the cut is taken. */
+/* Counted checkpoints are exact: who reaches the count waits until the cut is taken. But not where
+ * the cut before may wait for a task that ends when another one does, which this worker has to run.
+ */
 static void count_task(struct tic_snapshot *snapshot)
 {
     uint64_t ended = atomic_fetch_add_explicit(&snapshot->ended, 1, memory_order_relaxed) + 1;
@@ -170,7 +172,8 @@ static void count_task(struct tic_snapshot *snapshot)
         return;
     tic_lock(&snapshot->lock);
     pthread_cond_signal(&snapshot->wake);
-    while (snapshot->counted < ended / snapshot->every && !snapshot->exited)
+    while (snapshot->counted < ended / snapshot->every && !snapshot->exited &&
+           !atomic_load_explicit(&snapshot->late_ends, memory_order_relaxed))
         pthread_cond_wait(&snapshot->served, &snapshot->lock.mutex);
     tic_unlock(&snapshot->lock);
 }

@@ -51,6 +51,7 @@ struct tic_snapshot {
     struct tic_line_block *blocks;  /* checkpoint thread only: signature blocks in the store */
     unsigned long block_count, block_capacity;
 
+    _Atomic bool late_ends;        /* tasks may end long after their kernels; relaxed */
     _Atomic bool broken;           /* protection ended: no more checkpoints; release/acquire */
     _Atomic uint64_t ended;        /* tasks, counted only if every > 0; relaxed */
     _Atomic uint64_t checkpoints;  /* committed by this run; relaxed */
