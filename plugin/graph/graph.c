@@ -75,7 +75,7 @@ static int load_acquires(struct tic_graph *graph, const struct tic_line *line)
     graph->acquire_count = graph->acquire_capacity = graph->epoch_capacity = count;
     graph->recovered_acquire_count = count;
     for (size_t i = 0; i < count; i++)
-        if (line->acquires[i].writes)
+        if (line->acquires[i].writes == 1)
             graph->recovered_main_writes[graph->recovered_main_write_count++] =
                 line->acquires[i].id;
     if (count > 0)
@@ -311,10 +311,17 @@ const struct tic_line_acquire *tic_graph_replay_acquire(struct tic_graph *graph)
                : NULL;
 }
 
-int tic_graph_note_acquire(struct tic_graph *graph, const struct tic_line_acquire *acquire,
-                           uint64_t epoch)
+bool tic_graph_expects_unpartition(const struct tic_graph *graph, uint64_t id)
 {
-    tic_lock(&graph->lock);
+    for (size_t i = graph->next_acquire; i < graph->recovered_acquire_count; i++)
+        if (graph->acquires[i].id == id && graph->acquires[i].writes == TIC_ACQUIRE_UNPARTITION)
+            return true;
+    return false;
+}
+
+int tic_graph_note_acquire_locked(struct tic_graph *graph, const struct tic_line_acquire *acquire,
+                                  uint64_t epoch)
+{
     void *grown = tic_grow(graph->acquires, &graph->acquire_capacity, graph->acquire_count + 1,
                            sizeof(*graph->acquires));
     if (grown)
@@ -327,8 +334,16 @@ int tic_graph_note_acquire(struct tic_graph *graph, const struct tic_line_acquir
         graph->acquire_epochs[graph->acquire_count] = epoch;
         graph->acquires[graph->acquire_count++] = *acquire;
     }
-    tic_unlock(&graph->lock);
     return epochs ? 0 : -ENOMEM;
+}
+
+int tic_graph_note_acquire(struct tic_graph *graph, const struct tic_line_acquire *acquire,
+                           uint64_t epoch)
+{
+    tic_lock(&graph->lock);
+    int status = tic_graph_note_acquire_locked(graph, acquire, epoch);
+    tic_unlock(&graph->lock);
+    return status;
 }
 
 static int by_task(const void *a, const void *b)

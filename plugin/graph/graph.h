@@ -104,6 +104,10 @@ const struct tic_line_acquire *tic_graph_replay_acquire(struct tic_graph *graph)
 /* Appends an access of this run, granted in `epoch`. 0 or -ENOMEM. */
 int tic_graph_note_acquire(struct tic_graph *graph, const struct tic_line_acquire *acquire,
                            uint64_t epoch);
+int tic_graph_note_acquire_locked(struct tic_graph *graph, const struct tic_line_acquire *acquire,
+                                  uint64_t epoch);
+/* Does main(), within the recovered cut, still come to unpartition this handle? */
+bool tic_graph_expects_unpartition(const struct tic_graph *graph, uint64_t id);
 
 /* What a recovered task that is executed again read by this access. False: nothing is recorded. */
 bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer,

@@ -51,6 +51,7 @@ struct tic_handle {
     bool foreign;                    /* no data of the graph: only user_data counts */
     bool supported;                  /* the layout below can be saved */
     bool accumulates;                /* it is an accumulator of a reduction */
+    bool partition_over;             /* in a replay: it is unpartitioned within the recovered cut */
     bool derived;                    /* its first content came from tasks, through a partition */
     bool mentioned;                  /* a task used it */
     bool pending;        /* a recovered value must be restored before the first live access */

@@ -186,7 +186,7 @@ void tic_access_on_release_before(starpu_data_handle_t data)
     handle->main_writes = false;
     /* In the recovered cut, a later value, or a later write by main(), stands for this one. */
     if (handle->pending || (handle->family && handle->family->pending) ||
-        handle->main_writes_left > 0)
+        handle->main_writes_left > 0 || (handle->parent && handle->parent->partition_over))
         return;
     handle->live = true;
     if (handle->family)

@@ -332,6 +332,25 @@ void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count)
 
 /* ---- partition ------------------------------------------------------------------------------ */
 
+/* Is the handle whole again at the recovered cut? */
+static bool is_over(const struct tic_handle *handle)
+{
+    return tic_session->recovered &&
+           ((handle->parent && handle->parent->partition_over) ||
+            tic_graph_expects_unpartition(&tic_session->graph, handle->id));
+}
+
+/* The recovered value is from after it was unpartitioned: until then main() may write what it likes
+ * into that memory. */
+static void put_off(struct tic_handle *handle)
+{
+    handle->partition_over = true;
+    if (handle->restored) {
+        handle->pending = true;
+        handle->restored = handle->live = false;
+    }
+}
+
 void tic_data_on_partition_before(starpu_data_handle_t data)
 {
     struct tic_handle *handle = tic_handle_of(data);
@@ -344,6 +363,10 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
             : handle && handle->home_node < 0
                 ? "partitions of data without a home node are not protected yet"
                 : "partitions made by a task or a callback are not protected yet");
+        return;
+    }
+    if (is_over(handle)) {
+        put_off(handle);
         return;
     }
     if (tic_data_holds_values(handle))
@@ -389,7 +412,7 @@ static void fold_children(struct tic_handle *parent)
 }
 
 /* Bottom up: every child is complete, then it leaves the graph. True when tasks wrote any. */
-static bool gather(struct tic_handle *parent)
+static bool gather(struct tic_handle *parent, bool noted)
 {
     bool changed = false, written = false;
 
@@ -397,31 +420,47 @@ static bool gather(struct tic_handle *parent)
         struct tic_handle *child = parent->children[i];
         bool inner = child->child_count > 0;
         if (inner)
-            gather(child);
+            gather(child, false);
         tic_data_restore(child, inner);
         if (has_task_values(child) && !inner)
             tic_data_wait(child);
         changed |= atomic_load(&child->version) > 0;
         written |= child->submitted_writes > 0;
     }
-    tic_snapshot_merge(&tic_session->snapshot, parent, changed);
+    changed &= !parent->partition_over;
+    tic_snapshot_merge(&tic_session->snapshot, parent, changed, noted);
     for (unsigned i = 0; i < parent->child_count; i++)
         parent->children[i]->data = NULL;
     free(parent->children);
     parent->children = NULL;
     parent->child_count = 0;
+    parent->partition_over = false;
     parent->submitted_writes += written;
     if (written)
         parent->invalid = false;
     return changed;
 }
 
+/* True when it is in the recovered cut. */
+static bool replay_unpartition(const struct tic_handle *handle)
+{
+    const struct tic_line_acquire *known = tic_graph_replay_acquire(&tic_session->graph);
+
+    if (known && (known->id != handle->id || known->writes != TIC_ACQUIRE_UNPARTITION))
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "the replay differs from the recorded run: main() unpartitions handle %llu, and "
+                 "used handle %llu in the recorded run",
+                 (unsigned long long)handle->id, (unsigned long long)known->id);
+    return known != NULL;
+}
+
 void tic_data_on_unpartition_before(starpu_data_handle_t data)
 {
     struct tic_handle *parent = tic_handle_of(data);
     if (parent && parent->child_count > 0) {
+        bool noted = replay_unpartition(parent);
         fold_children(parent);
-        gather(parent);
+        gather(parent, !noted);
     }
 }
 

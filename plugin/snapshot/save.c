@@ -261,12 +261,17 @@ void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle
         tic_snapshot_break(snapshot, "out of memory");
 }
 
-void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent, bool changed)
+void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent, bool changed,
+                        bool noted)
 {
+    const struct tic_line_acquire note = {.id = parent->id, .writes = TIC_ACQUIRE_UNPARTITION};
+
     tic_lock(&snapshot->graph->lock);
     for (unsigned i = 0; i < parent->child_count; i++)
         parent->children[i]->gone_since = epoch_locked(snapshot);
     bool fine = !changed || touch_locked(snapshot, parent);
+    if (noted)
+        fine &= tic_graph_note_acquire_locked(snapshot->graph, &note, epoch_locked(snapshot)) == 0;
     tic_unlock(&snapshot->graph->lock);
     if (!fine)
         tic_snapshot_break(snapshot, "out of memory");

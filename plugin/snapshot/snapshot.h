@@ -100,8 +100,10 @@ uint64_t tic_snapshot_epoch(struct tic_snapshot *snapshot);
 /* The handle leaves the graph. pinned: main() may read its memory, so its value stays in later
  * lines. On return its memory may change. */
 void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handle, bool pinned);
-/* The children leave the graph, and their content is the parent's again (unpartition). */
-void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent, bool changed);
+/* The children leave the graph, and their content is the parent's again (unpartition). noted:
+ * main() unpartitions this handle, and the next line shall say so. */
+void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent, bool changed,
+                        bool noted);
 
 /* ---- for checkpoint.c and save.c ------------------------------------------------------------ */
 int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle);

@@ -48,9 +48,11 @@ struct tic_line_input {
 };
 
 /* An access of main() to data that tasks wrote, in program order, and what it read. */
+enum { TIC_ACQUIRE_UNPARTITION = 2 }; /* main() unpartitions the handle */
+
 struct tic_line_acquire {
     uint64_t id;       /* handle id */
-    uint32_t writes;   /* 1: main() may write */
+    uint32_t writes;   /* 1: main() may write; TIC_ACQUIRE_UNPARTITION: no access, see there */
     uint32_t recorded; /* 1: the value that it read is in the row below */
     uint64_t checksum;
     uint32_t extent;

@@ -406,7 +406,7 @@ static void partition(void)
 
 static void unpartition(bool changed)
 {
-    tic_snapshot_merge(&rig.snapshot, handles[0], changed);
+    tic_snapshot_merge(&rig.snapshot, handles[0], changed, false);
     free(handles[0]->children);
     handles[0]->children = NULL;
     handles[0]->child_count = 0;
