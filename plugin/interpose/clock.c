@@ -42,6 +42,16 @@ static void hold_locked(const struct held *held)
         atomic_store(&earliest, held->clock);
 }
 
+static void note_earliest_locked(void)
+{
+    uint64_t next = UINT64_MAX;
+
+    for (unsigned long i = 0; i < list.count; i++)
+        next = list.items[i].clock < next ? list.items[i].clock : next;
+    atomic_store(&earliest, next);
+}
+
+/* main() may tick meanwhile: it sees what is held, or we see its tick. */
 void tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key)
 {
     void (*run)(void *) = task->callback_func ? task->callback_func
@@ -53,13 +63,18 @@ void tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key)
         return;
     struct held held = {clock, key, run, task->callback_arg, task->callback_arg_free};
     hold_locked(&held);
+    if (clock <= tic_clock_now()) {
+        list.count--;
+        note_earliest_locked();
+        return;
+    }
     tic_callback_remove(task);
 }
 
 /* The first that main() has come to. */
 static bool take(struct held *held)
 {
-    uint64_t now = tic_clock_now(), next = UINT64_MAX;
+    uint64_t now = tic_clock_now();
     unsigned long found = 0;
 
     tic_lock(&tic_session->submit);
@@ -72,9 +87,7 @@ static bool take(struct held *held)
         for (unsigned long i = found; i < list.count; i++)
             list.items[i] = list.items[i + 1];
     }
-    for (unsigned long i = 0; i < list.count; i++)
-        next = list.items[i].clock < next ? list.items[i].clock : next;
-    atomic_store(&earliest, next);
+    note_earliest_locked();
     tic_unlock(&tic_session->submit);
     return any;
 }
@@ -83,8 +96,7 @@ void tic_clock_release(void)
 {
     struct held held = {.run = NULL};
 
-    if (__builtin_expect(atomic_load_explicit(&earliest, memory_order_relaxed) > tic_clock_now(),
-                         1))
+    if (__builtin_expect(atomic_load(&earliest) > tic_clock_now(), 1))
         return;
     while (take(&held)) {
         tic_callback_begin(held.key, held.run, held.argument);

@@ -497,11 +497,12 @@ ACQUIRE(starpu_data_acquire_on_node,
         (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
         (data, node, mode))
 
+/* Only a success counts as an operation: how often a program tries in vain is a race. */
 #define TRY_ACQUIRE(name, really, parameters, arguments)                                           \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
         bool watching = tic_session_is_watching();                                                 \
-        main_comes();                                                                              \
+        main_has_come();                                                                           \
         fold(data);                                                                                \
         switch (watching ? tic_access_replay_try() : TIC_TRY_REALLY) {                             \
         case TIC_TRY_FAIL:                                                                         \
@@ -522,6 +523,7 @@ ACQUIRE(starpu_data_acquire_on_node,
             tic_access_after_try(result == 0);                                                     \
         if (result != 0)                                                                           \
             return result;                                                                         \
+        main_comes();                                                                              \
         if (writes)                                                                                \
             note_valid(data);                                                                      \
         if (watching && tic_access_on_acquire_before(data, writes, #name))                         \
