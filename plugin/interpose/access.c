@@ -298,6 +298,7 @@ bool tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_a
         tic_session_unprotect("starpu_data_acquire_cb", why);
         return false;
     }
+    atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
     uint64_t words[2] = {UINT64_C(0x6361), count++};
     uint64_t key = XXH3_64bits(words, sizeof(words)) | TIC_SPAWN_KEY;
     bool live = handle->family ? handle->family->live : handle->live;

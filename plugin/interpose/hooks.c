@@ -80,8 +80,10 @@ static void end_task(struct starpu_task *task)
     struct tic_slot *slot = find_slot(task);
 
     task->hypervisor_tag = 0; /* the application may submit the same structure again */
-    if (slot && take(slot, task))
+    if (slot && take(slot, task)) {
+        tic_forced_end(slot);
         finish(slot);
+    }
 }
 
 /* The kernel of the last task has ended if this worker begins another one. */
@@ -113,6 +115,7 @@ static void begin_task(struct starpu_task *task)
     slot->counts = slot->writing.count > 0 || !session->settings.rerun;
     if (!slot->counts)
         tic_reads_log(task, spawn ? spawn->task.id : slot->sequence, epoch);
+    tic_forced_begin(task, slot);
     atomic_store_explicit(&slot->task, task, memory_order_release);
     tic_cut_running(slot, epoch);
     if (task->dyn_modes && STARPU_TASK_GET_NBUFFERS(task) <= STARPU_NMAXBUFS && !spawn &&

@@ -114,6 +114,7 @@ static struct tic_session *session_create(void)
     session->settings = settings;
     session->snapshot.period = settings.period;
     session->snapshot.every = settings.every;
+    session->snapshot.forced_percent = settings.forced;
     session->snapshot.log_bound = settings.log;
     session->process = getpid();
     if (settings.report[0]) {

@@ -28,6 +28,7 @@ struct tic_session {
     struct tic_lock submit;         /* what the program did so far: submissions, uses, restores */
     _Atomic bool paused;            /* StarPU is; relaxed */
     unsigned main_holds;            /* owner thread only: accesses that main() has not released */
+    _Atomic bool racy;              /* some order in the program is a race; relaxed */
     bool explicit_dependencies; /* guarded by submit: a task had a tag or declared dependencies */
     pid_t process;              /* immutable after start */
     /* The policies in use, as they were; each immutable once a task was submitted to its context.
@@ -35,10 +36,11 @@ struct tic_session {
     struct starpu_sched_policy policies[STARPU_NMAX_SCHED_CTXS];
     _Atomic bool watching; /* StarPU runs and calls matter; owner thread writes; seq_cst */
 
-    _Atomic uint64_t spawned;  /* relaxed: statistics: tasks not submitted by main() */
-    _Atomic uint64_t skipped;  /* relaxed: statistics */
-    _Atomic uint64_t restored; /* relaxed: statistics */
-    _Atomic uint64_t rerun;    /* relaxed: tasks executed again because they write no handle */
+    _Atomic uint64_t spawned;     /* relaxed: statistics: tasks not submitted by main() */
+    _Atomic uint64_t skipped;     /* relaxed: statistics */
+    _Atomic uint64_t restored;    /* relaxed: statistics */
+    _Atomic uint64_t forced_used; /* relaxed: tasks that forced checkpoints stood in for */
+    _Atomic uint64_t rerun;       /* relaxed: tasks executed again because they write no handle */
 };
 
 /* The one session of this process; NULL while nothing is protected. Set by the owner thread before

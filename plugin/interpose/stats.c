@@ -31,23 +31,26 @@ int tic_stats_write(struct tic_session *session)
     struct totals totals = sum_slots(&snapshot->cut);
     const struct starpu_sched_policy *policy = &session->policies[0];
     json_t *stats = json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:b, s:I, s:b}",
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:b, s:I, "
+        "s:b}",
         "scheduler", policy->policy_name ? policy->policy_name : "", //
         "tasks_submitted",
         (json_int_t)(session->graph.signature.position + atomic_load(&session->spawned)), //
-        "tasks_executed", (json_int_t)totals.executed,                                    //
-        "tasks_skipped", (json_int_t)atomic_load(&session->skipped),                      //
-        "tasks_executed_again", (json_int_t)atomic_load(&session->rerun),                 //
-        "handles_restored", (json_int_t)atomic_load(&session->restored),                  //
-        "checkpoints", (json_int_t)atomic_load(&snapshot->checkpoints),                   //
-        "values_written", (json_int_t)atomic_load(&session->store.values_written),        //
-        "bytes_written", (json_int_t)atomic_load(&session->store.bytes_written),          //
-        "held_seconds", (double)totals.held_ns * 1e-9,                                    //
-        "held_max_seconds", (double)totals.held_max_ns * 1e-9,                            //
-        "main_held_seconds", (double)atomic_load(&snapshot->main_held_ns) * 1e-9,         //
-        "thefts", (json_int_t)tic_ws_thefts(),                                            //
-        "recovered", (int)session->recovered,                                             //
-        "recovered_tasks", (json_int_t)session->recovered_tasks,                          //
+        "forced_checkpoints", (json_int_t)atomic_load(&snapshot->forced_saved), "forced_used",
+        (json_int_t)atomic_load(&session->forced_used), "tasks_executed",
+        (json_int_t)(totals.executed - atomic_load(&session->forced_used)),        //
+        "tasks_skipped", (json_int_t)atomic_load(&session->skipped),               //
+        "tasks_executed_again", (json_int_t)atomic_load(&session->rerun),          //
+        "handles_restored", (json_int_t)atomic_load(&session->restored),           //
+        "checkpoints", (json_int_t)atomic_load(&snapshot->checkpoints),            //
+        "values_written", (json_int_t)atomic_load(&session->store.values_written), //
+        "bytes_written", (json_int_t)atomic_load(&session->store.bytes_written),   //
+        "held_seconds", (double)totals.held_ns * 1e-9,                             //
+        "held_max_seconds", (double)totals.held_max_ns * 1e-9,                     //
+        "main_held_seconds", (double)atomic_load(&snapshot->main_held_ns) * 1e-9,  //
+        "thefts", (json_int_t)tic_ws_thefts(),                                     //
+        "recovered", (int)session->recovered,                                      //
+        "recovered_tasks", (json_int_t)session->recovered_tasks,                   //
         "protected", (int)!tic_snapshot_is_broken(snapshot));
     int status =
         stats && json_dump_file(stats, session->settings.stats,

@@ -367,6 +367,18 @@ static void note_main_uses(struct starpu_task *task, uint64_t sequence)
                                (STARPU_TASK_GET_MODE(task, i) & STARPU_W) != 0, sequence + 1);
 }
 
+/* Where order is a race, another run need not come to the same values in between. */
+static void note_races(struct starpu_task *task, enum tic_context context)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    bool racy = context != TIC_CONTEXT_MAIN || tic_session->explicit_dependencies;
+
+    for (unsigned i = 0; i < buffers && !racy; i++)
+        racy = (STARPU_TASK_GET_MODE(task, i) & STARPU_COMMUTE) != 0;
+    if (racy)
+        atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
+}
+
 /* Under the submission lock. */
 static enum tic_verdict decide(struct starpu_task *task, struct submission *submission,
                                const char **why)
@@ -382,6 +394,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
         return TIC_PASS;
     if (task->use_tag || task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES)
         tic_session->explicit_dependencies = true;
+    note_races(task, submission->context);
     int done = identify(task, submission, why);
     if (*why)
         return TIC_PASS;
@@ -389,6 +402,12 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     if (submission->context == TIC_CONTEXT_MAIN)
         note_main_uses(task, submission->sequence);
     tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
+    if (!done && submission->context == TIC_CONTEXT_MAIN && is_plain(task) &&
+        tic_forced_use(task, submission->sequence)) {
+        task->destroy = 0; /* starpu_task_destroy insists */
+        tic_real.starpu_task_destroy(task);
+        return TIC_DROP;
+    }
     if (!done) {
         *why = tic_reads_deliver(task, key_of(submission));
         make_live(task, submission);

@@ -110,6 +110,14 @@ bool tic_pack_supports(struct tic_handle *handle);
 /* Reads a value and unpacks it; the data is allocated and nobody uses it. 0 or -errno. */
 int tic_pack_restore(starpu_data_handle_t data, const struct tic_saved *saved);
 
+/* ---- forced.c ------------------------------------------------------------------------------- */
+/* Around a protected task, on its worker. */
+void tic_forced_begin(struct starpu_task *task, const struct tic_slot *slot);
+void tic_forced_end(struct tic_slot *slot);
+/* Submits what a forced checkpoint holds in the place of the task, if it does. Under the submission
+ * lock. */
+bool tic_forced_use(struct starpu_task *task, uint64_t sequence);
+
 /* ---- access.c ------------------------------------------------------------------------------- */
 /* main() accesses data. True when the access must be recorded once it is granted. */
 bool tic_access_on_acquire_before(starpu_data_handle_t data, bool writes, const char *call);

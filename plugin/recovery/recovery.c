@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "snapshot/forced.h"
 
 /* ---- choosing ------------------------------------------------------------------------------- */
 
@@ -128,10 +129,12 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    int status = tic_store_adopt(store, &choice->line, &choice->older);
+    int status = tic_snapshot_find_forced(snapshot, &choice->line);
+    status = status ? status : tic_store_adopt(store, &choice->line, &choice->older);
     const struct tic_line *line = &store->kept[0];
     status = status ? status : tic_graph_load(snapshot->graph, line);
     status = status ? status : load_blocks(snapshot, line);
+    status = status ? status : tic_snapshot_keep_forced(snapshot);
     if (status)
         tic_stop(TIC_EXIT_REFUSED, "cannot continue from %s: %s", store->path,
                  tic_store_reason(status));

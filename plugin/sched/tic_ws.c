@@ -39,6 +39,16 @@ uint64_t tic_ws_thefts(void)
     return atomic_load_explicit(&thefts, memory_order_relaxed);
 }
 
+static __thread struct {
+    const struct starpu_task *task;
+    unsigned victim;
+} stolen __attribute__((tls_model("initial-exec")));
+
+int tic_ws_victim_of(const struct starpu_task *task)
+{
+    return stolen.task == task ? (int)stolen.victim : -1;
+}
+
 static struct policy_data *data_of(unsigned context)
 {
     return tic_real.starpu_sched_ctx_get_policy_data(context);
@@ -83,6 +93,8 @@ static struct starpu_task *look_everywhere(struct policy_data *data, unsigned co
         if (!task)
             continue;
         tic_real.starpu_sched_ctx_list_task_counters_decrement(context, (int)from);
+        stolen.task = i > 0 ? task : NULL;
+        stolen.victim = from;
         if (i > 0)
             atomic_fetch_add_explicit(&thefts, 1, memory_order_relaxed);
         return task;

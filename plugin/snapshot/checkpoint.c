@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
-#include "snapshot/snapshot.h"
+#include "snapshot/forced.h"
 
 /* Seconds between looks at the running tasks of the cut, should a wake-up be lost in a race. */
 #define CUT_POLL 0.01
@@ -75,6 +75,8 @@ static int provide_rows(struct tic_snapshot *snapshot)
         status = add_demand(&demands, &block_shape);
     if (status == 0)
         status = tic_store_provide(snapshot->store, demands.items, demands.count);
+    if (status == 0 && snapshot->forced_percent > 0)
+        status = tic_forced_provide(snapshot->store);
     free(demands.items);
     return status;
 }
@@ -327,6 +329,7 @@ static void sweep(struct tic_snapshot *snapshot)
     for (unsigned long i = 0; i < graph->read_count; i++)
         tic_rows_mark(rows,
                       (struct tic_row){graph->reads[i].read.extent, graph->reads[i].read.row});
+    tic_snapshot_mark_forced_locked(snapshot);
     tic_unlock(&graph->lock);
     tic_rows_sweep_end(rows);
 }

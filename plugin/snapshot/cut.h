@@ -43,6 +43,7 @@ struct tic_slot {
     struct tic_handle_list writing; /* worker only: what the running task writes */
     struct tic_sequence_list ended[2]; /* by epoch parity: done tasks */
     struct tic_handle_list dirty[2];   /* by epoch parity: handles that became dirty */
+    uint64_t forced_ns;                /* worker only: spent on forced checkpoints */
     _Atomic uint64_t executed;         /* relaxed: statistics, written by the worker */
     _Atomic uint64_t held_ns;          /* relaxed: statistics, written by the worker */
     _Atomic uint64_t held_max_ns;      /* relaxed: statistics, written by the worker */

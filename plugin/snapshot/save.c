@@ -38,6 +38,11 @@ static int request_rows(struct tic_snapshot *snapshot, const struct tic_shape *s
     return request.status;
 }
 
+void tic_snapshot_want_row(struct tic_snapshot *snapshot, const struct tic_handle *handle)
+{
+    (void)request_rows(snapshot, &handle->layout.shape);
+}
+
 void tic_snapshot_serve_requests(struct tic_snapshot *snapshot)
 {
     tic_lock(&snapshot->lock);

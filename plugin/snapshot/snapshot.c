@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "snapshot/forced.h"
 
 int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
                       struct tic_store *store, unsigned workers)
@@ -37,6 +38,8 @@ void tic_snapshot_fini(struct tic_snapshot *snapshot)
     free(snapshot->due.items);
     free(snapshot->touched.items);
     free(snapshot->blocks);
+    free(snapshot->forced);
+    tic_snapshot_forget_forced(snapshot);
     pthread_cond_destroy(&snapshot->wake);
     pthread_cond_destroy(&snapshot->served);
     tic_lock_fini(&snapshot->lock);
@@ -160,6 +163,11 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
 {
     sigset_t all, old;
 
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (snapshot->started_ns == 0)
+        snapshot->started_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     snapshot->stopping = snapshot->hurry = snapshot->exited = false; /* it may have run before */
     sigfillset(&all); /* signals are for the application's threads */
     pthread_sigmask(SIG_SETMASK, &all, &old);

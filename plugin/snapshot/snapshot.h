@@ -20,15 +20,19 @@ struct tic_row_request {
     struct tic_row_request *next;
 };
 
+struct tic_forced_result;
+
 struct tic_snapshot {
     struct tic_graph *graph;
     struct tic_store *store;
     struct tic_cut cut;
-    double period;         /* seconds; immutable after start */
-    unsigned long every;   /* ended tasks; immutable after start */
-    bool dry;              /* nothing is saved; immutable after start */
-    uint64_t log_bound;    /* bytes, 0: none; immutable after start */
-    struct tic_line about; /* texts and numbers for every line; immutable after start */
+    double period;                /* seconds; immutable after start */
+    unsigned long every;          /* ended tasks; immutable after start */
+    bool dry;                     /* nothing is saved; immutable after start */
+    uint64_t log_bound;           /* bytes, 0: none; immutable after start */
+    unsigned long forced_percent; /* of the workers' time; immutable after start */
+    uint64_t started_ns;          /* CLOCK_MONOTONIC; immutable after start */
+    struct tic_line about;        /* texts and numbers for every line; immutable after start */
 
     pthread_t thread;
     bool started;
@@ -50,6 +54,14 @@ struct tic_snapshot {
     struct tic_handle_list touched; /* guarded by the graph lock: made dirty by the owner thread */
     struct tic_line_block *blocks;  /* checkpoint thread only: signature blocks in the store */
     unsigned long block_count, block_capacity;
+
+    /* forced.h */
+    struct tic_forced_result *forced; /* guarded by the graph lock: results that no line holds */
+    unsigned long forced_count, forced_capacity;
+    struct tic_forced_result *recovered_forced; /* immutable after start; ascending sequence */
+    unsigned long recovered_forced_count, recovered_forced_capacity;
+    _Atomic bool over_budget;      /* it was said; relaxed */
+    _Atomic uint64_t forced_saved; /* relaxed: a statistic */
 
     _Atomic bool late_ends;        /* tasks may end long after their kernels; relaxed */
     _Atomic bool broken;           /* protection ended: no more checkpoints; release/acquire */
@@ -104,6 +116,10 @@ void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handl
  * main() unpartitions this handle, and the next line shall say so. */
 void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent, bool changed,
                         bool noted);
+
+/* Not on the checkpoint thread: waits until there is a free row for a value of the handle, or until
+ * nobody will make one. */
+void tic_snapshot_want_row(struct tic_snapshot *snapshot, const struct tic_handle *handle);
 
 /* ---- for checkpoint.c and save.c ------------------------------------------------------------ */
 int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle);

@@ -3,6 +3,7 @@
 #include "store/rows.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,6 +163,16 @@ int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes, i
     }
     tic_unlock(&rows->lock);
     return status;
+}
+
+int tic_rows_extent(struct tic_rows *rows, struct tic_row row, struct tic_line_extent *extent)
+{
+    tic_lock(&rows->lock);
+    bool known = row.extent < rows->count && row.row < rows->extents[row.extent]->disk.rows;
+    if (known)
+        *extent = rows->extents[row.extent]->disk;
+    tic_unlock(&rows->lock);
+    return known ? 0 : -ERANGE;
 }
 
 uint64_t tic_rows_bytes(struct tic_rows *rows, struct tic_row row)

@@ -36,6 +36,8 @@ void tic_rows_settle(struct tic_rows *rows, struct tic_row row);
 /* File and byte offset of a row; -ERANGE when there is no such row or its size differs. */
 int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes, int *fd,
                     int64_t *offset);
+/* The extent of a row. -ERANGE when there is no such row. */
+int tic_rows_extent(struct tic_rows *rows, struct tic_row row, struct tic_line_extent *extent);
 /* Size of a row, 0 when there is no such extent. */
 uint64_t tic_rows_bytes(struct tic_rows *rows, struct tic_row row);
 /* Mark and sweep: rows that are neither marked nor busy nor taken since begin become free. */
