@@ -3,7 +3,8 @@
 : "${TIC_BUILD:?set it to the build directory}"
 tool=$TIC_BUILD/starpu-tic
 library=$TIC_BUILD/.libs/libstarputic.so
-program=$TIC_BUILD/tests/lib/program
+lib=$TIC_BUILD/tests/lib
+program=$lib/program
 oracle=$TIC_BUILD/.libs/oracle.so
 fixed_time=$TIC_BUILD/.libs/fixed_time.so
 examples=$(dpkg -L starpu-examples 2>/dev/null | grep '/cholesky_implicit$' | xargs -r dirname)
@@ -36,4 +37,33 @@ stat_of() {
 # bats' run merges both outputs; this one keeps them apart in the files out and err.
 run_apart() {
     run bash -c '"$@" >out 2>err' run_apart "$@"
+}
+
+complain() { # the command, then what is wrong
+    echo "$1: $2; status $status; out, err:"
+    cat out err
+    return 1
+}
+
+# The last run printed what it should, protected, and continued from the lines that were there.
+is_right() { # expected output, recovery lines before it
+    [ "$status" -eq 0 ] && [ "$(cat out)" = "$1" ] && [ "$(stat_of protected)" = true ] || return 1
+    [ -z "$2" ] || [ "$(stat_of recovered)" = true ]
+}
+
+# Kills a program at a point and resumes it; where it is not killed it must be right. Adds what the
+# resumed run skipped to the variable skipped: resumes POINT WORKERS EXPECTED-OUTPUT COMMAND...
+resumes() {
+    local point=$1 workers=$2 expected=$3 lines
+    shift 3
+    rm -rf "$STARPU_TIC_DIR"
+    STARPU_TIC_FAIL=$point run_apart timeout 60 "$tool" run -- "$@"
+    if [ "$status" -ne 137 ]; then
+        is_right "$expected" "" || complain "$*" "wrong before $point"
+        return
+    fi
+    lines=$(find "$STARPU_TIC_DIR" -name '*-line-*.h5')
+    STARPU_NCPU=$workers run_apart timeout 60 "$tool" run -- "$@"
+    is_right "$expected" "$lines" || complain "$*" "wrong after $point"
+    skipped=$((skipped + $(stat_of tasks_skipped)))
 }

@@ -4,35 +4,12 @@
 # resumed, continue and print what they print without protection.
 load common
 
-lib=$TIC_BUILD/tests/lib
-
-complain() { # the command, then what is wrong
-    echo "$1: $2; status $status; out, err:"
-    cat out err
-    return 1
-}
-
-# The last run printed what it should, protected, and continued from the lines that were there.
-is_right() { # expected output, recovery lines before it
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$1" ] && [ "$(stat_of protected)" = true ] || return 1
-    [ -z "$2" ] || [ "$(stat_of recovered)" = true ]
-}
-
 # Kills a program at several points and resumes it on other numbers of workers: survives COMMAND...
 survives() {
-    local reference point workers=0 lines skipped=0
+    local reference point workers=0 skipped=0
     reference=$("$@") || { status=$?; complain "$*" "fails unprotected"; }
     for point in line-renamed:1 task-end:50 line-renamed:5 task-end:230; do
-        rm -rf "$STARPU_TIC_DIR"
-        STARPU_TIC_FAIL=$point run_apart timeout 60 "$tool" run -- "$@"
-        if [ "$status" -ne 137 ]; then
-            is_right "$reference" "" || complain "$*" "wrong before $point"
-            continue
-        fi
-        lines=$(find "$STARPU_TIC_DIR" -name '*-line-*.h5')
-        STARPU_NCPU=$((++workers)) run_apart timeout 60 "$tool" run -- "$@"
-        is_right "$reference" "$lines" || complain "$*" "wrong after $point"
-        skipped=$((skipped + $(stat_of tasks_skipped)))
+        resumes "$point" $((++workers)) "$reference" "$@"
     done
     [ "$skipped" -gt 0 ] || complain "$*" "nothing was ever skipped"
 }

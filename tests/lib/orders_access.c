@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Scenarios of tests/lib/orders.c about what tasks and main() read, and who comes first. */
+#include "lib/orders.h"
+
+enum { ROUNDS = 4 };
+
+static void submit_free(struct starpu_task *task)
+{
+    task->sequential_consistency = 0;
+    must(starpu_task_submit(task));
+}
+
+/* A reader is submitted before its writer, with declared dependencies instead of consistency. */
+static void run_read_first(void)
+{
+    struct starpu_task *writer = build(&step_codelet, handles[0], 5);
+    struct starpu_task *between = build(&step_codelet, handles[1], 5);
+    struct starpu_task *reader = build(&look_codelet, handles[0], 0);
+
+    starpu_task_declare_deps_array(reader, 1, &between);
+    starpu_task_declare_deps_array(between, 1, &writer);
+    submit_free(reader);
+    must(starpu_task_submit(between));
+    submit_free(writer);
+}
+
+/* main() waits for readers whose structures it keeps. */
+static void run_kept_reader(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        struct starpu_task *reader = build(&look_codelet, handles[0], 0);
+
+        submit(&step_codelet, handles[0], round);
+        reader->destroy = 0;
+        submit_and_wait(reader);
+        starpu_task_destroy(reader);
+    }
+}
+
+/* main() moves data without a home to its memory node. */
+static void run_fetch(void)
+{
+    starpu_data_handle_t homeless = register_homeless();
+
+    submit(&assign_codelet, homeless, 4);
+    starpu_task_wait_for_all();
+    must(starpu_data_prefetch_on_node(homeless, STARPU_MAIN_RAM, 1));
+    must(starpu_data_idle_prefetch_on_node(homeless, STARPU_MAIN_RAM, 1));
+    must(starpu_data_fetch_on_node(homeless, STARPU_MAIN_RAM, 0));
+    submit_row(homeless, 1);
+    note(read_value(homeless));
+    starpu_data_unregister(homeless);
+}
+
+/* A task uses the same data twice. */
+static void run_same_data(void)
+{
+    for (int round = 0; round < ROUNDS; round++)
+        submit_pair(&join_codelet, handles[0], handles[0]);
+}
+
+/* ---- what main() does after a task without output has read ----------------------------------- */
+
+static starpu_data_handle_t submit_reader(void)
+{
+    starpu_data_handle_t handle = register_shared();
+
+    submit_row(handle, 1);
+    submit(&look_codelet, handle, 0);
+    return handle;
+}
+
+/* It gets the data back. */
+static void run_reader_unregister(void)
+{
+    starpu_data_unregister(submit_reader());
+    note(counter);
+    submit_row(handles[0], 1);
+}
+
+/* It changes the data. */
+static void run_reader_acquire(void)
+{
+    starpu_data_handle_t handle = submit_reader();
+
+    must(starpu_data_acquire(handle, STARPU_RW));
+    note(counter);
+    shared += 100;
+    starpu_data_release(handle);
+    submit_row(handle, 1);
+    starpu_data_unregister(handle);
+    note(shared);
+}
+
+/* It waits for a task that changes the data. */
+static void run_reader_writer(void)
+{
+    starpu_data_handle_t handle = submit_reader();
+
+    submit_and_wait(build(&step_codelet, handle, 9));
+    note(counter);
+    submit_row(handles[0], 1);
+    starpu_data_unregister(handle);
+    note(shared);
+}
+
+const struct mode orders_access[] = {{"read-first", run_read_first},
+                                     {"kept-reader", run_kept_reader},
+                                     {"reader-unregister", run_reader_unregister},
+                                     {"reader-acquire", run_reader_acquire},
+                                     {"reader-writer", run_reader_writer},
+                                     {"fetch", run_fetch},
+                                     {"same-data", run_same_data},
+                                     {NULL, NULL}};

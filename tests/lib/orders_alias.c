@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Scenarios of tests/lib/orders.c about one memory that is registered twice: what goes by one
+ * handle is seen by the other. */
+#include "lib/orders.h"
+
+enum { ROUNDS = 4 };
+
+static void step_in_turn(starpu_data_handle_t one, starpu_data_handle_t other)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        submit(&step_codelet, one, round);
+        starpu_task_wait_for_all();
+        submit(&step_codelet, other, round);
+        starpu_task_wait_for_all();
+    }
+}
+
+/* main() changes the memory while neither is registered. */
+static void run_alias_changed(void)
+{
+    starpu_data_handle_t one = register_shared(), other = register_shared();
+
+    step_in_turn(one, other);
+    starpu_data_unregister(one);
+    starpu_data_unregister(other);
+    shared += 5;
+    one = register_shared();
+    other = register_shared();
+    step_in_turn(one, other);
+    starpu_data_unregister(other);
+    starpu_data_unregister(one);
+    note(shared);
+}
+
+/* main() changes the memory while one of them is registered. */
+static void run_alias_half(void)
+{
+    starpu_data_handle_t one = register_shared(), other = register_shared();
+
+    step_in_turn(one, other);
+    starpu_data_unregister(one);
+    shared += 5;
+    one = register_shared();
+    step_in_turn(one, other);
+    starpu_data_unregister(other);
+    starpu_data_unregister(one);
+    note(shared);
+}
+
+/* main() reads by both, and registers a third when the first has gone. */
+static void run_alias_replaced(void)
+{
+    starpu_data_handle_t one = register_shared(), other = register_shared(), third;
+
+    step_in_turn(one, other);
+    note(read_value(other));
+    note(read_value(one));
+    starpu_data_unregister(one);
+    note(shared);
+    third = register_shared();
+    submit(&step_codelet, third, 3);
+    starpu_task_wait_for_all();
+    starpu_data_unregister(other);
+    note(shared);
+    submit(&step_codelet, third, 1);
+    starpu_data_unregister(third);
+    note(shared);
+}
+
+const struct mode orders_alias[] = {{"alias-changed", run_alias_changed},
+                                    {"alias-half", run_alias_half},
+                                    {"alias-replaced", run_alias_replaced},
+                                    {NULL, NULL}};

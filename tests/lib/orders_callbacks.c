@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Scenarios of tests/lib/orders.c about callbacks: what they submit comes where it came, and what
+ * waits for them goes on. */
+#include <sched.h>
+
+#include "lib/orders.h"
+
+enum { ROUNDS = 4, BURST = 3 };
+
+static void submit_step_of(void *handle)
+{
+    submit(&step_codelet, handle, 100);
+}
+
+/* ---- of tasks that run nowhere --------------------------------------------------------------- */
+
+static struct starpu_codelet nowhere_codelet = {
+    .where = STARPU_NOWHERE, .nbuffers = 1, .modes = {STARPU_R}, .name = "nowhere"};
+
+static void submit_nowhere(void)
+{
+    struct starpu_task *task = starpu_task_create();
+
+    task->cl = &nowhere_codelet;
+    task->handles[0] = handles[0];
+    task->callback_func = submit_step_of;
+    task->callback_arg = handles[0];
+    must(starpu_task_submit(task));
+    starpu_task_wait_for_all();
+    submit_row(handles[0], 2);
+}
+
+/* The callback runs in a worker, or in main(). */
+static void run_nowhere(void)
+{
+    submit(&step_codelet, handles[0], 1);
+    submit_nowhere();
+}
+
+/* The callback runs within the submission of its task. */
+static void run_nowhere_ready(void)
+{
+    submit(&step_codelet, handles[0], 1);
+    starpu_task_wait_for_all();
+    submit_nowhere();
+}
+
+/* ---- who waits for callbacks ----------------------------------------------------------------- */
+
+static int called; /* atomic */
+
+static void count_call(void *arg)
+{
+    (void)arg;
+    __atomic_add_fetch(&called, 1, __ATOMIC_RELEASE);
+}
+
+static void await_calls(int many)
+{
+    while (__atomic_load_n(&called, __ATOMIC_ACQUIRE) < many)
+        sched_yield();
+}
+
+/* main() waits for several callbacks, by memory of its own. */
+static void run_awaited(void)
+{
+    for (int round = 1; round <= ROUNDS; round++) {
+        for (int i = 0; i < BURST; i++)
+            submit_called(handles[0], count_call, NULL);
+        await_calls(round * BURST);
+    }
+}
+
+/* main() waits for a callback between tasks on other data. */
+static void run_awaited_between(void)
+{
+    for (int round = 1; round <= ROUNDS; round++) {
+        submit_called(handles[0], count_call, NULL);
+        submit(&step_codelet, handles[1], round);
+        await_calls(round);
+        submit(&step_codelet, handles[2], round);
+    }
+}
+
+static void notify(void *tag)
+{
+    starpu_tag_notify_from_apps((starpu_tag_t)(uintptr_t)tag);
+}
+
+/* Callbacks release the tags of tasks that main() waits for. */
+static void run_tags(void)
+{
+    for (starpu_tag_t round = 0; round < ROUNDS; round++) {
+        starpu_tag_t released = 100 + round, waiting = 200 + round;
+        struct starpu_task *task = build(&step_codelet, handles[1], (int)round);
+
+        task->use_tag = 1;
+        task->tag_id = waiting;
+        starpu_tag_declare_deps(waiting, 1, released);
+        submit_called(handles[0], notify, (void *)(uintptr_t)released);
+        must(starpu_task_submit(task));
+        must(starpu_tag_wait(waiting));
+    }
+}
+
+const struct mode orders_callbacks[] = {
+    {"callback-nowhere", run_nowhere}, {"callback-nowhere-ready", run_nowhere_ready},
+    {"callback-awaited", run_awaited}, {"callback-awaited-between", run_awaited_between},
+    {"callback-tags", run_tags},       {NULL, NULL}};

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Scenarios of tests/lib/orders.c in which callbacks and kernels submit late: main() has submitted
+ * more to the same data meanwhile, and theirs comes after it. */
+#include "lib/orders.h"
+
+static void submit_step_of(void *handle)
+{
+    submit(&step_codelet, handle, 100);
+}
+
+/* A task waits for what main() holds, its callback comes after a row. */
+static void submit_waiting(starpu_data_handle_t held, starpu_data_handle_t chain)
+{
+    struct starpu_task *task = build_pair(&join_codelet, handles[2], held);
+
+    task->callback_func = submit_step_of;
+    task->callback_arg = chain;
+    must(starpu_task_submit(task));
+    submit_row(chain, 0);
+}
+
+/* The task waits for what main() holds. */
+static void run_callback(void)
+{
+    must(starpu_data_acquire(handles[0], STARPU_RW));
+    submit_waiting(handles[0], handles[1]);
+    starpu_data_release(handles[0]);
+}
+
+/* The same, and main() reads before and after the callback. */
+static void run_callback_read(void)
+{
+    must(starpu_data_acquire(handles[0], STARPU_RW));
+    submit_waiting(handles[0], handles[1]);
+    note(read_value(handles[1]));
+    submit_row(handles[1], 50);
+    starpu_data_release(handles[0]);
+    starpu_task_wait_for_all();
+    note(read_value(handles[1]));
+    submit_row(handles[1], 90);
+}
+
+/* No task starts while StarPU is paused. */
+static void run_paused(void)
+{
+    starpu_pause();
+    submit_called(handles[0], submit_step_of, handles[1]);
+    submit_row(handles[1], 0);
+    starpu_resume();
+}
+
+/* A prologue runs when its task is ready. */
+static void run_prologue(void)
+{
+    starpu_data_handle_t held = handles[0], chain = handles[1];
+    struct starpu_task *task = build(&step_codelet, held, 1);
+
+    must(starpu_data_acquire(held, STARPU_RW));
+    task->prologue_callback_func = submit_step_of;
+    task->prologue_callback_arg = chain;
+    must(starpu_task_submit(task));
+    submit_row(chain, 0);
+    starpu_data_release(held);
+    starpu_task_wait_for_all();
+    submit_row(chain, 50);
+}
+
+static void submit_what_is_read(void *arg)
+{
+    uint64_t value = *(uint64_t *)starpu_data_get_local_ptr(handles[2]);
+
+    (void)arg;
+    starpu_data_release(handles[2]);
+    submit(&step_codelet, handles[1], (int)(value % 1000));
+}
+
+/* The callback of an access submits after main() has. */
+static void run_access(void)
+{
+    starpu_data_handle_t held = handles[0], read = handles[2];
+
+    submit(&step_codelet, read, 3);
+    must(starpu_data_acquire(held, STARPU_RW));
+    submit_pair(&join_codelet, read, held);
+    must(starpu_data_acquire_cb(read, STARPU_R, submit_what_is_read, NULL));
+    submit_row(handles[1], 0);
+    starpu_data_release(held);
+}
+
+/* ---- children -------------------------------------------------------------------------------- */
+
+static void bear(void *buffers[], void *arg)
+{
+    (void)arg;
+    *variable(buffers[0]) += 7;
+    submit_step_of(handles[1]);
+}
+
+static struct starpu_codelet parent_codelet = {
+    .cpu_funcs = {bear}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "parent"};
+
+/* The parent waits for what main() holds. */
+static void run_children_held(void)
+{
+    must(starpu_data_acquire(handles[0], STARPU_RW));
+    submit(&parent_codelet, handles[0], 0);
+    submit_row(handles[1], 0);
+    starpu_data_release(handles[0]);
+}
+
+/* The parent waits for a tag that main() notifies. */
+static void run_children_tag(void)
+{
+    enum { WAITING = 1, NOTIFIED };
+    struct starpu_task *parent = build(&parent_codelet, handles[0], 0);
+
+    parent->use_tag = 1;
+    parent->tag_id = WAITING;
+    starpu_tag_declare_deps(WAITING, 1, (starpu_tag_t)NOTIFIED);
+    must(starpu_task_submit(parent));
+    submit_row(handles[1], 0);
+    starpu_tag_notify_from_apps(NOTIFIED);
+}
+
+const struct mode orders_late[] = {{"late-callback", run_callback},
+                                   {"late-callback-read", run_callback_read},
+                                   {"late-paused", run_paused},
+                                   {"late-prologue", run_prologue},
+                                   {"late-access", run_access},
+                                   {"late-children-held", run_children_held},
+                                   {"late-children-tag", run_children_tag},
+                                   {NULL, NULL}};

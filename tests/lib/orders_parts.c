@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Scenarios of tests/lib/orders.c about parts of a vector: contributions to the whole and to its
+ * parts, and parts that only kernels' children write. */
+#include <stdbool.h>
+
+#include "lib/orders_items.h"
+
+enum { ROUNDS = 2, CONTRIBUTIONS = 3 };
+
+static void contribute_to(starpu_data_handle_t handle, struct starpu_codelet *contribution)
+{
+    for (int number = 1; number <= CONTRIBUTIONS; number++)
+        submit(contribution, handle, number);
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+static void alternate(bool automatic, struct starpu_codelet *contribution)
+{
+    open_whole();
+    starpu_data_partition_plan(whole, &part_filter, parts);
+    for (int i = 0; i < PARTS; i++)
+        make_items_reducible(parts[i]);
+    for (int round = 0; round < ROUNDS; round++) {
+        contribute_to(whole, contribution);
+        if (!automatic)
+            starpu_data_partition_submit(whole, PARTS, parts);
+        step_parts();
+        for (int i = 0; i < PARTS; i++)
+            contribute_to(parts[i], contribution);
+        if (!automatic)
+            starpu_data_unpartition_submit(whole, PARTS, parts, STARPU_MAIN_RAM);
+        submit(&step_items_codelet, whole, round);
+    }
+    starpu_data_partition_clean(whole, PARTS, parts);
+    close_whole();
+}
+
+/* What the next two must compute: StarPU 1.3 itself sometimes fails when data has reductions and
+ * planned parts, so this adds without reductions. */
+static void run_added(void)
+{
+    alternate(false, &add_items_codelet);
+}
+
+/* The whole is folded before it is switched to parts, the parts before it is whole again. */
+static void run_explicit(void)
+{
+    alternate(false, &reduce_items_codelet);
+}
+
+/* The same where StarPU switches by itself. */
+static void run_implicit(void)
+{
+    alternate(true, &reduce_items_codelet);
+}
+
+static void split(void)
+{
+    starpu_data_partition(whole, &part_filter);
+    for (int i = 0; i < PARTS; i++)
+        parts[i] = starpu_data_get_sub_data(whole, 1, i);
+}
+
+/* Contributions are added to what tasks wrote into the parts of an invalidated whole. */
+static void run_gathered(void)
+{
+    open_whole();
+    submit(&step_items_codelet, whole, 1);
+    starpu_data_invalidate(whole);
+    split();
+    for (int i = 0; i < PARTS; i++)
+        must(starpu_task_insert(&clear_items_codelet, STARPU_W, parts[i], 0));
+    step_parts();
+    starpu_data_unpartition(whole, STARPU_MAIN_RAM);
+    contribute_to(whole, &reduce_items_codelet);
+    submit(&step_items_codelet, whole, 1);
+    close_whole();
+}
+
+/* ---- kernels' children ----------------------------------------------------------------------- */
+
+static void bear_steps(void *buffers[], void *arg)
+{
+    int number;
+
+    starpu_codelet_unpack_args(arg, &number);
+    *variable(buffers[0]) += (uint64_t)number;
+    step_parts();
+}
+
+static struct starpu_codelet bear_steps_codelet = {
+    .cpu_funcs = {bear_steps}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "bear_steps"};
+
+static void bear_and_go_on(void)
+{
+    submit(&bear_steps_codelet, handles[0], 7);
+    starpu_task_wait_for_all();
+    submit_row(handles[0], 0);
+    starpu_task_wait_for_all();
+}
+
+/* What only children wrote into parts is in the whole. */
+static void run_children(void)
+{
+    open_whole();
+    split();
+    bear_and_go_on();
+    starpu_data_unpartition(whole, STARPU_MAIN_RAM);
+    submit_row(handles[0], 9);
+    close_whole();
+}
+
+/* The same with planned parts. */
+static void run_children_planned(void)
+{
+    open_whole();
+    starpu_data_partition_plan(whole, &part_filter, parts);
+    starpu_data_partition_submit(whole, PARTS, parts);
+    bear_and_go_on();
+    starpu_data_unpartition_submit(whole, PARTS, parts, STARPU_MAIN_RAM);
+    submit(&step_items_codelet, whole, 1);
+    submit_row(handles[0], 9);
+    starpu_data_partition_clean(whole, PARTS, parts);
+    close_whole();
+}
+
+const struct mode orders_parts[] = {{"parts-added", run_added},
+                                    {"parts-explicit", run_explicit},
+                                    {"parts-implicit", run_implicit},
+                                    {"parts-gathered", run_gathered},
+                                    {"parts-children", run_children},
+                                    {"parts-children-planned", run_children_planned},
+                                    {NULL, NULL}};
