@@ -144,9 +144,15 @@ static bool is_in_region(uint64_t number)
     return high == regions[0] + 1;
 }
 
+/* Two small numbers that stand side by side look like the beginning of a region. */
+static bool is_pair(uint64_t number)
+{
+    return (number & UINT32_MAX) < 4096;
+}
+
 bool tic_symbol_is_pointer(uint64_t number)
 {
-    return is_in_region(number) && is_mapped(number);
+    return !is_pair(number) && is_in_region(number) && is_mapped(number);
 }
 
 bool tic_symbol_has_pointer(const void *bytes, size_t size)
