@@ -178,7 +178,8 @@ static void count_task(struct tic_snapshot *snapshot)
     tic_lock(&snapshot->lock);
     pthread_cond_signal(&snapshot->wake);
     while (snapshot->counted < ended / snapshot->every && !snapshot->exited &&
-           !atomic_load_explicit(&snapshot->late_ends, memory_order_relaxed))
+           !(atomic_load_explicit(&snapshot->late_ends, memory_order_relaxed) &&
+             atomic_load(&snapshot->cut.active_cut) != 0))
         pthread_cond_wait(&snapshot->served, &snapshot->lock.mutex);
     tic_unlock(&snapshot->lock);
 }
