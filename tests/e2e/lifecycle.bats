@@ -7,6 +7,24 @@ expected() { # the output of a run without faults
     STARPU_TIC_PROTOCOL=off "$tool" run -- "$program" | grep -v progress
 }
 
+# The result of the task that was stolen last is not executed again, although no line knows it.
+@test "stolen tasks are not executed again" {
+    need_examples
+    cholesky=("$examples/cholesky_implicit" -size 960 -nblocks 12)
+    for _ in 1 2 3 4 5; do # the fifth theft comes after the first line, nearly always
+        rm -rf "$STARPU_TIC_DIR"
+        STARPU_TIC_EVERY=60 STARPU_TIC_FORCED=100 crash forced-written:5 "${cholesky[@]}"
+        STARPU_NCPU=3 run_apart "$tool" run -- "${cholesky[@]}" -check
+        [ "$status" -eq 78 ] # other arguments: nothing is touched
+        STARPU_NCPU=3 run_apart "$tool" run -- "${cholesky[@]}"
+        [ "$status" -eq 0 ]
+        [ "$(stat_of recovered)" = false ] || break
+    done
+    [ "$(stat_of forced_used)" -ge 1 ]
+    [ $(($(stat_of tasks_executed) + $(stat_of tasks_skipped) + $(stat_of forced_used))) -eq \
+        "$(stat_of tasks_submitted)" ]
+}
+
 @test "success removes the recovery lines and the directory" {
     STARPU_TIC_EVERY=20 run "$tool" run -- "$program"
     [ "$status" -eq 0 ] && [ ! -e "$STARPU_TIC_DIR" ]

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Checks that results of stolen tasks are there after a crash until a line holds them, and that
+ * nothing doubtful is taken for one. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/rig.h"
+#include "lib/testing.h"
+#include "snapshot/forced.h"
+
+enum { WORDS = 4, THIEF = 1 };
+
+static struct tic_rig rig;
+static uint64_t memory[2][WORDS];
+static struct tic_handle *handles[2];
+
+static int setup(void **state)
+{
+    (void)state;
+    tic_rig_open(&rig);
+    rig.snapshot.forced_percent = 100000; /* the clock must not matter */
+    for (unsigned i = 0; i < 2; i++)
+        handles[i] = tic_rig_register(&rig, memory[i], WORDS);
+    tic_rig_task(&rig, 0, handles[0], 7);
+    assert_int_equal(tic_checkpoint_run(&rig.snapshot), 0); /* rows for records, and a line */
+    tic_rig_provide(&rig, handles[1], 8);
+    rig.snapshot.started_ns = 1;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    tic_rig_close(&rig);
+    return 0;
+}
+
+/* A stolen task that sets the first word of a handle; `events` it may depend on. */
+static void steal(uint64_t sequence, unsigned which, uint64_t word, uint64_t events)
+{
+    struct tic_forced forced = {.sequence = sequence, .signature = 5, .events = events};
+
+    assert_true(tic_rig_submit(&rig, sequence + 1));
+    tic_rig_begin(&rig, THIEF, sequence, handles[which]);
+    memory[which][0] = word;
+    tic_snapshot_force(&rig.snapshot, &rig.snapshot.cut.slots[THIEF], &forced);
+    tic_rig_end(&rig, THIEF);
+}
+
+static const struct tic_forced_result *found(uint64_t sequence)
+{
+    return tic_snapshot_forced_of(&rig.snapshot, sequence);
+}
+
+static uint64_t first_word(const struct tic_forced_result *result)
+{
+    uint64_t word;
+    memcpy(&word, result->values[0], sizeof(word));
+    return word;
+}
+
+static void test_result_survives_a_crash(void **state)
+{
+    (void)state;
+    steal(3, 1, 42, 0);
+    assert_true(tic_rig_restart(&rig));
+    assert_non_null(found(3));
+    assert_int_equal(first_word(found(3)), 42);
+    assert_int_equal(found(3)->forced.outputs[0].id, 1);
+    assert_null(found(2));
+}
+
+/* The run that finds it is killed before it could use it. */
+static void test_result_survives_several_crashes(void **state)
+{
+    (void)state;
+    steal(3, 1, 42, 0);
+    for (int i = 0; i < 3; i++)
+        assert_true(tic_rig_restart(&rig));
+    assert_non_null(found(3));
+    assert_int_equal(first_word(found(3)), 42);
+}
+
+static void test_later_value_does_not_replace_it(void **state)
+{
+    (void)state;
+    steal(3, 1, 42, 0);
+    tic_rig_begin(&rig, 0, 4, handles[1]); /* it never ends */
+    memory[1][0] = 43;
+    tic_snapshot_save_now(&rig.snapshot, handles[1]);
+    assert_true(tic_rig_restart(&rig));
+    assert_int_equal(first_word(found(3)), 42);
+}
+
+static void test_line_that_holds_it_replaces_it(void **state)
+{
+    (void)state;
+    steal(3, 1, 42, 0);
+    assert_int_equal(tic_checkpoint_run(&rig.snapshot), 0);
+    assert_int_equal(rig.snapshot.forced_count, 0);
+    assert_true(tic_rig_restart(&rig));
+    assert_null(found(3));
+}
+
+/* main() had seen an event that no line has: it may see another one this time. */
+static void test_unknown_event_makes_it_useless(void **state)
+{
+    (void)state;
+    steal(3, 1, 42, 1);
+    assert_true(tic_rig_restart(&rig));
+    assert_null(found(3));
+}
+
+static void test_damaged_value_is_not_used(void **state)
+{
+    char name[4096];
+
+    (void)state;
+    steal(3, 1, 42, 0);
+    const struct tic_forced_output *output = &rig.snapshot.forced[0].forced.outputs[0];
+    snprintf(name, sizeof(name), "%s/p0-segment-%08llu.h5", rig.dir.path,
+             (unsigned long long)output->segment);
+    int fd = open(name, O_WRONLY);
+    assert_int_equal(pwrite(fd, "x", 1, (off_t)output->offset), 1);
+    close(fd);
+    assert_true(tic_rig_restart(&rig));
+    assert_null(found(3));
+}
+
+static void test_budget_of_nothing_saves_nothing(void **state)
+{
+    (void)state;
+    rig.snapshot.forced_percent = 0;
+    rig.snapshot.cut.slots[THIEF].forced_ns = 1;
+    steal(3, 1, 42, 0);
+    assert_int_equal(rig.snapshot.forced_count, 0);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_result_survives_a_crash),         TEST(test_result_survives_several_crashes),
+        TEST(test_later_value_does_not_replace_it), TEST(test_line_that_holds_it_replaces_it),
+        TEST(test_unknown_event_makes_it_useless),  TEST(test_damaged_value_is_not_used),
+        TEST(test_budget_of_nothing_saves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
