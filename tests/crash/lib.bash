@@ -212,14 +212,14 @@ read_statistics() {
     local name value
     stats=([protected]=false [recovered]=false [tasks_submitted]=0 [tasks_executed]=0
         [tasks_skipped]=0 [tasks_executed_again]=0 [recovered_tasks]=0 [values_written]=0
-        [checkpoints]=0)
+        [checkpoints]=0 [forced_used]=0)
     while read -r name value; do
         stats[$name]=$value
     done < <(jq -r 'to_entries[] | "\(.key) \(.value)"' "$work/stats" 2>/dev/null)
 }
 
 statistics_add_up() {
-    local done=$((stats[tasks_executed] + stats[tasks_skipped]))
+    local done=$((stats[tasks_executed] + stats[tasks_skipped] + stats[forced_used]))
     [ $((done + unsubmitted)) = "${stats[tasks_submitted]}" ] &&
         [ "${stats[tasks_skipped]}" = "${stats[recovered_tasks]}" ]
 }
