@@ -4,9 +4,10 @@
  *   chain   every task updates the same handle
  *   random  a task updates one handle and reads two others, at random
  *   once    every task writes a new handle, and its predecessor's is read (single assignment)
- * Each task spins for MICROSECONDS. Prints "submit wall cpu first" in seconds: until the last
- * submission returned, until all had ended, processor time of all threads meanwhile, and from the
- * start of the process until the first kernel. */
+ * Each task spins for MICROSECONDS. Prints "submit wall cpu first rate hash": seconds until the
+ * last submission returned, until all had ended, processor time of all threads meanwhile, from the
+ * start of the process until the first kernel; submissions per second until then; a hash of the
+ * result. */
 #include <starpu.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,7 +18,8 @@
 
 static double spin_us;
 static double begun; /* the process, by CLOCK_REALTIME */
-static _Atomic double first_kernel;
+static _Atomic double first_kernel, start, rate;
+static _Atomic unsigned long progress; /* submissions */
 
 static double now(clockid_t clock)
 {
@@ -39,8 +41,10 @@ static void kernel(void *buffers[], void *arg)
     uint64_t *value = (uint64_t *)STARPU_VARIABLE_GET_PTR(buffers[0]);
 
     (void)arg;
-    if (__builtin_expect(atomic_load_explicit(&first_kernel, memory_order_relaxed) == 0, 0))
+    if (__builtin_expect(atomic_load_explicit(&first_kernel, memory_order_relaxed) == 0, 0)) {
         atomic_store(&first_kernel, now(CLOCK_REALTIME));
+        atomic_store(&rate, (double)progress / (now(CLOCK_MONOTONIC) - start));
+    }
     if (spin_us > 0) {
         double end = starpu_timing_now() + spin_us;
         while (starpu_timing_now() < end)
@@ -102,8 +106,8 @@ static void register_all(unsigned long count, size_t bytes)
     if (!handles || !memory)
         abort();
     for (unsigned long i = 0; i < count; i++)
-        starpu_variable_data_register(&handles[i], STARPU_MAIN_RAM,
-                                      (uintptr_t)(memory + i * bytes), bytes);
+        starpu_variable_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)(memory + i * bytes),
+                                      bytes);
 }
 
 int main(int argc, char **argv)
@@ -121,9 +125,12 @@ int main(int argc, char **argv)
     if (starpu_init(NULL) != 0)
         return 77;
     register_all(count, bytes);
-    double start = now(CLOCK_MONOTONIC), cpu = cpu_seconds();
-    for (unsigned long i = 0; i < tasks; i++)
+    double cpu = cpu_seconds();
+    start = now(CLOCK_MONOTONIC);
+    for (unsigned long i = 0; i < tasks; i++) {
         submit(shape, i, count, &seed);
+        atomic_store_explicit(&progress, i + 1, memory_order_relaxed);
+    }
     double submitted = now(CLOCK_MONOTONIC);
     starpu_task_wait_for_all();
     double ended = now(CLOCK_MONOTONIC), used = cpu_seconds() - cpu;
@@ -133,7 +140,7 @@ int main(int argc, char **argv)
         sum = sum * 31 + *(uint64_t *)(memory + i * bytes);
     }
     starpu_shutdown();
-    printf("%.6f %.6f %.6f %.6f %016llx\n", submitted - start, ended - start, used,
-           first_kernel > 0 ? first_kernel - begun : 0.0, (unsigned long long)sum);
+    printf("%.6f %.6f %.6f %.6f %.0f %016llx\n", submitted - start, ended - start, used,
+           first_kernel > 0 ? first_kernel - begun : 0.0, rate, (unsigned long long)sum);
     return 0;
 }
