@@ -77,8 +77,9 @@ void tic_forced_begin(struct starpu_task *task, const struct tic_slot *slot)
     int victim = tic_ws_victim_of(task);
 
     theft.slot = NULL;
-    if (__builtin_expect(victim < 0, 1) || snapshot->forced_percent == 0 || is_racy() ||
-        task->hypervisor_tag <= 0 || atomic_load(&snapshot->late_ends) || !is_suitable(task))
+    if (__builtin_expect(victim < 0, 1) || snapshot->forced_percent == 0 || snapshot->dry ||
+        is_racy() || task->hypervisor_tag <= 0 || atomic_load(&snapshot->late_ends) ||
+        !is_suitable(task))
         return;
     theft.slot = slot;
     theft.forced = (struct tic_forced){
