@@ -3,14 +3,16 @@
 #include "graph/handle.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "graph/family.h"
 
 struct tic_handle *tic_handle_create(uint64_t id)
 {
-    struct tic_handle *handle = calloc(1, sizeof(*handle));
+    struct tic_handle *handle = aligned_alloc(_Alignof(struct tic_handle), sizeof(*handle));
     if (!handle)
         return NULL;
+    memset(handle, 0, sizeof(*handle));
     handle->id = id;
     tic_lock_init(&handle->lock, TIC_RANK_HANDLE);
     return handle;

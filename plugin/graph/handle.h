@@ -72,7 +72,8 @@ struct tic_handle {
     struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle
                                  has no home node; the rest immutable */
 
-    struct tic_lock lock;
+    /* Workers change what follows while main() submits with what stands above. */
+    struct tic_lock lock __attribute__((aligned(64)));
     _Atomic uint64_t dirty_since; /* set by the exclusive writer, cleared under lock; release */
     _Atomic uint32_t writers;     /* tasks that write it, between begin and end hook */
     _Atomic uint64_t version;     /* writes begun; changed by the exclusive writer */

@@ -490,6 +490,8 @@ void tic_data_note_write(struct tic_handle *handle, bool live)
 
     handle->submitted_writes++;
     handle->live |= live;
+    if (atomic_load_explicit(&handle->invalid, memory_order_relaxed) || family)
+        tic_data_note_valid(handle);
     if (family) {
         family->submitted_writes++;
         family->live |= live;

@@ -249,15 +249,6 @@ static void fold_used(struct starpu_task *task)
         tic_redux_fold(tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)));
 }
 
-static void note_valid(struct starpu_task *task)
-{
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-
-    for (unsigned i = 0; i < buffers; i++)
-        if (STARPU_TASK_GET_MODE(task, i) & STARPU_W)
-            tic_data_note_valid(tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)));
-}
-
 const char *tic_redux_on_submit(struct starpu_task *task)
 {
     bool watching = tic_session_is_watching();
@@ -269,12 +260,14 @@ const char *tic_redux_on_submit(struct starpu_task *task)
         fold_used(task);
         return NULL;
     }
-    if (!tic_session_is_owner()) {
-        why = on_other_thread(task);
-        note_valid(task);
-        return why;
-    }
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    bool reduces = false;
+    for (unsigned i = 0; i < buffers; i++)
+        reduces |= is_reduction(task, i);
+    if (!reduces && atomic_load_explicit(&open_count, memory_order_relaxed) == 0)
+        return NULL;
+    if (!tic_session_is_owner())
+        return on_other_thread(task);
     for (unsigned i = 0; i < buffers; i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         if (is_reduction(task, i) || !tic_redux_fold(handle))
@@ -284,7 +277,6 @@ const char *tic_redux_on_submit(struct starpu_task *task)
         if (!task->destroy && is_ordered(task))
             tic_data_wait(handle);
     }
-    note_valid(task);
     for (unsigned i = 0; i < buffers && !why; i++)
         if (is_reduction(task, i))
             why = contribute(task, i);

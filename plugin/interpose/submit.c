@@ -24,16 +24,48 @@ const char *tic_task_name(const struct starpu_task *task)
     return task->name ? task->name : "(a codelet without a name)";
 }
 
+/* ---- what a task accesses ------------------------------------------------------------------- */
+
+struct access {
+    struct tic_handle *handle; /* NULL: data that protection does not know */
+    enum starpu_data_access_mode mode;
+};
+
+struct accesses {
+    unsigned count;
+    struct access *items; /* `few`, or owned */
+    struct access few[STARPU_NMAXBUFS];
+};
+
+/* False when out of memory. To be given to drop_accesses. */
+static bool list_accesses(struct starpu_task *task, struct accesses *accesses)
+{
+    unsigned count = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
+
+    accesses->items =
+        count <= STARPU_NMAXBUFS ? accesses->few : calloc(count, sizeof(struct access));
+    accesses->count = accesses->items ? count : 0;
+    for (unsigned i = 0; i < accesses->count; i++)
+        accesses->items[i] = (struct access){tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)),
+                                             STARPU_TASK_GET_MODE(task, i)};
+    return accesses->items != NULL;
+}
+
+static void drop_accesses(struct accesses *accesses)
+{
+    if (accesses->items != accesses->few)
+        free(accesses->items);
+}
+
 /* ---- what cannot be protected --------------------------------------------------------------- */
 
-static const char *why_not_buffers(struct starpu_task *task)
+static const char *why_not_buffers(const struct starpu_task *task, const struct accesses *accesses)
 {
     bool writes = false, unsaved = false, values = false;
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
 
-    for (unsigned i = 0; i < buffers; i++) {
-        enum starpu_data_access_mode mode = STARPU_TASK_GET_MODE(task, i);
-        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+    for (unsigned i = 0; i < accesses->count; i++) {
+        enum starpu_data_access_mode mode = accesses->items[i].mode;
+        struct tic_handle *handle = accesses->items[i].handle;
         if (!handle)
             return "it uses data that was not registered under protection";
         if (mode & STARPU_W && !handle->supported)
@@ -53,7 +85,7 @@ static const char *why_not_buffers(struct starpu_task *task)
 }
 
 /* Why this task ends protection, or NULL. */
-static const char *why_not(struct starpu_task *task)
+static const char *why_not(struct starpu_task *task, const struct accesses *accesses)
 {
     if (task->hypervisor_tag != 0 && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES)
         return "hypervisor tags are not supported";
@@ -70,21 +102,20 @@ static const char *why_not(struct starpu_task *task)
     if (tic_session->graph.signature.position >= INT_MAX - 1)
         return "a run of more than two thousand million tasks is not protected";
     const char *why = tic_version_why_not(task);
-    return why ? why : why_not_buffers(task);
+    return why ? why : why_not_buffers(task, accesses);
 }
 
 /* ---- identity ------------------------------------------------------------------------------- */
 
 /* What the submission is: codelet, modes, handles and their sizes; not the arguments. */
-static uint64_t fingerprint(struct starpu_task *task)
+static uint64_t fingerprint(const struct starpu_task *task, const struct accesses *accesses)
 {
     const char *name = tic_task_name(task);
     uint64_t fold = XXH3_64bits(name, strlen(name));
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
 
-    for (unsigned i = 0; i < buffers; i++) {
-        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        uint64_t words[4] = {fold, handle->id, (uint64_t)STARPU_TASK_GET_MODE(task, i),
+    for (unsigned i = 0; i < accesses->count; i++) {
+        const struct tic_handle *handle = accesses->items[i].handle;
+        uint64_t words[4] = {fold, handle->id, (uint64_t)accesses->items[i].mode,
                              handle->packer ? 0 : tic_shape_bytes(&handle->layout.shape)};
         fold = XXH3_64bits(words, sizeof(words));
     }
@@ -188,43 +219,38 @@ static void order_commuting(struct starpu_task *task)
 /* ---- live tasks ----------------------------------------------------------------------------- */
 
 /* False when the task writes nothing. */
-static bool note_writes(struct starpu_task *task, bool live)
+static bool note_writes(const struct accesses *accesses, bool live)
 {
     bool writes = false;
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
 
-    for (unsigned i = 0; i < buffers; i++) {
-        if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_W))
+    for (unsigned i = 0; i < accesses->count; i++) {
+        if (!(accesses->items[i].mode & STARPU_W))
             continue;
-        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        tic_data_note_write(handle, live);
+        tic_data_note_write(accesses->items[i].handle, live);
         writes = true;
     }
     return writes;
 }
 
-static void note_uses(struct starpu_task *task)
+static void note_uses(const struct accesses *accesses)
 {
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-    for (unsigned i = 0; i < buffers; i++)
-        tic_data_note_use(tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)),
-                          (STARPU_TASK_GET_MODE(task, i) & STARPU_R) != 0);
+    for (unsigned i = 0; i < accesses->count; i++)
+        tic_data_note_use(accesses->items[i].handle, (accesses->items[i].mode & STARPU_R) != 0);
 }
 
 /* A task that is not done and writes comes after every done writer of its handles, whatever the
  * order of submission: C is closed under predecessors. One that writes nothing may come before. */
-static void restore_buffers(struct starpu_task *task)
+static void restore_buffers(const struct starpu_task *task, const struct accesses *accesses)
 {
     bool writes = false;
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
 
-    for (unsigned i = 0; i < buffers; i++)
-        writes |= (STARPU_TASK_GET_MODE(task, i) & STARPU_W) != 0;
-    for (unsigned i = 0; i < buffers; i++) {
-        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+    for (unsigned i = 0; i < accesses->count; i++)
+        writes |= (accesses->items[i].mode & STARPU_W) != 0;
+    for (unsigned i = 0; i < accesses->count; i++) {
+        struct tic_handle *handle = accesses->items[i].handle;
         bool ordered = handle && task->sequential_consistency &&
                        tic_real.starpu_data_get_sequential_consistency_flag(handle->data);
-        if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_RW &&
+        if (handle && accesses->items[i].mode & STARPU_RW &&
             (writes || !ordered || tic_data_holds_values(handle)))
             /* StarPU remembers the restore task as a predecessor of a structure that may be
              * submitted again: then without one. */
@@ -235,13 +261,13 @@ static void restore_buffers(struct starpu_task *task)
 }
 
 /* Before a task without a kernel, which needs no values. */
-static void prepare_buffers(struct starpu_task *task)
+static void prepare_buffers(const struct accesses *accesses)
 {
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-
-    for (unsigned i = 0; i < buffers; i++) {
-        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_R)
+    for (unsigned i = 0; i < accesses->count; i++) {
+        struct tic_handle *handle = accesses->items[i].handle;
+        if (handle && accesses->items[i].mode & STARPU_W)
+            tic_data_note_valid(handle);
+        else if (handle && tic_session->recovered && accesses->items[i].mode & STARPU_R)
             tic_data_make_readable_locked(handle);
     }
 }
@@ -251,6 +277,7 @@ struct submission {
     enum tic_context context;
     uint64_t sequence;      /* main context */
     struct tic_spawn spawn; /* other contexts */
+    struct accesses *accesses;
 };
 
 static uint64_t key_of(const struct submission *submission)
@@ -266,6 +293,17 @@ static bool is_recorded(const struct submission *submission)
            submission->sequence < tic_session->recovered_submissions;
 }
 
+/* What it reads may be copies by now. */
+static const char *deliver(struct starpu_task *task, const struct submission *submission)
+{
+    const char *why = tic_reads_deliver(task, key_of(submission));
+
+    if (!tic_session->recovered)
+        return why;
+    drop_accesses(submission->accesses);
+    return list_accesses(task, submission->accesses) ? why : "out of memory";
+}
+
 static void make_live(struct starpu_task *task, const struct submission *submission)
 {
     struct tic_session *session = tic_session;
@@ -273,11 +311,11 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
     uint64_t sequence = submission->sequence;
 
     if (session->recovered)
-        restore_buffers(task);
+        restore_buffers(task, submission->accesses);
     if (main_context && sequence < session->recovered_submissions &&
         !session->explicit_dependencies && session->main_holds == 0)
         order_commuting(task);
-    bool writes = note_writes(task, true);
+    bool writes = note_writes(submission->accesses, true);
     if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered_done))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
     if (session->recovered && !writes && is_recorded(submission)) /* it runs before its time */
@@ -296,24 +334,30 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
 bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model)
 {
     struct tic_session *session = tic_session;
-    struct submission submission = {.context = TIC_CONTEXT_TASK, .spawn = *model};
+    struct accesses accesses;
+    struct submission submission = {
+        .context = TIC_CONTEXT_TASK, .spawn = *model, .accesses = &accesses};
     bool done = (model->task.flags & TIC_KEPT_DONE) != 0;
 
+    if (!list_accesses(task, &accesses))
+        return false;
     tic_lock(&session->submit);
     if (done) { /* counted already; its record stays for later lines */
-        note_writes(task, false);
+        note_writes(&accesses, false);
         done = tic_spawn_register(task, model);
         task->hypervisor_tag = 0;
         tic_clock_hold_callback_locked(task, model->task.id);
         done = done && tic_callback_wrap(task, true, model->task.id);
         tic_unlock(&session->submit);
+        drop_accesses(&accesses);
         return done;
     }
     atomic_fetch_add_explicit(&session->spawned, 1, memory_order_relaxed);
-    note_uses(task);
-    tic_reads_deliver(task, model->task.id); /* the task is ours: it can be done */
+    note_uses(&accesses);
+    deliver(task, &submission); /* the task is ours: it can be done */
     make_live(task, &submission);
     tic_unlock(&session->submit);
+    drop_accesses(&accesses);
     return true;
 }
 
@@ -322,7 +366,7 @@ static int identify(struct starpu_task *task, struct submission *submission, con
 {
     struct tic_session *session = tic_session;
     struct tic_graph *graph = &session->graph;
-    uint64_t content = fingerprint(task);
+    uint64_t content = fingerprint(task, submission->accesses);
 
     if (submission->context != TIC_CONTEXT_MAIN) {
         *why = tic_spawn_identify(task, submission->context, content, &submission->spawn);
@@ -358,24 +402,21 @@ static enum tic_verdict pass_control(struct starpu_task *task, enum tic_context 
     return TIC_PASS;
 }
 
-static void note_main_uses(struct starpu_task *task, uint64_t sequence)
+static void note_main_uses(const struct accesses *accesses, uint64_t sequence)
 {
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-
-    for (unsigned i = 0; i < buffers; i++)
-        tic_data_note_main_use(tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)),
-                               (STARPU_TASK_GET_MODE(task, i) & STARPU_W) != 0, sequence + 1);
+    for (unsigned i = 0; i < accesses->count; i++)
+        tic_data_note_main_use(accesses->items[i].handle, (accesses->items[i].mode & STARPU_W) != 0,
+                               sequence + 1);
 }
 
 /* Where order is a race, another run need not come to the same values in between. */
-static void note_races(struct starpu_task *task, enum tic_context context)
+static void note_races(const struct accesses *accesses, enum tic_context context)
 {
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
     bool racy = context != TIC_CONTEXT_MAIN || tic_session->explicit_dependencies;
 
-    for (unsigned i = 0; i < buffers && !racy; i++)
-        racy = (STARPU_TASK_GET_MODE(task, i) & STARPU_COMMUTE) != 0;
-    if (racy)
+    for (unsigned i = 0; i < accesses->count && !racy; i++)
+        racy = (accesses->items[i].mode & STARPU_COMMUTE) != 0;
+    if (racy && !atomic_load_explicit(&tic_session->racy, memory_order_relaxed))
         atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
 }
 
@@ -385,22 +426,22 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
 {
     bool nowhere = !task->cl || task->where == STARPU_NOWHERE || task->cl->where == STARPU_NOWHERE;
     if (nowhere) { /* nothing to skip, nothing to save */
-        if (task->cl && tic_session->recovered)
-            prepare_buffers(task);
+        if (task->cl)
+            prepare_buffers(submission->accesses);
         return pass_control(task, submission->context, why);
     }
-    *why = why_not(task);
+    *why = why_not(task, submission->accesses);
     if (*why)
         return TIC_PASS;
     if (task->use_tag || task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES)
         tic_session->explicit_dependencies = true;
-    note_races(task, submission->context);
+    note_races(submission->accesses, submission->context);
     int done = identify(task, submission, why);
     if (*why)
         return TIC_PASS;
-    note_uses(task);
+    note_uses(submission->accesses);
     if (submission->context == TIC_CONTEXT_MAIN)
-        note_main_uses(task, submission->sequence);
+        note_main_uses(submission->accesses, submission->sequence);
     tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
     if (!done && submission->context == TIC_CONTEXT_MAIN && is_plain(task) &&
         tic_forced_use(task, submission->sequence)) {
@@ -409,27 +450,36 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
         return TIC_DROP;
     }
     if (!done) {
-        *why = tic_reads_deliver(task, key_of(submission));
+        *why = deliver(task, submission);
         make_live(task, submission);
         return TIC_PASS;
     }
-    note_writes(task, false);
+    note_writes(submission->accesses, false);
     return fast_forward(task, key_of(submission));
 }
 
 enum tic_verdict tic_submit_on_before(struct starpu_task *task)
 {
     struct tic_session *session = tic_session;
-    struct submission submission = {.context = tic_session_context()};
+    struct accesses accesses;
+    struct submission submission;
     const char *why = NULL, *name = task->cl ? tic_task_name(task) : "a control task";
 
+    submission.context = tic_session_context();
+    submission.sequence = submission.spawn.task.id = 0;
+    submission.accesses = &accesses;
     if (submission.context == TIC_CONTEXT_STARPU)
         return TIC_PASS;
+    if (!list_accesses(task, &accesses)) {
+        tic_session_unprotect(name, "out of memory");
+        return TIC_PASS;
+    }
     if (submission.context == TIC_CONTEXT_MAIN)
         tic_clock_tick();
     tic_lock(&session->submit);
     enum tic_verdict verdict = decide(task, &submission, &why);
     tic_unlock(&session->submit);
+    drop_accesses(&accesses);
     if (why)
         tic_session_unprotect(name, why);
     else if (verdict != TIC_PASS && tic_spawns_has_kept(&session->graph.spawns))
