@@ -6,10 +6,14 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#define XXH_INLINE_ALL /* the streaming state on the stack needs the definitions */
+#define XXH_STATIC_LINKING_ONLY /* the streaming state on the stack needs its definition */
 #include <xxhash.h>
+#ifdef HAVE_XXH3_64BITS_UPDATE_DISPATCH
+#include <xxh_x86dispatch.h>
+#endif
 
-enum { RUNS_PER_CALL = 256 };
+/* What is hashed is moved while it is still in cache. */
+enum { RUNS_PER_CALL = 256, BYTES_PER_CALL = 1 << 18 };
 
 /* Walks the contiguous runs of a layout, the fastest dimension first. */
 struct run_cursor {
@@ -103,8 +107,6 @@ uint64_t tic_layout_checksum(const struct tic_layout *layout)
     char *run;
 
     cursor_begin(&cursor, layout);
-    if (cursor.first_dim >= layout->shape.ndim)
-        return XXH3_64bits(layout->base, cursor.done ? 0 : cursor.run_bytes);
     XXH3_64bits_reset(&state);
     while ((run = cursor_next(&cursor)))
         XXH3_64bits_update(&state, run, cursor.run_bytes);
@@ -138,32 +140,80 @@ static int move_runs(vector_io io, int fd, struct iovec *runs, int count, off_t 
     return 0;
 }
 
-static int move_layout(const struct tic_layout *layout, vector_io io, int fd, off_t offset)
-{
+/* Pieces of a layout that one call moves. */
+struct batch {
     struct run_cursor cursor;
-    struct iovec runs[RUNS_PER_CALL];
-    int status = 0, count = 0;
-    char *run;
+    char *run; /* what is left of a run */
+    size_t left;
+    int count;
+    struct iovec pieces[RUNS_PER_CALL];
+};
 
-    cursor_begin(&cursor, layout);
-    while (status == 0 && (run = cursor_next(&cursor))) {
-        runs[count++] = (struct iovec){.iov_base = run, .iov_len = cursor.run_bytes};
-        if (count == RUNS_PER_CALL || cursor.done) {
-            status = move_runs(io, fd, runs, count, &offset);
-            count = 0;
+static void batch_begin(struct batch *batch, const struct tic_layout *layout)
+{
+    cursor_begin(&batch->cursor, layout);
+    batch->left = 0;
+}
+
+/* False when there is nothing more to move. */
+static bool batch_fill(struct batch *batch)
+{
+    size_t room = BYTES_PER_CALL;
+
+    for (batch->count = 0; batch->count < RUNS_PER_CALL && room > 0; batch->count++) {
+        if (batch->left == 0) {
+            batch->run = cursor_next(&batch->cursor);
+            if (!batch->run)
+                break;
+            batch->left = batch->cursor.run_bytes;
         }
+        size_t bytes = batch->left < room ? batch->left : room;
+        batch->pieces[batch->count] = (struct iovec){.iov_base = batch->run, .iov_len = bytes};
+        batch->run += bytes;
+        batch->left -= bytes;
+        room -= bytes;
     }
+    return batch->count > 0;
+}
+
+static void hash_batch(XXH3_state_t *state, const struct batch *batch)
+{
+    for (int i = 0; i < batch->count; i++)
+        XXH3_64bits_update(state, batch->pieces[i].iov_base, batch->pieces[i].iov_len);
+}
+
+int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset, uint64_t *checksum)
+{
+    struct batch batch;
+    XXH3_state_t state;
+    int status = 0;
+
+    batch_begin(&batch, layout);
+    XXH3_64bits_reset(&state);
+    while (status == 0 && batch_fill(&batch)) {
+        hash_batch(&state, &batch);
+        status = move_runs(pwritev, fd, batch.pieces, batch.count, &offset);
+    }
+    *checksum = XXH3_64bits_digest(&state);
     return status;
 }
 
-int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset)
+int tic_layout_read(const struct tic_layout *layout, int fd, off_t offset, uint64_t *checksum)
 {
-    return move_layout(layout, pwritev, fd, offset);
-}
+    struct batch batch;
+    struct iovec pieces[RUNS_PER_CALL];
+    XXH3_state_t state;
+    int status = 0;
 
-int tic_layout_read(const struct tic_layout *layout, int fd, off_t offset)
-{
-    return move_layout(layout, preadv, fd, offset);
+    batch_begin(&batch, layout);
+    XXH3_64bits_reset(&state);
+    while (status == 0 && batch_fill(&batch)) {
+        memcpy(pieces, batch.pieces, (size_t)batch.count * sizeof(*pieces));
+        status = move_runs(preadv, fd, pieces, batch.count, &offset);
+        hash_batch(&state, &batch);
+    }
+    *checksum = XXH3_64bits_digest(&state);
+    return status;
 }
 
 void tic_layout_copy(const struct tic_layout *to, const struct tic_layout *from)

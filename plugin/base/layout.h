@@ -29,9 +29,10 @@ uint64_t tic_shape_bytes(const struct tic_shape *shape);
 /* XXH3-64 of the packed bytes. */
 uint64_t tic_layout_checksum(const struct tic_layout *layout);
 
-/* Write all packed bytes at `offset` of `fd`, or read them back. 0 or -errno. */
-int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset);
-int tic_layout_read(const struct tic_layout *layout, int fd, off_t offset);
+/* Write all packed bytes at `offset` of `fd`, or read them back; *checksum is theirs. 0 or -errno.
+ */
+int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset, uint64_t *checksum);
+int tic_layout_read(const struct tic_layout *layout, int fd, off_t offset, uint64_t *checksum);
 
 /* Bytes from the first to after the last one. */
 uint64_t tic_layout_span(const struct tic_layout *layout);

@@ -227,10 +227,8 @@ int tic_store_save(struct tic_store *store, const struct tic_layout *layout,
     if (status)
         return status;
     status = tic_rows_locate(&store->rows, saved->row, bytes, &fd, &offset);
-    if (status == 0) {
-        saved->checksum = tic_layout_checksum(layout);
-        status = tic_layout_write(layout, fd, offset);
-    }
+    if (status == 0)
+        status = tic_layout_write(layout, fd, offset, &saved->checksum);
     if (status) {
         tic_rows_settle(&store->rows, saved->row);
         return status;
@@ -244,13 +242,14 @@ int tic_store_save(struct tic_store *store, const struct tic_layout *layout,
 int tic_store_read(struct tic_store *store, const struct tic_saved *saved,
                    const struct tic_layout *layout)
 {
+    uint64_t checksum;
     int64_t offset;
     int fd;
     int status =
         tic_rows_locate(&store->rows, saved->row, tic_shape_bytes(&layout->shape), &fd, &offset);
     if (status == 0)
-        status = tic_layout_read(layout, fd, offset);
-    if (status == 0 && tic_layout_checksum(layout) != saved->checksum)
+        status = tic_layout_read(layout, fd, offset, &checksum);
+    if (status == 0 && checksum != saved->checksum)
         status = -EBADMSG;
     return status;
 }

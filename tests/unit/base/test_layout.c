@@ -84,7 +84,9 @@ static void check_write(const struct tic_layout *layout, const char *packed, siz
 {
     char *file = malloc(bytes + 1);
     assert_int_equal(ftruncate(fd, 0), 0);
-    assert_int_equal(tic_layout_write(layout, fd, FILE_OFFSET), 0);
+    uint64_t checksum;
+    assert_int_equal(tic_layout_write(layout, fd, FILE_OFFSET, &checksum), 0);
+    assert_int_equal(checksum, XXH3_64bits(packed, bytes));
     assert_int_equal(lseek(fd, 0, SEEK_END), FILE_OFFSET + (off_t)bytes);
     assert_int_equal(pread(fd, file, bytes, FILE_OFFSET), bytes);
     assert_memory_equal(file, packed, bytes);
@@ -96,7 +98,9 @@ static void check_read(const struct tic_shape *shape, const uint64_t *padding, c
 {
     struct piece got = make_piece(shape, padding), wanted = make_piece(shape, padding);
     naive_copy(&wanted.layout, packed, false);
-    assert_int_equal(tic_layout_read(&got.layout, fd, FILE_OFFSET), 0);
+    uint64_t checksum;
+    assert_int_equal(tic_layout_read(&got.layout, fd, FILE_OFFSET, &checksum), 0);
+    assert_int_equal(checksum, XXH3_64bits(packed, tic_shape_bytes(&got.layout.shape)));
     assert_memory_equal(got.layout.base, wanted.layout.base, got.size);
     free(got.layout.base);
     free(wanted.layout.base);
@@ -179,11 +183,12 @@ static void test_short_files(void **state)
     struct tic_shape shape = make_shape(4, 2, (uint64_t[]){5, 300});
     struct piece piece = make_piece(&shape, (uint64_t[]){3, 0, 0, 0});
     size_t bytes = tic_shape_bytes(&shape);
+    uint64_t checksum;
     (void)state;
-    assert_int_equal(tic_layout_write(&piece.layout, fd, 0), 0);
+    assert_int_equal(tic_layout_write(&piece.layout, fd, 0, &checksum), 0);
     for (size_t kept = 0; kept < bytes; kept += 1 + kept / 3) {
         assert_int_equal(ftruncate(fd, (off_t)kept), 0);
-        assert_int_equal(tic_layout_read(&piece.layout, fd, 0), -ENODATA);
+        assert_int_equal(tic_layout_read(&piece.layout, fd, 0, &checksum), -ENODATA);
     }
     free(piece.layout.base);
 }
@@ -193,9 +198,10 @@ static void test_errors_are_passed_on(void **state)
     char byte = 1;
     struct tic_layout layout = {make_shape(1, 1, (uint64_t[]){1}), &byte, {1}};
     int read_only = open(dir.path, O_RDONLY | O_DIRECTORY);
+    uint64_t checksum;
     (void)state;
-    assert_int_equal(tic_layout_write(&layout, read_only, 0), -EBADF);
-    assert_int_equal(tic_layout_read(&layout, read_only, 0), -EISDIR);
+    assert_int_equal(tic_layout_write(&layout, read_only, 0, &checksum), -EBADF);
+    assert_int_equal(tic_layout_read(&layout, read_only, 0, &checksum), -EISDIR);
     close(read_only);
 }
 
@@ -207,9 +213,11 @@ static void test_nothing(void **state)
     assert_int_equal(tic_shape_bytes(&layout.shape), 0);
     assert_int_equal(tic_layout_checksum(&layout), XXH3_64bits(&byte, 0));
     assert_int_equal(ftruncate(fd, 0), 0);
-    assert_int_equal(tic_layout_write(&layout, fd, 0), 0);
+    uint64_t checksum;
+    assert_int_equal(tic_layout_write(&layout, fd, 0, &checksum), 0);
     assert_int_equal(lseek(fd, 0, SEEK_END), 0);
-    assert_int_equal(tic_layout_read(&layout, fd, 0), 0);
+    assert_int_equal(tic_layout_read(&layout, fd, 0, &checksum), 0);
+    assert_int_equal(checksum, XXH3_64bits(&checksum, 0));
 }
 
 static void test_shape_equal(void **state)
