@@ -59,7 +59,8 @@ static uint64_t new_blocks(const struct tic_snapshot *snapshot)
            snapshot->block_count;
 }
 
-/* Formats rows for what is dirty now, so that hardly any save in the cut has to wait for rows. */
+/* Formats rows for what is dirty now, and for some more that will be by the time of the cut, so that
+ * hardly any save in the cut has to wait for rows. */
 static int provide_rows(struct tic_snapshot *snapshot)
 {
     struct tic_graph *graph = snapshot->graph;
@@ -71,6 +72,8 @@ static int provide_rows(struct tic_snapshot *snapshot)
         if (atomic_load_explicit(&graph->handles[i]->dirty_since, memory_order_relaxed) != 0)
             status = add_demand(&demands, &graph->handles[i]->layout.shape);
     tic_unlock(&graph->lock);
+    for (unsigned long i = 0; i < demands.count; i++)
+        demands.items[i].rows += demands.items[i].rows / 8 + 2;
     for (uint64_t i = new_blocks(snapshot); i > 0 && status == 0; i--)
         status = add_demand(&demands, &block_shape);
     if (status == 0)
@@ -165,8 +168,7 @@ static int save_pass(struct tic_snapshot *snapshot, uint64_t cut, unsigned long 
             due->items[busy++] = handle;
             status = 0;
         }
-        if ((i & 15) == 15)
-            tic_snapshot_serve_requests(snapshot);
+        tic_snapshot_serve_requests(snapshot); /* a worker must not wait for many values */
     }
     *left = busy;
     return status;
