@@ -158,8 +158,6 @@ static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t key)
     tic_clock_hold_callback_locked(task, key);
     atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
-    if (task->bundle) /* a hint for those that run */
-        tic_real.starpu_task_bundle_remove(task->bundle, task);
     if (is_plain(task)) {
         task->destroy = 0; /* starpu_task_destroy insists */
         tic_real.starpu_task_destroy(task);
@@ -424,6 +422,10 @@ static void note_races(const struct accesses *accesses, enum tic_context context
 static enum tic_verdict decide(struct starpu_task *task, struct submission *submission,
                                const char **why)
 {
+    /* A hint where to run tasks, which is of no use with one memory node. Policies look at the data
+     * of all tasks of a bundle, which a restart may not have restored yet. */
+    if (task->bundle)
+        tic_real.starpu_task_bundle_remove(task->bundle, task);
     bool nowhere = !task->cl || task->where == STARPU_NOWHERE || task->cl->where == STARPU_NOWHERE;
     if (nowhere) { /* nothing to skip, nothing to save */
         if (task->cl)
