@@ -51,6 +51,17 @@ static struct tic_family *found(struct tic_handle *root)
     return family;
 }
 
+/* A value that was restored early may be later than one that waits: they are restored together. */
+static void put_off_locked(struct tic_family *family)
+{
+    for (unsigned long i = 0; family->pending && i < family->count; i++) {
+        if (!family->members[i]->restored)
+            continue;
+        family->members[i]->pending = true;
+        family->members[i]->restored = family->members[i]->live = family->live = false;
+    }
+}
+
 static int join_locked(struct tic_family *family, struct tic_handle *child, unsigned long others)
 {
     int status = 0;
@@ -124,6 +135,7 @@ static int meet_locked(struct tic_handle *other, struct tic_handle *handle)
     if (own) {
         own->planned = false;
         int status = join_locked(own, other, 0);
+        put_off_locked(own);
         return status ? status : overlap(other, handle);
     }
     if (!family)
@@ -131,7 +143,9 @@ static int meet_locked(struct tic_handle *other, struct tic_handle *handle)
     if (!family)
         return -ENOMEM;
     family->planned = false;
-    return join_locked(family, handle, family->count);
+    int status = join_locked(family, handle, family->count);
+    put_off_locked(family);
+    return status;
 }
 
 int tic_family_meet(struct tic_graph *graph, struct tic_handle *handle)
@@ -166,6 +180,8 @@ int tic_family_join(struct tic_graph *graph, struct tic_handle *parent,
     unsigned long others = status ? 0 : parent->family->count; /* siblings do not overlap */
     for (unsigned i = 0; i < count && status == 0; i++)
         status = join_locked(parent->family, children[i], others);
+    if (status == 0)
+        put_off_locked(parent->family);
     tic_unlock(&graph->lock);
     return status;
 }

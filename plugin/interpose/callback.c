@@ -14,6 +14,7 @@ struct wrapped_callback {
     starpu_data_handle_t *dyn_handles;
     void (*run)(void *);
     uint64_t key;
+    struct tic_lent *lent; /* its handles, while it has some of ours; or NULL */
 };
 
 /* It may run inside a call of the owner thread. */
@@ -50,6 +51,8 @@ static void run_callback(void *arg)
     task->callback_arg = argument;
     task->cl = wrapped->codelet;
     task->dyn_handles = wrapped->dyn_handles;
+    tic_reads_put_back(task, wrapped->lent);
+    tic_reads_end_loan(wrapped->lent);
     free(wrapped);
     if (run)
         tic_callback_begin(key, run, argument);
@@ -122,7 +125,8 @@ bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key)
         return false;
     if (!run && task->cl)
         run = task->cl->callback_func;
-    if (!run && !(control && (!task->destroy || task->dyn_handles))) {
+    struct tic_lent *lent = tic_reads_lend(task);
+    if (!run && !lent && !(control && (!task->destroy || task->dyn_handles))) {
         if (control)
             make_control(task);
         return true;
@@ -138,6 +142,7 @@ bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key)
         .dyn_handles = task->dyn_handles,
         .run = run,
         .key = key,
+        .lent = lent,
     };
     task->callback_func = run_callback;
     task->callback_arg = wrapped;
@@ -167,6 +172,7 @@ void tic_callback_unwrap(struct starpu_task *copy)
     copy->callback_arg = wrapped->argument;
     copy->cl = wrapped->codelet;
     copy->dyn_handles = wrapped->dyn_handles;
+    tic_reads_put_back(copy, wrapped->lent);
 }
 
 static void run_nothing(void *arg)

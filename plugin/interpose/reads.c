@@ -73,8 +73,13 @@ void tic_reads_log_access(struct tic_handle *handle, uint64_t key)
 /* ---- delivering, in a replay ---------------------------------------------------------------- */
 
 /* Handles made for the task that this thread is about to submit. */
+struct delivery {
+    starpu_data_handle_t copy, original;
+    unsigned buffer;
+};
+
 static __thread struct {
-    starpu_data_handle_t *items;
+    struct delivery *items;
     unsigned long count, capacity;
 } made __attribute__((tls_model("initial-exec")));
 
@@ -99,7 +104,7 @@ static void deliver(struct starpu_task *task, unsigned buffer, const struct tic_
     made.items = grown;
     tic_guard++;
     tic_real.starpu_data_register_same(&copy, handle->data);
-    made.items[made.count++] = copy;
+    made.items[made.count++] = (struct delivery){copy, handle->data, buffer};
     if (!tic_data_fill(copy, handle, saved, task))
         tic_stop(TIC_EXIT_REFUSED, "cannot deliver what task \"%s\" read in the recorded run",
                  tic_task_name(task));
@@ -107,12 +112,12 @@ static void deliver(struct starpu_task *task, unsigned buffer, const struct tic_
     STARPU_TASK_SET_HANDLE(task, copy, buffer);
 }
 
-const char *tic_reads_deliver(struct starpu_task *task, uint64_t key)
+void tic_reads_deliver(struct starpu_task *task, uint64_t key)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
 
     if (!tic_session->recovered || !writes_nothing(task))
-        return NULL;
+        return;
     for (unsigned i = 0; i < buffers; i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         struct tic_line_read read;
@@ -126,22 +131,57 @@ const char *tic_reads_deliver(struct starpu_task *task, uint64_t key)
         bool initial = reads && ordered && pending && !tic_data_holds_values(handle) &&
                        handle->home_node >= 0 && handle->supported &&
                        !tic_handle_is_empty(handle) && !handle->packer;
-        if (!recorded && !initial)
-            continue;
-        if (!task->destroy)
-            return "a task that writes no data and is submitted again reads what tasks wrote; this "
-                   "is not protected yet";
-        deliver(task, i, recorded ? &saved : NULL);
+        if (recorded || initial)
+            deliver(task, i, recorded ? &saved : NULL);
     }
-    return NULL;
+}
+
+static void unregister(const struct delivery *items, unsigned long count)
+{
+    tic_guard++;
+    while (count > 0)
+        tic_real.starpu_data_unregister_submit(items[--count].copy);
+    tic_guard--;
 }
 
 void tic_reads_after_submit(void)
 {
-    if (made.count == 0)
-        return;
-    tic_guard++;
-    while (made.count > 0)
-        tic_real.starpu_data_unregister_submit(made.items[--made.count]);
-    tic_guard--;
+    unregister(made.items, made.count);
+    made.count = 0;
+}
+
+/* ---- structures that stay with the application ------------------------------------------------
+ */
+
+struct tic_lent {
+    unsigned long count;
+    struct delivery items[];
+};
+
+struct tic_lent *tic_reads_lend(struct starpu_task *task)
+{
+    size_t bytes = made.count * sizeof(*made.items);
+
+    if (made.count == 0 || task->destroy)
+        return NULL;
+    struct tic_lent *lent = malloc(sizeof(*lent) + bytes);
+    if (!lent)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    lent->count = made.count;
+    memcpy(lent->items, made.items, bytes);
+    made.count = 0;
+    return lent;
+}
+
+void tic_reads_put_back(struct starpu_task *task, const struct tic_lent *lent)
+{
+    for (unsigned long i = 0; lent && i < lent->count; i++)
+        STARPU_TASK_SET_HANDLE(task, lent->items[i].original, lent->items[i].buffer);
+}
+
+void tic_reads_end_loan(struct tic_lent *lent)
+{
+    if (lent)
+        unregister(lent->items, lent->count);
+    free(lent);
 }

@@ -61,7 +61,7 @@ static void drop_accesses(struct accesses *accesses)
 
 static const char *why_not_buffers(const struct starpu_task *task, const struct accesses *accesses)
 {
-    bool writes = false, unsaved = false, values = false;
+    bool writes = false, unsaved = false, reads = false;
 
     for (unsigned i = 0; i < accesses->count; i++) {
         enum starpu_data_access_mode mode = accesses->items[i].mode;
@@ -72,15 +72,17 @@ static const char *why_not_buffers(const struct starpu_task *task, const struct 
             return "it writes data whose interface has no pack_data and unpack_data, so that it "
                    "cannot be saved";
         writes |= mode & STARPU_W && !tic_handle_is_empty(handle);
-        values |= mode & STARPU_R && tic_data_holds_values(handle);
+        reads |= mode & STARPU_R && !tic_handle_is_empty(handle);
         unsaved |= mode & STARPU_R && !handle->supported && tic_data_holds_values(handle);
     }
     if (!writes && unsaved)
         return "it writes no data, and reads what tasks wrote with an interface that has no "
                "pack_data and unpack_data";
-    if (!writes && values && !task->destroy && tic_session->settings.rerun)
-        return "it writes no data, reads what tasks wrote, and its structure stays with the "
-               "application (destroy = 0); this is not protected yet";
+    if (!writes && reads && !task->destroy && !tic_session_is_owner() &&
+        tic_session->settings.rerun)
+        return "it is submitted by a task, a callback or another thread, writes no data but reads, "
+               "and its structure stays with the application (destroy = 0); this is not protected "
+               "yet";
     return NULL;
 }
 
@@ -158,8 +160,6 @@ static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t key)
     tic_clock_hold_callback_locked(task, key);
     atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
-    if (task->bundle) /* a hint for those that run */
-        tic_real.starpu_task_bundle_remove(task->bundle, task);
     if (is_plain(task)) {
         task->destroy = 0; /* starpu_task_destroy insists */
         tic_real.starpu_task_destroy(task);
@@ -294,14 +294,14 @@ static bool is_recorded(const struct submission *submission)
 }
 
 /* What it reads may be copies by now. */
-static const char *deliver(struct starpu_task *task, const struct submission *submission)
+static void deliver(struct starpu_task *task, const struct submission *submission)
 {
-    const char *why = tic_reads_deliver(task, key_of(submission));
-
+    tic_reads_deliver(task, key_of(submission));
     if (!tic_session->recovered)
-        return why;
+        return;
     drop_accesses(submission->accesses);
-    return list_accesses(task, submission->accesses) ? why : "out of memory";
+    if (!list_accesses(task, submission->accesses))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
 }
 
 static void make_live(struct starpu_task *task, const struct submission *submission)
@@ -424,6 +424,10 @@ static void note_races(const struct accesses *accesses, enum tic_context context
 static enum tic_verdict decide(struct starpu_task *task, struct submission *submission,
                                const char **why)
 {
+    /* A hint where to run tasks, which is of no use with one memory node. Policies look at the data
+     * of all tasks of a bundle, which a restart may not have restored yet. */
+    if (task->bundle)
+        tic_real.starpu_task_bundle_remove(task->bundle, task);
     bool nowhere = !task->cl || task->where == STARPU_NOWHERE || task->cl->where == STARPU_NOWHERE;
     if (nowhere) { /* nothing to skip, nothing to save */
         if (task->cl)
@@ -450,7 +454,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
         return TIC_DROP;
     }
     if (!done) {
-        *why = deliver(task, submission);
+        deliver(task, submission);
         make_live(task, submission);
         return TIC_PASS;
     }

@@ -53,8 +53,8 @@ struct starpu_task *tic_data_copy_task(starpu_data_handle_t to, starpu_data_hand
  * that later accesses depend on. */
 void tic_data_restore(struct tic_handle *handle, bool now);
 void tic_data_restore_locked(struct tic_handle *handle, bool now); /* under the submission lock */
-/* Submits a task that writes into `copy` a saved value or, if NULL, what the handle `like` holds
- * now; the reader depends on it. Inside the guard. False when out of memory. */
+/* Writes into `copy` a saved value or, if NULL, what the handle `like` holds now: by a task that
+ * the reader depends on, or at once. Inside the guard. False when it cannot be done. */
 bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
                    const struct tic_saved *saved, struct starpu_task *reader);
 /* Control tasks of a replay may name data whose writers were all skipped, and whose value was
@@ -99,10 +99,18 @@ void tic_submit_on_refused(struct starpu_task *task);
 void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch);
 /* Logs what an access of main() by callback reads, once it is granted. */
 void tic_reads_log_access(struct tic_handle *handle, uint64_t key);
-/* Gives a task that is executed again what it read before. Tells why it cannot, or NULL. */
-const char *tic_reads_deliver(struct starpu_task *task, uint64_t key);
+/* Gives a task that is executed again what it read before, in handles of our own. */
+void tic_reads_deliver(struct starpu_task *task, uint64_t key);
 /* After the real submission. */
 void tic_reads_after_submit(void);
+/* The application's handles of a structure that stays with it, while ours stand there. */
+struct tic_lent;
+/* Takes over what was delivered to such a task; NULL: nothing. */
+struct tic_lent *tic_reads_lend(struct starpu_task *task);
+/* Gives the task, or a copy of it, the application's handles back. lent may be NULL. */
+void tic_reads_put_back(struct starpu_task *task, const struct tic_lent *lent);
+/* The task does not need ours any more. */
+void tic_reads_end_loan(struct tic_lent *lent);
 
 /* ---- pack.c --------------------------------------------------------------------------------- */
 /* Can the interface pack it? Then the handle is saved that way. */

@@ -91,6 +91,13 @@ static void plan(struct flow_item *item, struct flow_plan *plan, starpu_data_han
         set_methods(item, plan->parts[i]);
 }
 
+/* StarPU 1.3 may end a reduction later, on a worker, and switches plans as it does. */
+static void end_reduction(const struct flow_item *item)
+{
+    starpu_data_acquire(item->data, STARPU_RW);
+    starpu_data_release(item->data);
+}
+
 /* StarPU 1.3 takes a part that no task has used for one without a value. */
 static void plan_again(struct flow_item *item)
 {
@@ -106,6 +113,8 @@ void flow_parts_plan(struct flow_item *item)
 
     if (!has_parts(item) || item->homeless) /* StarPU gathers at home only */
         return;
+    if (item->reduces)
+        end_reduction(item);
     plan(item, &item->plans[0], item->data, false, count);
     item->nested.count = 0;
     if (flow_below(2))

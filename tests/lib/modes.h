@@ -14,6 +14,7 @@ void run_csr(void);
 /* modes_buffers.c */
 void run_many_buffers(void);
 void run_scratch(void);
+void run_kept_reader(void);
 
 /* modes_custom.c */
 void run_custom(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Modes of tests/lib/modes.c about buffers of tasks: many-buffers (20, of mixed modes), scratch
- * (tasks compute in buffers whose content nobody needs). */
+ * (tasks compute in buffers whose content nobody needs), kept-reader (a structure that main()
+ * submits again and again reads, and has its effect elsewhere). */
 #include "lib/modes.h"
 
 /* ---- many-buffers --------------------------------------------------------------------------- */
@@ -79,4 +80,35 @@ void run_scratch(void)
             must(starpu_task_insert(&scratch_codelet, STARPU_RW, handles[chain], STARPU_SCRATCH,
                                     scratch, 0));
     starpu_data_unregister(scratch);
+}
+
+/* ---- kept-reader ----------------------------------------------------------------------------- */
+
+static void look(void *buffers[], void *arg)
+{
+    (void)arg;
+    count(*variable(buffers[0]) * 7 + *variable(buffers[1]));
+}
+
+static struct starpu_codelet look_codelet = {
+    .cpu_funcs = {look}, .nbuffers = 2, .modes = {STARPU_R, STARPU_R}, .name = "look"};
+
+void run_kept_reader(void)
+{
+    struct starpu_task *task = starpu_task_create();
+
+    task->cl = &look_codelet;
+    task->destroy = 0;
+    task->detach = 0;
+    for (int number = 0; number < LENGTH; number++)
+        for (int chain = 0; chain < CHAINS; chain++) {
+            submit_step(chain, number);
+            starpu_task_wait_for_all(); /* StarPU takes no dependencies of a task that has run */
+            task->handles[0] = handles[chain];
+            task->handles[1] = handles[(chain * 3 + number) % (2 * CHAINS)];
+            must(starpu_task_submit(task));
+            must(starpu_task_wait(task));
+        }
+    starpu_task_destroy(task);
+    submit_steps(CHAINS);
 }

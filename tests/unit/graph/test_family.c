@@ -164,6 +164,25 @@ static void test_values_make_the_memory(void **state)
     assert_memory_equal(rebuilt, memory, sizeof(memory));
 }
 
+/* It may be the latest of all. */
+static void test_restored_values_wait_for_others(void **state)
+{
+    struct tic_handle *root = add(0, SIDE, 0, SIDE), *rows[PARTS], *columns[PARTS];
+    (void)state;
+    root->restored = root->live = true;
+    add_parts(rows, true);
+    assert_int_equal(tic_family_join(&graph, root, rows, PARTS), 0);
+    assert_true(root->restored);
+    assert_true(root->family->live);
+    add_parts(columns, false);
+    columns[1]->pending = true;
+    assert_int_equal(tic_family_join(&graph, root, columns, PARTS), 0);
+    assert_true(root->pending);
+    assert_false(root->restored);
+    assert_false(root->family->live);
+    assert_false(rows[0]->pending);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -184,7 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_planned_parts_overlap),  TEST(test_due_are_those_of_the_cut),
         TEST(test_registered_twice),       TEST(test_pruned_when_the_root_was_written),
-        TEST(test_values_make_the_memory),
+        TEST(test_values_make_the_memory), TEST(test_restored_values_wait_for_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
