@@ -111,8 +111,14 @@ const char *tic_reads_deliver(struct starpu_task *task, uint64_t key)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
 
-    if (!tic_session->recovered || !writes_nothing(task))
+    if (!tic_session->recovered)
         return NULL;
+    if (!writes_nothing(task)) {
+        tic_order_follow(task, true);
+        return NULL;
+    }
+    if (key & TIC_SPAWN_KEY || key < tic_session->recovered_submissions)
+        tic_order_again(task);
     for (unsigned i = 0; i < buffers; i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         struct tic_line_read read;
@@ -136,8 +142,9 @@ const char *tic_reads_deliver(struct starpu_task *task, uint64_t key)
     return NULL;
 }
 
-void tic_reads_after_submit(void)
+void tic_reads_after_submit(bool accepted)
 {
+    tic_order_after_submit(accepted);
     if (made.count == 0)
         return;
     tic_guard++;

@@ -129,7 +129,9 @@ static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t key)
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
     if (task->bundle) /* a hint for those that run */
         tic_real.starpu_task_bundle_remove(task->bundle, task);
-    if (is_plain(task)) {
+    bool plain = is_plain(task);
+    tic_order_follow(task, !plain);
+    if (plain) {
         task->destroy = 0; /* starpu_task_destroy insists */
         tic_real.starpu_task_destroy(task);
         return TIC_DROP;
@@ -302,6 +304,7 @@ bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model)
     tic_lock(&session->submit);
     if (done) { /* counted already; its record stays for later lines */
         note_writes(task, false);
+        tic_order_follow(task, true);
         done = tic_spawn_register(task, model);
         task->hypervisor_tag = 0;
         tic_clock_hold_callback_locked(task, model->task.id);
@@ -404,6 +407,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
     if (!done && submission->context == TIC_CONTEXT_MAIN && is_plain(task) &&
         tic_forced_use(task, submission->sequence)) {
+        tic_order_follow(task, false);
         task->destroy = 0; /* starpu_task_destroy insists */
         tic_real.starpu_task_destroy(task);
         return TIC_DROP;

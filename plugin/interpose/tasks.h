@@ -102,7 +102,21 @@ void tic_reads_log_access(struct tic_handle *handle, uint64_t key);
 /* Gives a task that is executed again what it read before. Tells why it cannot, or NULL. */
 const char *tic_reads_deliver(struct starpu_task *task, uint64_t key);
 /* After the real submission. */
-void tic_reads_after_submit(void);
+void tic_reads_after_submit(bool accepted);
+
+/* ---- order.c -------------------------------------------------------------------------------- */
+/* In a replay, under the submission lock, before the real submission: the task is executed again.
+ */
+void tic_order_again(struct starpu_task *task);
+/* The task comes after those that are executed again, if they use the same data. enters: StarPU
+ * will know it. */
+void tic_order_follow(struct starpu_task *task, bool enters);
+/* After the real submission of a task that is executed again. */
+void tic_order_after_submit(bool accepted);
+/* main() waits for tasks that are executed again, and for what came after them. */
+void tic_order_wait(struct tic_handle *handle, bool writes);
+/* The data is about to be unregistered. */
+void tic_order_forget(struct tic_handle *handle);
 
 /* ---- pack.c --------------------------------------------------------------------------------- */
 /* Can the interface pack it? Then the handle is saved that way. */

@@ -89,7 +89,7 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
         tic_guard++;
         result = tic_real.starpu_task_submit(task);
         tic_guard--;
-        tic_reads_after_submit();
+        tic_reads_after_submit(result == 0);
     }
     if (result != 0)
         tic_submit_on_refused(task); /* else the task may be gone already */
