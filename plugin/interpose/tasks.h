@@ -167,17 +167,19 @@ void tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key);
 bool tic_clock_holds(void);
 
 /* ---- redux.c -------------------------------------------------------------------------------- */
-/* All on the owner thread, outside of the submission lock. */
+/* On the owner thread, or after the end of protection; outside of the submission lock. */
 void tic_redux_set_methods(struct tic_handle *handle, struct starpu_codelet *fold,
                            struct starpu_codelet *init);
 void tic_redux_inherit(struct tic_handle *child, const struct tic_handle *parent);
 /* Makes the task contribute to accumulators, and folds those of other data that it uses. Needed
  * after the end of protection, too. Tells why it is not protected, or NULL. */
 const char *tic_redux_on_submit(struct starpu_task *task);
+/* After the real submission. */
+void tic_redux_after_submit(void);
 /* Before any other access to the data (may be NULL): submits what brings its value up to date. True
  * when there was something. */
 bool tic_redux_fold(struct tic_handle *handle);
-/* The same for all data: main() is about to wait for all tasks. */
+/* The same for all data: main() is about to wait for all tasks, or protection ends. Any thread. */
 void tic_redux_fold_all(void);
 /* The data is about to be unregistered. */
 void tic_redux_drop(struct tic_handle *handle);
