@@ -124,6 +124,7 @@ static bool is_plain(const struct starpu_task *task)
 
 static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t key)
 {
+    tic_callback_hold_prologues(task, key);
     tic_clock_hold_callback_locked(task, key);
     atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
@@ -282,6 +283,8 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
     bool writes = note_writes(task, true);
     if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered_done))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
+    if (session->recovered && is_recorded(submission))
+        tic_callback_hold_start(task, key_of(submission));
     if (session->recovered && !writes && is_recorded(submission)) /* it runs before its time */
         tic_clock_hold_callback_locked(task, key_of(submission));
     bool fine = tic_callback_wrap(task, false, key_of(submission));
@@ -354,8 +357,10 @@ static enum tic_verdict pass_control(struct starpu_task *task, enum tic_context 
 
     if (context != TIC_CONTEXT_MAIN)
         key = UINT64_MAX; /* nobody asks for it */
-    if (recorded)
+    if (recorded) {
+        tic_callback_hold_prologues(task, key);
         tic_clock_hold_callback_locked(task, key);
+    }
     if (!tic_callback_wrap(task, false, key))
         *why = "out of memory";
     return TIC_PASS;

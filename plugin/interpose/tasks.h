@@ -160,8 +160,10 @@ uint64_t tic_clock_now(void);
 void tic_clock_tick(void);
 /* main() has come this far: what was held back for it happens. Not inside the guard. */
 void tic_clock_release(void);
-/* Takes the callback off the task if main() must come further before it may run. Under the
- * submission lock. */
+/* Must main() come further before this may run? Then it is kept until then. Under the submission
+ * lock. */
+bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument);
+/* The same for the callback of a task, which is taken off it. */
 void tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key);
 /* Is anything held back? */
 bool tic_clock_holds(void);
@@ -203,6 +205,10 @@ void tic_spawn_submit_kept(uint64_t root);
  * control task (no codelet) until then. key: of the task. False when out of memory; the task is
  * unchanged. */
 bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key);
+/* In a replay, under the submission lock: prologues that main() must come further for wait for
+ * that, those of a task without a kernel by themselves, else the task with them. */
+void tic_callback_hold_prologues(struct starpu_task *task, uint64_t key);
+void tic_callback_hold_start(struct starpu_task *task, uint64_t key);
 /* Takes the callback off a task that is not wrapped; its argument is the caller's to free. */
 void tic_callback_remove(struct starpu_task *task);
 /* Gives a copy of a wrapped task its own callbacks back. */
