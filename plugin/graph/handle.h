@@ -66,6 +66,8 @@ struct tic_handle {
                         access */
     uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */
     uint64_t submitted_writes;
+    void *place;        /* guarded by the submission lock: data of StarPU's, or NULL; order.c */
+    bool place_written; /* guarded by the submission lock */
     uint64_t main_read, main_written; /* guarded by the submission lock: 1 + submissions of main()
                                          before its last use for reading, writing; 0: none */
 

@@ -125,6 +125,7 @@ bool tic_access_on_acquire_before(starpu_data_handle_t data, bool writes, const 
                                     "protected yet");
         return false;
     }
+    tic_order_wait(handle, writes);
     if (tic_handle_is_empty(handle))
         return false;
     note_access(handle, writes);

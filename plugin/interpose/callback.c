@@ -3,6 +3,7 @@
  * where calls are otherwise taken for StarPU's own. */
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "interpose/tasks.h"
 
 struct wrapped_callback {
@@ -64,7 +65,18 @@ struct wrapped_prologue {
     struct starpu_task *task;
     void (*function)(void *);
     void *argument;
+    uint64_t key;
+    bool held; /* it runs, or ran, at another time */
 };
+
+/* Prologues are known by the key of their task, changed in a bit. */
+enum { PROLOGUE_BIT = 61, PROLOGUE_POP_BIT = 60 };
+
+static void begin_prologue(const struct wrapped_prologue *wrapped)
+{
+    if (!wrapped->held)
+        tic_callback_begin(wrapped->key, wrapped->function, wrapped->argument);
+}
 
 static void run_prologue(void *arg)
 {
@@ -73,7 +85,7 @@ static void run_prologue(void *arg)
     free(arg);
     wrapped.task->prologue_callback_func = wrapped.function;
     wrapped.task->prologue_callback_arg = wrapped.argument;
-    tic_callback_run(wrapped.function, wrapped.argument);
+    begin_prologue(&wrapped);
 }
 
 static void run_prologue_pop(void *arg)
@@ -83,29 +95,89 @@ static void run_prologue_pop(void *arg)
     free(arg);
     wrapped.task->prologue_callback_pop_func = wrapped.function;
     wrapped.task->prologue_callback_pop_arg = wrapped.argument;
-    tic_callback_run(wrapped.function, wrapped.argument);
+    begin_prologue(&wrapped);
 }
 
-static bool wrap_prologue(struct starpu_task *task, void (**function)(void *), void **argument,
-                          void (*run)(void *))
+static struct wrapped_prologue *wrap_prologue(struct starpu_task *task, void (**function)(void *),
+                                              void **argument, void (*run)(void *), uint64_t key)
 {
-    if (!*function || *function == run)
-        return true;
     struct wrapped_prologue *wrapped = malloc(sizeof(*wrapped));
     if (!wrapped)
-        return false;
-    *wrapped = (struct wrapped_prologue){task, *function, *argument};
+        return NULL;
+    *wrapped = (struct wrapped_prologue){task, *function, *argument, key, false};
     *function = run;
     *argument = wrapped;
-    return true;
+    return wrapped;
 }
 
-static bool wrap_prologues(struct starpu_task *task)
+static bool wrap_prologues(struct starpu_task *task, uint64_t key)
 {
-    return wrap_prologue(task, &task->prologue_callback_func, &task->prologue_callback_arg,
-                         run_prologue) &&
-           wrap_prologue(task, &task->prologue_callback_pop_func, &task->prologue_callback_pop_arg,
-                         run_prologue_pop);
+    void (*first)(void *) = task->prologue_callback_func;
+    void (*pop)(void *) = task->prologue_callback_pop_func;
+
+    return (!first || first == run_prologue ||
+            wrap_prologue(task, &task->prologue_callback_func, &task->prologue_callback_arg,
+                          run_prologue, key ^ UINT64_C(1) << PROLOGUE_BIT)) &&
+           (!pop || pop == run_prologue_pop ||
+            wrap_prologue(task, &task->prologue_callback_pop_func, &task->prologue_callback_pop_arg,
+                          run_prologue_pop, key ^ UINT64_C(1) << PROLOGUE_POP_BIT));
+}
+
+static void hold_prologue(struct starpu_task *task, void (**function)(void *), void **argument,
+                          unsigned *free_argument, void (*run)(void *), uint64_t key)
+{
+    if (!*function || !tic_clock_hold_locked(key, *function, *argument, *free_argument))
+        return;
+    struct wrapped_prologue *wrapped = wrap_prologue(task, function, argument, run, key);
+    if (!wrapped)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    wrapped->held = true;
+    if (*free_argument)
+        wrapped->argument = NULL;
+    *free_argument = 0;
+}
+
+void tic_callback_hold_prologues(struct starpu_task *task, uint64_t key)
+{
+    unsigned free_first = task->prologue_callback_arg_free;
+    unsigned free_pop = task->prologue_callback_pop_arg_free;
+
+    hold_prologue(task, &task->prologue_callback_func, &task->prologue_callback_arg, &free_first,
+                  run_prologue, key ^ UINT64_C(1) << PROLOGUE_BIT);
+    hold_prologue(task, &task->prologue_callback_pop_func, &task->prologue_callback_pop_arg,
+                  &free_pop, run_prologue_pop, key ^ UINT64_C(1) << PROLOGUE_POP_BIT);
+    task->prologue_callback_arg_free = free_first & 1;
+    task->prologue_callback_pop_arg_free = free_pop & 1;
+}
+
+static void release_start(void *gate)
+{
+    tic_guard++;
+    tic_real.starpu_task_end_dep_release(gate);
+    tic_guard--;
+}
+
+/* Before it a task that ends when main() has come that far. StarPU would remember it if the
+ * application submitted the structure again. */
+void tic_callback_hold_start(struct starpu_task *task, uint64_t key)
+{
+    unsigned bit = task->prologue_callback_func ? PROLOGUE_BIT : PROLOGUE_POP_BIT;
+
+    if ((!task->prologue_callback_func && !task->prologue_callback_pop_func) || !task->destroy)
+        return;
+    struct starpu_task *gate = tic_real.starpu_task_create();
+    if (!gate)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    if (!tic_clock_hold_locked(key ^ UINT64_C(1) << bit, release_start, gate, false)) {
+        gate->destroy = 0; /* starpu_task_destroy insists */
+        tic_real.starpu_task_destroy(gate);
+        return;
+    }
+    tic_guard++;
+    tic_real.starpu_task_end_dep_add(gate, 1);
+    tic_real.starpu_task_declare_deps_array(task, 1, &gate);
+    tic_real.starpu_task_submit(gate);
+    tic_guard--;
 }
 
 /* ---- wrapping ------------------------------------------------------------------------------- */
@@ -121,7 +193,7 @@ bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key)
 {
     void (*run)(void *) = task->callback_func;
 
-    if (!wrap_prologues(task))
+    if (!wrap_prologues(task, key))
         return false;
     if (!run && task->cl)
         run = task->cl->callback_func;

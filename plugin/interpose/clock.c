@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The clock of main(): its operations on tasks and data. A skipped task ends at once in a replay,
  * but its callback came later, maybe after main() had gone on: it is held back until main() has
- * come as far as it had then. main() came there without it, so this cannot block main(). */
+ * come as far as it had then. So is its prologue, and a task that is not done because of its
+ * prologue. main() came there without it, so this cannot block main(). */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -52,23 +53,29 @@ static void note_earliest_locked(void)
 }
 
 /* main() may tick meanwhile: it sees what is held, or we see its tick. */
+bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument)
+{
+    uint64_t clock = tic_graph_callback_clock(&tic_session->graph, key);
+
+    if (clock <= tic_clock_now())
+        return false;
+    struct held held = {clock, key, run, argument, free_argument};
+    hold_locked(&held);
+    if (clock > tic_clock_now())
+        return true;
+    list.count--;
+    note_earliest_locked();
+    return false;
+}
+
 void tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key)
 {
     void (*run)(void *) = task->callback_func ? task->callback_func
                           : task->cl          ? task->cl->callback_func
                                               : NULL;
-    uint64_t clock = run ? tic_graph_callback_clock(&tic_session->graph, key) : 0;
 
-    if (!run || clock <= tic_clock_now())
-        return;
-    struct held held = {clock, key, run, task->callback_arg, task->callback_arg_free};
-    hold_locked(&held);
-    if (clock <= tic_clock_now()) {
-        list.count--;
-        note_earliest_locked();
-        return;
-    }
-    tic_callback_remove(task);
+    if (run && tic_clock_hold_locked(key, run, task->callback_arg, task->callback_arg_free))
+        tic_callback_remove(task);
 }
 
 /* The first that main() has come to. */

@@ -156,10 +156,11 @@ void tic_data_wait(struct tic_handle *handle)
 }
 
 /* Its accumulators leave the graph before it does. */
-static void end_reductions(struct tic_handle *handle)
+static void end_helpers(struct tic_handle *handle)
 {
     if (handle->redux)
         tic_redux_drop(handle);
+    tic_order_forget(handle);
 }
 
 static bool has_task_values(const struct tic_handle *handle)
@@ -225,7 +226,8 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
         tic_session_unprotect("starpu_data_unregister", why);
         return;
     }
-    end_reductions(handle);
+    tic_order_wait(handle, true);
+    end_helpers(handle);
     bool pinned = coherent && is_pinned(handle);
     if (pinned)
         tic_data_restore(handle, true);
@@ -266,7 +268,7 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
         tic_data_on_unregister_before(data, true);
         return;
     }
-    end_reductions(handle);
+    end_helpers(handle);
     tic_family_part(&tic_session->graph, handle);
     tic_guard++;
     int status = tic_real.starpu_data_acquire_on_node_cb(data, STARPU_MAIN_RAM, STARPU_W,
@@ -325,7 +327,7 @@ void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count)
         if (!part)
             continue;
         tic_redux_fold(part);
-        end_reductions(part);
+        end_helpers(part);
         part->data = NULL;
     }
 }
@@ -365,6 +367,7 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
                 : "partitions made by a task or a callback are not protected yet");
         return;
     }
+    tic_order_wait(handle, true);
     if (is_over(handle)) {
         put_off(handle);
         return;
@@ -407,7 +410,8 @@ static void fold_children(struct tic_handle *parent)
     for (unsigned i = 0; i < parent->child_count; i++) {
         fold_children(parent->children[i]);
         tic_redux_fold(parent->children[i]);
-        end_reductions(parent->children[i]);
+        tic_order_wait(parent->children[i], true);
+        end_helpers(parent->children[i]);
     }
 }
 

@@ -116,8 +116,14 @@ void tic_reads_deliver(struct starpu_task *task, uint64_t key)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
 
-    if (!tic_session->recovered || !writes_nothing(task))
+    if (!tic_session->recovered)
         return;
+    if (!writes_nothing(task)) {
+        tic_order_follow(task, true);
+        return;
+    }
+    if (key & TIC_SPAWN_KEY || key < tic_session->recovered_submissions)
+        tic_order_again(task);
     for (unsigned i = 0; i < buffers; i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         struct tic_line_read read;
@@ -144,8 +150,9 @@ static void unregister(const struct delivery *items, unsigned long count)
     tic_guard--;
 }
 
-void tic_reads_after_submit(void)
+void tic_reads_after_submit(bool accepted)
 {
+    tic_order_after_submit(accepted);
     unregister(made.items, made.count);
     made.count = 0;
 }

@@ -7,6 +7,7 @@
  * the order of all additions follows from the program, results are the same bits in every run
  * with as many accumulators. Their number is that of the workers of the first run (logged). */
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -24,10 +25,17 @@ struct tic_redux {
 
 static _Atomic unsigned open_count; /* accumulators that hold contributions; relaxed */
 
+/* Until its end protection lets only the owner thread contribute and fold; then any thread folds.
+ * Held while tasks are submitted: who finds nothing open must come after what was folded, and what
+ * is folded after its contributions. */
+static pthread_mutex_t folding = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static __thread bool contributing /* this thread holds it */
+    __attribute__((tls_model("initial-exec")));
+
 static struct {
     struct tic_handle **items;
     unsigned long count, capacity;
-} started; /* owner thread only: data that got contributions since all was folded */
+} started; /* guarded by folding: data that got contributions since all was folded */
 
 void tic_redux_set_methods(struct tic_handle *handle, struct starpu_codelet *fold,
                            struct starpu_codelet *init)
@@ -52,7 +60,10 @@ void tic_redux_inherit(struct tic_handle *child, const struct tic_handle *parent
 
 /* ---- tasks ---------------------------------------------------------------------------------- */
 
-/* Submitted like a task of the application: it has an identity. */
+/* This thread submits a task of ours: what else is open comes later. */
+static __thread bool submitting __attribute__((tls_model("initial-exec")));
+
+/* Submitted like a task of the application, it has an identity; not by other threads. */
 static void submit(struct starpu_codelet *codelet, starpu_data_handle_t to,
                    starpu_data_handle_t from)
 {
@@ -65,8 +76,13 @@ static void submit(struct starpu_codelet *codelet, starpu_data_handle_t to,
     task->cl = codelet;
     task->handles[0] = to;
     task->handles[1] = from;
+    bool hidden = !tic_session_is_owner();
+    tic_guard += hidden;
+    submitting = true;
     if (starpu_task_submit(task) != 0)
         tic_log(TIC_LOG_ERROR, "internal error: StarPU refuses a task of a reduction");
+    submitting = false;
+    tic_guard -= hidden;
 }
 
 static bool open_accumulators(struct tic_handle *handle, struct tic_redux *redux)
@@ -96,15 +112,17 @@ static bool fold_own(struct tic_handle *handle)
     struct tic_redux *redux = handle->redux;
     bool any = false;
 
+    pthread_mutex_lock(&folding);
     for (unsigned i = 0; redux && i < redux->width; i++) {
         if (!atomic_exchange(&redux->open[i], false))
             continue;
-        atomic_fetch_sub(&open_count, 1);
         if (atomic_exchange(&handle->invalid, false))
             submit(redux->init, handle->data, NULL);
         submit(redux->fold, handle->data, redux->parts[i]);
+        atomic_fetch_sub(&open_count, 1);
         any = true;
     }
+    pthread_mutex_unlock(&folding);
     return any;
 }
 
@@ -133,8 +151,10 @@ static bool note_start(struct tic_handle *handle)
 
 void tic_redux_fold_all(void)
 {
+    pthread_mutex_lock(&folding);
     while (started.count > 0)
         fold_own(started.items[--started.count]);
+    pthread_mutex_unlock(&folding);
 }
 
 static bool is_open(const struct tic_handle *handle)
@@ -151,9 +171,11 @@ void tic_redux_drop(struct tic_handle *handle)
 {
     struct tic_redux *redux = handle->redux;
 
+    pthread_mutex_lock(&folding);
     for (unsigned long i = 0; i < started.count; i++)
         if (started.items[i] == handle)
             started.items[i--] = started.items[--started.count];
+    pthread_mutex_unlock(&folding);
     for (unsigned i = 0; redux && i < redux->width; i++) {
         if (atomic_exchange(&redux->open[i], false))
             atomic_fetch_sub(&open_count, 1);
@@ -254,7 +276,7 @@ const char *tic_redux_on_submit(struct starpu_task *task)
     bool watching = tic_session_is_watching();
     const char *why = NULL;
 
-    if (!task->cl || (!watching && atomic_load(&open_count) == 0))
+    if (!task->cl || submitting || (!watching && atomic_load(&open_count) == 0))
         return NULL;
     if (!watching) {
         fold_used(task);
@@ -277,8 +299,23 @@ const char *tic_redux_on_submit(struct starpu_task *task)
         if (!task->destroy && is_ordered(task))
             tic_data_wait(handle);
     }
-    for (unsigned i = 0; i < buffers && !why; i++)
-        if (is_reduction(task, i))
-            why = contribute(task, i);
+    bool locked = false;
+    for (unsigned i = 0; i < buffers && !why; i++) {
+        if (!is_reduction(task, i))
+            continue;
+        if (!locked)
+            pthread_mutex_lock(&folding);
+        locked = true;
+        why = contribute(task, i);
+    }
+    contributing |= locked;
     return why;
+}
+
+void tic_redux_after_submit(void)
+{
+    if (!contributing)
+        return;
+    contributing = false;
+    pthread_mutex_unlock(&folding);
 }

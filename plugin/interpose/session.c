@@ -310,6 +310,7 @@ void tic_session_unprotect(const char *what, const char *why)
         return;
     if (session->report) {
         tic_report_problem(session->report, what, why);
+        tic_redux_fold_all(); /* others than the owner thread may use the data next */
         return;
     }
     if (session->recovered && !tic_session_is_replayed(session))
@@ -321,4 +322,5 @@ void tic_session_unprotect(const char *what, const char *why)
     if (session->recovered)
         tic_data_restore_all();
     atomic_store(&session->watching, false);
+    tic_redux_fold_all();
 }

@@ -422,7 +422,7 @@ static int submit_again(const struct tic_spawn *spawn)
     tic_guard++;
     int status = tic_real.starpu_task_submit(task);
     tic_guard--;
-    tic_reads_after_submit();
+    tic_reads_after_submit(true);
     free(ordered); /* StarPU reads it only while it submits */
     return status;
 }

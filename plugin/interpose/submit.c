@@ -157,10 +157,13 @@ static bool is_plain(const struct starpu_task *task)
 
 static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t key)
 {
+    tic_callback_hold_prologues(task, key);
     tic_clock_hold_callback_locked(task, key);
     atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
-    if (is_plain(task)) {
+    bool plain = is_plain(task);
+    tic_order_follow(task, !plain);
+    if (plain) {
         task->destroy = 0; /* starpu_task_destroy insists */
         tic_real.starpu_task_destroy(task);
         return TIC_DROP;
@@ -318,6 +321,8 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
     bool writes = note_writes(submission->accesses, true);
     if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered_done))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
+    if (session->recovered && is_recorded(submission))
+        tic_callback_hold_start(task, key_of(submission));
     if (session->recovered && !writes && is_recorded(submission)) /* it runs before its time */
         tic_clock_hold_callback_locked(task, key_of(submission));
     bool fine = tic_callback_wrap(task, false, key_of(submission));
@@ -344,6 +349,7 @@ bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model)
     tic_lock(&session->submit);
     if (done) { /* counted already; its record stays for later lines */
         note_writes(&accesses, false);
+        tic_order_follow(task, true);
         done = tic_spawn_register(task, model);
         task->hypervisor_tag = 0;
         tic_clock_hold_callback_locked(task, model->task.id);
@@ -395,8 +401,10 @@ static enum tic_verdict pass_control(struct starpu_task *task, enum tic_context 
 
     if (context != TIC_CONTEXT_MAIN)
         key = UINT64_MAX; /* nobody asks for it */
-    if (recorded)
+    if (recorded) {
+        tic_callback_hold_prologues(task, key);
         tic_clock_hold_callback_locked(task, key);
+    }
     if (!tic_callback_wrap(task, false, key))
         *why = "out of memory";
     return TIC_PASS;
@@ -449,6 +457,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
     if (!done && submission->context == TIC_CONTEXT_MAIN && is_plain(task) &&
         tic_forced_use(task, submission->sequence)) {
+        tic_order_follow(task, false);
         task->destroy = 0; /* starpu_task_destroy insists */
         tic_real.starpu_task_destroy(task);
         return TIC_DROP;

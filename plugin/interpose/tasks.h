@@ -102,7 +102,7 @@ void tic_reads_log_access(struct tic_handle *handle, uint64_t key);
 /* Gives a task that is executed again what it read before, in handles of our own. */
 void tic_reads_deliver(struct starpu_task *task, uint64_t key);
 /* After the real submission. */
-void tic_reads_after_submit(void);
+void tic_reads_after_submit(bool accepted);
 /* The application's handles of a structure that stays with it, while ours stand there. */
 struct tic_lent;
 /* Takes over what was delivered to such a task; NULL: nothing. */
@@ -111,6 +111,20 @@ struct tic_lent *tic_reads_lend(struct starpu_task *task);
 void tic_reads_put_back(struct starpu_task *task, const struct tic_lent *lent);
 /* The task does not need ours any more. */
 void tic_reads_end_loan(struct tic_lent *lent);
+
+/* ---- order.c -------------------------------------------------------------------------------- */
+/* In a replay, under the submission lock, before the real submission: the task is executed again.
+ */
+void tic_order_again(struct starpu_task *task);
+/* The task comes after those that are executed again, if they use the same data. enters: StarPU
+ * will know it. */
+void tic_order_follow(struct starpu_task *task, bool enters);
+/* After the real submission of a task that is executed again. */
+void tic_order_after_submit(bool accepted);
+/* main() waits for tasks that are executed again, and for what came after them. */
+void tic_order_wait(struct tic_handle *handle, bool writes);
+/* The data is about to be unregistered. */
+void tic_order_forget(struct tic_handle *handle);
 
 /* ---- pack.c --------------------------------------------------------------------------------- */
 /* Can the interface pack it? Then the handle is saved that way. */
@@ -154,24 +168,28 @@ uint64_t tic_clock_now(void);
 void tic_clock_tick(void);
 /* main() has come this far: what was held back for it happens. Not inside the guard. */
 void tic_clock_release(void);
-/* Takes the callback off the task if main() must come further before it may run. Under the
- * submission lock. */
+/* Must main() come further before this may run? Then it is kept until then. Under the submission
+ * lock. */
+bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument);
+/* The same for the callback of a task, which is taken off it. */
 void tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key);
 /* Is anything held back? */
 bool tic_clock_holds(void);
 
 /* ---- redux.c -------------------------------------------------------------------------------- */
-/* All on the owner thread, outside of the submission lock. */
+/* On the owner thread, or after the end of protection; outside of the submission lock. */
 void tic_redux_set_methods(struct tic_handle *handle, struct starpu_codelet *fold,
                            struct starpu_codelet *init);
 void tic_redux_inherit(struct tic_handle *child, const struct tic_handle *parent);
 /* Makes the task contribute to accumulators, and folds those of other data that it uses. Needed
  * after the end of protection, too. Tells why it is not protected, or NULL. */
 const char *tic_redux_on_submit(struct starpu_task *task);
+/* After the real submission. */
+void tic_redux_after_submit(void);
 /* Before any other access to the data (may be NULL): submits what brings its value up to date. True
  * when there was something. */
 bool tic_redux_fold(struct tic_handle *handle);
-/* The same for all data: main() is about to wait for all tasks. */
+/* The same for all data: main() is about to wait for all tasks, or protection ends. Any thread. */
 void tic_redux_fold_all(void);
 /* The data is about to be unregistered. */
 void tic_redux_drop(struct tic_handle *handle);
@@ -195,6 +213,10 @@ void tic_spawn_submit_kept(uint64_t root);
  * control task (no codelet) until then. key: of the task. False when out of memory; the task is
  * unchanged. */
 bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key);
+/* In a replay, under the submission lock: prologues that main() must come further for wait for
+ * that, those of a task without a kernel by themselves, else the task with them. */
+void tic_callback_hold_prologues(struct starpu_task *task, uint64_t key);
+void tic_callback_hold_start(struct starpu_task *task, uint64_t key);
 /* Takes the callback off a task that is not wrapped; its argument is the caller's to free. */
 void tic_callback_remove(struct starpu_task *task);
 /* Gives a copy of a wrapped task its own callbacks back. */

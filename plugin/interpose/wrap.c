@@ -72,27 +72,42 @@ static void main_has_come(void)
 
 /* ---- tasks ---------------------------------------------------------------------------------- */
 
-WRAPPER int starpu_task_submit(struct starpu_task *task)
+static void reduce(struct starpu_task *task)
 {
-    if (tic_session && tic_guard == 0) {
-        const char *why = tic_redux_on_submit(task);
-        if (why)
-            tic_session_unprotect(tic_task_name(task), why);
-        if (why && !tic_session_is_watching())
-            tic_redux_on_submit(task); /* what is open must still be folded */
-    }
-    if (!tic_session_is_watching())
-        return RESOLVED(starpu_task_submit)(task);
+    const char *why = tic_redux_on_submit(task);
+
+    if (why)
+        tic_session_unprotect(tic_task_name(task), why);
+    if (why && !tic_session_is_watching())
+        tic_redux_on_submit(task); /* what is open must still be folded */
+}
+
+static int submit_watched(struct starpu_task *task)
+{
     enum tic_verdict verdict = tic_submit_on_before(task);
     int result = 0;
     if (verdict != TIC_DROP) {
         tic_guard++;
         result = tic_real.starpu_task_submit(task);
         tic_guard--;
-        tic_reads_after_submit();
+        tic_reads_after_submit(result == 0);
     }
     if (result != 0)
         tic_submit_on_refused(task); /* else the task may be gone already */
+    return result;
+}
+
+WRAPPER int starpu_task_submit(struct starpu_task *task)
+{
+    bool ours = tic_session && tic_guard == 0;
+
+    if (ours)
+        reduce(task);
+    int result =
+        tic_session_is_watching() ? submit_watched(task) : RESOLVED(starpu_task_submit)(task);
+    if (!ours)
+        return result;
+    tic_redux_after_submit();
     main_has_come();
     return result;
 }
@@ -236,7 +251,7 @@ WRAPPER int starpu_task_wait_for_all_in_ctx(unsigned context)
 /* Reductions that protection took over must be complete, even after it ended. */
 static void fold(starpu_data_handle_t data)
 {
-    if (tic_session && tic_guard == 0 && tic_session_is_owner())
+    if (tic_session && tic_guard == 0 && (tic_session_is_owner() || !tic_session_is_watching()))
         tic_redux_fold(tic_handle_of(data));
 }
 

@@ -16,6 +16,16 @@ static void submit_look(void *arg)
     submit(&look_codelet, handles[0], 0);
 }
 
+/* The data has no value before, and all contributions after. */
+static void run_invalidated(void)
+{
+    starpu_data_handle_t sum = make_reducible(handles[0]);
+
+    starpu_data_invalidate_submit(sum);
+    submit_contributions(sum);
+    note(read_value(sum));
+}
+
 /* What a callback's task reads has all contributions of before. */
 static void run_callback_reads(void)
 {
@@ -107,6 +117,7 @@ const struct mode orders_reductions[] = {{"fold-before-callback", run_callback_r
                                          {"fold-after-callback", run_callback_writes},
                                          {"fold-while-held", run_held},
                                          {"fold-late-end", run_late_end},
+                                         {"fold-invalidated", run_invalidated},
                                          {"fold-unordered-tasks", run_unordered_tasks},
                                          {"fold-unordered-data", run_unordered_data},
                                          {NULL, NULL}};

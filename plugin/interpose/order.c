@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Who waits for tasks that a replay executes again. They read copies, and what came after them is
+ * skipped, so main() would overtake them, and they each other. Therefore data that they use has a
+ * place, data without content, which tasks of ours without a kernel access in the same modes: one
+ * that such a task waits for, one that waits for it, and one for each task that is skipped after
+ * it. StarPU's own rules make an order of it. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "interpose/tasks.h"
+
+static _Atomic unsigned long outstanding; /* tasks of ours that have not ended */
+
+static void end(void *arg)
+{
+    (void)arg;
+    atomic_fetch_sub(&outstanding, 1);
+}
+
+static struct starpu_codelet codelet = {
+    .where = STARPU_NOWHERE,
+    .nbuffers = STARPU_VARIABLE_NBUFFERS,
+    .name = "tic_order",
+};
+
+static struct starpu_task *create(starpu_data_handle_t *places, enum starpu_data_access_mode *modes,
+                                  unsigned count)
+{
+    struct starpu_task *task = tic_real.starpu_task_create();
+
+    if (!task || !places || !modes)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    task->cl = &codelet;
+    task->nbuffers = (int)count;
+    task->dyn_handles = places; /* StarPU frees them */
+    task->dyn_modes = modes;
+    task->callback_func = end;
+    atomic_fetch_add(&outstanding, 1);
+    return task;
+}
+
+static void submit(struct starpu_task *task)
+{
+    tic_guard++;
+    tic_real.starpu_task_submit(task);
+    tic_guard--;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+/* The handle that has the place: parts of a family are not told apart. */
+static struct tic_handle *keeper(struct tic_handle *handle)
+{
+    return handle->family ? handle->family->root : handle;
+}
+
+/* Whose place orders this access, and how; NULL when StarPU keeps no order. */
+static struct tic_handle *ordered(struct starpu_task *task, unsigned buffer,
+                                  enum starpu_data_access_mode *mode)
+{
+    struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
+
+    *mode = STARPU_TASK_GET_MODE(task, buffer) & (STARPU_RW | STARPU_COMMUTE);
+    if (!handle || !(*mode & STARPU_RW) || !task->sequential_consistency ||
+        (task->handles_sequential_consistency && !task->handles_sequential_consistency[buffer]) ||
+        !tic_real.starpu_data_get_sequential_consistency_flag(handle->data))
+        return NULL;
+    return keeper(handle);
+}
+
+static void make_place(struct tic_handle *handle)
+{
+    starpu_data_handle_t place;
+
+    tic_guard++;
+    tic_real.starpu_void_data_register(&place);
+    tic_guard--;
+    handle->place = place;
+    handle->place_written = false;
+}
+
+/* Must an access to its data wait for something? */
+static bool is_behind(const struct tic_handle *handle, bool writes)
+{
+    return handle->place && (writes || handle->place_written);
+}
+
+static bool comes_after_any(struct starpu_task *task)
+{
+    enum starpu_data_access_mode mode;
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    bool any = false;
+
+    for (unsigned i = 0; i < buffers && !any && atomic_load(&outstanding) > 0; i++) {
+        const struct tic_handle *handle = ordered(task, i, &mode);
+        any = handle && is_behind(handle, (mode & STARPU_W) != 0);
+    }
+    return any;
+}
+
+/* A task that accesses the places as the other accesses the data. */
+static struct starpu_task *like(struct starpu_task *task)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task), count = 0;
+    starpu_data_handle_t *places = calloc(buffers, sizeof(*places));
+    enum starpu_data_access_mode *modes = calloc(buffers, sizeof(*modes));
+
+    for (unsigned i = 0; i < buffers && places && modes; i++) {
+        struct tic_handle *handle = ordered(task, i, &modes[count]);
+        if (!handle)
+            continue;
+        if (!handle->place)
+            make_place(handle);
+        handle->place_written |= (modes[count] & STARPU_W) != 0;
+        places[count++] = handle->place;
+    }
+    return create(places, modes, count);
+}
+
+/* ---- tasks ----------------------------------------------------------------------------------- */
+
+void tic_order_follow(struct starpu_task *task, bool enters)
+{
+    if (!comes_after_any(task))
+        return;
+    struct starpu_task *before = like(task);
+    if (enters && task->destroy) {
+        tic_real.starpu_task_declare_deps_array(task, 1, &before);
+    } else if (enters) { /* StarPU remembers predecessors of what may be submitted again */
+        atomic_store(&tic_session->snapshot.late_ends, true);
+        tic_real.starpu_task_declare_end_deps_array(task, 1, &before);
+    }
+    submit(before);
+}
+
+/* Waits for the task that this thread is about to submit. */
+static __thread struct starpu_task *behind __attribute__((tls_model("initial-exec")));
+
+void tic_order_again(struct starpu_task *task)
+{
+    tic_order_after_submit(true); /* inside the submission of another: StarPU has taken that */
+    tic_order_follow(task, true);
+    behind = like(task);
+    tic_real.starpu_task_declare_deps_array(behind, 1, &task);
+}
+
+void tic_order_after_submit(bool accepted)
+{
+    struct starpu_task *task = behind;
+
+    behind = NULL;
+    if (task && accepted)
+        submit(task);
+    else if (task)
+        end(NULL); /* it belongs to the dependencies of what the application keeps */
+}
+
+/* ---- main() ---------------------------------------------------------------------------------- */
+
+void tic_order_wait(struct tic_handle *handle, bool writes)
+{
+    struct starpu_task *task = NULL;
+    starpu_data_handle_t *place;
+    enum starpu_data_access_mode *mode;
+
+    if (atomic_load(&outstanding) == 0)
+        return;
+    tic_lock(&tic_session->submit);
+    if (is_behind(keeper(handle), writes)) {
+        place = malloc(sizeof(*place));
+        mode = malloc(sizeof(*mode));
+        task = create(place, mode, 1);
+        *place = keeper(handle)->place;
+        *mode = writes ? STARPU_RW : STARPU_R;
+    }
+    tic_unlock(&tic_session->submit);
+    if (!task)
+        return;
+    task->synchronous = 1;
+    submit(task);
+}
+
+void tic_order_forget(struct tic_handle *handle)
+{
+    tic_lock(&tic_session->submit);
+    starpu_data_handle_t place = handle->place;
+    handle->place = NULL;
+    tic_unlock(&tic_session->submit);
+    if (!place)
+        return;
+    tic_guard++;
+    tic_real.starpu_data_unregister_submit(place);
+    tic_guard--;
+}
