@@ -54,13 +54,13 @@ struct tic_handle {
     bool partition_over;             /* in a replay: it is unpartitioned within the recovered cut */
     bool derived;                    /* its first content came from tasks, through a partition */
     bool mentioned;                  /* a task used it */
-    bool pending;        /* a recovered value must be restored before the first live access */
-    bool live;           /* it holds a value of this run: restored, or written by a live task */
-    unsigned main_holds; /* accesses of main() that are not released */
-    bool main_writes;    /* main() holds it for writing */
-    bool restored;       /* the recovered value was written into it */
-    bool replays_late;   /* the access that main() waits for is in the recovered cut, and: */
-    bool replays_read;   /* it read this: */
+    bool pending;           /* a recovered value must be restored before the first live access */
+    bool live;              /* it holds a value of this run: restored, or written by a live task */
+    _Atomic unsigned holds; /* accesses of the program that are not released */
+    bool main_writes;       /* main() holds it for writing */
+    bool restored;          /* the recovered value was written into it */
+    bool replays_late;      /* the access that main() waits for is in the recovered cut, and: */
+    bool replays_read;      /* it read this: */
     struct tic_saved replayed;
     char *set_aside; /* its value, while main() holds it with an older one; or NULL; guarded by that
                         access */
