@@ -29,7 +29,7 @@ int tic_family_join(struct tic_graph *graph, struct tic_handle *parent,
  * 0; -ENOMEM; -ENOTSUP: it would join two families. */
 int tic_family_meet(struct tic_graph *graph, struct tic_handle *handle);
 /* It is unregistered, or no longer to be met. */
-void tic_family_part(struct tic_graph *graph, const struct tic_handle *handle);
+void tic_family_part(struct tic_graph *graph, struct tic_handle *handle);
 /* Members that overlap a handle and have a value due for a cut: a new array, or NULL if there are
  * none (*count 0) or no memory (*count > 0). */
 struct tic_handle **tic_family_due(struct tic_graph *graph, struct tic_handle *handle, uint64_t cut,

@@ -30,6 +30,12 @@ struct tic_packer {
     void (*release)(char *bytes, uint64_t size);
 };
 
+/* Its place among those with memory of main(), by address: views.h. Owner thread only. */
+struct tic_view {
+    struct tic_handle *left, *right;
+    char *end; /* the last of those below it and its own; NULL: it is not there */
+};
+
 struct tic_redux;
 struct tic_family;
 
@@ -88,6 +94,8 @@ struct tic_handle {
     struct tic_handle **overlaps; /* members of its family that share memory with it */
     unsigned long overlap_count, overlap_capacity;
     unsigned long index; /* in the registry */
+
+    struct tic_view view; /* owner thread only */
 };
 
 struct tic_handle *tic_handle_create(uint64_t id);
