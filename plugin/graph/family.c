@@ -116,6 +116,8 @@ int tic_family_join(struct tic_graph *graph, struct tic_handle *parent,
         parent->family = found(parent);
     if (!parent->family)
         status = -ENOMEM;
+    if (parent->family)
+        parent->family->has_plans = true;
     unsigned long others = status ? 0 : parent->family->count; /* siblings do not overlap */
     for (unsigned i = 0; i < count && status == 0; i++)
         status = join_locked(parent->family, children[i], others);
