@@ -145,7 +145,8 @@ exit_as_usual() { # scenarios...
 }
 
 @test "main() gets data back, or changes it, after tasks without output have read it" {
-    keep_order reader-unregister reader-acquire reader-writer
+    keep_order reader-unregister reader-acquire reader-writer reader-through reader-again \
+        reader-held
 }
 
 @test "what ends protection: one memory by two handles, changed while one is registered" {
