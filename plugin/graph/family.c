@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 
@@ -77,55 +76,9 @@ static int join_locked(struct tic_family *family, struct tic_handle *child, unsi
 
 /* ---- memory that is registered several times ------------------------------------------------ */
 
-/* Beyond so many handles at a time the program is trusted to register no memory twice: finding the
- * place of each would take longer than the registration. */
-enum { VIEWS = 32768 };
-
-/* Index of the first view at or after an address. */
-static unsigned long find_view(const struct tic_graph *graph, const char *address)
+static int meet_locked(struct tic_handle *other, void *arg)
 {
-    unsigned long low = 0, high = graph->view_count;
-    while (low < high) {
-        unsigned long middle = (low + high) / 2;
-        if (graph->views[middle]->layout.base < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static int add_view(struct tic_graph *graph, struct tic_handle *handle)
-{
-    unsigned long at = find_view(graph, handle->layout.base), count = graph->view_count;
-    uint64_t bytes = tic_layout_span(&handle->layout);
-
-    if (count >= VIEWS)
-        return 0;
-    if (append(&graph->views, &graph->view_count, &graph->view_capacity, handle) != 0)
-        return -ENOMEM;
-    memmove(&graph->views[at + 1], &graph->views[at], (count - at) * sizeof(*graph->views));
-    graph->views[at] = handle;
-    graph->view_bytes = bytes > graph->view_bytes ? bytes : graph->view_bytes;
-    return 0;
-}
-
-void tic_family_part(struct tic_graph *graph, const struct tic_handle *handle)
-{
-    unsigned long at = find_view(graph, handle->layout.base);
-
-    while (at < graph->view_count && graph->views[at] != handle &&
-           graph->views[at]->layout.base == handle->layout.base)
-        at++;
-    if (at == graph->view_count || graph->views[at] != handle)
-        return;
-    graph->view_count--;
-    memmove(&graph->views[at], &graph->views[at + 1],
-            (graph->view_count - at) * sizeof(*graph->views));
-}
-
-static int meet_locked(struct tic_handle *other, struct tic_handle *handle)
-{
+    struct tic_handle *handle = arg;
     struct tic_family *family = other->family, *own = handle->family;
 
     if (!tic_layout_overlaps(&other->layout, &handle->layout))
@@ -150,19 +103,19 @@ static int meet_locked(struct tic_handle *other, struct tic_handle *handle)
 
 int tic_family_meet(struct tic_graph *graph, struct tic_handle *handle)
 {
-    char *begin = handle->layout.base, *end = begin + tic_layout_span(&handle->layout);
-    unsigned long first = find_view(graph, begin);
-    int status = 0;
+    const char *begin = handle->layout.base, *end = begin + tic_layout_span(&handle->layout);
 
     tic_lock(&graph->lock);
-    while (first > 0 && graph->views[first - 1]->layout.base + graph->view_bytes > begin)
-        first--;
-    for (unsigned long i = first;
-         i < graph->view_count && graph->views[i]->layout.base < end && status == 0; i++)
-        status = meet_locked(graph->views[i], handle);
-    status = status ? status : add_view(graph, handle);
+    int status = tic_views_visit(&graph->views, begin, end, meet_locked, handle);
     tic_unlock(&graph->lock);
+    if (status == 0)
+        tic_views_add(&graph->views, handle);
     return status;
+}
+
+void tic_family_part(struct tic_graph *graph, struct tic_handle *handle)
+{
+    tic_views_remove(&graph->views, handle);
 }
 
 /* ---- planned partitions --------------------------------------------------------------------- */
@@ -177,6 +130,8 @@ int tic_family_join(struct tic_graph *graph, struct tic_handle *parent,
         parent->family = found(parent);
     if (!parent->family)
         status = -ENOMEM;
+    if (parent->family)
+        parent->family->has_plans = true;
     unsigned long others = status ? 0 : parent->family->count; /* siblings do not overlap */
     for (unsigned i = 0; i < count && status == 0; i++)
         status = join_locked(parent->family, children[i], others);

@@ -11,15 +11,24 @@
 
 #include "graph/graph.h"
 
+/* What main() got back while others that share the memory stayed. */
+struct tic_departure {
+    struct tic_layout layout; /* base NULL: tasks may have written it since */
+    uint64_t checksum;
+    uint64_t submitted_writes; /* of the family */
+};
+
 struct tic_family {
     struct tic_handle *root; /* immutable */
-    bool planned; /* guarded by the graph lock: all others are planned parts of the root */
+    bool planned;   /* guarded by the graph lock: all others are planned parts of the root */
+    bool has_plans; /* guarded by the graph lock: partitions were planned */
     struct tic_handle **members; /* the root first; guarded by the graph lock */
     unsigned long count, capacity;
     uint64_t submitted_writes; /* guarded by the submission lock */
     bool pending;              /* guarded by the submission lock: some member's value is */
     bool live;                 /* guarded by the submission lock: it holds a value of this run */
     _Atomic uint64_t writes;   /* the last version; relaxed */
+    struct tic_departure left; /* owner thread only */
 };
 
 /* The children, just registered, join the family of their parent. 0 or -ENOMEM. */
@@ -29,7 +38,7 @@ int tic_family_join(struct tic_graph *graph, struct tic_handle *parent,
  * 0; -ENOMEM; -ENOTSUP: it would join two families. */
 int tic_family_meet(struct tic_graph *graph, struct tic_handle *handle);
 /* It is unregistered, or no longer to be met. */
-void tic_family_part(struct tic_graph *graph, const struct tic_handle *handle);
+void tic_family_part(struct tic_graph *graph, struct tic_handle *handle);
 /* Members that overlap a handle and have a value due for a cut: a new array, or NULL if there are
  * none (*count 0) or no memory (*count > 0). */
 struct tic_handle **tic_family_due(struct tic_graph *graph, struct tic_handle *handle, uint64_t cut,

@@ -28,7 +28,6 @@ void tic_graph_fini(struct tic_graph *graph)
     free(graph->acquires);
     free(graph->acquire_epochs);
     free(graph->reads);
-    free(graph->views);
     free(graph->callbacks);
     free(graph->recovered_main_writes);
     free(graph->recovered_values);

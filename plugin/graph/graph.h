@@ -8,6 +8,7 @@
 #include "graph/handle.h"
 #include "graph/signature.h"
 #include "graph/spawn.h"
+#include "graph/views.h"
 
 /* kinds of logged events; the numbers are on disk */
 enum tic_event {
@@ -36,9 +37,6 @@ struct tic_graph {
     struct tic_line_acquire *acquires; /* recovered ones first */
     uint64_t *acquire_epochs;          /* 0: recovered */
     unsigned long acquire_count, acquire_capacity, epoch_capacity;
-    struct tic_handle **views; /* those with memory of main(), by address; owner thread only */
-    unsigned long view_count, view_capacity;
-    uint64_t view_bytes;          /* owner thread only: the longest of them */
     struct tic_graph_read *reads; /* recovered ones first */
     unsigned long read_count, read_capacity;
     struct tic_line_callback *callbacks; /* that have run; recovered ones first */
@@ -53,6 +51,7 @@ struct tic_graph {
     uint64_t next_handle;
     uint64_t next_event; /* events replayed or logged by this run */
     uint64_t next_acquire;
+    struct tic_views views;
 
     struct tic_signature signature; /* see there */
     struct tic_spawns spawns;       /* see there */

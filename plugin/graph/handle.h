@@ -30,6 +30,12 @@ struct tic_packer {
     void (*release)(char *bytes, uint64_t size);
 };
 
+/* Its place among those with memory of main(), by address: views.h. Owner thread only. */
+struct tic_view {
+    struct tic_handle *left, *right;
+    char *end; /* the last of those below it and its own; NULL: it is not there */
+};
+
 struct tic_redux;
 struct tic_family;
 
@@ -54,13 +60,13 @@ struct tic_handle {
     bool partition_over;             /* in a replay: it is unpartitioned within the recovered cut */
     bool derived;                    /* its first content came from tasks, through a partition */
     bool mentioned;                  /* a task used it */
-    bool pending;        /* a recovered value must be restored before the first live access */
-    bool live;           /* it holds a value of this run: restored, or written by a live task */
-    unsigned main_holds; /* accesses of main() that are not released */
-    bool main_writes;    /* main() holds it for writing */
-    bool restored;       /* the recovered value was written into it */
-    bool replays_late;   /* the access that main() waits for is in the recovered cut, and: */
-    bool replays_read;   /* it read this: */
+    bool pending;           /* a recovered value must be restored before the first live access */
+    bool live;              /* it holds a value of this run: restored, or written by a live task */
+    _Atomic unsigned holds; /* accesses of the program that are not released */
+    bool main_writes;       /* main() holds it for writing */
+    bool restored;          /* the recovered value was written into it */
+    bool replays_late;      /* the access that main() waits for is in the recovered cut, and: */
+    bool replays_read;      /* it read this: */
     struct tic_saved replayed;
     char *set_aside; /* its value, while main() holds it with an older one; or NULL; guarded by that
                         access */
@@ -89,6 +95,8 @@ struct tic_handle {
     struct tic_handle **overlaps; /* members of its family that share memory with it */
     unsigned long overlap_count, overlap_capacity;
     unsigned long index; /* in the registry */
+
+    struct tic_view view; /* owner thread only */
 };
 
 struct tic_handle *tic_handle_create(uint64_t id);

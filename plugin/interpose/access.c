@@ -56,7 +56,7 @@ static bool replay_access(struct tic_handle *handle, const struct tic_line_acqui
     handle->replays_read = known->recorded;
     if (handle->family ? handle->family->live : handle->live)
         return true;
-    if (known->recorded && handle->main_holds == 0)
+    if (known->recorded && atomic_load(&handle->holds) == 0)
         tic_data_deliver(handle, &handle->replayed);
     return false;
 }
@@ -164,10 +164,10 @@ void tic_access_note_hold(starpu_data_handle_t data, bool holds)
 {
     struct tic_handle *handle = tic_handle_of(data);
 
-    if (!handle || !tic_session_is_owner() || (!holds && handle->main_holds == 0))
+    if (!handle || (!holds && atomic_load(&handle->holds) == 0))
         return;
-    handle->main_holds += holds ? 1u : -1u;
-    tic_session->main_holds += holds ? 1u : -1u;
+    atomic_fetch_add(&handle->holds, holds ? 1u : -1u);
+    atomic_fetch_add(&tic_session->holds, holds ? 1u : -1u);
 }
 
 void tic_access_on_release_first(starpu_data_handle_t data)
@@ -238,17 +238,6 @@ struct wait {
     void *argument;
 };
 
-static __thread struct tic_handle *held /* by a callback that replays an access */
-    __attribute__((tls_model("initial-exec")));
-
-bool tic_access_is_replayed_release(const struct tic_handle *handle)
-{
-    if (!handle || held != handle)
-        return false;
-    held = NULL;
-    return true;
-}
-
 static __thread bool running __attribute__((tls_model("initial-exec")));
 
 bool tic_access_is_running(void)
@@ -287,7 +276,7 @@ static const char *why_not(const struct tic_handle *handle, enum starpu_data_acc
     return NULL;
 }
 
-bool tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_access_mode mode,
+void tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_access_mode mode,
                                    void (**callback)(void *), void **argument)
 {
     static uint64_t count; /* owner thread only */
@@ -297,7 +286,7 @@ bool tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_a
 
     if (why) {
         tic_session_unprotect("starpu_data_acquire_cb", why);
-        return false;
+        return;
     }
     atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
     uint64_t words[2] = {UINT64_C(0x6361), count++};
@@ -305,24 +294,19 @@ bool tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_a
     bool live = handle->family ? handle->family->live : handle->live;
     bool known = tic_graph_find_read(&tic_session->graph, key, 0, &read);
     struct tic_saved saved = {{read.extent, read.row}, read.checksum};
-    if (known && !live) {
-        tic_data_deliver(handle, &saved);
-        held = handle;
-        run(*callback, *argument);
-        held = NULL;
-        return true;
-    }
     struct wait *wait = malloc(sizeof(*wait));
     if (!wait) {
         tic_session_unprotect("starpu_data_acquire_cb", "out of memory");
-        return false;
+        return;
     }
     /* Recorded accesses to what main() made read it again; the others what tasks wrote. */
     bool values = tic_data_holds_values(handle) && !known;
     if (values)
         tic_data_restore(handle, false);
-    *wait = (struct wait){handle, key, values, known, saved, *callback, *argument};
+    if (known && !live) /* nobody uses it: StarPU gives the access now */
+        tic_data_deliver(handle, &saved);
+    *wait = (struct wait){handle, key, values, known && live, saved, *callback, *argument};
     *callback = granted;
     *argument = wait;
-    return false;
+    tic_access_note_hold(data, true);
 }

@@ -122,6 +122,19 @@ static struct tic_handle *add_handle(starpu_data_handle_t data, int home_node)
     return handle;
 }
 
+/* StarPU does not know that others have the memory, too; to protection it is the value of all. */
+static bool changed_meanwhile(const struct tic_handle *handle)
+{
+    const struct tic_family *family = handle->family;
+    const struct tic_departure *left = family ? &family->left : NULL;
+    bool replays = tic_session->recovered && !tic_session_is_replayed(tic_session);
+
+    return left && !replays && left->layout.base == handle->layout.base &&
+           left->submitted_writes == family->submitted_writes &&
+           memcmp(&left->layout, &handle->layout, sizeof(left->layout)) == 0 &&
+           left->checksum != tic_layout_checksum(&handle->layout);
+}
+
 void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
 {
     if (!tic_session_is_owner()) {
@@ -141,6 +154,10 @@ void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
                                   ? "memory that overlaps two groups of other registered data "
                                     "is not protected yet"
                                   : "out of memory");
+    else if (changed_meanwhile(handle))
+        tic_session_unprotect("starpu_data_register",
+                              "memory that main() changes while other data has it, too, is not "
+                              "protected yet");
 }
 
 void tic_data_wait(struct tic_handle *handle)
@@ -195,6 +212,36 @@ static void leave_family(struct tic_handle *handle, bool pinned)
         tic_snapshot_remove(snapshot, family->members[i], pinned);
 }
 
+/* Has every task that uses it ended? False when it cannot be told without waiting. For writing: see
+ * tic_data_wait. */
+static bool is_at_rest(const struct tic_handle *handle)
+{
+    if (tic_session->explicit_dependencies ||
+        !tic_real.starpu_data_get_sequential_consistency_flag(handle->data))
+        return false;
+    tic_guard++;
+    bool rests =
+        tic_real.starpu_data_acquire_on_node_try(handle->data, handle->home_node, STARPU_W) == 0;
+    if (rests)
+        tic_real.starpu_data_release_on_node(handle->data, handle->home_node);
+    tic_guard--;
+    return rests;
+}
+
+/* main() gets back what others keep: if it changes it, nobody can tell them. */
+static void note_departure(const struct tic_handle *handle)
+{
+    struct tic_family *family = handle->family;
+    bool rests = !family->pending && !family->has_plans;
+
+    for (unsigned long i = 0; i < handle->overlap_count && rests; i++)
+        rests = !handle->overlaps[i]->data || is_at_rest(handle->overlaps[i]);
+    family->left.layout.base = NULL;
+    if (rests)
+        family->left = (struct tic_departure){handle->layout, tic_layout_checksum(&handle->layout),
+                                              family->submitted_writes};
+}
+
 /* Why it cannot leave the graph now, or NULL. */
 static const char *why_not_unregister(void)
 {
@@ -234,6 +281,8 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     if (is_in_use(handle))
         tic_data_wait(handle);
     tic_family_part(&tic_session->graph, handle);
+    if (pinned && handle->family && !handle->family->planned)
+        note_departure(handle);
     if (handle->family)
         leave_family(handle, pinned);
     else

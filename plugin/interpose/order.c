@@ -98,12 +98,32 @@ static bool comes_after_any(struct starpu_task *task)
     return any;
 }
 
-/* A task that accesses the places as the other accesses the data. */
-static struct starpu_task *like(struct starpu_task *task)
+/* Data that the program holds now: who reads a copy of it waits for it nevertheless. */
+static struct tic_handle *held(struct starpu_task *task, unsigned buffer)
+{
+    struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
+    enum starpu_data_access_mode mode;
+
+    if (!handle || atomic_load(&handle->holds) == 0 || !ordered(task, buffer, &mode))
+        return NULL;
+    return handle->family && handle->family->has_plans ? NULL : handle;
+}
+
+static bool holds_any(struct starpu_task *task)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task), i = 0;
+
+    while (i < buffers && !held(task, i))
+        i++;
+    return i < buffers;
+}
+
+/* A task that accesses the places as the other accesses the data; and what is held, if it waits. */
+static struct starpu_task *like(struct starpu_task *task, bool waits)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task), count = 0;
-    starpu_data_handle_t *places = calloc(buffers, sizeof(*places));
-    enum starpu_data_access_mode *modes = calloc(buffers, sizeof(*modes));
+    starpu_data_handle_t *places = calloc(2 * buffers, sizeof(*places));
+    enum starpu_data_access_mode *modes = calloc(2 * buffers, sizeof(*modes));
 
     for (unsigned i = 0; i < buffers && places && modes; i++) {
         struct tic_handle *handle = ordered(task, i, &modes[count]);
@@ -114,16 +134,20 @@ static struct starpu_task *like(struct starpu_task *task)
         handle->place_written |= (modes[count] & STARPU_W) != 0;
         places[count++] = handle->place;
     }
+    for (unsigned i = 0; i < buffers && waits && places && modes; i++) {
+        const struct tic_handle *handle = held(task, i);
+        if (!handle)
+            continue;
+        modes[count] = STARPU_R;
+        places[count++] = handle->data;
+    }
     return create(places, modes, count);
 }
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-void tic_order_follow(struct starpu_task *task, bool enters)
+static void wait_for(struct starpu_task *task, bool enters, struct starpu_task *before)
 {
-    if (!comes_after_any(task))
-        return;
-    struct starpu_task *before = like(task);
     if (enters && task->destroy) {
         tic_real.starpu_task_declare_deps_array(task, 1, &before);
     } else if (enters) { /* StarPU remembers predecessors of what may be submitted again */
@@ -133,14 +157,21 @@ void tic_order_follow(struct starpu_task *task, bool enters)
     submit(before);
 }
 
+void tic_order_follow(struct starpu_task *task, bool enters)
+{
+    if (comes_after_any(task))
+        wait_for(task, enters, like(task, false));
+}
+
 /* Waits for the task that this thread is about to submit. */
 static __thread struct starpu_task *behind __attribute__((tls_model("initial-exec")));
 
 void tic_order_again(struct starpu_task *task)
 {
     tic_order_after_submit(true); /* inside the submission of another: StarPU has taken that */
-    tic_order_follow(task, true);
-    behind = like(task);
+    if (comes_after_any(task) || holds_any(task))
+        wait_for(task, true, like(task, true));
+    behind = like(task, false);
     tic_real.starpu_task_declare_deps_array(behind, 1, &task);
 }
 

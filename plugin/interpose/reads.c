@@ -135,8 +135,8 @@ void tic_reads_deliver(struct starpu_task *task, uint64_t key)
         bool ordered = task->sequential_consistency &&
                        tic_real.starpu_data_get_sequential_consistency_flag(handle->data) != 0;
         bool initial = reads && ordered && pending && !tic_data_holds_values(handle) &&
-                       handle->home_node >= 0 && handle->supported &&
-                       !tic_handle_is_empty(handle) && !handle->packer;
+                       handle->home_node >= 0 && atomic_load(&handle->holds) == 0 &&
+                       handle->supported && !tic_handle_is_empty(handle) && !handle->packer;
         if (recorded || initial)
             deliver(task, i, recorded ? &saved : NULL);
     }

@@ -207,7 +207,7 @@ static bool set_mode(struct starpu_task *task, unsigned buffer, enum starpu_data
 static bool is_ordered(const struct starpu_task *task)
 {
     return !task->use_tag && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES &&
-           !tic_session->explicit_dependencies && tic_session->main_holds == 0 &&
+           !tic_session->explicit_dependencies && atomic_load(&tic_session->holds) == 0 &&
            !atomic_load(&tic_session->paused);
 }
 

@@ -27,7 +27,7 @@ struct tic_session {
     uint64_t recovered_submissions; /* immutable after start: known from the earlier run */
     struct tic_lock submit;         /* what the program did so far: submissions, uses, restores */
     _Atomic bool paused;            /* StarPU is; relaxed */
-    unsigned main_holds;            /* owner thread only: accesses that main() has not released */
+    _Atomic unsigned holds;         /* accesses that the program has not released */
     _Atomic bool racy;              /* some order in the program is a race; relaxed */
     bool explicit_dependencies; /* guarded by submit: a task had a tag or declared dependencies */
     pid_t process;              /* immutable after start */

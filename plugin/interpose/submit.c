@@ -316,7 +316,7 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
     if (session->recovered)
         restore_buffers(task, submission->accesses);
     if (main_context && sequence < session->recovered_submissions &&
-        !session->explicit_dependencies && session->main_holds == 0)
+        !session->explicit_dependencies && atomic_load(&session->holds) == 0)
         order_commuting(task);
     bool writes = note_writes(submission->accesses, true);
     if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered_done))

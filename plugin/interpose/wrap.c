@@ -559,9 +559,8 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
     TIC_ACQUIRE_JOBIDS_PARAMETERS
 {
     fold(data);
-    if (tic_session_is_watching() && tic_session_context() != TIC_CONTEXT_STARPU &&
-        tic_access_on_callback_before(data, mode, &callback, &arg))
-        return 0;
+    if (tic_session_is_watching() && tic_session_context() != TIC_CONTEXT_STARPU)
+        tic_access_on_callback_before(data, mode, &callback, &arg);
     tic_guard++;
     int result = RESOLVED(starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids)
         TIC_ACQUIRE_JOBIDS_ARGUMENTS;
@@ -575,8 +574,6 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
         if (tic_session && tic_guard == 0)                                                         \
             tic_access_on_release_first(data);                                                     \
         if (tic_session_is_watching()) {                                                           \
-            if (tic_access_is_replayed_release(tic_handle_of(data)))                               \
-                return;                                                                            \
             tic_access_on_release_before(data);                                                    \
             tic_access_note_hold(data, false);                                                     \
         }                                                                                          \

@@ -104,11 +104,67 @@ static void run_reader_writer(void)
     note(shared);
 }
 
+/* It reads what a task made of it since. */
+static void run_reader_through(void)
+{
+    starpu_data_handle_t handle = submit_reader(), made = register_homeless();
+
+    submit(&assign_codelet, made, 1);
+    submit_pair(&join_codelet, handle, handles[0]);
+    submit_pair(&join_codelet, made, handle);
+    note(read_value(made));
+    note(counter);
+    submit_row(made, 1);
+    starpu_data_unregister(made);
+    starpu_data_unregister(handle);
+}
+
+static void tell(void *buffers[], void *arg)
+{
+    (void)arg;
+    note(*variable(buffers[0]) % 1000);
+}
+
+/* Several, each of what a task wrote after the one before. */
+static void run_reader_again(void)
+{
+    static struct starpu_codelet codelet = {
+        .cpu_funcs = {tell}, .nbuffers = 1, .modes = {STARPU_R}, .name = "tell"};
+
+    for (int round = 0; round < 3 * ROUNDS; round++) {
+        submit(&step_codelet, handles[0], round);
+        must(starpu_task_submit(build(&codelet, handles[0], 0)));
+        submit_pair(&join_codelet, handles[1], handles[0]);
+    }
+}
+
+/* main() holds what it reads, and changes it before it can. */
+static void run_reader_held(void)
+{
+    starpu_data_handle_t handle = register_shared();
+
+    for (int round = 0; round < ROUNDS; round++) {
+        must(starpu_data_acquire(handle, STARPU_RW));
+        submit(&look_codelet, handle, 0);
+        submit_row(handles[0], round);
+        submit_and_wait(build(&step_codelet, handles[0], 9));
+        note(counter);
+        shared += 100;
+        starpu_data_release(handle);
+        submit_row(handle, 1);
+    }
+    starpu_data_unregister(handle);
+    note(shared);
+}
+
 const struct mode orders_access[] = {{"read-first", run_read_first},
                                      {"kept-reader", run_kept_reader},
                                      {"reader-unregister", run_reader_unregister},
                                      {"reader-acquire", run_reader_acquire},
                                      {"reader-writer", run_reader_writer},
+                                     {"reader-through", run_reader_through},
+                                     {"reader-again", run_reader_again},
+                                     {"reader-held", run_reader_held},
                                      {"fetch", run_fetch},
                                      {"same-data", run_same_data},
                                      {NULL, NULL}};

@@ -106,6 +106,27 @@ static void test_registered_twice(void **state)
     assert_ptr_equal(last->family, left->family);
 }
 
+/* However many others there are. */
+static void test_one_of_many_registered_twice(void **state)
+{
+    enum { MANY = 40000 };
+    static uint32_t numbers[MANY];
+    struct tic_handle *handles[2] = {NULL};
+    (void)state;
+    for (uint64_t i = 0; i <= MANY; i++) {
+        struct tic_handle *handle = add(0, 1, 0, 1);
+        uint64_t at = i == MANY ? MANY / 3 : i * 7 % MANY; /* each once */
+        handle->layout.base = (char *)&numbers[at];
+        assert_int_equal(tic_family_meet(&graph, handle), 0);
+        if (at == MANY / 3)
+            handles[i == MANY] = handle;
+        else
+            assert_null(handle->family);
+    }
+    assert_non_null(handles[0]->family);
+    assert_ptr_equal(handles[0]->family, handles[1]->family);
+}
+
 static void test_pruned_when_the_root_was_written(void **state)
 {
     struct tic_handle *root = add(0, SIDE, 0, SIDE), *rows[PARTS];
@@ -201,9 +222,13 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_planned_parts_overlap),  TEST(test_due_are_those_of_the_cut),
-        TEST(test_registered_twice),       TEST(test_pruned_when_the_root_was_written),
-        TEST(test_values_make_the_memory), TEST(test_restored_values_wait_for_others),
+        TEST(test_planned_parts_overlap),
+        TEST(test_due_are_those_of_the_cut),
+        TEST(test_registered_twice),
+        TEST(test_pruned_when_the_root_was_written),
+        TEST(test_values_make_the_memory),
+        TEST(test_restored_values_wait_for_others),
+        TEST(test_one_of_many_registered_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
