@@ -77,7 +77,7 @@ exit_as_usual() { # scenarios...
 }
 
 @test "who reads first; values that main() moves; the same data twice in a task" {
-    keep_order read-first fetch same-data
+    keep_order read-first fetch same-data kept-reader
 }
 
 @test "one memory by two handles" {
@@ -120,7 +120,7 @@ exit_as_usual() { # scenarios...
 
 @test "what ends protection: submissions that a restart could not order" {
     end_protection late-access late-children-held late-children-tag children-prologue \
-        children-by-tags kept-reader
+        children-by-tags
 }
 
 @test "what ends protection: reductions, and threads that use data" {
