@@ -82,10 +82,28 @@ static void reduce(struct starpu_task *task)
         tic_redux_on_submit(task); /* what is open must still be folded */
 }
 
+/* What waits for the end of a submission by main() must not wait for its task, too: a synchronous
+ * task is submitted first, and then waited for. */
+static void wait_for(struct starpu_task *task)
+{
+    bool stays = !task->destroy;
+
+    tic_redux_after_submit();
+    main_has_come();
+    tic_guard++;
+    tic_real.starpu_task_wait(task);
+    tic_guard--;
+    if (stays)
+        task->synchronous = 1;
+}
+
 static int submit_watched(struct starpu_task *task)
 {
     enum tic_verdict verdict = tic_submit_on_before(task);
+    bool waits = verdict != TIC_DROP && task->synchronous;
     int result = 0;
+    if (waits)
+        task->synchronous = task->detach = 0;
     if (verdict != TIC_DROP) {
         tic_guard++;
         result = tic_real.starpu_task_submit(task);
@@ -94,6 +112,10 @@ static int submit_watched(struct starpu_task *task)
     }
     if (result != 0)
         tic_submit_on_refused(task); /* else the task may be gone already */
+    if (result != 0)
+        task->synchronous = waits;
+    else if (waits)
+        wait_for(task);
     return result;
 }
 
