@@ -110,12 +110,12 @@ static int submit_watched(struct starpu_task *task)
         tic_guard--;
         tic_reads_after_submit(result == 0);
     }
-    if (result != 0)
-        tic_submit_on_refused(task); /* else the task may be gone already */
-    if (result != 0)
+    if (result != 0) { /* else the task may be gone already */
+        tic_submit_on_refused(task);
         task->synchronous = waits;
-    else if (waits)
+    } else if (waits) {
         wait_for(task);
+    }
     return result;
 }
 
