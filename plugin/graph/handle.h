@@ -79,6 +79,7 @@ struct tic_handle {
 
     struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle
                                  has no home node; the rest immutable */
+    struct tic_view view;     /* owner thread only */
 
     /* Workers change what follows while main() submits with what stands above. */
     struct tic_lock lock __attribute__((aligned(64)));
@@ -95,8 +96,6 @@ struct tic_handle {
     struct tic_handle **overlaps; /* members of its family that share memory with it */
     unsigned long overlap_count, overlap_capacity;
     unsigned long index; /* in the registry */
-
-    struct tic_view view; /* owner thread only */
 };
 
 struct tic_handle *tic_handle_create(uint64_t id);

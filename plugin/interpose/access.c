@@ -288,6 +288,7 @@ void tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_a
         tic_session_unprotect("starpu_data_acquire_cb", why);
         return;
     }
+    tic_session->waits_by_callback = true;
     atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
     uint64_t words[2] = {UINT64_C(0x6361), count++};
     uint64_t key = XXH3_64bits(words, sizeof(words)) | TIC_SPAWN_KEY;

@@ -203,12 +203,13 @@ static bool set_mode(struct starpu_task *task, unsigned buffer, enum starpu_data
     return true;
 }
 
-/* With explicit dependencies, or while main() holds data, tasks may have to wait for later ones. */
+/* With explicit dependencies, or while main() holds data, tasks may have to wait for later ones.
+ * The same in every run: how long an access by callback is held is a race. */
 static bool is_ordered(const struct starpu_task *task)
 {
     return !task->use_tag && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES &&
-           !tic_session->explicit_dependencies && atomic_load(&tic_session->holds) == 0 &&
-           !atomic_load(&tic_session->paused);
+           !tic_session->explicit_dependencies && !tic_session->waits_by_callback &&
+           atomic_load(&tic_session->holds) == 0 && !atomic_load(&tic_session->paused);
 }
 
 static const char *contribute(struct starpu_task *task, unsigned buffer)
@@ -253,12 +254,14 @@ static const char *on_other_thread(struct starpu_task *task)
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
     const char *why = NULL;
 
+    pthread_mutex_lock(&folding); /* not between what is closed and its fold */
     for (unsigned i = 0; i < buffers && !why; i++) {
         const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         if (is_reduction(task, i) || (handle && is_open(handle)))
             why = "reductions (STARPU_REDUX) of data that callbacks, tasks or other threads use, "
                   "too, are not protected yet";
     }
+    pthread_mutex_unlock(&folding);
     return why;
 }
 

@@ -108,7 +108,8 @@ exit_as_usual() { # scenarios...
 }
 
 @test "reductions: when contributions are folded" {
-    keep_order fold-before-callback fold-after-callback fold-while-held fold-invalidated
+    keep_order fold-before-callback fold-after-callback fold-while-held fold-while-access \
+        fold-invalidated
 }
 
 @test "reductions of a whole and of its parts" {

@@ -113,9 +113,28 @@ static void run_unordered_data(void)
     reduce_by_dependencies(make_reducible(handles[0]), 1);
 }
 
+static void give_back(void *handle)
+{
+    starpu_data_release(handle);
+}
+
+/* Contributions while main() waits for other data by callback, how long is a race. */
+static void run_access(void)
+{
+    starpu_data_handle_t sum = make_reducible(handles[1]);
+
+    submit_row(handles[0], 1);
+    must(starpu_data_acquire_cb(handles[0], STARPU_R, give_back, handles[0]));
+    submit_contributions(sum);
+    submit(&step_codelet, sum, 1);
+    submit_contributions(sum);
+    note(read_value(sum));
+}
+
 const struct mode orders_reductions[] = {{"fold-before-callback", run_callback_reads},
                                          {"fold-after-callback", run_callback_writes},
                                          {"fold-while-held", run_held},
+                                         {"fold-while-access", run_access},
                                          {"fold-late-end", run_late_end},
                                          {"fold-invalidated", run_invalidated},
                                          {"fold-unordered-tasks", run_unordered_tasks},
