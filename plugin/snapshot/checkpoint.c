@@ -59,8 +59,8 @@ static uint64_t new_blocks(const struct tic_snapshot *snapshot)
            snapshot->block_count;
 }
 
-/* Formats rows for what is dirty now, and for some more that will be by the time of the cut, so that
- * hardly any save in the cut has to wait for rows. */
+/* Formats rows for what is dirty now, and for some more that will be by the time of the cut, so
+ * that hardly any save in the cut has to wait for rows. */
 static int provide_rows(struct tic_snapshot *snapshot)
 {
     struct tic_graph *graph = snapshot->graph;

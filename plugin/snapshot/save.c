@@ -10,6 +10,10 @@
 #include "graph/family.h"
 #include "snapshot/snapshot.h"
 
+/* How often a worker that waits for a counted cut looks whether anything moves, and how often in
+ * vain. */
+enum { COUNT_POLL_NS = 20000000, COUNT_PATIENCE = 25 };
+
 static uint64_t now_ns(void)
 {
     struct timespec now;
@@ -166,21 +170,40 @@ void tic_snapshot_write(struct tic_snapshot *snapshot, struct tic_slot *slot, ui
     tic_cut_write(slot, epoch, handle);
 }
 
-/* Counted checkpoints are exact: who reaches the count waits until the cut is taken. But not where
- * the cut before may wait for a task that ends when another one does, which this worker has to run.
- */
+/* The cut before may wait for tasks that wait for what this worker has to run next: because they
+ * end late (end dependencies), or meet other tasks at a barrier of their own. */
+static bool may_block(struct tic_snapshot *snapshot, unsigned idle)
+{
+    return atomic_load(&snapshot->cut.active_cut) != 0 &&
+           (idle > COUNT_PATIENCE ||
+            atomic_load_explicit(&snapshot->late_ends, memory_order_relaxed));
+}
+
+/* Counted checkpoints are exact: who reaches the count waits until the cut is taken, but not where
+ * nothing moves meanwhile. */
 static void count_task(struct tic_snapshot *snapshot)
 {
     uint64_t ended = atomic_fetch_add_explicit(&snapshot->ended, 1, memory_order_relaxed) + 1;
+    uint64_t seen = ended;
+    struct timespec until;
 
     if (ended % snapshot->every != 0)
         return;
     tic_lock(&snapshot->lock);
     pthread_cond_signal(&snapshot->wake);
-    while (snapshot->counted < ended / snapshot->every && !snapshot->exited &&
-           !(atomic_load_explicit(&snapshot->late_ends, memory_order_relaxed) &&
-             atomic_load(&snapshot->cut.active_cut) != 0))
-        pthread_cond_wait(&snapshot->served, &snapshot->lock.mutex);
+    for (unsigned idle = 0; snapshot->counted < ended / snapshot->every && !snapshot->exited &&
+                            !may_block(snapshot, idle);
+         idle++) {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += COUNT_POLL_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&snapshot->served, &snapshot->lock.mutex, &until);
+        uint64_t now = atomic_load_explicit(&snapshot->ended, memory_order_relaxed);
+        if (now != seen)
+            idle = 0;
+        seen = now;
+    }
     tic_unlock(&snapshot->lock);
 }
 

@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "snapshot/forced.h"
 
+enum { STALL_PATIENCE = 200 }; /* looks of the checkpoint thread, each of 10 ms */
+
 int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
                       struct tic_store *store, unsigned workers)
 {
@@ -83,6 +85,16 @@ static struct timespec after(double seconds)
     return at;
 }
 
+/* The run ends, and no task of the cut does: somebody has lost its end. */
+static bool is_stalled(struct tic_snapshot *snapshot)
+{
+    uint64_t ended = atomic_load_explicit(&snapshot->ended, memory_order_relaxed);
+
+    snapshot->stalled = ended == snapshot->ended_before ? snapshot->stalled + 1 : 0;
+    snapshot->ended_before = ended;
+    return snapshot->stalled > STALL_PATIENCE;
+}
+
 bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds)
 {
     struct timespec until = after(seconds);
@@ -90,7 +102,8 @@ bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds)
     tic_lock(&snapshot->lock);
     if (!snapshot->requests)
         pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, &until);
-    bool give_up = snapshot->stopping && (snapshot->every == 0 || snapshot->hurry);
+    bool give_up =
+        snapshot->stopping && (snapshot->every == 0 || snapshot->hurry || is_stalled(snapshot));
     tic_unlock(&snapshot->lock);
     tic_snapshot_serve_requests(snapshot);
     return give_up;
@@ -168,6 +181,10 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (snapshot->started_ns == 0)
         snapshot->started_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    /* StarPU has stopped meanwhile: what it ran has ended. */
+    for (unsigned i = 0; i < snapshot->cut.slot_count; i++)
+        if (atomic_load(&snapshot->cut.slots[i].state) != TIC_SLOT_IDLE)
+            tic_cut_end(&snapshot->cut.slots[i]);
     snapshot->stopping = snapshot->hurry = snapshot->exited = false; /* it may have run before */
     sigfillset(&all); /* signals are for the application's threads */
     pthread_sigmask(SIG_SETMASK, &all, &old);

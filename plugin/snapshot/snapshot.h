@@ -50,6 +50,8 @@ struct tic_snapshot {
     enum tic_phase phase;           /* checkpoint thread only */
     struct tic_handle_list due;     /* checkpoint thread only: dirty handles of the cut */
     bool over_bound;                /* checkpoint thread only: it was said */
+    unsigned stalled;               /* checkpoint thread only: looks at a cut that does not end */
+    uint64_t ended_before;          /* checkpoint thread only: tasks, at the last of them */
     uint64_t executed_before;       /* checkpoint thread only: tasks executed at the last line */
     struct tic_handle_list touched; /* guarded by the graph lock: made dirty by the owner thread */
     struct tic_line_block *blocks;  /* checkpoint thread only: signature blocks in the store */
