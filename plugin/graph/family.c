@@ -45,6 +45,7 @@ static struct tic_family *found(struct tic_handle *root)
         return NULL;
     }
     family->root = root;
+    root->is_root = true;
     family->planned = true;
     count_in(family, root);
     return family;

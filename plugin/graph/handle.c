@@ -26,9 +26,8 @@ void tic_handle_destroy(struct tic_handle *handle)
     free(handle->redux);
     free(handle->set_aside);
     free(handle->overlaps);
-    struct tic_family *family = handle->family;
-    if (family && family->root == handle)
-        tic_family_free(family);
+    if (handle->is_root) /* members may go before or after it */
+        tic_family_free(handle->family);
     tic_lock_fini(&handle->lock);
     free(handle);
 }

@@ -50,7 +50,8 @@ struct tic_handle {
     void *user_data; /* what the application stored with starpu_data_set_user_data */
     int home_node;
     _Atomic(struct tic_family *)
-        family; /* those that share its memory by planned partitions, or NULL */
+        family;   /* those that share its memory by planned partitions, or NULL */
+    bool is_root; /* of its family, which goes with it */
     const struct tic_packer *packer; /* immutable after registration; NULL: the layout below */
     struct tic_redux *redux;         /* its reductions, or NULL */
     _Atomic bool invalid;            /* it has no value until something is written; relaxed */
