@@ -235,7 +235,7 @@ void tic_graph_reclaim(struct tic_graph *graph, uint64_t cut)
     for (unsigned long i = graph->handle_count; i-- > 0;) {
         struct tic_handle *handle = graph->handles[i];
         if (handle->gone_since == 0 || handle->gone_since > cut || handle->pinned ||
-            atomic_load(&handle->listed))
+            handle->leaving || atomic_load(&handle->listed))
             continue;
         struct tic_handle *last = graph->handles[--graph->handle_count];
         graph->handles[i] = last;

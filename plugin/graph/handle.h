@@ -93,6 +93,7 @@ struct tic_handle {
 
     /* guarded by the graph lock */
     uint64_t gone_since;          /* epoch in which it was unregistered; 0: alive */
+    bool leaving;                 /* the owner thread has not finished with it: it is not freed */
     bool pinned;                  /* gone, but main() may read its memory: its value stays */
     struct tic_handle **overlaps; /* members of its family that share memory with it */
     unsigned long overlap_count, overlap_capacity;

@@ -200,15 +200,15 @@ static void leave_family(struct tic_handle *handle, bool pinned)
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     struct tic_family *family = handle->family;
 
+    handle->data = NULL;
     if (!is_last(handle, family))
         return;
-    handle->data = NULL;
     if (family->planned && handle == family->root) {
         if (tic_family_is_stale(snapshot->graph, handle)) /* its memory is the value of all */
             tic_snapshot_touch(snapshot, handle);
         tic_family_prune(snapshot->graph, family, tic_snapshot_epoch(snapshot));
     }
-    for (unsigned long i = 0; i < family->count; i++)
+    for (unsigned long i = family->count; i-- > 0;) /* the family goes with its root, the first */
         tic_snapshot_remove(snapshot, family->members[i], pinned);
 }
 
@@ -287,7 +287,6 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
         leave_family(handle, pinned);
     else
         tic_snapshot_remove(&tic_session->snapshot, handle, pinned);
-    handle->data = NULL;
 }
 
 /* All tasks that use it have ended. */
@@ -297,7 +296,6 @@ static void leave_later(void *arg)
     starpu_data_handle_t data = handle->data;
 
     tic_snapshot_remove(&tic_session->snapshot, handle, is_pinned(handle));
-    handle->data = NULL;
     tic_guard++;
     tic_real.starpu_data_release_on_node(data, STARPU_MAIN_RAM);
     tic_guard--;
@@ -482,8 +480,6 @@ static bool gather(struct tic_handle *parent, bool noted)
     }
     changed &= !parent->partition_over;
     tic_snapshot_merge(&tic_session->snapshot, parent, changed, noted);
-    for (unsigned i = 0; i < parent->child_count; i++)
-        parent->children[i]->data = NULL;
     free(parent->children);
     parent->children = NULL;
     parent->child_count = 0;

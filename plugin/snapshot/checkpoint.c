@@ -13,8 +13,6 @@
 /* Seconds between looks at the running tasks of the cut, should a wake-up be lost in a race. */
 #define CUT_POLL 0.01
 
-enum { LEAVING_CUTS = 4 };
-
 static void set_phase(struct tic_snapshot *snapshot, enum tic_phase phase)
 {
     static const enum tic_phase next[] = {
@@ -412,9 +410,7 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     if (status)
         return status;
     sweep(snapshot);
-    /* The owner thread may still be leaving what is gone: it is freed some checkpoints later. */
-    if (cut > LEAVING_CUTS)
-        tic_graph_reclaim(snapshot->graph, cut - LEAVING_CUTS);
+    tic_graph_reclaim(snapshot->graph, cut);
     atomic_fetch_add_explicit(&snapshot->checkpoints, 1, memory_order_relaxed);
     tic_log(TIC_LOG_DETAIL, "checkpoint %llu: %llu tasks done",
             (unsigned long long)snapshot->store->kept[0].number,

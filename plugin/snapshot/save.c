@@ -251,15 +251,31 @@ static uint64_t epoch_locked(struct tic_snapshot *snapshot)
     return atomic_load(&snapshot->cut.epoch);
 }
 
+/* Between these the handle is gone, but not freed. */
+static void begin_leaving_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    handle->gone_since = epoch_locked(snapshot);
+    handle->leaving = true;
+}
+
+static void finish_leaving(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    save_for_active_cut(snapshot, handle);
+    tic_lock(&snapshot->graph->lock);
+    handle->data = NULL;
+    handle->leaving = false;
+    tic_unlock(&snapshot->graph->lock);
+}
+
 void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handle, bool pinned)
 {
     if (pinned)
         tic_snapshot_save_now(snapshot, handle);
     tic_lock(&snapshot->graph->lock);
-    handle->gone_since = epoch_locked(snapshot);
+    begin_leaving_locked(snapshot, handle);
     handle->pinned = pinned;
     tic_unlock(&snapshot->graph->lock);
-    save_for_active_cut(snapshot, handle);
+    finish_leaving(snapshot, handle);
 }
 
 /* False when out of memory. */
@@ -297,7 +313,7 @@ void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent
 
     tic_lock(&snapshot->graph->lock);
     for (unsigned i = 0; i < parent->child_count; i++)
-        parent->children[i]->gone_since = epoch_locked(snapshot);
+        begin_leaving_locked(snapshot, parent->children[i]);
     bool fine = !changed || touch_locked(snapshot, parent);
     if (noted)
         fine &= tic_graph_note_acquire_locked(snapshot->graph, &note, epoch_locked(snapshot)) == 0;
@@ -305,7 +321,7 @@ void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent
     if (!fine)
         tic_snapshot_break(snapshot, "out of memory");
     for (unsigned i = 0; i < parent->child_count; i++)
-        save_for_active_cut(snapshot, parent->children[i]);
+        finish_leaving(snapshot, parent->children[i]);
 }
 
 /* ---- main() reads and writes ---------------------------------------------------------------- */

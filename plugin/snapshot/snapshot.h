@@ -112,10 +112,10 @@ void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle
 /* The epoch now. For an access of main() that reads only. */
 uint64_t tic_snapshot_epoch(struct tic_snapshot *snapshot);
 /* The handle leaves the graph. pinned: main() may read its memory, so its value stays in later
- * lines. On return its memory may change. */
+ * lines. On return its memory may change, and the handle may be freed. */
 void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handle, bool pinned);
-/* The children leave the graph, and their content is the parent's again (unpartition). noted:
- * main() unpartitions this handle, and the next line shall say so. */
+/* The children leave the graph, and their content is the parent's again (unpartition); they may be
+ * freed on return. noted: main() unpartitions this handle, and the next line shall say so. */
 void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent, bool changed,
                         bool noted);
 
