@@ -82,6 +82,18 @@ uint64_t tic_layout_span(const struct tic_layout *layout)
     return (last + 1) * layout->shape.element_size;
 }
 
+struct tic_layout tic_layout_packed(const struct tic_shape *shape, char *bytes)
+{
+    struct tic_layout packed = {.shape = *shape, .base = bytes};
+    uint64_t stride = 1;
+
+    for (unsigned i = 0; i < shape->ndim; i++) {
+        packed.stride[i] = stride;
+        stride *= shape->dims[i];
+    }
+    return packed;
+}
+
 bool tic_layout_overlaps(const struct tic_layout *a, const struct tic_layout *b)
 {
     struct run_cursor x, y;

@@ -23,6 +23,9 @@ struct tic_layout {
     uint64_t stride[TIC_MAX_DIMS]; /* in elements; stride[0] == 1 */
 };
 
+/* The layout of a value without gaps. */
+struct tic_layout tic_layout_packed(const struct tic_shape *shape, char *bytes);
+
 bool tic_shape_equal(const struct tic_shape *a, const struct tic_shape *b);
 uint64_t tic_shape_bytes(const struct tic_shape *shape);
 

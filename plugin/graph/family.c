@@ -54,12 +54,9 @@ static struct tic_family *found(struct tic_handle *root)
 /* A value that was restored early may be later than one that waits: they are restored together. */
 static void put_off_locked(struct tic_family *family)
 {
-    for (unsigned long i = 0; family->pending && i < family->count; i++) {
-        if (!family->members[i]->restored)
-            continue;
-        family->members[i]->pending = true;
-        family->members[i]->restored = family->members[i]->live = family->live = false;
-    }
+    for (unsigned long i = 0; family->pending && i < family->count; i++)
+        if (tic_handle_put_off(family->members[i]))
+            family->live = false;
 }
 
 static int join_locked(struct tic_family *family, struct tic_handle *child, unsigned long others)

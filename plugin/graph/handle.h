@@ -106,6 +106,17 @@ void tic_handle_destroy(struct tic_handle *handle);
 /* A write begins: its version. Called by the exclusive writer. */
 void tic_handle_count_write(struct tic_handle *handle);
 
+/* Its recovered value was written too early: it waits again. False when it was not written. */
+static inline bool tic_handle_put_off(struct tic_handle *handle)
+{
+    bool restored = handle->restored;
+
+    handle->pending |= restored;
+    handle->live &= !restored;
+    handle->restored = false;
+    return restored;
+}
+
 /* True when cut c must save the value. */
 static inline bool tic_handle_is_due(struct tic_handle *handle, uint64_t cut)
 {

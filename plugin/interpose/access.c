@@ -54,7 +54,7 @@ static bool replay_access(struct tic_handle *handle, const struct tic_line_acqui
     handle->main_writes_left -= writes && handle->main_writes_left > 0;
     handle->replayed = (struct tic_saved){{known->extent, known->row}, known->checksum};
     handle->replays_read = known->recorded;
-    if (handle->family ? handle->family->live : handle->live)
+    if (tic_data_is_live(handle))
         return true;
     if (known->recorded && atomic_load(&handle->holds) == 0)
         tic_data_deliver(handle, &handle->replayed);
@@ -292,7 +292,7 @@ void tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_a
     atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
     uint64_t words[2] = {UINT64_C(0x6361), count++};
     uint64_t key = XXH3_64bits(words, sizeof(words)) | TIC_SPAWN_KEY;
-    bool live = handle->family ? handle->family->live : handle->live;
+    bool live = tic_data_is_live(handle);
     bool known = tic_graph_find_read(&tic_session->graph, key, 0, &read);
     struct tic_saved saved = {{read.extent, read.row}, read.checksum};
     struct wait *wait = malloc(sizeof(*wait));

@@ -389,17 +389,6 @@ static bool is_over(const struct tic_handle *handle)
             tic_graph_expects_unpartition(&tic_session->graph, handle->id));
 }
 
-/* The recovered value is from after it was unpartitioned: until then main() may write what it likes
- * into that memory. */
-static void put_off(struct tic_handle *handle)
-{
-    handle->partition_over = true;
-    if (handle->restored) {
-        handle->pending = true;
-        handle->restored = handle->live = false;
-    }
-}
-
 void tic_data_on_partition_before(starpu_data_handle_t data)
 {
     struct tic_handle *handle = tic_handle_of(data);
@@ -415,8 +404,9 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
         return;
     }
     tic_order_wait(handle, true);
-    if (is_over(handle)) {
-        put_off(handle);
+    if (is_over(handle)) { /* the value is from later: until then main() may write what it likes */
+        handle->partition_over = true;
+        tic_handle_put_off(handle);
         return;
     }
     if (tic_data_holds_values(handle))

@@ -110,12 +110,7 @@ static void kernel(void *buffers[], void *arg)
     for (unsigned i = 0; i < result->forced.count; i++) {
         struct tic_layout layout;
         tic_interface_layout(*(enum starpu_data_interface_id *)buffers[i], buffers[i], &layout);
-        struct tic_layout packed = {.shape = layout.shape, .base = result->values[i]};
-        uint64_t stride = 1;
-        for (unsigned dim = 0; dim < layout.shape.ndim; dim++) {
-            packed.stride[dim] = stride;
-            stride *= layout.shape.dims[dim];
-        }
+        struct tic_layout packed = tic_layout_packed(&layout.shape, result->values[i]);
         tic_layout_copy(&layout, &packed);
     }
     tic_failpoint(TIC_FAIL_RESTORE_END);

@@ -112,15 +112,15 @@ static void deliver(struct starpu_task *task, unsigned buffer, const struct tic_
     STARPU_TASK_SET_HANDLE(task, copy, buffer);
 }
 
-void tic_reads_deliver(struct starpu_task *task, uint64_t key)
+bool tic_reads_deliver(struct starpu_task *task, uint64_t key)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
 
     if (!tic_session->recovered)
-        return;
+        return false;
     if (!writes_nothing(task)) {
         tic_order_follow(task, true);
-        return;
+        return false;
     }
     if (key & TIC_SPAWN_KEY || key < tic_session->recovered_submissions)
         tic_order_again(task);
@@ -131,7 +131,7 @@ void tic_reads_deliver(struct starpu_task *task, uint64_t key)
         struct tic_saved saved = {{read.extent, read.row}, read.checksum};
         bool reads = (STARPU_TASK_GET_MODE(task, i) & STARPU_R) != 0;
         /* Done before the handle's recovered value was written: it read what main() put there. */
-        bool pending = handle->family ? handle->family->pending : handle->pending;
+        bool pending = tic_data_is_pending(handle);
         bool ordered = task->sequential_consistency &&
                        tic_real.starpu_data_get_sequential_consistency_flag(handle->data) != 0;
         bool initial = reads && ordered && pending && !tic_data_holds_values(handle) &&
@@ -140,6 +140,7 @@ void tic_reads_deliver(struct starpu_task *task, uint64_t key)
         if (recorded || initial)
             deliver(task, i, recorded ? &saved : NULL);
     }
+    return made.count > 0;
 }
 
 static void unregister(const struct delivery *items, unsigned long count)

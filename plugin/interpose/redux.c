@@ -126,15 +126,22 @@ static bool fold_own(struct tic_handle *handle)
     return any;
 }
 
-bool tic_redux_fold(struct tic_handle *handle)
+static bool fold_overlapping(struct tic_handle *handle)
 {
-    if (!handle || atomic_load_explicit(&open_count, memory_order_relaxed) == 0)
-        return false;
-    bool any = fold_own(handle);
+    bool any = false;
+
     for (unsigned long i = 0; i < handle->overlap_count; i++)
         if (handle->overlaps[i]->data)
             any |= fold_own(handle->overlaps[i]);
     return any;
+}
+
+bool tic_redux_fold(struct tic_handle *handle)
+{
+    if (!handle || atomic_load_explicit(&open_count, memory_order_relaxed) == 0)
+        return false;
+    bool own = fold_own(handle);
+    return fold_overlapping(handle) || own;
 }
 
 static bool note_start(struct tic_handle *handle)
@@ -226,9 +233,7 @@ static const char *contribute(struct starpu_task *task, unsigned buffer)
         return "tasks of reductions that are submitted again are not protected yet";
     if (redux->width == 0 && !open_accumulators(handle, redux))
         return "the accumulators of a reduction cannot be made";
-    for (unsigned long i = 0; i < handle->overlap_count; i++)
-        if (handle->overlaps[i]->data)
-            fold_own(handle->overlaps[i]);
+    fold_overlapping(handle);
     if (!is_open(handle) && !note_start(handle))
         return "out of memory";
     unsigned part = redux->next++ % redux->width;

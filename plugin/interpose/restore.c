@@ -20,19 +20,6 @@ struct restore {
     starpu_data_handle_t data; /* whose interface unpacks it; NULL: it has the shape above */
 };
 
-/* The layout of a value without gaps. */
-static struct tic_layout pack(const struct tic_shape *shape, char *bytes)
-{
-    struct tic_layout packed = {.shape = *shape, .base = bytes};
-    uint64_t stride = 1;
-
-    for (unsigned i = 0; i < shape->ndim; i++) {
-        packed.stride[i] = stride;
-        stride *= shape->dims[i];
-    }
-    return packed;
-}
-
 static void stop_unreadable(uint64_t id, int status)
 {
     tic_stop(TIC_EXIT_REFUSED,
@@ -54,7 +41,7 @@ static void read_into(const struct restore *restore, const struct tic_layout *to
                  (unsigned long long)restore->id);
     int status = 0;
     if (restore->packed) {
-        struct tic_layout packed = pack(&restore->shape, restore->packed);
+        struct tic_layout packed = tic_layout_packed(&restore->shape, restore->packed);
         tic_layout_copy(&layout, &packed);
     } else {
         status = tic_store_read(&session->store, &restore->saved, &layout);
@@ -165,7 +152,7 @@ static char *copy_value(struct tic_handle *handle)
     if (handle->home_node < 0)
         tic_handle_locate(
             handle, tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM));
-    struct tic_layout packed = pack(shape, bytes);
+    struct tic_layout packed = tic_layout_packed(shape, bytes);
     tic_layout_copy(&packed, &handle->layout);
     return bytes;
 }
@@ -184,7 +171,7 @@ void tic_data_show(struct tic_handle *handle, const struct tic_saved *saved)
 
     if (!wanted)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    struct tic_layout packed = pack(shape, wanted);
+    struct tic_layout packed = tic_layout_packed(shape, wanted);
     restore.saved = *saved;
     read_into(&restore, &packed);
     if (memcmp(now, wanted, tic_shape_bytes(shape)) == 0) {
@@ -202,7 +189,7 @@ void tic_data_show(struct tic_handle *handle, const struct tic_saved *saved)
 
 void tic_data_put_back(struct tic_handle *handle)
 {
-    struct tic_layout packed = pack(&handle->layout.shape, handle->set_aside);
+    struct tic_layout packed = tic_layout_packed(&handle->layout.shape, handle->set_aside);
 
     tic_layout_copy(&handle->layout, &packed);
     free(handle->set_aside);
@@ -275,7 +262,7 @@ bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
         model.packed = malloc(tic_shape_bytes(&model.shape));
         if (!model.packed)
             return false;
-        struct tic_layout packed = pack(&model.shape, model.packed);
+        struct tic_layout packed = tic_layout_packed(&model.shape, model.packed);
         tic_layout_copy(&packed, &like->layout);
     }
     if (!reader->destroy) /* StarPU would remember the task as a predecessor of the structure */

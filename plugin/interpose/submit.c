@@ -155,6 +155,14 @@ static bool is_plain(const struct starpu_task *task)
            task->nb_termination_call_required == 0;
 }
 
+/* StarPU never hears of it. */
+static enum tic_verdict drop(struct starpu_task *task)
+{
+    task->destroy = 0; /* starpu_task_destroy insists */
+    tic_real.starpu_task_destroy(task);
+    return TIC_DROP;
+}
+
 static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t key)
 {
     tic_callback_hold_prologues(task, key);
@@ -163,11 +171,8 @@ static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t key)
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
     bool plain = is_plain(task);
     tic_order_follow(task, !plain);
-    if (plain) {
-        task->destroy = 0; /* starpu_task_destroy insists */
-        tic_real.starpu_task_destroy(task);
-        return TIC_DROP;
-    }
+    if (plain)
+        return drop(task);
     task->hypervisor_tag = 0;
     if (!tic_callback_wrap(task, true, key))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
@@ -299,8 +304,7 @@ static bool is_recorded(const struct submission *submission)
 /* What it reads may be copies by now. */
 static void deliver(struct starpu_task *task, const struct submission *submission)
 {
-    tic_reads_deliver(task, key_of(submission));
-    if (!tic_session->recovered)
+    if (!tic_reads_deliver(task, key_of(submission)))
         return;
     drop_accesses(submission->accesses);
     if (!list_accesses(task, submission->accesses))
@@ -458,9 +462,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     if (!done && submission->context == TIC_CONTEXT_MAIN && is_plain(task) &&
         tic_forced_use(task, submission->sequence)) {
         tic_order_follow(task, false);
-        task->destroy = 0; /* starpu_task_destroy insists */
-        tic_real.starpu_task_destroy(task);
-        return TIC_DROP;
+        return drop(task);
     }
     if (!done) {
         deliver(task, submission);

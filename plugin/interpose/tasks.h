@@ -77,6 +77,16 @@ static inline bool tic_data_holds_values(const struct tic_handle *handle)
            (handle->family && handle->family->submitted_writes > 0);
 }
 
+/* It, or what shares its memory, holds a value of this run; a recovered value waits. */
+static inline bool tic_data_is_live(const struct tic_handle *handle)
+{
+    return handle->family ? handle->family->live : handle->live;
+}
+static inline bool tic_data_is_pending(const struct tic_handle *handle)
+{
+    return handle->family ? handle->family->pending : handle->pending;
+}
+
 /* ---- submit.c ------------------------------------------------------------------------------- */
 /* What becomes of a submission. */
 enum tic_verdict {
@@ -99,8 +109,9 @@ void tic_submit_on_refused(struct starpu_task *task);
 void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch);
 /* Logs what an access of main() by callback reads, once it is granted. */
 void tic_reads_log_access(struct tic_handle *handle, uint64_t key);
-/* Gives a task that is executed again what it read before, in handles of our own. */
-void tic_reads_deliver(struct starpu_task *task, uint64_t key);
+/* Gives a task that is executed again what it read before, in handles of our own. True when there
+ * was something. */
+bool tic_reads_deliver(struct starpu_task *task, uint64_t key);
 /* After the real submission. */
 void tic_reads_after_submit(bool accepted);
 /* The application's handles of a structure that stays with it, while ours stand there. */

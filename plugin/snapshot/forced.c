@@ -5,19 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
 
 /* What a restart keeps in memory at most; the rest is executed again. */
 #define MOST_RECOVERED (UINT64_C(1) << 30)
-
-static uint64_t nanoseconds(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* ---- a worker ------------------------------------------------------------------------------- */
 
@@ -86,20 +78,19 @@ void tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
                         struct tic_forced *forced)
 {
     struct tic_forced_result result = {.forced = *forced};
-    uint64_t start = nanoseconds(CLOCK_MONOTONIC);
+    uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
 
     if (slot->writing.count == 0 || slot->writing.count > TIC_FORCED_OUTPUTS ||
         tic_snapshot_is_broken(snapshot) || !is_in_budget(snapshot, slot, start))
         return;
-    result.forced.time = nanoseconds(CLOCK_REALTIME);
+    result.forced.time = tic_snapshot_nanoseconds(CLOCK_REALTIME);
     int status = force(snapshot, &slot->writing, &result);
     for (int tries = 0; status == -EAGAIN && tries < 3; tries++) {
         for (unsigned long i = 0; i < slot->writing.count; i++)
             tic_snapshot_want_row(snapshot, slot->writing.items[i]);
         status = force(snapshot, &slot->writing, &result);
     }
-    uint64_t spent = nanoseconds(CLOCK_MONOTONIC) - start;
-    slot->forced_ns += spent;
+    slot->forced_ns += tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start;
     if (status == 0)
         atomic_fetch_add_explicit(&snapshot->forced_saved, 1, memory_order_relaxed);
     else if (status != -EAGAIN && status != -EBUSY && status != -ECANCELED)

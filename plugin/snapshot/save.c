@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "base/failpoint.h"
@@ -12,14 +11,8 @@
 
 /* How often a worker that waits for a counted cut looks whether anything moves, and how often in
  * vain. */
-enum { COUNT_POLL_NS = 20000000, COUNT_PATIENCE = 25 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
+enum { COUNT_PATIENCE = 25 };
+#define COUNT_POLL 0.02 /* seconds */
 
 /* ---- rows on request ------------------------------------------------------------------------ */
 
@@ -133,11 +126,11 @@ static void copy_on_write(struct tic_snapshot *snapshot, struct tic_slot *slot,
                           struct tic_handle *handle)
 {
     uint64_t cut = atomic_load(&snapshot->cut.active_cut);
-    uint64_t start = now_ns();
+    uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
 
     if (cut != 0 && !tic_snapshot_is_broken(snapshot))
         save_due(snapshot, handle, cut);
-    note_held(slot, now_ns() - start);
+    note_held(slot, tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start);
     tic_failpoint(TIC_FAIL_COPY_ON_WRITE);
 }
 
@@ -185,7 +178,6 @@ static void count_task(struct tic_snapshot *snapshot)
 {
     uint64_t ended = atomic_fetch_add_explicit(&snapshot->ended, 1, memory_order_relaxed) + 1;
     uint64_t seen = ended;
-    struct timespec until;
 
     if (ended % snapshot->every != 0)
         return;
@@ -194,10 +186,7 @@ static void count_task(struct tic_snapshot *snapshot)
     for (unsigned idle = 0; snapshot->counted < ended / snapshot->every && !snapshot->exited &&
                             !may_block(snapshot, idle);
          idle++) {
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += COUNT_POLL_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        struct timespec until = tic_snapshot_after(COUNT_POLL);
         pthread_cond_timedwait(&snapshot->served, &snapshot->lock.mutex, &until);
         uint64_t now = atomic_load_explicit(&snapshot->ended, memory_order_relaxed);
         if (now != seen)
@@ -227,12 +216,14 @@ void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot)
 
 void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    uint64_t start = now_ns();
+    uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
 
     if (tic_snapshot_is_broken(snapshot) || snapshot->dry || atomic_load(&handle->dirty_since) == 0)
         return;
     save_due(snapshot, handle, UINT64_MAX);
-    atomic_fetch_add_explicit(&snapshot->main_held_ns, now_ns() - start, memory_order_relaxed);
+    atomic_fetch_add_explicit(&snapshot->main_held_ns,
+                              tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start,
+                              memory_order_relaxed);
     tic_failpoint(TIC_FAIL_UNREGISTER_SAVE);
 }
 
@@ -355,14 +346,16 @@ static int log_value_once(struct tic_snapshot *snapshot, struct tic_handle *hand
 int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *handle,
                            struct tic_saved *saved, bool *fresh)
 {
-    uint64_t start = now_ns();
+    uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
     int status = log_value_once(snapshot, handle, saved, fresh);
 
     while (status == -EAGAIN) {
         status = request_rows(snapshot, &handle->layout.shape);
         status = status ? status : log_value_once(snapshot, handle, saved, fresh);
     }
-    atomic_fetch_add_explicit(&snapshot->main_held_ns, now_ns() - start, memory_order_relaxed);
+    atomic_fetch_add_explicit(&snapshot->main_held_ns,
+                              tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start,
+                              memory_order_relaxed);
     return status;
 }
 

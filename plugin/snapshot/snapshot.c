@@ -28,7 +28,7 @@ int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&snapshot->wake, &monotonic);
-    pthread_cond_init(&snapshot->served, NULL);
+    pthread_cond_init(&snapshot->served, &monotonic);
     pthread_condattr_destroy(&monotonic);
     return tic_cut_init(&snapshot->cut, workers);
 }
@@ -71,7 +71,14 @@ void tic_snapshot_request(struct tic_snapshot *snapshot)
     tic_unlock(&snapshot->lock);
 }
 
-static struct timespec after(double seconds)
+uint64_t tic_snapshot_nanoseconds(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+struct timespec tic_snapshot_after(double seconds)
 {
     struct timespec at;
     clock_gettime(CLOCK_MONOTONIC, &at);
@@ -97,7 +104,7 @@ static bool is_stalled(struct tic_snapshot *snapshot)
 
 bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds)
 {
-    struct timespec until = after(seconds);
+    struct timespec until = tic_snapshot_after(seconds);
 
     tic_lock(&snapshot->lock);
     if (!snapshot->requests)
@@ -128,7 +135,7 @@ void tic_snapshot_note_counted(struct tic_snapshot *snapshot, uint64_t count)
  * checkpoint that is due by its count is still taken, so that counts are kept to the end. */
 static bool wait_until_due(struct tic_snapshot *snapshot)
 {
-    struct timespec until = after(snapshot->period);
+    struct timespec until = tic_snapshot_after(snapshot->period);
     bool due = false;
 
     tic_lock(&snapshot->lock);
@@ -176,11 +183,8 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
 {
     sigset_t all, old;
 
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
     if (snapshot->started_ns == 0)
-        snapshot->started_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+        snapshot->started_ns = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
     /* StarPU has stopped meanwhile: what it ran has ended. */
     for (unsigned i = 0; i < snapshot->cut.slot_count; i++)
         if (atomic_load(&snapshot->cut.slots[i].state) != TIC_SLOT_IDLE)

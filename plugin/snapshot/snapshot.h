@@ -5,6 +5,7 @@
 #define TIC_SNAPSHOT_SNAPSHOT_H
 
 #include <pthread.h>
+#include <time.h>
 
 #include "graph/graph.h"
 #include "snapshot/cut.h"
@@ -123,9 +124,13 @@ void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent
  * nobody will make one. */
 void tic_snapshot_want_row(struct tic_snapshot *snapshot, const struct tic_handle *handle);
 
+uint64_t tic_snapshot_nanoseconds(clockid_t clock);
+
 /* ---- for checkpoint.c and save.c ------------------------------------------------------------ */
 int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle);
 void tic_snapshot_serve_requests(struct tic_snapshot *snapshot);
+/* So many seconds from now, for waits on wake and served. */
+struct timespec tic_snapshot_after(double seconds);
 /* Multiples of `every` that the ended tasks have reached. */
 uint64_t tic_snapshot_count(struct tic_snapshot *snapshot);
 /* Lets the workers that wait for the cut of this count go on. */

@@ -3,15 +3,12 @@
 #include "store/forced.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #include "base/failpoint.h"
-#include "store/schema.h"
 
 struct row {
     uint64_t checksum; /* XXH3-64 of the rest */
@@ -68,19 +65,10 @@ int tic_forced_write(struct tic_store *store, const struct tic_forced *forced, s
 
 /* ---- recovery ------------------------------------------------------------------------------- */
 
-static int open_segment(const struct tic_store *store, uint64_t number)
-{
-    char name[64];
-
-    snprintf(name, sizeof(name), TIC_FILE_SEGMENT, store->process, (unsigned long long)number);
-    return openat(store->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-}
-
 static bool is_ours(const struct tic_line_extent *extent)
 {
-    struct tic_shape shape = {extent->element_size, extent->ndim, {0}};
+    struct tic_shape shape = tic_line_extent_shape(extent);
 
-    memcpy(shape.dims, extent->dims, sizeof(shape.dims));
     return tic_shape_equal(&shape, &row_shape);
 }
 
@@ -107,9 +95,9 @@ int tic_forced_walk(struct tic_store *store, const struct tic_line *line, tic_fo
     for (size_t i = 0; i < line->extent_count; i++) {
         if (!is_ours(&line->extents[i]))
             continue;
-        int fd = open_segment(store, line->extents[i].segment);
+        int fd = tic_store_peek_segment(store, line->extents[i].segment);
         if (fd < 0)
-            return -errno;
+            return fd;
         bool ended = walk_extent(fd, &line->extents[i], visit, arg);
         close(fd);
         if (ended)
@@ -120,7 +108,7 @@ int tic_forced_walk(struct tic_store *store, const struct tic_line *line, tic_fo
 
 char *tic_forced_read(struct tic_store *store, const struct tic_forced_output *output)
 {
-    int fd = open_segment(store, output->segment);
+    int fd = tic_store_peek_segment(store, output->segment);
     char *bytes = fd >= 0 && output->bytes > 0 ? malloc(output->bytes) : NULL;
     struct tic_layout layout = {
         .shape = {1, 1, {output->bytes, 1, 1, 1}}, .base = bytes, .stride = {1}};

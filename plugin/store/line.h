@@ -31,6 +31,16 @@ struct tic_line_extent {
     uint64_t offset;
 };
 
+/* The shape of its rows. */
+static inline struct tic_shape tic_line_extent_shape(const struct tic_line_extent *extent)
+{
+    struct tic_shape shape = {.element_size = extent->element_size, .ndim = extent->ndim};
+
+    for (unsigned i = 0; i < TIC_MAX_DIMS; i++)
+        shape.dims[i] = extent->dims[i];
+    return shape;
+}
+
 /* The value of one handle at the cut. */
 struct tic_line_value {
     uint64_t id;       /* handle id */

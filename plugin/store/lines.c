@@ -105,24 +105,25 @@ static int check_bytes(int fd, uint64_t offset, uint64_t bytes, uint64_t checksu
     return status;
 }
 
-static uint64_t row_bytes(const struct tic_line_extent *extent)
+int tic_store_peek_segment(const struct tic_store *store, uint64_t number)
 {
-    struct tic_shape shape = {extent->element_size, extent->ndim, {0}};
-    memcpy(shape.dims, extent->dims, sizeof(shape.dims));
-    return tic_shape_bytes(&shape);
+    char name[64];
+
+    snprintf(name, sizeof(name), TIC_FILE_SEGMENT, store->process, (unsigned long long)number);
+    int fd = openat(store->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return fd < 0 ? -errno : fd;
 }
 
-static int check_row(int directory, unsigned process, const struct tic_line *line, uint32_t index,
+static int check_row(const struct tic_store *store, const struct tic_line *line, uint32_t index,
                      uint32_t row, uint64_t checksum)
 {
     const struct tic_line_extent *extent = &line->extents[index];
-    char name[64];
+    struct tic_shape shape = tic_line_extent_shape(extent);
+    int fd = tic_store_peek_segment(store, extent->segment);
 
-    snprintf(name, sizeof(name), TIC_FILE_SEGMENT, process, (unsigned long long)extent->segment);
-    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
-        return errno == ENOENT ? -EBADMSG : -errno;
-    uint64_t bytes = row_bytes(extent);
+        return fd == -ENOENT ? -EBADMSG : fd;
+    uint64_t bytes = tic_shape_bytes(&shape);
     int status = check_bytes(fd, extent->offset + row * bytes, bytes, checksum);
     close(fd);
     return status;
@@ -132,18 +133,18 @@ int tic_store_check(struct tic_store *store, const struct tic_line *line)
 {
     int status = 0;
     for (size_t i = 0; i < line->value_count && status == 0; i++)
-        status = check_row(store->directory, store->process, line, line->values[i].extent,
-                           line->values[i].row, line->values[i].checksum);
+        status = check_row(store, line, line->values[i].extent, line->values[i].row,
+                           line->values[i].checksum);
     for (size_t i = 0; i < line->acquire_count && status == 0; i++)
         if (line->acquires[i].recorded)
-            status = check_row(store->directory, store->process, line, line->acquires[i].extent,
-                               line->acquires[i].row, line->acquires[i].checksum);
+            status = check_row(store, line, line->acquires[i].extent, line->acquires[i].row,
+                               line->acquires[i].checksum);
     for (size_t i = 0; i < line->read_count && status == 0; i++)
-        status = check_row(store->directory, store->process, line, line->reads[i].extent,
-                           line->reads[i].row, line->reads[i].checksum);
+        status = check_row(store, line, line->reads[i].extent, line->reads[i].row,
+                           line->reads[i].checksum);
     for (size_t i = 0; i < line->block_count && status == 0; i++)
-        status = check_row(store->directory, store->process, line, line->blocks[i].extent,
-                           line->blocks[i].row, line->blocks[i].checksum);
+        status = check_row(store, line, line->blocks[i].extent, line->blocks[i].row,
+                           line->blocks[i].checksum);
     return status;
 }
 

@@ -61,9 +61,7 @@ static struct tic_extent *extent_create(const struct tic_line_extent *disk, int 
     if (!extent)
         return NULL;
     extent->disk = *disk;
-    extent->shape.element_size = disk->element_size;
-    extent->shape.ndim = disk->ndim;
-    memcpy(extent->shape.dims, disk->dims, sizeof(disk->dims));
+    extent->shape = tic_line_extent_shape(disk);
     extent->fd = fd;
     extent->free = disk->rows;
     size_t words = words_of(extent) ? words_of(extent) : 1;

@@ -52,6 +52,8 @@ const char *tic_store_reason(int status);
 typedef bool (*tic_store_visit)(void *arg, const char *name, int status, struct tic_line *line);
 /* 0 or -errno of reading the directory. */
 int tic_store_walk(struct tic_store *store, tic_store_visit visit, void *arg);
+/* Opens a segment for reading, before a line is adopted: the descriptor is the caller's; -errno. */
+int tic_store_peek_segment(const struct tic_store *store, uint64_t number);
 /* Checks every row that a line refers to: 0, -EBADMSG damaged, other -errno. */
 int tic_store_check(struct tic_store *store, const struct tic_line *line);
 

@@ -22,8 +22,7 @@ static uint64_t value_bytes(const struct tic_line *line)
     uint64_t bytes = 0;
     for (size_t i = 0; i < line->value_count; i++) {
         const struct tic_line_extent *extent = &line->extents[line->values[i].extent];
-        struct tic_shape shape = {extent->element_size, extent->ndim, {0}};
-        memcpy(shape.dims, extent->dims, sizeof(shape.dims));
+        struct tic_shape shape = tic_line_extent_shape(extent);
         bytes += tic_shape_bytes(&shape);
     }
     return bytes;
