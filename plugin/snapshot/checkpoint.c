@@ -69,7 +69,7 @@ static int provide_rows(struct tic_snapshot *snapshot)
 
     tic_lock(&graph->lock);
     for (unsigned long i = 0; i < graph->handle_count && status == 0; i++)
-        if (atomic_load_explicit(&graph->handles[i]->dirty_since, memory_order_relaxed) != 0)
+        if (atomic_load_explicit(&graph->handles[i]->dirty_since, memory_order_acquire) != 0)
             status = add_demand(&demands, &graph->handles[i]->layout.shape);
     tic_unlock(&graph->lock);
     for (unsigned long i = 0; i < demands.count; i++)
