@@ -59,6 +59,13 @@ static void put_off_locked(struct tic_family *family)
             family->live = false;
 }
 
+/* Workers look at `shares` first, which is where they look anyway. */
+static void belong(struct tic_handle *handle, struct tic_family *family)
+{
+    handle->family = family;
+    atomic_store_explicit(&handle->shares, family != NULL, memory_order_release);
+}
+
 static int join_locked(struct tic_family *family, struct tic_handle *child, unsigned long others)
 {
     int status = 0;
@@ -68,7 +75,7 @@ static int join_locked(struct tic_family *family, struct tic_handle *child, unsi
             status = overlap(family->members[i], child);
     status = status ? status : append(&family->members, &family->count, &family->capacity, child);
     count_in(family, child);
-    child->family = family;
+    belong(child, family);
     return status;
 }
 
@@ -89,8 +96,10 @@ static int meet_locked(struct tic_handle *other, void *arg)
         put_off_locked(own);
         return status ? status : overlap(other, handle);
     }
-    if (!family)
-        family = other->family = found(other);
+    if (!family) {
+        family = found(other);
+        belong(other, family);
+    }
     if (!family)
         return -ENOMEM;
     family->planned = false;
@@ -125,7 +134,7 @@ int tic_family_join(struct tic_graph *graph, struct tic_handle *parent,
 
     tic_lock(&graph->lock);
     if (!parent->family)
-        parent->family = found(parent);
+        belong(parent, found(parent));
     if (!parent->family)
         status = -ENOMEM;
     if (parent->family)

@@ -7,9 +7,69 @@
 
 #include "graph/family.h"
 
+/* ---- memory --------------------------------------------------------------------------------- */
+
+/* Handles lie side by side, and not between StarPU's large structures: so those in use share pages.
+ * Blocks stay until the process ends, as new handles follow those that have gone. */
+enum { BLOCK = 64 };
+
+union cell {
+    struct tic_handle handle;
+    union cell *next;
+};
+
+static struct {
+    pthread_mutex_t mutex; /* a leaf */
+    union cell *free;      /* guarded by mutex */
+} cells = {PTHREAD_MUTEX_INITIALIZER, NULL};
+
+#if defined(TIC_DEBUG) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { AT_ONCE = 1 }; /* tools see who uses a handle that has gone */
+#else
+enum { AT_ONCE = BLOCK };
+#endif
+
+static void add_cells_locked(void)
+{
+    union cell *block = aligned_alloc(_Alignof(union cell), AT_ONCE * sizeof(*block));
+
+    for (unsigned i = AT_ONCE; block && i-- > 0;) {
+        block[i].next = cells.free;
+        cells.free = &block[i];
+    }
+}
+
+static struct tic_handle *take_cell(void)
+{
+    pthread_mutex_lock(&cells.mutex);
+    if (!cells.free)
+        add_cells_locked();
+    union cell *cell = cells.free;
+    if (cell)
+        cells.free = cell->next;
+    pthread_mutex_unlock(&cells.mutex);
+    return cell ? &cell->handle : NULL;
+}
+
+static void give_cell_back(struct tic_handle *handle)
+{
+    union cell *cell = (union cell *)handle;
+
+    if (AT_ONCE == 1) {
+        free(cell);
+        return;
+    }
+    pthread_mutex_lock(&cells.mutex);
+    cell->next = cells.free;
+    cells.free = cell;
+    pthread_mutex_unlock(&cells.mutex);
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
 struct tic_handle *tic_handle_create(uint64_t id)
 {
-    struct tic_handle *handle = aligned_alloc(_Alignof(struct tic_handle), sizeof(*handle));
+    struct tic_handle *handle = take_cell();
     if (!handle)
         return NULL;
     memset(handle, 0, sizeof(*handle));
@@ -29,20 +89,17 @@ void tic_handle_destroy(struct tic_handle *handle)
     if (handle->is_root) /* members may go before or after it */
         tic_family_free(handle->family);
     tic_lock_fini(&handle->lock);
-    free(handle);
+    give_cell_back(handle);
 }
 
-void tic_handle_count_write(struct tic_handle *handle)
-{
-    struct tic_family *family = handle->family;
+/* ---- versions and values -------------------------------------------------------------------- */
 
-    if (family)
-        atomic_store_explicit(&handle->version,
-                              atomic_fetch_add_explicit(&family->writes, 1, memory_order_relaxed) +
-                                  1,
-                              memory_order_relaxed);
-    else
-        atomic_fetch_add_explicit(&handle->version, 1, memory_order_relaxed);
+void tic_handle_count_family_write(struct tic_handle *handle)
+{
+    atomic_store_explicit(
+        &handle->version,
+        atomic_fetch_add_explicit(&handle->family->writes, 1, memory_order_relaxed) + 1,
+        memory_order_relaxed);
 }
 
 void tic_handle_note_saved_locked(struct tic_handle *handle, const struct tic_saved *saved,

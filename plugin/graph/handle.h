@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/layout.h"
@@ -39,30 +40,53 @@ struct tic_view {
 struct tic_redux;
 struct tic_family;
 
+/* Where tasks are many and small, what they cost is mostly how many cache lines they touch: a
+ * submission touches the first of these groups, a worker the second, and neither the rest. */
 struct tic_handle {
-    uint64_t id; /* immutable: order of appearance in its submission context */
-    struct tic_handle *parent;
-    struct tic_handle **children; /* owner thread only: the partition in force */
-    unsigned child_count;         /* owner thread only */
+    /* ---- submissions: guarded by the submission lock, if nothing else is said */
+    uint64_t id;          /* immutable: order of appearance in its submission context */
+    uint64_t signed_size; /* immutable after registration: bytes in the signature; 0: packed */
+    uint64_t submitted_writes;
+    uint64_t main_read, main_written; /* 1 + submissions of main() before its last use for reading,
+                                         writing; 0: none */
+    _Atomic(struct tic_family *) family; /* owner thread writes: those that share its memory by
+                                            planned partitions, or NULL */
+    struct tic_redux *redux;             /* owner thread only: its reductions, or NULL */
+    _Atomic bool invalid;                /* it has no value until something is written; relaxed */
+    bool is_value;  /* immutable after registration: supported, and not empty */
+    bool mentioned; /* a task used it */
+    bool live;      /* it holds a value of this run: restored, or written by a live task */
+    bool derived;   /* its first content came from tasks, through a partition */
+    bool pending;   /* a recovered value must be restored before the first live access */
+    bool foreign;   /* no data of the graph: only user_data counts */
 
-    /* owner thread only (the thread that submits) */
+    /* ---- workers, while main() submits with what stands above */
+    _Atomic uint64_t dirty_since __attribute__((aligned(64))); /* set by the exclusive writer,
+                                                                  cleared under lock; release */
+    _Atomic uint64_t version; /* writes begun; changed by the exclusive writer */
+    _Atomic uint32_t writers; /* tasks that write it, between begin and end hook */
+    _Atomic bool listed;      /* it is in a list of dirty handles */
+    _Atomic bool shares;      /* it has a family; set after that */
+    bool supported;           /* immutable after registration: the layout below can be saved */
+    bool empty;               /* immutable after registration: data without content */
+    int home_node;            /* immutable after registration */
+    struct tic_lock lock;
+    struct tic_value current;  /* guarded by lock */
+    struct tic_value previous; /* guarded by lock: valid for the active cut when current is newer */
+
+    struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle
+                                 has no home node; the rest immutable */
+    const struct tic_packer *packer; /* immutable after registration; NULL: the layout above */
+
+    /* ---- owner thread only (the thread that submits), if nothing else is said */
     void *data;      /* the StarPU handle */
     void *user_data; /* what the application stored with starpu_data_set_user_data */
-    int home_node;
-    _Atomic(struct tic_family *)
-        family;   /* those that share its memory by planned partitions, or NULL */
-    bool is_root; /* of its family, which goes with it */
-    const struct tic_packer *packer; /* immutable after registration; NULL: the layout below */
-    struct tic_redux *redux;         /* its reductions, or NULL */
-    _Atomic bool invalid;            /* it has no value until something is written; relaxed */
-    bool foreign;                    /* no data of the graph: only user_data counts */
-    bool supported;                  /* the layout below can be saved */
-    bool accumulates;                /* it is an accumulator of a reduction */
-    bool partition_over;             /* in a replay: it is unpartitioned within the recovered cut */
-    bool derived;                    /* its first content came from tasks, through a partition */
-    bool mentioned;                  /* a task used it */
-    bool pending;           /* a recovered value must be restored before the first live access */
-    bool live;              /* it holds a value of this run: restored, or written by a live task */
+    struct tic_handle *parent;
+    struct tic_handle **children; /* the partition in force */
+    unsigned child_count;
+    bool is_root;           /* of its family, which goes with it */
+    bool accumulates;       /* it is an accumulator of a reduction */
+    bool partition_over;    /* in a replay: it is unpartitioned within the recovered cut */
     _Atomic unsigned holds; /* accesses of the program that are not released */
     bool main_writes;       /* main() holds it for writing */
     bool restored;          /* the recovered value was written into it */
@@ -72,26 +96,11 @@ struct tic_handle {
     char *set_aside; /* its value, while main() holds it with an older one; or NULL; guarded by that
                         access */
     uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */
-    uint64_t submitted_writes;
     void *place;        /* guarded by the submission lock: data of StarPU's, or NULL; order.c */
     bool place_written; /* guarded by the submission lock */
-    uint64_t main_read, main_written; /* guarded by the submission lock: 1 + submissions of main()
-                                         before its last use for reading, writing; 0: none */
+    struct tic_view view;
 
-    struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle
-                                 has no home node; the rest immutable */
-    struct tic_view view;     /* owner thread only */
-
-    /* Workers change what follows while main() submits with what stands above. */
-    struct tic_lock lock __attribute__((aligned(64)));
-    _Atomic uint64_t dirty_since; /* set by the exclusive writer, cleared under lock; release */
-    _Atomic uint32_t writers;     /* tasks that write it, between begin and end hook */
-    _Atomic uint64_t version;     /* writes begun; changed by the exclusive writer */
-    _Atomic bool listed;          /* it is in a list of dirty handles */
-    struct tic_value current;     /* guarded by lock */
-    struct tic_value previous; /* guarded by lock: valid for the active cut when current is newer */
-
-    /* guarded by the graph lock */
+    /* ---- guarded by the graph lock */
     uint64_t gone_since;          /* epoch in which it was unregistered; 0: alive */
     bool leaving;                 /* the owner thread has not finished with it: it is not freed */
     bool pinned;                  /* gone, but main() may read its memory: its value stays */
@@ -99,12 +108,23 @@ struct tic_handle {
     unsigned long overlap_count, overlap_capacity;
     unsigned long index; /* in the registry */
 };
+_Static_assert(offsetof(struct tic_handle, foreign) < 64, "submissions touch one cache line");
+_Static_assert(offsetof(struct tic_handle, lock) < 2 * 64, "workers touch one other");
 
 struct tic_handle *tic_handle_create(uint64_t id);
 void tic_handle_destroy(struct tic_handle *handle);
 
-/* A write begins: its version. Called by the exclusive writer. */
-void tic_handle_count_write(struct tic_handle *handle);
+/* A write begins: its version. Called by the exclusive writer of handles without family. */
+void tic_handle_count_family_write(struct tic_handle *handle);
+static inline void tic_handle_count_write(struct tic_handle *handle)
+{
+    if (__builtin_expect(atomic_load_explicit(&handle->shares, memory_order_acquire), 0))
+        tic_handle_count_family_write(handle);
+    else /* StarPU orders writers, so nobody else changes it now */
+        atomic_store_explicit(&handle->version,
+                              atomic_load_explicit(&handle->version, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+}
 
 /* Its recovered value was written too early: it waits again. False when it was not written. */
 static inline bool tic_handle_put_off(struct tic_handle *handle)

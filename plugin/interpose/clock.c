@@ -19,7 +19,7 @@ static struct {
     struct held *items;
     unsigned long count, capacity;
 } list; /* guarded by the submission lock; in the order in which main() submitted */
-static _Atomic uint64_t earliest = UINT64_MAX; /* clock of the first to release */
+_Atomic uint64_t tic_clock_earliest = UINT64_MAX;
 
 uint64_t tic_clock_now(void)
 {
@@ -39,8 +39,8 @@ static void hold_locked(const struct held *held)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     list.items = grown;
     list.items[list.count++] = *held;
-    if (held->clock < atomic_load(&earliest))
-        atomic_store(&earliest, held->clock);
+    if (held->clock < atomic_load(&tic_clock_earliest))
+        atomic_store(&tic_clock_earliest, held->clock);
 }
 
 static void note_earliest_locked(void)
@@ -49,7 +49,7 @@ static void note_earliest_locked(void)
 
     for (unsigned long i = 0; i < list.count; i++)
         next = list.items[i].clock < next ? list.items[i].clock : next;
-    atomic_store(&earliest, next);
+    atomic_store(&tic_clock_earliest, next);
 }
 
 /* main() may tick meanwhile: it sees what is held, or we see its tick. */
@@ -103,7 +103,7 @@ void tic_clock_release(void)
 {
     struct held held = {.run = NULL};
 
-    if (__builtin_expect(atomic_load(&earliest) > tic_clock_now(), 1))
+    if (!tic_clock_is_due())
         return;
     while (take(&held)) {
         tic_callback_begin(held.key, held.run, held.argument);
@@ -114,5 +114,5 @@ void tic_clock_release(void)
 
 bool tic_clock_holds(void)
 {
-    return atomic_load(&earliest) != UINT64_MAX;
+    return atomic_load(&tic_clock_earliest) != UINT64_MAX;
 }

@@ -10,8 +10,41 @@
 #include "interpose/report.h"
 #include "interpose/tasks.h"
 
+/* ---- from StarPU's handle to ours ----------------------------------------------------------- */
+
+/* StarPU keeps user data at the far end of a large structure, which nobody else touches when a task
+ * is submitted: the owner thread remembers what it registered. Entries lie like the structures, so
+ * that neighbours share cache lines. */
+enum { NEAR_COUNT = 16384, NEAR_SHIFT = 11 };
+static struct {
+    starpu_data_handle_t data;
+    struct tic_handle *handle;
+} near[NEAR_COUNT]; /* owner thread only, while it is watching */
+
+static size_t near_index(starpu_data_handle_t data)
+{
+    return ((uintptr_t)data >> NEAR_SHIFT) % NEAR_COUNT;
+}
+
+static void remember(starpu_data_handle_t data, struct tic_handle *handle)
+{
+    if (!tic_is_owner || tic_session->report) /* which goes on where others unregister data */
+        return;
+    near[near_index(data)].data = data;
+    near[near_index(data)].handle = handle;
+}
+
+/* It leaves: StarPU may put something else there. */
+static void forget(starpu_data_handle_t data)
+{
+    if (tic_is_owner && near[near_index(data)].data == data)
+        near[near_index(data)].data = NULL;
+}
+
 struct tic_handle *tic_handle_of(starpu_data_handle_t data)
 {
+    if (tic_is_owner && near[near_index(data)].data == data && atomic_load(&tic_session->watching))
+        return near[near_index(data)].handle;
     struct tic_handle *handle = tic_real.starpu_data_get_user_data(data);
     return handle && !handle->foreign ? handle : NULL;
 }
@@ -24,7 +57,7 @@ bool tic_data_keep_user_data(starpu_data_handle_t data, void *user_data)
         handle = tic_handle_create(UINT64_MAX);
         if (!handle)
             return false;
-        handle->foreign = true;
+        handle->foreign = handle->empty = true;
         tic_real.starpu_data_set_user_data(data, handle);
     }
     handle->user_data = user_data;
@@ -113,7 +146,11 @@ static struct tic_handle *add_handle(starpu_data_handle_t data, int home_node)
                                              tic_real.starpu_data_get_interface_on_node(data, node),
                                              &handle->layout) ||
                         tic_pack_supports(handle);
+    handle->empty = handle->layout.shape.ndim == 0;
+    handle->is_value = handle->supported && !handle->empty;
+    handle->signed_size = handle->packer ? 0 : tic_shape_bytes(&handle->layout.shape);
     tic_real.starpu_data_set_user_data(data, handle);
+    remember(data, handle);
     tic_report_register(tic_session->report, handle);
     struct tic_graph *graph = &tic_session->graph;
     if (handle->pending && tic_spawns_has_kept(&graph->spawns) &&
@@ -267,6 +304,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     struct tic_handle *handle = tic_handle_of(data);
     const char *why = why_not_unregister();
 
+    forget(data);
     if (!handle)
         return;
     if (why) {
@@ -305,6 +343,7 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
 {
     struct tic_handle *handle = tic_handle_of(data);
 
+    forget(data);
     if (!handle || why_not_unregister() || handle->family) {
         tic_data_on_unregister_before(data, true);
         return;
@@ -373,6 +412,7 @@ void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count)
         struct tic_handle *part = tic_handle_of(parts[i]);
         if (!part)
             continue;
+        forget(parts[i]);
         tic_redux_fold(part);
         end_helpers(part);
         part->data = NULL;
@@ -467,6 +507,7 @@ static bool gather(struct tic_handle *parent, bool noted)
             tic_data_wait(child);
         changed |= atomic_load(&child->version) > 0;
         written |= child->submitted_writes > 0;
+        forget(child->data);
     }
     changed &= !parent->partition_over;
     tic_snapshot_merge(&tic_session->snapshot, parent, changed, noted);
@@ -513,28 +554,21 @@ void tic_data_on_unpartition_after(starpu_data_handle_t data)
 
 /* ---- what was used and written ---------------------------------------------------------------*/
 
-void tic_data_note_main_use(struct tic_handle *handle, bool writes, uint64_t submissions)
+void tic_data_note_main_use_of_overlaps(struct tic_handle *handle, bool writes,
+                                        uint64_t submissions)
 {
-    if (!handle)
-        return;
-    *(writes ? &handle->main_written : &handle->main_read) = submissions;
     for (unsigned long i = 0; i < handle->overlap_count; i++)
         *(writes ? &handle->overlaps[i]->main_written : &handle->overlaps[i]->main_read) =
             submissions;
 }
 
-void tic_data_note_write(struct tic_handle *handle, bool live)
+void tic_data_note_family_write(struct tic_handle *handle, bool live)
 {
     struct tic_family *family = handle->family;
 
-    handle->submitted_writes++;
-    handle->live |= live;
-    if (atomic_load_explicit(&handle->invalid, memory_order_relaxed) || family)
-        tic_data_note_valid(handle);
-    if (family) {
-        family->submitted_writes++;
-        family->live |= live;
-    }
+    tic_data_note_valid(handle);
+    family->submitted_writes++;
+    family->live |= live;
 }
 
 void tic_data_note_valid(struct tic_handle *handle)

@@ -12,9 +12,21 @@
 #include "base/failpoint.h"
 #include "interpose/tasks.h"
 
+/* The task that this thread began last, and where. */
+static __thread struct {
+    const struct starpu_task *task;
+    struct tic_slot *slot;
+} begun __attribute__((tls_model("initial-exec")));
+
 static struct tic_slot *own_slot(void)
 {
     return &tic_session->snapshot.cut.slots[tic_real.starpu_worker_get_id()];
+}
+
+/* Of data that a protected task uses: never foreign. */
+static struct tic_handle *handle_of(struct starpu_task *task, unsigned buffer)
+{
+    return tic_real.starpu_data_get_user_data(STARPU_TASK_GET_HANDLE(task, buffer));
 }
 
 /* What identifies the task in the cut. */
@@ -30,10 +42,10 @@ static void begin_writes(struct starpu_task *task, struct tic_slot *slot, uint64
     for (unsigned i = 0; i < buffers; i++) {
         if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_W))
             continue;
-        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        struct tic_handle *handle = handle_of(task, i);
         if (!handle || tic_handle_is_empty(handle))
             continue;
-        if (handle->home_node < 0)
+        if (__builtin_expect(handle->home_node < 0, 0))
             tic_handle_locate(handle,
                               task->dyn_interfaces ? task->dyn_interfaces[i] : task->interfaces[i]);
         tic_snapshot_write(&tic_session->snapshot, slot, epoch, handle);
@@ -58,10 +70,7 @@ static void finish(struct tic_slot *slot)
 static struct tic_slot *find_slot(const struct starpu_task *task)
 {
     struct tic_cut *cut = &tic_session->snapshot.cut;
-    int worker = tic_real.starpu_worker_get_id();
 
-    if (worker >= 0 && atomic_load_explicit(&cut->slots[worker].task, memory_order_relaxed) == task)
-        return &cut->slots[worker];
     for (unsigned i = 0; i < cut->slot_count; i++)
         if (atomic_load_explicit(&cut->slots[i].task, memory_order_relaxed) == task)
             return &cut->slots[i];
@@ -75,12 +84,21 @@ static bool take(struct tic_slot *slot, const void *task)
                                                    memory_order_acq_rel, memory_order_acquire);
 }
 
+/* StarPU ends a task once. Where the thread that began it does, nobody else can want to: the others
+ * are that thread, when it begins its next task, and who ends the task in its place. */
+static bool is_mine(const struct starpu_task *task)
+{
+    return begun.task == task &&
+           atomic_load_explicit(&begun.slot->task, memory_order_relaxed) == task;
+}
+
 static void end_task(struct starpu_task *task)
 {
-    struct tic_slot *slot = find_slot(task);
+    bool mine = is_mine(task);
+    struct tic_slot *slot = mine ? begun.slot : find_slot(task);
 
     task->hypervisor_tag = 0; /* the application may submit the same structure again */
-    if (slot && take(slot, task)) {
+    if (mine || (slot && take(slot, task))) {
         tic_forced_end(slot);
         finish(slot);
     }
@@ -116,6 +134,8 @@ static void begin_task(struct starpu_task *task)
     if (!slot->counts)
         tic_reads_log(task, spawn ? spawn->task.id : slot->sequence, epoch);
     tic_forced_begin(task, slot);
+    begun.task = task;
+    begun.slot = slot;
     atomic_store_explicit(&slot->task, task, memory_order_release);
     tic_cut_running(slot, epoch);
     if (task->dyn_modes && STARPU_TASK_GET_NBUFFERS(task) <= STARPU_NMAXBUFS && !spawn &&
@@ -186,15 +206,23 @@ static void begin_part(struct starpu_task *task, int size)
 
 /* ---- the hooks of a policy ------------------------------------------------------------------ */
 
+/* In how many parts this worker's task runs. */
+static int parts(void)
+{
+    return __builtin_expect(tic_real.starpu_combined_worker_get_count() > 0, 0)
+               ? tic_real.starpu_combined_worker_get_size()
+               : 1;
+}
+
 static void pre_exec(struct starpu_task *task, unsigned context)
 {
     const struct starpu_sched_policy *policy = &tic_session->policies[context];
-    int size = tic_real.starpu_combined_worker_get_size();
 
     if (policy->pre_exec_hook)
         policy->pre_exec_hook(task, context);
     if (!is_protected(task))
         return;
+    int size = parts();
     if (__builtin_expect(size > 1, 0))
         begin_part(task, size);
     else
@@ -204,10 +232,8 @@ static void pre_exec(struct starpu_task *task, unsigned context)
 static void post_exec(struct starpu_task *task, unsigned context)
 {
     const struct starpu_sched_policy *policy = &tic_session->policies[context];
-    bool other = tic_real.starpu_combined_worker_get_size() > 1 &&
-                 tic_real.starpu_combined_worker_get_rank() > 0;
 
-    if (is_protected(task) && !other)
+    if (is_protected(task) && (parts() <= 1 || tic_real.starpu_combined_worker_get_rank() == 0))
         end_task(task);
     if (policy->post_exec_hook)
         policy->post_exec_hook(task, context);

@@ -23,7 +23,7 @@ struct tic_redux {
     starpu_data_handle_t parts[MAX_WIDTH];
 };
 
-static _Atomic unsigned open_count; /* accumulators that hold contributions; relaxed */
+_Atomic unsigned tic_redux_open_count;
 
 /* Until its end protection lets only the owner thread contribute and fold; then any thread folds.
  * Held while tasks are submitted: who finds nothing open must come after what was folded, and what
@@ -119,7 +119,7 @@ static bool fold_own(struct tic_handle *handle)
         if (atomic_exchange(&handle->invalid, false))
             submit(redux->init, handle->data, NULL);
         submit(redux->fold, handle->data, redux->parts[i]);
-        atomic_fetch_sub(&open_count, 1);
+        atomic_fetch_sub(&tic_redux_open_count, 1);
         any = true;
     }
     pthread_mutex_unlock(&folding);
@@ -138,7 +138,7 @@ static bool fold_overlapping(struct tic_handle *handle)
 
 bool tic_redux_fold(struct tic_handle *handle)
 {
-    if (!handle || atomic_load_explicit(&open_count, memory_order_relaxed) == 0)
+    if (!handle || atomic_load_explicit(&tic_redux_open_count, memory_order_relaxed) == 0)
         return false;
     bool own = fold_own(handle);
     return fold_overlapping(handle) || own;
@@ -185,7 +185,7 @@ void tic_redux_drop(struct tic_handle *handle)
     pthread_mutex_unlock(&folding);
     for (unsigned i = 0; redux && i < redux->width; i++) {
         if (atomic_exchange(&redux->open[i], false))
-            atomic_fetch_sub(&open_count, 1);
+            atomic_fetch_sub(&tic_redux_open_count, 1);
         starpu_data_unregister_submit(redux->parts[i]);
     }
     free(redux);
@@ -238,7 +238,7 @@ static const char *contribute(struct starpu_task *task, unsigned buffer)
         return "out of memory";
     unsigned part = redux->next++ % redux->width;
     if (!atomic_exchange(&redux->open[part], true)) {
-        atomic_fetch_add(&open_count, 1);
+        atomic_fetch_add(&tic_redux_open_count, 1);
         submit(redux->init, redux->parts[part], NULL);
     }
     if (!set_mode(task, buffer, is_ordered(task) ? STARPU_RW : STARPU_RW | STARPU_COMMUTE))
@@ -284,7 +284,7 @@ const char *tic_redux_on_submit(struct starpu_task *task)
     bool watching = tic_session_is_watching();
     const char *why = NULL;
 
-    if (!task->cl || submitting || (!watching && atomic_load(&open_count) == 0))
+    if (!task->cl || submitting || (!watching && atomic_load(&tic_redux_open_count) == 0))
         return NULL;
     if (!watching) {
         fold_used(task);
@@ -294,7 +294,7 @@ const char *tic_redux_on_submit(struct starpu_task *task)
     bool reduces = false;
     for (unsigned i = 0; i < buffers; i++)
         reduces |= is_reduction(task, i);
-    if (!reduces && atomic_load_explicit(&open_count, memory_order_relaxed) == 0)
+    if (!reduces && atomic_load_explicit(&tic_redux_open_count, memory_order_relaxed) == 0)
         return NULL;
     if (!tic_session_is_owner())
         return on_other_thread(task);

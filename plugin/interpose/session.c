@@ -21,8 +21,8 @@ struct tic_session *tic_session;
 /* Before tic_session is set: opened early, or NULL. Owner thread only. */
 static struct tic_session *prepared;
 static bool used; /* a session was tried: a process has at most one */
-static __thread bool is_owner __attribute__((tls_model("initial-exec")));
 
+__thread bool tic_is_owner __attribute__((tls_model("initial-exec")));
 __thread int tic_guard __attribute__((tls_model("initial-exec")));
 __thread int tic_in_callback __attribute__((tls_model("initial-exec")));
 
@@ -32,7 +32,7 @@ enum tic_context tic_session_context(void)
         return TIC_CONTEXT_CALLBACK;
     if (tic_real.starpu_task_get_current())
         return TIC_CONTEXT_TASK;
-    if (is_owner)
+    if (tic_is_owner)
         return TIC_CONTEXT_MAIN;
     return tic_real.starpu_worker_get_id() >= 0 ? TIC_CONTEXT_STARPU : TIC_CONTEXT_THREAD;
 }
@@ -184,8 +184,8 @@ struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
 {
     const char *why = used && !prepared ? NULL : why_not_at_all();
 
-    if (tic_session && (tic_snapshot_is_broken(&tic_session->snapshot) || !is_owner)) {
-        if (!is_owner)
+    if (tic_session && (tic_snapshot_is_broken(&tic_session->snapshot) || !tic_is_owner)) {
+        if (!tic_is_owner)
             tic_snapshot_break(&tic_session->snapshot, "another thread starts StarPU again");
         return NULL;
     }
@@ -245,7 +245,7 @@ void tic_session_on_initialize_after(int result)
         return;
     }
     session->snapshot.about.workers = workers;
-    is_owner = true;
+    tic_is_owner = true;
     int64_t number = session->starts++;
     if (tic_snapshot_start(&session->snapshot) != 0 ||
         tic_graph_event(&session->graph, TIC_EVENT_START, &number) == -ENOMEM) {

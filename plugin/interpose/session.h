@@ -84,6 +84,8 @@ bool tic_session_is_replayed(struct tic_session *session);
 /* ---- guard ---------------------------------------------------------------------------------- */
 /* Depth of real calls on this thread: nested calls of StarPU's own are not the application's. */
 extern __thread int tic_guard __attribute__((tls_model("initial-exec")));
+/* Is this the thread that called starpu_init? */
+extern __thread bool tic_is_owner __attribute__((tls_model("initial-exec")));
 /* Nonzero while an application callback runs on this thread. */
 extern __thread int tic_in_callback __attribute__((tls_model("initial-exec")));
 

@@ -33,9 +33,19 @@ struct access {
 
 struct accesses {
     unsigned count;
-    struct access *items; /* `few`, or owned */
+    enum starpu_data_access_mode modes; /* of all of them */
+    bool simple;                        /* nothing is to be said of their data but that it is used:
+                                           it is known, mentioned before, can be saved, has a value
+                                           and shares its memory with nobody */
+    struct access *items;               /* `few`, or owned */
     struct access few[STARPU_NMAXBUFS];
 };
+
+static bool is_simple(const struct tic_handle *handle)
+{
+    return handle && handle->is_value && handle->mentioned &&
+           !atomic_load_explicit(&handle->invalid, memory_order_relaxed) && !handle->family;
+}
 
 /* False when out of memory. To be given to drop_accesses. */
 static bool list_accesses(struct starpu_task *task, struct accesses *accesses)
@@ -45,10 +55,26 @@ static bool list_accesses(struct starpu_task *task, struct accesses *accesses)
     accesses->items =
         count <= STARPU_NMAXBUFS ? accesses->few : calloc(count, sizeof(struct access));
     accesses->count = accesses->items ? count : 0;
-    for (unsigned i = 0; i < accesses->count; i++)
-        accesses->items[i] = (struct access){tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)),
-                                             STARPU_TASK_GET_MODE(task, i)};
+    accesses->modes = STARPU_NONE;
+    accesses->simple = false;
+    for (unsigned i = 0; i < accesses->count; i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        enum starpu_data_access_mode mode = STARPU_TASK_GET_MODE(task, i);
+        __builtin_prefetch(handle, 1); /* it is written soon, and was used long ago */
+        accesses->items[i] = (struct access){handle, mode};
+        accesses->modes |= mode;
+    }
     return accesses->items != NULL;
+}
+
+/* Under the submission lock. */
+static bool are_simple(const struct accesses *accesses)
+{
+    bool simple = true;
+
+    for (unsigned i = 0; i < accesses->count; i++)
+        simple &= is_simple(accesses->items[i].handle);
+    return simple;
 }
 
 static void drop_accesses(struct accesses *accesses)
@@ -63,6 +89,8 @@ static const char *why_not_buffers(const struct starpu_task *task, const struct 
 {
     bool writes = false, unsaved = false, reads = false;
 
+    if (accesses->simple && accesses->modes & STARPU_W)
+        return NULL;
     for (unsigned i = 0; i < accesses->count; i++) {
         enum starpu_data_access_mode mode = accesses->items[i].mode;
         struct tic_handle *handle = accesses->items[i].handle;
@@ -118,7 +146,7 @@ static uint64_t fingerprint(const struct starpu_task *task, const struct accesse
     for (unsigned i = 0; i < accesses->count; i++) {
         const struct tic_handle *handle = accesses->items[i].handle;
         uint64_t words[4] = {fold, handle->id, (uint64_t)accesses->items[i].mode,
-                             handle->packer ? 0 : tic_shape_bytes(&handle->layout.shape)};
+                             handle->signed_size};
         fold = XXH3_64bits(words, sizeof(words));
     }
     return fold;
@@ -226,23 +254,16 @@ static void order_commuting(struct starpu_task *task)
 
 /* ---- live tasks ----------------------------------------------------------------------------- */
 
-/* False when the task writes nothing. */
-static bool note_writes(const struct accesses *accesses, bool live)
+static void note_writes(const struct accesses *accesses, bool live)
 {
-    bool writes = false;
-
-    for (unsigned i = 0; i < accesses->count; i++) {
-        if (!(accesses->items[i].mode & STARPU_W))
-            continue;
-        tic_data_note_write(accesses->items[i].handle, live);
-        writes = true;
-    }
-    return writes;
+    for (unsigned i = 0; i < accesses->count; i++)
+        if (accesses->items[i].mode & STARPU_W)
+            tic_data_note_write(accesses->items[i].handle, live);
 }
 
 static void note_uses(const struct accesses *accesses)
 {
-    for (unsigned i = 0; i < accesses->count; i++)
+    for (unsigned i = 0; i < accesses->count && !accesses->simple; i++)
         tic_data_note_use(accesses->items[i].handle, (accesses->items[i].mode & STARPU_R) != 0);
 }
 
@@ -250,10 +271,8 @@ static void note_uses(const struct accesses *accesses)
  * order of submission: C is closed under predecessors. One that writes nothing may come before. */
 static void restore_buffers(const struct starpu_task *task, const struct accesses *accesses)
 {
-    bool writes = false;
+    bool writes = (accesses->modes & STARPU_W) != 0;
 
-    for (unsigned i = 0; i < accesses->count; i++)
-        writes |= (accesses->items[i].mode & STARPU_W) != 0;
     for (unsigned i = 0; i < accesses->count; i++) {
         struct tic_handle *handle = accesses->items[i].handle;
         bool ordered = handle && task->sequential_consistency &&
@@ -304,7 +323,7 @@ static bool is_recorded(const struct submission *submission)
 /* What it reads may be copies by now. */
 static void deliver(struct starpu_task *task, const struct submission *submission)
 {
-    if (!tic_reads_deliver(task, key_of(submission)))
+    if (!tic_session->recovered || !tic_reads_deliver(task, key_of(submission)))
         return;
     drop_accesses(submission->accesses);
     if (!list_accesses(task, submission->accesses))
@@ -322,14 +341,16 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
     if (main_context && sequence < session->recovered_submissions &&
         !session->explicit_dependencies && atomic_load(&session->holds) == 0)
         order_commuting(task);
-    bool writes = note_writes(submission->accesses, true);
+    bool writes = (submission->accesses->modes & STARPU_W) != 0;
+    note_writes(submission->accesses, true);
     if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered_done))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
     if (session->recovered && is_recorded(submission))
         tic_callback_hold_start(task, key_of(submission));
     if (session->recovered && !writes && is_recorded(submission)) /* it runs before its time */
         tic_clock_hold_callback_locked(task, key_of(submission));
-    bool fine = tic_callback_wrap(task, false, key_of(submission));
+    bool fine = (!session->recovered && !tic_callback_has_any(task)) ||
+                tic_callback_wrap(task, false, key_of(submission));
     if (tic_snapshot_is_broken(&session->snapshot))
         task->hypervisor_tag = 0;
     else if (main_context)
@@ -424,10 +445,9 @@ static void note_main_uses(const struct accesses *accesses, uint64_t sequence)
 /* Where order is a race, another run need not come to the same values in between. */
 static void note_races(const struct accesses *accesses, enum tic_context context)
 {
-    bool racy = context != TIC_CONTEXT_MAIN || tic_session->explicit_dependencies;
+    bool racy = context != TIC_CONTEXT_MAIN || tic_session->explicit_dependencies ||
+                accesses->modes & STARPU_COMMUTE;
 
-    for (unsigned i = 0; i < accesses->count && !racy; i++)
-        racy = (accesses->items[i].mode & STARPU_COMMUTE) != 0;
     if (racy && !atomic_load_explicit(&tic_session->racy, memory_order_relaxed))
         atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
 }
@@ -446,6 +466,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
             prepare_buffers(submission->accesses);
         return pass_control(task, submission->context, why);
     }
+    submission->accesses->simple = are_simple(submission->accesses);
     *why = why_not(task, submission->accesses);
     if (*why)
         return TIC_PASS;
@@ -458,8 +479,10 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     note_uses(submission->accesses);
     if (submission->context == TIC_CONTEXT_MAIN)
         note_main_uses(submission->accesses, submission->sequence);
-    tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
-    if (!done && submission->context == TIC_CONTEXT_MAIN && is_plain(task) &&
+    if (tic_session->report)
+        tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
+    if (!done && submission->context == TIC_CONTEXT_MAIN &&
+        tic_session->snapshot.recovered_forced_count > 0 && is_plain(task) &&
         tic_forced_use(task, submission->sequence)) {
         tic_order_follow(task, false);
         return drop(task);
@@ -473,12 +496,17 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     return fast_forward(task, key_of(submission));
 }
 
+static const char *name_of(const struct starpu_task *task)
+{
+    return task->cl ? tic_task_name(task) : "a control task";
+}
+
 enum tic_verdict tic_submit_on_before(struct starpu_task *task)
 {
     struct tic_session *session = tic_session;
     struct accesses accesses;
     struct submission submission;
-    const char *why = NULL, *name = task->cl ? tic_task_name(task) : "a control task";
+    const char *why = NULL;
 
     submission.context = tic_session_context();
     submission.sequence = submission.spawn.task.id = 0;
@@ -486,7 +514,7 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
     if (submission.context == TIC_CONTEXT_STARPU)
         return TIC_PASS;
     if (!list_accesses(task, &accesses)) {
-        tic_session_unprotect(name, "out of memory");
+        tic_session_unprotect(name_of(task), "out of memory");
         return TIC_PASS;
     }
     if (submission.context == TIC_CONTEXT_MAIN)
@@ -496,7 +524,7 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
     tic_unlock(&session->submit);
     drop_accesses(&accesses);
     if (why)
-        tic_session_unprotect(name, why);
+        tic_session_unprotect(name_of(task), why);
     else if (verdict != TIC_PASS && tic_spawns_has_kept(&session->graph.spawns))
         tic_spawn_submit_kept(key_of(&submission));
     return verdict;

@@ -18,7 +18,7 @@ struct tic_handle *tic_handle_of(starpu_data_handle_t data);
 bool tic_data_keep_user_data(starpu_data_handle_t data, void *user_data);
 static inline bool tic_handle_is_empty(const struct tic_handle *handle)
 {
-    return handle->layout.shape.ndim == 0;
+    return handle->empty;
 }
 /* How the data of an interface lies in memory. False: an interface that cannot be saved yet.
  * ndim 0: data without content. */
@@ -62,12 +62,31 @@ bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
 void tic_data_make_readable_locked(struct tic_handle *handle);
 void tic_data_restore_all(void);
 /* main() uses it after so many submissions; under the submission lock. */
-void tic_data_note_main_use(struct tic_handle *handle, bool writes, uint64_t submissions);
+void tic_data_note_main_use_of_overlaps(struct tic_handle *handle, bool writes,
+                                        uint64_t submissions);
+static inline void tic_data_note_main_use(struct tic_handle *handle, bool writes,
+                                          uint64_t submissions)
+{
+    if (!handle)
+        return;
+    *(writes ? &handle->main_written : &handle->main_read) = submissions;
+    if (handle->family)
+        tic_data_note_main_use_of_overlaps(handle, writes, submissions);
+}
 /* A task that writes it is submitted, or, if not live, was and is done; under the submission lock.
  */
-void tic_data_note_write(struct tic_handle *handle, bool live);
+void tic_data_note_family_write(struct tic_handle *handle, bool live);
 /* Something is written into it (may be NULL). */
 void tic_data_note_valid(struct tic_handle *handle);
+static inline void tic_data_note_write(struct tic_handle *handle, bool live)
+{
+    handle->submitted_writes++;
+    handle->live |= live;
+    if (handle->family)
+        tic_data_note_family_write(handle, live);
+    else if (atomic_load_explicit(&handle->invalid, memory_order_relaxed))
+        tic_data_note_valid(handle);
+}
 /* A task uses the handle: hashes its initial content if the first that does reads it. */
 void tic_data_note_use(struct tic_handle *handle, bool reads);
 /* Did tasks that were submitted so far write its value? Else it is what main() put there. */
@@ -112,7 +131,7 @@ void tic_reads_log_access(struct tic_handle *handle, uint64_t key);
 /* Gives a task that is executed again what it read before, in handles of our own. True when there
  * was something. */
 bool tic_reads_deliver(struct starpu_task *task, uint64_t key);
-/* After the real submission. */
+/* After the real submission, in a recovered run. */
 void tic_reads_after_submit(bool accepted);
 /* The application's handles of a structure that stays with it, while ours stand there. */
 struct tic_lent;
@@ -177,6 +196,13 @@ uint64_t tic_clock_now(void);
 void tic_clock_tick(void);
 /* main() has come this far: what was held back for it happens. Not inside the guard. */
 void tic_clock_release(void);
+/* Is something held back that main() has come far enough for? */
+extern _Atomic uint64_t tic_clock_earliest; /* clock of the first to release; UINT64_MAX: none */
+static inline bool tic_clock_is_due(void)
+{
+    return __builtin_expect(atomic_load(&tic_clock_earliest) != UINT64_MAX, 0) &&
+           atomic_load(&tic_clock_earliest) <= tic_clock_now();
+}
 /* Must main() come further before this may run? Then it is kept until then. Under the submission
  * lock. */
 bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument);
@@ -193,6 +219,18 @@ void tic_redux_inherit(struct tic_handle *child, const struct tic_handle *parent
 /* Makes the task contribute to accumulators, and folds those of other data that it uses. Needed
  * after the end of protection, too. Tells why it is not protected, or NULL. */
 const char *tic_redux_on_submit(struct starpu_task *task);
+/* Does that have anything to do? */
+extern _Atomic unsigned tic_redux_open_count; /* accumulators with contributions; relaxed */
+static inline bool tic_redux_concerns(struct starpu_task *task)
+{
+    unsigned buffers = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
+    enum starpu_data_access_mode modes = STARPU_NONE;
+
+    for (unsigned i = 0; i < buffers; i++)
+        modes |= STARPU_TASK_GET_MODE(task, i);
+    return buffers > 0 && (modes & STARPU_REDUX ||
+                           atomic_load_explicit(&tic_redux_open_count, memory_order_relaxed) > 0);
+}
 /* After the real submission. */
 void tic_redux_after_submit(void);
 /* Before any other access to the data (may be NULL): submits what brings its value up to date. True
@@ -222,6 +260,11 @@ void tic_spawn_submit_kept(uint64_t root);
  * control task (no codelet) until then. key: of the task. False when out of memory; the task is
  * unchanged. */
 bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key);
+static inline bool tic_callback_has_any(const struct starpu_task *task)
+{
+    return task->callback_func || (task->cl && task->cl->callback_func) ||
+           task->prologue_callback_func || task->prologue_callback_pop_func;
+}
 /* In a replay, under the submission lock: prologues that main() must come further for wait for
  * that, those of a task without a kernel by themselves, else the task with them. */
 void tic_callback_hold_prologues(struct starpu_task *task, uint64_t key);

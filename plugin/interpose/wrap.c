@@ -66,7 +66,7 @@ static void main_comes(void)
 
 static void main_has_come(void)
 {
-    if (tic_session_is_watching() && tic_session_is_owner())
+    if (tic_clock_is_due() && tic_session_is_watching() && tic_session_is_owner())
         tic_clock_release();
 }
 
@@ -108,7 +108,8 @@ static int submit_watched(struct starpu_task *task)
         tic_guard++;
         result = tic_real.starpu_task_submit(task);
         tic_guard--;
-        tic_reads_after_submit(result == 0);
+        if (tic_session->recovered)
+            tic_reads_after_submit(result == 0);
     }
     if (result != 0) { /* else the task may be gone already */
         tic_submit_on_refused(task);
@@ -123,7 +124,7 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
 {
     bool ours = tic_session && tic_guard == 0;
 
-    if (ours)
+    if (ours && tic_redux_concerns(task))
         reduce(task);
     int result =
         tic_session_is_watching() ? submit_watched(task) : RESOLVED(starpu_task_submit)(task);

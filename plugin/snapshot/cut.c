@@ -33,22 +33,6 @@ void tic_cut_fini(struct tic_cut *cut)
     cut->slots = NULL;
 }
 
-uint64_t tic_cut_begin(struct tic_cut *cut, struct tic_slot *slot, uint64_t sequence)
-{
-    uint64_t epoch = atomic_load(&cut->epoch);
-    for (;;) {
-        atomic_store(&slot->state, epoch * 4 + TIC_SLOT_ENTERING);
-        uint64_t again = atomic_load(&cut->epoch);
-        if (again == epoch)
-            break;
-        epoch = again;
-    }
-    slot->sequence = sequence;
-    slot->counts = false;
-    slot->children = 0;
-    return epoch;
-}
-
 static bool append_handle(struct tic_handle_list *list, struct tic_handle *handle)
 {
     void *grown = tic_grow(list->items, &list->capacity, list->count + 1, sizeof(*list->items));
@@ -59,14 +43,14 @@ static bool append_handle(struct tic_handle_list *list, struct tic_handle *handl
     return true;
 }
 
-void tic_cut_write(struct tic_slot *slot, uint64_t epoch, struct tic_handle *handle)
+void tic_cut_note_writing(struct tic_slot *slot, struct tic_handle *handle)
 {
-    atomic_fetch_add_explicit(&handle->writers, 1, memory_order_relaxed);
-    tic_handle_count_write(handle);
     if (!append_handle(&slot->writing, handle))
         slot->failed = true;
-    if (atomic_load_explicit(&handle->dirty_since, memory_order_relaxed) != 0)
-        return;
+}
+
+void tic_cut_note_dirty(struct tic_slot *slot, uint64_t epoch, struct tic_handle *handle)
+{
     atomic_store_explicit(&handle->dirty_since, epoch, memory_order_release);
     /* acq_rel: when the handle is listed for the active cut still, the checkpoint thread, which
      * clears the flag after us, sees the new dirty_since and carries the handle over. */
@@ -75,37 +59,15 @@ void tic_cut_write(struct tic_slot *slot, uint64_t epoch, struct tic_handle *han
         slot->failed = true;
 }
 
-void tic_cut_running(struct tic_slot *slot, uint64_t epoch)
-{
-    atomic_store_explicit(&slot->state, epoch * 4 + TIC_SLOT_RUNNING, memory_order_release);
-}
-
-static bool append_sequence(struct tic_sequence_list *list, uint64_t sequence)
+void tic_cut_note_done(struct tic_slot *slot, struct tic_sequence_list *list)
 {
     void *grown = tic_grow(list->items, &list->capacity, list->count + 1, sizeof(*list->items));
-    if (!grown)
-        return false;
-    list->items = grown;
-    list->items[list->count++] = sequence;
-    return true;
-}
-
-uint64_t tic_cut_end(struct tic_slot *slot)
-{
-    uint64_t epoch = atomic_load_explicit(&slot->state, memory_order_relaxed) / 4;
-
-    if ((slot->writing.count > 0 || slot->counts) &&
-        !append_sequence(&slot->ended[epoch & 1], slot->sequence))
+    if (!grown) {
         slot->failed = true;
-    for (unsigned long i = 0; i < slot->writing.count; i++)
-        atomic_fetch_sub_explicit(&slot->writing.items[i]->writers, 1, memory_order_release);
-    slot->writing.count = 0;
-    atomic_store_explicit(&slot->executed,
-                          atomic_load_explicit(&slot->executed, memory_order_relaxed) + 1,
-                          memory_order_relaxed);
-    atomic_store_explicit(&slot->state, TIC_SLOT_IDLE, memory_order_release);
-    atomic_store_explicit(&slot->task, NULL, memory_order_release);
-    return epoch;
+        return;
+    }
+    list->items = grown;
+    list->items[list->count++] = slot->sequence;
 }
 
 uint64_t tic_cut_raise(struct tic_cut *cut)

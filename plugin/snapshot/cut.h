@@ -60,18 +60,75 @@ int tic_cut_init(struct tic_cut *cut, unsigned workers);
 void tic_cut_fini(struct tic_cut *cut);
 
 /* ---- a worker, around one task: begin, write for each handle it writes, running; end -------- */
-uint64_t tic_cut_begin(struct tic_cut *cut, struct tic_slot *slot, uint64_t sequence);
+static inline uint64_t tic_cut_begin(struct tic_cut *cut, struct tic_slot *slot, uint64_t sequence)
+{
+    uint64_t epoch = atomic_load(&cut->epoch);
+    for (;;) {
+        atomic_store(&slot->state, epoch * 4 + TIC_SLOT_ENTERING);
+        uint64_t again = atomic_load(&cut->epoch);
+        if (__builtin_expect(again == epoch, 1))
+            break;
+        epoch = again;
+    }
+    slot->sequence = sequence;
+    slot->counts = false;
+    slot->children = 0;
+    return epoch;
+}
 /* True when the worker must first save the handle's value for the active cut (copy on write). */
 static inline bool tic_cut_must_copy(struct tic_cut *cut, uint64_t epoch, struct tic_handle *handle)
 {
     uint64_t active = atomic_load_explicit(&cut->active_cut, memory_order_acquire);
     return __builtin_expect(active != 0, 0) && epoch > active && tic_handle_is_due(handle, active);
 }
-void tic_cut_write(struct tic_slot *slot, uint64_t epoch, struct tic_handle *handle);
-void tic_cut_running(struct tic_slot *slot, uint64_t epoch);
+/* What follows is only called by the three below. */
+void tic_cut_note_writing(struct tic_slot *slot, struct tic_handle *handle);
+void tic_cut_note_dirty(struct tic_slot *slot, uint64_t epoch, struct tic_handle *handle);
+void tic_cut_note_done(struct tic_slot *slot, struct tic_sequence_list *list);
+
+static inline void tic_cut_write(struct tic_slot *slot, uint64_t epoch, struct tic_handle *handle)
+{
+    struct tic_handle_list *writing = &slot->writing;
+
+    /* The writer before may not have reached its end hook: there may be several. */
+    atomic_fetch_add_explicit(&handle->writers, 1, memory_order_relaxed);
+    tic_handle_count_write(handle);
+    if (__builtin_expect(writing->count < writing->capacity, 1))
+        writing->items[writing->count++] = handle;
+    else
+        tic_cut_note_writing(slot, handle);
+    if (__builtin_expect(atomic_load_explicit(&handle->dirty_since, memory_order_relaxed) == 0, 0))
+        tic_cut_note_dirty(slot, epoch, handle);
+}
+
+static inline void tic_cut_running(struct tic_slot *slot, uint64_t epoch)
+{
+    atomic_store_explicit(&slot->state, epoch * 4 + TIC_SLOT_RUNNING, memory_order_release);
+}
+
 /* Ends the task and its writes; its epoch. A task that wrote nothing is not noted as done: its
  * effect lies elsewhere, so a restart executes it again. */
-uint64_t tic_cut_end(struct tic_slot *slot);
+static inline uint64_t tic_cut_end(struct tic_slot *slot)
+{
+    uint64_t epoch = atomic_load_explicit(&slot->state, memory_order_relaxed) / 4;
+    struct tic_sequence_list *ended = &slot->ended[epoch & 1];
+
+    if (slot->writing.count > 0 || slot->counts) {
+        if (__builtin_expect(ended->count < ended->capacity, 1))
+            ended->items[ended->count++] = slot->sequence;
+        else
+            tic_cut_note_done(slot, ended);
+    }
+    for (unsigned long i = 0; i < slot->writing.count; i++)
+        atomic_fetch_sub_explicit(&slot->writing.items[i]->writers, 1, memory_order_release);
+    slot->writing.count = 0;
+    atomic_store_explicit(&slot->executed,
+                          atomic_load_explicit(&slot->executed, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    atomic_store_explicit(&slot->state, TIC_SLOT_IDLE, memory_order_release);
+    atomic_store_explicit(&slot->task, NULL, memory_order_release);
+    return epoch;
+}
 
 /* ---- the checkpoint thread ------------------------------------------------------------------ */
 /* Takes a cut now: its number. */

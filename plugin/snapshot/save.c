@@ -151,16 +151,15 @@ static void copy_overlapping(struct tic_snapshot *snapshot, struct tic_slot *slo
     free(due);
 }
 
-void tic_snapshot_write(struct tic_snapshot *snapshot, struct tic_slot *slot, uint64_t epoch,
-                        struct tic_handle *handle)
+void tic_snapshot_save_before(struct tic_snapshot *snapshot, struct tic_slot *slot, uint64_t epoch,
+                              struct tic_handle *handle)
 {
     /* Our kernel has not begun, and StarPU lets nobody else write now: the value is complete even
      * if the end hook of its writer is still to come. */
     if (tic_cut_must_copy(&snapshot->cut, epoch, handle))
         copy_on_write(snapshot, slot, handle);
-    if (__builtin_expect(handle->family != NULL, 0))
+    if (atomic_load_explicit(&handle->shares, memory_order_acquire))
         copy_overlapping(snapshot, slot, epoch, handle);
-    tic_cut_write(slot, epoch, handle);
 }
 
 /* The cut before may wait for tasks that wait for what this worker has to run next: because they

@@ -93,8 +93,16 @@ static inline bool tic_snapshot_is_broken(struct tic_snapshot *snapshot)
 
 /* ---- a worker, around a task ---------------------------------------------------------------- */
 /* Saves the value if the active cut still needs it (copy on write), then announces the write. */
-void tic_snapshot_write(struct tic_snapshot *snapshot, struct tic_slot *slot, uint64_t epoch,
-                        struct tic_handle *handle);
+void tic_snapshot_save_before(struct tic_snapshot *snapshot, struct tic_slot *slot, uint64_t epoch,
+                              struct tic_handle *handle); /* the first half of: */
+static inline void tic_snapshot_write(struct tic_snapshot *snapshot, struct tic_slot *slot,
+                                      uint64_t epoch, struct tic_handle *handle)
+{
+    if (__builtin_expect(tic_cut_must_copy(&snapshot->cut, epoch, handle), 0) ||
+        __builtin_expect(atomic_load_explicit(&handle->shares, memory_order_acquire), 0))
+        tic_snapshot_save_before(snapshot, slot, epoch, handle);
+    tic_cut_write(slot, epoch, handle);
+}
 void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot);
 
 /* ---- the owner thread, when the structure of the graph changes ------------------------------ */
