@@ -20,6 +20,24 @@ static bool is_known(const char *name)
     return false;
 }
 
+static void take_ours(struct starpu_conf *conf)
+{
+    conf->sched_policy = &tic_ws_policy;
+    conf->sched_policy_name = NULL;
+}
+
+bool tic_policy_choose_unprotected(struct starpu_conf *conf, const struct tic_settings *settings)
+{
+    const char *name = settings->sched[0] ? settings->sched : getenv("STARPU_SCHED");
+
+    if (!name && !conf->sched_policy)
+        name = conf->sched_policy_name;
+    bool ours = name && strcmp(name, TIC_WS_NAME) == 0;
+    if (ours)
+        take_ours(conf);
+    return ours;
+}
+
 /* Changes conf so that StarPU takes the chosen policy. Returns the value that STARPU_SCHED must
  * have during the real call, or NULL for unset: StarPU lets it win over a named policy. */
 const char *tic_policy_choose(struct starpu_conf *conf, const struct tic_settings *settings)
@@ -32,8 +50,7 @@ const char *tic_policy_choose(struct starpu_conf *conf, const struct tic_setting
     if (!name)
         return NULL; /* the application's own policy */
     if (strcmp(name, TIC_WS_NAME) == 0) {
-        conf->sched_policy = &tic_ws_policy;
-        conf->sched_policy_name = NULL;
+        take_ours(conf);
         return NULL;
     }
     if (settings->sched[0] && !is_known(name))

@@ -179,6 +179,26 @@ static void report_unprotected(const char *why)
     tic_log(TIC_LOG_WARN, "this run is not protected: %s", why);
 }
 
+static bool copy_conf(const struct starpu_conf *conf, struct starpu_conf *copy)
+{
+    if (conf)
+        *copy = *conf;
+    return conf || tic_real.starpu_conf_init(copy) == 0;
+}
+
+/* STARPU_TIC_PROTOCOL=off. */
+static struct starpu_conf *initialize_unprotected(const struct starpu_conf *conf,
+                                                  struct starpu_conf *copy)
+{
+    struct tic_settings settings;
+
+    read_settings(&settings);
+    return settings.protocol == TIC_PROTOCOL_OFF && copy_conf(conf, copy) &&
+                   tic_policy_choose_unprotected(copy, &settings)
+               ? copy
+               : NULL;
+}
+
 struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
                                                      struct starpu_conf *copy, const char **sched)
 {
@@ -195,10 +215,8 @@ struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
     }
     struct tic_session *session = prepare();
     if (!session)
-        return NULL;
-    if (conf)
-        *copy = *conf;
-    else if (tic_real.starpu_conf_init(copy) != 0)
+        return initialize_unprotected(conf, copy);
+    if (!copy_conf(conf, copy))
         return NULL;
     *sched = tic_policy_choose(copy, &session->settings);
     if (!session->opened_store)

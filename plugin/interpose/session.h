@@ -98,6 +98,9 @@ static inline bool tic_session_is_watching(void)
 int tic_stats_write(struct tic_session *session); /* stats.c */
 const char *tic_policy_choose(struct starpu_conf *conf,
                               const struct tic_settings *settings); /* policy.c */
+/* policy.c: the same without protection, where our policy is used only if it is asked for by name.
+ * True when it is. */
+bool tic_policy_choose_unprotected(struct starpu_conf *conf, const struct tic_settings *settings);
 void tic_hooks_install(struct tic_session *session);                /* hooks.c */
 /* hooks.c. Under the submission lock: makes the policy of the task's scheduling context call our
  * hooks, too. False when that context has none. */

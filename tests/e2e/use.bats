@@ -46,6 +46,20 @@ policy_of() { # environment assignments...
     [ "$status" -eq 78 ] && [[ $output == *"STARPU_TIC_SCHED=nonsense"* ]]
 }
 
+@test "tic-ws works without protection, too, where it is asked for by name" {
+    export STARPU_TIC_PROTOCOL=off P_SHOW=1
+    P_POLICY=eager "$tool" run -- "$program" >eager 2>warnings
+    STARPU_TIC_SCHED=tic-ws P_POLICY=eager "$tool" run -- "$program" >by-us 2>>warnings
+    STARPU_SCHED=tic-ws P_POLICY=eager "$tool" run -- "$program" >by-starpu 2>>warnings
+    P_POLICY=tic-ws "$tool" run -- "$program" >by-program 2>>warnings
+    cat warnings
+    [ ! -s warnings ] && [ ! -e "$STARPU_TIC_DIR" ] && grep -x "policy eager" eager
+    for name in us starpu program; do
+        grep -x "policy tic-ws" "by-$name"
+        diff <(grep -v -e progress -e policy "by-$name") <(grep -v -e progress -e policy eager)
+    done
+}
+
 @test "every policy of StarPU that runs the program is protected with it" {
     export STARPU_TIC_EVERY=20
     for policy in eager prio random ws lws dm dmda dmdar dmdas modular-eager modular-ws modular-heft; do

@@ -3,9 +3,11 @@
  * Adds and doubles 4 vectors in turns, prints their sums. Knobs are environment variables, so that
  * the command stays the same: P_INPUT (initial value), P_SWAP (task number that is another one),
  * P_TASKS (how many), P_EXIT (exit status), P_POLICY (asked for in starpu_conf), P_TIME (prints
- * time() before and after starpu_init), P_NOSHUTDOWN, P_REQUEST (asks for checkpoints), P_HOLD
- * (once StarPU runs, opens the FIFO `ready` for writing, then waits at the FIFO `go`). */
+ * time() before and after starpu_init), P_NOSHUTDOWN, P_REQUEST (asks for checkpoints),
+ * P_SHOW (prints which scheduling policy runs), P_HOLD (once StarPU runs, opens the FIFO `ready`
+ * for writing, then waits at the FIFO `go`). */
 #include <starpu.h>
+#include <starpu_scheduler.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -86,6 +88,8 @@ int main(void)
         conf.sched_policy_name = getenv("P_POLICY");
     if (starpu_init(&conf) != 0)
         return 77;
+    if (knob("P_SHOW", 0))
+        printf("policy %s\n", starpu_sched_ctx_get_sched_policy(0)->policy_name);
     if (knob("P_HOLD", 0))
         hold();
     if (knob("P_TIME", 0))
