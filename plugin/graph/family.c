@@ -193,9 +193,10 @@ static void forget_overlap(struct tic_handle *handle, const struct tic_handle *o
             handle->overlaps[i--] = handle->overlaps[--handle->overlap_count];
 }
 
-void tic_family_prune(struct tic_graph *graph, struct tic_family *family, uint64_t epoch)
+bool tic_family_prune(struct tic_graph *graph, struct tic_family *family, uint64_t epoch)
 {
     uint64_t version = atomic_load(&family->root->version);
+    bool fine = true;
 
     tic_lock(&graph->lock);
     for (unsigned long i = family->planned ? family->count : 0; i-- > 1;) {
@@ -205,9 +206,10 @@ void tic_family_prune(struct tic_graph *graph, struct tic_family *family, uint64
         for (unsigned long k = 0; k < member->overlap_count; k++)
             forget_overlap(member->overlaps[k], member);
         family->members[i] = family->members[--family->count];
-        member->gone_since = epoch;
+        fine &= tic_graph_leave_locked(graph, member, epoch);
     }
     tic_unlock(&graph->lock);
+    return fine;
 }
 
 static int by_version(const void *a, const void *b)

@@ -46,8 +46,8 @@ struct tic_handle **tic_family_due(struct tic_graph *graph, struct tic_handle *h
 /* True when a part of it was written since its own last write. */
 bool tic_family_is_stale(struct tic_graph *graph, const struct tic_handle *handle);
 /* Planned parts that were unregistered leave the graph once the root was written since. In epoch.
- */
-void tic_family_prune(struct tic_graph *graph, struct tic_family *family, uint64_t epoch);
+ * False when out of memory. */
+bool tic_family_prune(struct tic_graph *graph, struct tic_family *family, uint64_t epoch);
 /* All members whose value waits to be restored, in the order of versions: a new array, NULL when
  * there are none. The submission lock. */
 struct tic_handle **tic_family_pending(struct tic_graph *graph, struct tic_family *family,

@@ -8,6 +8,7 @@
 #include "graph/handle.h"
 #include "graph/signature.h"
 #include "graph/spawn.h"
+#include "graph/tail.h"
 #include "graph/views.h"
 
 /* kinds of logged events; the numbers are on disk */
@@ -18,34 +19,25 @@ enum tic_event {
     TIC_EVENT_TRY = 4,
 };
 
-/* What a task that writes no handle read, in the epoch in which it started; 0: recovered. */
-struct tic_graph_read {
-    struct tic_line_read read;
-    uint64_t epoch;
-};
-
 struct tic_graph {
     struct tic_lock lock;
 
     /* guarded by lock */
     struct tic_handle **handles;
     unsigned long handle_count, handle_capacity;
-    struct tic_line_input *inputs; /* of this run and before, in order of first use */
-    unsigned long input_count, input_capacity;
-    struct tic_line_event *events;
-    unsigned long event_count, event_capacity;
-    struct tic_line_acquire *acquires; /* recovered ones first */
-    uint64_t *acquire_epochs;          /* 0: recovered */
-    unsigned long acquire_count, acquire_capacity, epoch_capacity;
-    struct tic_graph_read *reads; /* recovered ones first */
-    unsigned long read_count, read_capacity;
-    struct tic_line_callback *callbacks; /* that have run; recovered ones first */
-    unsigned long callback_count, callback_capacity;
+    struct tic_handle_list changed; /* the next line may name their values anew; each is listed */
+    struct tic_handle_list gone;    /* to be freed when no cut sees them any more */
+    struct tic_tail inputs;         /* in order of first use */
+    struct tic_tail events;
+    struct tic_tail acquires;                /* in program order */
+    struct tic_tail reads;                   /* by the epoch in which the task started */
+    struct tic_tail callbacks;               /* that have run */
     struct tic_line_value *recovered_values; /* ascending id; claimed ones have id UINT64_MAX */
     bool *recovered_claimed;
     size_t recovered_value_count;
 
-    _Atomic uint64_t clock; /* operations of main() begun; owner thread writes; release */
+    _Atomic uint64_t registered; /* handles ever; under lock; relaxed */
+    _Atomic uint64_t clock;      /* operations of main() begun; owner thread writes; release */
 
     /* owner thread only */
     uint64_t next_handle;
@@ -58,13 +50,18 @@ struct tic_graph {
 
     /* immutable after load */
     struct tic_doneset recovered_done;
-    size_t recovered_callback_count; /* ascending task */
-    uint64_t recovered_clock;        /* main() had come so far at least */
-    uint64_t recovered_tasks;        /* how many tasks were done */
+    struct tic_line_callback *recovered_callbacks; /* ascending task */
+    size_t recovered_callback_count;
+    uint64_t recovered_clock; /* main() had come so far at least */
+    uint64_t recovered_tasks; /* how many tasks were done */
     size_t recovered_input_count;
     struct tic_line_input *recovered_inputs; /* ascending id */
+    struct tic_line_event *recovered_events;
+    size_t recovered_event_count;
+    struct tic_line_acquire *recovered_acquires;
     size_t recovered_acquire_count;
-    size_t recovered_read_count;     /* ascending (task, buffer) */
+    struct tic_line_read *recovered_reads; /* ascending (task, buffer) */
+    size_t recovered_read_count;
     uint64_t *recovered_main_writes; /* handle ids of recovered writes by main(), ascending */
     size_t recovered_main_write_count;
 
@@ -74,17 +71,19 @@ struct tic_graph {
 int tic_graph_init(struct tic_graph *graph);
 void tic_graph_fini(struct tic_graph *graph);
 
-/* Takes over what a line says; before anything else happens. `signatures` are all of the main
- * context. 0 or -ENOMEM. */
-int tic_graph_load(struct tic_graph *graph, const struct tic_line *line);
-int tic_graph_load_signatures(struct tic_graph *graph, const uint32_t *entries, size_t count);
+/* Takes over what a complete line says; before anything else happens. 0 or -ENOMEM. */
+int tic_graph_load(struct tic_graph *graph, struct tic_line *line);
 
 /* Registers the next handle; claims the recovered value of the same id, if any (then `pending` is
  * set). NULL when out of memory. */
 struct tic_handle *tic_graph_add_handle(struct tic_graph *graph);
 /* The registered handle of this id, or NULL. Under the submission lock. */
 struct tic_handle *tic_graph_find_handle(struct tic_graph *graph, uint64_t id);
-/* Frees handles that no cut > `cut` can see. */
+/* The next line may name the value of this handle anew. False when out of memory. */
+bool tic_graph_note_changed_locked(struct tic_graph *graph, struct tic_handle *handle);
+/* The handle leaves the graph in this epoch. False when out of memory. */
+bool tic_graph_leave_locked(struct tic_graph *graph, struct tic_handle *handle, uint64_t epoch);
+/* Frees handles that have left and that no cut > `cut` can see. */
 void tic_graph_reclaim(struct tic_graph *graph, uint64_t cut);
 
 /* Compares with, or adds to, the recorded inputs. 0; -EILSEQ when an earlier run read other
@@ -94,11 +93,12 @@ int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash);
  * when the recorded run had an event of another kind here; -ENOMEM. */
 int tic_graph_event(struct tic_graph *graph, enum tic_event kind, int64_t *value);
 
+/* The events so far are a recorded run, which begins now. Before anything else happens. */
+void tic_graph_rewind_events(struct tic_graph *graph);
 /* Does the recorded run have an event of this kind that this run has not come to? Then *value. */
 bool tic_graph_expects(struct tic_graph *graph, enum tic_event kind, int64_t *value);
 
-/* The next access of main(), if the recovered cut knows it; else NULL. Valid until the next append.
- */
+/* The next access of main(), if the recovered cut knows it; else NULL. */
 const struct tic_line_acquire *tic_graph_replay_acquire(struct tic_graph *graph);
 /* Appends an access of this run, granted in `epoch`. 0 or -ENOMEM. */
 int tic_graph_note_acquire(struct tic_graph *graph, const struct tic_line_acquire *acquire,
@@ -119,8 +119,19 @@ int tic_graph_note_callback(struct tic_graph *graph, uint64_t task);
 /* How far main() must have come before this callback may run in a replay. */
 uint64_t tic_graph_callback_clock(struct tic_graph *graph, uint64_t task);
 
-/* Fills values, done, inputs, events, signatures of a new line for this cut (arrays malloc'ed).
- * Checkpoint thread, after everything is saved. 0, -ENOMEM, or -EINVAL: a value is missing. */
+/* ---- describing a cut; the checkpoint thread, after everything is saved ---------------------- */
+
+/* Fills a new line for this cut (arrays malloc'ed) with all but the values: of tables that only
+ * grow, the tails. 0 or -ENOMEM. */
 int tic_graph_describe(struct tic_graph *graph, uint64_t cut, struct tic_line *line);
+/* So many entries of the tail of a table lie in blocks now. */
+void tic_graph_drop_tail(struct tic_graph *graph, uint32_t number, size_t count);
+/* Puts the values of these handles for this cut into the index. 0, -ENOMEM, or -EINVAL: a value is
+ * missing. */
+int tic_graph_index(struct tic_graph *graph, uint64_t cut, const struct tic_handle_list *handles,
+                    struct tic_index *index);
+/* All values of this cut, ascending by id, into the line: what the index must hold. Costs what
+ * there is, so only checks of it use this. */
+int tic_graph_describe_values(struct tic_graph *graph, uint64_t cut, struct tic_line *line);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "graph/family.h"
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -66,6 +67,16 @@ static void give_cell_back(struct tic_handle *handle)
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */
+
+bool tic_handle_append(struct tic_handle_list *list, struct tic_handle *handle)
+{
+    void *grown = tic_grow(list->items, &list->capacity, list->count + 1, sizeof(*list->items));
+    if (!grown)
+        return false;
+    list->items = grown;
+    list->items[list->count++] = handle;
+    return true;
+}
 
 struct tic_handle *tic_handle_create(uint64_t id)
 {

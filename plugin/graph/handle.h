@@ -65,7 +65,7 @@ struct tic_handle {
                                                                   cleared under lock; release */
     _Atomic uint64_t version; /* writes begun; changed by the exclusive writer */
     _Atomic uint32_t writers; /* tasks that write it, between begin and end hook */
-    _Atomic bool listed;      /* it is in a list of dirty handles */
+    _Atomic bool listed;      /* it is in a list of those whose value the next line may name anew */
     _Atomic bool shares;      /* it has a family; set after that */
     bool supported;           /* immutable after registration: the layout below can be saved */
     bool empty;               /* immutable after registration: data without content */
@@ -110,6 +110,13 @@ struct tic_handle {
 };
 _Static_assert(offsetof(struct tic_handle, foreign) < 64, "submissions touch one cache line");
 _Static_assert(offsetof(struct tic_handle, lock) < 2 * 64, "workers touch one other");
+
+struct tic_handle_list {
+    struct tic_handle **items;
+    unsigned long count, capacity;
+};
+/* False when out of memory. */
+bool tic_handle_append(struct tic_handle_list *list, struct tic_handle *handle);
 
 struct tic_handle *tic_handle_create(uint64_t id);
 void tic_handle_destroy(struct tic_handle *handle);

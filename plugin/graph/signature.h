@@ -13,6 +13,7 @@
 struct tic_signature {
     uint64_t rolling;       /* owner thread only */
     uint64_t position;      /* owner thread only: submissions seen by this run */
+    uint64_t in_blocks;     /* checkpoint thread only, once it runs: entries in blocks on disk */
     _Atomic uint64_t count; /* entries: recorded before, or seen by this run; release/acquire */
     _Atomic(uint32_t *) *blocks; /* fixed table: entries never move; slots atomic */
 };

@@ -18,6 +18,8 @@ int tic_spawns_init(struct tic_spawns *spawns)
     memset(spawns, 0, sizeof(*spawns));
     tic_lock_init(&spawns->lock, TIC_RANK_SPAWNS);
     spawns->unused = TIC_SPAWN_NONE;
+    tic_tail_init(&spawns->done, TIC_TABLE_SPAWNED);
+    tic_tail_init(&spawns->writes, TIC_TABLE_KEPT_WRITES);
     spawns->chunks = calloc(TIC_SPAWN_CHUNKS, sizeof(*spawns->chunks));
     return spawns->chunks ? 0 : -ENOMEM;
 }
@@ -42,9 +44,10 @@ void tic_spawns_fini(struct tic_spawns *spawns)
         free(spawns->functions[i]);
     tdestroy(spawns->classes, free);
     tdestroy(spawns->written, free);
-    free(spawns->writes);
+    tic_tail_fini(&spawns->writes);
+    tic_tail_fini(&spawns->done);
+    free(spawns->recovered_writes);
     free(spawns->chunks);
-    free(spawns->done);
     free(spawns->functions);
     free(spawns->claimed);
     free(spawns->recovered_done);
@@ -124,17 +127,6 @@ void tic_spawns_remove(struct tic_spawns *spawns, struct tic_spawn *spawn)
     tic_unlock(&spawns->lock);
 }
 
-static int append_done_locked(struct tic_spawns *spawns, uint64_t id)
-{
-    void *grown = tic_grow(spawns->done, &spawns->done_capacity, spawns->done_count + 1,
-                           sizeof(*spawns->done));
-    if (!grown)
-        return -ENOMEM;
-    spawns->done = grown;
-    spawns->done[spawns->done_count++] = id;
-    return 0;
-}
-
 static int by_write(const void *a, const void *b)
 {
     const struct tic_line_kept_write *x = a, *y = b;
@@ -143,7 +135,8 @@ static int by_write(const void *a, const void *b)
     return x->handle < y->handle ? -1 : x->handle > y->handle;
 }
 
-static int add_write_locked(struct tic_spawns *spawns, struct tic_line_kept_write write)
+/* known: the tail or a block holds it already. */
+static int add_write_locked(struct tic_spawns *spawns, struct tic_line_kept_write write, bool known)
 {
     struct tic_line_kept_write *entry = malloc(sizeof(*entry)), **found = NULL;
 
@@ -155,13 +148,7 @@ static int add_write_locked(struct tic_spawns *spawns, struct tic_line_kept_writ
         free(entry);
         return found ? 0 : -ENOMEM;
     }
-    void *grown =
-        tic_grow(spawns->writes, &spawns->write_capacity, spawns->write_count + 1, sizeof(write));
-    if (!grown)
-        return -ENOMEM;
-    spawns->writes = grown;
-    spawns->writes[spawns->write_count++] = write;
-    return 0;
+    return known ? 0 : tic_tail_append(&spawns->writes, &write, 0);
 }
 
 /* Nobody submits it again in a restart, which must know what it wrote. */
@@ -172,7 +159,8 @@ static int add_writes_locked(struct tic_spawns *spawns, const struct tic_spawn *
     for (uint32_t i = 0; i < spawn->task.buffers && status == 0; i++)
         if (spawn->buffers[i].mode & TIC_MODE_WRITE)
             status = add_write_locked(
-                spawns, (struct tic_line_kept_write){spawn->task.root, spawn->buffers[i].handle});
+                spawns, (struct tic_line_kept_write){spawn->task.root, spawn->buffers[i].handle},
+                false);
     return status;
 }
 
@@ -188,7 +176,7 @@ int tic_spawns_note_done(struct tic_spawns *spawns, uint32_t index)
         spawn->task.flags |= TIC_KEPT_DONE;
     } else {
         status = spawn->kept ? add_writes_locked(spawns, spawn)
-                             : append_done_locked(spawns, spawn->task.id);
+                             : tic_tail_append(&spawns->done, &spawn->task.id, 0);
         remove_locked(spawns, spawn);
     }
     tic_unlock(&spawns->lock);
@@ -271,7 +259,7 @@ static unsigned long find_write(const struct tic_spawns *spawns, uint64_t root)
     unsigned long low = 0, high = spawns->recovered_write_count;
     while (low < high) {
         unsigned long middle = (low + high) / 2;
-        if (spawns->writes[middle].root < root)
+        if (spawns->recovered_writes[middle].root < root)
             low = middle + 1;
         else
             high = middle;
@@ -282,29 +270,22 @@ static unsigned long find_write(const struct tic_spawns *spawns, uint64_t root)
 bool tic_spawns_next_write(struct tic_spawns *spawns, uint64_t root, unsigned long *cursor,
                            uint64_t *handle)
 {
-    bool any = false;
-
-    if (spawns->recovered_write_count == 0)
-        return false;
-    tic_lock(&spawns->lock); /* the array may move */
     unsigned long at = *cursor ? *cursor : find_write(spawns, root);
-    if (at < spawns->recovered_write_count && spawns->writes[at].root == root) {
-        *handle = spawns->writes[at].handle;
-        *cursor = at + 1;
-        any = true;
-    }
-    tic_unlock(&spawns->lock);
-    return any;
+
+    if (at >= spawns->recovered_write_count || spawns->recovered_writes[at].root != root)
+        return false;
+    *handle = spawns->recovered_writes[at].handle;
+    *cursor = at + 1;
+    return true;
 }
 
 bool tic_spawns_was_written(struct tic_spawns *spawns, uint64_t handle, uint64_t position)
 {
     bool written = false;
 
-    tic_lock(&spawns->lock);
     for (unsigned long i = 0; i < spawns->recovered_write_count && !written; i++)
-        written = spawns->writes[i].handle == handle && spawns->writes[i].root < position;
-    tic_unlock(&spawns->lock);
+        written = spawns->recovered_writes[i].handle == handle &&
+                  spawns->recovered_writes[i].root < position;
     return written;
 }
 
@@ -363,23 +344,36 @@ static int load_kept(struct tic_spawns *spawns, const struct tic_line *line)
     return 0;
 }
 
-int tic_spawns_load(struct tic_spawns *spawns, const struct tic_line *line)
+static int load_writes(struct tic_spawns *spawns, struct tic_line *line)
+{
+    size_t bytes = line->kept_write_count * sizeof(*line->kept_writes);
+    int status = tic_tail_load(&spawns->writes, line);
+
+    spawns->recovered_writes = duplicate(line->kept_writes, bytes);
+    if (!spawns->recovered_writes)
+        return -ENOMEM;
+    spawns->recovered_write_count = line->kept_write_count;
+    qsort(spawns->recovered_writes, spawns->recovered_write_count,
+          sizeof(*spawns->recovered_writes), by_write);
+    for (size_t i = 0; i < line->kept_write_count && status == 0; i++)
+        status = add_write_locked(spawns, line->kept_writes[i], true);
+    return status;
+}
+
+int tic_spawns_load(struct tic_spawns *spawns, struct tic_line *line)
 {
     spawns->recovered_done = duplicate(line->spawned, line->spawned_count * sizeof(uint64_t));
-    spawns->done = duplicate(line->spawned, line->spawned_count * sizeof(uint64_t));
-    if (!spawns->recovered_done || !spawns->done)
+    if (!spawns->recovered_done)
         return -ENOMEM;
     spawns->recovered_done_count = line->spawned_count;
-    spawns->done_count = spawns->done_capacity = line->spawned_count;
+    qsort(spawns->recovered_done, line->spawned_count, sizeof(uint64_t), by_number);
     spawns->kept_done = line->kept_done;
     for (const char *name = line->functions, *end = name + line->functions_size; name < end;
          name += strlen(name) + 1)
         if (tic_spawns_function(spawns, name) == TIC_SPAWN_NONE)
             return -ENOMEM;
-    int status = 0;
-    for (size_t i = 0; i < line->kept_write_count && status == 0; i++)
-        status = add_write_locked(spawns, line->kept_writes[i]);
-    spawns->recovered_write_count = line->kept_write_count;
+    int status = tic_tail_load(&spawns->done, line);
+    status = status ? status : load_writes(spawns, line);
     return status ? status : load_kept(spawns, line);
 }
 
@@ -510,17 +504,19 @@ int tic_spawns_describe(struct tic_spawns *spawns, uint64_t cut, struct tic_line
     tic_lock(&spawns->lock);
     int status = describe_kept_locked(spawns, cut, line);
     status = status ? status : describe_functions_locked(spawns, line);
-    line->kept_writes = duplicate(spawns->writes, spawns->write_count * sizeof(*spawns->writes));
-    line->kept_write_count = line->kept_writes ? spawns->write_count : 0;
-    status = status ? status : line->kept_writes ? 0 : -ENOMEM;
-    line->spawned = duplicate(spawns->done, spawns->done_count * sizeof(uint64_t));
+    status = status ? status : tic_tail_describe(&spawns->writes, cut, line);
+    status = status ? status : tic_tail_describe(&spawns->done, cut, line);
     line->kept_done = spawns->kept_done;
-    line->spawned_count = line->spawned ? spawns->done_count : 0;
-    status = status ? status : line->spawned ? 0 : -ENOMEM;
     tic_unlock(&spawns->lock);
-    if (status == 0)
-        qsort(line->spawned, line->spawned_count, sizeof(uint64_t), by_number);
-    if (status == 0)
-        qsort(line->kept_writes, line->kept_write_count, sizeof(*line->kept_writes), by_write);
     return status;
+}
+
+void tic_spawns_drop_tail(struct tic_spawns *spawns, uint32_t number, size_t count)
+{
+    tic_lock(&spawns->lock);
+    if (number == TIC_TABLE_SPAWNED)
+        tic_tail_drop(&spawns->done, count);
+    if (number == TIC_TABLE_KEPT_WRITES)
+        tic_tail_drop(&spawns->writes, count);
+    tic_unlock(&spawns->lock);
 }

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/lock.h"
+#include "graph/tail.h"
 #include "store/line.h"
 
 #define TIC_SPAWN_KEY (UINT64_C(1) << 63)
@@ -52,16 +53,14 @@ struct tic_spawns {
     /* guarded by lock */
     uint32_t count; /* records that were ever used */
     uint64_t next_order;
-    uint32_t unused; /* first free record or TIC_SPAWN_NONE */
-    uint64_t *done;  /* identities of replayed tasks that are done; recovered ones first */
-    unsigned long done_count, done_capacity;
-    char **functions; /* names of codelets and callbacks of kept tasks */
+    uint32_t unused;      /* first free record or TIC_SPAWN_NONE */
+    struct tic_tail done; /* identities of replayed tasks that are done */
+    char **functions;     /* names of codelets and callbacks of kept tasks */
     unsigned long function_count, function_capacity;
-    struct tic_line_kept_write *writes; /* of done kept tasks; recovered ones first */
-    unsigned long write_count, write_capacity;
-    void *written; /* tsearch tree of all of these */
-    void *classes; /* tsearch tree: how often each class of tasks was submitted */
-    bool *claimed; /* of recovered kept tasks */
+    struct tic_tail writes; /* of done kept tasks */
+    void *written;          /* tsearch tree of all of these */
+    void *classes;          /* tsearch tree: how often each class of tasks was submitted */
+    bool *claimed;          /* of recovered kept tasks */
     unsigned long claimed_count;
     unsigned long seen_count; /* recovered done tasks that were submitted again */
     uint64_t kept_done;       /* kept tasks that are done, of this run and before */
@@ -72,15 +71,18 @@ struct tic_spawns {
     struct tic_spawn *recovered; /* kept tasks, in order of submission */
     unsigned long *by_root;      /* indices into recovered: by root, then in order */
     unsigned long recovered_count;
-    unsigned long recovered_write_count; /* of writes: ascending (root, handle) */
+    struct tic_line_kept_write *recovered_writes; /* ascending (root, handle) */
+    unsigned long recovered_write_count;
 };
 
 int tic_spawns_init(struct tic_spawns *spawns);
 void tic_spawns_fini(struct tic_spawns *spawns);
 /* Takes over what a line says; before anything else happens. 0 or -ENOMEM. */
-int tic_spawns_load(struct tic_spawns *spawns, const struct tic_line *line);
+int tic_spawns_load(struct tic_spawns *spawns, struct tic_line *line);
 /* Fills the parts of a line for this cut: all its tasks have ended. 0 or -ENOMEM. */
 int tic_spawns_describe(struct tic_spawns *spawns, uint64_t cut, struct tic_line *line);
+/* So many entries of the tail of a table, if it is one of these, lie in blocks now. */
+void tic_spawns_drop_tail(struct tic_spawns *spawns, uint32_t number, size_t count);
 
 /* Adds a record: takes over the buffers and arguments of the model. A model made from what
  * tic_spawns_next gave stands for it from now on. NULL when out of memory. */

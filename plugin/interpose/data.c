@@ -231,6 +231,14 @@ static bool is_last(const struct tic_handle *handle, const struct tic_family *fa
     return true;
 }
 
+static void prune(struct tic_family *family)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+
+    if (!tic_family_prune(snapshot->graph, family, tic_snapshot_epoch(snapshot)))
+        tic_snapshot_break(snapshot, "out of memory");
+}
+
 /* A member leaves; the values of all stay until the last one does. */
 static void leave_family(struct tic_handle *handle, bool pinned)
 {
@@ -243,7 +251,7 @@ static void leave_family(struct tic_handle *handle, bool pinned)
     if (family->planned && handle == family->root) {
         if (tic_family_is_stale(snapshot->graph, handle)) /* its memory is the value of all */
             tic_snapshot_touch(snapshot, handle);
-        tic_family_prune(snapshot->graph, family, tic_snapshot_epoch(snapshot));
+        prune(family);
     }
     for (unsigned long i = family->count; i-- > 0;) /* the family goes with its root, the first */
         tic_snapshot_remove(snapshot, family->members[i], pinned);
@@ -400,8 +408,7 @@ void tic_data_on_plan_after(starpu_data_handle_t data, starpu_data_handle_t *par
     if (why)
         tic_session_unprotect("starpu_data_partition_plan", why);
     else
-        tic_family_prune(&tic_session->graph, parent->family,
-                         tic_snapshot_epoch(&tic_session->snapshot));
+        prune(parent->family);
     free(children);
 }
 

@@ -66,7 +66,7 @@ static uint64_t count_events(void)
     struct tic_graph *graph = &tic_session->graph;
 
     tic_lock(&graph->lock);
-    uint64_t count = graph->event_count;
+    uint64_t count = tic_tail_total(&graph->events);
     tic_unlock(&graph->lock);
     return count;
 }

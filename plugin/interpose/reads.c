@@ -23,8 +23,12 @@ static bool is_from_tasks(struct tic_handle *handle)
 static int log_value(struct tic_handle *handle, uint64_t task, unsigned buffer, uint64_t epoch)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
+    struct tic_line_read known;
     struct tic_saved saved;
     bool fresh;
+
+    if (tic_graph_find_read(snapshot->graph, task, buffer, &known))
+        return 0; /* executed again: it reads what is recorded */
     int status = tic_snapshot_log_value(snapshot, handle, &saved, &fresh);
 
     if (status)

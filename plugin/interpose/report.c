@@ -57,7 +57,7 @@ static void load_events(struct tic_graph *graph, const char *path)
         tic_graph_event(graph, (enum tic_event)json_integer_value(json_array_get(entry, 0)),
                         &value);
     }
-    graph->next_event = 0;
+    tic_graph_rewind_events(graph);
     json_decref(file);
 }
 
@@ -192,17 +192,26 @@ static json_t *signatures(const struct tic_graph *graph)
 static json_t *inputs(const struct tic_graph *graph)
 {
     json_t *object = json_object();
-    for (unsigned long i = 0; i < graph->input_count; i++)
-        add_hash(object, graph->inputs[i].id, graph->inputs[i].hash);
+    const struct tic_line_input *input = (const void *)graph->inputs.items;
+
+    for (unsigned long i = 0; i < graph->inputs.count; i++) /* no checkpoint has taken any away */
+        add_hash(object, input[i].id, input[i].hash);
     return object;
+}
+
+static void add_events(json_t *list, const struct tic_line_event *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(
+            list, json_pack("[I, I]", (json_int_t)events[i].kind, (json_int_t)events[i].value));
 }
 
 static json_t *events(const struct tic_graph *graph)
 {
     json_t *list = json_array();
-    for (unsigned long i = 0; i < graph->event_count; i++)
-        json_array_append_new(list, json_pack("[I, I]", (json_int_t)graph->events[i].kind,
-                                              (json_int_t)graph->events[i].value));
+
+    add_events(list, graph->recovered_events, graph->recovered_event_count);
+    add_events(list, (const void *)graph->events.items, graph->events.count);
     return list;
 }
 

@@ -95,32 +95,17 @@ static void check_identity(const struct tic_store *store, const struct tic_line 
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
+/* Blocks of tables that only grow stay where they are. */
 static int load_blocks(struct tic_snapshot *snapshot, const struct tic_line *line)
 {
-    uint32_t *entries = malloc(TIC_SIGNATURE_BLOCK * sizeof(*entries));
-    int status = entries ? 0 : -ENOMEM;
-
-    for (size_t i = 0; i < line->block_count && status == 0; i++) {
-        const struct tic_line_block *block = &line->blocks[i];
-        struct tic_saved saved = {{block->extent, block->row}, block->checksum};
-        struct tic_layout layout = {
-            .shape = {sizeof(uint32_t), 1, {TIC_SIGNATURE_BLOCK, 1, 1, 1}},
-            .base = (char *)entries,
-            .stride = {1},
-        };
-        status = tic_store_read(snapshot->store, &saved, &layout);
-        status = status ? status
-                        : tic_graph_load_signatures(snapshot->graph, entries, TIC_SIGNATURE_BLOCK);
-    }
-    free(entries);
     snapshot->blocks = calloc(line->block_count + 1, sizeof(*snapshot->blocks));
-    if (status || !snapshot->blocks)
-        return status ? status : -ENOMEM;
-    if (line->block_count > 0)
-        memcpy(snapshot->blocks, line->blocks, line->block_count * sizeof(*snapshot->blocks));
-    snapshot->block_count = line->block_count;
+    if (!snapshot->blocks)
+        return -ENOMEM;
     snapshot->block_capacity = line->block_count + 1;
-    return tic_graph_load_signatures(snapshot->graph, line->signatures, line->signature_count);
+    for (size_t i = 0; i < line->block_count; i++)
+        if (line->blocks[i].table != TIC_TABLE_VALUES)
+            snapshot->blocks[snapshot->block_count++] = line->blocks[i];
+    return 0;
 }
 
 static void load(struct tic_snapshot *snapshot, struct choice *choice)
@@ -131,7 +116,7 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
     clock_gettime(CLOCK_REALTIME, &now);
     int status = tic_snapshot_find_forced(snapshot, &choice->line);
     status = status ? status : tic_store_adopt(store, &choice->line, &choice->older);
-    const struct tic_line *line = &store->kept[0];
+    struct tic_line *line = &store->kept[0];
     status = status ? status : tic_graph_load(snapshot->graph, line);
     status = status ? status : load_blocks(snapshot, line);
     status = status ? status : tic_snapshot_keep_forced(snapshot);

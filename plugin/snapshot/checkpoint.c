@@ -29,12 +29,13 @@ static void set_phase(struct tic_snapshot *snapshot, enum tic_phase phase)
 
 /* ---- rows before the cut -------------------------------------------------------------------- */
 
-struct demands {
-    struct tic_demand *items;
-    unsigned long count, capacity;
-};
+/* main() waits for the graph lock no longer than a look at so many handles takes. */
+enum { HANDLES_AT_ONCE = 1024 };
+/* Rows that are formatted beyond what is dirty, so that not every checkpoint must look at all
+ * handles: until they are written they take no space on the disk. */
+#define MOST_SPARE_BYTES (UINT64_C(1) << 26)
 
-static int add_demand(struct demands *demands, const struct tic_shape *shape)
+static int add_demand(struct tic_demands *demands, const struct tic_shape *shape)
 {
     for (unsigned long i = demands->count; i-- > 0;) {
         if (tic_shape_equal(&demands->items[i].shape, shape)) {
@@ -51,36 +52,87 @@ static int add_demand(struct demands *demands, const struct tic_shape *shape)
     return 0;
 }
 
-static const struct tic_shape block_shape = {sizeof(uint32_t), 1, {TIC_SIGNATURE_BLOCK, 1, 1, 1}};
-
-static uint64_t new_blocks(const struct tic_snapshot *snapshot)
+/* Handles that are listed, so no less than are dirty. */
+static uint64_t count_listed(struct tic_snapshot *snapshot)
 {
-    return tic_signature_count(&snapshot->graph->signature) / TIC_SIGNATURE_BLOCK -
-           snapshot->block_count;
+    uint64_t dirtied = 0;
+
+    for (unsigned i = 0; i < snapshot->cut.slot_count; i++)
+        dirtied += atomic_load_explicit(&snapshot->cut.slots[i].dirtied, memory_order_relaxed);
+    tic_lock(&snapshot->graph->lock);
+    uint64_t others = snapshot->graph->changed.count;
+    tic_unlock(&snapshot->graph->lock);
+    return dirtied - snapshot->dirtied_before + others + snapshot->due.count;
+}
+
+/* Some more become dirty by the time of the cut. */
+static uint64_t with_reserve(uint64_t rows)
+{
+    return rows + rows / 8 + 2;
+}
+
+/* True when there are rows even if all that is dirty has one and the same shape; then there is no
+ * need to look at all handles. Shapes that were never saved count when something is registered. */
+static bool has_rows(struct tic_snapshot *snapshot)
+{
+    uint64_t registered = atomic_load(&snapshot->graph->registered);
+    uint64_t wanted = with_reserve(count_listed(snapshot));
+    bool enough = registered == snapshot->scanned;
+
+    snapshot->scanned = registered;
+    for (unsigned long i = 0; i < snapshot->shapes.count && enough; i++)
+        enough =
+            tic_rows_available(&snapshot->store->rows, &snapshot->shapes.items[i].shape) >= wanted;
+    return enough;
+}
+
+/* How many handles of each shape are dirty, and how many there are. */
+static int count_dirty(struct tic_snapshot *snapshot, unsigned long *handles)
+{
+    struct tic_graph *graph = snapshot->graph;
+    unsigned long count = 1;
+    int status = 0;
+
+    for (unsigned long i = 0; i < snapshot->shapes.count; i++)
+        snapshot->shapes.items[i].rows = 0;
+    for (unsigned long i = 0; i < count && status == 0;) {
+        tic_lock(&graph->lock);
+        count = graph->handle_count;
+        for (unsigned n = 0; n < HANDLES_AT_ONCE && i < count && status == 0; n++, i++)
+            if (atomic_load_explicit(&graph->handles[i]->dirty_since, memory_order_acquire) != 0)
+                status = add_demand(&snapshot->shapes, &graph->handles[i]->layout.shape);
+        tic_unlock(&graph->lock);
+    }
+    *handles = count;
+    return status;
+}
+
+static void add_spare(struct tic_demand *demand, uint64_t handles)
+{
+    uint64_t bytes = tic_shape_bytes(&demand->shape);
+    uint64_t most = bytes > 0 ? MOST_SPARE_BYTES / bytes : 0;
+
+    if (demand->rows > 0)
+        demand->rows = with_reserve(demand->rows) + (handles / 8 < most ? handles / 8 : most);
 }
 
 /* Formats rows for what is dirty now, and for some more that will be by the time of the cut, so
  * that hardly any save in the cut has to wait for rows. */
 static int provide_rows(struct tic_snapshot *snapshot)
 {
-    struct tic_graph *graph = snapshot->graph;
-    struct demands demands = {0};
+    struct tic_demands *shapes = &snapshot->shapes;
+    unsigned long handles;
     int status = 0;
 
-    tic_lock(&graph->lock);
-    for (unsigned long i = 0; i < graph->handle_count && status == 0; i++)
-        if (atomic_load_explicit(&graph->handles[i]->dirty_since, memory_order_acquire) != 0)
-            status = add_demand(&demands, &graph->handles[i]->layout.shape);
-    tic_unlock(&graph->lock);
-    for (unsigned long i = 0; i < demands.count; i++)
-        demands.items[i].rows += demands.items[i].rows / 8 + 2;
-    for (uint64_t i = new_blocks(snapshot); i > 0 && status == 0; i--)
-        status = add_demand(&demands, &block_shape);
-    if (status == 0)
-        status = tic_store_provide(snapshot->store, demands.items, demands.count);
+    if (!has_rows(snapshot)) {
+        status = count_dirty(snapshot, &handles);
+        for (unsigned long i = 0; i < shapes->count; i++)
+            add_spare(&shapes->items[i], handles);
+        if (status == 0)
+            status = tic_store_provide(snapshot->store, shapes->items, shapes->count);
+    }
     if (status == 0 && snapshot->forced_percent > 0)
         status = tic_forced_provide(snapshot->store);
-    free(demands.items);
     return status;
 }
 
@@ -106,7 +158,7 @@ static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
     uint64_t count = tic_snapshot_count(snapshot);
     tic_lock(&snapshot->graph->lock);
     *taken = tic_cut_raise(&snapshot->cut);
-    int status = append_handles(&snapshot->due, &snapshot->touched);
+    int status = append_handles(&snapshot->due, &snapshot->graph->changed);
     tic_unlock(&snapshot->graph->lock);
     tic_snapshot_note_counted(snapshot, count);
     tic_failpoint(TIC_FAIL_CHECKPOINT_CUT);
@@ -116,8 +168,11 @@ static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
         tic_snapshot_serve_requests(snapshot);
         sched_yield();
     }
-    for (unsigned i = 0; i < snapshot->cut.slot_count && status == 0; i++)
-        status = append_handles(&snapshot->due, &snapshot->cut.slots[i].dirty[*taken & 1]);
+    for (unsigned i = 0; i < snapshot->cut.slot_count && status == 0; i++) {
+        struct tic_handle_list *dirty = &snapshot->cut.slots[i].dirty[*taken & 1];
+        snapshot->dirtied_before += dirty->count;
+        status = append_handles(&snapshot->due, dirty);
+    }
     return status;
 }
 
@@ -191,7 +246,21 @@ static int save_all(struct tic_snapshot *snapshot, uint64_t cut)
     return status;
 }
 
-/* Handles that became dirty again meanwhile stay listed, for the next cut, unless they are gone. */
+/* True when the value of the handle changed again after the cut. */
+static bool is_changed_since(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
+{
+    tic_lock(&snapshot->graph->lock);
+    bool gone = handle->gone_since != 0 && handle->gone_since <= cut;
+    bool leaves = handle->gone_since > cut;
+    tic_lock(&handle->lock);
+    bool changed = atomic_load_explicit(&handle->dirty_since, memory_order_acquire) != 0 ||
+                   handle->current.since > cut;
+    tic_unlock(&handle->lock);
+    tic_unlock(&snapshot->graph->lock);
+    return leaves || (changed && !gone);
+}
+
+/* What changed again meanwhile stays listed, for the next cut, unless it is gone. */
 static void unlist(struct tic_snapshot *snapshot, uint64_t cut)
 {
     struct tic_handle_list *due = &snapshot->due;
@@ -200,8 +269,7 @@ static void unlist(struct tic_snapshot *snapshot, uint64_t cut)
     for (unsigned long i = 0; i < due->count; i++) {
         struct tic_handle *handle = due->items[i];
         atomic_exchange_explicit(&handle->listed, false, memory_order_acq_rel);
-        if (atomic_load_explicit(&handle->dirty_since, memory_order_acquire) != 0 &&
-            !is_gone(snapshot, handle, cut) &&
+        if (is_changed_since(snapshot, handle, cut) &&
             !atomic_exchange_explicit(&handle->listed, true, memory_order_acq_rel))
             due->items[carried++] = handle;
     }
@@ -229,112 +297,7 @@ static int merge_done(struct tic_snapshot *snapshot, uint64_t cut)
     return status;
 }
 
-/* ---- the line ------------------------------------------------------------------------------- */
-
-/* Writes signature blocks that became full. */
-static int save_blocks(struct tic_snapshot *snapshot)
-{
-    for (uint64_t more = new_blocks(snapshot); more > 0; more--) {
-        uint64_t first = snapshot->block_count * TIC_SIGNATURE_BLOCK;
-        const struct tic_signature *signature = &snapshot->graph->signature;
-        struct tic_layout layout = {
-            .shape = block_shape,
-            .base = (char *)atomic_load(&signature->blocks[first / TIC_SIGNATURE_BLOCK]),
-            .stride = {1},
-        };
-        struct tic_saved saved;
-        struct tic_demand demand = {block_shape, 1};
-        void *grown = tic_grow(snapshot->blocks, &snapshot->block_capacity,
-                               snapshot->block_count + 1, sizeof(*snapshot->blocks));
-        if (!grown)
-            return -ENOMEM;
-        snapshot->blocks = grown;
-        int status = tic_store_provide(snapshot->store, &demand, 1);
-        status = status ? status : tic_store_save(snapshot->store, &layout, &saved);
-        if (status)
-            return status;
-        snapshot->blocks[snapshot->block_count++] =
-            (struct tic_line_block){saved.row.extent, saved.row.row, saved.checksum};
-        tic_rows_settle(&snapshot->store->rows, saved.row);
-    }
-    return 0;
-}
-
-static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line)
-{
-    const struct tic_line *about = &snapshot->about;
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    line->created = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-    line->workers = about->workers;
-    line->version = strdup(about->version);
-    line->starpu = strdup(about->starpu);
-    line->host = strdup(about->host);
-    line->program = strdup(about->program);
-    line->directory = strdup(about->directory);
-    line->arguments = malloc(about->arguments_size + 1);
-    if (!line->version || !line->starpu || !line->host || !line->program || !line->directory ||
-        !line->arguments)
-        return -ENOMEM;
-    memcpy(line->arguments, about->arguments, about->arguments_size);
-    line->arguments_size = about->arguments_size;
-    return 0;
-}
-
-/* The signatures must be read after save_blocks: what is full is in blocks, the rest inline. */
-static int describe(struct tic_snapshot *snapshot, uint64_t cut, struct tic_line *line)
-{
-    int status = copy_about(snapshot, line);
-    status = status ? status : tic_graph_describe(snapshot->graph, cut, line);
-    if (status)
-        return status;
-    uint64_t blocks = line->tasks_submitted / TIC_SIGNATURE_BLOCK;
-    status = save_blocks(snapshot); /* any block that line->signatures does not cover is full now */
-    line->blocks = calloc(blocks + 1, sizeof(*line->blocks));
-    if (status || !line->blocks)
-        return status ? status : -ENOMEM;
-    if (blocks > 0)
-        memcpy(line->blocks, snapshot->blocks, blocks * sizeof(*line->blocks));
-    line->block_count = blocks;
-    return 0;
-}
-
-static void mark_value(struct tic_snapshot *snapshot, const struct tic_value *value)
-{
-    if (value->exists)
-        tic_rows_mark(&snapshot->store->rows, value->saved.row);
-}
-
-/* Frees rows that nothing refers to any more. */
-static void sweep(struct tic_snapshot *snapshot)
-{
-    struct tic_graph *graph = snapshot->graph;
-    struct tic_rows *rows = &snapshot->store->rows;
-
-    tic_rows_sweep_begin(rows);
-    tic_store_mark_kept(snapshot->store);
-    for (unsigned long i = 0; i < snapshot->block_count; i++)
-        tic_rows_mark(rows, (struct tic_row){snapshot->blocks[i].extent, snapshot->blocks[i].row});
-    tic_lock(&graph->lock);
-    for (unsigned long i = 0; i < graph->handle_count; i++) {
-        struct tic_handle *handle = graph->handles[i];
-        tic_lock(&handle->lock);
-        handle->previous.exists = false;
-        mark_value(snapshot, &handle->current);
-        tic_unlock(&handle->lock);
-    }
-    for (unsigned long i = 0; i < graph->acquire_count; i++)
-        if (graph->acquires[i].recorded)
-            tic_rows_mark(rows,
-                          (struct tic_row){graph->acquires[i].extent, graph->acquires[i].row});
-    for (unsigned long i = 0; i < graph->read_count; i++)
-        tic_rows_mark(rows,
-                      (struct tic_row){graph->reads[i].read.extent, graph->reads[i].read.row});
-    tic_snapshot_mark_forced_locked(snapshot);
-    tic_unlock(&graph->lock);
-    tic_rows_sweep_end(rows);
-}
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 static bool has_news(struct tic_snapshot *snapshot)
 {
@@ -342,50 +305,18 @@ static bool has_news(struct tic_snapshot *snapshot)
     for (unsigned i = 0; i < snapshot->cut.slot_count; i++)
         executed += atomic_load_explicit(&snapshot->cut.slots[i].executed, memory_order_relaxed);
     tic_lock(&snapshot->graph->lock);
-    bool news = executed != snapshot->executed_before || snapshot->touched.count > 0;
+    bool news = executed != snapshot->executed_before || snapshot->graph->changed.count > 0;
     tic_unlock(&snapshot->graph->lock);
     snapshot->executed_before = executed;
     return news;
 }
 
-static int by_row(const void *a, const void *b)
-{
-    const struct tic_row *x = a, *y = b;
-    if (x->extent != y->extent)
-        return x->extent < y->extent ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
-/* The rows of what main() and tasks read; *count of them. NULL when out of memory. */
-static struct tic_row *logged_rows(struct tic_graph *graph, size_t *count)
-{
-    tic_lock(&graph->lock);
-    struct tic_row *rows = calloc(graph->acquire_count + graph->read_count + 1, sizeof(*rows));
-    *count = 0;
-    for (unsigned long i = 0; rows && i < graph->acquire_count; i++)
-        if (graph->acquires[i].recorded)
-            rows[(*count)++] = (struct tic_row){graph->acquires[i].extent, graph->acquires[i].row};
-    for (unsigned long i = 0; rows && i < graph->read_count; i++)
-        rows[(*count)++] = (struct tic_row){graph->reads[i].read.extent, graph->reads[i].read.row};
-    tic_unlock(&graph->lock);
-    return rows;
-}
-
 /* Would the next line hold more logged values than it may? */
 static bool is_over_bound(struct tic_snapshot *snapshot)
 {
-    size_t count;
-    uint64_t bytes = 0;
-    struct tic_row *rows = snapshot->log_bound ? logged_rows(snapshot->graph, &count) : NULL;
+    uint64_t bytes = tic_rows_pinned(&snapshot->store->rows);
+    bool over = snapshot->log_bound > 0 && bytes > snapshot->log_bound;
 
-    if (!rows)
-        return false;
-    qsort(rows, count, sizeof(*rows), by_row);
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || by_row(&rows[i], &rows[i - 1]) != 0)
-            bytes += tic_rows_bytes(&snapshot->store->rows, rows[i]);
-    free(rows);
-    bool over = bytes > snapshot->log_bound;
     if (over && !snapshot->over_bound)
         tic_log(TIC_LOG_WARN,
                 "what main() and tasks without written data have read makes %llu bytes, more than "
@@ -399,7 +330,9 @@ static bool is_over_bound(struct tic_snapshot *snapshot)
 static int commit(struct tic_snapshot *snapshot, uint64_t cut)
 {
     struct tic_line line = {0};
-    int status = describe(snapshot, cut, &line);
+    int status = tic_snapshot_describe(snapshot, cut, &line);
+
+    unlist(snapshot, cut);
 
     /* A copy on write that failed broke protection: then the cut has lost a value. */
     if (tic_snapshot_is_broken(snapshot))
@@ -409,7 +342,7 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     tic_line_clear(&line);
     if (status)
         return status;
-    sweep(snapshot);
+    tic_snapshot_sweep(snapshot);
     tic_graph_reclaim(snapshot->graph, cut);
     atomic_fetch_add_explicit(&snapshot->checkpoints, 1, memory_order_relaxed);
     tic_log(TIC_LOG_DETAIL, "checkpoint %llu: %llu tasks done",
@@ -436,7 +369,6 @@ int tic_checkpoint_run(struct tic_snapshot *snapshot)
     if (status == 0) {
         tic_failpoint(TIC_FAIL_CHECKPOINT_SAVED);
         set_phase(snapshot, TIC_PHASE_COMMITTING);
-        unlist(snapshot, cut);
         status = commit(snapshot, cut);
     }
     set_phase(snapshot, TIC_PHASE_IDLE);

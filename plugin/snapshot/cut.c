@@ -33,19 +33,9 @@ void tic_cut_fini(struct tic_cut *cut)
     cut->slots = NULL;
 }
 
-static bool append_handle(struct tic_handle_list *list, struct tic_handle *handle)
-{
-    void *grown = tic_grow(list->items, &list->capacity, list->count + 1, sizeof(*list->items));
-    if (!grown)
-        return false;
-    list->items = grown;
-    list->items[list->count++] = handle;
-    return true;
-}
-
 void tic_cut_note_writing(struct tic_slot *slot, struct tic_handle *handle)
 {
-    if (!append_handle(&slot->writing, handle))
+    if (!tic_handle_append(&slot->writing, handle))
         slot->failed = true;
 }
 
@@ -54,9 +44,13 @@ void tic_cut_note_dirty(struct tic_slot *slot, uint64_t epoch, struct tic_handle
     atomic_store_explicit(&handle->dirty_since, epoch, memory_order_release);
     /* acq_rel: when the handle is listed for the active cut still, the checkpoint thread, which
      * clears the flag after us, sees the new dirty_since and carries the handle over. */
-    if (!atomic_exchange_explicit(&handle->listed, true, memory_order_acq_rel) &&
-        !append_handle(&slot->dirty[epoch & 1], handle))
+    if (atomic_exchange_explicit(&handle->listed, true, memory_order_acq_rel))
+        return;
+    if (!tic_handle_append(&slot->dirty[epoch & 1], handle))
         slot->failed = true;
+    atomic_store_explicit(&slot->dirtied,
+                          atomic_load_explicit(&slot->dirtied, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
 }
 
 void tic_cut_note_done(struct tic_slot *slot, struct tic_sequence_list *list)

@@ -24,10 +24,6 @@ struct tic_sequence_list {
     uint64_t *items;
     unsigned long count, capacity;
 };
-struct tic_handle_list {
-    struct tic_handle **items;
-    unsigned long count, capacity;
-};
 
 #define TIC_SLOT_ENDING ((const void *)1)
 
@@ -43,6 +39,7 @@ struct tic_slot {
     struct tic_handle_list writing; /* worker only: what the running task writes */
     struct tic_sequence_list ended[2]; /* by epoch parity: done tasks */
     struct tic_handle_list dirty[2];   /* by epoch parity: handles that became dirty */
+    _Atomic uint64_t dirtied;          /* relaxed: handles ever put into these lists */
     uint64_t forced_ns;                /* worker only: spent on forced checkpoints */
     _Atomic uint64_t executed;         /* relaxed: statistics, written by the worker */
     _Atomic uint64_t held_ns;          /* relaxed: statistics, written by the worker */

@@ -241,11 +241,11 @@ static uint64_t epoch_locked(struct tic_snapshot *snapshot)
     return atomic_load(&snapshot->cut.epoch);
 }
 
-/* Between these the handle is gone, but not freed. */
-static void begin_leaving_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+/* Between these the handle is gone, but not freed. False when out of memory. */
+static bool begin_leaving_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    handle->gone_since = epoch_locked(snapshot);
     handle->leaving = true;
+    return tic_graph_leave_locked(snapshot->graph, handle, epoch_locked(snapshot));
 }
 
 static void finish_leaving(struct tic_snapshot *snapshot, struct tic_handle *handle)
@@ -262,29 +262,21 @@ void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handl
     if (pinned)
         tic_snapshot_save_now(snapshot, handle);
     tic_lock(&snapshot->graph->lock);
-    begin_leaving_locked(snapshot, handle);
     handle->pinned = pinned;
+    bool fine = begin_leaving_locked(snapshot, handle);
     tic_unlock(&snapshot->graph->lock);
+    if (!fine)
+        tic_snapshot_break(snapshot, "out of memory");
     finish_leaving(snapshot, handle);
 }
 
 /* False when out of memory. */
 static bool touch_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    struct tic_handle_list *list = &snapshot->touched;
-
     tic_handle_count_write(handle);
-    if (atomic_load(&handle->dirty_since) != 0)
-        return true;
-    atomic_store(&handle->dirty_since, epoch_locked(snapshot));
-    if (atomic_exchange(&handle->listed, true))
-        return true;
-    void *items = tic_grow(list->items, &list->capacity, list->count + 1, sizeof(*list->items));
-    if (!items)
-        return false;
-    list->items = items;
-    list->items[list->count++] = handle;
-    return true;
+    if (atomic_load(&handle->dirty_since) == 0)
+        atomic_store(&handle->dirty_since, epoch_locked(snapshot));
+    return tic_graph_note_changed_locked(snapshot->graph, handle);
 }
 
 void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle)
@@ -302,9 +294,9 @@ void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent
     const struct tic_line_acquire note = {.id = parent->id, .writes = TIC_ACQUIRE_UNPARTITION};
 
     tic_lock(&snapshot->graph->lock);
-    for (unsigned i = 0; i < parent->child_count; i++)
-        begin_leaving_locked(snapshot, parent->children[i]);
     bool fine = !changed || touch_locked(snapshot, parent);
+    for (unsigned i = 0; i < parent->child_count; i++)
+        fine &= begin_leaving_locked(snapshot, parent->children[i]);
     if (noted)
         fine &= tic_graph_note_acquire_locked(snapshot->graph, &note, epoch_locked(snapshot)) == 0;
     tic_unlock(&snapshot->graph->lock);
@@ -338,6 +330,8 @@ static int log_value_once(struct tic_snapshot *snapshot, struct tic_handle *hand
         status = save_value_locked(snapshot, handle, saved);
     else if (status == 0)
         *saved = handle->current.saved;
+    if (status == 0) /* before anything else can take the handle's place as what refers to it */
+        tic_rows_pin(&snapshot->store->rows, saved->row);
     tic_unlock(&handle->lock);
     return status;
 }
@@ -361,6 +355,7 @@ int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *han
 uint64_t tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     struct tic_graph *graph = snapshot->graph;
+    bool fine = true;
 
     for (;;) {
         tic_lock(&graph->lock);
@@ -373,9 +368,12 @@ uint64_t tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *han
                 handle->previous = handle->current;
             handle->current = (struct tic_value){.exists = false, .since = epoch};
             atomic_store(&handle->dirty_since, 0);
+            fine = tic_graph_note_changed_locked(graph, handle);
         }
         tic_unlock(&handle->lock);
         tic_unlock(&graph->lock);
+        if (!fine)
+            tic_snapshot_break(snapshot, "out of memory");
         if (!due)
             return epoch;
         save_due(snapshot, handle, active);

@@ -38,7 +38,7 @@ void tic_snapshot_fini(struct tic_snapshot *snapshot)
     tic_cut_fini(&snapshot->cut);
     tic_line_clear(&snapshot->about);
     free(snapshot->due.items);
-    free(snapshot->touched.items);
+    free(snapshot->shapes.items);
     free(snapshot->blocks);
     free(snapshot->forced);
     tic_snapshot_forget_forced(snapshot);

@@ -23,6 +23,11 @@ struct tic_row_request {
 
 struct tic_forced_result;
 
+struct tic_demands {
+    struct tic_demand *items;
+    unsigned long count, capacity;
+};
+
 struct tic_snapshot {
     struct tic_graph *graph;
     struct tic_store *store;
@@ -48,14 +53,16 @@ struct tic_snapshot {
     bool requested;
     struct tic_row_request *requests;
 
-    enum tic_phase phase;           /* checkpoint thread only */
-    struct tic_handle_list due;     /* checkpoint thread only: dirty handles of the cut */
-    bool over_bound;                /* checkpoint thread only: it was said */
-    unsigned stalled;               /* checkpoint thread only: looks at a cut that does not end */
-    uint64_t ended_before;          /* checkpoint thread only: tasks, at the last of them */
-    uint64_t executed_before;       /* checkpoint thread only: tasks executed at the last line */
-    struct tic_handle_list touched; /* guarded by the graph lock: made dirty by the owner thread */
-    struct tic_line_block *blocks;  /* checkpoint thread only: signature blocks in the store */
+    enum tic_phase phase;       /* checkpoint thread only */
+    struct tic_handle_list due; /* checkpoint thread only: dirty handles of the cut */
+    bool over_bound;            /* checkpoint thread only: it was said */
+    unsigned stalled;           /* checkpoint thread only: looks at a cut that does not end */
+    uint64_t ended_before;      /* checkpoint thread only: tasks, at the last of them */
+    uint64_t executed_before;   /* checkpoint thread only: tasks executed at the last line */
+    struct tic_demands shapes;  /* checkpoint thread only: of what was ever dirty */
+    uint64_t scanned;           /* checkpoint thread only: registrations when rows were counted */
+    uint64_t dirtied_before;    /* checkpoint thread only: sum of the slots', at the last cut */
+    struct tic_line_block *blocks; /* checkpoint thread only: of tables that only grow */
     unsigned long block_count, block_capacity;
 
     /* forced.h */
@@ -146,6 +153,11 @@ void tic_snapshot_note_counted(struct tic_snapshot *snapshot, uint64_t count);
 /* Waits for a wake-up, at most `seconds`; serves requests. True when the thread must end and the
  * checkpoint under way be given up. */
 bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds);
+/* ---- the line, of checkpoint.c; checkpoint thread only --------------------------------------- */
+/* Fills a line for this cut: what of it is new goes into blocks and into the index. 0 or -errno. */
+int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct tic_line *line);
+/* Frees rows that nothing refers to any more, if there may be enough of them. */
+void tic_snapshot_sweep(struct tic_snapshot *snapshot);
 /* One whole checkpoint: 0, 1 when there was nothing new, -ECANCELED when stopped, -errno. */
 int tic_checkpoint_run(struct tic_snapshot *snapshot);
 

@@ -10,23 +10,13 @@
 #include <string.h>
 
 #include "store/schema.h"
+#include "store/table.h"
 
 enum { CORE_INCREMENT = 1 << 20, PAYLOAD_ALIGNMENT = 4096, MAX_TEXT = 1 << 16 };
 #define MAX_TABLE_ROWS (UINT64_C(1) << 32)
 
-struct field {
-    const char *name;
-    size_t offset;
-    char type; /* 'U' 64-bit, 'u' 32-bit unsigned, 'I' 64-bit signed */
-};
-
-#define FIELD_TYPE_U64 'U'
-#define FIELD_TYPE_U32 'u'
-#define FIELD_TYPE_I64 'I'
-#define FIELD_ROW(S, text, member, type) {text, offsetof(struct S, member), FIELD_TYPE_##type},
-
 #define TABLE_FIELDS(path, S, array, count, FIELDS)                                                \
-    static const struct field array##_fields[] = {FIELDS(S, FIELD_ROW){NULL, 0, 0}};
+    static const struct tic_field array##_fields[] = {FIELDS(S, TIC_FIELD_ROW){NULL, 0, 0}};
 TIC_LINE_TABLES(TABLE_FIELDS)
 
 static hid_t field_type(char type, bool in_memory)
@@ -38,14 +28,11 @@ static hid_t field_type(char type, bool in_memory)
     return in_memory ? H5T_NATIVE_UINT32 : H5T_STD_U32LE;
 }
 
-static hid_t compound_type(const struct field *fields, size_t struct_size, bool in_memory)
+static hid_t compound_type(const struct tic_field *fields, size_t struct_size, bool in_memory)
 {
-    size_t packed = 0;
-    for (const struct field *f = fields; f->name; f++)
-        packed += f->type == 'u' ? 4 : 8;
-    hid_t type = H5Tcreate(H5T_COMPOUND, in_memory ? struct_size : packed);
+    hid_t type = H5Tcreate(H5T_COMPOUND, in_memory ? struct_size : tic_fields_size(fields));
     size_t at = 0;
-    for (const struct field *f = fields; f->name && type >= 0; f++) {
+    for (const struct tic_field *f = fields; f->name && type >= 0; f++) {
         H5Tinsert(type, f->name, in_memory ? f->offset : at, field_type(f->type, in_memory));
         at += f->type == 'u' ? 4 : 8;
     }
@@ -75,7 +62,7 @@ static int write_array(hid_t file, const char *path, hid_t disk, hid_t memory, c
     return status;
 }
 
-static int write_table(hid_t file, const char *path, const struct field *fields, size_t item,
+static int write_table(hid_t file, const char *path, const struct tic_field *fields, size_t item,
                        const void *data, size_t count)
 {
     hid_t disk = compound_type(fields, item, false), memory = compound_type(fields, item, true);
@@ -196,7 +183,7 @@ static int read_array(hid_t file, const char *path, hid_t memory, size_t item, v
     return 0;
 }
 
-static int read_table(hid_t file, const char *path, const struct field *fields, size_t item,
+static int read_table(hid_t file, const char *path, const struct tic_field *fields, size_t item,
                       void *data, size_t *count)
 {
     hid_t memory = compound_type(fields, item, true);

@@ -11,8 +11,30 @@
 #define TIC_NO_EXTENT UINT32_MAX
 
 enum {
-    TIC_SIGNATURE_BLOCK = 65536,  /* signatures in a full block */
-    TIC_SIGNATURE_BLOCKS = 32768, /* 2^31 submissions, as many as a task number can hold */
+    TIC_SIGNATURE_BLOCK = 8192,    /* signatures in a block */
+    TIC_SIGNATURE_BLOCKS = 262144, /* 2^31 submissions, as many as a task number can hold */
+};
+
+/* Tables whose entries may lie in blocks. The numbers are on disk. */
+enum tic_table_number {
+    TIC_TABLE_SIGNATURES = 1,
+    TIC_TABLE_VALUES = 2,
+    TIC_TABLE_ACQUIRES = 3,
+    TIC_TABLE_INPUTS = 4,
+    TIC_TABLE_EVENTS = 5,
+    TIC_TABLE_READS = 6,
+    TIC_TABLE_CALLBACKS = 7,
+    TIC_TABLE_SPAWNED = 8,
+    TIC_TABLE_KEPT_WRITES = 9,
+    TIC_TABLES = 10, /* one above the last */
+};
+
+/* Entries of tables of plain numbers. */
+struct tic_number32 {
+    uint32_t number;
+};
+struct tic_number64 {
+    uint64_t number;
 };
 
 /* Done tasks first..last, both included. */
@@ -75,8 +97,10 @@ struct tic_line_event {
     int64_t value;
 };
 
-/* A full block of signatures, kept in a payload row. */
+/* Entries of a table, kept in a payload row. */
 struct tic_line_block {
+    uint32_t table; /* enum tic_table_number */
+    uint32_t count; /* of entries */
     uint32_t extent;
     uint32_t row;
     uint64_t checksum;
@@ -131,6 +155,8 @@ struct tic_line_kept_write {
     uint64_t handle; /* id */
 };
 
+/* Of the tables of enum tic_table_number, a line in its file has those entries that lie in no block
+ * (the tail); a complete line (tic_store_complete) has all, those in blocks first. */
 struct tic_line {
     uint64_t number;
     uint64_t process;
@@ -161,17 +187,17 @@ struct tic_line {
     size_t acquire_count;
     struct tic_line_event *events;
     size_t event_count;
-    struct tic_line_block *blocks; /* of TIC_SIGNATURE_BLOCK signatures */
+    struct tic_line_block *blocks; /* in the order of their entries, table by table or mixed */
     size_t block_count;
-    struct tic_line_read *reads; /* ascending (task, buffer) */
+    struct tic_line_read *reads; /* in no order, but nothing twice */
     size_t read_count;
-    struct tic_line_callback *callbacks; /* ascending task */
+    struct tic_line_callback *callbacks; /* as they ran; of a task the first counts */
     size_t callback_count;
-    uint64_t *spawned; /* identities of done replayed tasks, ascending */
+    uint64_t *spawned; /* identities of done replayed tasks, each once */
     size_t spawned_count;
     struct tic_line_kept *kept; /* in order of submission */
     size_t kept_count;
-    struct tic_line_kept_write *kept_writes; /* ascending (root, handle) */
+    struct tic_line_kept_write *kept_writes; /* each once */
     size_t kept_write_count;
     struct tic_line_buffer *buffers; /* of kept tasks */
     size_t buffer_count;
@@ -179,7 +205,7 @@ struct tic_line {
     size_t byte_count;
     char *functions; /* names, each ended by '\0' */
     size_t functions_size;
-    uint32_t *signatures; /* those after the full blocks */
+    uint32_t *signatures;
     size_t signature_count;
 };
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "store/sanity.h"
 #include "store/schema.h"
 
 static int write_all(int fd, const void *bytes, size_t size)
@@ -82,106 +83,6 @@ static int check_header(const char *file, size_t size)
     return hash.high64 == high && hash.low64 == low ? 0 : -EBADMSG;
 }
 
-static bool extent_is_sane(const struct tic_line_extent *extent)
-{
-    unsigned __int128 bytes = extent->element_size;
-    if (extent->ndim < 1 || extent->ndim > TIC_MAX_DIMS || extent->element_size == 0 ||
-        extent->rows == 0 || extent->rows >= UINT32_MAX || extent->dataset >= UINT16_MAX)
-        return false;
-    for (unsigned i = 0; i < TIC_MAX_DIMS; i++) {
-        if (extent->dims[i] == 0 || (i >= extent->ndim && extent->dims[i] != 1))
-            return false;
-        bytes *= extent->dims[i];
-        if (bytes > INT64_MAX)
-            return false;
-    }
-    return bytes * extent->rows + extent->offset <= INT64_MAX;
-}
-
-static bool row_is_sane(const struct tic_line *line, uint32_t extent, uint32_t row)
-{
-    return extent < line->extent_count && row < line->extents[extent].rows;
-}
-
-static uint64_t block_bytes(const struct tic_line_extent *extent)
-{
-    return extent->element_size * extent->dims[0] * extent->dims[1] * extent->dims[2] *
-           extent->dims[3];
-}
-
-static bool text_is_sane(const char *text, size_t size)
-{
-    return size == 0 || text[size - 1] == '\0';
-}
-
-static bool kept_is_sane(const struct tic_line *line)
-{
-    size_t functions = 0, buffers = 0, bytes = 0;
-
-    for (size_t i = 0; i < line->functions_size; i++)
-        functions += line->functions[i] == '\0';
-    for (size_t i = 0; i < line->kept_count; i++) {
-        const struct tic_line_kept *task = &line->kept[i];
-        if (task->codelet >= functions ||
-            (task->callback != UINT32_MAX && task->callback >= functions))
-            return false;
-        buffers += task->buffers; /* neither sum can overflow: counts are 32 bits */
-        bytes += task->arguments;
-    }
-    for (size_t i = 1; i < line->kept_write_count; i++) {
-        const struct tic_line_kept_write *write = &line->kept_writes[i], *last = write - 1;
-        if (write->root < last->root ||
-            (write->root == last->root && write->handle <= last->handle))
-            return false;
-    }
-    for (size_t i = 1; i < line->spawned_count; i++)
-        if (line->spawned[i] <= line->spawned[i - 1])
-            return false;
-    return text_is_sane(line->functions, line->functions_size) && buffers == line->buffer_count &&
-           bytes == line->byte_count;
-}
-
-/* No index of a line is used before it passed here. */
-static bool line_is_sane(const struct tic_line *line)
-{
-    for (size_t i = 0; i < line->extent_count; i++)
-        if (!extent_is_sane(&line->extents[i]))
-            return false;
-    for (size_t i = 0; i < line->value_count; i++)
-        if (!row_is_sane(line, line->values[i].extent, line->values[i].row) ||
-            (i > 0 && line->values[i].id <= line->values[i - 1].id))
-            return false;
-    for (size_t i = 0; i < line->acquire_count; i++)
-        if (line->acquires[i].recorded &&
-            !row_is_sane(line, line->acquires[i].extent, line->acquires[i].row))
-            return false;
-    for (size_t i = 0; i < line->read_count; i++) {
-        const struct tic_line_read *read = &line->reads[i], *last = i > 0 ? read - 1 : NULL;
-        if (!row_is_sane(line, read->extent, read->row) ||
-            (last && (read->task < last->task ||
-                      (read->task == last->task && read->buffer <= last->buffer))))
-            return false;
-    }
-    for (size_t i = 1; i < line->callback_count; i++)
-        if (line->callbacks[i].task <= line->callbacks[i - 1].task)
-            return false;
-    for (size_t i = 0; i < line->done_count; i++)
-        if (line->done[i].first > line->done[i].last || line->done[i].last >= INT32_MAX ||
-            (i > 0 && line->done[i].first <= line->done[i - 1].last + 1))
-            return false;
-    for (size_t i = 0; i < line->block_count; i++)
-        if (!row_is_sane(line, line->blocks[i].extent, line->blocks[i].row) ||
-            block_bytes(&line->extents[line->blocks[i].extent]) !=
-                TIC_SIGNATURE_BLOCK * sizeof(uint32_t))
-            return false;
-    if (!text_is_sane(line->arguments, line->arguments_size) || !kept_is_sane(line))
-        return false;
-    uint64_t end = line->done_count ? line->done[line->done_count - 1].last + 1 : 0;
-    return line->block_count < TIC_SIGNATURE_BLOCKS &&
-           line->signature_count < TIC_SIGNATURE_BLOCK &&
-           line->block_count * TIC_SIGNATURE_BLOCK + line->signature_count >= end;
-}
-
 static int read_file(int directory, const char *name, char **bytes, size_t *size)
 {
     struct stat info;
@@ -235,7 +136,8 @@ int tic_linefile_read(int directory, const char *name, const struct tic_h5_ops *
         return status;
     if (read.big_endian != host_is_big_endian())
         status = -ENOTSUP;
-    else if (!line_is_sane(&read))
+    else if (!tic_line_is_sane(&read) ||
+             (read.block_count == 0 && !tic_line_tables_are_sane(&read)))
         status = -EBADMSG;
     if (status)
         tic_line_clear(&read);

@@ -142,9 +142,6 @@ int tic_store_check(struct tic_store *store, const struct tic_line *line)
     for (size_t i = 0; i < line->read_count && status == 0; i++)
         status = check_row(store, line, line->reads[i].extent, line->reads[i].row,
                            line->reads[i].checksum);
-    for (size_t i = 0; i < line->block_count && status == 0; i++)
-        status = check_row(store, line, line->blocks[i].extent, line->blocks[i].row,
-                           line->blocks[i].checksum);
     return status;
 }
 
@@ -164,6 +161,7 @@ int tic_store_walk(struct tic_store *store, tic_store_visit visit, void *arg)
         if (listing.numbers[i] >= store->next_line)
             store->next_line = listing.numbers[i] + 1;
         int good = tic_linefile_read(store->directory, name, store->h5, &line);
+        good = good ? good : tic_store_complete(store, &line);
         done = visit(arg, name, good, &line);
         tic_line_clear(&line);
     }
@@ -232,6 +230,21 @@ static int add_extents(struct tic_store *store, const struct tic_line *line)
     return 0;
 }
 
+/* What main() and tasks have read stays, and so do blocks of tables that only grow. */
+static void pin_logged(struct tic_store *store, const struct tic_line *line)
+{
+    for (size_t i = 0; i < line->acquire_count; i++)
+        if (line->acquires[i].recorded)
+            tic_rows_pin(&store->rows,
+                         (struct tic_row){line->acquires[i].extent, line->acquires[i].row});
+    for (size_t i = 0; i < line->read_count; i++)
+        tic_rows_pin(&store->rows, (struct tic_row){line->reads[i].extent, line->reads[i].row});
+    for (size_t i = 0; i < line->block_count; i++)
+        if (line->blocks[i].table != TIC_TABLE_VALUES)
+            tic_rows_pin(&store->rows,
+                         (struct tic_row){line->blocks[i].extent, line->blocks[i].row});
+}
+
 int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_line *older)
 {
     bool keep_older = is_prefix(older, line);
@@ -246,8 +259,10 @@ int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_l
     }
     int status = tic_store_clean(store);
     status = status ? status : add_extents(store, &store->kept[0]);
+    status = status ? status : tic_index_load(&store->index, &store->kept[0]);
     if (status)
         return status;
+    pin_logged(store, &store->kept[0]);
     tic_rows_sweep_begin(&store->rows);
     tic_store_mark_kept(store);
     tic_rows_sweep_end(&store->rows);

@@ -14,9 +14,10 @@ struct tic_extent {
     struct tic_shape shape;      /* immutable after add */
     int fd;                      /* immutable after add */
     /* bitmaps of rows, guarded by the rows lock */
-    uint64_t *used; /* holds something, or will soon */
-    uint64_t *busy; /* being written, referenced from nowhere yet */
-    uint64_t *keep; /* survives the sweep under way */
+    uint64_t *used;   /* holds something, or will soon */
+    uint64_t *busy;   /* being written, referenced from nowhere yet */
+    uint64_t *keep;   /* survives the sweep under way */
+    uint64_t *pinned; /* survives all sweeps */
     uint64_t free;
     uint64_t hint; /* word where the last free row was found */
 };
@@ -44,6 +45,7 @@ static void extent_destroy(struct tic_extent *extent)
     free(extent->used);
     free(extent->busy);
     free(extent->keep);
+    free(extent->pinned);
     free(extent);
 }
 
@@ -68,7 +70,8 @@ static struct tic_extent *extent_create(const struct tic_line_extent *disk, int 
     extent->used = calloc(words, sizeof(uint64_t));
     extent->busy = calloc(words, sizeof(uint64_t));
     extent->keep = calloc(words, sizeof(uint64_t));
-    if (extent->used && extent->busy && extent->keep)
+    extent->pinned = calloc(words, sizeof(uint64_t));
+    if (extent->used && extent->busy && extent->keep && extent->pinned)
         return extent;
     extent_destroy(extent);
     return NULL;
@@ -105,6 +108,17 @@ uint64_t tic_rows_available(struct tic_rows *rows, const struct tic_shape *shape
     return available;
 }
 
+uint64_t tic_rows_total(struct tic_rows *rows, const struct tic_shape *shape)
+{
+    uint64_t total = 0;
+    tic_lock(&rows->lock);
+    for (unsigned long i = 0; i < rows->count; i++)
+        if (tic_shape_equal(&rows->extents[i]->shape, shape))
+            total += rows->extents[i]->disk.rows;
+    tic_unlock(&rows->lock);
+    return total;
+}
+
 static uint64_t take_from(struct tic_extent *extent)
 {
     size_t words = words_of(extent);
@@ -135,6 +149,7 @@ int tic_rows_take(struct tic_rows *rows, const struct tic_shape *shape, struct t
             continue;
         row->extent = (uint32_t)i;
         row->row = (uint32_t)take_from(extent);
+        rows->taken++;
         status = 0;
     }
     tic_unlock(&rows->lock);
@@ -146,6 +161,33 @@ void tic_rows_settle(struct tic_rows *rows, struct tic_row row)
     tic_lock(&rows->lock);
     rows->extents[row.extent]->busy[row.row / 64] &= ~(UINT64_C(1) << (row.row % 64));
     tic_unlock(&rows->lock);
+}
+
+void tic_rows_pin(struct tic_rows *rows, struct tic_row row)
+{
+    tic_lock(&rows->lock);
+    struct tic_extent *extent = rows->extents[row.extent];
+    if (!(extent->pinned[row.row / 64] >> (row.row % 64) & 1))
+        rows->pinned_bytes += tic_shape_bytes(&extent->shape);
+    set_bit(extent->pinned, row.row);
+    set_bit(extent->keep, row.row); /* a sweep may be under way */
+    tic_unlock(&rows->lock);
+}
+
+uint64_t tic_rows_pinned(struct tic_rows *rows)
+{
+    tic_lock(&rows->lock);
+    uint64_t bytes = rows->pinned_bytes;
+    tic_unlock(&rows->lock);
+    return bytes;
+}
+
+uint64_t tic_rows_taken(struct tic_rows *rows)
+{
+    tic_lock(&rows->lock);
+    uint64_t taken = rows->taken;
+    tic_unlock(&rows->lock);
+    return taken;
 }
 
 int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes, int *fd,
@@ -187,8 +229,10 @@ void tic_rows_sweep_begin(struct tic_rows *rows)
     tic_lock(&rows->lock);
     for (unsigned long i = 0; i < rows->count; i++) {
         struct tic_extent *extent = rows->extents[i];
-        memcpy(extent->keep, extent->busy, words_of(extent) * sizeof(uint64_t));
+        for (size_t word = 0; word < words_of(extent); word++)
+            extent->keep[word] = extent->busy[word] | extent->pinned[word];
     }
+    rows->taken = 0;
     tic_unlock(&rows->lock);
 }
 

@@ -14,6 +14,8 @@ struct tic_rows {
     struct tic_lock lock;
     struct tic_extent **extents; /* guarded by lock; entries live until fini */
     unsigned long count, capacity;
+    uint64_t taken;        /* guarded by lock: rows taken since the last sweep */
+    uint64_t pinned_bytes; /* guarded by lock */
 };
 
 /* Where a row is. */
@@ -29,10 +31,18 @@ void tic_rows_fini(struct tic_rows *rows);
 long tic_rows_add(struct tic_rows *rows, const struct tic_line_extent *extent, int fd);
 /* Rows that are free for this shape. */
 uint64_t tic_rows_available(struct tic_rows *rows, const struct tic_shape *shape);
+/* Rows of this shape, free or not. */
+uint64_t tic_rows_total(struct tic_rows *rows, const struct tic_shape *shape);
 /* Takes a free row; it is busy, so no sweep frees it, until settled. -EAGAIN when none is free. */
 int tic_rows_take(struct tic_rows *rows, const struct tic_shape *shape, struct tic_row *row);
 /* The row's content is referenced from where a marker looks (or was given up). */
 void tic_rows_settle(struct tic_rows *rows, struct tic_row row);
+/* The row is never free again. */
+void tic_rows_pin(struct tic_rows *rows, struct tic_row row);
+/* Bytes in pinned rows. */
+uint64_t tic_rows_pinned(struct tic_rows *rows);
+/* Rows taken since the last sweep. */
+uint64_t tic_rows_taken(struct tic_rows *rows);
 /* File and byte offset of a row; -ERANGE when there is no such row or its size differs. */
 int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes, int *fd,
                     int64_t *offset);
@@ -40,7 +50,8 @@ int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes, i
 int tic_rows_extent(struct tic_rows *rows, struct tic_row row, struct tic_line_extent *extent);
 /* Size of a row, 0 when there is no such extent. */
 uint64_t tic_rows_bytes(struct tic_rows *rows, struct tic_row row);
-/* Mark and sweep: rows that are neither marked nor busy nor taken since begin become free. */
+/* Mark and sweep: rows that are neither marked nor pinned nor busy nor taken since begin become
+ * free. */
 void tic_rows_sweep_begin(struct tic_rows *rows);
 void tic_rows_mark(struct tic_rows *rows, struct tic_row row);
 void tic_rows_sweep_end(struct tic_rows *rows);

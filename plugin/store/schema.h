@@ -3,7 +3,7 @@
 #ifndef TIC_STORE_SCHEMA_H
 #define TIC_STORE_SCHEMA_H
 
-#define TIC_FORMAT_MAJOR 2
+#define TIC_FORMAT_MAJOR 3
 #define TIC_FORMAT_MINOR 0
 
 /* Files of process P in the store directory. */
@@ -38,7 +38,7 @@
     X("/inputs", tic_line_input, inputs, input_count, TIC_INPUT_FIELDS)                            \
     X("/acquires", tic_line_acquire, acquires, acquire_count, TIC_ACQUIRE_FIELDS)                  \
     X("/events", tic_line_event, events, event_count, TIC_EVENT_FIELDS)                            \
-    X("/signature_blocks", tic_line_block, blocks, block_count, TIC_BLOCK_FIELDS)                  \
+    X("/blocks", tic_line_block, blocks, block_count, TIC_BLOCK_FIELDS)                            \
     X("/reads", tic_line_read, reads, read_count, TIC_READ_FIELDS)                                 \
     X("/callbacks", tic_line_callback, callbacks, callback_count, TIC_CALLBACK_FIELDS)             \
     X("/kept", tic_line_kept, kept, kept_count, TIC_KEPT_FIELDS)                                   \
@@ -66,6 +66,8 @@
     F(S, "checksum", checksum, U64) F(S, "extent", extent, U32) F(S, "row", row, U32)
 #define TIC_EVENT_FIELDS(S, F) F(S, "kind", kind, U32) F(S, "value", value, I64)
 #define TIC_BLOCK_FIELDS(S, F)                                                                     \
+    F(S, "table", table, U32)                                                                      \
+    F(S, "count", count, U32)                                                                      \
     F(S, "extent", extent, U32) F(S, "row", row, U32) F(S, "checksum", checksum, U64)
 
 #define TIC_READ_FIELDS(S, F)                                                                      \
@@ -91,6 +93,24 @@
     X("/spawned", UINT64, spawned, spawned_count)                                                  \
     X("/kept_arguments", UINT8, bytes, byte_count)                                                 \
     X("/functions", UINT8, functions, functions_size)
+
+/* BLOCK_TABLE(number, struct, array member, count member, bytes of a block, FIELDS): tables whose
+ * entries may lie in blocks. */
+#define TIC_BLOCK_TABLES(X)                                                                        \
+    X(TIC_TABLE_SIGNATURES, tic_number32, signatures, signature_count, 32768, TIC_NUMBER32_FIELDS) \
+    X(TIC_TABLE_VALUES, tic_line_value, values, value_count, 4096, TIC_VALUE_FIELDS)               \
+    X(TIC_TABLE_ACQUIRES, tic_line_acquire, acquires, acquire_count, 32768, TIC_ACQUIRE_FIELDS)    \
+    X(TIC_TABLE_INPUTS, tic_line_input, inputs, input_count, 32768, TIC_INPUT_FIELDS)              \
+    X(TIC_TABLE_EVENTS, tic_line_event, events, event_count, 32768, TIC_EVENT_FIELDS)              \
+    X(TIC_TABLE_READS, tic_line_read, reads, read_count, 32768, TIC_READ_FIELDS)                   \
+    X(TIC_TABLE_CALLBACKS, tic_line_callback, callbacks, callback_count, 32768,                    \
+      TIC_CALLBACK_FIELDS)                                                                         \
+    X(TIC_TABLE_SPAWNED, tic_number64, spawned, spawned_count, 32768, TIC_NUMBER64_FIELDS)         \
+    X(TIC_TABLE_KEPT_WRITES, tic_line_kept_write, kept_writes, kept_write_count, 32768,            \
+      TIC_KEPT_WRITE_FIELDS)
+#define TIC_NUMBER32_FIELDS(S, F) F(S, "number", number, U32)
+#define TIC_NUMBER64_FIELDS(S, F) F(S, "number", number, U64)
+
 /* The time of the line. */
 #define TIC_LINE_CREATED "created"
 

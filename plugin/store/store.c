@@ -21,7 +21,7 @@ struct tic_store_segment {
     int fd;
 };
 
-enum { NAME_SIZE = 64, KEPT_LINES = 2, MIN_ROWS = 4 };
+enum { NAME_SIZE = 64, KEPT_LINES = 2, MIN_ROWS = 4, MOST_BYTES_MORE = 1 << 26 };
 
 /* ---- open and close ------------------------------------------------------------------------- */
 
@@ -73,6 +73,7 @@ int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mod
     store->h5 = h5;
     store->next_line = store->next_segment = 1;
     tic_rows_init(&store->rows);
+    tic_index_init(&store->index);
     if (mode == TIC_STORE_CREATE && mkdir(path, 0700) != 0 && errno != EEXIST)
         status = -errno;
     if (status == 0)
@@ -97,6 +98,7 @@ void tic_store_close(struct tic_store *store)
     free(store->segments);
     for (unsigned i = 0; i < store->kept_count; i++)
         tic_line_clear(&store->kept[i]);
+    tic_index_fini(&store->index);
     tic_rows_fini(&store->rows);
     if (store->lock_file >= 0)
         close(store->lock_file);
@@ -155,7 +157,21 @@ int tic_store_open_segment(struct tic_store *store, uint64_t number)
     return status ? status : fd;
 }
 
-/* Fills the shortage of each demand, with the next commit's rows in reserve. */
+/* As many rows as are missing; more of a shape that runs short again and again, so that there are
+ * few segments, however many values come one by one. */
+static uint64_t rows_to_format(struct tic_store *store, const struct tic_demand *demand,
+                               uint64_t available)
+{
+    uint64_t bytes = tic_shape_bytes(&demand->shape), rows = demand->rows - available;
+    uint64_t more = tic_rows_total(&store->rows, &demand->shape) / 2;
+
+    if (more > MOST_BYTES_MORE / bytes)
+        more = MOST_BYTES_MORE / bytes;
+    if (more < MIN_ROWS && bytes < (1 << 20))
+        more = MIN_ROWS;
+    return rows > more ? rows : more;
+}
+
 static size_t plan_extents(struct tic_store *store, const struct tic_demand *demands, size_t count,
                            struct tic_line_extent *extents)
 {
@@ -171,9 +187,7 @@ static size_t plan_extents(struct tic_store *store, const struct tic_demand *dem
         extent->element_size = demands[i].shape.element_size;
         extent->ndim = demands[i].shape.ndim;
         memcpy(extent->dims, demands[i].shape.dims, sizeof(extent->dims));
-        extent->rows = demands[i].rows - available;
-        if (extent->rows < MIN_ROWS && tic_shape_bytes(&demands[i].shape) < (1 << 20))
-            extent->rows = MIN_ROWS;
+        extent->rows = rows_to_format(store, &demands[i], available);
     }
     return planned;
 }
@@ -258,22 +272,22 @@ int tic_store_read(struct tic_store *store, const struct tic_saved *saved,
 
 void tic_store_mark_kept(struct tic_store *store)
 {
+    struct tic_rows *rows = &store->rows;
+
     for (unsigned i = 0; i < store->kept_count; i++) {
         const struct tic_line *line = &store->kept[i];
         for (size_t v = 0; v < line->value_count; v++)
-            tic_rows_mark(&store->rows,
-                          (struct tic_row){line->values[v].extent, line->values[v].row});
+            tic_rows_mark(rows, (struct tic_row){line->values[v].extent, line->values[v].row});
         for (size_t a = 0; a < line->acquire_count; a++)
             if (line->acquires[a].recorded)
-                tic_rows_mark(&store->rows,
+                tic_rows_mark(rows,
                               (struct tic_row){line->acquires[a].extent, line->acquires[a].row});
         for (size_t r = 0; r < line->read_count; r++)
-            tic_rows_mark(&store->rows,
-                          (struct tic_row){line->reads[r].extent, line->reads[r].row});
+            tic_rows_mark(rows, (struct tic_row){line->reads[r].extent, line->reads[r].row});
         for (size_t b = 0; b < line->block_count; b++)
-            tic_rows_mark(&store->rows,
-                          (struct tic_row){line->blocks[b].extent, line->blocks[b].row});
+            tic_rows_mark(rows, (struct tic_row){line->blocks[b].extent, line->blocks[b].row});
     }
+    tic_index_mark(&store->index, rows);
 }
 
 static int sync_segments(struct tic_store *store)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "store/h5.h"
+#include "store/index.h"
 #include "store/rows.h"
 
 struct tic_store {
@@ -23,6 +24,7 @@ struct tic_store {
     unsigned long segment_count, segment_capacity;
     struct tic_line kept[2]; /* committing thread only: the last lines, newest first */
     unsigned kept_count;
+    struct tic_index index;          /* committing thread only */
     _Atomic uint64_t bytes_written;  /* relaxed: a statistic */
     _Atomic uint64_t values_written; /* relaxed: a statistic */
 };
@@ -47,14 +49,18 @@ void tic_store_close(struct tic_store *store);
 /* Why a line cannot be used, in words. */
 const char *tic_store_reason(int status);
 
-/* Called with every line file, newest first; `status` as tic_linefile_read gives it. The visitor
- * may take over a good line (and clear the struct). Returning true ends the walk. */
+/* Called with every line file, newest first, complete; `status` as tic_linefile_read gives it. The
+ * visitor may take over a good line (and clear the struct). Returning true ends the walk. */
 typedef bool (*tic_store_visit)(void *arg, const char *name, int status, struct tic_line *line);
 /* 0 or -errno of reading the directory. */
 int tic_store_walk(struct tic_store *store, tic_store_visit visit, void *arg);
+/* Reads what lies in blocks: afterwards the tables of the line hold all their entries. 0; -EBADMSG
+ * damaged; other -errno. tic_store_walk has done it. */
+int tic_store_complete(struct tic_store *store, struct tic_line *line);
 /* Opens a segment for reading, before a line is adopted: the descriptor is the caller's; -errno. */
 int tic_store_peek_segment(const struct tic_store *store, uint64_t number);
-/* Checks every row that a line refers to: 0, -EBADMSG damaged, other -errno. */
+/* Checks every row that a complete line refers to, but for blocks: 0, -EBADMSG damaged, other
+ * -errno. */
 int tic_store_check(struct tic_store *store, const struct tic_line *line);
 
 /* Makes `line`, found by a walk, the one the run starts from, and keeps `older` (may be empty) as

@@ -120,7 +120,7 @@ expected() { # the output of a run without faults
 
 @test "a store of a future format is refused" {
     STARPU_TIC_EVERY=20 crash line-renamed:1 "$program"
-    sed -i '2s/format 2/format 9/' "$STARPU_TIC_DIR"/p0-line-00000001.h5
+    sed -i '2s/format 3/format 9/' "$STARPU_TIC_DIR"/p0-line-00000001.h5
     run "$tool" run -- "$program"
     [ "$status" -eq 78 ] && [[ $output == *"newer version of starpu-tic"* ]]
     [ -e "$STARPU_TIC_DIR"/p0-line-00000001.h5 ]

@@ -163,7 +163,7 @@ static void test_copy_on_write_keeps_the_value_of_the_cut(void **state)
     assert_int_equal(atomic_load(&rig.store.values_written), 1);
     assert_int_equal(atomic_load(&handles[0]->dirty_since), cut + 1);
     struct tic_line described = {0};
-    assert_int_equal(tic_graph_describe(&rig.graph, cut, &described), 0);
+    assert_int_equal(tic_graph_describe_values(&rig.graph, cut, &described), 0);
     assert_int_equal(described.value_count, 1);
     assert_int_equal(described.values[0].version, 1);
     tic_line_clear(&described);
@@ -324,7 +324,7 @@ static void test_removed_before_the_saver_comes(void **state)
     tic_snapshot_remove(&rig.snapshot, handles[0], false);
     tic_snapshot_remove(&rig.snapshot, handles[1], true);
     assert_int_equal(atomic_load(&rig.store.values_written), 2);
-    assert_int_equal(tic_graph_describe(&rig.graph, cut, &described), 0);
+    assert_int_equal(tic_graph_describe_values(&rig.graph, cut, &described), 0);
     assert_int_equal(described.value_count, 2);
     tic_line_clear(&described);
     tic_cut_finish(&rig.snapshot.cut);
@@ -757,7 +757,7 @@ static void test_signature_blocks_stay(void **state)
         tic_rig_task(&rig, task, handles[0], blocks);
         checkpoint();
         assert_int_equal(line.block_count, blocks);
-        assert_int_equal(line.signature_count, 6);
+        assert_int_equal(line.signature_count, task + 1); /* complete */
         assert_true(tic_rig_restart(&rig));
         register_handles(1);
         assert_int_equal(tic_signature_count(&rig.graph.signature), task + 1);

@@ -75,25 +75,27 @@ static void make_tables(struct tic_line *line, size_t size)
     line->input_count = line->event_count = line->acquire_count = size;
 }
 
-static void make_signatures(struct tic_line *line)
+static void make_signatures(struct tic_line *line, bool in_blocks)
 {
     uint64_t end = line->done_count ? line->done[line->done_count - 1].last + 1 : 0;
 
     if (line->extent_count > 0) { /* room for blocks */
-        line->extents[0] = (struct tic_line_extent){.segment = 1,
-                                                    .element_size = 4,
-                                                    .ndim = 1,
-                                                    .dims = {TIC_SIGNATURE_BLOCK, 1, 1, 1},
-                                                    .rows = 6000,
-                                                    .offset = 4096};
-        line->block_count = end / TIC_SIGNATURE_BLOCK;
+        line->extents[0] =
+            (struct tic_line_extent){.segment = 1,
+                                     .element_size = 1,
+                                     .ndim = 1,
+                                     .dims = {TIC_SIGNATURE_BLOCK * sizeof(uint32_t), 1, 1, 1},
+                                     .rows = 6000,
+                                     .offset = 4096};
+        line->block_count = in_blocks ? end / TIC_SIGNATURE_BLOCK : 0;
     }
-    line->signature_count = end % TIC_SIGNATURE_BLOCK;
+    line->signature_count = end - line->block_count * TIC_SIGNATURE_BLOCK;
     line->tasks_submitted = end;
     line->blocks = calloc(line->block_count + 1, sizeof(*line->blocks));
     line->signatures = calloc(line->signature_count + 1, sizeof(*line->signatures));
     for (size_t i = 0; i < line->block_count; i++)
-        line->blocks[i] = (struct tic_line_block){0, below(6000), any()};
+        line->blocks[i] = (struct tic_line_block){TIC_TABLE_SIGNATURES, TIC_SIGNATURE_BLOCK, 0,
+                                                  below(6000), any()};
     for (size_t i = 0; i < line->signature_count; i++)
         line->signatures[i] = (uint32_t)any();
 }
@@ -117,7 +119,7 @@ static struct tic_line make_line(size_t size)
     };
     memcpy(line.arguments, arguments, line.arguments_size);
     make_tables(&line, size);
-    make_signatures(&line);
+    make_signatures(&line, true);
     return line;
 }
 
@@ -304,12 +306,12 @@ static void test_formats(void **state)
         const char *text;
         int status;
     } formats[] = {{"format 9.0", -EPROTONOSUPPORT},
-                   {"format 0.0", -EPROTONOSUPPORT},
-                   {"format 2.7", 0},
+                   {"format 2.0", -EPROTONOSUPPORT},
+                   {"format 3.7", 0},
                    {"format x.0", -EBADMSG}};
     (void)state;
     load_original(2);
-    char *at = strstr(image, "format 2.0");
+    char *at = strstr(image, "format 3.0");
     assert_non_null(at);
     for (size_t i = 0; i < TIC_COUNT(formats); i++) {
         struct tic_line again = {0};
@@ -418,6 +420,42 @@ static void bad_block_shape(struct tic_line *line)
 {
     line->extents[0].element_size = 8;
 }
+static void bad_block_table(struct tic_line *line)
+{
+    line->blocks[0].table = TIC_TABLES;
+}
+static void bad_block_no_table(struct tic_line *line)
+{
+    line->blocks[0].table = 0;
+}
+static void bad_block_count(struct tic_line *line)
+{
+    line->blocks[0].count++;
+}
+static void bad_block_empty(struct tic_line *line)
+{
+    line->blocks[0].count = 0;
+}
+static void bad_value_id(struct tic_line *line)
+{
+    line->values[line->value_count - 1].id = INT32_MAX;
+}
+static void bad_read_twice(struct tic_line *line)
+{
+    line->reads[3] = line->reads[0];
+}
+static void bad_read_row(struct tic_line *line)
+{
+    line->reads[2].row = 6000;
+}
+static void bad_spawned_twice(struct tic_line *line)
+{
+    line->spawned[3] = line->spawned[1];
+}
+static void bad_kept_write_twice(struct tic_line *line)
+{
+    line->kept_writes[0] = line->kept_writes[2];
+}
 static void bad_acquire_row(struct tic_line *line)
 {
     line->acquires[3].recorded = 1;
@@ -428,21 +466,36 @@ static void bad_arguments(struct tic_line *line)
     line->arguments[line->arguments_size - 1] = 'x';
 }
 
-static void test_nonsense_is_refused(void **state)
+/* Tables that make_line leaves empty. */
+static void add_logs(struct tic_line *line)
 {
-    static void (*const spoil[])(struct tic_line *) = {
-        bad_value_extent,   bad_value_row,      bad_value_order,    bad_extent_rows,
-        bad_extent_dims,    bad_extent_no_dims, bad_extent_empty,   bad_extent_hidden_dim,
-        bad_extent_element, bad_extent_huge,    bad_extent_offset,  bad_done_order,
-        bad_done_backwards, bad_done_end,       bad_signatures_few, bad_block_row,
-        bad_block_extent,   bad_block_shape,    bad_acquire_row,    bad_arguments};
-    (void)state;
-    for (size_t i = 0; i < TIC_COUNT(spoil); i++) {
+    enum { COUNT = 5 };
+
+    free(line->reads);
+    free(line->spawned);
+    free(line->kept_writes);
+    line->reads = calloc(COUNT, sizeof(*line->reads));
+    line->spawned = calloc(COUNT, sizeof(*line->spawned));
+    line->kept_writes = calloc(COUNT, sizeof(*line->kept_writes));
+    for (uint32_t i = 0; i < COUNT; i++) { /* in no order */
+        line->reads[i] = (struct tic_line_read){7 * (i + 2) % COUNT, i % 2, 0, i, any()};
+        line->spawned[i] = 7 * (i + 2) % COUNT;
+        line->kept_writes[i] = (struct tic_line_kept_write){i % 2, 7 * (i + 2) % COUNT};
+    }
+    line->read_count = line->spawned_count = line->kept_write_count = COUNT;
+}
+
+typedef void (*spoiler)(struct tic_line *line);
+
+static void expect_refused(const spoiler *spoil, size_t count, bool in_blocks)
+{
+    for (size_t i = 0; i < count; i++) {
         struct tic_line line = make_line(10), again = {0};
         line.done[9].first = line.done[9].last = TIC_SIGNATURE_BLOCK + 10;
         free(line.blocks);
         free(line.signatures);
-        make_signatures(&line);
+        make_signatures(&line, in_blocks);
+        add_logs(&line);
         write_line("line", &line);
         assert_int_equal(read_line("line", &again), 0);
         tic_line_clear(&again);
@@ -453,6 +506,27 @@ static void test_nonsense_is_refused(void **state)
             fail_msg("nonsense %zu: status %d", i, status);
         tic_line_clear(&line);
     }
+}
+
+static void test_nonsense_is_refused(void **state)
+{
+    static const spoiler spoil[] = {
+        bad_extent_rows,    bad_extent_dims,       bad_extent_no_dims, bad_extent_empty,
+        bad_extent_element, bad_extent_hidden_dim, bad_extent_huge,    bad_extent_offset,
+        bad_done_order,     bad_done_backwards,    bad_done_end,       bad_block_row,
+        bad_block_extent,   bad_block_shape,       bad_block_table,    bad_block_no_table,
+        bad_block_count,    bad_block_empty,       bad_arguments};
+    (void)state;
+    expect_refused(spoil, TIC_COUNT(spoil), true);
+}
+
+static void test_nonsense_in_tables_is_refused(void **state)
+{
+    static const spoiler spoil[] = {
+        bad_value_extent, bad_value_row,  bad_value_order, bad_value_id,      bad_signatures_few,
+        bad_acquire_row,  bad_read_twice, bad_read_row,    bad_spawned_twice, bad_kept_write_twice};
+    (void)state;
+    expect_refused(spoil, TIC_COUNT(spoil), false);
 }
 
 static int set_up(void **state)
@@ -488,6 +562,7 @@ int main(void)
         TEST(test_other_byte_order),
         TEST(test_what_is_no_file),
         TEST(test_nonsense_is_refused),
+        TEST(test_nonsense_in_tables_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

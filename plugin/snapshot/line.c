@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The recovery line of a cut, and what rows it leaves free. Checkpoint thread only. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "snapshot/forced.h"
+#include "store/blocks.h"
+
+/* main() waits for the graph lock no longer than a look at so many handles takes. */
+enum { HANDLES_AT_ONCE = 256 };
+
+/* ---- describing ----------------------------------------------------------------------------- */
+
+static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line)
+{
+    const struct tic_line *about = &snapshot->about;
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    line->created = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    line->workers = about->workers;
+    line->version = strdup(about->version);
+    line->starpu = strdup(about->starpu);
+    line->host = strdup(about->host);
+    line->program = strdup(about->program);
+    line->directory = strdup(about->directory);
+    line->arguments = malloc(about->arguments_size + 1);
+    if (!line->version || !line->starpu || !line->host || !line->program || !line->directory ||
+        !line->arguments)
+        return -ENOMEM;
+    memcpy(line->arguments, about->arguments, about->arguments_size);
+    line->arguments_size = about->arguments_size;
+    return 0;
+}
+
+static int save_block(struct tic_snapshot *snapshot, uint32_t number, const void *items,
+                      uint32_t count)
+{
+    struct tic_line_block block;
+    void *grown = tic_grow(snapshot->blocks, &snapshot->block_capacity, snapshot->block_count + 1,
+                           sizeof(*snapshot->blocks));
+    if (!grown)
+        return -ENOMEM;
+    snapshot->blocks = grown;
+    int status = tic_block_save(snapshot->store, number, items, count, &block);
+    if (status)
+        return status;
+    snapshot->blocks[snapshot->block_count++] = block;
+    struct tic_row row = {block.extent, block.row};
+    tic_rows_pin(&snapshot->store->rows, row); /* all later lines refer to it */
+    tic_rows_settle(&snapshot->store->rows, row);
+    return 0;
+}
+
+/* Entries that fill blocks go there; the line keeps the rest. */
+static int save_full_blocks(struct tic_snapshot *snapshot, uint32_t number, struct tic_line *line)
+{
+    const struct tic_table *table = tic_table_find(number);
+    const uint32_t capacity = tic_table_capacity(table);
+    char *items = *tic_table_array(table, line);
+    size_t *count = tic_table_count(table, line), saved = 0;
+    int status =
+        *count < capacity ? 0 : tic_block_provide(snapshot->store, number, *count / capacity);
+
+    while (status == 0 && *count - saved >= capacity) {
+        status = save_block(snapshot, number, items + saved * table->item, capacity);
+        saved += status == 0 ? capacity : 0;
+    }
+    if (saved > 0) {
+        tic_graph_drop_tail(snapshot->graph, number, saved);
+        memmove(items, items + saved * table->item, (*count - saved) * table->item);
+        *count -= saved;
+    }
+    return status;
+}
+
+static int save_all_full_blocks(struct tic_snapshot *snapshot, struct tic_line *line)
+{
+    int status = 0;
+
+    for (uint32_t number = 1; number < TIC_TABLES && status == 0; number++)
+        if (number != TIC_TABLE_VALUES)
+            status = save_full_blocks(snapshot, number, line);
+    line->blocks = calloc(snapshot->block_count + 1, sizeof(*line->blocks));
+    if (status || !line->blocks)
+        return status ? status : -ENOMEM;
+    if (snapshot->block_count > 0)
+        memcpy(line->blocks, snapshot->blocks, snapshot->block_count * sizeof(*line->blocks));
+    line->block_count = snapshot->block_count;
+    return 0;
+}
+
+#ifdef TIC_DEBUG
+/* The index holds what the graph says: no change of a value escaped it. */
+static int check_index(struct tic_snapshot *snapshot, uint64_t cut)
+{
+    const struct tic_index *index = &snapshot->store->index;
+    struct tic_line all = {0};
+    int status = tic_graph_describe_values(snapshot->graph, cut, &all);
+    bool same = status == 0 && all.value_count == index->values;
+
+    for (size_t i = 0; i < all.value_count && same; i++) {
+        const struct tic_line_value *value = &all.values[i];
+        const struct tic_line_value *known = tic_index_find(index, value->id);
+        same = known && known->version == value->version && known->extent == value->extent &&
+               known->row == value->row && known->checksum == value->checksum &&
+               known->gone == value->gone;
+    }
+    if (status == 0 && !same)
+        tic_snapshot_break(snapshot, "internal error: the index differs from the graph");
+    tic_line_clear(&all);
+    return same ? 0 : status ? status : -ECANCELED;
+}
+#endif
+
+int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct tic_line *line)
+{
+    struct tic_index *index = &snapshot->store->index;
+    int status = copy_about(snapshot, line);
+
+    tic_index_begin(index);
+    status = status ? status : tic_graph_index(snapshot->graph, cut, &snapshot->due, index);
+#ifdef TIC_DEBUG
+    status = status ? status : check_index(snapshot, cut);
+#endif
+    status = status ? status : tic_graph_describe(snapshot->graph, cut, line);
+    status = status ? status : save_all_full_blocks(snapshot, line);
+    return status ? status : tic_index_write(index, snapshot->store, line);
+}
+
+/* ---- free rows ------------------------------------------------------------------------------ */
+
+/* What was saved after the cut; the rest is in the index. Handles are freed by this thread only,
+ * and what new ones save is busy or was taken after the sweep began. */
+static void mark_handles(struct tic_snapshot *snapshot)
+{
+    struct tic_graph *graph = snapshot->graph;
+    unsigned long count = 1;
+
+    for (unsigned long i = 0; i < count;) {
+        tic_lock(&graph->lock);
+        count = graph->handle_count;
+        for (unsigned n = 0; n < HANDLES_AT_ONCE && i < count; n++) {
+            struct tic_handle *handle = graph->handles[i++];
+            tic_lock(&handle->lock);
+            if (handle->current.exists)
+                tic_rows_mark(&snapshot->store->rows, handle->current.saved.row);
+            tic_unlock(&handle->lock);
+        }
+        tic_unlock(&graph->lock);
+    }
+}
+
+/* Looking at all handles pays when as many rows may become free as a part of them. */
+void tic_snapshot_sweep(struct tic_snapshot *snapshot)
+{
+    struct tic_rows *rows = &snapshot->store->rows;
+
+    tic_lock(&snapshot->graph->lock);
+    unsigned long handles = snapshot->graph->handle_count;
+    tic_unlock(&snapshot->graph->lock);
+    if (tic_rows_taken(rows) < handles / 16)
+        return;
+    tic_rows_sweep_begin(rows);
+    tic_store_mark_kept(snapshot->store);
+    mark_handles(snapshot);
+    tic_lock(&snapshot->graph->lock);
+    tic_snapshot_mark_forced_locked(snapshot);
+    tic_unlock(&snapshot->graph->lock);
+    tic_rows_sweep_end(rows);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The index: the values that the next line names, as far as they are known, and the blocks that
+ * hold them on disk. Only blocks in which something changed are written again, so a line costs what
+ * changed. Committing thread only. */
+#ifndef TIC_STORE_INDEX_H
+#define TIC_STORE_INDEX_H
+
+#include <stdbool.h>
+
+#include "store/line.h"
+#include "store/rows.h"
+
+struct tic_store;
+
+struct tic_index {
+    struct tic_index_block *blocks; /* of handle ids, ascending */
+    unsigned long count, capacity;
+    uint64_t values; /* how many there are */
+    /* Rows that the newest line refers to no more but the one before it still does. */
+    struct tic_row *dropped;
+    unsigned long dropped_count, dropped_capacity;
+};
+
+void tic_index_init(struct tic_index *index);
+void tic_index_fini(struct tic_index *index);
+/* Starts with what a complete line says. 0 or -ENOMEM. */
+int tic_index_load(struct tic_index *index, const struct tic_line *line);
+
+/* A line is going to be described: what was dropped before is forgotten. */
+void tic_index_begin(struct tic_index *index);
+/* The value of a handle in this line; and that it has none. 0 or -ENOMEM. */
+int tic_index_set(struct tic_index *index, const struct tic_line_value *value);
+int tic_index_remove(struct tic_index *index, uint64_t id);
+/* The value, or NULL. */
+const struct tic_line_value *tic_index_find(const struct tic_index *index, uint64_t id);
+/* Puts the values into the line: few of them themselves, else their blocks, after those that it has
+ * already. 0 or -errno. */
+int tic_index_write(struct tic_index *index, struct tic_store *store, struct tic_line *line);
+
+/* Marks the rows of the two newest lines; between tic_rows_sweep_begin and _end. */
+void tic_index_mark(const struct tic_index *index, struct tic_rows *rows);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Whether the numbers of a line that was read make sense. */
+#include "store/sanity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/table.h"
+
+static bool extent_is_sane(const struct tic_line_extent *extent)
+{
+    unsigned __int128 bytes = extent->element_size;
+    if (extent->ndim < 1 || extent->ndim > TIC_MAX_DIMS || extent->element_size == 0 ||
+        extent->rows == 0 || extent->rows >= UINT32_MAX || extent->dataset >= UINT16_MAX)
+        return false;
+    for (unsigned i = 0; i < TIC_MAX_DIMS; i++) {
+        if (extent->dims[i] == 0 || (i >= extent->ndim && extent->dims[i] != 1))
+            return false;
+        bytes *= extent->dims[i];
+        if (bytes > INT64_MAX)
+            return false;
+    }
+    return bytes * extent->rows + extent->offset <= INT64_MAX;
+}
+
+static bool row_is_sane(const struct tic_line *line, uint32_t extent, uint32_t row)
+{
+    return extent < line->extent_count && row < line->extents[extent].rows;
+}
+
+static bool block_is_sane(const struct tic_line *line, const struct tic_line_block *block)
+{
+    const struct tic_table *table = tic_table_find(block->table);
+
+    if (!table || block->count == 0 || block->count > tic_table_capacity(table) ||
+        !row_is_sane(line, block->extent, block->row))
+        return false;
+    struct tic_shape shape = tic_line_extent_shape(&line->extents[block->extent]);
+    return tic_shape_bytes(&shape) == table->bytes;
+}
+
+static bool text_is_sane(const char *text, size_t size)
+{
+    return size == 0 || text[size - 1] == '\0';
+}
+
+static bool kept_is_sane(const struct tic_line *line)
+{
+    size_t functions = 0, buffers = 0, bytes = 0;
+
+    for (size_t i = 0; i < line->functions_size; i++)
+        functions += line->functions[i] == '\0';
+    for (size_t i = 0; i < line->kept_count; i++) {
+        const struct tic_line_kept *task = &line->kept[i];
+        if (task->codelet >= functions ||
+            (task->callback != UINT32_MAX && task->callback >= functions))
+            return false;
+        buffers += task->buffers; /* neither sum can overflow: counts are 32 bits */
+        bytes += task->arguments;
+    }
+    return text_is_sane(line->functions, line->functions_size) && buffers == line->buffer_count &&
+           bytes == line->byte_count;
+}
+
+bool tic_line_is_sane(const struct tic_line *line)
+{
+    for (size_t i = 0; i < line->extent_count; i++)
+        if (!extent_is_sane(&line->extents[i]))
+            return false;
+    for (size_t i = 0; i < line->block_count; i++)
+        if (!block_is_sane(line, &line->blocks[i]))
+            return false;
+    for (size_t i = 0; i < line->done_count; i++)
+        if (line->done[i].first > line->done[i].last || line->done[i].last >= INT32_MAX ||
+            (i > 0 && line->done[i].first <= line->done[i - 1].last + 1))
+            return false;
+    return text_is_sane(line->arguments, line->arguments_size) && kept_is_sane(line);
+}
+
+/* ---- tables --------------------------------------------------------------------------------- */
+
+typedef int (*comparison)(const void *a, const void *b);
+
+static int by_read(const void *a, const void *b)
+{
+    const struct tic_line_read *x = a, *y = b;
+    if (x->task != y->task)
+        return x->task < y->task ? -1 : 1;
+    return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+static int by_write(const void *a, const void *b)
+{
+    const struct tic_line_kept_write *x = a, *y = b;
+    if (x->root != y->root)
+        return x->root < y->root ? -1 : 1;
+    return x->handle < y->handle ? -1 : x->handle > y->handle;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* False also when out of memory. */
+static bool has_nothing_twice(const void *items, size_t count, size_t item, comparison compare)
+{
+    char *sorted = count > 1 ? malloc(count * item) : NULL;
+    bool fine = count <= 1 || sorted;
+
+    if (sorted) {
+        memcpy(sorted, items, count * item);
+        qsort(sorted, count, item, compare);
+    }
+    for (size_t i = 1; i < count && fine; i++)
+        fine = compare(sorted + (i - 1) * item, sorted + i * item) != 0;
+    free(sorted);
+    return fine;
+}
+
+static bool rows_are_sane(const struct tic_line *line)
+{
+    for (size_t i = 0; i < line->value_count; i++)
+        if (!row_is_sane(line, line->values[i].extent, line->values[i].row))
+            return false;
+    for (size_t i = 0; i < line->acquire_count; i++)
+        if (line->acquires[i].recorded &&
+            !row_is_sane(line, line->acquires[i].extent, line->acquires[i].row))
+            return false;
+    for (size_t i = 0; i < line->read_count; i++)
+        if (!row_is_sane(line, line->reads[i].extent, line->reads[i].row))
+            return false;
+    return true;
+}
+
+bool tic_line_tables_are_sane(const struct tic_line *line)
+{
+    uint64_t end = line->done_count ? line->done[line->done_count - 1].last + 1 : 0;
+
+    for (size_t i = 0; i < line->value_count; i++)
+        if (line->values[i].id >= INT32_MAX ||
+            (i > 0 && line->values[i].id <= line->values[i - 1].id))
+            return false;
+    return rows_are_sane(line) && line->signature_count >= end &&
+           line->signature_count <= INT32_MAX &&
+           has_nothing_twice(line->reads, line->read_count, sizeof(*line->reads), by_read) &&
+           has_nothing_twice(line->spawned, line->spawned_count, sizeof(*line->spawned),
+                             by_number) &&
+           has_nothing_twice(line->kept_writes, line->kept_write_count, sizeof(*line->kept_writes),
+                             by_write);
+}
