@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Many small StarPU tasks of one shape: tasks SHAPE TASKS MICROSECONDS [HANDLES [BYTES]].
+/* Many small StarPU tasks of one shape: tasks SHAPE TASKS MICROSECONDS [HANDLES [BYTES [paused]]].
  *   wide    task i updates handle i modulo HANDLES
  *   chain   every task updates the same handle
  *   random  a task updates one handle and reads two others, at random
@@ -7,9 +7,13 @@
  * Each task spins for MICROSECONDS. Prints "submit wall cpu first rate hash": seconds until the
  * last submission returned, until all had ended, processor time of all threads meanwhile, from the
  * start of the process until the first kernel; submissions per second until then; a hash of the
- * result. */
+ * result. With `paused` no worker does anything before the last submission, so nobody waits for
+ * somebody else, and it also prints "submission execution task handle": processor seconds of the
+ * submissions, and of the rest; bytes allocated for a waiting task, and for a handle. */
+#include <malloc.h>
 #include <starpu.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,15 +103,36 @@ static void submit(const char *shape, unsigned long i, unsigned long count, unsi
         abort();
 }
 
-static void register_all(unsigned long count, size_t bytes)
+static double allocated(void)
+{
+    struct mallinfo2 all = mallinfo2();
+    return (double)all.uordblks + (double)all.hblkhd;
+}
+
+static void make_memory(unsigned long count, size_t bytes)
 {
     handles = calloc(count, sizeof(*handles));
     memory = calloc(count, bytes);
     if (!handles || !memory)
         abort();
+}
+
+static void register_all(unsigned long count, size_t bytes)
+{
     for (unsigned long i = 0; i < count; i++)
         starpu_variable_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)(memory + i * bytes),
                                       bytes);
+}
+
+static uint64_t take_back(unsigned long count, size_t bytes)
+{
+    uint64_t sum = 0;
+
+    for (unsigned long i = 0; i < count; i++) {
+        starpu_data_unregister(handles[i]);
+        sum = sum * 31 + *(uint64_t *)(memory + i * bytes);
+    }
+    return sum;
 }
 
 int main(int argc, char **argv)
@@ -119,28 +144,38 @@ int main(int argc, char **argv)
     size_t bytes = argc > 5 ? strtoul(argv[5], NULL, 0) : sizeof(uint64_t);
     unsigned seed = 1;
 
+    bool paused = argc > 6 && strcmp(argv[6], "paused") == 0;
+
     begun = now(CLOCK_REALTIME);
     if (strcmp(shape, "once") == 0)
         count = tasks;
     if (starpu_init(NULL) != 0)
         return 77;
+    make_memory(count, bytes);
+    double at_first = allocated();
     register_all(count, bytes);
+    double registered = allocated();
+    if (paused)
+        starpu_pause();
     double cpu = cpu_seconds();
     start = now(CLOCK_MONOTONIC);
     for (unsigned long i = 0; i < tasks; i++) {
         submit(shape, i, count, &seed);
         atomic_store_explicit(&progress, i + 1, memory_order_relaxed);
     }
-    double submitted = now(CLOCK_MONOTONIC);
+    double submitted = now(CLOCK_MONOTONIC), submission = cpu_seconds() - cpu;
+    double waiting = allocated();
+    if (paused)
+        starpu_resume();
     starpu_task_wait_for_all();
     double ended = now(CLOCK_MONOTONIC), used = cpu_seconds() - cpu;
-    uint64_t sum = 0;
-    for (unsigned long i = 0; i < count; i++) {
-        starpu_data_unregister(handles[i]);
-        sum = sum * 31 + *(uint64_t *)(memory + i * bytes);
-    }
+    uint64_t sum = take_back(count, bytes);
     starpu_shutdown();
-    printf("%.6f %.6f %.6f %.6f %.0f %016llx\n", submitted - start, ended - start, used,
+    printf("%.6f %.6f %.6f %.6f %.0f %016llx", submitted - start, ended - start, used,
            first_kernel > 0 ? first_kernel - begun : 0.0, rate, (unsigned long long)sum);
+    if (paused)
+        printf(" %.6f %.6f %.1f %.1f", submission, used - submission,
+               (waiting - registered) / (double)tasks, (registered - at_first) / (double)count);
+    puts("");
     return 0;
 }
