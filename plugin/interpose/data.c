@@ -10,60 +10,6 @@
 #include "interpose/report.h"
 #include "interpose/tasks.h"
 
-/* ---- from StarPU's handle to ours ----------------------------------------------------------- */
-
-/* StarPU keeps user data at the far end of a large structure, which nobody else touches when a task
- * is submitted: the owner thread remembers what it registered. Entries lie like the structures, so
- * that neighbours share cache lines. */
-enum { NEAR_COUNT = 16384, NEAR_SHIFT = 11 };
-static struct {
-    starpu_data_handle_t data;
-    struct tic_handle *handle;
-} near[NEAR_COUNT]; /* owner thread only, while it is watching */
-
-static size_t near_index(starpu_data_handle_t data)
-{
-    return ((uintptr_t)data >> NEAR_SHIFT) % NEAR_COUNT;
-}
-
-static void remember(starpu_data_handle_t data, struct tic_handle *handle)
-{
-    if (!tic_is_owner || tic_session->report) /* which goes on where others unregister data */
-        return;
-    near[near_index(data)].data = data;
-    near[near_index(data)].handle = handle;
-}
-
-/* It leaves: StarPU may put something else there. */
-static void forget(starpu_data_handle_t data)
-{
-    if (tic_is_owner && near[near_index(data)].data == data)
-        near[near_index(data)].data = NULL;
-}
-
-struct tic_handle *tic_handle_of(starpu_data_handle_t data)
-{
-    if (tic_is_owner && near[near_index(data)].data == data && atomic_load(&tic_session->watching))
-        return near[near_index(data)].handle;
-    struct tic_handle *handle = tic_real.starpu_data_get_user_data(data);
-    return handle && !handle->foreign ? handle : NULL;
-}
-
-bool tic_data_keep_user_data(starpu_data_handle_t data, void *user_data)
-{
-    struct tic_handle *handle = tic_real.starpu_data_get_user_data(data);
-
-    if (!handle) { /* data that protection does not know */
-        handle = tic_handle_create(UINT64_MAX);
-        if (!handle)
-            return false;
-        handle->foreign = handle->empty = true;
-        tic_real.starpu_data_set_user_data(data, handle);
-    }
-    handle->user_data = user_data;
-    return true;
-}
-
 /* ---- layout --------------------------------------------------------------------------------- */
 
 static void set_layout(struct tic_layout *layout, uintptr_t base, size_t element_size,
@@ -150,7 +96,7 @@ static struct tic_handle *add_handle(starpu_data_handle_t data, int home_node)
     handle->is_value = handle->supported && !handle->empty;
     handle->signed_size = handle->packer ? 0 : tic_shape_bytes(&handle->layout.shape);
     tic_real.starpu_data_set_user_data(data, handle);
-    remember(data, handle);
+    tic_data_remember(data, handle);
     tic_report_register(tic_session->report, handle);
     struct tic_graph *graph = &tic_session->graph;
     if (handle->pending && tic_spawns_has_kept(&graph->spawns) &&
@@ -312,7 +258,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     struct tic_handle *handle = tic_handle_of(data);
     const char *why = why_not_unregister();
 
-    forget(data);
+    tic_data_forget(data);
     if (!handle)
         return;
     if (why) {
@@ -351,7 +297,7 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
 {
     struct tic_handle *handle = tic_handle_of(data);
 
-    forget(data);
+    tic_data_forget(data);
     if (!handle || why_not_unregister() || handle->family) {
         tic_data_on_unregister_before(data, true);
         return;
@@ -419,7 +365,7 @@ void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count)
         struct tic_handle *part = tic_handle_of(parts[i]);
         if (!part)
             continue;
-        forget(parts[i]);
+        tic_data_forget(parts[i]);
         tic_redux_fold(part);
         end_helpers(part);
         part->data = NULL;
@@ -514,7 +460,7 @@ static bool gather(struct tic_handle *parent, bool noted)
             tic_data_wait(child);
         changed |= atomic_load(&child->version) > 0;
         written |= child->submitted_writes > 0;
-        forget(child->data);
+        tic_data_forget(child->data);
     }
     changed &= !parent->partition_over;
     tic_snapshot_merge(&tic_session->snapshot, parent, changed, noted);

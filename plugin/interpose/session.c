@@ -305,6 +305,7 @@ void tic_session_on_shutdown_before(void)
         check_complete(session);
     else
         session->ended = true;
+    tic_data_forget_all();
     if (session->snapshot.started)
         tic_snapshot_stop(&session->snapshot, false);
 }

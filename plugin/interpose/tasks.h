@@ -11,11 +11,17 @@
  * submission: explicit dependencies name this task. */
 #define TIC_TAG_HAS_DEPENDENCIES (-1)
 
-/* ---- data.c --------------------------------------------------------------------------------- */
+/* ---- lookup.c ------------------------------------------------------------------------------- */
 /* Our record of a StarPU handle; NULL when we have none. */
 struct tic_handle *tic_handle_of(starpu_data_handle_t data);
+/* After its registration; before it leaves; before StarPU stops and takes all data with it. */
+void tic_data_remember(starpu_data_handle_t data, struct tic_handle *handle);
+void tic_data_forget(starpu_data_handle_t data);
+void tic_data_forget_all(void);
 /* Keeps what the application stores with its data. False when out of memory. */
 bool tic_data_keep_user_data(starpu_data_handle_t data, void *user_data);
+
+/* ---- data.c --------------------------------------------------------------------------------- */
 static inline bool tic_handle_is_empty(const struct tic_handle *handle)
 {
     return handle->empty;
