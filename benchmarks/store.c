@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a checkpoint writes, against plain pwrite: store FOLDER VALUES BYTES SYNC(0|1) [THREADS].
- * In turn, five times: VALUES values of BYTES bytes are saved into the store and committed as a
+ * In turn, eight times: VALUES values of BYTES bytes are saved into the store and committed as a
  * recovery line; the same bytes are written by plain pwrite into a preallocated file. With SYNC
  * both end with fdatasync. Prints a line for each: "store|plain seconds bytes". */
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "store/h5.h"
 #include "store/store.h"
 
-enum { ROUNDS = 5, MOST_THREADS = 16 };
+enum { ROUNDS = 8, MOST_THREADS = 16 };
 
 static struct {
     struct tic_store store;

@@ -3,6 +3,7 @@
  *   wide    task i updates handle i modulo HANDLES
  *   chain   every task updates the same handle
  *   random  a task updates one handle and reads two others, at random
+ *   hot     the first HANDLES tasks update one handle each, the others only the first 100 of them
  *   once    every task writes a new handle, and its predecessor's is read (single assignment)
  * Each task spins for MICROSECONDS. Prints "submit wall cpu first rate hash": seconds until the
  * last submission returned, until all had ended, processor time of all threads meanwhile, from the
@@ -19,6 +20,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+
+enum { HOT = 100 };
 
 static double spin_us;
 static double begun; /* the process, by CLOCK_REALTIME */
@@ -86,6 +89,8 @@ static void submit(const char *shape, unsigned long i, unsigned long count, unsi
     task->cl = &update;
     if (strcmp(shape, "wide") == 0) {
         task->handles[0] = handles[i % count];
+    } else if (strcmp(shape, "hot") == 0) {
+        task->handles[0] = handles[i < count ? i : i % HOT % count];
     } else if (strcmp(shape, "chain") == 0) {
         task->handles[0] = handles[0];
     } else if (strcmp(shape, "once") == 0) {

@@ -9,20 +9,41 @@
 
 /* Sums and maxima over the workers. */
 struct totals {
-    uint64_t executed, held_ns, held_max_ns;
+    uint64_t executed, held_ns, held_max_ns, held_cpu_ns, held_cpu_max_ns;
+    uint64_t times[TIC_HELD_CLASSES];
 };
+
+static void add_held(struct totals *totals, const struct tic_held *held)
+{
+    uint64_t longest = atomic_load(&held->max_ns), cpu = atomic_load(&held->cpu_max_ns);
+
+    totals->held_ns += atomic_load(&held->ns);
+    totals->held_cpu_ns += atomic_load(&held->cpu_ns);
+    if (longest > totals->held_max_ns)
+        totals->held_max_ns = longest;
+    if (cpu > totals->held_cpu_max_ns)
+        totals->held_cpu_max_ns = cpu;
+    for (unsigned i = 0; i < TIC_HELD_CLASSES; i++)
+        totals->times[i] += atomic_load(&held->times[i]);
+}
 
 static struct totals sum_slots(const struct tic_cut *cut)
 {
     struct totals totals = {0};
     for (unsigned i = 0; i < cut->slot_count; i++) {
-        uint64_t longest = atomic_load(&cut->slots[i].held_max_ns);
         totals.executed += atomic_load(&cut->slots[i].executed);
-        totals.held_ns += atomic_load(&cut->slots[i].held_ns);
-        if (longest > totals.held_max_ns)
-            totals.held_max_ns = longest;
+        add_held(&totals, &cut->slots[i].held);
     }
     return totals;
+}
+
+static json_t *held_times(const struct totals *totals)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < TIC_HELD_CLASSES; i++)
+        json_array_append_new(list, json_integer((json_int_t)totals->times[i]));
+    return list;
 }
 
 int tic_stats_write(struct tic_session *session)
@@ -31,8 +52,8 @@ int tic_stats_write(struct tic_session *session)
     struct totals totals = sum_slots(&snapshot->cut);
     const struct starpu_sched_policy *policy = &session->policies[0];
     json_t *stats = json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:b, s:I, "
-        "s:b}",
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, "
+        "s:f, s:I, s:b, s:I, s:b}",
         "scheduler", policy->policy_name ? policy->policy_name : "", //
         "tasks_submitted",
         (json_int_t)(session->graph.signature.position + atomic_load(&session->spawned)), //
@@ -47,6 +68,9 @@ int tic_stats_write(struct tic_session *session)
         "bytes_written", (json_int_t)atomic_load(&session->store.bytes_written),   //
         "held_seconds", (double)totals.held_ns * 1e-9,                             //
         "held_max_seconds", (double)totals.held_max_ns * 1e-9,                     //
+        "held_cpu_seconds", (double)totals.held_cpu_ns * 1e-9,                     //
+        "held_cpu_max_seconds", (double)totals.held_cpu_max_ns * 1e-9,             //
+        "held_times", held_times(&totals),                                         //
         "main_held_seconds", (double)atomic_load(&snapshot->main_held_ns) * 1e-9,  //
         "thefts", (json_int_t)tic_ws_thefts(),                                     //
         "recovered", (int)session->recovered,                                      //

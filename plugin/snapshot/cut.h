@@ -25,6 +25,14 @@ struct tic_sequence_list {
     unsigned long count, capacity;
 };
 
+/* For how long copy on write has held a worker: statistics, relaxed, written by the worker. */
+enum { TIC_HELD_CLASSES = 16 };
+struct tic_held {
+    _Atomic uint64_t ns, max_ns;
+    _Atomic uint64_t cpu_ns, cpu_max_ns;      /* of these, on a processor */
+    _Atomic uint64_t times[TIC_HELD_CLASSES]; /* below 2^i microseconds; the last: longer */
+};
+
 #define TIC_SLOT_ENDING ((const void *)1)
 
 struct tic_slot {
@@ -42,8 +50,7 @@ struct tic_slot {
     _Atomic uint64_t dirtied;          /* relaxed: handles ever put into these lists */
     uint64_t forced_ns;                /* worker only: spent on forced checkpoints */
     _Atomic uint64_t executed;         /* relaxed: statistics, written by the worker */
-    _Atomic uint64_t held_ns;          /* relaxed: statistics, written by the worker */
-    _Atomic uint64_t held_max_ns;      /* relaxed: statistics, written by the worker */
+    struct tic_held held;
 } __attribute__((aligned(128)));
 
 struct tic_cut {

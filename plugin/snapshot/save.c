@@ -114,12 +114,25 @@ static void save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, u
                            strerror(-status));
 }
 
-static void note_held(struct tic_slot *slot, uint64_t nanoseconds)
+static void add(_Atomic uint64_t *sum, _Atomic uint64_t *most, uint64_t nanoseconds)
 {
-    uint64_t sum = atomic_load_explicit(&slot->held_ns, memory_order_relaxed) + nanoseconds;
-    atomic_store_explicit(&slot->held_ns, sum, memory_order_relaxed);
-    if (nanoseconds > atomic_load_explicit(&slot->held_max_ns, memory_order_relaxed))
-        atomic_store_explicit(&slot->held_max_ns, nanoseconds, memory_order_relaxed);
+    atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + nanoseconds,
+                          memory_order_relaxed);
+    if (nanoseconds > atomic_load_explicit(most, memory_order_relaxed))
+        atomic_store_explicit(most, nanoseconds, memory_order_relaxed);
+}
+
+static void note_held(struct tic_held *held, uint64_t nanoseconds, uint64_t on_processor)
+{
+    unsigned class = 0;
+
+    while (class < TIC_HELD_CLASSES - 1 && nanoseconds >= UINT64_C(1000) << class)
+        class ++;
+    add(&held->ns, &held->max_ns, nanoseconds);
+    add(&held->cpu_ns, &held->cpu_max_ns, on_processor);
+    atomic_store_explicit(&held->times[class],
+                          atomic_load_explicit(&held->times[class], memory_order_relaxed) + 1,
+                          memory_order_relaxed);
 }
 
 static void copy_on_write(struct tic_snapshot *snapshot, struct tic_slot *slot,
@@ -127,10 +140,12 @@ static void copy_on_write(struct tic_snapshot *snapshot, struct tic_slot *slot,
 {
     uint64_t cut = atomic_load(&snapshot->cut.active_cut);
     uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+    uint64_t on_processor = tic_snapshot_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
 
     if (cut != 0 && !tic_snapshot_is_broken(snapshot))
         save_due(snapshot, handle, cut);
-    note_held(slot, tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start);
+    note_held(&slot->held, tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start,
+              tic_snapshot_nanoseconds(CLOCK_THREAD_CPUTIME_ID) - on_processor);
     tic_failpoint(TIC_FAIL_COPY_ON_WRITE);
 }
 

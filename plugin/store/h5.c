@@ -12,7 +12,7 @@
 #include "store/schema.h"
 #include "store/table.h"
 
-enum { CORE_INCREMENT = 1 << 20, PAYLOAD_ALIGNMENT = 4096, MAX_TEXT = 1 << 16 };
+enum { CORE_INCREMENT = 1 << 16, PAYLOAD_ALIGNMENT = 4096, MAX_TEXT = 1 << 16 };
 #define MAX_TABLE_ROWS (UINT64_C(1) << 32)
 
 #define TABLE_FIELDS(path, S, array, count, FIELDS)                                                \
