@@ -155,9 +155,10 @@ int tic_index_load(struct tic_index *index, const struct tic_line *line)
 /* The values of a block without gaps; their number. */
 static uint32_t gather(const struct tic_index_block *block, struct tic_line_value *values)
 {
+    const uint32_t per = per_block();
     uint32_t count = 0;
 
-    for (uint32_t i = 0; block->values && i < per_block(); i++)
+    for (uint32_t i = 0; block->values && i < per; i++)
         if (block->values[i].extent != TIC_NO_EXTENT)
             values[count++] = block->values[i];
     return count;
@@ -226,9 +227,11 @@ int tic_index_write(struct tic_index *index, struct tic_store *store, struct tic
 
 void tic_index_mark(const struct tic_index *index, struct tic_rows *rows)
 {
+    const uint32_t per = per_block();
+
     for (unsigned long i = 0; i < index->count; i++) {
         const struct tic_index_block *block = &index->blocks[i];
-        for (uint32_t k = 0; block->values && k < per_block(); k++)
+        for (uint32_t k = 0; block->values && k < per; k++)
             if (block->values[k].extent != TIC_NO_EXTENT)
                 tic_rows_mark(rows,
                               (struct tic_row){block->values[k].extent, block->values[k].row});
