@@ -81,13 +81,14 @@ static int note_line(void *arg, const char *name)
 static int check_bytes(int fd, uint64_t offset, uint64_t bytes, uint64_t checksum)
 {
     XXH3_state_t *state = XXH3_createState();
-    char *chunk = malloc(CHUNK);
+    const size_t room = bytes < CHUNK ? bytes : CHUNK; /* rows are many, and mostly small */
+    char *chunk = malloc(room + 1);
     int status = state && chunk ? 0 : -ENOMEM;
 
     if (status == 0)
         XXH3_64bits_reset(state);
     while (status == 0 && bytes > 0) {
-        ssize_t got = pread(fd, chunk, bytes < CHUNK ? bytes : CHUNK, (off_t)offset);
+        ssize_t got = pread(fd, chunk, bytes < room ? bytes : room, (off_t)offset);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0) {
