@@ -50,10 +50,21 @@ static bool parse_flag(const char *text, bool *out)
     return (text[0] == '0' || text[0] == '1') && text[1] == '\0';
 }
 
+const char *const tic_protocol_names[] = {
+    [TIC_PROTOCOL_OFF] = "off",
+    [TIC_PROTOCOL_TIC] = "tic",
+    [TIC_PROTOCOL_SEL] = "sel",
+    [TIC_PROTOCOL_TIC_SEL] = "tic+sel",
+};
+
 static bool parse_protocol(const char *text, enum tic_protocol *out)
 {
-    *out = strcmp(text, "tic") == 0 ? TIC_PROTOCOL_TIC : TIC_PROTOCOL_OFF;
-    return *out == TIC_PROTOCOL_TIC || strcmp(text, "off") == 0;
+    for (unsigned i = 0; i <= TIC_PROTOCOL_TIC_SEL; i++) {
+        *out = (enum tic_protocol)i;
+        if (strcmp(text, tic_protocol_names[i]) == 0)
+            return true;
+    }
+    return false;
 }
 
 static bool parse_sync(const char *text, enum tic_sync *out)

@@ -8,7 +8,9 @@
 
 #define TIC_SETTING_PREFIX "STARPU_TIC_"
 
-enum tic_protocol { TIC_PROTOCOL_OFF, TIC_PROTOCOL_TIC };
+enum tic_protocol { TIC_PROTOCOL_OFF, TIC_PROTOCOL_TIC, TIC_PROTOCOL_SEL, TIC_PROTOCOL_TIC_SEL };
+/* As the user writes them. */
+extern const char *const tic_protocol_names[];
 enum tic_sync { TIC_SYNC_NEVER, TIC_SYNC_COMMIT };
 
 /* C types of the kinds that settings.def names. */

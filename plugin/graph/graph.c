@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/error.h"
 
@@ -195,6 +196,8 @@ int tic_graph_load(struct tic_graph *graph, struct tic_line *line)
     graph->recovered_tasks = line->tasks_done;
     graph->recovered_input_count = line->input_count;
     graph->recovered_event_count = line->event_count;
+    for (size_t i = 0; i < line->event_count; i++)
+        graph->event_chain = tic_graph_chain(graph->event_chain, &line->events[i]);
     qsort(graph->recovered_inputs, line->input_count, sizeof(*graph->recovered_inputs),
           by_input_id);
     int status = tic_tail_load(&graph->inputs, line);
@@ -334,6 +337,13 @@ int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash)
     return status;
 }
 
+uint64_t tic_graph_chain(uint64_t hash, const struct tic_line_event *event)
+{
+    const uint64_t words[3] = {hash, event->kind, (uint64_t)event->value};
+
+    return XXH3_64bits(words, sizeof(words));
+}
+
 int tic_graph_event(struct tic_graph *graph, enum tic_event kind, int64_t *value)
 {
     int status = 0;
@@ -346,6 +356,7 @@ int tic_graph_event(struct tic_graph *graph, enum tic_event kind, int64_t *value
         struct tic_line_event event = {kind, *value};
         status = tic_tail_append(&graph->events, &event, 0);
         graph->next_event += status == 0;
+        graph->event_chain = tic_graph_chain(graph->event_chain, &event);
     }
     tic_unlock(&graph->lock);
     return status;

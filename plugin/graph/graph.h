@@ -58,6 +58,7 @@ struct tic_graph {
     struct tic_line_input *recovered_inputs; /* ascending id */
     struct tic_line_event *recovered_events;
     size_t recovered_event_count;
+    uint64_t event_chain; /* guarded by lock: hash of all events */
     struct tic_line_acquire *recovered_acquires;
     size_t recovered_acquire_count;
     struct tic_line_read *recovered_reads; /* ascending (task, buffer) */
@@ -95,6 +96,9 @@ int tic_graph_event(struct tic_graph *graph, enum tic_event kind, int64_t *value
 
 /* The events so far are a recorded run, which begins now. Before anything else happens. */
 void tic_graph_rewind_events(struct tic_graph *graph);
+/* The hash of events up to and with this one, after that of those before it; 0: none. */
+uint64_t tic_graph_chain(uint64_t hash, const struct tic_line_event *event);
+
 /* Does the recorded run have an event of this kind that this run has not come to? Then *value. */
 bool tic_graph_expects(struct tic_graph *graph, enum tic_event kind, int64_t *value);
 

@@ -129,6 +129,7 @@ bool tic_access_on_acquire_before(starpu_data_handle_t data, bool writes, const 
     if (tic_handle_is_empty(handle))
         return false;
     note_access(handle, writes);
+    tic_record_acquired(handle, true, writes);
     const struct tic_line_acquire *known = tic_graph_replay_acquire(graph);
     if (known)
         return handle->replays_late = replay_access(handle, known, writes);

@@ -98,6 +98,7 @@ static struct tic_handle *add_handle(starpu_data_handle_t data, int home_node)
     tic_real.starpu_data_set_user_data(data, handle);
     tic_data_remember(data, handle);
     tic_report_register(tic_session->report, handle);
+    tic_record_registered(handle);
     struct tic_graph *graph = &tic_session->graph;
     if (handle->pending && tic_spawns_has_kept(&graph->spawns) &&
         tic_spawns_was_written(&graph->spawns, handle->id, graph->signature.position))
@@ -265,6 +266,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
         tic_session_unprotect("starpu_data_unregister", why);
         return;
     }
+    tic_record_unregistered(handle);
     tic_order_wait(handle, true);
     end_helpers(handle);
     bool pinned = coherent && is_pinned(handle);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Forced checkpoints of stolen tasks, and their results in a restart.
+/* Results of single tasks: of stolen ones (TIC), or of all (SEL); and their use in a restart.
  *
  * A result is used beyond the cut of the line, so everything that it comes from must be the same
  * again: only tasks of main() in programs where no order is a race, and whose submission, arguments
@@ -22,28 +22,49 @@ static bool is_racy(void)
     return atomic_load_explicit(&tic_session->racy, memory_order_relaxed);
 }
 
-/* Can the result stand for the task? */
-static bool is_suitable(struct starpu_task *task)
+static const char *why_not_output(starpu_data_handle_t data, const struct tic_handle *handle)
+{
+    if (!handle || !handle->supported)
+        return "data that cannot be saved";
+    if (handle->packer)
+        return "data that its interface packs";
+    if (handle->family)
+        return "data in planned partitions, or registered several times";
+    if (!tic_real.starpu_data_get_sequential_consistency_flag(data))
+        return "data without sequential consistency";
+    return NULL;
+}
+
+/* Why the result cannot stand for the task; NULL: it can. *outputs: values that it writes. */
+static const char *why_not(struct starpu_task *task, unsigned *outputs)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-    unsigned outputs = 0;
+    const char *why = NULL;
 
-    if (!task->sequential_consistency || task->handles_sequential_consistency || task->use_tag)
-        return false;
+    *outputs = 0;
+    if (!task->sequential_consistency || task->handles_sequential_consistency)
+        why = "no sequential consistency";
+    else if (task->use_tag)
+        why = "a tag";
     for (unsigned i = 0; i < buffers; i++) {
         enum starpu_data_access_mode mode = STARPU_TASK_GET_MODE(task, i);
         starpu_data_handle_t data = STARPU_TASK_GET_HANDLE(task, i);
         const struct tic_handle *handle = tic_handle_of(data);
         if (mode & (STARPU_COMMUTE | STARPU_REDUX))
-            return false;
+            why = "writes that commute";
         if (!(mode & STARPU_W))
             continue;
-        if (!handle || !handle->supported || handle->packer || handle->family ||
-            !tic_real.starpu_data_get_sequential_consistency_flag(data))
-            return false;
-        outputs += !tic_handle_is_empty(handle);
+        why = why ? why : why_not_output(data, handle);
+        *outputs += !handle || !tic_handle_is_empty(handle);
     }
-    return outputs > 0 && outputs <= TIC_FORCED_OUTPUTS;
+    return *outputs > TIC_FORCED_OUTPUTS ? "many outputs" : why;
+}
+
+static bool is_suitable(struct starpu_task *task)
+{
+    unsigned outputs;
+
+    return !why_not(task, &outputs) && outputs > 0;
 }
 
 /* Pointers say nothing. */
@@ -57,61 +78,97 @@ static uint64_t hash_arguments(const struct starpu_task *task)
 /* ---- a worker ------------------------------------------------------------------------------- */
 
 static __thread struct {
-    const struct tic_slot *slot; /* NULL: its task was not stolen */
+    const struct tic_slot *slot; /* NULL: its task's result is not saved */
     struct tic_forced forced;
-} theft __attribute__((tls_model("initial-exec")));
+} running __attribute__((tls_model("initial-exec")));
 
-static uint64_t count_events(void)
+static struct starpu_codelet codelet;
+
+/* SEL: why no result of this task is logged, or NULL. */
+static const char *why_not_logged(struct starpu_task *task, const struct tic_slot *slot)
 {
-    struct tic_graph *graph = &tic_session->graph;
+    unsigned outputs;
 
-    tic_lock(&graph->lock);
-    uint64_t count = tic_tail_total(&graph->events);
-    tic_unlock(&graph->lock);
-    return count;
+    if (slot->writing.count == 0)
+        return NULL;
+    if (is_racy())
+        return "the order of tasks in this program is a race";
+    if (task->hypervisor_tag <= 0)
+        return "main() has not submitted it";
+    if (atomic_load(&tic_session->snapshot.late_ends))
+        return "tasks end late";
+    return why_not(task, &outputs);
+}
+
+static void log_start(const struct tic_slot *slot, uint64_t workers)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+    const uint64_t words[2] = {slot->sequence, workers};
+
+    tic_snapshot_append(snapshot, (unsigned)(slot - snapshot->cut.slots), TIC_LOGGED_STARTED, words,
+                        2, NULL);
 }
 
 void tic_forced_begin(struct starpu_task *task, const struct tic_slot *slot)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     int victim = tic_ws_victim_of(task);
+    uint64_t workers = (uint64_t)(victim + 1) << 32 | (uint32_t)tic_real.starpu_worker_get_id();
 
-    theft.slot = NULL;
-    if (__builtin_expect(victim < 0, 1) || snapshot->forced_percent == 0 || snapshot->dry ||
-        is_racy() || task->hypervisor_tag <= 0 || atomic_load(&snapshot->late_ends) ||
-        !is_suitable(task))
+    running.slot = NULL;
+    if ((__builtin_expect(victim < 0, 1) && !snapshot->log_all) || snapshot->dry ||
+        (snapshot->forced_percent == 0 && !snapshot->log_all) || task->cl == &codelet)
         return;
-    theft.slot = slot;
-    theft.forced = (struct tic_forced){
+    const char *why = why_not_logged(task, slot);
+    if (snapshot->log_all && why)
+        tic_snapshot_need_lines(snapshot, tic_task_name(task), why);
+    if (why || slot->writing.count == 0 || tic_snapshot_is_broken(snapshot))
+        return;
+    running.slot = slot;
+    running.forced = (struct tic_forced){
         .sequence = slot->sequence,
         .signature = tic_signature_entry(&tic_session->graph.signature, slot->sequence),
         .arguments = hash_arguments(task),
-        .events = count_events(),
-        .workers = (uint64_t)victim << 32 | (uint32_t)tic_real.starpu_worker_get_id(),
+        .workers = workers,
+        .started = tic_snapshot_nanoseconds(CLOCK_REALTIME),
     };
+    tic_snapshot_events(snapshot, &running.forced.events, &running.forced.seen);
+    if (snapshot->log_all)
+        log_start(slot, workers);
 }
 
 void tic_forced_end(struct tic_slot *slot)
 {
-    if (__builtin_expect(theft.slot != slot, 1))
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+
+    if (__builtin_expect(running.slot != slot, 1))
         return;
-    theft.slot = NULL;
-    if (!is_racy())
-        tic_snapshot_force(&tic_session->snapshot, slot, &theft.forced);
+    running.slot = NULL;
+    if ((is_racy() || !tic_snapshot_force(snapshot, slot, &running.forced)) && snapshot->log_all &&
+        !tic_snapshot_is_broken(snapshot))
+        tic_snapshot_need_lines(snapshot, "a task", "its result was not saved when it ended");
 }
 
 /* ---- a restart ------------------------------------------------------------------------------ */
 
+struct stand_in {
+    unsigned count;
+    struct tic_forced_value values[TIC_FORCED_OUTPUTS];
+};
+
 static void kernel(void *buffers[], void *arg)
 {
-    const struct tic_forced_result *result = *(const struct tic_forced_result **)arg;
+    const struct stand_in *stand_in = arg;
 
     tic_failpoint(TIC_FAIL_RESTORE_BEGIN);
-    for (unsigned i = 0; i < result->forced.count; i++) {
+    for (unsigned i = 0; i < stand_in->count; i++) {
         struct tic_layout layout;
         tic_interface_layout(*(enum starpu_data_interface_id *)buffers[i], buffers[i], &layout);
-        struct tic_layout packed = tic_layout_packed(&layout.shape, result->values[i]);
-        tic_layout_copy(&layout, &packed);
+        int status = tic_store_read(&tic_session->store, &stand_in->values[i].saved, &layout);
+        if (status)
+            tic_stop(TIC_EXIT_REFUSED, "cannot restore handle %llu from %s: %s. Start again",
+                     (unsigned long long)stand_in->values[i].id, tic_session->store.path,
+                     tic_store_reason(status));
     }
     tic_failpoint(TIC_FAIL_RESTORE_END);
 }
@@ -123,63 +180,75 @@ static struct starpu_codelet codelet = {
     .name = "tic_forced",
 };
 
+/* Its values are as they were; else the task is executed again. */
+static bool is_whole(const struct tic_forced_value *values, unsigned count)
+{
+    bool whole = true;
+
+    for (unsigned i = 0; i < count && whole; i++)
+        whole = tic_store_verify(&tic_session->store, &values[i].saved) == 0;
+    return whole;
+}
+
 /* What the application's task wrote, in its order, is what the record holds. */
-static bool matches(struct starpu_task *task, const struct tic_forced *forced,
-                    starpu_data_handle_t *data)
+static bool matches(struct starpu_task *task, const struct tic_forced_found *result,
+                    const struct tic_forced_value *values, starpu_data_handle_t *data)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task), found = 0;
 
-    if (!is_suitable(task) || forced->arguments != hash_arguments(task) ||
-        forced->signature != tic_signature_entry(&tic_session->graph.signature, forced->sequence))
+    if (!is_suitable(task) || result->arguments != hash_arguments(task) ||
+        result->signature != tic_signature_entry(&tic_session->graph.signature, result->sequence))
         return false;
     for (unsigned i = 0; i < buffers; i++) {
         const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_W) || tic_handle_is_empty(handle))
             continue;
-        if (found == forced->count || forced->outputs[found].id != handle->id ||
-            forced->outputs[found].bytes != tic_shape_bytes(&handle->layout.shape))
+        if (found == result->count || values[found].id != handle->id ||
+            values[found].bytes != tic_shape_bytes(&handle->layout.shape))
             return false;
         data[found++] = handle->data;
     }
-    return found == forced->count;
+    return found == result->count && is_whole(values, result->count);
 }
 
-static struct starpu_task *make_task(const struct tic_forced_result *result,
+static struct starpu_task *make_task(const struct tic_forced_found *result,
+                                     const struct tic_forced_value *values,
                                      starpu_data_handle_t *data)
 {
     struct starpu_task *task = tic_real.starpu_task_create();
-    const struct tic_forced_result **arg = malloc(sizeof(*arg));
+    struct stand_in *stand_in = calloc(1, sizeof(*stand_in));
 
-    if (!task || !arg) {
-        free(arg);
-        return NULL;
-    }
-    *arg = result;
+    if (!task || !stand_in)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    stand_in->count = result->count;
+    memcpy(stand_in->values, values, result->count * sizeof(*values));
     task->cl = &codelet;
-    task->cl_arg = arg;
-    task->cl_arg_size = sizeof(*arg);
+    task->cl_arg = stand_in;
+    task->cl_arg_size = sizeof(*stand_in);
     task->cl_arg_free = 1;
-    task->nbuffers = (int)result->forced.count;
-    for (unsigned i = 0; i < result->forced.count; i++) {
+    task->nbuffers = (int)result->count;
+    for (unsigned i = 0; i < result->count; i++) {
         task->handles[i] = data[i];
         task->modes[i] = STARPU_W;
     }
-    task->hypervisor_tag = (int)result->forced.sequence + 1;
+    task->hypervisor_tag = (int)result->sequence + 1;
     return task;
 }
 
 bool tic_forced_use(struct starpu_task *task, uint64_t sequence)
 {
     struct tic_session *session = tic_session;
-    const struct tic_forced_result *result = tic_snapshot_forced_of(&session->snapshot, sequence);
-    starpu_data_handle_t data[TIC_FORCED_OUTPUTS];
+    struct tic_snapshot *snapshot = &session->snapshot;
+    const struct tic_forced_found *result = tic_snapshot_forced_of(snapshot, sequence);
+    starpu_data_handle_t data[STARPU_NMAXBUFS];
 
-    if (!result || !matches(task, &result->forced, data))
+    if (__builtin_expect(!result, 1))
         return false;
-    struct starpu_task *stand_in = make_task(result, data);
-    if (!stand_in)
+    const struct tic_forced_value *values = tic_snapshot_forced_values(snapshot, result);
+    if (result->count > STARPU_NMAXBUFS || !matches(task, result, values, data))
         return false;
-    for (unsigned i = 0; i < result->forced.count; i++) {
+    struct starpu_task *stand_in = make_task(result, values, data);
+    for (unsigned i = 0; i < result->count; i++) {
         struct tic_handle *handle = tic_handle_of(data[i]);
         handle->pending = false; /* it is overwritten now */
         tic_data_note_write(handle, true);
@@ -189,7 +258,7 @@ bool tic_forced_use(struct starpu_task *task, uint64_t sequence)
     int status = tic_real.starpu_task_submit(stand_in);
     tic_guard--;
     if (status)
-        tic_stop(TIC_EXIT_REFUSED, "StarPU refuses a task that restores a forced checkpoint");
+        tic_stop(TIC_EXIT_REFUSED, "StarPU refuses a task that restores a result");
     atomic_fetch_add_explicit(&session->forced_used, 1, memory_order_relaxed);
     return true;
 }

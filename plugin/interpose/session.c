@@ -116,6 +116,10 @@ static struct tic_session *session_create(void)
     session->snapshot.every = settings.every;
     session->snapshot.forced_percent = settings.forced;
     session->snapshot.log_bound = settings.log;
+    session->snapshot.log_all = settings.protocol != TIC_PROTOCOL_TIC && !settings.report[0];
+    session->snapshot.periodic = settings.protocol != TIC_PROTOCOL_SEL;
+    session->snapshot.sync_ns =
+        session->snapshot.log_all ? (uint64_t)settings.log_sync * 1000000 : 0;
     session->process = getpid();
     if (settings.report[0]) {
         session->snapshot.dry = true;
@@ -164,12 +168,15 @@ void tic_session_event(enum tic_event kind, int64_t *value)
 
     if (!session || (tic_session && !tic_session_is_watching()))
         return;
+    uint64_t known = tic_tail_total(&session->graph.events); /* the owner thread adds to it */
     int status = tic_graph_event(&session->graph, kind, value);
     if (status == -EILSEQ)
         tic_stop(TIC_EXIT_DIVERGED, "the replay differs from the recorded run: its calls of time() "
                                     "and the like come in another order");
     if (status)
         tic_snapshot_break(&session->snapshot, "out of memory");
+    else
+        tic_record_event(known, kind, *value);
 }
 
 /* ---- starpu_init ---------------------------------------------------------------------------- */
@@ -265,6 +272,7 @@ void tic_session_on_initialize_after(int result)
     session->snapshot.about.workers = workers;
     tic_is_owner = true;
     int64_t number = session->starts++;
+    uint64_t known = tic_tail_total(&session->graph.events);
     if (tic_snapshot_start(&session->snapshot) != 0 ||
         tic_graph_event(&session->graph, TIC_EVENT_START, &number) == -ENOMEM) {
         report_unprotected("cannot create the checkpoint thread");
@@ -272,7 +280,11 @@ void tic_session_on_initialize_after(int result)
     }
     if (!tic_session)
         on_exit(remove_on_success, session);
+    bool first = !tic_session;
     tic_session = session;
+    if (first)
+        tic_record_run();
+    tic_record_event(known, TIC_EVENT_START, number);
     tic_hooks_install(session);
     atomic_store(&session->watching, true);
 }

@@ -53,7 +53,7 @@ int tic_stats_write(struct tic_session *session)
     const struct starpu_sched_policy *policy = &session->policies[0];
     json_t *stats = json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, "
-        "s:f, s:I, s:b, s:I, s:b}",
+        "s:f, s:I, s:b, s:I, s:b, s:s, s:I, s:I, s:I, s:I, s:b}",
         "scheduler", policy->policy_name ? policy->policy_name : "", //
         "tasks_submitted",
         (json_int_t)(session->graph.signature.position + atomic_load(&session->spawned)), //
@@ -75,7 +75,13 @@ int tic_stats_write(struct tic_session *session)
         "thefts", (json_int_t)tic_ws_thefts(),                                     //
         "recovered", (int)session->recovered,                                      //
         "recovered_tasks", (json_int_t)session->recovered_tasks,                   //
-        "protected", (int)!tic_snapshot_is_broken(snapshot));
+        "protected", (int)!tic_snapshot_is_broken(snapshot),                       //
+        "protocol", tic_protocol_names[session->settings.protocol],                //
+        "events_logged", (json_int_t)atomic_load(&snapshot->log.records),          //
+        "log_bytes", (json_int_t)atomic_load(&snapshot->log.bytes),                //
+        "log_size", (json_int_t)tic_eventlog_volume(&snapshot->log),               //
+        "tasks_not_logged", (json_int_t)atomic_load(&snapshot->uncovered),         //
+        "lines_needed", (int)atomic_load(&snapshot->needs_lines));
     int status =
         stats && json_dump_file(stats, session->settings.stats,
                                 JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9)) == 0

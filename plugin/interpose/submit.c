@@ -11,6 +11,7 @@
 #include "base/failpoint.h"
 #include "interpose/report.h"
 #include "interpose/tasks.h"
+#include "snapshot/forced.h"
 
 #define TIC_STRING(x) TIC_STRING_(x)
 #define TIC_STRING_(x) #x
@@ -174,13 +175,18 @@ static void stop_diverged(struct starpu_task *task)
 
 /* ---- fast-forward --------------------------------------------------------------------------- */
 
+/* Nobody waits for a part of it that only its own end can give. */
+static bool ends_alone(const struct starpu_task *task)
+{
+    return !task->use_tag && !task->callback_func && !task->cl->callback_func &&
+           !task->prologue_callback_func && !task->prologue_callback_pop_func &&
+           task->hypervisor_tag == 0 && task->nb_termination_call_required == 0;
+}
+
 /* Nobody can tell whether such a task ever entered StarPU. */
 static bool is_plain(const struct starpu_task *task)
 {
-    return !task->use_tag && task->detach && task->destroy && !task->synchronous &&
-           !task->callback_func && !task->cl->callback_func && !task->prologue_callback_func &&
-           !task->prologue_callback_pop_func && task->hypervisor_tag == 0 &&
-           task->nb_termination_call_required == 0;
+    return ends_alone(task) && task->detach && task->destroy && !task->synchronous;
 }
 
 /* StarPU never hears of it. */
@@ -203,6 +209,21 @@ static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t key)
         return drop(task);
     task->hypervisor_tag = 0;
     if (!tic_callback_wrap(task, true, key))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    return TIC_CONTROL;
+}
+
+/* Its result is written by a task of ours. */
+static enum tic_verdict replace(struct starpu_task *task, uint64_t sequence)
+{
+    bool plain = is_plain(task);
+
+    tic_record_restored(sequence);
+    tic_order_follow(task, !plain);
+    if (plain)
+        return drop(task);
+    task->hypervisor_tag = 0;
+    if (!tic_callback_wrap(task, true, sequence))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     return TIC_CONTROL;
 }
@@ -452,6 +473,20 @@ static void note_races(const struct accesses *accesses, enum tic_context context
         atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
 }
 
+static void note_created(struct starpu_task *task, const struct submission *submission)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+    bool writes = false;
+
+    if (__builtin_expect(!snapshot->log_all, 1) || submission->context != TIC_CONTEXT_MAIN)
+        return;
+    for (unsigned i = 0; i < submission->accesses->count; i++)
+        writes |= (submission->accesses->items[i].mode & STARPU_W) != 0;
+    if (writes && !ends_alone(task))
+        tic_snapshot_need_lines(snapshot, tic_task_name(task), "a tag or a callback");
+    tic_record_created(task, submission->sequence);
+}
+
 /* Under the submission lock. */
 static enum tic_verdict decide(struct starpu_task *task, struct submission *submission,
                                const char **why)
@@ -482,12 +517,11 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     if (tic_session->report)
         tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
     if (!done && submission->context == TIC_CONTEXT_MAIN &&
-        tic_session->snapshot.recovered_forced_count > 0 && is_plain(task) &&
-        tic_forced_use(task, submission->sequence)) {
-        tic_order_follow(task, false);
-        return drop(task);
-    }
+        tic_session->snapshot.found_count > 0 && ends_alone(task) &&
+        tic_forced_use(task, submission->sequence))
+        return replace(task, submission->sequence);
     if (!done) {
+        note_created(task, submission);
         deliver(task, submission);
         make_live(task, submission);
         return TIC_PASS;

@@ -176,6 +176,17 @@ void tic_forced_end(struct tic_slot *slot);
  * lock. */
 bool tic_forced_use(struct starpu_task *task, uint64_t sequence);
 
+/* ---- record.c: SEL; on the owner thread ------------------------------------------------------ */
+void tic_record_created(struct starpu_task *task, uint64_t sequence);
+/* The result of this task was found, and stands in for it. */
+void tic_record_restored(uint64_t sequence);
+void tic_record_registered(const struct tic_handle *handle);
+void tic_record_unregistered(const struct tic_handle *handle);
+void tic_record_acquired(const struct tic_handle *handle, bool reads, bool writes);
+/* known: how many events were known before this one. */
+void tic_record_event(uint64_t known, enum tic_event kind, int64_t value);
+void tic_record_run(void);
+
 /* ---- access.c ------------------------------------------------------------------------------- */
 /* main() accesses data. True when the access must be recorded once it is granted. */
 bool tic_access_on_acquire_before(starpu_data_handle_t data, bool writes, const char *call);

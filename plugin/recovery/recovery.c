@@ -143,6 +143,7 @@ int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool crea
                  "another run uses %s right now. Wait for it to end, or name another "
                  "STARPU_TIC_DIR for this one",
                  path);
+    store->log = &snapshot->log;
     if (status)
         tic_stop(TIC_EXIT_REFUSED, "cannot use the directory %s: %s. Name another STARPU_TIC_DIR",
                  path, strerror(-status));

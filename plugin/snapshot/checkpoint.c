@@ -131,8 +131,9 @@ static int provide_rows(struct tic_snapshot *snapshot)
         if (status == 0)
             status = tic_store_provide(snapshot->store, shapes->items, shapes->count);
     }
-    if (status == 0 && snapshot->forced_percent > 0)
-        status = tic_forced_provide(snapshot->store);
+    if (status == 0 && (snapshot->forced_percent > 0 || snapshot->log_all))
+        status = tic_eventlog_provide(&snapshot->log);
+    tic_eventlog_settle(&snapshot->log);
     return status;
 }
 
@@ -308,7 +309,7 @@ static bool has_news(struct tic_snapshot *snapshot)
     bool news = executed != snapshot->executed_before || snapshot->graph->changed.count > 0;
     tic_unlock(&snapshot->graph->lock);
     snapshot->executed_before = executed;
-    return news;
+    return news || (snapshot->log_all && snapshot->store->kept_count == 0);
 }
 
 /* Would the next line hold more logged values than it may? */

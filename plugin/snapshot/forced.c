@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Forced checkpoints. */
+/* Results of single tasks: saved when a task ends. */
 #include "snapshot/forced.h"
 
 #include <errno.h>
@@ -7,16 +7,68 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/failpoint.h"
 
-/* What a restart keeps in memory at most; the rest is executed again. */
-#define MOST_RECOVERED (UINT64_C(1) << 30)
+/* Other workers may take the rows that this one has asked for. */
+enum { FORCED_TRIES = 3, LOG_TRIES = 1000 };
+
+/* ---- the log -------------------------------------------------------------------------------- */
+
+unsigned tic_snapshot_owner_writer(const struct tic_snapshot *snapshot)
+{
+    return snapshot->log.writer_count - 1;
+}
+
+int tic_snapshot_append(struct tic_snapshot *snapshot, unsigned writer, enum tic_logged kind,
+                        const uint64_t *words, size_t count, uint64_t *file)
+{
+    int status = tic_eventlog_append(&snapshot->log, writer, kind, words, count, file);
+
+    for (int tries = 0; status == -EAGAIN && tries < LOG_TRIES; tries++) {
+        status = tic_snapshot_want_log(snapshot);
+        status =
+            status ? status : tic_eventlog_append(&snapshot->log, writer, kind, words, count, file);
+    }
+    if (status && status != -ECANCELED)
+        tic_snapshot_break(snapshot, "cannot write the event log in %s: %s", snapshot->store->path,
+                           strerror(-status));
+    return status;
+}
+
+void tic_snapshot_need_lines(struct tic_snapshot *snapshot, const char *task, const char *why)
+{
+    atomic_fetch_add_explicit(&snapshot->uncovered, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&snapshot->needs_lines, memory_order_relaxed) ||
+        atomic_exchange(&snapshot->needs_lines, true))
+        return;
+    tic_log(TIC_LOG_INFO,
+            "the event log does not hold the results of all tasks (%s: %s): recovery lines are "
+            "taken every %g seconds, too",
+            task, why, snapshot->period);
+    tic_lock(&snapshot->lock);
+    pthread_cond_signal(&snapshot->wake);
+    tic_unlock(&snapshot->lock);
+}
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+void tic_snapshot_events(struct tic_snapshot *snapshot, uint64_t *count, uint64_t *hash)
+{
+    struct tic_graph *graph = snapshot->graph;
+
+    tic_lock(&graph->lock);
+    *count = tic_tail_total(&graph->events);
+    *hash = graph->event_chain;
+    tic_unlock(&graph->lock);
+}
 
 /* ---- a worker ------------------------------------------------------------------------------- */
 
 /* May this worker spend more time on forced checkpoints? */
 static bool is_in_budget(struct tic_snapshot *snapshot, const struct tic_slot *slot, uint64_t now)
 {
-    if (slot->forced_ns * 100 <= (now - snapshot->started_ns) * snapshot->forced_percent)
+    if (snapshot->log_all ||
+        slot->forced_ns * 100 <= (now - snapshot->started_ns) * snapshot->forced_percent)
         return true;
     if (!atomic_exchange(&snapshot->over_budget, true))
         tic_log(TIC_LOG_DETAIL,
@@ -37,6 +89,8 @@ static int save_output(struct tic_snapshot *snapshot, struct tic_handle *handle,
         status = -EBUSY; /* somebody writes it without waiting for us */
     else if (atomic_load(&handle->dirty_since) != 0)
         status = tic_snapshot_save_locked(snapshot, handle);
+    if (status == 0 && atomic_load_explicit(&handle->writers, memory_order_acquire) != 1)
+        status = -EBUSY;
     struct tic_saved saved = handle->current.saved;
     tic_unlock(&handle->lock);
     *row = saved.row;
@@ -44,7 +98,7 @@ static int save_output(struct tic_snapshot *snapshot, struct tic_handle *handle,
     return status ? status : tic_forced_describe(snapshot->store, &saved, output);
 }
 
-static int append(struct tic_snapshot *snapshot, const struct tic_forced_result *result)
+static int keep(struct tic_snapshot *snapshot, const struct tic_forced_kept *result)
 {
     tic_lock(&snapshot->graph->lock);
     void *grown = tic_grow(snapshot->forced, &snapshot->forced_capacity, snapshot->forced_count + 1,
@@ -57,53 +111,71 @@ static int append(struct tic_snapshot *snapshot, const struct tic_forced_result 
     return grown ? 0 : -ENOMEM;
 }
 
-static int force(struct tic_snapshot *snapshot, const struct tic_handle_list *writing,
-                 struct tic_forced_result *result)
+/* Between the save and the time when the result is known to be kept, a sweep may come: the rows are
+ * current values of their handles, which nobody else writes before this task ends. */
+static int force(struct tic_snapshot *snapshot, const struct tic_slot *slot,
+                 struct tic_forced *forced)
 {
+    const struct tic_handle_list *writing = &slot->writing;
+    struct tic_forced_kept result = {.sequence = forced->sequence,
+                                     .count = (uint32_t)writing->count};
+    uint64_t words[TIC_FORCED_WORDS];
     int status = 0;
 
-    result->forced.count = writing->count;
+    forced->count = writing->count;
     for (unsigned long i = 0; i < writing->count && status == 0; i++)
-        status =
-            save_output(snapshot, writing->items[i], &result->forced.outputs[i], &result->rows[i]);
-    status = status ? status : tic_forced_write(snapshot->store, &result->forced, &result->record);
+        status = save_output(snapshot, writing->items[i], &forced->outputs[i], &result.rows[i]);
     if (status)
         return status;
-    status = append(snapshot, result);
-    tic_rows_settle(&snapshot->store->rows, result->record);
-    return status;
+    unsigned writer = (unsigned)(slot - snapshot->cut.slots);
+    status = tic_snapshot_append(snapshot, writer, TIC_LOGGED_FINISHED, words,
+                                 tic_forced_encode(forced, words), &result.file);
+    if (status)
+        return status == -EAGAIN ? -ECANCELED : status;
+    tic_failpoint(TIC_FAIL_FORCED_WRITTEN);
+    return keep(snapshot, &result);
 }
 
-void tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
+bool tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
                         struct tic_forced *forced)
 {
-    struct tic_forced_result result = {.forced = *forced};
     uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+    int most = snapshot->log_all ? LOG_TRIES : FORCED_TRIES;
 
     if (slot->writing.count == 0 || slot->writing.count > TIC_FORCED_OUTPUTS ||
         tic_snapshot_is_broken(snapshot) || !is_in_budget(snapshot, slot, start))
-        return;
-    result.forced.time = tic_snapshot_nanoseconds(CLOCK_REALTIME);
-    int status = force(snapshot, &slot->writing, &result);
-    for (int tries = 0; status == -EAGAIN && tries < 3; tries++) {
+        return false;
+    int status = force(snapshot, slot, forced);
+    for (int tries = 0; status == -EAGAIN && tries < most; tries++) {
         for (unsigned long i = 0; i < slot->writing.count; i++)
             tic_snapshot_want_row(snapshot, slot->writing.items[i]);
-        status = force(snapshot, &slot->writing, &result);
+        status = force(snapshot, slot, forced);
     }
     slot->forced_ns += tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start;
     if (status == 0)
         atomic_fetch_add_explicit(&snapshot->forced_saved, 1, memory_order_relaxed);
     else if (status != -EAGAIN && status != -EBUSY && status != -ECANCELED)
-        tic_snapshot_break(snapshot, "cannot save the result of a stolen task in %s: %s",
+        tic_snapshot_break(snapshot, "cannot save the result of a task in %s: %s",
                            snapshot->store->path, strerror(-status));
+    return status == 0;
 }
 
 /* ---- recovery ------------------------------------------------------------------------------- */
 
+/* An event that main() came to. */
+struct seen {
+    uint64_t number, hash; /* of all up to and with it */
+    struct tic_line_event event;
+};
+
 struct search {
     struct tic_snapshot *snapshot;
     const struct tic_line *line;
-    uint64_t bytes;
+    struct tic_forced_output *outputs; /* of the results, as their `first` tells */
+    unsigned long output_count, output_capacity;
+    struct seen *events; /* that the line has not */
+    unsigned long event_count, event_capacity;
+    uint64_t order, file;
     int status;
 };
 
@@ -121,120 +193,245 @@ static bool is_done(const struct tic_line *line, uint64_t sequence)
     return low < line->done_count && line->done[low].first <= sequence;
 }
 
-static void forget(struct tic_forced_result *result)
+static int note_result(struct search *search, const struct tic_forced *forced, uint64_t file)
 {
-    for (unsigned i = 0; i < TIC_FORCED_OUTPUTS; i++) {
-        free(result->values[i]);
-        result->values[i] = NULL;
+    struct tic_snapshot *snapshot = search->snapshot;
+    struct tic_forced_found found = {.sequence = forced->sequence,
+                                     .signature = forced->signature,
+                                     .arguments = forced->arguments,
+                                     .order = search->order,
+                                     .file = file,
+                                     .events = forced->events,
+                                     .seen = forced->seen,
+                                     .count = (uint32_t)forced->count,
+                                     .first = (uint32_t)search->output_count};
+    void *outputs = tic_grow(search->outputs, &search->output_capacity,
+                             search->output_count + forced->count, sizeof(*search->outputs));
+    search->outputs = outputs ? outputs : search->outputs;
+    void *grown = tic_grow(snapshot->found, &snapshot->found_capacity, snapshot->found_count + 1,
+                           sizeof(*snapshot->found));
+    snapshot->found = grown ? grown : snapshot->found;
+    if (!outputs || !grown || search->output_count + forced->count > UINT32_MAX)
+        return -ENOMEM;
+    memcpy(search->outputs + search->output_count, forced->outputs,
+           forced->count * sizeof(*search->outputs));
+    search->output_count += forced->count;
+    snapshot->found[snapshot->found_count++] = found;
+    for (uint64_t i = 0; i < forced->count; i++) {
+        int status = tic_store_keep_segment(snapshot->store, forced->outputs[i].segment);
+        if (status)
+            return status;
     }
+    return 0;
 }
 
-/* What main() had seen by then must be in the line, or it may see something else this time. */
-static bool note_found(void *arg, const struct tic_forced *forced)
+static int note_event(struct search *search, const struct tic_log_record *record)
+{
+    const uint64_t *words = record->words; /* number, kind, value, hash */
+
+    if (record->count != 4 || words[0] < search->line->event_count)
+        return 0;
+    void *grown = tic_grow(search->events, &search->event_capacity, search->event_count + 1,
+                           sizeof(*search->events));
+    if (!grown)
+        return -ENOMEM;
+    search->events = grown;
+    search->events[search->event_count++] =
+        (struct seen){words[0], words[3], {(uint32_t)words[1], (int64_t)words[2]}};
+    return 0;
+}
+
+static bool visit(void *arg, const struct tic_log_record *record)
 {
     struct search *search = arg;
-    struct tic_snapshot *snapshot = search->snapshot;
-    struct tic_forced_result result = {.forced = *forced};
+    struct tic_forced forced;
 
-    if (is_done(search->line, forced->sequence) || forced->events > search->line->event_count)
-        return false;
-    for (unsigned i = 0; i < forced->count; i++)
-        search->bytes += forced->outputs[i].bytes;
-    if (search->bytes > MOST_RECOVERED)
-        return true;
-    for (unsigned i = 0; i < forced->count; i++) {
-        result.values[i] = tic_forced_read(snapshot->store, &forced->outputs[i]);
-        if (!result.values[i]) {
-            forget(&result);
-            return false;
-        }
+    search->order++;
+    if (record->file != search->file)
+        search->status = tic_eventlog_keep(&search->snapshot->log, record->file);
+    search->file = record->file;
+    if (search->status == 0 && record->kind == TIC_LOGGED_EVENT)
+        search->status = note_event(search, record);
+    else if (search->status == 0 && tic_forced_decode(record, &forced) &&
+             !is_done(search->line, forced.sequence))
+        search->status = note_result(search, &forced, record->file);
+    return search->status == 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct seen *x = a, *y = b;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Hashes of the known events: [i] of the first i. NULL when out of memory. */
+static uint64_t *hash_events(const struct tic_line *line)
+{
+    uint64_t *hashes = calloc(line->event_count + 1, sizeof(*hashes));
+
+    for (size_t i = 0; hashes && i < line->event_count; i++)
+        hashes[i + 1] = tic_graph_chain(hashes[i], &line->events[i]);
+    return hashes;
+}
+
+/* The line gets the events that follow its own without a gap. Each tells by its hash what came
+ * before it: another run may have come to others. */
+static int add_events(struct tic_line *line, struct search *search)
+{
+    uint64_t *hashes = hash_events(line);
+    size_t most = line->event_count + search->event_count + 1;
+    void *grown = realloc(line->events, most * sizeof(*line->events));
+    uint64_t hash = hashes ? hashes[line->event_count] : 0;
+
+    bool fine = grown && hashes;
+
+    free(hashes);
+    line->events = grown ? grown : line->events;
+    if (!fine)
+        return -ENOMEM;
+    if (search->event_count > 0)
+        qsort(search->events, search->event_count, sizeof(*search->events), by_number);
+    for (unsigned long i = 0; i < search->event_count; i++) {
+        const struct seen *seen = &search->events[i];
+        if (seen->number != line->event_count || tic_graph_chain(hash, &seen->event) != seen->hash)
+            continue;
+        hash = seen->hash;
+        line->events[line->event_count++] = seen->event;
     }
-    void *grown = tic_grow(snapshot->recovered_forced, &snapshot->recovered_forced_capacity,
-                           snapshot->recovered_forced_count + 1, sizeof(result));
-    if (!grown) {
-        forget(&result);
-        search->status = -ENOMEM;
-        return true;
-    }
-    snapshot->recovered_forced = grown;
-    snapshot->recovered_forced[snapshot->recovered_forced_count++] = result;
-    return false;
+    return 0;
 }
 
 static int by_sequence(const void *a, const void *b)
 {
-    const struct tic_forced_result *x = a, *y = b;
-    return x->forced.sequence < y->forced.sequence ? -1 : x->forced.sequence > y->forced.sequence;
+    const struct tic_forced_found *x = a, *y = b;
+    if (x->sequence != y->sequence)
+        return x->sequence < y->sequence ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
 }
 
-int tic_snapshot_find_forced(struct tic_snapshot *snapshot, const struct tic_line *line)
+/* The last result of each task. What main() had seen when it began must be known, and the same, or
+ * main() may see something else this time. */
+static int choose(struct tic_snapshot *snapshot, const struct tic_line *line)
+{
+    uint64_t *hashes = hash_events(line);
+    unsigned long kept = 0;
+
+    if (snapshot->found_count > 0)
+        qsort(snapshot->found, snapshot->found_count, sizeof(*snapshot->found), by_sequence);
+    for (unsigned long i = 0; hashes && i < snapshot->found_count; i++) {
+        const struct tic_forced_found *found = &snapshot->found[i];
+        if (found->events > line->event_count || hashes[found->events] != found->seen)
+            continue;
+        if (kept > 0 && snapshot->found[kept - 1].sequence == found->sequence)
+            kept--;
+        snapshot->found[kept++] = *found;
+    }
+    snapshot->found_count = kept;
+    int status = hashes ? 0 : -ENOMEM;
+    free(hashes);
+    return status;
+}
+
+int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *line)
 {
     struct search search = {.snapshot = snapshot, .line = line};
-    int status = tic_forced_walk(snapshot->store, line, note_found, &search);
+    int status = tic_eventlog_walk(snapshot->store, visit, &search);
 
-    if (snapshot->recovered_forced_count > 0)
-        qsort(snapshot->recovered_forced, snapshot->recovered_forced_count,
-              sizeof(*snapshot->recovered_forced), by_sequence);
-    return status ? status : search.status;
+    status = search.status ? search.status : status;
+    status = status ? status : add_events(line, &search);
+    status = status ? status : choose(snapshot, line);
+    free(search.events);
+    snapshot->found_outputs = search.outputs;
+    return status;
 }
 
-static int save_again(struct tic_snapshot *snapshot, struct tic_forced_result *result)
+/* Where it is now; false: not as its record says. */
+static bool locate(struct tic_snapshot *snapshot, struct tic_forced_found *found,
+                   struct tic_forced_kept *kept, struct tic_forced_value *values)
 {
-    struct tic_store *store = snapshot->store;
-    int status = 0;
+    struct tic_rows *rows = &snapshot->store->rows;
 
-    for (unsigned i = 0; i < result->forced.count && status == 0; i++) {
-        struct tic_forced_output *output = &result->forced.outputs[i];
-        struct tic_layout layout = {
-            .shape = {1, 1, {output->bytes, 1, 1, 1}}, .base = result->values[i], .stride = {1}};
-        struct tic_demand demand = {layout.shape, 1};
-        struct tic_saved saved;
-        status = tic_store_provide(store, &demand, 1);
-        status = status ? status : tic_store_save(store, &layout, &saved);
-        status = status ? status : tic_forced_describe(store, &saved, output);
-        result->rows[i] = saved.row;
+    *kept = (struct tic_forced_kept){
+        .sequence = found->sequence, .file = found->file, .count = found->count};
+    for (uint32_t i = 0; i < found->count; i++) {
+        const struct tic_forced_output *output = &snapshot->found_outputs[found->first + i];
+        if (tic_rows_find(rows, output->segment, output->offset, output->bytes, &kept->rows[i]))
+            return false;
+        values[i] =
+            (struct tic_forced_value){output->id, output->bytes, {kept->rows[i], output->checksum}};
     }
-    status = status ? status : tic_forced_write(store, &result->forced, &result->record);
-    if (status)
-        return status;
-    struct tic_forced_result known = *result;
-    memset(known.values, 0, sizeof(known.values));
-    status = append(snapshot, &known);
-    for (unsigned i = 0; i < result->forced.count; i++)
-        tic_rows_settle(&store->rows, result->rows[i]);
-    tic_rows_settle(&store->rows, result->record);
-    return status;
+    return true;
 }
 
 int tic_snapshot_keep_forced(struct tic_snapshot *snapshot)
 {
+    unsigned long kept = 0;
+    uint32_t used = 0;
     int status = 0;
 
-    for (unsigned long i = 0; i < snapshot->recovered_forced_count && status == 0; i++) {
-        status = tic_forced_provide(snapshot->store);
-        status = status ? status : save_again(snapshot, &snapshot->recovered_forced[i]);
+    for (unsigned long i = 0; i < snapshot->found_count; i++)
+        used += snapshot->found[i].count;
+    snapshot->found_values = calloc(used + 1, sizeof(*snapshot->found_values));
+    used = 0;
+    for (unsigned long i = 0; i < snapshot->found_count && status == 0; i++) {
+        struct tic_forced_found found = snapshot->found[i];
+        struct tic_forced_kept rows;
+        if (!snapshot->found_values)
+            status = -ENOMEM;
+        else if (!locate(snapshot, &found, &rows, snapshot->found_values + used))
+            continue;
+        status = status ? status : keep(snapshot, &rows);
+        found.first = used;
+        used += found.count;
+        snapshot->found[kept++] = found;
     }
+    snapshot->found_count = kept;
+    free(snapshot->found_outputs);
+    snapshot->found_outputs = NULL;
+    /* Rows of results were free until now. */
+    tic_rows_sweep_begin(&snapshot->store->rows);
+    tic_store_mark_kept(snapshot->store);
+    tic_lock(&snapshot->graph->lock);
+    for (unsigned long i = 0; i < snapshot->forced_count; i++)
+        for (uint32_t k = 0; k < snapshot->forced[i].count; k++)
+            tic_rows_mark(&snapshot->store->rows, snapshot->forced[i].rows[k]);
+    tic_unlock(&snapshot->graph->lock);
+    tic_rows_sweep_end(&snapshot->store->rows);
     return status;
 }
 
-const struct tic_forced_result *tic_snapshot_forced_of(const struct tic_snapshot *snapshot,
-                                                       uint64_t sequence)
+const struct tic_forced_found *tic_snapshot_forced_of(const struct tic_snapshot *snapshot,
+                                                      uint64_t sequence)
 {
-    struct tic_forced_result key = {.forced = {.sequence = sequence}};
+    unsigned long low = 0, high = snapshot->found_count;
 
-    return snapshot->recovered_forced_count == 0
-               ? NULL
-               : bsearch(&key, snapshot->recovered_forced, snapshot->recovered_forced_count,
-                         sizeof(key), by_sequence);
+    while (low < high) {
+        unsigned long middle = (low + high) / 2;
+        if (snapshot->found[middle].sequence < sequence)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < snapshot->found_count && snapshot->found[low].sequence == sequence
+               ? &snapshot->found[low]
+               : NULL;
+}
+
+const struct tic_forced_value *tic_snapshot_forced_values(const struct tic_snapshot *snapshot,
+                                                          const struct tic_forced_found *found)
+{
+    return &snapshot->found_values[found->first];
 }
 
 void tic_snapshot_forget_forced(struct tic_snapshot *snapshot)
 {
-    for (unsigned long i = 0; i < snapshot->recovered_forced_count; i++)
-        forget(&snapshot->recovered_forced[i]);
-    free(snapshot->recovered_forced);
-    snapshot->recovered_forced = NULL;
-    snapshot->recovered_forced_count = snapshot->recovered_forced_capacity = 0;
+    free(snapshot->found);
+    free(snapshot->found_values);
+    free(snapshot->found_outputs);
+    snapshot->found = NULL;
+    snapshot->found_values = NULL;
+    snapshot->found_outputs = NULL;
+    snapshot->found_count = snapshot->found_capacity = 0;
 }
 
 /* ---- the checkpoint thread ------------------------------------------------------------------ */
@@ -245,12 +442,12 @@ void tic_snapshot_mark_forced_locked(struct tic_snapshot *snapshot)
     unsigned long kept = 0;
 
     for (unsigned long i = 0; i < snapshot->forced_count; i++) {
-        const struct tic_forced_result *result = &snapshot->forced[i];
-        if (tic_doneset_contains(&snapshot->graph->done, result->forced.sequence))
+        const struct tic_forced_kept *result = &snapshot->forced[i];
+        if (tic_doneset_contains(&snapshot->graph->done, result->sequence))
             continue;
-        tic_rows_mark(rows, result->record);
-        for (unsigned k = 0; k < result->forced.count; k++)
+        for (unsigned k = 0; k < result->count; k++)
             tic_rows_mark(rows, result->rows[k]);
+        tic_eventlog_mark(&snapshot->log, result->file);
         snapshot->forced[kept++] = *result;
     }
     snapshot->forced_count = kept;

@@ -1,37 +1,68 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Forced checkpoints (TIC): the result of a stolen task is durable when the task ends, so that it
- * is never executed again, whatever the last local checkpoint was. Jafar, Krings, Gautier,
- * "Flexible Rollback Recovery in Dynamic Heterogeneous Grid Computing", section 4.2. */
+/* Results of single tasks, beside recovery lines. TIC, forced checkpoints: the result of a stolen
+ * task is durable when the task ends, so that it is never executed again, whatever the last local
+ * checkpoint was. SEL: that of every task. Jafar, Krings, Gautier, "Flexible Rollback Recovery in
+ * Dynamic Heterogeneous Grid Computing", section 4. */
 #ifndef TIC_SNAPSHOT_FORCED_H
 #define TIC_SNAPSHOT_FORCED_H
 
 #include "snapshot/snapshot.h"
 #include "store/forced.h"
 
-/* A result that lines do not know yet, or did not when the run started. */
-struct tic_forced_result {
-    struct tic_forced forced;
-    struct tic_row record, rows[TIC_FORCED_OUTPUTS];
-    char *values[TIC_FORCED_OUTPUTS]; /* recovered ones only; owned */
+/* A result that lines do not know yet: its rows and its file of the log stay. */
+struct tic_forced_kept {
+    uint64_t sequence;
+    uint64_t file;
+    uint32_t count;
+    struct tic_row rows[TIC_FORCED_OUTPUTS];
 };
 
-/* The stolen task in this slot has ended, and what it wrote is still as it left it. `forced` says
- * who it is; the outputs are filled here. On its worker. */
-void tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
+struct tic_forced_value {
+    uint64_t id; /* of the handle */
+    uint64_t bytes;
+    struct tic_saved saved;
+};
+/* One that the run started with. */
+struct tic_forced_found {
+    uint64_t sequence, signature, arguments;
+    uint64_t order; /* of its record in the log */
+    uint64_t file;
+    uint64_t events, seen;
+    uint32_t count;
+    uint32_t first; /* in the array of values */
+};
+
+/* The task in this slot has ended, and what it wrote is still as it left it. `forced` says who it
+ * is; the outputs are filled here. On its worker. False: it is not saved. */
+bool tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
                         struct tic_forced *forced);
 
+/* Appends to the event log, waiting for a block of it if need be; or ends protection. Writers are
+ * the numbers of slots, and the owner thread. 0 or -errno. */
+int tic_snapshot_append(struct tic_snapshot *snapshot, unsigned writer, enum tic_logged kind,
+                        const uint64_t *words, size_t count, uint64_t *file);
+unsigned tic_snapshot_owner_writer(const struct tic_snapshot *snapshot);
+/* How many events main() has come to, and their hash. Any thread. */
+void tic_snapshot_events(struct tic_snapshot *snapshot, uint64_t *count, uint64_t *hash);
+/* A task's result could not be recorded: recovery lines are needed. Any thread. */
+void tic_snapshot_need_lines(struct tic_snapshot *snapshot, const char *task, const char *why);
+
 /* ---- recovery, owner thread ----------------------------------------------------------------- */
-/* Takes the results of tasks that are not done out of the directory; before the line is adopted. */
-int tic_snapshot_find_forced(struct tic_snapshot *snapshot, const struct tic_line *line);
-/* Saves them again; after the line was adopted. */
+/* Reads the log: results of tasks that are not done in the line; the line gets the events that
+ * main() came to after it. Before the line is adopted. 0 or -errno. */
+int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *line);
+/* Finds their values; after the line was adopted. */
 int tic_snapshot_keep_forced(struct tic_snapshot *snapshot);
 /* The recovered result of a task, or NULL. */
-const struct tic_forced_result *tic_snapshot_forced_of(const struct tic_snapshot *snapshot,
-                                                       uint64_t sequence);
+const struct tic_forced_found *tic_snapshot_forced_of(const struct tic_snapshot *snapshot,
+                                                      uint64_t sequence);
+const struct tic_forced_value *tic_snapshot_forced_values(const struct tic_snapshot *snapshot,
+                                                          const struct tic_forced_found *found);
 void tic_snapshot_forget_forced(struct tic_snapshot *snapshot);
 
 /* ---- checkpoint thread ---------------------------------------------------------------------- */
-/* Marks the rows of results that no line holds; forgets the others. Under the graph lock. */
+/* Marks the rows and files of results that no line holds; forgets the others. Under the graph lock.
+ */
 void tic_snapshot_mark_forced_locked(struct tic_snapshot *snapshot);
 
 #endif

@@ -171,4 +171,5 @@ void tic_snapshot_sweep(struct tic_snapshot *snapshot)
     tic_snapshot_mark_forced_locked(snapshot);
     tic_unlock(&snapshot->graph->lock);
     tic_rows_sweep_end(rows);
+    tic_eventlog_sweep(&snapshot->log);
 }

@@ -14,12 +14,23 @@
 enum { COUNT_PATIENCE = 25 };
 #define COUNT_POLL 0.02 /* seconds */
 
+enum { SEGMENT_BYTES = 64 << 20, MOST_ROWS = 4096 };
+
 /* ---- rows on request ------------------------------------------------------------------------ */
+
+/* SEL needs a row for every task that ends: a segment is for many. */
+static uint64_t rows_at_once(const struct tic_snapshot *snapshot, const struct tic_shape *shape)
+{
+    uint64_t rows = SEGMENT_BYTES / (tic_shape_bytes(shape) + 1) + 1;
+
+    return !snapshot->log_all ? 1 : rows > MOST_ROWS ? MOST_ROWS : rows;
+}
 
 /* Not on the checkpoint thread. 0 when rows may be free now; -ECANCELED when it ends. */
 static int request_rows(struct tic_snapshot *snapshot, const struct tic_shape *shape)
 {
-    struct tic_row_request request = {.demand = {.shape = *shape, .rows = 1}};
+    struct tic_row_request request = {
+        .demand = {.shape = *shape, .rows = rows_at_once(snapshot, shape)}};
 
     tic_lock(&snapshot->lock);
     if (snapshot->exited || tic_snapshot_is_broken(snapshot)) {
@@ -40,16 +51,45 @@ void tic_snapshot_want_row(struct tic_snapshot *snapshot, const struct tic_handl
     (void)request_rows(snapshot, &handle->layout.shape);
 }
 
+int tic_snapshot_want_log(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    snapshot->log_wanted = true;
+    pthread_cond_signal(&snapshot->wake);
+    while (snapshot->log_wanted && !snapshot->exited)
+        pthread_cond_wait(&snapshot->served, &snapshot->lock.mutex);
+    int status = snapshot->exited ? -ECANCELED : snapshot->log_status;
+    tic_unlock(&snapshot->lock);
+    return status;
+}
+
+static void serve_log(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    bool wanted = snapshot->log_wanted;
+    tic_unlock(&snapshot->lock);
+    if (!wanted)
+        return;
+    int status = tic_eventlog_provide(&snapshot->log);
+    tic_lock(&snapshot->lock);
+    snapshot->log_wanted = false;
+    snapshot->log_status = status;
+    pthread_cond_broadcast(&snapshot->served);
+    tic_unlock(&snapshot->lock);
+}
+
 void tic_snapshot_serve_requests(struct tic_snapshot *snapshot)
 {
+    serve_log(snapshot);
     tic_lock(&snapshot->lock);
     while (snapshot->requests) {
         struct tic_row_request *request = snapshot->requests;
         snapshot->requests = request->next;
         bool exited = snapshot->exited;
         tic_unlock(&snapshot->lock);
-        int status = exited || tic_snapshot_is_broken(snapshot)
-                         ? -ECANCELED
+        int status = exited || tic_snapshot_is_broken(snapshot) ? -ECANCELED
+                     : tic_rows_available(&snapshot->store->rows, &request->demand.shape) > 0
+                         ? 0 /* another request came first */
                          : tic_store_provide(snapshot->store, &request->demand, 1);
         tic_lock(&snapshot->lock);
         request->status = status;

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/failpoint.h"
 #include "snapshot/forced.h"
 
 enum { STALL_PATIENCE = 200 }; /* looks of the checkpoint thread, each of 10 ms */
@@ -30,7 +31,9 @@ int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
     pthread_cond_init(&snapshot->wake, &monotonic);
     pthread_cond_init(&snapshot->served, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    return tic_cut_init(&snapshot->cut, workers);
+    snapshot->periodic = true;
+    int status = tic_eventlog_init(&snapshot->log, store, workers + 1);
+    return status ? status : tic_cut_init(&snapshot->cut, workers);
 }
 
 void tic_snapshot_fini(struct tic_snapshot *snapshot)
@@ -41,6 +44,7 @@ void tic_snapshot_fini(struct tic_snapshot *snapshot)
     free(snapshot->shapes.items);
     free(snapshot->blocks);
     free(snapshot->forced);
+    tic_eventlog_fini(&snapshot->log);
     tic_snapshot_forget_forced(snapshot);
     pthread_cond_destroy(&snapshot->wake);
     pthread_cond_destroy(&snapshot->served);
@@ -92,6 +96,25 @@ struct timespec tic_snapshot_after(double seconds)
     return at;
 }
 
+/* Forces what was logged to the disk, if it is time. Checkpoint thread. */
+static void sync_log(struct tic_snapshot *snapshot)
+{
+    uint64_t now = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+    uint64_t written = atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed);
+
+    if (snapshot->sync_ns == 0 || written == snapshot->synced_bytes ||
+        now - snapshot->synced_ns < snapshot->sync_ns || tic_snapshot_is_broken(snapshot))
+        return;
+    int status = tic_store_sync(snapshot->store);
+    status = status ? status : tic_eventlog_sync(&snapshot->log);
+    snapshot->synced_bytes = written;
+    snapshot->synced_ns = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+    if (status)
+        tic_snapshot_break(snapshot, "cannot force the event log in %s to the disk: %s",
+                           snapshot->store->path, strerror(-status));
+    tic_failpoint(TIC_FAIL_LOG_SYNC);
+}
+
 /* The run ends, and no task of the cut does: somebody has lost its end. */
 static bool is_stalled(struct tic_snapshot *snapshot)
 {
@@ -106,8 +129,9 @@ bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds)
 {
     struct timespec until = tic_snapshot_after(seconds);
 
+    sync_log(snapshot);
     tic_lock(&snapshot->lock);
-    if (!snapshot->requests)
+    if (!snapshot->requests && !snapshot->log_wanted)
         pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, &until);
     bool give_up =
         snapshot->stopping && (snapshot->every == 0 || snapshot->hurry || is_stalled(snapshot));
@@ -131,26 +155,57 @@ void tic_snapshot_note_counted(struct tic_snapshot *snapshot, uint64_t count)
     tic_unlock(&snapshot->lock);
 }
 
+/* Are lines taken every period? SEL does without, but for the first line, as long as its log holds
+ * all results. */
+static bool is_periodic(struct tic_snapshot *snapshot)
+{
+    return snapshot->periodic || atomic_load(&snapshot->needs_lines) ||
+           snapshot->store->kept_count == 0;
+}
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+/* Waits for a wake-up, at most until then, and no longer than the log may wait for the disk. True
+ * when it is then. */
+static bool wait_until(struct tic_snapshot *snapshot, const struct timespec *until)
+{
+    struct timespec sync = tic_snapshot_after((double)snapshot->sync_ns * 1e-9);
+    bool first = snapshot->sync_ns > 0 && is_before(&sync, until);
+
+    return pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, first ? &sync : until) ==
+               ETIMEDOUT &&
+           !first;
+}
+
 /* Sleeps until a checkpoint is due; serves row requests. False when the thread must end: then a
  * checkpoint that is due by its count is still taken, so that counts are kept to the end. */
 static bool wait_until_due(struct tic_snapshot *snapshot)
 {
     struct timespec until = tic_snapshot_after(snapshot->period);
-    bool due = false;
+    bool due = snapshot->log_all && snapshot->store->kept_count == 0 && !snapshot->began;
 
+    snapshot->began = true;
     tic_lock(&snapshot->lock);
     for (;;) {
-        if (snapshot->requests) {
+        if (snapshot->requests || snapshot->log_wanted || snapshot->sync_ns > 0) {
             tic_unlock(&snapshot->lock);
             tic_snapshot_serve_requests(snapshot);
+            sync_log(snapshot);
             tic_lock(&snapshot->lock);
-            continue;
+            if (snapshot->requests || snapshot->log_wanted)
+                continue;
         }
         due = due || (!snapshot->hurry && tic_snapshot_count(snapshot) > snapshot->counted) ||
               (snapshot->requested && !snapshot->stopping);
         if (due || snapshot->stopping)
             break;
-        due = pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, &until) == ETIMEDOUT;
+        if (wait_until(snapshot, &until)) {
+            due = is_periodic(snapshot);
+            until = tic_snapshot_after(snapshot->period);
+        }
     }
     snapshot->requested = false;
     tic_unlock(&snapshot->lock);
@@ -190,9 +245,12 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
         if (atomic_load(&snapshot->cut.slots[i].state) != TIC_SLOT_IDLE)
             tic_cut_end(&snapshot->cut.slots[i]);
     snapshot->stopping = snapshot->hurry = snapshot->exited = false; /* it may have run before */
+    int status = snapshot->log_all ? tic_eventlog_provide(&snapshot->log) : 0;
+    if (status)
+        return status;
     sigfillset(&all); /* signals are for the application's threads */
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    int status = pthread_create(&snapshot->thread, NULL, checkpoint_thread, snapshot);
+    status = pthread_create(&snapshot->thread, NULL, checkpoint_thread, snapshot);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     snapshot->started = status == 0;
     return -status;

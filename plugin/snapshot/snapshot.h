@@ -9,6 +9,7 @@
 
 #include "graph/graph.h"
 #include "snapshot/cut.h"
+#include "store/eventlog.h"
 #include "store/store.h"
 
 enum tic_phase { TIC_PHASE_IDLE, TIC_PHASE_PROVIDING, TIC_PHASE_SAVING, TIC_PHASE_COMMITTING };
@@ -21,7 +22,10 @@ struct tic_row_request {
     struct tic_row_request *next;
 };
 
-struct tic_forced_result;
+struct tic_forced_kept;
+struct tic_forced_found;
+struct tic_forced_value;
+struct tic_forced_output;
 
 struct tic_demands {
     struct tic_demand *items;
@@ -66,12 +70,24 @@ struct tic_snapshot {
     unsigned long block_count, block_capacity;
 
     /* forced.h */
-    struct tic_forced_result *forced; /* guarded by the graph lock: results that no line holds */
+    struct tic_eventlog log;
+    bool log_all;     /* SEL: results of all tasks; immutable after start */
+    bool periodic;    /* lines are taken every period; immutable after start */
+    uint64_t sync_ns; /* SEL: when written data is forced to the disk; 0: not; immutable */
+    uint64_t synced_ns, synced_bytes; /* checkpoint thread only: the last time */
+    bool began;              /* checkpoint thread only: SEL has asked for its first line */
+    bool log_wanted;         /* guarded by lock: somebody waits for a block of the log */
+    int log_status;          /* guarded by lock: what came of it */
+    struct tic_forced_kept *forced; /* guarded by the graph lock: results that no line holds */
     unsigned long forced_count, forced_capacity;
-    struct tic_forced_result *recovered_forced; /* immutable after start; ascending sequence */
-    unsigned long recovered_forced_count, recovered_forced_capacity;
-    _Atomic bool over_budget;      /* it was said; relaxed */
-    _Atomic uint64_t forced_saved; /* relaxed: a statistic */
+    struct tic_forced_found *found; /* immutable after start; ascending sequence */
+    unsigned long found_count, found_capacity;
+    struct tic_forced_value *found_values;   /* immutable after start */
+    struct tic_forced_output *found_outputs; /* while the store is opened */
+    _Atomic bool needs_lines;                /* some results are not in the log; seq_cst */
+    _Atomic uint64_t uncovered;              /* relaxed: tasks whose results are not in the log */
+    _Atomic bool over_budget;                /* it was said; relaxed */
+    _Atomic uint64_t forced_saved;           /* relaxed: a statistic */
 
     _Atomic bool late_ends;        /* tasks may end long after their kernels; relaxed */
     _Atomic bool broken;           /* protection ended: no more checkpoints; release/acquire */
@@ -138,6 +154,9 @@ void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent
 /* Not on the checkpoint thread: waits until there is a free row for a value of the handle, or until
  * nobody will make one. */
 void tic_snapshot_want_row(struct tic_snapshot *snapshot, const struct tic_handle *handle);
+
+/* Not on the checkpoint thread: the same for a block of the event log. 0 or -errno. */
+int tic_snapshot_want_log(struct tic_snapshot *snapshot);
 
 uint64_t tic_snapshot_nanoseconds(clockid_t clock);
 

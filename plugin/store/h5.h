@@ -15,6 +15,9 @@ struct tic_h5_ops {
     /* The HDF5 image of a line (malloc'ed), and back. Decode trusts nothing it reads. */
     int (*line_encode)(const struct tic_line *line, void **image, size_t *size);
     int (*line_decode)(const void *image, size_t size, struct tic_line *line);
+    /* The extents of a segment or log file (malloc'ed), in the order of their datasets; `segment`
+     * in them is 0. Trusts nothing it reads. */
+    int (*segment_read)(const char *path, struct tic_line_extent **extents, size_t *count);
 };
 
 #define TIC_H5_OPS_SYMBOL "tic_h5_ops"

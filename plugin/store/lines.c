@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "store/eventlog.h"
 #include "store/linefile.h"
 #include "store/schema.h"
 #include "store/store.h"
@@ -21,6 +23,7 @@ enum { CHUNK = 1 << 20 };
 /* ---- listing -------------------------------------------------------------------------------- */
 
 struct listing {
+    const char *format;
     uint64_t *numbers;
     unsigned long count, capacity;
 };
@@ -60,12 +63,12 @@ static bool parse_name(const char *name, const char *format, uint64_t *number)
     return process == 0 && strcmp(again, name) == 0;
 }
 
-static int note_line(void *arg, const char *name)
+static int note_number(void *arg, const char *name)
 {
     struct listing *listing = arg;
     uint64_t number;
 
-    if (!parse_name(name, TIC_FILE_LINE, &number))
+    if (!parse_name(name, listing->format, &number))
         return 0;
     void *grown = tic_grow(listing->numbers, &listing->capacity, listing->count + 1,
                            sizeof(*listing->numbers));
@@ -74,6 +77,19 @@ static int note_line(void *arg, const char *name)
     listing->numbers = grown;
     listing->numbers[listing->count++] = number;
     return 0;
+}
+
+int tic_store_list(struct tic_store *store, const char *format, uint64_t **numbers,
+                   unsigned long *count)
+{
+    struct listing listing = {.format = format};
+    int status = each_entry(store, note_number, &listing);
+
+    if (status == 0 && listing.count > 0)
+        qsort(listing.numbers, listing.count, sizeof(*listing.numbers), descending);
+    *numbers = listing.numbers;
+    *count = listing.count;
+    return status;
 }
 
 /* ---- checking ------------------------------------------------------------------------------- */
@@ -130,6 +146,16 @@ static int check_row(const struct tic_store *store, const struct tic_line *line,
     return status;
 }
 
+int tic_store_verify(struct tic_store *store, const struct tic_saved *saved)
+{
+    uint64_t bytes = tic_rows_bytes(&store->rows, saved->row);
+    int64_t offset;
+    int fd;
+    int status = tic_rows_locate(&store->rows, saved->row, bytes, &fd, &offset);
+
+    return status ? status : check_bytes(fd, (uint64_t)offset, bytes, saved->checksum);
+}
+
 int tic_store_check(struct tic_store *store, const struct tic_line *line)
 {
     int status = 0;
@@ -148,25 +174,23 @@ int tic_store_check(struct tic_store *store, const struct tic_line *line)
 
 int tic_store_walk(struct tic_store *store, tic_store_visit visit, void *arg)
 {
-    struct listing listing = {0};
-    int status = each_entry(store, note_line, &listing);
+    uint64_t *numbers;
+    unsigned long count;
+    int status = tic_store_list(store, TIC_FILE_LINE, &numbers, &count);
     bool done = false;
 
-    if (listing.count > 0)
-        qsort(listing.numbers, listing.count, sizeof(*listing.numbers), descending);
-    for (unsigned long i = 0; i < listing.count && status == 0 && !done; i++) {
+    for (unsigned long i = 0; i < count && status == 0 && !done; i++) {
         struct tic_line line = {0};
         char name[64];
-        snprintf(name, sizeof(name), TIC_FILE_LINE, store->process,
-                 (unsigned long long)listing.numbers[i]);
-        if (listing.numbers[i] >= store->next_line)
-            store->next_line = listing.numbers[i] + 1;
+        snprintf(name, sizeof(name), TIC_FILE_LINE, store->process, (unsigned long long)numbers[i]);
+        if (numbers[i] >= store->next_line)
+            store->next_line = numbers[i] + 1;
         int good = tic_linefile_read(store->directory, name, store->h5, &line);
         good = good ? good : tic_store_complete(store, &line);
         done = visit(arg, name, good, &line);
         tic_line_clear(&line);
     }
-    free(listing.numbers);
+    free(numbers);
     return status;
 }
 
@@ -175,6 +199,12 @@ int tic_store_walk(struct tic_store *store, tic_store_visit visit, void *arg)
 static bool is_kept(const struct tic_store *store, const char *name)
 {
     uint64_t number;
+
+    if (parse_name(name, TIC_FILE_LOG, &number))
+        return store->kept_count > 0 && store->log && tic_eventlog_holds(store->log, number);
+    for (unsigned long i = 0; i < store->extra_count; i++)
+        if (parse_name(name, TIC_FILE_SEGMENT, &number) && number == store->extra[i])
+            return true;
     for (unsigned k = 0; k < store->kept_count; k++) {
         const struct tic_line *line = &store->kept[k];
         if (parse_name(name, TIC_FILE_LINE, &number) && number == line->number)
@@ -193,7 +223,7 @@ static bool is_ours(const char *name)
     uint64_t number;
     return parse_name(name, TIC_FILE_LINE, &number) ||
            parse_name(name, TIC_FILE_LINE_NEW, &number) ||
-           parse_name(name, TIC_FILE_SEGMENT, &number);
+           parse_name(name, TIC_FILE_SEGMENT, &number) || parse_name(name, TIC_FILE_LOG, &number);
 }
 
 static int remove_unless_kept(void *arg, const char *name)
@@ -246,6 +276,67 @@ static void pin_logged(struct tic_store *store, const struct tic_line *line)
                          (struct tic_row){line->blocks[i].extent, line->blocks[i].row});
 }
 
+static bool is_known(const struct tic_line *line, uint64_t segment)
+{
+    for (size_t i = 0; i < line->extent_count; i++)
+        if (line->extents[i].segment == segment)
+            return true;
+    return false;
+}
+
+/* Numbers are not used again: a record of the log may name a segment that is gone. */
+static int skip_numbers(struct tic_store *store)
+{
+    uint64_t *numbers;
+    unsigned long count;
+    int status = tic_store_list(store, TIC_FILE_SEGMENT, &numbers, &count);
+
+    if (status == 0 && count > 0 && numbers[0] >= store->next_segment)
+        store->next_segment = numbers[0] + 1;
+    free(numbers);
+    return status;
+}
+
+/* Segments that the line does not know; their extents come after its own. */
+static int add_extra(struct tic_store *store)
+{
+    int status = 0;
+
+    for (unsigned long i = 0; i < store->extra_count && status == 0; i++) {
+        char path[PATH_MAX];
+        if (is_known(&store->kept[0], store->extra[i]))
+            continue;
+        struct tic_line_extent *extents = NULL;
+        size_t count = 0;
+        int fd = tic_store_open_segment(store, store->extra[i]);
+        int length = snprintf(path, sizeof(path), "%s/" TIC_FILE_SEGMENT, store->path,
+                              store->process, (unsigned long long)store->extra[i]);
+        status = fd < 0 ? fd : length >= (int)sizeof(path) ? -ENAMETOOLONG : 0;
+        status = status ? status : store->h5->segment_read(path, &extents, &count);
+        for (size_t k = 0; k < count && status == 0; k++) {
+            extents[k].segment = store->extra[i];
+            long index = tic_rows_add(&store->rows, &extents[k], fd);
+            status = index < 0 ? (int)index : 0;
+        }
+        free(extents);
+    }
+    return status;
+}
+
+int tic_store_keep_segment(struct tic_store *store, uint64_t number)
+{
+    for (unsigned long i = store->extra_count; i-- > 0;)
+        if (store->extra[i] == number)
+            return 0;
+    void *grown = tic_grow(store->extra, &store->extra_capacity, store->extra_count + 1,
+                           sizeof(*store->extra));
+    if (!grown)
+        return -ENOMEM;
+    store->extra = grown;
+    store->extra[store->extra_count++] = number;
+    return 0;
+}
+
 int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_line *older)
 {
     bool keep_older = is_prefix(older, line);
@@ -258,9 +349,11 @@ int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_l
     } else {
         tic_line_clear(older);
     }
-    int status = tic_store_clean(store);
+    int status = skip_numbers(store);
+    status = status ? status : tic_store_clean(store);
     status = status ? status : add_extents(store, &store->kept[0]);
     status = status ? status : tic_index_load(&store->index, &store->kept[0]);
+    status = status ? status : add_extra(store);
     if (status)
         return status;
     pin_logged(store, &store->kept[0]);
@@ -286,6 +379,7 @@ void tic_store_remove(struct tic_store *store)
         tic_line_clear(line);
         tic_failpoint(TIC_FAIL_LINE_REMOVED);
     }
+    store->extra_count = 0;
     tic_store_clean(store);
     snprintf(name, sizeof(name), TIC_FILE_LOCK, store->process);
     unlinkat(store->directory, name, 0);

@@ -215,6 +215,34 @@ int tic_rows_extent(struct tic_rows *rows, struct tic_row row, struct tic_line_e
     return known ? 0 : -ERANGE;
 }
 
+static bool is_at(const struct tic_extent *extent, uint64_t segment, uint64_t offset,
+                  uint64_t bytes, uint32_t *row)
+{
+    if (extent->disk.segment != segment || offset < extent->disk.offset || bytes == 0 ||
+        tic_shape_bytes(&extent->shape) != bytes || (offset - extent->disk.offset) % bytes != 0 ||
+        (offset - extent->disk.offset) / bytes >= extent->disk.rows)
+        return false;
+    *row = (uint32_t)((offset - extent->disk.offset) / bytes);
+    return true;
+}
+
+int tic_rows_find(struct tic_rows *rows, uint64_t segment, uint64_t offset, uint64_t bytes,
+                  struct tic_row *row)
+{
+    int status = -ERANGE;
+    tic_lock(&rows->lock);
+    for (unsigned long k = 0; k < rows->count && status; k++) {
+        unsigned long i = (rows->found + k) % rows->count;
+        if (!is_at(rows->extents[i], segment, offset, bytes, &row->row))
+            continue;
+        row->extent = (uint32_t)i;
+        rows->found = i;
+        status = 0;
+    }
+    tic_unlock(&rows->lock);
+    return status;
+}
+
 uint64_t tic_rows_bytes(struct tic_rows *rows, struct tic_row row)
 {
     tic_lock(&rows->lock);

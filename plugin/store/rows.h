@@ -16,6 +16,7 @@ struct tic_rows {
     unsigned long count, capacity;
     uint64_t taken;        /* guarded by lock: rows taken since the last sweep */
     uint64_t pinned_bytes; /* guarded by lock */
+    unsigned long found; /* guarded by lock: extent that was found last */
 };
 
 /* Where a row is. */
@@ -48,6 +49,9 @@ int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes, i
                     int64_t *offset);
 /* The extent of a row. -ERANGE when there is no such row. */
 int tic_rows_extent(struct tic_rows *rows, struct tic_row row, struct tic_line_extent *extent);
+/* The row at this offset of this segment. -ERANGE when there is none of so many bytes. */
+int tic_rows_find(struct tic_rows *rows, uint64_t segment, uint64_t offset, uint64_t bytes,
+                  struct tic_row *row);
 /* Size of a row, 0 when there is no such extent. */
 uint64_t tic_rows_bytes(struct tic_rows *rows, struct tic_row row);
 /* Mark and sweep: rows that are neither marked nor pinned nor busy nor taken since begin become

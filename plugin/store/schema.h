@@ -11,6 +11,7 @@
 #define TIC_FILE_LINE "p%u-line-%08llu.h5"
 #define TIC_FILE_LINE_NEW "p%u-line-%08llu.h5.new"
 #define TIC_FILE_SEGMENT "p%u-segment-%08llu.h5"
+#define TIC_FILE_LOG "p%u-log-%08llu.h5"
 
 /* The first TIC_HEADER_SIZE bytes of a line file are an HDF5 user block with this text. */
 #define TIC_HEADER_SIZE 512

@@ -96,6 +96,7 @@ void tic_store_close(struct tic_store *store)
     for (unsigned long i = 0; i < store->segment_count; i++)
         close(store->segments[i].fd);
     free(store->segments);
+    free(store->extra);
     for (unsigned i = 0; i < store->kept_count; i++)
         tic_line_clear(&store->kept[i]);
     tic_index_fini(&store->index);
@@ -290,10 +291,8 @@ void tic_store_mark_kept(struct tic_store *store)
     tic_index_mark(&store->index, rows);
 }
 
-static int sync_segments(struct tic_store *store)
+int tic_store_sync(struct tic_store *store)
 {
-    if (!store->sync)
-        return 0;
     for (unsigned long i = 0; i < store->segment_count; i++)
         if (fdatasync(store->segments[i].fd) != 0)
             return -errno;
@@ -353,7 +352,7 @@ int tic_store_commit(struct tic_store *store, struct tic_line *line)
     line->process = store->process;
     line->big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
     int status = tic_rows_table(&store->rows, &line->extents, &line->extent_count);
-    status = status ? status : sync_segments(store);
+    status = status || !store->sync ? status : tic_store_sync(store);
     status = status ? status : write_and_rename(store, line);
     if (status)
         return status;

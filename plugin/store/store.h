@@ -11,6 +11,8 @@
 #include "store/index.h"
 #include "store/rows.h"
 
+struct tic_eventlog;
+
 struct tic_store {
     char *path;                  /* immutable after open */
     int directory;               /* fd; immutable after open */
@@ -25,6 +27,9 @@ struct tic_store {
     struct tic_line kept[2]; /* committing thread only: the last lines, newest first */
     unsigned kept_count;
     struct tic_index index;          /* committing thread only */
+    struct tic_eventlog *log; /* immutable after init; its owner's; NULL: none */
+    uint64_t *extra;          /* before adoption: segments that no line knows, and that stay */
+    unsigned long extra_count, extra_capacity;
     _Atomic uint64_t bytes_written;  /* relaxed: a statistic */
     _Atomic uint64_t values_written; /* relaxed: a statistic */
 };
@@ -57,6 +62,11 @@ int tic_store_walk(struct tic_store *store, tic_store_visit visit, void *arg);
 /* Reads what lies in blocks: afterwards the tables of the line hold all their entries. 0; -EBADMSG
  * damaged; other -errno. tic_store_walk has done it. */
 int tic_store_complete(struct tic_store *store, struct tic_line *line);
+/* Numbers of the files with such a name, descending (malloc'ed). 0 or -errno. */
+int tic_store_list(struct tic_store *store, const char *format, uint64_t **numbers,
+                   unsigned long *count);
+/* Before adoption: this segment stays, too, though the line may not know it. 0 or -ENOMEM. */
+int tic_store_keep_segment(struct tic_store *store, uint64_t number);
 /* Opens a segment for reading, before a line is adopted: the descriptor is the caller's; -errno. */
 int tic_store_peek_segment(const struct tic_store *store, uint64_t number);
 /* Checks every row that a complete line refers to, but for blocks: 0, -EBADMSG damaged, other
@@ -86,6 +96,9 @@ int tic_store_save(struct tic_store *store, const struct tic_layout *layout,
 int tic_store_read(struct tic_store *store, const struct tic_saved *saved,
                    const struct tic_layout *layout);
 
+/* Is a value as it was saved? 0; -EBADMSG when not; other -errno. */
+int tic_store_verify(struct tic_store *store, const struct tic_saved *saved);
+
 /* Completes the line (number, extents), writes it, forces data to the disk as configured, renames
  * it into place and retires the oldest. On success the store owns the arrays of the line. */
 int tic_store_commit(struct tic_store *store, struct tic_line *line);
@@ -95,6 +108,8 @@ void tic_store_mark_kept(struct tic_store *store);
 int tic_store_keep_fd(int fd);
 /* fd of an open segment, opening it at need; -errno. */
 int tic_store_open_segment(struct tic_store *store, uint64_t number);
+/* Forces all segments to the disk. Committing thread. 0 or -errno. */
+int tic_store_sync(struct tic_store *store);
 /* Removes lines, segments, lock and, if then empty, the directory. */
 void tic_store_remove(struct tic_store *store);
 

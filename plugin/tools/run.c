@@ -38,7 +38,7 @@ static int parse_options(int argc, char **argv)
             tic_tool_usage("run", TIC_TOOL_OK);
             puts("\n  -d, --dir DIR          directory of the recovery lines (STARPU_TIC_DIR)\n"
                  "  -p, --period SECONDS   period between checkpoints (STARPU_TIC_PERIOD)\n"
-                 "      --protocol tic|off protocol (STARPU_TIC_PROTOCOL)\n"
+                 "      --protocol NAME    tic, sel, tic+sel or off (STARPU_TIC_PROTOCOL)\n"
                  "  -s, --sched POLICY     StarPU scheduling policy (STARPU_TIC_SCHED)\n\n"
                  "The exit status is the program's; 78 when the start was refused, 70 when the\n"
                  "replay of an earlier run diverged.");

@@ -12,6 +12,7 @@ tool=${TIC_TOOL:-starpu-tic}
 hash_library=${TIC_ORACLE_LIB:-} time_library=${TIC_TIME_LIB:-} kill_library=${TIC_KILLER_LIB:-}
 seed=${TIC_TEST_SEED:-20261121} randoms=20
 default_list=$crash_folder/corpus.list list=$default_list
+wanted=tic # protocol
 
 # An option that all campaigns have, and its value.
 common_option() {
@@ -27,6 +28,7 @@ common_option() {
     --seed) seed=$value ;;
     --random) randoms=$value ;;
     --list) list=$value ;;
+    --protocol) wanted=$value ;;
     *) echo "$0: unknown option $1" >&2; exit 2 ;;
     esac
 }
@@ -118,7 +120,8 @@ has() { # word of the column `with`
 environment() {
     local workers=$1 preload=
     ! has same-workers || workers=2
-    words=("STARPU_NCPU=$workers" "STARPU_TIC_PROTOCOL=$protocol" "STARPU_TIC_EVERY=$every")
+    words=("STARPU_NCPU=$workers" "STARPU_TIC_PROTOCOL=$protocol")
+    [ "$protocol" = sel ] || words+=("STARPU_TIC_EVERY=$every") # sel asks for lines when it must
     case $2 in
     task:*)
         preload=:$kill_library
@@ -161,7 +164,7 @@ fresh() {
 }
 
 how_to_repeat() {
-    echo "repeat: $(basename "$0") --seed $seed $counts $program; or by hand:"
+    echo "repeat: $(basename "$0") --protocol $wanted --seed $seed $counts $program; or by hand:"
     echo 'W=$(mktemp -d); mkdir $W/home $W/run; cd $W/run'
     export -p | sed -n 's/^declare -x \(\(STARPU\|OMPI\)_[^=]*=\)/export \1/p' |
         sed "s|$work|\$W|"
@@ -279,7 +282,7 @@ plain_run() {
     protocol=off every=0
     start 2 ""
     expected=$?
-    protocol=tic
+    protocol=$wanted
     keep_reference
     case $expected in
     0) ;;

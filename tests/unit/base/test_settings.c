@@ -98,6 +98,10 @@ static void test_choices(void **state)
     assert_int_equal(settings.protocol, TIC_PROTOCOL_OFF);
     assert_int_equal(read_with("STARPU_TIC_PROTOCOL=tic", &settings), 0);
     assert_int_equal(settings.protocol, TIC_PROTOCOL_TIC);
+    assert_int_equal(read_with("STARPU_TIC_PROTOCOL=sel", &settings), 0);
+    assert_int_equal(settings.protocol, TIC_PROTOCOL_SEL);
+    assert_int_equal(read_with("STARPU_TIC_PROTOCOL=tic+sel", &settings), 0);
+    assert_int_equal(settings.protocol, TIC_PROTOCOL_TIC_SEL);
     assert_int_equal(read_with("STARPU_TIC_SYNC=never", &settings), 0);
     assert_int_equal(settings.sync, TIC_SYNC_NEVER);
     assert_int_equal(read_with("STARPU_TIC_SYNC=commit", &settings), 0);
@@ -132,6 +136,7 @@ static const char *const bad[] = {
     "STARPU_TIC_KEEP=10",      "STARPU_TIC_KEEP=yes",
     "STARPU_TIC_INPUTS=true",  "STARPU_TIC_VERBOSE=3",
     "STARPU_TIC_VERBOSE=-1",   "STARPU_TIC_VERBOSE=11",
+    "STARPU_TIC_PROTOCOL=se",  "STARPU_TIC_LOG_SYNC=-1",
 };
 
 static void test_bad_values_name_the_variable(void **state)

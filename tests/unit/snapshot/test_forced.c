@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Checks that results of stolen tasks are there after a crash until a line holds them, and that
  * nothing doubtful is taken for one. */
-#include <fcntl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/fakedata.h"
 #include "lib/rig.h"
 #include "lib/testing.h"
 #include "snapshot/forced.h"
@@ -42,23 +43,44 @@ static void steal(uint64_t sequence, unsigned which, uint64_t word, uint64_t eve
 {
     struct tic_forced forced = {.sequence = sequence, .signature = 5, .events = events};
 
+    if (events == 0) /* all that main() has come to */
+        tic_snapshot_events(&rig.snapshot, &forced.events, &forced.seen);
+
     assert_true(tic_rig_submit(&rig, sequence + 1));
     tic_rig_begin(&rig, THIEF, sequence, handles[which]);
     memory[which][0] = word;
-    tic_snapshot_force(&rig.snapshot, &rig.snapshot.cut.slots[THIEF], &forced);
+    (void)tic_snapshot_force(&rig.snapshot, &rig.snapshot.cut.slots[THIEF], &forced);
     tic_rig_end(&rig, THIEF);
 }
 
-static const struct tic_forced_result *found(uint64_t sequence)
+/* main() has come to an event. */
+static void log_event(uint64_t number, int64_t value)
+{
+    uint64_t count, hash;
+
+    assert_int_equal(tic_eventlog_provide(&rig.snapshot.log), 0); /* nobody serves a request */
+    tic_snapshot_events(&rig.snapshot, &count, &hash);
+    const uint64_t words[4] = {number, TIC_EVENT_TIME, (uint64_t)value, hash};
+    assert_int_equal(tic_snapshot_append(&rig.snapshot, 0, TIC_LOGGED_EVENT, words, 4, NULL), 0);
+}
+
+static const struct tic_forced_found *found(uint64_t sequence)
 {
     return tic_snapshot_forced_of(&rig.snapshot, sequence);
 }
 
-static uint64_t first_word(const struct tic_forced_result *result)
+static const struct tic_forced_value *value_of(const struct tic_forced_found *result)
 {
-    uint64_t word;
-    memcpy(&word, result->values[0], sizeof(word));
-    return word;
+    return tic_snapshot_forced_values(&rig.snapshot, result);
+}
+
+static uint64_t first_word(const struct tic_forced_found *result)
+{
+    uint64_t words[WORDS];
+    struct tic_layout layout = tic_fake_vector(words, sizeof(*words), WORDS);
+
+    assert_int_equal(tic_store_read(&rig.store, &value_of(result)->saved, &layout), 0);
+    return words[0];
 }
 
 static void test_result_survives_a_crash(void **state)
@@ -68,7 +90,7 @@ static void test_result_survives_a_crash(void **state)
     assert_true(tic_rig_restart(&rig));
     assert_non_null(found(3));
     assert_int_equal(first_word(found(3)), 42);
-    assert_int_equal(found(3)->forced.outputs[0].id, 1);
+    assert_int_equal(value_of(found(3))->id, 1);
     assert_null(found(2));
 }
 
@@ -115,18 +137,54 @@ static void test_unknown_event_makes_it_useless(void **state)
 
 static void test_damaged_value_is_not_used(void **state)
 {
-    char name[4096];
+    int64_t offset;
+    int fd;
 
     (void)state;
     steal(3, 1, 42, 0);
-    const struct tic_forced_output *output = &rig.snapshot.forced[0].forced.outputs[0];
-    snprintf(name, sizeof(name), "%s/p0-segment-%08llu.h5", rig.dir.path,
-             (unsigned long long)output->segment);
-    int fd = open(name, O_WRONLY);
-    assert_int_equal(pwrite(fd, "x", 1, (off_t)output->offset), 1);
-    close(fd);
+    assert_int_equal(tic_rows_locate(&rig.store.rows, rig.snapshot.forced[0].rows[0],
+                                     sizeof(memory[1]), &fd, &offset),
+                     0);
+    assert_int_equal(pwrite(fd, "x", 1, (off_t)offset), 1);
+    assert_true(tic_rig_restart(&rig));
+    assert_int_equal(tic_store_verify(&rig.store, &value_of(found(3))->saved), -EBADMSG);
+}
+
+/* The first run lost an event of the log, but not what came of it; the second came to another one
+ * in its place. */
+static void test_result_of_another_past_is_not_used(void **state)
+{
+    const uint64_t other[4] = {0, TIC_EVENT_TIME, 99, 0};
+    int64_t event = 7;
+
+    (void)state;
+    assert_int_equal(tic_graph_event(&rig.graph, TIC_EVENT_TIME, &event), 0);
+    steal(3, 1, 42, 0);
+    tic_snapshot_append(&rig.snapshot, 0, TIC_LOGGED_EVENT, other, 4, NULL); /* a wrong hash */
     assert_true(tic_rig_restart(&rig));
     assert_null(found(3));
+    assert_int_equal(tic_tail_total(&rig.graph.events), 0);
+    event = 8;
+    assert_int_equal(tic_graph_event(&rig.graph, TIC_EVENT_TIME, &event), 0);
+    log_event(0, 8);
+    assert_true(tic_rig_restart(&rig));
+    assert_int_equal(tic_tail_total(&rig.graph.events), 1);
+    assert_null(found(3));
+}
+
+static void test_logged_event_makes_it_useful(void **state)
+{
+    int64_t event = 7;
+
+    (void)state;
+    assert_int_equal(tic_graph_event(&rig.graph, TIC_EVENT_TIME, &event), 0);
+    log_event(0, 7);
+    steal(3, 1, 42, 0);
+    assert_true(tic_rig_restart(&rig));
+    assert_non_null(found(3));
+    event = 8;
+    assert_int_equal(tic_graph_event(&rig.graph, TIC_EVENT_TIME, &event), 0);
+    assert_int_equal(event, 7);
 }
 
 static void test_budget_of_nothing_saves_nothing(void **state)
@@ -146,7 +204,8 @@ int main(void)
         TEST(test_result_survives_a_crash),         TEST(test_result_survives_several_crashes),
         TEST(test_later_value_does_not_replace_it), TEST(test_line_that_holds_it_replaces_it),
         TEST(test_unknown_event_makes_it_useless),  TEST(test_damaged_value_is_not_used),
-        TEST(test_budget_of_nothing_saves_nothing),
+        TEST(test_budget_of_nothing_saves_nothing), TEST(test_result_of_another_past_is_not_used),
+        TEST(test_logged_event_makes_it_useful),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,8 +167,8 @@ static int fail_format(const char *path, struct tic_line_extent *extents, size_t
     return -ENOSPC;
 }
 
-static const struct tic_h5_ops cannot_encode = {NULL, fail_encode, NULL};
-static const struct tic_h5_ops cannot_format = {fail_format, NULL, NULL};
+static const struct tic_h5_ops cannot_encode = {.line_encode = fail_encode};
+static const struct tic_h5_ops cannot_format = {.segment_format = fail_format};
 
 /* The application goes on: tasks, requests, structural changes. Returns 0. */
 static int go_on_unprotected(void)

@@ -303,7 +303,9 @@ static int fail_format(const char *path, struct tic_line_extent *extents, size_t
 
 static void test_failures_leave_what_was(void **state)
 {
-    const struct tic_h5_ops failing = {fail_format, fail_encode, tic_h5_ops.line_decode};
+    const struct tic_h5_ops failing = {.segment_format = fail_format,
+                                       .line_encode = fail_encode,
+                                       .line_decode = tic_h5_ops.line_decode};
     struct content content, next;
     (void)state;
     open_store(TIC_STORE_CREATE);

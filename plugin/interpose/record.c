@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SEL: what main() does, in the event log: it creates tasks, registers, unregisters and accesses
+ * data, and meets nondeterministic events. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/tasks.h"
+#include "snapshot/forced.h"
+
+enum { NAME_WORDS = 8 }; /* of a codelet */
+
+/* On the owner thread, while the checkpoint thread runs. */
+static bool is_logging(void)
+{
+    const struct tic_session *session = tic_session;
+
+    return session && session->snapshot.log_all && session->snapshot.started &&
+           !tic_snapshot_is_broken(&tic_session->snapshot) && tic_session_is_owner();
+}
+
+static int append(enum tic_logged kind, const uint64_t *words, size_t count)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+
+    return tic_snapshot_append(snapshot, tic_snapshot_owner_writer(snapshot), kind, words, count,
+                               NULL);
+}
+
+void tic_record_created(struct starpu_task *task, uint64_t sequence)
+{
+    uint64_t words[TIC_LOG_MOST_WORDS];
+    size_t used = 2;
+
+    if (!tic_session->snapshot.log_all || !is_logging())
+        return;
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    const char *name = tic_task_name(task);
+    for (unsigned i = 0; i < buffers && used < TIC_LOG_MOST_WORDS - NAME_WORDS; i++) {
+        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        words[used++] = (handle ? handle->id : 0) << TIC_LOG_MODE_BITS |
+                        (STARPU_TASK_GET_MODE(task, i) & 0xffff);
+    }
+    words[0] = sequence;
+    words[1] = used - 2;
+    memset(&words[used], 0, NAME_WORDS * 8);
+    strncpy((char *)&words[used], name, NAME_WORDS * 8 - 1);
+    append(TIC_LOGGED_CREATED, words, used + strlen((char *)&words[used]) / 8 + 1);
+}
+
+void tic_record_restored(uint64_t sequence)
+{
+    if (is_logging())
+        append(TIC_LOGGED_RESTORED, &sequence, 1);
+}
+
+void tic_record_registered(const struct tic_handle *handle)
+{
+    const uint64_t words[2] = {handle->id,
+                               handle->packer ? 0 : tic_shape_bytes(&handle->layout.shape)};
+
+    if (is_logging())
+        append(TIC_LOGGED_REGISTERED, words, 2);
+}
+
+void tic_record_unregistered(const struct tic_handle *handle)
+{
+    if (is_logging())
+        append(TIC_LOGGED_UNREGISTERED, &handle->id, 1);
+}
+
+void tic_record_acquired(const struct tic_handle *handle, bool reads, bool writes)
+{
+    const uint64_t words[3] = {handle->id, (reads ? 1u : 0) | (writes ? 2u : 0),
+                               tic_session->graph.signature.position};
+
+    if (is_logging())
+        append(TIC_LOGGED_ACQUIRED, words, 3);
+}
+
+void tic_record_event(uint64_t known, enum tic_event kind, int64_t value)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+    uint64_t count, hash;
+
+    if (!is_logging())
+        return;
+    tic_snapshot_events(snapshot, &count, &hash);
+    const uint64_t words[4] = {known, kind, (uint64_t)value, hash};
+    if (count == known + 1) /* else a replay delivered it */
+        append(TIC_LOGGED_EVENT, words, 4);
+}
+
+void tic_record_run(void)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+    const uint64_t words[2] = {tic_session->recovered ? snapshot->store->kept[0].number : 0,
+                               snapshot->found_count};
+
+    if (is_logging())
+        append(TIC_LOGGED_RUN, words, 2);
+}

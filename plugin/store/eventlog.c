@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The event log: files, blocks, records. */
+#include "store/eventlog.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/failpoint.h"
+#include "store/schema.h"
+#include "store/store.h"
+
+struct head {
+    uint64_t checksum; /* XXH3-64 of the rest of the record */
+    uint32_t bytes;    /* of the whole record, a multiple of 8 */
+    uint32_t kind;
+    uint64_t time;
+};
+
+enum { HEAD_WORDS = sizeof(struct head) / 8 };
+
+struct tic_log_writer {
+    uint64_t file; /* 0: none yet */
+    int fd;
+    int64_t at, end;
+} __attribute__((aligned(64)));
+
+struct tic_log_file {
+    uint64_t number;
+    int fd; /* -1: of an earlier run */
+    uint64_t offset;
+    unsigned next_block;
+    unsigned held; /* writers whose block is in it */
+    bool settled, marked;
+};
+
+static const struct tic_line_extent log_extent = {
+    .element_size = 1, .ndim = 1, .dims = {TIC_LOG_BLOCK, 1, 1, 1}, .rows = TIC_LOG_BLOCKS};
+
+static bool name_file(const struct tic_store *store, uint64_t number, char path[PATH_MAX])
+{
+    int length = snprintf(path, PATH_MAX, "%s/" TIC_FILE_LOG, store->path, store->process,
+                          (unsigned long long)number);
+    return length > 0 && length < PATH_MAX;
+}
+
+int tic_eventlog_init(struct tic_eventlog *log, struct tic_store *store, unsigned writers)
+{
+    memset(log, 0, sizeof(*log));
+    log->store = store;
+    log->next_file = 1;
+    tic_lock_init(&log->lock, TIC_RANK_LOG);
+    log->writers = calloc(writers, sizeof(*log->writers));
+    log->writer_count = log->writers ? writers : 0;
+    return log->writers ? 0 : -ENOMEM;
+}
+
+void tic_eventlog_fini(struct tic_eventlog *log)
+{
+    for (unsigned long i = 0; i < log->file_count; i++)
+        if (log->files[i].fd >= 0)
+            close(log->files[i].fd);
+    free(log->files);
+    free(log->writers);
+    tic_lock_fini(&log->lock);
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static int add_file(struct tic_eventlog *log, const struct tic_log_file *file)
+{
+    tic_lock(&log->lock);
+    void *grown =
+        tic_grow(log->files, &log->file_capacity, log->file_count + 1, sizeof(*log->files));
+    if (grown) {
+        log->files = grown;
+        log->files[log->file_count++] = *file;
+    }
+    tic_unlock(&log->lock);
+    return grown ? 0 : -ENOMEM;
+}
+
+int tic_eventlog_keep(struct tic_eventlog *log, uint64_t number)
+{
+    const struct tic_log_file file = {
+        .number = number, .fd = -1, .next_block = TIC_LOG_BLOCKS, .settled = true};
+
+    if (number >= log->next_file)
+        log->next_file = number + 1;
+    return tic_eventlog_holds(log, number) ? 0 : add_file(log, &file);
+}
+
+bool tic_eventlog_holds(const struct tic_eventlog *log, uint64_t number)
+{
+    for (unsigned long i = 0; i < log->file_count; i++)
+        if (log->files[i].number == number)
+            return true;
+    return false;
+}
+
+static unsigned long free_blocks(struct tic_eventlog *log)
+{
+    unsigned long free = 0;
+
+    tic_lock(&log->lock);
+    for (unsigned long i = 0; i < log->file_count; i++)
+        free += TIC_LOG_BLOCKS - log->files[i].next_block;
+    tic_unlock(&log->lock);
+    return free;
+}
+
+int tic_eventlog_provide(struct tic_eventlog *log)
+{
+    char path[PATH_MAX];
+    struct tic_line_extent extent = log_extent;
+    struct tic_log_file file = {.number = log->next_file};
+
+    if (free_blocks(log) >= TIC_LOG_BLOCKS / 2)
+        return 0;
+    if (!name_file(log->store, file.number, path))
+        return -ENAMETOOLONG;
+    log->next_file++;
+    int status = log->store->h5->segment_format(path, &extent, 1);
+    if (status)
+        return status;
+    file.fd = tic_store_keep_fd(open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    file.offset = extent.offset;
+    status = file.fd < 0 || chmod(path, 0600) != 0 ? -errno : add_file(log, &file);
+    if (status) {
+        if (file.fd >= 0)
+            close(file.fd);
+        unlink(path);
+        return status;
+    }
+    tic_failpoint(TIC_FAIL_LOG_FORMAT);
+    return 0;
+}
+
+void tic_eventlog_settle(struct tic_eventlog *log)
+{
+    tic_lock(&log->lock);
+    for (unsigned long i = 0; i < log->file_count; i++)
+        log->files[i].settled =
+            log->files[i].held == 0 && log->files[i].next_block == TIC_LOG_BLOCKS;
+    tic_unlock(&log->lock);
+}
+
+void tic_eventlog_mark(struct tic_eventlog *log, uint64_t number)
+{
+    for (unsigned long i = 0; i < log->file_count; i++)
+        if (log->files[i].number == number)
+            log->files[i].marked = true; /* committing thread only */
+}
+
+void tic_eventlog_sweep(struct tic_eventlog *log)
+{
+    char path[PATH_MAX];
+    unsigned long kept = 0;
+
+    tic_lock(&log->lock);
+    for (unsigned long i = 0; i < log->file_count; i++) {
+        struct tic_log_file *file = &log->files[i];
+        if (file->settled && !file->marked) {
+            if (name_file(log->store, file->number, path))
+                unlink(path); /* if it stays, its records are of tasks that are done */
+            if (file->fd >= 0)
+                close(file->fd);
+            tic_failpoint(TIC_FAIL_LOG_REMOVED);
+            continue;
+        }
+        file->marked = false;
+        log->files[kept++] = *file;
+    }
+    log->file_count = kept;
+    tic_unlock(&log->lock);
+}
+
+int tic_eventlog_sync(struct tic_eventlog *log)
+{
+    for (unsigned long i = 0; i < log->file_count; i++)
+        if (log->files[i].fd >= 0 && fdatasync(log->files[i].fd) != 0)
+            return -errno;
+    return 0;
+}
+
+uint64_t tic_eventlog_volume(struct tic_eventlog *log)
+{
+    tic_lock(&log->lock);
+    uint64_t files = log->file_count;
+    tic_unlock(&log->lock);
+    return files * TIC_LOG_BLOCKS * TIC_LOG_BLOCK;
+}
+
+/* ---- appending ------------------------------------------------------------------------------ */
+
+/* 0, or -EAGAIN. */
+static int take_block(struct tic_eventlog *log, struct tic_log_writer *writer)
+{
+    int status = -EAGAIN;
+
+    tic_lock(&log->lock);
+    for (unsigned long i = 0; i < log->file_count && status; i++) {
+        struct tic_log_file *file = &log->files[i];
+        if (file->next_block == TIC_LOG_BLOCKS)
+            continue;
+        for (unsigned long k = 0; k < log->file_count; k++)
+            log->files[k].held -= log->files[k].number == writer->file;
+        file->held++;
+        writer->file = file->number;
+        writer->fd = file->fd;
+        writer->at = (int64_t)(file->offset + (uint64_t)file->next_block++ * TIC_LOG_BLOCK);
+        writer->end = writer->at + TIC_LOG_BLOCK;
+        status = 0;
+    }
+    tic_unlock(&log->lock);
+    return status;
+}
+
+static int write_whole(int fd, const char *bytes, size_t left, int64_t at)
+{
+    while (left > 0) {
+        ssize_t written = pwrite(fd, bytes, left, (off_t)at);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return written < 0 ? -errno : -EIO;
+        bytes += written;
+        left -= (size_t)written;
+        at += written;
+    }
+    return 0;
+}
+
+int tic_eventlog_append(struct tic_eventlog *log, unsigned index, enum tic_logged kind,
+                        const uint64_t *words, size_t count, uint64_t *file)
+{
+    uint64_t buffer[HEAD_WORDS + TIC_LOG_MOST_WORDS];
+    struct tic_log_writer *writer = &log->writers[index];
+    struct head head = {.bytes = (uint32_t)(sizeof(head) + count * 8), .kind = kind};
+    struct timespec now;
+
+    if (index >= log->writer_count || count > TIC_LOG_MOST_WORDS)
+        return -EINVAL;
+    if ((writer->file == 0 || writer->end - writer->at < (int64_t)head.bytes) &&
+        take_block(log, writer) != 0)
+        return -EAGAIN;
+    clock_gettime(CLOCK_REALTIME, &now);
+    head.time = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    memcpy(buffer, &head, sizeof(head));
+    if (count > 0)
+        memcpy(buffer + HEAD_WORDS, words, count * 8);
+    buffer[0] = XXH3_64bits(buffer + 1, head.bytes - 8);
+    int status = write_whole(writer->fd, (char *)buffer, head.bytes, writer->at);
+    if (status)
+        return status;
+    writer->at += head.bytes;
+    if (file)
+        *file = writer->file;
+    atomic_fetch_add_explicit(&log->bytes, head.bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&log->records, 1, memory_order_relaxed);
+    return 0;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+/* False when the visitor ends the walk. */
+static bool walk_block(const uint64_t *block, uint64_t file, tic_log_visit visit, void *arg)
+{
+    const size_t words = TIC_LOG_BLOCK / 8;
+
+    for (size_t at = 0; at + HEAD_WORDS <= words;) {
+        struct head head;
+        memcpy(&head, block + at, sizeof(head));
+        if (head.bytes < sizeof(head) || head.bytes % 8 != 0 || head.bytes / 8 > words - at ||
+            head.checksum != XXH3_64bits(block + at + 1, head.bytes - 8))
+            return true;
+        struct tic_log_record record = {.file = file,
+                                        .kind = (enum tic_logged)head.kind,
+                                        .time = head.time,
+                                        .words = block + at + HEAD_WORDS,
+                                        .count = head.bytes / 8 - HEAD_WORDS};
+        if (!visit(arg, &record))
+            return false;
+        at += head.bytes / 8;
+    }
+    return true;
+}
+
+/* Where its blocks begin; false: not a log file that was complete. */
+static bool find_blocks(struct tic_store *store, uint64_t number, uint64_t *offset)
+{
+    char path[PATH_MAX];
+    struct tic_line_extent *extents;
+    size_t count;
+
+    if (!name_file(store, number, path) || store->h5->segment_read(path, &extents, &count) != 0)
+        return false;
+    struct tic_shape expected = tic_line_extent_shape(&log_extent);
+    struct tic_shape shape =
+        count == 1 ? tic_line_extent_shape(&extents[0]) : (struct tic_shape){0};
+    bool fine = tic_shape_equal(&shape, &expected) && extents[0].rows == TIC_LOG_BLOCKS;
+    *offset = fine ? extents[0].offset : 0;
+    free(extents);
+    return fine;
+}
+
+static bool walk_file(struct tic_store *store, uint64_t number, tic_log_visit visit, void *arg)
+{
+    char path[PATH_MAX];
+    uint64_t *block = malloc(TIC_LOG_BLOCK), offset;
+    bool go_on = true;
+    int fd = name_file(store, number, path) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+
+    if (block && fd >= 0 && find_blocks(store, number, &offset))
+        for (unsigned i = 0; i < TIC_LOG_BLOCKS && go_on; i++)
+            if (pread(fd, block, TIC_LOG_BLOCK, (off_t)(offset + (uint64_t)i * TIC_LOG_BLOCK)) ==
+                TIC_LOG_BLOCK)
+                go_on = walk_block(block, number, visit, arg);
+    if (fd >= 0)
+        close(fd);
+    free(block);
+    return go_on;
+}
+
+int tic_eventlog_walk(struct tic_store *store, tic_log_visit visit, void *arg)
+{
+    uint64_t *numbers;
+    unsigned long count;
+    int status = tic_store_list(store, TIC_FILE_LOG, &numbers, &count);
+
+    for (unsigned long i = count; status == 0 && i-- > 0;) /* the list descends */
+        if (!walk_file(store, numbers[i], visit, arg))
+            status = -ECANCELED;
+    free(numbers);
+    return status;
+}
