@@ -25,7 +25,7 @@ struct head {
     uint64_t time;
 };
 
-enum { HEAD_WORDS = sizeof(struct head) / 8 };
+_Static_assert(sizeof(struct head) == TIC_LOG_HEAD_WORDS * 8, "no gaps");
 
 struct tic_log_writer {
     uint64_t file; /* 0: none yet */
@@ -242,7 +242,7 @@ static int write_whole(int fd, const char *bytes, size_t left, int64_t at)
 int tic_eventlog_append(struct tic_eventlog *log, unsigned index, enum tic_logged kind,
                         const uint64_t *words, size_t count, uint64_t *file)
 {
-    uint64_t buffer[HEAD_WORDS + TIC_LOG_MOST_WORDS];
+    uint64_t buffer[TIC_LOG_HEAD_WORDS + TIC_LOG_MOST_WORDS];
     struct tic_log_writer *writer = &log->writers[index];
     struct head head = {.bytes = (uint32_t)(sizeof(head) + count * 8), .kind = kind};
     struct timespec now;
@@ -256,7 +256,7 @@ int tic_eventlog_append(struct tic_eventlog *log, unsigned index, enum tic_logge
     head.time = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     memcpy(buffer, &head, sizeof(head));
     if (count > 0)
-        memcpy(buffer + HEAD_WORDS, words, count * 8);
+        memcpy(buffer + TIC_LOG_HEAD_WORDS, words, count * 8);
     buffer[0] = XXH3_64bits(buffer + 1, head.bytes - 8);
     int status = write_whole(writer->fd, (char *)buffer, head.bytes, writer->at);
     if (status)
@@ -276,7 +276,7 @@ static bool walk_block(const uint64_t *block, uint64_t file, tic_log_visit visit
 {
     const size_t words = TIC_LOG_BLOCK / 8;
 
-    for (size_t at = 0; at + HEAD_WORDS <= words;) {
+    for (size_t at = 0; at + TIC_LOG_HEAD_WORDS <= words;) {
         struct head head;
         memcpy(&head, block + at, sizeof(head));
         if (head.bytes < sizeof(head) || head.bytes % 8 != 0 || head.bytes / 8 > words - at ||
@@ -285,8 +285,8 @@ static bool walk_block(const uint64_t *block, uint64_t file, tic_log_visit visit
         struct tic_log_record record = {.file = file,
                                         .kind = (enum tic_logged)head.kind,
                                         .time = head.time,
-                                        .words = block + at + HEAD_WORDS,
-                                        .count = head.bytes / 8 - HEAD_WORDS};
+                                        .words = block + at + TIC_LOG_HEAD_WORDS,
+                                        .count = head.bytes / 8 - TIC_LOG_HEAD_WORDS};
         if (!visit(arg, &record))
             return false;
         at += head.bytes / 8;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "store/forced.h"
 #include "store/store.h"
 #include "tools/tool.h"
 
@@ -105,25 +106,81 @@ static bool report_line(void *arg, const char *name, int status, struct tic_line
     return false;
 }
 
+/* What the event log holds beside the lines. */
+struct log_report {
+    uint64_t events, created, started, finished, bytes, value_bytes;
+    uint64_t last_file, files;
+};
+
+static bool count_event(void *arg, const struct tic_log_record *record)
+{
+    struct log_report *log = arg;
+    struct tic_forced forced;
+
+    log->events++;
+    log->files += record->file != log->last_file;
+    log->last_file = record->file;
+    log->bytes += (record->count + TIC_LOG_HEAD_WORDS) * 8;
+    log->created += record->kind == TIC_LOGGED_CREATED;
+    log->started += record->kind == TIC_LOGGED_STARTED;
+    if (tic_forced_decode(record, &forced)) {
+        log->finished++;
+        for (uint64_t i = 0; i < forced.count; i++)
+            log->value_bytes += forced.outputs[i].bytes;
+    }
+    return true;
+}
+
+/* Only SEL logs what is created. */
+static const char *protocol_of(const struct log_report *log, unsigned lines)
+{
+    return log->created == 0 ? "tic" : lines > 1 ? "tic+sel" : "sel";
+}
+
+static json_t *log_json(const struct log_report *log, unsigned lines)
+{
+    return json_pack(
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "protocol", protocol_of(log, lines), "files",
+        (json_int_t)log->files, "bytes", (json_int_t)log->bytes, "events", (json_int_t)log->events,
+        "tasks_created", (json_int_t)log->created, "tasks_started", (json_int_t)log->started,
+        "tasks_finished", (json_int_t)log->finished, "value_bytes", (json_int_t)log->value_bytes);
+}
+
+static void print_log(const struct log_report *log, unsigned lines)
+{
+    if (log->events > 0)
+        printf("event log (%s): %llu events in %llu files, %llu bytes; %llu tasks created, %llu "
+               "started, %llu finished with %llu bytes of values\n",
+               protocol_of(log, lines), (unsigned long long)log->events,
+               (unsigned long long)log->files, (unsigned long long)log->bytes,
+               (unsigned long long)log->created, (unsigned long long)log->started,
+               (unsigned long long)log->finished, (unsigned long long)log->value_bytes);
+}
+
 static int report_directory(const char *path, bool as_json)
 {
     struct tic_store store;
     struct report report = {.store = &store, .lines = as_json ? json_array() : NULL};
+    struct log_report log = {0};
     int status = tic_store_open(&store, path, TIC_STORE_READ, false, &tic_h5_ops);
 
     if (status == 0) {
         status = tic_store_walk(&store, report_line, &report);
+        status = status ? status : tic_eventlog_walk(&store, count_event, &log);
         tic_store_close(&store);
     }
     if (status)
         fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
     else if (as_json)
-        json_dumpf(json_pack_ex(NULL, 0, "{s:O}", "lines", report.lines), stdout,
-                   JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
+        json_dumpf(json_pack_ex(NULL, 0, "{s:O, s:o}", "lines", report.lines, "log",
+                                log_json(&log, report.found)),
+                   stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     if (status == 0 && as_json)
         putchar('\n');
     if (status == 0 && !as_json && report.found == 0)
         printf("no recovery line in %s\n", path);
+    if (status == 0 && !as_json)
+        print_log(&log, report.found);
     json_decref(report.lines);
     return status == 0 && report.good == report.found ? TIC_TOOL_OK : TIC_TOOL_FAILED;
 }

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* starpu-tic log: the event log of a directory. */
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/forced.h"
+#include "tools/events.h"
+#include "tools/tool.h"
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+static const char *const event_names[] = {
+    [TIC_LOGGED_RUN] = "run",
+    [TIC_LOGGED_CREATED] = "created",
+    [TIC_LOGGED_STARTED] = "started",
+    [TIC_LOGGED_FINISHED] = "finished",
+    [TIC_LOGGED_REGISTERED] = "registered",
+    [TIC_LOGGED_UNREGISTERED] = "unregistered",
+    [TIC_LOGGED_ACQUIRED] = "acquired",
+    [TIC_LOGGED_EVENT] = "event",
+    [TIC_LOGGED_RESTORED] = "restored",
+};
+
+static const char *name_of(enum tic_logged kind)
+{
+    return kind > 0 && (size_t)kind < sizeof(event_names) / sizeof(event_names[0])
+               ? event_names[kind]
+               : "unknown";
+}
+
+/* Names of numbers that follow the kind, in their order; data accesses and values come after. */
+static const char *const fields[][4] = {
+    [TIC_LOGGED_RUN] = {"line", "results"},
+    [TIC_LOGGED_CREATED] = {"task"},
+    [TIC_LOGGED_STARTED] = {"task"},
+    [TIC_LOGGED_FINISHED] = {"task"},
+    [TIC_LOGGED_REGISTERED] = {"data", "bytes"},
+    [TIC_LOGGED_UNREGISTERED] = {"data"},
+    [TIC_LOGGED_ACQUIRED] = {"data", "mode", "submissions"},
+    [TIC_LOGGED_EVENT] = {"number", "kind", "value"},
+    [TIC_LOGGED_RESTORED] = {"task"},
+};
+
+static json_t *accesses_of(const struct tic_log_record *record)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < tic_event_accesses(record); i++)
+        json_array_append_new(list,
+                              json_pack("{s:I, s:s}", "data", (json_int_t)tic_event_data(record, i),
+                                        "mode", tic_event_mode(record, i)));
+    return list;
+}
+
+static json_t *values_of(const struct tic_forced *forced)
+{
+    json_t *list = json_array();
+
+    for (uint64_t i = 0; i < forced->count; i++)
+        json_array_append_new(list, json_pack("{s:I, s:I, s:I, s:I}", "data",
+                                              (json_int_t)forced->outputs[i].id, "bytes",
+                                              (json_int_t)forced->outputs[i].bytes, "segment",
+                                              (json_int_t)forced->outputs[i].segment, "offset",
+                                              (json_int_t)forced->outputs[i].offset));
+    return list;
+}
+
+static void add_workers(json_t *entry, uint64_t workers)
+{
+    json_object_set_new(entry, "worker", json_integer((uint32_t)workers));
+    if (workers >> 32)
+        json_object_set_new(entry, "stolen_from", json_integer((json_int_t)(workers >> 32) - 1));
+}
+
+static json_t *entry_of(const struct tic_log_record *record)
+{
+    json_t *entry = json_pack("{s:f, s:s}", "time", (double)record->time * 1e-9, "event",
+                              name_of(record->kind));
+    struct tic_forced forced;
+    char name[TIC_EVENT_NAME];
+
+    for (size_t i = 0; strcmp(name_of(record->kind), "unknown") != 0 && i < 4; i++)
+        if (fields[record->kind][i] && i < record->count)
+            json_object_set_new(entry, fields[record->kind][i],
+                                json_integer((json_int_t)record->words[i]));
+    if (record->kind == TIC_LOGGED_CREATED && tic_event_name(record, name)) {
+        json_object_set_new(entry, "codelet", json_string(name));
+        json_object_set_new(entry, "accesses", accesses_of(record));
+    }
+    if (record->kind == TIC_LOGGED_STARTED && record->count == 2)
+        add_workers(entry, record->words[1]);
+    if (tic_forced_decode(record, &forced)) {
+        add_workers(entry, forced.workers);
+        json_object_set_new(entry, "seconds",
+                            json_real((double)(record->time - forced.started) * 1e-9));
+        json_object_set_new(entry, "written", values_of(&forced));
+    }
+    return entry;
+}
+
+/* ---- plain ---------------------------------------------------------------------------------- */
+
+static void print_value(const char *key, const json_t *value)
+{
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+
+    printf(" %s %s", key, text ? text : "?");
+    free(text);
+}
+
+static void print_list(const char *key, const json_t *list)
+{
+    size_t i;
+    json_t *item;
+
+    printf(" %s", key);
+    json_array_foreach(list, i, item)
+    {
+        const char *mode = json_string_value(json_object_get(item, "mode"));
+        printf("%s%lld%s%s", i ? ", " : " ",
+               (long long)json_integer_value(json_object_get(item, "data")), mode ? ":" : "",
+               mode ? mode : "");
+    }
+}
+
+static void print_entry(json_t *entry, uint64_t begin, const struct tic_log_record *record)
+{
+    const char *key;
+    json_t *value;
+
+    printf("%12.6f %s", (double)(int64_t)(record->time - begin) * 1e-9, name_of(record->kind));
+    json_object_foreach(entry, key, value)
+    {
+        if (json_is_array(value))
+            print_list(key, value);
+        else if (strcmp(key, "time") != 0 && strcmp(key, "event") != 0)
+            print_value(key, value);
+    }
+    putchar('\n');
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+static int print_log(const char *path, bool as_json)
+{
+    struct tic_events events = {0};
+    int status = tic_events_read(path, &events);
+
+    if (status) {
+        fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
+        return TIC_TOOL_FAILED;
+    }
+    if (as_json)
+        puts("{\"events\": [");
+    for (size_t i = 0; i < events.count; i++) {
+        json_t *entry = entry_of(&events.items[i]);
+        if (as_json) {
+            json_dumpf(entry, stdout, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
+            puts(i + 1 < events.count ? "," : "");
+        } else {
+            print_entry(entry, events.items[0].time, &events.items[i]);
+        }
+        json_decref(entry);
+    }
+    if (as_json)
+        puts("]}");
+    else if (events.count == 0)
+        printf("no events in %s\n", path);
+    tic_events_clear(&events);
+    return TIC_TOOL_OK;
+}
+
+int tic_tool_log(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {0}};
+    bool as_json = false;
+    int option;
+
+    while ((option = getopt_long(argc, argv, "hj", options, NULL)) != -1) {
+        if (option != 'j')
+            return tic_tool_usage("log", option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
+        as_json = true;
+    }
+    if (optind + 1 != argc)
+        return tic_tool_usage("log", TIC_TOOL_USAGE);
+    return print_log(argv[optind], as_json);
+}

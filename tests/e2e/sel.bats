@@ -1,0 +1,116 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Checks systematic event logging: what has finished is not executed again, whatever lines there are.
+load common
+
+# After a kill when N tasks had finished, at most the others are executed, and those that the log does
+# not hold. loses_nothing PROTOCOL NOT-LOGGED N WORKERS COMMAND...
+loses_nothing() {
+    local protocol=$1 unlogged=$2 done=$3 workers=$4 executed
+    shift 4
+    rm -rf "$STARPU_TIC_DIR"
+    export STARPU_TIC_PROTOCOL=$protocol
+    crash "task-end:$done" "$@"
+    STARPU_NCPU=$workers run_apart timeout 60 "$tool" run -- "$@"
+    [ "$status" -eq 0 ] || complain "$*" "failed" || return 1
+    [ "$(stat_of recovered)" = true ] || return 1
+    executed=$(stat_of tasks_executed)
+    [ "$executed" -le $(($(stat_of tasks_submitted) - done + unlogged)) ] ||
+        complain "$*" "$executed tasks executed again"
+}
+
+@test "what has finished is not executed again: sel, on other numbers of workers" {
+    need_examples
+    local points=(1 2 50 100 199) workers=(1 2 3 2 4) i
+    for i in "${!points[@]}"; do
+        loses_nothing sel 0 "${points[i]}" "${workers[i]}" "$program"
+        [ "$(stat_of forced_used)" -ge "${points[i]}" ]
+    done
+    for i in 1 100 363; do # one of its tasks has a callback
+        loses_nothing sel 1 "$i" 3 "$examples/cholesky_implicit" -size 960 -nblocks 12 -check
+    done
+}
+
+@test "the same with recovery lines in between: tic+sel" {
+    need_examples
+    local point
+    for point in 90 200 300; do
+        STARPU_TIC_EVERY=40 loses_nothing tic+sel 1 "$point" 3 \
+            "$examples/cholesky_implicit" -size 960 -nblocks 12 -check
+        [ "$(stat_of tasks_skipped)" -gt 0 ]
+    done
+}
+
+@test "killed again and again, in the replay, too, nothing is lost" {
+    need_examples
+    local command=("$examples/cholesky_implicit" -size 960 -nblocks 12 -check) i
+    export STARPU_TIC_PROTOCOL=sel
+    for i in 1 2 3 4 5; do # each run but the first one restores first, and executes 20 more
+        crash "forced-written:$((i * 10))" "${command[@]}"
+        crash "restore-begin:3" "${command[@]}"
+    done
+    run_apart "$tool" run -- "${command[@]}"
+    [ "$status" -eq 0 ] && [ "$(stat_of forced_used)" -ge 150 ]
+    [ "$(stat_of tasks_executed)" -le $((364 - 150)) ]
+}
+
+@test "main() that reads between tasks, and meets events, gets the same again" {
+    local expected point
+    expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$lib/mainaccess")
+    export STARPU_TIC_PROTOCOL=sel
+    skipped=0
+    for point in task-end:1 task-end:5 task-begin:9 forced-written:12 task-end:20; do
+        resumes "$point" 3 "$expected" "$lib/mainaccess"
+    done
+}
+
+@test "what the log cannot hold is kept by recovery lines, and one message says so" {
+    export STARPU_TIC_PROTOCOL=sel STARPU_TIC_PERIOD=0.05 STARPU_TIC_VERBOSE=1
+    run_apart "$tool" run -- "$lib/knary"
+    [ "$status" -eq 0 ] && [ "$(stat_of lines_needed)" = true ]
+    [ "$(stat_of tasks_not_logged)" -gt 0 ]
+    [ "$(grep -c 'recovery lines are taken' err)" -eq 1 ]
+}
+
+@test "lines let the log go: its size stays bounded" {
+    export STARPU_TIC_KEEP=1
+    P_TASKS=60000 STARPU_TIC_PROTOCOL=sel run_apart "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [ "$(stat_of log_size)" -gt 8388608 ]
+    rm -rf "$STARPU_TIC_DIR"
+    P_TASKS=60000 STARPU_TIC_PROTOCOL=tic+sel STARPU_TIC_EVERY=6000 run_apart "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [ "$(stat_of log_size)" -le 8388608 ]
+}
+
+@test "the log in words, in JSON and as a picture" {
+    need_examples
+    export STARPU_TIC_PROTOCOL=sel
+    crash task-end:25 "$examples/cholesky_implicit" -size 480 -nblocks 5
+    run "$tool" info "$STARPU_TIC_DIR"
+    [ "$status" -eq 0 ] && [[ $output == *"event log (sel):"*"35 tasks created"* ]]
+    run "$tool" info --json "$STARPU_TIC_DIR"
+    [ "$(jq -r .log.protocol <<<"$output")" = sel ]
+    [ "$(jq .log.tasks_finished <<<"$output")" -ge 25 ]
+    run "$tool" log "$STARPU_TIC_DIR"
+    [ "$status" -eq 0 ] && [ "$(grep -c ' created task ' <<<"$output")" -eq 35 ]
+    run "$tool" log --json "$STARPU_TIC_DIR"
+    [ "$(jq '[.events[] | select(.event == "finished")] | length' <<<"$output")" -ge 25 ]
+    run "$tool" graph "$STARPU_TIC_DIR" -o tasks.dot
+    [ "$status" -eq 0 ] && [ "$(grep -c '^  t[0-9]* \[' tasks.dot)" -eq 35 ]
+    if command -v dot; then
+        run "$tool" graph "$STARPU_TIC_DIR" -o tasks.svg
+        [ "$status" -eq 0 ] && grep -q '<svg' tasks.svg
+    fi
+    PATH=/nonexistent run "$tool" graph "$STARPU_TIC_DIR" -o tasks.svg
+    [ "$status" -eq 1 ] && [[ $output == *"install graphviz"* ]]
+}
+
+@test "a large graph is summarized; a log without tasks is none" {
+    need_examples
+    export STARPU_TIC_PROTOCOL=sel
+    crash task-end:300 "$examples/cholesky_implicit" -size 960 -nblocks 12
+    run "$tool" graph "$STARPU_TIC_DIR" -o tasks.dot
+    [ "$status" -eq 0 ] && [ "$(grep -c '^  g[0-9]* \[' tasks.dot)" -eq 3 ]
+    grep -q '364 tasks\|286 tasks' tasks.dot
+    run "$tool" graph "$BATS_FILE_TMPDIR" -o tasks.dot
+    [ "$status" -eq 1 ] && [[ $output == *"holds no task"* ]]
+}
