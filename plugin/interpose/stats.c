@@ -53,7 +53,7 @@ int tic_stats_write(struct tic_session *session)
     const struct starpu_sched_policy *policy = &session->policies[0];
     json_t *stats = json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, "
-        "s:f, s:I, s:b, s:I, s:b, s:s, s:I, s:I, s:I, s:I, s:b}",
+        "s:f, s:I, s:b, s:I, s:b, s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:f}",
         "scheduler", policy->policy_name ? policy->policy_name : "", //
         "tasks_submitted",
         (json_int_t)(session->graph.signature.position + atomic_load(&session->spawned)), //
@@ -81,7 +81,10 @@ int tic_stats_write(struct tic_session *session)
         "log_bytes", (json_int_t)atomic_load(&snapshot->log.bytes),                //
         "log_size", (json_int_t)tic_eventlog_volume(&snapshot->log),               //
         "tasks_not_logged", (json_int_t)atomic_load(&snapshot->uncovered),         //
-        "lines_needed", (int)atomic_load(&snapshot->needs_lines));
+        "lines_needed", (int)atomic_load(&snapshot->needs_lines),                  //
+        "results_found", (json_int_t)snapshot->results_found,                      //
+        "lost_tasks", (json_int_t)snapshot->lost_tasks,                            //
+        "lost_seconds", (double)snapshot->lost_ns * 1e-9);
     int status =
         stats && json_dump_file(stats, session->settings.stats,
                                 JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9)) == 0

@@ -146,7 +146,8 @@ bool tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
         tic_snapshot_is_broken(snapshot) || !is_in_budget(snapshot, slot, start))
         return false;
     int status = force(snapshot, slot, forced);
-    for (int tries = 0; status == -EAGAIN && tries < most; tries++) {
+    for (int tries = 0; status == -EAGAIN && tries < most && !tic_snapshot_is_broken(snapshot);
+         tries++) {
         for (unsigned long i = 0; i < slot->writing.count; i++)
             tic_snapshot_want_row(snapshot, slot->writing.items[i]);
         status = force(snapshot, slot, forced);
@@ -176,6 +177,11 @@ struct search {
     struct seen *events; /* that the line has not */
     unsigned long event_count, event_capacity;
     uint64_t order, file;
+    struct {
+        uint64_t task, time;
+        bool runs;
+    } workers[TIC_MAX_WORKERS]; /* what each was doing when the log ends */
+    uint64_t last;              /* time of the last record */
     int status;
 };
 
@@ -241,12 +247,45 @@ static int note_event(struct search *search, const struct tic_log_record *record
     return 0;
 }
 
+/* A worker executes one task at a time. */
+static void note_running(struct search *search, const struct tic_log_record *record)
+{
+    bool starts = record->kind == TIC_LOGGED_STARTED && record->count == 2;
+    bool ends = record->kind == TIC_LOGGED_FINISHED && record->count > 6;
+    uint32_t worker = starts ? (uint32_t)record->words[1] : ends ? (uint32_t)record->words[6] : 0;
+
+    if (record->time > search->last)
+        search->last = record->time;
+    if (record->kind == TIC_LOGGED_RUN) /* an earlier one was killed, too */
+        memset(search->workers, 0, sizeof(search->workers));
+    if ((!starts && !ends) || worker >= TIC_MAX_WORKERS)
+        return;
+    if (starts) {
+        search->workers[worker].task = record->words[0];
+        search->workers[worker].time = record->time;
+    }
+    if (starts || search->workers[worker].task == record->words[0])
+        search->workers[worker].runs = starts;
+}
+
+static void sum_lost(struct tic_snapshot *snapshot, const struct search *search)
+{
+    for (unsigned i = 0; i < TIC_MAX_WORKERS; i++) {
+        if (!search->workers[i].runs || search->workers[i].time > search->last)
+            continue;
+        snapshot->lost_tasks++;
+        snapshot->lost_ns += search->last - search->workers[i].time;
+    }
+    snapshot->results_found = snapshot->found_count;
+}
+
 static bool visit(void *arg, const struct tic_log_record *record)
 {
     struct search *search = arg;
     struct tic_forced forced;
 
     search->order++;
+    note_running(search, record);
     if (record->file != search->file)
         search->status = tic_eventlog_keep(&search->snapshot->log, record->file);
     search->file = record->file;
@@ -340,6 +379,7 @@ int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *lin
     status = search.status ? search.status : status;
     status = status ? status : add_events(line, &search);
     status = status ? status : choose(snapshot, line);
+    sum_lost(snapshot, &search);
     free(search.events);
     snapshot->found_outputs = search.outputs;
     return status;

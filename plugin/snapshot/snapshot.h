@@ -83,6 +83,9 @@ struct tic_snapshot {
     struct tic_forced_found *found; /* immutable after start; ascending sequence */
     unsigned long found_count, found_capacity;
     struct tic_forced_value *found_values;   /* immutable after start */
+    uint64_t lost_tasks, lost_ns; /* immutable after start: what was running when the earlier run
+                                     was killed, and for how long */
+    uint64_t results_found;       /* immutable after start */
     struct tic_forced_output *found_outputs; /* while the store is opened */
     _Atomic bool needs_lines;                /* some results are not in the log; seq_cst */
     _Atomic uint64_t uncovered;              /* relaxed: tasks whose results are not in the log */

@@ -25,6 +25,8 @@ loses_nothing() {
     for i in "${!points[@]}"; do
         loses_nothing sel 0 "${points[i]}" "${workers[i]}" "$program"
         [ "$(stat_of forced_used)" -ge "${points[i]}" ]
+        [ "$(stat_of forced_used)" -eq "$(stat_of results_found)" ]
+        [ "$(stat_of lost_tasks)" -le 2 ] # the workers of the run that was killed
     done
     for i in 1 100 363; do # one of its tasks has a callback
         loses_nothing sel 1 "$i" 3 "$examples/cholesky_implicit" -size 960 -nblocks 12 -check
