@@ -516,9 +516,8 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
         note_main_uses(submission->accesses, submission->sequence);
     if (tic_session->report)
         tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
-    if (!done && submission->context == TIC_CONTEXT_MAIN &&
-        tic_session->snapshot.found_count > 0 && ends_alone(task) &&
-        tic_forced_use(task, submission->sequence))
+    if (!done && submission->context == TIC_CONTEXT_MAIN && tic_session->snapshot.found_count > 0 &&
+        ends_alone(task) && tic_forced_use(task, submission->sequence))
         return replace(task, submission->sequence);
     if (!done) {
         note_created(task, submission);

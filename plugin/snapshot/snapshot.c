@@ -212,6 +212,23 @@ static bool wait_until_due(struct tic_snapshot *snapshot)
     return due;
 }
 
+static void note_first(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    snapshot->first_done = true;
+    pthread_cond_broadcast(&snapshot->served);
+    tic_unlock(&snapshot->lock);
+}
+
+/* SEL: without a line the log means nothing. Owner thread. */
+static void await_first(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    while (!snapshot->first_done && !snapshot->exited)
+        pthread_cond_wait(&snapshot->served, &snapshot->lock.mutex);
+    tic_unlock(&snapshot->lock);
+}
+
 static void *checkpoint_thread(void *arg)
 {
     struct tic_snapshot *snapshot = arg;
@@ -221,6 +238,7 @@ static void *checkpoint_thread(void *arg)
         uint64_t count = tic_snapshot_count(snapshot);
         int status = tic_snapshot_is_broken(snapshot) ? 0 : tic_checkpoint_run(snapshot);
         tic_snapshot_note_counted(snapshot, count);
+        note_first(snapshot);
         if (status < 0 && status != -ECANCELED)
             tic_snapshot_break(snapshot, "cannot write a checkpoint in %s: %s",
                                snapshot->store->path, strerror(-status));
@@ -248,11 +266,14 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
     int status = snapshot->log_all ? tic_eventlog_provide(&snapshot->log) : 0;
     if (status)
         return status;
+    bool waits = snapshot->log_all && snapshot->store->kept_count == 0 && !snapshot->began;
     sigfillset(&all); /* signals are for the application's threads */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     status = pthread_create(&snapshot->thread, NULL, checkpoint_thread, snapshot);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     snapshot->started = status == 0;
+    if (waits && status == 0)
+        await_first(snapshot);
     return -status;
 }
 

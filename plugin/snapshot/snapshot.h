@@ -75,14 +75,15 @@ struct tic_snapshot {
     bool periodic;    /* lines are taken every period; immutable after start */
     uint64_t sync_ns; /* SEL: when written data is forced to the disk; 0: not; immutable */
     uint64_t synced_ns, synced_bytes; /* checkpoint thread only: the last time */
-    bool began;              /* checkpoint thread only: SEL has asked for its first line */
-    bool log_wanted;         /* guarded by lock: somebody waits for a block of the log */
-    int log_status;          /* guarded by lock: what came of it */
-    struct tic_forced_kept *forced; /* guarded by the graph lock: results that no line holds */
+    bool first_done;                  /* guarded by lock: a checkpoint of this run has ended */
+    bool began;                       /* checkpoint thread only: SEL has asked for its first line */
+    bool log_wanted;                  /* guarded by lock: somebody waits for a block of the log */
+    int log_status;                   /* guarded by lock: what came of it */
+    struct tic_forced_kept *forced;   /* guarded by the graph lock: results that no line holds */
     unsigned long forced_count, forced_capacity;
     struct tic_forced_found *found; /* immutable after start; ascending sequence */
     unsigned long found_count, found_capacity;
-    struct tic_forced_value *found_values;   /* immutable after start */
+    struct tic_forced_value *found_values; /* immutable after start */
     uint64_t lost_tasks, lost_ns; /* immutable after start: what was running when the earlier run
                                      was killed, and for how long */
     uint64_t results_found;       /* immutable after start */

@@ -26,7 +26,7 @@ struct tic_store {
     unsigned long segment_count, segment_capacity;
     struct tic_line kept[2]; /* committing thread only: the last lines, newest first */
     unsigned kept_count;
-    struct tic_index index;          /* committing thread only */
+    struct tic_index index;   /* committing thread only */
     struct tic_eventlog *log; /* immutable after init; its owner's; NULL: none */
     uint64_t *extra;          /* before adoption: segments that no line knows, and that stay */
     unsigned long extra_count, extra_capacity;
