@@ -235,7 +235,7 @@ static struct starpu_task *make_task(const struct tic_forced_found *result,
     return task;
 }
 
-bool tic_forced_use(struct starpu_task *task, uint64_t sequence)
+bool tic_forced_use(struct starpu_task *task, uint64_t sequence, bool awaited)
 {
     struct tic_session *session = tic_session;
     struct tic_snapshot *snapshot = &session->snapshot;
@@ -255,6 +255,8 @@ bool tic_forced_use(struct starpu_task *task, uint64_t sequence)
     }
     stand_in->priority = task->priority;
     tic_guard++;
+    if (awaited)
+        tic_real.starpu_task_declare_deps_array(task, 1, &stand_in);
     int status = tic_real.starpu_task_submit(stand_in);
     tic_guard--;
     if (status)

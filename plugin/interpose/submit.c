@@ -175,10 +175,12 @@ static void stop_diverged(struct starpu_task *task)
 
 /* ---- fast-forward --------------------------------------------------------------------------- */
 
-/* Nobody waits for a part of it that only its own end can give. */
+/* Nobody waits for a part of it that only its own end can give. A structure that stays with the
+ * application may be submitted again, and StarPU then allows it no predecessor, which a task that
+ * stands in for one before it would be. */
 static bool ends_alone(const struct starpu_task *task)
 {
-    return !task->use_tag && !task->callback_func && !task->cl->callback_func &&
+    return task->destroy && !task->use_tag && !task->callback_func && !task->cl->callback_func &&
            !task->prologue_callback_func && !task->prologue_callback_pop_func &&
            task->hypervisor_tag == 0 && task->nb_termination_call_required == 0;
 }
@@ -186,7 +188,7 @@ static bool ends_alone(const struct starpu_task *task)
 /* Nobody can tell whether such a task ever entered StarPU. */
 static bool is_plain(const struct starpu_task *task)
 {
-    return ends_alone(task) && task->detach && task->destroy && !task->synchronous;
+    return ends_alone(task) && task->detach && !task->synchronous;
 }
 
 /* StarPU never hears of it. */
@@ -483,7 +485,8 @@ static void note_created(struct starpu_task *task, const struct submission *subm
     for (unsigned i = 0; i < submission->accesses->count; i++)
         writes |= (submission->accesses->items[i].mode & STARPU_W) != 0;
     if (writes && !ends_alone(task))
-        tic_snapshot_need_lines(snapshot, tic_task_name(task), "a tag or a callback");
+        tic_snapshot_need_lines(snapshot, tic_task_name(task),
+                                "a tag, a callback or a structure that stays with the program");
     tic_record_created(task, submission->sequence);
 }
 
@@ -517,7 +520,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     if (tic_session->report)
         tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
     if (!done && submission->context == TIC_CONTEXT_MAIN && tic_session->snapshot.found_count > 0 &&
-        ends_alone(task) && tic_forced_use(task, submission->sequence))
+        ends_alone(task) && tic_forced_use(task, submission->sequence, !is_plain(task)))
         return replace(task, submission->sequence);
     if (!done) {
         note_created(task, submission);

@@ -172,9 +172,9 @@ int tic_pack_restore(starpu_data_handle_t data, const struct tic_saved *saved);
 /* Around a protected task, on its worker. */
 void tic_forced_begin(struct starpu_task *task, const struct tic_slot *slot);
 void tic_forced_end(struct tic_slot *slot);
-/* Submits what a forced checkpoint holds in the place of the task, if it does. Under the submission
- * lock. */
-bool tic_forced_use(struct starpu_task *task, uint64_t sequence);
+/* Submits what the log holds in the place of the task, if it does. awaited: the task itself, made a
+ * control task, comes after that. Under the submission lock. */
+bool tic_forced_use(struct starpu_task *task, uint64_t sequence, bool awaited);
 
 /* ---- record.c: SEL; on the owner thread ------------------------------------------------------ */
 void tic_record_created(struct starpu_task *task, uint64_t sequence);

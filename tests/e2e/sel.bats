@@ -66,6 +66,19 @@ loses_nothing() {
     done
 }
 
+# StarPU allows such a structure no predecessor when it is submitted again.
+@test "a structure that is submitted again is not replaced, nor what waits for tasks misled" {
+    local protocol name expected
+    for protocol in sel tic+sel; do
+        export STARPU_TIC_PROTOCOL=$protocol
+        for name in resubmit temporary; do
+            expected=$("$lib/patterns" $name)
+            skipped=0
+            resumes task-end:50 3 "$expected" "$lib/patterns" $name
+        done
+    done
+}
+
 @test "what the log cannot hold is kept by recovery lines, and one message says so" {
     export STARPU_TIC_PROTOCOL=sel STARPU_TIC_PERIOD=0.05 STARPU_TIC_VERBOSE=1
     run_apart "$tool" run -- "$lib/knary" tree 4 5
