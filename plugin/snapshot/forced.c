@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "snapshot/suspend.h"
 
 /* What a restart keeps in memory at most; the rest is executed again. */
 #define MOST_RECOVERED (UINT64_C(1) << 30)
@@ -81,7 +82,8 @@ void tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
     uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
 
     if (slot->writing.count == 0 || slot->writing.count > TIC_FORCED_OUTPUTS ||
-        tic_snapshot_is_broken(snapshot) || !is_in_budget(snapshot, slot, start))
+        tic_snapshot_is_broken(snapshot) || atomic_load(&snapshot->suspended) ||
+        !is_in_budget(snapshot, slot, start))
         return;
     result.forced.time = tic_snapshot_nanoseconds(CLOCK_REALTIME);
     int status = force(snapshot, &slot->writing, &result);
@@ -94,8 +96,7 @@ void tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
     if (status == 0)
         atomic_fetch_add_explicit(&snapshot->forced_saved, 1, memory_order_relaxed);
     else if (status != -EAGAIN && status != -EBUSY && status != -ECANCELED)
-        tic_snapshot_break(snapshot, "cannot save the result of a stolen task in %s: %s",
-                           snapshot->store->path, strerror(-status));
+        tic_snapshot_suspend(snapshot, status); /* a restart executes the task again */
 }
 
 /* ---- recovery ------------------------------------------------------------------------------- */
@@ -239,14 +240,14 @@ void tic_snapshot_forget_forced(struct tic_snapshot *snapshot)
 
 /* ---- the checkpoint thread ------------------------------------------------------------------ */
 
-void tic_snapshot_mark_forced_locked(struct tic_snapshot *snapshot)
+void tic_snapshot_mark_forced_locked(struct tic_snapshot *snapshot, bool committed)
 {
     struct tic_rows *rows = &snapshot->store->rows;
     unsigned long kept = 0;
 
     for (unsigned long i = 0; i < snapshot->forced_count; i++) {
         const struct tic_forced_result *result = &snapshot->forced[i];
-        if (tic_doneset_contains(&snapshot->graph->done, result->forced.sequence))
+        if (committed && tic_doneset_contains(&snapshot->graph->done, result->forced.sequence))
             continue;
         tic_rows_mark(rows, result->record);
         for (unsigned k = 0; k < result->forced.count; k++)

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "snapshot/forced.h"
+#include "snapshot/suspend.h"
 
 enum { STALL_PATIENCE = 200 }; /* looks of the checkpoint thread, each of 10 ms */
 
@@ -92,6 +93,12 @@ struct timespec tic_snapshot_after(double seconds)
     return at;
 }
 
+static struct timespec at(uint64_t nanoseconds)
+{
+    return (struct timespec){.tv_sec = (time_t)(nanoseconds / 1000000000u),
+                             .tv_nsec = (long)(nanoseconds % 1000000000u)};
+}
+
 /* The run ends, and no task of the cut does: somebody has lost its end. */
 static bool is_stalled(struct tic_snapshot *snapshot)
 {
@@ -135,7 +142,7 @@ void tic_snapshot_note_counted(struct tic_snapshot *snapshot, uint64_t count)
  * checkpoint that is due by its count is still taken, so that counts are kept to the end. */
 static bool wait_until_due(struct tic_snapshot *snapshot)
 {
-    struct timespec until = tic_snapshot_after(snapshot->period);
+    struct timespec period = tic_snapshot_after(snapshot->period);
     bool due = false;
 
     tic_lock(&snapshot->lock);
@@ -146,10 +153,13 @@ static bool wait_until_due(struct tic_snapshot *snapshot)
             tic_lock(&snapshot->lock);
             continue;
         }
+        if (snapshot->stopping && snapshot->retry_ns)
+            due = false; /* no more trials than those that are due by their count */
         due = due || (!snapshot->hurry && tic_snapshot_count(snapshot) > snapshot->counted) ||
               (snapshot->requested && !snapshot->stopping);
-        if (due || snapshot->stopping)
+        if (snapshot->stopping || (due && tic_snapshot_may_try_locked(snapshot)))
             break;
+        struct timespec until = snapshot->retry_ns ? at(snapshot->retry_ns) : period;
         due = pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, &until) == ETIMEDOUT;
     }
     snapshot->requested = false;
@@ -166,9 +176,10 @@ static void *checkpoint_thread(void *arg)
         uint64_t count = tic_snapshot_count(snapshot);
         int status = tic_snapshot_is_broken(snapshot) ? 0 : tic_checkpoint_run(snapshot);
         tic_snapshot_note_counted(snapshot, count);
-        if (status < 0 && status != -ECANCELED)
-            tic_snapshot_break(snapshot, "cannot write a checkpoint in %s: %s",
-                               snapshot->store->path, strerror(-status));
+        if (status == 0 && !tic_snapshot_is_broken(snapshot))
+            tic_snapshot_resume(snapshot);
+        else if (status < 0 && status != -ECANCELED)
+            tic_snapshot_suspend(snapshot, status);
     }
     tic_cut_finish(&snapshot->cut); /* of a checkpoint that was given up */
     tic_lock(&snapshot->lock);
@@ -190,6 +201,8 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
         if (atomic_load(&snapshot->cut.slots[i].state) != TIC_SLOT_IDLE)
             tic_cut_end(&snapshot->cut.slots[i]);
     snapshot->stopping = snapshot->hurry = snapshot->exited = false; /* it may have run before */
+    snapshot->retry_ns = 0;
+    atomic_store(&snapshot->suspended, false);
     sigfillset(&all); /* signals are for the application's threads */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     int status = pthread_create(&snapshot->thread, NULL, checkpoint_thread, snapshot);

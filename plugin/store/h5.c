@@ -301,6 +301,11 @@ static int create_extent(hid_t file, hid_t creation, struct tic_line_extent *ext
     return 0;
 }
 
+static int failure(void)
+{
+    return errno ? -errno : -EIO;
+}
+
 static int segment_format(const char *path, struct tic_line_extent *extents, size_t count)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -309,12 +314,14 @@ static int segment_format(const char *path, struct tic_line_extent *extents, siz
     H5Pset_layout(creation, H5D_CONTIGUOUS);
     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
+    errno = 0; /* HDF5 leaves that of the call that failed */
     hid_t file = H5Fcreate(path, H5F_ACC_EXCL, H5P_DEFAULT, access);
-    int status = file < 0 ? -EIO : 0;
+    int status = file < 0 ? failure() : 0;
     for (size_t i = 0; i < count && status == 0; i++)
         status = create_extent(file, creation, &extents[i]);
+    errno = 0;
     if (file >= 0 && H5Fclose(file) < 0)
-        status = -EIO;
+        status = failure();
     H5Pclose(creation);
     H5Pclose(access);
     return status;

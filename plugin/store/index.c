@@ -113,13 +113,20 @@ static int replace(struct tic_index *index, struct tic_index_block *block,
 int tic_index_set(struct tic_index *index, const struct tic_line_value *value)
 {
     struct tic_index_block *block;
-    struct tic_line_value *place = make_place(index, value->id, &block);
+    struct tic_line_value *place = make_place(index, value->id, &block), real = *value;
 
     if (!place)
         return -ENOMEM;
-    return place->extent != TIC_NO_EXTENT && is_same(place, value)
+    if (real.extent == TIC_HELD_EXTENT) {
+        struct tic_row row = tic_rows_real(index->rows, (struct tic_row){real.extent, real.row});
+        real.extent = row.extent;
+        real.row = row.row;
+    }
+    if (real.extent == TIC_HELD_EXTENT)
+        return -EIO;
+    return place->extent != TIC_NO_EXTENT && is_same(place, &real)
                ? 0
-               : replace(index, block, place, value);
+               : replace(index, block, place, &real);
 }
 
 const struct tic_line_value *tic_index_find(const struct tic_index *index, uint64_t id)

@@ -15,7 +15,8 @@ struct tic_store;
 struct tic_index {
     struct tic_index_block *blocks; /* of handle ids, ascending */
     unsigned long count, capacity;
-    uint64_t values; /* how many there are */
+    uint64_t values;       /* how many there are */
+    struct tic_rows *rows; /* immutable after start: knows where held values were written to */
     /* Rows that the newest line refers to no more but the one before it still does. */
     struct tic_row *dropped;
     unsigned long dropped_count, dropped_capacity;
@@ -28,7 +29,8 @@ int tic_index_load(struct tic_index *index, const struct tic_line *line);
 
 /* A line is going to be described: what was dropped before is forgotten. */
 void tic_index_begin(struct tic_index *index);
-/* The value of a handle in this line; and that it has none. 0 or -ENOMEM. */
+/* The value of a handle in this line; and that it has none. 0, -ENOMEM, or -EIO: it is held in
+ * memory and not written yet. */
 int tic_index_set(struct tic_index *index, const struct tic_line_value *value);
 int tic_index_remove(struct tic_index *index, uint64_t id);
 /* The value, or NULL. */

@@ -74,6 +74,7 @@ int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mod
     store->next_line = store->next_segment = 1;
     tic_rows_init(&store->rows);
     tic_index_init(&store->index);
+    store->index.rows = &store->rows;
     if (mode == TIC_STORE_CREATE && mkdir(path, 0700) != 0 && errno != EEXIST)
         status = -errno;
     if (status == 0)
@@ -294,9 +295,11 @@ static int sync_segments(struct tic_store *store)
 {
     if (!store->sync)
         return 0;
-    for (unsigned long i = 0; i < store->segment_count; i++)
+    for (unsigned long i = 0; i < store->segment_count; i++) {
+        /* What was written may never reach the disk although the next call succeeds. */
         if (fdatasync(store->segments[i].fd) != 0)
-            return -errno;
+            return -ENOTRECOVERABLE;
+    }
     return 0;
 }
 
@@ -341,8 +344,11 @@ static int write_and_rename(struct tic_store *store, const struct tic_line *line
         unlinkat(store->directory, fresh, 0);
         return status;
     }
-    if (store->sync && fsync(store->directory) != 0)
-        return -errno;
+    if (store->sync && fsync(store->directory) != 0) {
+        status = -errno;
+        unlinkat(store->directory, name, 0); /* its rows are not kept */
+        return status;
+    }
     tic_failpoint(TIC_FAIL_LINE_RENAMED);
     return 0;
 }
