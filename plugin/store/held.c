@@ -164,23 +164,16 @@ int tic_held_write_all(struct tic_store *store)
     return status;
 }
 
-static int resolve(struct tic_rows *rows, uint32_t *extent, uint32_t *row)
+static int resolve(void *arg, const struct tic_line_reference *reference)
 {
-    struct tic_row real = tic_rows_real(rows, (struct tic_row){*extent, *row});
+    struct tic_row real = tic_rows_real(arg, (struct tic_row){*reference->extent, *reference->row});
 
-    *extent = real.extent;
-    *row = real.row;
+    *reference->extent = real.extent;
+    *reference->row = real.row;
     return real.extent == TIC_HELD_EXTENT ? -EIO : 0;
 }
 
 int tic_held_resolve(struct tic_rows *rows, struct tic_line *line)
 {
-    int status = 0;
-
-    for (size_t i = 0; i < line->acquire_count && status == 0; i++)
-        if (line->acquires[i].recorded)
-            status = resolve(rows, &line->acquires[i].extent, &line->acquires[i].row);
-    for (size_t i = 0; i < line->read_count && status == 0; i++)
-        status = resolve(rows, &line->reads[i].extent, &line->reads[i].row);
-    return status;
+    return tic_line_each(line, resolve, rows);
 }

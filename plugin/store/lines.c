@@ -114,35 +114,38 @@ int tic_store_peek_segment(const struct tic_store *store, uint64_t number)
     return fd < 0 ? -errno : fd;
 }
 
-static int check_row(const struct tic_store *store, const struct tic_line *line, uint32_t index,
-                     uint32_t row, uint64_t checksum)
+int tic_store_check_row(const struct tic_store *store, const struct tic_line *line,
+                        const struct tic_line_reference *reference)
 {
-    const struct tic_line_extent *extent = &line->extents[index];
+    const struct tic_line_extent *extent = &line->extents[*reference->extent];
     struct tic_shape shape = tic_line_extent_shape(extent);
     int fd = tic_store_peek_segment(store, extent->segment);
 
     if (fd < 0)
         return fd == -ENOENT ? -EBADMSG : fd;
     uint64_t bytes = tic_shape_bytes(&shape);
-    int status = check_bytes(fd, extent->offset + row * bytes, bytes, checksum);
+    int status =
+        check_bytes(fd, extent->offset + *reference->row * bytes, bytes, reference->checksum);
     close(fd);
     return status;
 }
 
+struct check {
+    const struct tic_store *store;
+    const struct tic_line *line;
+};
+
+static int check_reference(void *arg, const struct tic_line_reference *reference)
+{
+    const struct check *check = arg;
+    bool block = strcmp(reference->table, TIC_LINE_BLOCKS) == 0; /* was read to complete the line */
+    return block ? 0 : tic_store_check_row(check->store, check->line, reference);
+}
+
 int tic_store_check(struct tic_store *store, const struct tic_line *line)
 {
-    int status = 0;
-    for (size_t i = 0; i < line->value_count && status == 0; i++)
-        status = check_row(store, line, line->values[i].extent, line->values[i].row,
-                           line->values[i].checksum);
-    for (size_t i = 0; i < line->acquire_count && status == 0; i++)
-        if (line->acquires[i].recorded)
-            status = check_row(store, line, line->acquires[i].extent, line->acquires[i].row,
-                               line->acquires[i].checksum);
-    for (size_t i = 0; i < line->read_count && status == 0; i++)
-        status = check_row(store, line, line->reads[i].extent, line->reads[i].row,
-                           line->reads[i].checksum);
-    return status;
+    struct check check = {store, line};
+    return tic_line_each(line, check_reference, &check);
 }
 
 int tic_store_walk(struct tic_store *store, tic_store_visit visit, void *arg)
@@ -161,6 +164,8 @@ int tic_store_walk(struct tic_store *store, tic_store_visit visit, void *arg)
         if (listing.numbers[i] >= store->next_line)
             store->next_line = listing.numbers[i] + 1;
         int good = tic_linefile_read(store->directory, name, store->h5, &line);
+        if (good == 0 && (line.number != listing.numbers[i] || line.process != store->process))
+            good = -EBADMSG; /* somebody renamed it */
         good = good ? good : tic_store_complete(store, &line);
         done = visit(arg, name, good, &line);
         tic_line_clear(&line);

@@ -271,24 +271,19 @@ int tic_store_read(struct tic_store *store, const struct tic_saved *saved,
 
 /* ---- commit --------------------------------------------------------------------------------- */
 
+static int mark(void *arg, const struct tic_line_reference *reference)
+{
+    struct tic_store *store = arg;
+
+    tic_rows_mark(&store->rows, (struct tic_row){*reference->extent, *reference->row});
+    return 0;
+}
+
 void tic_store_mark_kept(struct tic_store *store)
 {
-    struct tic_rows *rows = &store->rows;
-
-    for (unsigned i = 0; i < store->kept_count; i++) {
-        const struct tic_line *line = &store->kept[i];
-        for (size_t v = 0; v < line->value_count; v++)
-            tic_rows_mark(rows, (struct tic_row){line->values[v].extent, line->values[v].row});
-        for (size_t a = 0; a < line->acquire_count; a++)
-            if (line->acquires[a].recorded)
-                tic_rows_mark(rows,
-                              (struct tic_row){line->acquires[a].extent, line->acquires[a].row});
-        for (size_t r = 0; r < line->read_count; r++)
-            tic_rows_mark(rows, (struct tic_row){line->reads[r].extent, line->reads[r].row});
-        for (size_t b = 0; b < line->block_count; b++)
-            tic_rows_mark(rows, (struct tic_row){line->blocks[b].extent, line->blocks[b].row});
-    }
-    tic_index_mark(&store->index, rows);
+    for (unsigned i = 0; i < store->kept_count; i++)
+        tic_line_each(&store->kept[i], mark, store);
+    tic_index_mark(&store->index, &store->rows);
 }
 
 static int sync_segments(struct tic_store *store)

@@ -63,6 +63,10 @@ int tic_store_peek_segment(const struct tic_store *store, uint64_t number);
  * -errno. */
 int tic_store_check(struct tic_store *store, const struct tic_line *line);
 
+/* The same for one row. */
+int tic_store_check_row(const struct tic_store *store, const struct tic_line *line,
+                        const struct tic_line_reference *reference);
+
 /* Makes `line`, found by a walk, the one the run starts from, and keeps `older` (may be empty) as
  * long as usual: opens segments, protects rows, removes all other files. Takes over both.
  * 0 or -errno. */

@@ -181,3 +181,58 @@ expected() { # the output of a run without faults
     run "$tool" run -- "$program"
     [ "$status" -eq 0 ] && [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
 }
+
+# Where the value of a handle is, as verify tells it: file and byte.
+flip_at() { # file, byte
+    printf '\xa5' | dd of="$STARPU_TIC_DIR/$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+
+@test "verify tells what is damaged and which line is good" {
+    STARPU_TIC_EVERY=20 crash line-renamed:3 "$program"
+    run "$tool" verify "$STARPU_TIC_DIR"
+    [ "$status" -eq 0 ] && [ "$(grep -c '  good: ' <<<"$output")" -ge 2 ]
+    # the line file itself
+    cp -a "$STARPU_TIC_DIR" undamaged
+    flip_at p0-line-00000003.h5 3000
+    run "$tool" verify "$STARPU_TIC_DIR"
+    [ "$status" -eq 1 ]
+    [[ $output == *$'p0-line-00000003.h5\n  damaged: its content does not have the checksum'* ]]
+    [[ $output == *"a restart continues from recovery line 2" ]]
+    truncate -s 300 "$STARPU_TIC_DIR"/p0-line-00000003.h5
+    run "$tool" verify "$STARPU_TIC_DIR"
+    [ "$status" -eq 1 ] && [[ $output == *"damaged: it is shorter than its header"* ]]
+    # under another name it is another line
+    cp undamaged/p0-line-00000003.h5 "$STARPU_TIC_DIR"/p0-line-00000009.h5
+    run "$tool" verify "$STARPU_TIC_DIR"
+    [ "$status" -eq 1 ] && [[ $output == *"p0-line-00000009.h5"*"damaged"* ]]
+    # all lines
+    for file in "$STARPU_TIC_DIR"/p0-line-*.h5; do
+        flip_at "${file##*/}" 2
+    done
+    run "$tool" verify "$STARPU_TIC_DIR"
+    [ "$status" -eq 3 ] && [[ $output == *"no recovery line in $STARPU_TIC_DIR can be used" ]]
+    # a segment that is gone
+    rm -rf "$STARPU_TIC_DIR"
+    cp -a undamaged "$STARPU_TIC_DIR"
+    rm "$STARPU_TIC_DIR"/p0-segment-*.h5
+    run "$tool" verify "$STARPU_TIC_DIR"
+    [ "$status" -eq 3 ]
+    [[ $output == *"/values, entry 0 (handle 0): p0-segment-"*" is missing"* ]]
+    mkdir empty
+    run "$tool" verify empty
+    [ "$status" -eq 3 ] && [ "$output" = "no recovery line in empty" ]
+    run "$tool" verify no-such-directory
+    [ "$status" -eq 3 ] && [[ $output == *"No such file or directory"* ]]
+}
+
+@test "verify names the handle, the row and the byte that are damaged" {
+    STARPU_TIC_EVERY=20 crash line-renamed:1 "$program"
+    for segment in "$STARPU_TIC_DIR"/p0-segment-*.h5; do
+        dd if=/dev/zero of="$segment" bs=4096 seek=1 count=20 conv=notrunc 2>/dev/null
+    done
+    run "$tool" verify "$STARPU_TIC_DIR"
+    [ "$status" -eq 3 ]
+    [[ $output == *"/values, entry 0 (handle 0): p0-segment-00000001.h5, dataset /payload-"*", row "*", at byte "*": does not have its checksum"* ]]
+    byte=$(sed -n 's/.*entry 0 (handle 0).*at byte \([0-9]*\):.*/\1/p' <<<"$output")
+    [ "$byte" -ge 4096 ]
+}
