@@ -116,6 +116,8 @@ static struct tic_session *session_create(void)
     session->snapshot.every = settings.every;
     session->snapshot.forced_percent = settings.forced;
     session->snapshot.log_bound = settings.log;
+    session->snapshot.keep_lines = (unsigned)settings.keep_lines;
+    session->snapshot.space = settings.space;
     session->process = getpid();
     if (settings.report[0]) {
         session->snapshot.dry = true;

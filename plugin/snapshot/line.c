@@ -126,7 +126,7 @@ int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct ti
 
     status = status ? status : tic_held_write_all(snapshot->store);
     if (!snapshot->described) /* else the newest line on disk needs what was dropped then */
-        tic_index_begin(index);
+        tic_index_begin(index, snapshot->store->keep);
     snapshot->described = true;
     status = status ? status : tic_graph_index(snapshot->graph, cut, &snapshot->due, index);
 #ifdef TIC_DEBUG

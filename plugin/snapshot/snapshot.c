@@ -25,6 +25,7 @@ int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
     snapshot->graph = graph;
     snapshot->store = store;
     snapshot->period = 10;
+    snapshot->keep_lines = TIC_KEPT_DEFAULT;
     tic_lock_init(&snapshot->lock, TIC_RANK_CHECKPOINT);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -35,6 +35,8 @@ struct tic_snapshot {
     double period;                /* seconds; immutable after start */
     unsigned long every;          /* ended tasks; immutable after start */
     bool dry;                     /* nothing is saved; immutable after start */
+    unsigned keep_lines;          /* immutable after start */
+    uint64_t space;               /* bytes of the directory, 0: any; immutable after start */
     uint64_t log_bound;           /* bytes, 0: none; immutable after start */
     unsigned long forced_percent; /* of the workers' time; immutable after start */
     uint64_t started_ns;          /* CLOCK_MONOTONIC; immutable after start */

@@ -2,6 +2,7 @@
 /* Protection while the store cannot be written. */
 #include "snapshot/suspend.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -62,7 +63,10 @@ void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status)
     tic_log(first ? TIC_LOG_WARN : TIC_LOG_DETAIL,
             "protection is suspended: cannot write to %s: %s. The program runs on, the last "
             "recovery line stays as it is, and checkpoints are tried again",
-            snapshot->store->path, strerror(-status));
+            snapshot->store->path,
+            status == -EDQUOT && snapshot->space > 0
+                ? "it would take more than STARPU_TIC_SPACE, or a quota is exceeded"
+                : strerror(-status));
 }
 
 void tic_snapshot_resume(struct tic_snapshot *snapshot)

@@ -158,6 +158,7 @@ struct tic_line_kept_write {
 /* Of the tables of enum tic_table_number, a line in its file has those entries that lie in no block
  * (the tail); a complete line (tic_store_complete) has all, those in blocks first. */
 struct tic_line {
+    uint64_t bytes_on_disk; /* of its file, as far as this process knows */
     uint64_t number;
     uint64_t process;
     double created; /* seconds since 1970 */

@@ -150,6 +150,7 @@ static int read_and_explain(int directory, const char *name, const struct tic_h5
     else if (!tic_line_is_sane(&read) ||
              (read.block_count == 0 && !tic_line_tables_are_sane(&read)))
         status = -EBADMSG;
+    read.bytes_on_disk = size;
     if (status)
         tic_line_clear(&read);
     else

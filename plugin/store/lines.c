@@ -250,17 +250,18 @@ static void pin_logged(struct tic_store *store, const struct tic_line *line)
                          (struct tic_row){line->blocks[i].extent, line->blocks[i].row});
 }
 
-int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_line *older)
+int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_line *older,
+                    unsigned older_count)
 {
-    bool keep_older = is_prefix(older, line);
-
     store->kept[store->kept_count++] = *line;
     memset(line, 0, sizeof(*line));
-    if (keep_older) {
-        store->kept[store->kept_count++] = *older;
-        memset(older, 0, sizeof(*older));
-    } else {
-        tic_line_clear(older);
+    for (unsigned i = 0; i < older_count; i++) {
+        if (store->kept_count < store->keep && is_prefix(&older[i], &store->kept[0])) {
+            store->kept[store->kept_count++] = older[i];
+            memset(&older[i], 0, sizeof(older[i]));
+        } else {
+            tic_line_clear(&older[i]);
+        }
     }
     int status = tic_store_clean(store);
     status = status ? status : add_extents(store, &store->kept[0]);

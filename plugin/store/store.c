@@ -21,7 +21,10 @@ struct tic_store_segment {
     int fd;
 };
 
-enum { NAME_SIZE = 64, KEPT_LINES = 2, MIN_ROWS = 4, MOST_BYTES_MORE = 1 << 26 };
+enum { NAME_SIZE = 64, MIN_ROWS = 4, MOST_BYTES_MORE = 1 << 26 };
+
+/* What HDF5 adds to the payload of a segment: metadata and alignment, per dataset. */
+enum { DATASET_OVERHEAD = 16384 };
 
 /* ---- open and close ------------------------------------------------------------------------- */
 
@@ -72,6 +75,7 @@ int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mod
     store->sync = sync;
     store->h5 = h5;
     store->next_line = store->next_segment = 1;
+    store->keep = TIC_KEPT_DEFAULT;
     tic_rows_init(&store->rows);
     tic_index_init(&store->index);
     store->index.rows = &store->rows;
@@ -213,14 +217,39 @@ static int format_segment(struct tic_store *store, struct tic_line_extent *exten
     return fd;
 }
 
+/* 0; -EDQUOT when these extents, and a line as large as the last one, would make the directory
+ * larger than it may be; other -errno. */
+static int check_space(const struct tic_store *store, const struct tic_line_extent *extents,
+                       size_t count)
+{
+    uint64_t bytes = 0;
+    struct stat info;
+
+    if (store->space == 0)
+        return 0;
+    for (unsigned long i = 0; i < store->segment_count; i++) {
+        if (fstat(store->segments[i].fd, &info) != 0)
+            return -errno;
+        bytes += (uint64_t)info.st_size;
+    }
+    for (unsigned i = 0; i < store->kept_count; i++)
+        bytes += i == 0 ? 2 * store->kept[i].bytes_on_disk : store->kept[i].bytes_on_disk;
+    for (size_t i = 0; i < count; i++) {
+        struct tic_shape shape = tic_line_extent_shape(&extents[i]);
+        bytes += extents[i].rows * tic_shape_bytes(&shape) + DATASET_OVERHEAD;
+    }
+    return bytes <= store->space ? 0 : -EDQUOT;
+}
+
 int tic_store_provide(struct tic_store *store, const struct tic_demand *demands, size_t count)
 {
     struct tic_line_extent *extents = calloc(count ? count : 1, sizeof(*extents));
     if (!extents)
         return -ENOMEM;
     size_t planned = plan_extents(store, demands, count, extents);
-    int fd = planned ? format_segment(store, extents, planned) : 0;
-    int status = fd < 0 ? fd : 0;
+    int status = planned ? check_space(store, extents, planned) : 0;
+    int fd = planned && status == 0 ? format_segment(store, extents, planned) : status;
+    status = fd < 0 ? fd : 0;
     for (size_t i = 0; i < planned && status == 0; i++) {
         long index = tic_rows_add(&store->rows, &extents[i], fd);
         status = index < 0 ? (int)index : 0;
@@ -301,9 +330,9 @@ static int sync_segments(struct tic_store *store)
 static void retire_oldest(struct tic_store *store)
 {
     char name[NAME_SIZE];
-    struct tic_line *oldest = &store->kept[KEPT_LINES - 1];
+    struct tic_line *oldest = &store->kept[store->keep - 1];
 
-    if (store->kept_count < KEPT_LINES)
+    if (store->kept_count < store->keep)
         return;
     snprintf(name, sizeof(name), TIC_FILE_LINE, store->process, (unsigned long long)oldest->number);
     unlinkat(store->directory, name, 0); /* if it stays, its rows are reused: it reads as damaged */
@@ -313,15 +342,16 @@ static void retire_oldest(struct tic_store *store)
 }
 
 /* What was written can be read: nothing replaces a good line that was not seen to be good. */
-static int verify(struct tic_store *store, const char *name)
+static int verify(struct tic_store *store, const char *name, uint64_t *bytes)
 {
     struct tic_line again = {0};
     int status = tic_linefile_read(store->directory, name, store->h5, &again);
+    *bytes = again.bytes_on_disk;
     tic_line_clear(&again);
     return status;
 }
 
-static int write_and_rename(struct tic_store *store, const struct tic_line *line)
+static int write_and_rename(struct tic_store *store, struct tic_line *line)
 {
     char fresh[NAME_SIZE], name[NAME_SIZE];
     unsigned long long number = line->number;
@@ -329,7 +359,7 @@ static int write_and_rename(struct tic_store *store, const struct tic_line *line
     snprintf(fresh, sizeof(fresh), TIC_FILE_LINE_NEW, store->process, number);
     snprintf(name, sizeof(name), TIC_FILE_LINE, store->process, number);
     int status = tic_linefile_write(store->directory, fresh, store->h5, line, store->sync);
-    status = status ? status : verify(store, fresh);
+    status = status ? status : verify(store, fresh, &line->bytes_on_disk);
     if (status == 0) {
         tic_failpoint(TIC_FAIL_LINE_WRITTEN);
         if (renameat(store->directory, fresh, store->directory, name) != 0)
@@ -359,7 +389,7 @@ int tic_store_commit(struct tic_store *store, struct tic_line *line)
     if (status)
         return status;
     retire_oldest(store);
-    memmove(&store->kept[1], &store->kept[0], sizeof(*line));
+    memmove(&store->kept[1], &store->kept[0], store->kept_count * sizeof(*line));
     store->kept[0] = *line;
     store->kept_count++;
     memset(line, 0, sizeof(*line));

@@ -11,6 +11,8 @@
 #include "store/index.h"
 #include "store/rows.h"
 
+enum { TIC_KEPT_DEFAULT = 2, TIC_KEPT_MOST = 100 };
+
 struct tic_store {
     char *path;                  /* immutable after open */
     int directory;               /* fd; immutable after open */
@@ -22,9 +24,12 @@ struct tic_store {
     uint64_t next_line, next_segment;   /* committing thread only */
     struct tic_store_segment *segments; /* committing thread only */
     unsigned long segment_count, segment_capacity;
-    struct tic_line kept[2]; /* committing thread only: the last lines, newest first */
+    /* committing thread only: the last lines, newest first */
+    struct tic_line kept[TIC_KEPT_MOST];
     unsigned kept_count;
     struct tic_index index;          /* committing thread only */
+    unsigned keep;                   /* so many of them; immutable once there is one */
+    uint64_t space;                  /* bytes that the directory may take, 0: any; the same */
     _Atomic uint64_t bytes_written;  /* relaxed: a statistic */
     _Atomic uint64_t values_written; /* relaxed: a statistic */
 };
@@ -67,10 +72,11 @@ int tic_store_check(struct tic_store *store, const struct tic_line *line);
 int tic_store_check_row(const struct tic_store *store, const struct tic_line *line,
                         const struct tic_line_reference *reference);
 
-/* Makes `line`, found by a walk, the one the run starts from, and keeps `older` (may be empty) as
- * long as usual: opens segments, protects rows, removes all other files. Takes over both.
- * 0 or -errno. */
-int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_line *older);
+/* Makes `line`, found by a walk, the one the run starts from, and keeps the older ones (newest
+ * first; empty ones do not count) as long as usual: opens segments, protects rows, removes all
+ * other files. Takes over all of them. 0 or -errno. */
+int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_line *older,
+                    unsigned older_count);
 /* Starts empty: removes what an unfinished first checkpoint may have left. */
 int tic_store_clean(struct tic_store *store);
 

@@ -236,3 +236,40 @@ flip_at() { # file, byte
     byte=$(sed -n 's/.*entry 0 (handle 0).*at byte \([0-9]*\):.*/\1/p' <<<"$output")
     [ "$byte" -ge 4096 ]
 }
+
+@test "STARPU_TIC_KEEP_LINES says how many lines are kept, also across a restart" {
+    export STARPU_TIC_EVERY=20
+    reference=$(expected)
+    STARPU_TIC_KEEP_LINES=4 crash line-retired:2 "$program"
+    [ "$(ls "$STARPU_TIC_DIR"/p0-line-*.h5 | wc -l)" -eq 4 ]
+    for file in $(ls "$STARPU_TIC_DIR"/p0-line-*.h5 | tail -n 2); do
+        truncate -s -1 "$file"
+    done
+    STARPU_TIC_KEEP_LINES=3 crash checkpoint-begin:1 "$program"
+    [ "$(ls "$STARPU_TIC_DIR"/p0-line-*.h5 | wc -l)" -eq 2 ]
+    STARPU_TIC_KEEP=1 STARPU_TIC_KEEP_LINES=1 run "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ]
+    [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
+    [ "$(ls "$STARPU_TIC_DIR"/p0-line-*.h5 | wc -l)" -eq 1 ]
+    STARPU_TIC_KEEP_LINES=0 run "$tool" run -- "$program"
+    [ "$status" -eq 2 ] && [[ $output == *"STARPU_TIC_KEEP_LINES=0 is not valid"* ]]
+}
+
+@test "STARPU_TIC_SPACE bounds the directory: the last line stays, and the run goes on" {
+    export STARPU_TIC_EVERY=20 STARPU_TIC_FORCED=0 STARPU_TIC_KEEP=1
+    reference=$(expected)
+    for space in 1 100000 200000 250000 300000; do
+        rm -rf "$STARPU_TIC_DIR"
+        STARPU_TIC_SPACE=$space run "$tool" run -- "$program"
+        [ "$status" -eq 0 ] && [ "$(stat_of protected)" = true ]
+        [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
+        size=$(find "$STARPU_TIC_DIR" -type f -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }')
+        [ "$size" -le "$space" ] || [ "$size" -eq 0 ]
+        if [ "$(stat_of suspended)" = true ]; then
+            [[ $output == *"STARPU_TIC_SPACE"* ]]
+        fi
+    done
+    rm -rf "$STARPU_TIC_DIR"
+    STARPU_TIC_SPACE=100000 run "$tool" run -- "$program"
+    [[ $(stat_of suspended) == true ]]
+}
