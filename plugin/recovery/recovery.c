@@ -146,6 +146,17 @@ int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool crea
                  "another run uses %s right now. Wait for it to end, or name another "
                  "STARPU_TIC_DIR for this one",
                  path);
+    if (status == -ENOLCK)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "the file system of %s has no locks, so it could not be told whether two runs use "
+                 "the directory. Name a STARPU_TIC_DIR on another file system",
+                 path);
+    if (status == -EPERM)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "the directory %s belongs to another user, or others may write to it: what it "
+                 "holds is not to be trusted. Name another STARPU_TIC_DIR, or take it over (chown, "
+                 "chmod go-w) if you know who wrote it",
+                 path);
     if (status)
         tic_stop(TIC_EXIT_REFUSED, "cannot use the directory %s: %s. Name another STARPU_TIC_DIR",
                  path, strerror(-status));

@@ -315,7 +315,7 @@ static int segment_format(const char *path, struct tic_line_extent *extents, siz
     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
     errno = 0; /* HDF5 leaves that of the call that failed */
-    hid_t file = H5Fcreate(path, H5F_ACC_EXCL, H5P_DEFAULT, access);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     int status = file < 0 ? failure() : 0;
     for (size_t i = 0; i < count && status == 0; i++)
         status = create_extent(file, creation, &extents[i]);

@@ -48,7 +48,8 @@ int tic_linefile_write(int directory, const char *name, const struct tic_h5_ops 
 
     if (status)
         return status;
-    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    unlinkat(directory, name, 0); /* what a killed run left */
+    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         status = -errno;
     make_header(header, image, size);

@@ -110,7 +110,7 @@ int tic_store_peek_segment(const struct tic_store *store, uint64_t number)
     char name[64];
 
     snprintf(name, sizeof(name), TIC_FILE_SEGMENT, store->process, (unsigned long long)number);
-    int fd = openat(store->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = openat(store->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     return fd < 0 ? -errno : fd;
 }
 

@@ -65,6 +65,16 @@ static int sync_parent(int directory)
     return status == -EACCES || status == -EINVAL ? 0 : status; /* not ours to sync */
 }
 
+/* What others can change is not to be trusted, and not to be written to. */
+static int check_owner(int directory)
+{
+    struct stat info;
+
+    if (fstat(directory, &info) != 0)
+        return -errno;
+    return info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0 ? 0 : -EPERM;
+}
+
 int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mode mode, bool sync,
                    const struct tic_h5_ops *h5)
 {
@@ -85,6 +95,8 @@ int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mod
         store->directory = tic_store_keep_fd(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (status == 0 && store->directory < 0)
         status = -errno;
+    if (status == 0 && mode != TIC_STORE_READ)
+        status = check_owner(store->directory);
     if (status == 0 && sync && mode == TIC_STORE_CREATE)
         status = sync_parent(store->directory);
     if (status == 0 && mode != TIC_STORE_READ)
@@ -197,21 +209,25 @@ static size_t plan_extents(struct tic_store *store, const struct tic_demand *dem
     return planned;
 }
 
+/* The file is made by us, for its mode, and so that nobody else's is opened; HDF5 gets it by its
+ * descriptor, wherever the directory has been moved to. */
 static int format_segment(struct tic_store *store, struct tic_line_extent *extents, size_t count)
 {
-    char path[PATH_MAX];
+    char name[NAME_SIZE], path[NAME_SIZE];
     uint64_t number = store->next_segment++;
-    int length = snprintf(path, sizeof(path), "%s/" TIC_FILE_SEGMENT, store->path, store->process,
-                          (unsigned long long)number);
-    if (length < 0 || (size_t)length >= sizeof(path))
-        return -ENAMETOOLONG;
+
+    snprintf(name, sizeof(name), TIC_FILE_SEGMENT, store->process, (unsigned long long)number);
+    int fd = tic_store_keep_fd(
+        openat(store->directory, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (fd < 0)
+        return -errno;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     int status = store->h5->segment_format(path, extents, count);
-    if (status == 0 && chmod(path, 0600) != 0)
-        status = -errno;
-    int fd = status ? status : tic_store_open_segment(store, number);
-    if (fd < 0) {
-        unlink(path);
-        return fd;
+    status = status ? status : add_segment(store, number, fd);
+    if (status) {
+        close(fd);
+        unlinkat(store->directory, name, 0);
+        return status;
     }
     tic_failpoint(TIC_FAIL_SEGMENT_FORMAT);
     return fd;

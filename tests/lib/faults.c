@@ -2,7 +2,8 @@
 /* A preloaded library for tests: the n-th call on files of the store fails. TIC_FAULT_PATH: the
  * directory. TIC_FAULT_AT: n, from 1 on; 0: none. TIC_FAULT_ERRNO: a number. TIC_FAULT_ON: 1: so do
  * all calls after it. TIC_FAULT_CALLS: files (default), or memory: what libstarputic allocates.
- * TIC_FAULT_COUNT: file that gets the number of such calls at exit. */
+ * TIC_FAULT_LOCKS: there are no record locks. TIC_FAULT_COUNT: file that gets the number of such
+ * calls at exit. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -204,6 +205,23 @@ void *dlopen(const char *file, int flags)
     bool store = file && strstr(file, "tic-store.so");
     return real(file, store ? flags & ~RTLD_DEEPBIND : flags);
 }
+
+/* A file system without locks, if TIC_FAULT_LOCKS is set. */
+#define FCNTL(name)                                                                                \
+    int name(int fd, int command, ...)                                                             \
+    {                                                                                              \
+        int (*real)(int, int, ...) = next(#name);                                                  \
+        va_list args;                                                                              \
+        va_start(args, command);                                                                   \
+        void *argument = va_arg(args, void *);                                                     \
+        va_end(args);                                                                              \
+        if (command != F_SETLK || !getenv("TIC_FAULT_LOCKS"))                                      \
+            return real(fd, command, argument);                                                    \
+        errno = ENOLCK;                                                                            \
+        return -1;                                                                                 \
+    }
+FCNTL(fcntl)
+FCNTL(fcntl64)
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
