@@ -229,6 +229,7 @@ static int format_segment(struct tic_store *store, struct tic_line_extent *exten
         unlinkat(store->directory, name, 0);
         return status;
     }
+    store->nameless = true;
     tic_failpoint(TIC_FAIL_SEGMENT_FORMAT);
     return fd;
 }
@@ -340,6 +341,9 @@ static int sync_segments(struct tic_store *store)
         if (fdatasync(store->segments[i].fd) != 0)
             return -ENOTRECOVERABLE;
     }
+    if (store->nameless && fsync(store->directory) != 0)
+        return -errno;
+    store->nameless = false;
     return 0;
 }
 

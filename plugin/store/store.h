@@ -21,7 +21,8 @@ struct tic_store {
     bool sync;                   /* immutable after open */
     const struct tic_h5_ops *h5; /* immutable after open; called by one thread at a time */
     struct tic_rows rows;
-    uint64_t next_line, next_segment;   /* committing thread only */
+    uint64_t next_line, next_segment; /* committing thread only */
+    bool nameless;                    /* committing thread only: a segment's name is not durable */
     struct tic_store_segment *segments; /* committing thread only */
     unsigned long segment_count, segment_capacity;
     /* committing thread only: the last lines, newest first */

@@ -226,14 +226,14 @@ flip_at() { # file, byte
 }
 
 @test "verify names the handle, the row and the byte that are damaged" {
-    STARPU_TIC_EVERY=20 crash line-renamed:1 "$program"
+    STARPU_TIC_FORCED=0 STARPU_TIC_EVERY=20 crash line-renamed:1 "$program"
     for segment in "$STARPU_TIC_DIR"/p0-segment-*.h5; do
         dd if=/dev/zero of="$segment" bs=4096 seek=1 count=20 conv=notrunc 2>/dev/null
     done
     run "$tool" verify "$STARPU_TIC_DIR"
     [ "$status" -eq 3 ]
-    [[ $output == *"/values, entry 0 (handle 0): p0-segment-00000001.h5, dataset /payload-"*", row "*", at byte "*": does not have its checksum"* ]]
-    byte=$(sed -n 's/.*entry 0 (handle 0).*at byte \([0-9]*\):.*/\1/p' <<<"$output")
+    [[ $output == *"/values, entry "*" (handle "*"): p0-segment-0000000"?".h5, dataset /payload-"*", row "*", at byte "*": does not have its checksum"* ]]
+    byte=$(sed -n 's/.*entry .*at byte \([0-9]*\):.*/\1/p' <<<"$output" | head -n 1)
     [ "$byte" -ge 4096 ]
 }
 

@@ -17,9 +17,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "lib/judge.h"
 #include "lib/random.h"
 #include "store/forced.h"
-#include "store/schema.h"
 #include "store/store.h"
 
 enum { FILES = 64, LINES = 16, RECORDS = 4096, MOST_SPLICED = 8192, TEXT = 256 };
@@ -96,28 +96,6 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t size)
     return XXH3_64bits_withSeed(bytes, size, hash + size);
 }
 
-/* Everything that a line says. */
-static uint64_t content_of(const struct tic_line *line)
-{
-    uint64_t hash = 1;
-#define NUMBER(member) hash = mix(hash, &line->member, sizeof(line->member));
-#define TEXT_OF(member) hash = mix(hash, line->member, strlen(line->member));
-#define ONE_FIELD(S, text, member, type) hash = mix(hash, &item->member, sizeof(item->member));
-#define TABLE(path, S, array, count, FIELDS)                                                       \
-    for (size_t i = 0; i < line->count; i++) {                                                     \
-        const struct S *item = &line->array[i];                                                    \
-        FIELDS(S, ONE_FIELD)                                                                       \
-    }
-#define ARRAY(path, type, array, count)                                                            \
-    hash = mix(hash, line->array, line->count * sizeof(*line->array));
-    TIC_LINE_NUMBERS(NUMBER)
-    TIC_LINE_TEXTS(TEXT_OF)
-    TIC_LINE_TABLES(TABLE)
-    TIC_LINE_ARRAYS(ARRAY)
-    NUMBER(created)
-    return hash;
-}
-
 enum outcome { NEWEST, OLDER, REFUSED, WRONG };
 static const char *const outcome_names[] = {"harmless", "older line", "refused", "wrong"};
 
@@ -151,7 +129,7 @@ static bool judge_line(void *arg, const char *name, int status, struct tic_line 
         return true; /* refused */
     if (status || tic_store_check(judgement->store, line) != 0)
         return false;
-    uint64_t content = content_of(line);
+    uint64_t content = tic_judge_content(line);
     if (judgement->first && line_count < LINES) {
         numbers[line_count] = line->number;
         contents[line_count++] = content;

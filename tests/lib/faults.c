@@ -19,7 +19,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static const char *path; /* these are immutable after start */
+#include "lib/calls.h"
+
+/* these are immutable after start */
 static long at;
 static int code;
 static bool on, memory;
@@ -47,11 +49,11 @@ __attribute__((constructor)) static void start(void)
 {
     const char *calls_text = getenv("TIC_FAULT_CALLS");
 
-    path = getenv("TIC_FAULT_PATH");
     at = getenv("TIC_FAULT_AT") ? atol(getenv("TIC_FAULT_AT")) : 0;
     code = getenv("TIC_FAULT_ERRNO") ? atoi(getenv("TIC_FAULT_ERRNO")) : EIO;
     on = getenv("TIC_FAULT_ON") && strcmp(getenv("TIC_FAULT_ON"), "1") == 0;
     memory = calls_text && strcmp(calls_text, "memory") == 0;
+    tic_calls_path = memory ? NULL : getenv("TIC_FAULT_PATH");
     dl_iterate_phdr(find_library, NULL);
 }
 
@@ -75,56 +77,7 @@ static bool fails(void)
     return true;
 }
 
-static bool is_below(const char *file)
-{
-    size_t length = path ? strlen(path) : 0;
-    return length > 0 && strncmp(file, path, length) == 0 &&
-           (file[length] == '\0' || file[length] == '/' || file[length] == ' ');
-}
-
-static bool fd_is_ours(int fd)
-{
-    char link[64], file[PATH_MAX];
-
-    if (!path || memory)
-        return false;
-    int before = errno;
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(link, file, sizeof(file) - 1);
-    errno = before;
-    if (length <= 0)
-        return false;
-    file[length] = '\0';
-    return is_below(file);
-}
-
-static bool is_ours(int directory, const char *name)
-{
-    if (!path || memory)
-        return false;
-    return name[0] == '/' && strncmp(name, "/proc/", 6) != 0 ? is_below(name)
-           : strncmp(name, "/proc/self/fd/", 14) == 0        ? fd_is_ours(atoi(name + 14))
-                                                             : fd_is_ours(directory);
-}
-
-static void *next(const char *name)
-{
-    void *found = dlsym(RTLD_NEXT, name);
-    if (!found)
-        abort();
-    return found;
-}
-
 /* ---- files ---------------------------------------------------------------------------------- */
-
-#define MODE_OF(flags, mode)                                                                       \
-    mode_t mode = 0;                                                                               \
-    if ((flags) & (O_CREAT | O_TMPFILE)) {                                                         \
-        va_list args;                                                                              \
-        va_start(args, flags);                                                                     \
-        mode = va_arg(args, mode_t);                                                               \
-        va_end(args);                                                                              \
-    }
 
 #define OPEN(name)                                                                                 \
     int name(const char *file, int flags, ...)                                                     \
