@@ -164,12 +164,13 @@ static int line_encode(const struct tic_line *line, void **image, size_t *size)
 static int read_array(hid_t file, const char *path, hid_t memory, size_t item, void *data,
                       size_t *count)
 {
-    hsize_t rows = 0;
+    hsize_t rows = 0, whole = 0;
     hid_t set = H5Dopen2(file, path, H5P_DEFAULT);
     hid_t space = set < 0 ? -1 : H5Dget_space(set);
     bool fine = space >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
                 H5Sget_simple_extent_dims(space, &rows, NULL) == 1 && rows < MAX_TABLE_ROWS &&
-                H5Dget_storage_size(set) <= H5F_UNLIMITED;
+                H5Fget_filesize(file, &whole) >= 0 && H5Dget_storage_size(set) <= whole &&
+                rows <= H5Dget_storage_size(set); /* so what is allocated is bounded by the file */
     void *array = fine ? calloc(rows ? rows : 1, item) : NULL;
     fine = array && (rows == 0 || H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, array) >= 0);
     H5Sclose(space);
