@@ -38,6 +38,11 @@ static bool parse_count(const char *text, unsigned long *out)
     return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
 }
 
+static bool parse_lines(const char *text, unsigned long *out)
+{
+    return parse_count(text, out) && *out >= 1 && *out <= 100;
+}
+
 static bool parse_level(const char *text, int *out)
 {
     *out = text[0] - '0';

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -47,7 +48,7 @@ bool tic_session_is_replayed(struct tic_session *session)
 
 static const char *environment_get(const char *name)
 {
-    return getenv(name);
+    return secure_getenv(name);
 }
 
 static void read_settings(struct tic_settings *settings)
@@ -72,6 +73,8 @@ static const char *why_not_at_all(void)
     const char *missing;
     int major, minor, release;
 
+    if (getauxval(AT_SECURE))
+        return "it has more rights than who started it (set-user-ID and the like)";
     if (!tic_real_resolve(&missing))
         return missing;
     tic_real.starpu_get_version(&major, &minor, &release);
@@ -120,6 +123,8 @@ static struct tic_session *session_create(void)
     session->snapshot.periodic = settings.protocol != TIC_PROTOCOL_SEL;
     session->snapshot.sync_ns =
         session->snapshot.log_all ? (uint64_t)settings.log_sync * 1000000 : 0;
+    session->snapshot.keep_lines = (unsigned)settings.keep_lines;
+    session->snapshot.space = settings.space;
     session->process = getpid();
     if (settings.report[0]) {
         session->snapshot.dry = true;

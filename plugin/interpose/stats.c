@@ -53,7 +53,7 @@ int tic_stats_write(struct tic_session *session)
     const struct starpu_sched_policy *policy = &session->policies[0];
     json_t *stats = json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, "
-        "s:f, s:I, s:b, s:I, s:b, s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:f}",
+        "s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:f}",
         "scheduler", policy->policy_name ? policy->policy_name : "", //
         "tasks_submitted",
         (json_int_t)(session->graph.signature.position + atomic_load(&session->spawned)), //
@@ -75,6 +75,10 @@ int tic_stats_write(struct tic_session *session)
         "thefts", (json_int_t)tic_ws_thefts(),                                     //
         "recovered", (int)session->recovered,                                      //
         "recovered_tasks", (json_int_t)session->recovered_tasks,                   //
+        "suspensions", (json_int_t)atomic_load(&snapshot->suspensions),            //
+        "checkpoints_failed", (json_int_t)atomic_load(&snapshot->failures),        //
+        "values_held", (json_int_t)atomic_load(&snapshot->values_held),            //
+        "suspended", (int)atomic_load(&snapshot->suspended),                       //
         "protected", (int)!tic_snapshot_is_broken(snapshot),                       //
         "protocol", tic_protocol_names[session->settings.protocol],                //
         "events_logged", (json_int_t)atomic_load(&snapshot->log.records),          //

@@ -14,7 +14,9 @@
 
 struct choice {
     struct tic_store *store;
-    struct tic_line line, older; /* line.version != NULL: found */
+    struct tic_line line; /* line.version != NULL: found */
+    struct tic_line older[TIC_KEPT_MOST];
+    unsigned older_count;
     unsigned unusable;
 };
 
@@ -36,9 +38,9 @@ static bool consider(void *arg, const char *name, int status, struct tic_line *l
                 tic_store_reason(status));
         return false;
     }
-    *(first ? &choice->line : &choice->older) = *line;
+    *(first ? &choice->line : &choice->older[choice->older_count++]) = *line;
     memset(line, 0, sizeof(*line));
-    return !first;
+    return choice->older_count + 1 >= choice->store->keep;
 }
 
 static void choose(struct tic_store *store, struct choice *choice)
@@ -115,7 +117,8 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
 
     clock_gettime(CLOCK_REALTIME, &now);
     int status = tic_snapshot_find_forced(snapshot, &choice->line);
-    status = status ? status : tic_store_adopt(store, &choice->line, &choice->older);
+    status =
+        status ? status : tic_store_adopt(store, &choice->line, choice->older, choice->older_count);
     struct tic_line *line = &store->kept[0];
     status = status ? status : tic_graph_load(snapshot->graph, line);
     status = status ? status : load_blocks(snapshot, line);
@@ -143,10 +146,23 @@ int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool crea
                  "another run uses %s right now. Wait for it to end, or name another "
                  "STARPU_TIC_DIR for this one",
                  path);
+    if (status == -ENOLCK)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "the file system of %s has no locks, so it could not be told whether two runs use "
+                 "the directory. Name a STARPU_TIC_DIR on another file system",
+                 path);
+    if (status == -EPERM)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "the directory %s belongs to another user, or others may write to it: what it "
+                 "holds is not to be trusted. Name another STARPU_TIC_DIR, or take it over (chown, "
+                 "chmod go-w) if you know who wrote it",
+                 path);
     store->log = &snapshot->log;
     if (status)
         tic_stop(TIC_EXIT_REFUSED, "cannot use the directory %s: %s. Name another STARPU_TIC_DIR",
                  path, strerror(-status));
+    store->keep = snapshot->keep_lines;
+    store->space = snapshot->space;
     choose(store, &choice);
     if (choice.line.version) {
         check_identity(store, &choice.line, &snapshot->about);

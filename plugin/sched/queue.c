@@ -14,15 +14,17 @@ struct tic_level_list {
     struct starpu_task *first, *last;
 };
 
-void tic_queue_init(struct tic_queue *queue)
+int tic_queue_init(struct tic_queue *queue)
 {
     memset(queue, 0, sizeof(*queue));
+    queue->levels = tic_grow(NULL, &queue->level_capacity, 1, sizeof(*queue->levels));
+    return queue->levels ? 0 : -ENOMEM;
 }
 
 void tic_queue_fini(struct tic_queue *queue)
 {
     free(queue->levels);
-    tic_queue_init(queue);
+    memset(queue, 0, sizeof(*queue));
 }
 
 /* Index of the first level whose priority is <= the given one. */
@@ -39,22 +41,27 @@ static unsigned long find_level(const struct tic_queue *queue, int priority)
     return low;
 }
 
-int tic_queue_push(struct tic_queue *queue, struct starpu_task *task)
+/* The level of this priority, made if need be. */
+static struct tic_level_list *level_of(struct tic_queue *queue, int priority)
 {
-    unsigned long at = find_level(queue, task->priority);
+    unsigned long at = find_level(queue, priority), count = queue->level_count;
 
-    if (at == queue->level_count || queue->levels[at].priority != task->priority) {
-        void *grown = tic_grow(queue->levels, &queue->level_capacity, queue->level_count + 1,
-                               sizeof(*queue->levels));
-        if (!grown)
-            return -ENOMEM;
-        queue->levels = grown;
-        memmove(&queue->levels[at + 1], &queue->levels[at],
-                (queue->level_count - at) * sizeof(*queue->levels));
-        queue->levels[at] = (struct tic_level_list){.priority = task->priority};
-        queue->level_count++;
-    }
-    struct tic_level_list *level = &queue->levels[at];
+    if (at < count && queue->levels[at].priority == priority)
+        return &queue->levels[at];
+    void *grown =
+        tic_grow(queue->levels, &queue->level_capacity, count + 1, sizeof(*queue->levels));
+    if (!grown) /* then there are some: the first ones were allocated at the start */
+        return &queue->levels[at < count ? at : count - 1];
+    queue->levels = grown;
+    memmove(&queue->levels[at + 1], &queue->levels[at], (count - at) * sizeof(*queue->levels));
+    queue->levels[at] = (struct tic_level_list){.priority = priority};
+    queue->level_count++;
+    return &queue->levels[at];
+}
+
+void tic_queue_push(struct tic_queue *queue, struct starpu_task *task)
+{
+    struct tic_level_list *level = level_of(queue, task->priority);
     task->prev = level->last;
     task->next = NULL;
     if (level->last)
@@ -63,7 +70,6 @@ int tic_queue_push(struct tic_queue *queue, struct starpu_task *task)
         level->first = task;
     level->last = task;
     queue->size++;
-    return 0;
 }
 
 static void unlink_task(struct tic_queue *queue, struct tic_level_list *level,

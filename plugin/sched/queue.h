@@ -19,10 +19,11 @@ struct tic_queue {
 /* False: this worker cannot run the task; it is left where it is. */
 typedef bool (*tic_queue_accept)(struct starpu_task *task, unsigned worker);
 
-void tic_queue_init(struct tic_queue *queue);
+/* 0 or -ENOMEM. */
+int tic_queue_init(struct tic_queue *queue);
 void tic_queue_fini(struct tic_queue *queue);
-/* 0 or -ENOMEM (only for the first task of a priority). */
-int tic_queue_push(struct tic_queue *queue, struct starpu_task *task);
+/* Never fails: where there is no memory for one more priority, the task gets the next one. */
+void tic_queue_push(struct tic_queue *queue, struct starpu_task *task);
 /* The oldest acceptable task of the highest priority, or NULL. */
 struct starpu_task *tic_queue_pop(struct tic_queue *queue, tic_queue_accept accept,
                                   unsigned worker);

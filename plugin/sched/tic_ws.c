@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "real/real.h"
 #include "sched/near.h"
 #include "sched/queue.h"
@@ -195,16 +196,12 @@ static int push_task(struct starpu_task *task)
     struct worker_queue *queue = &data->workers[worker];
 
     pthread_mutex_lock(&queue->mutex);
-    int status = tic_queue_push(&queue->queue, task);
-    if (status == 0) {
-        tic_real.starpu_push_task_end(task);
-        atomic_store(&queue->size, queue->queue.size);
-        if (!comes_back(queue, (int)worker == here))
-            sleeper = choose_sleeper(data, task, worker, here);
-    }
+    tic_queue_push(&queue->queue, task);
+    tic_real.starpu_push_task_end(task);
+    atomic_store(&queue->size, queue->queue.size);
+    if (!comes_back(queue, (int)worker == here))
+        sleeper = choose_sleeper(data, task, worker, here);
     pthread_mutex_unlock(&queue->mutex);
-    if (status)
-        return status;
     tic_real.starpu_sched_ctx_list_task_counters_increment(context, (int)worker);
     if (sleeper >= 0)
         tic_real.starpu_wake_worker_relax_light(sleeper);
@@ -232,7 +229,8 @@ static void init_queue(struct worker_queue *queue)
     pthread_mutexattr_settype(&adaptive, PTHREAD_MUTEX_ADAPTIVE_NP);
     pthread_mutex_init(&queue->mutex, &adaptive);
     pthread_mutexattr_destroy(&adaptive);
-    tic_queue_init(&queue->queue);
+    if (tic_queue_init(&queue->queue) != 0)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
     atomic_init(&queue->size, 0);
     atomic_init(&queue->waiting, false);
     atomic_init(&queue->member, false);
@@ -248,7 +246,7 @@ static struct policy_data *create_data(unsigned count)
         data->orders = calloc((size_t)count * count, sizeof(*data->orders));
     }
     if (!data || !data->workers || !data->orders)
-        abort(); /* inside starpu_init, as every policy of StarPU does */
+        tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
     data->worker_count = count;
     atomic_init(&data->waiting, 0);
     atomic_init(&data->next, 0);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "snapshot/forced.h"
+#include "snapshot/suspend.h"
 
 /* Seconds between looks at the running tasks of the cut, should a wake-up be lost in a race. */
 #define CUT_POLL 0.01
@@ -153,6 +154,19 @@ static int append_handles(struct tic_handle_list *list, struct tic_handle_list *
     return 0;
 }
 
+/* No task of the cut is about to announce writes. */
+static int gather_dirty(struct tic_snapshot *snapshot, uint64_t cut)
+{
+    int status = 0;
+
+    for (unsigned i = 0; i < snapshot->cut.slot_count && status == 0; i++) {
+        struct tic_handle_list *dirty = &snapshot->cut.slots[i].dirty[cut & 1];
+        snapshot->dirtied_before += dirty->count;
+        status = append_handles(&snapshot->due, dirty);
+    }
+    return status;
+}
+
 /* Raises the epoch and gathers what became dirty up to it. */
 static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
 {
@@ -169,12 +183,7 @@ static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
         tic_snapshot_serve_requests(snapshot);
         sched_yield();
     }
-    for (unsigned i = 0; i < snapshot->cut.slot_count && status == 0; i++) {
-        struct tic_handle_list *dirty = &snapshot->cut.slots[i].dirty[*taken & 1];
-        snapshot->dirtied_before += dirty->count;
-        status = append_handles(&snapshot->due, dirty);
-    }
-    return status;
+    return status ? status : gather_dirty(snapshot, *taken);
 }
 
 static bool is_gone(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
@@ -194,7 +203,9 @@ static int try_save(struct tic_snapshot *snapshot, struct tic_handle *handle, ui
     if (!tic_handle_is_due(handle, cut) || is_gone(snapshot, handle, cut))
         return 0;
     tic_lock(&handle->lock);
-    if (!tic_handle_is_due(handle, cut))
+    if (tic_snapshot_is_lost(snapshot, cut))
+        status = -ECANCELED; /* who lost it may be changing the value */
+    else if (!tic_handle_is_due(handle, cut))
         status = 0;
     else if (atomic_load_explicit(&handle->writers, memory_order_acquire) > 0)
         status = -EBUSY;
@@ -243,6 +254,8 @@ static int save_all(struct tic_snapshot *snapshot, uint64_t cut)
             status = -ECANCELED;
         if (tic_snapshot_is_broken(snapshot))
             status = -ECANCELED;
+        if (tic_snapshot_is_lost(snapshot, cut))
+            status = atomic_load(&snapshot->lost_status);
     }
     return status;
 }
@@ -289,11 +302,14 @@ static int merge_done(struct tic_snapshot *snapshot, uint64_t cut)
     int status = 0;
     for (unsigned i = 0; i < snapshot->cut.slot_count; i++) {
         struct tic_sequence_list *list = &snapshot->cut.slots[i].ended[cut & 1];
-        for (unsigned long k = 0; k < list->count; k++) {
-            int added = note_done(snapshot->graph, list->items[k]);
-            status = added ? added : status;
+        unsigned long merged = 0;
+        while (merged < list->count && status == 0) {
+            status = note_done(snapshot->graph, list->items[merged]);
+            merged += status == 0;
         }
-        list->count = 0;
+        list->count -= merged; /* those that are left are tried again */
+        if (list->count > 0)
+            memmove(list->items, list->items + merged, list->count * sizeof(*list->items));
     }
     return status;
 }
@@ -333,9 +349,9 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     struct tic_line line = {0};
     int status = tic_snapshot_describe(snapshot, cut, &line);
 
-    unlist(snapshot, cut);
-
-    /* A copy on write that failed broke protection: then the cut has lost a value. */
+    if (status == 0) /* else the index may lack some of them */
+        unlist(snapshot, cut);
+    /* What protection ends for may be missing in the line. */
     if (tic_snapshot_is_broken(snapshot))
         status = -ECANCELED;
     tic_cut_finish(&snapshot->cut);
@@ -343,7 +359,8 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     tic_line_clear(&line);
     if (status)
         return status;
-    tic_snapshot_sweep(snapshot);
+    snapshot->described = false;
+    tic_snapshot_sweep(snapshot, true);
     tic_graph_reclaim(snapshot->graph, cut);
     atomic_fetch_add_explicit(&snapshot->checkpoints, 1, memory_order_relaxed);
     tic_log(TIC_LOG_DETAIL, "checkpoint %llu: %llu tasks done",
@@ -352,26 +369,80 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     return 0;
 }
 
-int tic_checkpoint_run(struct tic_snapshot *snapshot)
-{
-    uint64_t cut;
+/* ---- a checkpoint that fails ----------------------------------------------------------------- */
 
-    if (snapshot->dry || !has_news(snapshot) || is_over_bound(snapshot))
-        return 1;
-    tic_failpoint(TIC_FAIL_CHECKPOINT_BEGIN);
+/* Values that are saved by now are as good for the next cut, the others stay dirty, and all stay
+ * listed. */
+static void give_up(struct tic_snapshot *snapshot, uint64_t cut)
+{
+    tic_cut_finish(&snapshot->cut);
+    snapshot->given_up = cut;
+    tic_snapshot_sweep(snapshot, false);
+}
+
+/* Before the next cut is raised all tasks of the one given up have ended: their lists belong to
+ * its epoch, and the next but one uses the same. */
+static int settle_given_up(struct tic_snapshot *snapshot)
+{
+    uint64_t cut = snapshot->given_up;
+
+    if (cut == 0)
+        return 0;
+    while (!tic_cut_has_ended(&snapshot->cut, cut))
+        if (tic_snapshot_pause(snapshot, CUT_POLL) || tic_snapshot_is_broken(snapshot))
+            return -ECANCELED;
+    int status = gather_dirty(snapshot, cut);
+    status = status ? status : merge_done(snapshot, cut);
+    if (status == 0)
+        snapshot->given_up = 0;
+    return status;
+}
+
+/* ---- a checkpoint ---------------------------------------------------------------------------- */
+
+static int save_cut(struct tic_snapshot *snapshot, uint64_t *cut)
+{
+    set_phase(snapshot, TIC_PHASE_SAVING);
+    int status = take_cut(snapshot, cut);
+    status = status ? status : save_all(snapshot, *cut);
+    return status ? status : merge_done(snapshot, *cut);
+}
+
+static int run(struct tic_snapshot *snapshot)
+{
+    uint64_t cut = 0;
+
     set_phase(snapshot, TIC_PHASE_PROVIDING);
-    int status = provide_rows(snapshot);
-    if (status == 0) {
-        set_phase(snapshot, TIC_PHASE_SAVING);
-        status = take_cut(snapshot, &cut);
-        status = status ? status : save_all(snapshot, cut);
-        status = status ? status : merge_done(snapshot, cut);
-    }
+    int status = settle_given_up(snapshot);
+    status = status ? status : provide_rows(snapshot);
+    status = status ? status : save_cut(snapshot, &cut);
     if (status == 0) {
         tic_failpoint(TIC_FAIL_CHECKPOINT_SAVED);
         set_phase(snapshot, TIC_PHASE_COMMITTING);
         status = commit(snapshot, cut);
     }
+    if (status && cut != 0)
+        give_up(snapshot, cut);
+    return status;
+}
+
+int tic_checkpoint_run(struct tic_snapshot *snapshot)
+{
+    if (snapshot->dry || !has_news(snapshot) || is_over_bound(snapshot))
+        return 1;
+    tic_failpoint(TIC_FAIL_CHECKPOINT_BEGIN);
+    int status = run(snapshot);
+    if (status < 0) {
+        snapshot->executed_before = UINT64_MAX; /* it is still to be saved */
+        if (status != -ECANCELED)
+            atomic_fetch_add_explicit(&snapshot->failures, 1, memory_order_relaxed);
+    }
+    if (status == -EINVAL)
+        tic_snapshot_break(snapshot, "internal error: a value of the cut is missing");
+    else if (status == -ENOTRECOVERABLE)
+        tic_snapshot_break(snapshot,
+                           "values that were written to %s could not be forced to the disk",
+                           snapshot->store->path);
     set_phase(snapshot, TIC_PHASE_IDLE);
     return status;
 }

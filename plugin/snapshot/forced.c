@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "snapshot/suspend.h"
 
 /* Other workers may take the rows that this one has asked for. */
 enum { FORCED_TRIES = 3, LOG_TRIES = 1000 };
@@ -22,6 +23,8 @@ unsigned tic_snapshot_owner_writer(const struct tic_snapshot *snapshot)
 int tic_snapshot_append(struct tic_snapshot *snapshot, unsigned writer, enum tic_logged kind,
                         const uint64_t *words, size_t count, uint64_t *file)
 {
+    if (atomic_load_explicit(&snapshot->suspended, memory_order_relaxed))
+        return -ECANCELED; /* what comes of events after the gap is executed again in a restart */
     int status = tic_eventlog_append(&snapshot->log, writer, kind, words, count, file);
 
     for (int tries = 0; status == -EAGAIN && tries < LOG_TRIES; tries++) {
@@ -30,8 +33,7 @@ int tic_snapshot_append(struct tic_snapshot *snapshot, unsigned writer, enum tic
             status ? status : tic_eventlog_append(&snapshot->log, writer, kind, words, count, file);
     }
     if (status && status != -ECANCELED)
-        tic_snapshot_break(snapshot, "cannot write the event log in %s: %s", snapshot->store->path,
-                           strerror(-status));
+        tic_snapshot_suspend(snapshot, status);
     return status;
 }
 
@@ -143,21 +145,22 @@ bool tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
     int most = snapshot->log_all ? LOG_TRIES : FORCED_TRIES;
 
     if (slot->writing.count == 0 || slot->writing.count > TIC_FORCED_OUTPUTS ||
-        tic_snapshot_is_broken(snapshot) || !is_in_budget(snapshot, slot, start))
+        tic_snapshot_is_broken(snapshot) || atomic_load(&snapshot->suspended) ||
+        !is_in_budget(snapshot, slot, start))
         return false;
     int status = force(snapshot, slot, forced);
     for (int tries = 0; status == -EAGAIN && tries < most && !tic_snapshot_is_broken(snapshot);
          tries++) {
-        for (unsigned long i = 0; i < slot->writing.count; i++)
-            tic_snapshot_want_row(snapshot, slot->writing.items[i]);
-        status = force(snapshot, slot, forced);
+        status = 0;
+        for (unsigned long i = 0; i < slot->writing.count && status == 0; i++)
+            status = tic_snapshot_want_row(snapshot, slot->writing.items[i]);
+        status = status ? status : force(snapshot, slot, forced);
     }
     slot->forced_ns += tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start;
     if (status == 0)
         atomic_fetch_add_explicit(&snapshot->forced_saved, 1, memory_order_relaxed);
     else if (status != -EAGAIN && status != -EBUSY && status != -ECANCELED)
-        tic_snapshot_break(snapshot, "cannot save the result of a task in %s: %s",
-                           snapshot->store->path, strerror(-status));
+        tic_snapshot_suspend(snapshot, status); /* a restart executes the task again */
     return status == 0;
 }
 
@@ -476,14 +479,14 @@ void tic_snapshot_forget_forced(struct tic_snapshot *snapshot)
 
 /* ---- the checkpoint thread ------------------------------------------------------------------ */
 
-void tic_snapshot_mark_forced_locked(struct tic_snapshot *snapshot)
+void tic_snapshot_mark_forced_locked(struct tic_snapshot *snapshot, bool committed)
 {
     struct tic_rows *rows = &snapshot->store->rows;
     unsigned long kept = 0;
 
     for (unsigned long i = 0; i < snapshot->forced_count; i++) {
         const struct tic_forced_kept *result = &snapshot->forced[i];
-        if (tic_doneset_contains(&snapshot->graph->done, result->sequence))
+        if (committed && tic_doneset_contains(&snapshot->graph->done, result->sequence))
             continue;
         for (unsigned k = 0; k < result->count; k++)
             tic_rows_mark(rows, result->rows[k]);

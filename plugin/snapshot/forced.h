@@ -61,8 +61,8 @@ const struct tic_forced_value *tic_snapshot_forced_values(const struct tic_snaps
 void tic_snapshot_forget_forced(struct tic_snapshot *snapshot);
 
 /* ---- checkpoint thread ---------------------------------------------------------------------- */
-/* Marks the rows and files of results that no line holds; forgets the others. Under the graph lock.
- */
-void tic_snapshot_mark_forced_locked(struct tic_snapshot *snapshot);
+/* Marks the rows and files of results that no line holds. committed: done tasks are in a line;
+ * forgets theirs. Under the graph lock. */
+void tic_snapshot_mark_forced_locked(struct tic_snapshot *snapshot, bool committed);
 
 #endif

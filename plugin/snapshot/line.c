@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "snapshot/forced.h"
 #include "store/blocks.h"
+#include "store/held.h"
 
 /* main() waits for the graph lock no longer than a look at so many handles takes. */
 enum { HANDLES_AT_ONCE = 256 };
@@ -105,8 +106,10 @@ static int check_index(struct tic_snapshot *snapshot, uint64_t cut)
     for (size_t i = 0; i < all.value_count && same; i++) {
         const struct tic_line_value *value = &all.values[i];
         const struct tic_line_value *known = tic_index_find(index, value->id);
-        same = known && known->version == value->version && known->extent == value->extent &&
-               known->row == value->row && known->checksum == value->checksum &&
+        struct tic_row row =
+            tic_rows_real(&snapshot->store->rows, (struct tic_row){value->extent, value->row});
+        same = known && known->version == value->version && known->extent == row.extent &&
+               known->row == row.row && known->checksum == value->checksum &&
                known->gone == value->gone;
     }
     if (status == 0 && !same)
@@ -121,12 +124,16 @@ int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct ti
     struct tic_index *index = &snapshot->store->index;
     int status = copy_about(snapshot, line);
 
-    tic_index_begin(index);
+    status = status ? status : tic_held_write_all(snapshot->store);
+    if (!snapshot->described) /* else the newest line on disk needs what was dropped then */
+        tic_index_begin(index, snapshot->store->keep);
+    snapshot->described = true;
     status = status ? status : tic_graph_index(snapshot->graph, cut, &snapshot->due, index);
 #ifdef TIC_DEBUG
     status = status ? status : check_index(snapshot, cut);
 #endif
     status = status ? status : tic_graph_describe(snapshot->graph, cut, line);
+    status = status ? status : tic_held_resolve(&snapshot->store->rows, line);
     status = status ? status : save_all_full_blocks(snapshot, line);
     return status ? status : tic_index_write(index, snapshot->store, line);
 }
@@ -155,7 +162,7 @@ static void mark_handles(struct tic_snapshot *snapshot)
 }
 
 /* Looking at all handles pays when as many rows may become free as a part of them. */
-void tic_snapshot_sweep(struct tic_snapshot *snapshot)
+void tic_snapshot_sweep(struct tic_snapshot *snapshot, bool committed)
 {
     struct tic_rows *rows = &snapshot->store->rows;
 
@@ -168,7 +175,7 @@ void tic_snapshot_sweep(struct tic_snapshot *snapshot)
     tic_store_mark_kept(snapshot->store);
     mark_handles(snapshot);
     tic_lock(&snapshot->graph->lock);
-    tic_snapshot_mark_forced_locked(snapshot);
+    tic_snapshot_mark_forced_locked(snapshot, committed);
     tic_unlock(&snapshot->graph->lock);
     tic_rows_sweep_end(rows);
     tic_eventlog_sweep(&snapshot->log);

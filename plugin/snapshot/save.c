@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "graph/family.h"
-#include "snapshot/snapshot.h"
+#include "snapshot/suspend.h"
 
 /* How often a worker that waits for a counted cut looks whether anything moves, and how often in
  * vain. */
@@ -46,9 +46,9 @@ static int request_rows(struct tic_snapshot *snapshot, const struct tic_shape *s
     return request.status;
 }
 
-void tic_snapshot_want_row(struct tic_snapshot *snapshot, const struct tic_handle *handle)
+int tic_snapshot_want_row(struct tic_snapshot *snapshot, const struct tic_handle *handle)
 {
-    (void)request_rows(snapshot, &handle->layout.shape);
+    return request_rows(snapshot, &handle->layout.shape);
 }
 
 int tic_snapshot_want_log(struct tic_snapshot *snapshot)
@@ -101,30 +101,38 @@ void tic_snapshot_serve_requests(struct tic_snapshot *snapshot)
 
 /* ---- one handle ----------------------------------------------------------------------------- */
 
+/* why: what kept it from being written, so that it is to be held in memory; else 0. */
+static int write_or_hold(struct tic_snapshot *snapshot, const struct tic_layout *layout, int why,
+                         struct tic_saved *saved)
+{
+    return why ? tic_snapshot_hold_value(snapshot, layout, why, saved)
+               : tic_store_save(snapshot->store, layout, saved);
+}
+
 /* Writes the value to a free row, which stays busy. 0; -EAGAIN no free row; other -errno. */
-static int save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
+static int save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *handle, int why,
                              struct tic_saved *saved)
 {
     struct tic_layout packed = {.stride = {1}};
     uint64_t size;
 
     if (!handle->packer)
-        return tic_store_save(snapshot->store, &handle->layout, saved);
+        return write_or_hold(snapshot, &handle->layout, why, saved);
     int status = handle->packer->pack(handle, &packed.base, &size);
     if (status)
         return status;
     packed.shape = (struct tic_shape){1, 1, {size, 1, 1, 1}};
     if (!tic_shape_equal(&packed.shape, &handle->layout.shape))
         handle->layout.shape = packed.shape; /* so many bytes are asked for if no row is free */
-    status = size == 0 ? -EIO : tic_store_save(snapshot->store, &packed, saved);
+    status = size == 0 ? -EIO : write_or_hold(snapshot, &packed, why, saved);
     handle->packer->release(packed.base, size);
     return status;
 }
 
-int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+static int save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle, int why)
 {
     struct tic_saved saved;
-    int status = save_value_locked(snapshot, handle, &saved);
+    int status = save_value_locked(snapshot, handle, why, &saved);
 
     if (status)
         return status;
@@ -133,8 +141,13 @@ int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *h
     return 0;
 }
 
-/* Saves the handle while `is_due` says so, asking for rows where there are none.
- * cut: the value must be due for it. Waits for running writers only if wait_writers. */
+int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    return save_locked(snapshot, handle, 0);
+}
+
+/* Saves the handle if the active cut needs its value, asking for rows where there are none. If that
+ * fails, the cut is lost. */
 static void save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
 {
     int status = 0;
@@ -142,16 +155,15 @@ static void save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, u
     do {
         if (status == -EAGAIN)
             status = request_rows(snapshot, &handle->layout.shape);
-        if (status)
-            break;
-        tic_lock(&handle->lock);
-        if (tic_handle_is_due(handle, cut))
-            status = tic_snapshot_save_locked(snapshot, handle);
+        tic_lock(&handle->lock); /* also for a lost cut: the value may be being saved right now */
+        if (!tic_handle_is_due(handle, cut) || tic_snapshot_is_lost(snapshot, cut))
+            status = 0;
+        else if (status == 0)
+            status = save_locked(snapshot, handle, 0);
+        if (status && status != -EAGAIN)
+            tic_snapshot_lose_cut(snapshot, cut, status);
         tic_unlock(&handle->lock);
     } while (status == -EAGAIN);
-    if (status && status != -ECANCELED)
-        tic_snapshot_break(snapshot, "cannot save data in %s: %s", snapshot->store->path,
-                           strerror(-status));
 }
 
 static void add(_Atomic uint64_t *sum, _Atomic uint64_t *most, uint64_t nanoseconds)
@@ -238,7 +250,7 @@ static void count_task(struct tic_snapshot *snapshot)
     tic_lock(&snapshot->lock);
     pthread_cond_signal(&snapshot->wake);
     for (unsigned idle = 0; snapshot->counted < ended / snapshot->every && !snapshot->exited &&
-                            !may_block(snapshot, idle);
+                            snapshot->retry_ns == 0 && !may_block(snapshot, idle);
          idle++) {
         struct timespec until = tic_snapshot_after(COUNT_POLL);
         pthread_cond_timedwait(&snapshot->served, &snapshot->lock.mutex, &until);
@@ -268,13 +280,30 @@ void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot)
 
 /* ---- structural changes --------------------------------------------------------------------- */
 
+static int save_now_once(struct tic_snapshot *snapshot, struct tic_handle *handle, int why)
+{
+    tic_lock(&handle->lock);
+    int status = atomic_load(&handle->dirty_since) == 0 ? 0 : save_locked(snapshot, handle, why);
+    tic_unlock(&handle->lock);
+    return status;
+}
+
 void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
 
     if (tic_snapshot_is_broken(snapshot) || snapshot->dry || atomic_load(&handle->dirty_since) == 0)
         return;
-    save_due(snapshot, handle, UINT64_MAX);
+    int status = save_now_once(snapshot, handle, 0);
+    while (status == -EAGAIN) {
+        status = request_rows(snapshot, &handle->layout.shape);
+        status = status ? status : save_now_once(snapshot, handle, 0);
+    }
+    if (status && status != -ECANCELED)
+        status = save_now_once(snapshot, handle, status);
+    if (status && status != -ECANCELED)
+        tic_snapshot_break(snapshot, "cannot keep a value that main() gets back: %s",
+                           strerror(-status));
     atomic_fetch_add_explicit(&snapshot->main_held_ns,
                               tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start,
                               memory_order_relaxed);
@@ -371,7 +400,7 @@ uint64_t tic_snapshot_epoch(struct tic_snapshot *snapshot)
     return epoch;
 }
 
-static int log_value_once(struct tic_snapshot *snapshot, struct tic_handle *handle,
+static int log_value_once(struct tic_snapshot *snapshot, struct tic_handle *handle, int why,
                           struct tic_saved *saved, bool *fresh)
 {
     bool stale = tic_family_is_stale(snapshot->graph, handle);
@@ -379,10 +408,10 @@ static int log_value_once(struct tic_snapshot *snapshot, struct tic_handle *hand
 
     tic_lock(&handle->lock);
     if (!stale && atomic_load(&handle->dirty_since) != 0)
-        status = tic_snapshot_save_locked(snapshot, handle);
+        status = save_locked(snapshot, handle, why);
     *fresh = status == 0 && (stale || !handle->current.exists);
     if (*fresh)
-        status = save_value_locked(snapshot, handle, saved);
+        status = save_value_locked(snapshot, handle, why, saved);
     else if (status == 0)
         *saved = handle->current.saved;
     if (status == 0) /* before anything else can take the handle's place as what refers to it */
@@ -395,12 +424,14 @@ int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *han
                            struct tic_saved *saved, bool *fresh)
 {
     uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
-    int status = log_value_once(snapshot, handle, saved, fresh);
+    int status = log_value_once(snapshot, handle, 0, saved, fresh);
 
     while (status == -EAGAIN) {
         status = request_rows(snapshot, &handle->layout.shape);
-        status = status ? status : log_value_once(snapshot, handle, saved, fresh);
+        status = status ? status : log_value_once(snapshot, handle, 0, saved, fresh);
     }
+    if (status && status != -ECANCELED)
+        status = log_value_once(snapshot, handle, status, saved, fresh);
     atomic_fetch_add_explicit(&snapshot->main_held_ns,
                               tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start,
                               memory_order_relaxed);
@@ -416,8 +447,8 @@ uint64_t tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *han
         tic_lock(&graph->lock);
         uint64_t epoch = epoch_locked(snapshot), active = atomic_load(&snapshot->cut.active_cut);
         tic_lock(&handle->lock);
-        bool due =
-            active != 0 && tic_handle_is_due(handle, active) && !tic_snapshot_is_broken(snapshot);
+        bool due = active != 0 && tic_handle_is_due(handle, active) &&
+                   !tic_snapshot_is_broken(snapshot) && !tic_snapshot_is_lost(snapshot, active);
         if (!due) {
             if (handle->current.since <= active)
                 handle->previous = handle->current;

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "snapshot/forced.h"
+#include "snapshot/suspend.h"
 
 enum { STALL_PATIENCE = 200 }; /* looks of the checkpoint thread, each of 10 ms */
 
@@ -25,6 +26,7 @@ int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
     snapshot->graph = graph;
     snapshot->store = store;
     snapshot->period = 10;
+    snapshot->keep_lines = TIC_KEPT_DEFAULT;
     tic_lock_init(&snapshot->lock, TIC_RANK_CHECKPOINT);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -115,6 +117,12 @@ static void sync_log(struct tic_snapshot *snapshot)
     tic_failpoint(TIC_FAIL_LOG_SYNC);
 }
 
+static struct timespec at(uint64_t nanoseconds)
+{
+    return (struct timespec){.tv_sec = (time_t)(nanoseconds / 1000000000u),
+                             .tv_nsec = (long)(nanoseconds % 1000000000u)};
+}
+
 /* The run ends, and no task of the cut does: somebody has lost its end. */
 static bool is_stalled(struct tic_snapshot *snapshot)
 {
@@ -184,7 +192,7 @@ static bool wait_until(struct tic_snapshot *snapshot, const struct timespec *unt
  * checkpoint that is due by its count is still taken, so that counts are kept to the end. */
 static bool wait_until_due(struct tic_snapshot *snapshot)
 {
-    struct timespec until = tic_snapshot_after(snapshot->period);
+    struct timespec period = tic_snapshot_after(snapshot->period);
     bool due = snapshot->log_all && snapshot->store->kept_count == 0 && !snapshot->began;
 
     snapshot->began = true;
@@ -198,13 +206,16 @@ static bool wait_until_due(struct tic_snapshot *snapshot)
             if (snapshot->requests || snapshot->log_wanted)
                 continue;
         }
+        if (snapshot->stopping && snapshot->retry_ns)
+            due = false; /* no more trials than those that are due by their count */
         due = due || (!snapshot->hurry && tic_snapshot_count(snapshot) > snapshot->counted) ||
               (snapshot->requested && !snapshot->stopping);
-        if (due || snapshot->stopping)
+        if (snapshot->stopping || (due && tic_snapshot_may_try_locked(snapshot)))
             break;
+        struct timespec until = snapshot->retry_ns ? at(snapshot->retry_ns) : period;
         if (wait_until(snapshot, &until)) {
-            due = is_periodic(snapshot);
-            until = tic_snapshot_after(snapshot->period);
+            due = snapshot->retry_ns || is_periodic(snapshot);
+            period = tic_snapshot_after(snapshot->period);
         }
     }
     snapshot->requested = false;
@@ -239,9 +250,10 @@ static void *checkpoint_thread(void *arg)
         int status = tic_snapshot_is_broken(snapshot) ? 0 : tic_checkpoint_run(snapshot);
         tic_snapshot_note_counted(snapshot, count);
         note_first(snapshot);
-        if (status < 0 && status != -ECANCELED)
-            tic_snapshot_break(snapshot, "cannot write a checkpoint in %s: %s",
-                               snapshot->store->path, strerror(-status));
+        if (status == 0 && !tic_snapshot_is_broken(snapshot))
+            tic_snapshot_resume(snapshot);
+        else if (status < 0 && status != -ECANCELED)
+            tic_snapshot_suspend(snapshot, status);
     }
     tic_cut_finish(&snapshot->cut); /* of a checkpoint that was given up */
     tic_lock(&snapshot->lock);
@@ -263,6 +275,8 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
         if (atomic_load(&snapshot->cut.slots[i].state) != TIC_SLOT_IDLE)
             tic_cut_end(&snapshot->cut.slots[i]);
     snapshot->stopping = snapshot->hurry = snapshot->exited = false; /* it may have run before */
+    snapshot->retry_ns = 0;
+    atomic_store(&snapshot->suspended, false);
     int status = snapshot->log_all ? tic_eventlog_provide(&snapshot->log) : 0;
     if (status)
         return status;

@@ -39,6 +39,8 @@ struct tic_snapshot {
     double period;                /* seconds; immutable after start */
     unsigned long every;          /* ended tasks; immutable after start */
     bool dry;                     /* nothing is saved; immutable after start */
+    unsigned keep_lines;          /* immutable after start */
+    uint64_t space;               /* bytes of the directory, 0: any; immutable after start */
     uint64_t log_bound;           /* bytes, 0: none; immutable after start */
     unsigned long forced_percent; /* of the workers' time; immutable after start */
     uint64_t started_ns;          /* CLOCK_MONOTONIC; immutable after start */
@@ -56,10 +58,14 @@ struct tic_snapshot {
     uint64_t counted; /* multiples of `every` whose checkpoint has taken its cut */
     bool requested;
     struct tic_row_request *requests;
+    uint64_t retry_ns; /* suspended: when the store is tried again, CLOCK_MONOTONIC; else 0 */
+    double backoff;    /* suspended: seconds between the last trials */
 
     enum tic_phase phase;       /* checkpoint thread only */
     struct tic_handle_list due; /* checkpoint thread only: dirty handles of the cut */
     bool over_bound;            /* checkpoint thread only: it was said */
+    uint64_t given_up;          /* checkpoint thread only: cut whose tasks may still run, or 0 */
+    bool described;             /* checkpoint thread only: a line that is not committed was */
     unsigned stalled;           /* checkpoint thread only: looks at a cut that does not end */
     uint64_t ended_before;      /* checkpoint thread only: tasks, at the last of them */
     uint64_t executed_before;   /* checkpoint thread only: tasks executed at the last line */
@@ -94,6 +100,12 @@ struct tic_snapshot {
     _Atomic uint64_t forced_saved;           /* relaxed: a statistic */
 
     _Atomic bool late_ends;        /* tasks may end long after their kernels; relaxed */
+    _Atomic uint64_t lost_cut;     /* suspend.h; set under a handle's lock; seq_cst */
+    _Atomic int lost_status;       /* why; written before lost_cut */
+    _Atomic bool suspended;        /* relaxed: a hint; the truth is retry_ns */
+    _Atomic uint64_t suspensions;  /* relaxed: a statistic */
+    _Atomic uint64_t failures;     /* of checkpoints; relaxed: a statistic */
+    _Atomic uint64_t values_held;  /* in memory, as they could not be written; relaxed: same */
     _Atomic bool broken;           /* protection ended: no more checkpoints; release/acquire */
     _Atomic uint64_t ended;        /* tasks, counted only if every > 0; relaxed */
     _Atomic uint64_t checkpoints;  /* committed by this run; relaxed */
@@ -156,8 +168,8 @@ void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent
                         bool noted);
 
 /* Not on the checkpoint thread: waits until there is a free row for a value of the handle, or until
- * nobody will make one. */
-void tic_snapshot_want_row(struct tic_snapshot *snapshot, const struct tic_handle *handle);
+ * nobody will make one. 0 or -errno. */
+int tic_snapshot_want_row(struct tic_snapshot *snapshot, const struct tic_handle *handle);
 
 /* Not on the checkpoint thread: the same for a block of the event log. 0 or -errno. */
 int tic_snapshot_want_log(struct tic_snapshot *snapshot);
@@ -180,7 +192,7 @@ bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds);
 /* Fills a line for this cut: what of it is new goes into blocks and into the index. 0 or -errno. */
 int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct tic_line *line);
 /* Frees rows that nothing refers to any more, if there may be enough of them. */
-void tic_snapshot_sweep(struct tic_snapshot *snapshot);
+void tic_snapshot_sweep(struct tic_snapshot *snapshot, bool committed);
 /* One whole checkpoint: 0, 1 when there was nothing new, -ECANCELED when stopped, -errno. */
 int tic_checkpoint_run(struct tic_snapshot *snapshot);
 

@@ -164,12 +164,13 @@ static int line_encode(const struct tic_line *line, void **image, size_t *size)
 static int read_array(hid_t file, const char *path, hid_t memory, size_t item, void *data,
                       size_t *count)
 {
-    hsize_t rows = 0;
+    hsize_t rows = 0, whole = 0;
     hid_t set = H5Dopen2(file, path, H5P_DEFAULT);
     hid_t space = set < 0 ? -1 : H5Dget_space(set);
     bool fine = space >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
                 H5Sget_simple_extent_dims(space, &rows, NULL) == 1 && rows < MAX_TABLE_ROWS &&
-                H5Dget_storage_size(set) <= H5F_UNLIMITED;
+                H5Fget_filesize(file, &whole) >= 0 && H5Dget_storage_size(set) <= whole &&
+                rows <= H5Dget_storage_size(set); /* so what is allocated is bounded by the file */
     void *array = fine ? calloc(rows ? rows : 1, item) : NULL;
     fine = array && (rows == 0 || H5Dread(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, array) >= 0);
     H5Sclose(space);
@@ -301,6 +302,11 @@ static int create_extent(hid_t file, hid_t creation, struct tic_line_extent *ext
     return 0;
 }
 
+static int failure(void)
+{
+    return errno ? -errno : -EIO;
+}
+
 static int segment_format(const char *path, struct tic_line_extent *extents, size_t count)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -309,12 +315,14 @@ static int segment_format(const char *path, struct tic_line_extent *extents, siz
     H5Pset_layout(creation, H5D_CONTIGUOUS);
     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
-    hid_t file = H5Fcreate(path, H5F_ACC_EXCL, H5P_DEFAULT, access);
-    int status = file < 0 ? -EIO : 0;
+    errno = 0; /* HDF5 leaves that of the call that failed */
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    int status = file < 0 ? failure() : 0;
     for (size_t i = 0; i < count && status == 0; i++)
         status = create_extent(file, creation, &extents[i]);
+    errno = 0;
     if (file >= 0 && H5Fclose(file) < 0)
-        status = -EIO;
+        status = failure();
     H5Pclose(creation);
     H5Pclose(access);
     return status;

@@ -10,7 +10,7 @@
 
 /* Functions return 0 or a negative errno; -EIO for anything HDF5 refuses. */
 struct tic_h5_ops {
-    /* Creates `path` with one contiguous, allocated, unfilled dataset per extent; sets offsets. */
+    /* Fills the empty file `path` with one contiguous, allocated, unfilled dataset per extent; sets offsets. */
     int (*segment_format)(const char *path, struct tic_line_extent *extents, size_t count);
     /* The HDF5 image of a line (malloc'ed), and back. Decode trusts nothing it reads. */
     int (*line_encode)(const struct tic_line *line, void **image, size_t *size);

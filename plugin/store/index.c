@@ -40,9 +40,21 @@ void tic_index_fini(struct tic_index *index)
     tic_index_init(index);
 }
 
-void tic_index_begin(struct tic_index *index)
+struct tic_dropped_row {
+    struct tic_row row;
+    unsigned age; /* lines since then */
+};
+
+void tic_index_begin(struct tic_index *index, unsigned keep)
 {
-    index->dropped_count = 0;
+    unsigned long kept = 0;
+
+    for (unsigned long i = 0; i < index->dropped_count; i++) {
+        struct tic_dropped_row *dropped = &index->dropped[i];
+        if (++dropped->age + 1 < keep) /* the newest line does not need it */
+            index->dropped[kept++] = *dropped;
+    }
+    index->dropped_count = kept;
 }
 
 /* The line before still refers to the row. */
@@ -53,7 +65,7 @@ static int drop(struct tic_index *index, struct tic_row row)
     if (!grown)
         return -ENOMEM;
     index->dropped = grown;
-    index->dropped[index->dropped_count++] = row;
+    index->dropped[index->dropped_count++] = (struct tic_dropped_row){row, 0};
     return 0;
 }
 
@@ -113,13 +125,20 @@ static int replace(struct tic_index *index, struct tic_index_block *block,
 int tic_index_set(struct tic_index *index, const struct tic_line_value *value)
 {
     struct tic_index_block *block;
-    struct tic_line_value *place = make_place(index, value->id, &block);
+    struct tic_line_value *place = make_place(index, value->id, &block), real = *value;
 
     if (!place)
         return -ENOMEM;
-    return place->extent != TIC_NO_EXTENT && is_same(place, value)
+    if (real.extent == TIC_HELD_EXTENT) {
+        struct tic_row row = tic_rows_real(index->rows, (struct tic_row){real.extent, real.row});
+        real.extent = row.extent;
+        real.row = row.row;
+    }
+    if (real.extent == TIC_HELD_EXTENT)
+        return -EIO;
+    return place->extent != TIC_NO_EXTENT && is_same(place, &real)
                ? 0
-               : replace(index, block, place, value);
+               : replace(index, block, place, &real);
 }
 
 const struct tic_line_value *tic_index_find(const struct tic_index *index, uint64_t id)
@@ -239,5 +258,5 @@ void tic_index_mark(const struct tic_index *index, struct tic_rows *rows)
             tic_rows_mark(rows, (struct tic_row){block->disk.extent, block->disk.row});
     }
     for (unsigned long i = 0; i < index->dropped_count; i++)
-        tic_rows_mark(rows, index->dropped[i]);
+        tic_rows_mark(rows, index->dropped[i].row);
 }

@@ -15,9 +15,10 @@ struct tic_store;
 struct tic_index {
     struct tic_index_block *blocks; /* of handle ids, ascending */
     unsigned long count, capacity;
-    uint64_t values; /* how many there are */
-    /* Rows that the newest line refers to no more but the one before it still does. */
-    struct tic_row *dropped;
+    uint64_t values;       /* how many there are */
+    struct tic_rows *rows; /* immutable after start: knows where held values were written to */
+    /* Rows that the newest line refers to no more, but older ones that are kept still do. */
+    struct tic_dropped_row *dropped;
     unsigned long dropped_count, dropped_capacity;
 };
 
@@ -26,9 +27,11 @@ void tic_index_fini(struct tic_index *index);
 /* Starts with what a complete line says. 0 or -ENOMEM. */
 int tic_index_load(struct tic_index *index, const struct tic_line *line);
 
-/* A line is going to be described: what was dropped before is forgotten. */
-void tic_index_begin(struct tic_index *index);
-/* The value of a handle in this line; and that it has none. 0 or -ENOMEM. */
+/* A line is going to be described; `keep` lines are kept: what none of the others needs any more is
+ * forgotten. */
+void tic_index_begin(struct tic_index *index, unsigned keep);
+/* The value of a handle in this line; and that it has none. 0, -ENOMEM, or -EIO: it is held in
+ * memory and not written yet. */
 int tic_index_set(struct tic_index *index, const struct tic_line_value *value);
 int tic_index_remove(struct tic_index *index, uint64_t id);
 /* The value, or NULL. */
@@ -37,7 +40,7 @@ const struct tic_line_value *tic_index_find(const struct tic_index *index, uint6
  * already. 0 or -errno. */
 int tic_index_write(struct tic_index *index, struct tic_store *store, struct tic_line *line);
 
-/* Marks the rows of the two newest lines; between tic_rows_sweep_begin and _end. */
+/* Marks the rows of the lines that are kept; between tic_rows_sweep_begin and _end. */
 void tic_index_mark(const struct tic_index *index, struct tic_rows *rows);
 
 #endif

@@ -2,7 +2,10 @@
 /* A recovery line in memory: what one line file holds. */
 #include "store/line.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
+
+#include "store/schema.h"
 #include <string.h>
 
 void tic_line_clear(struct tic_line *line)
@@ -16,4 +19,28 @@ void tic_line_clear(struct tic_line *line)
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         free(owned[i]);
     memset(line, 0, sizeof(*line));
+}
+
+/* EACH(table, array, count member, id, which entries) */
+#define EACH(table, array, count, id_of, refers)                                                   \
+    for (size_t i = 0; i < line->count && status == 0; i++) {                                      \
+        const struct tic_line_reference reference = {table,                                        \
+                                                     i,                                            \
+                                                     id_of,                                        \
+                                                     &line->array[i].extent,                       \
+                                                     &line->array[i].row,                          \
+                                                     line->array[i].checksum};                     \
+        status = (refers) ? visit(arg, &reference) : 0;                                            \
+    }
+
+int tic_line_each(const struct tic_line *line, tic_line_visit visit, void *arg)
+{
+    int status = 0;
+
+    EACH(TIC_LINE_VALUES, values, value_count, line->values[i].id, true)
+    EACH(TIC_LINE_ACQUIRES, acquires, acquire_count, line->acquires[i].id,
+         line->acquires[i].recorded)
+    EACH(TIC_LINE_READS, reads, read_count, line->reads[i].task, true)
+    EACH(TIC_LINE_BLOCKS, blocks, block_count, i, true)
+    return status;
 }

@@ -158,6 +158,7 @@ struct tic_line_kept_write {
 /* Of the tables of enum tic_table_number, a line in its file has those entries that lie in no block
  * (the tail); a complete line (tic_store_complete) has all, those in blocks first. */
 struct tic_line {
+    uint64_t bytes_on_disk; /* of its file, as far as this process knows */
     uint64_t number;
     uint64_t process;
     double created; /* seconds since 1970 */
@@ -208,6 +209,18 @@ struct tic_line {
     uint32_t *signatures;
     size_t signature_count;
 };
+
+/* A payload row that an entry of a line refers to. */
+struct tic_line_reference {
+    const char *table; /* path in the file */
+    size_t index;      /* of the entry in it */
+    uint64_t id;       /* of values and accesses: the handle; of reads: the key of the task */
+    uint32_t *extent, *row;
+    uint64_t checksum;
+};
+typedef int (*tic_line_visit)(void *arg, const struct tic_line_reference *reference);
+/* Calls visit for each, until one call is not 0: then that. */
+int tic_line_each(const struct tic_line *line, tic_line_visit visit, void *arg);
 
 /* Frees what a line owns, not the line itself; it is empty afterwards. */
 void tic_line_clear(struct tic_line *line);

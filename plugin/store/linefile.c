@@ -48,7 +48,8 @@ int tic_linefile_write(int directory, const char *name, const struct tic_h5_ops 
 
     if (status)
         return status;
-    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    unlinkat(directory, name, 0); /* what a killed run left */
+    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         status = -errno;
     make_header(header, image, size);
@@ -62,23 +63,28 @@ int tic_linefile_write(int directory, const char *name, const struct tic_h5_ops 
     return status;
 }
 
-static int check_header(const char *file, size_t size)
+static int check_header(const char *file, size_t size, const char **what)
 {
     char header[TIC_HEADER_SIZE + 1] = {0};
     unsigned major, minor;
     unsigned long long bytes;
     unsigned long long high, low;
 
+    *what = "it is shorter than its header";
     if (size <= TIC_HEADER_SIZE)
         return -EBADMSG;
+    *what = "its text header is damaged";
     memcpy(header, file, TIC_HEADER_SIZE);
     if (sscanf(header, TIC_HEADER_MAGIC "\nformat %u.%u\n", &major, &minor) != 2)
         return -EBADMSG;
     if (major != TIC_FORMAT_MAJOR)
         return -EPROTONOSUPPORT;
-    if (sscanf(header, TIC_HEADER_SCAN, &major, &minor, &bytes, &high, &low) != 5 ||
-        bytes != size - TIC_HEADER_SIZE)
+    if (sscanf(header, TIC_HEADER_SCAN, &major, &minor, &bytes, &high, &low) != 5)
         return -EBADMSG;
+    *what = "its size is not the one in its header";
+    if (bytes != size - TIC_HEADER_SIZE)
+        return -EBADMSG;
+    *what = "its content does not have the checksum in its header";
     XXH128_hash_t hash = XXH3_128bits(file + TIC_HEADER_SIZE, size - TIC_HEADER_SIZE);
     return hash.high64 == high && hash.low64 == low ? 0 : -EBADMSG;
 }
@@ -118,30 +124,54 @@ static uint64_t host_is_big_endian(void)
     return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 }
 
-int tic_linefile_read(int directory, const char *name, const struct tic_h5_ops *h5,
-                      struct tic_line *line)
+/* what: in words, which check failed; for -EBADMSG. */
+static int read_and_explain(int directory, const char *name, const struct tic_h5_ops *h5,
+                            struct tic_line *line, const char **what)
 {
     struct tic_line read = {0};
     char *bytes = NULL;
     size_t size = 0;
     int status = read_file(directory, name, &bytes, &size);
 
+    *what = "it is no regular file";
     if (status)
         return status;
-    status = check_header(bytes, size);
-    if (status == 0 && h5->line_decode(bytes + TIC_HEADER_SIZE, size - TIC_HEADER_SIZE, &read) != 0)
+    status = check_header(bytes, size, what);
+    if (status == 0 &&
+        h5->line_decode(bytes + TIC_HEADER_SIZE, size - TIC_HEADER_SIZE, &read) != 0) {
+        *what = "HDF5 cannot read it, or a table is missing";
         status = -EBADMSG;
+    }
     free(bytes);
     if (status)
         return status;
+    *what = "an entry of a table refers to what is not there, or is out of order";
     if (read.big_endian != host_is_big_endian())
         status = -ENOTSUP;
     else if (!tic_line_is_sane(&read) ||
              (read.block_count == 0 && !tic_line_tables_are_sane(&read)))
         status = -EBADMSG;
+    read.bytes_on_disk = size;
     if (status)
         tic_line_clear(&read);
     else
         *line = read;
     return status;
+}
+
+int tic_linefile_read(int directory, const char *name, const struct tic_h5_ops *h5,
+                      struct tic_line *line)
+{
+    const char *what;
+    return read_and_explain(directory, name, h5, line, &what);
+}
+
+const char *tic_linefile_explain(int directory, const char *name, const struct tic_h5_ops *h5)
+{
+    struct tic_line line = {0};
+    const char *what;
+    int status = read_and_explain(directory, name, h5, &line, &what);
+
+    tic_line_clear(&line);
+    return status == -EBADMSG ? what : status ? strerror(-status) : NULL;
 }

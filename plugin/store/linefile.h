@@ -18,5 +18,7 @@ int tic_linefile_write(int directory, const char *name, const struct tic_h5_ops 
  * other byte order; other -errno. */
 int tic_linefile_read(int directory, const char *name, const struct tic_h5_ops *h5,
                       struct tic_line *line);
+/* What is wrong with it, in words; NULL: nothing. */
+const char *tic_linefile_explain(int directory, const char *name, const struct tic_h5_ops *h5);
 
 #endif

@@ -127,21 +127,22 @@ int tic_store_peek_segment(const struct tic_store *store, uint64_t number)
     char name[64];
 
     snprintf(name, sizeof(name), TIC_FILE_SEGMENT, store->process, (unsigned long long)number);
-    int fd = openat(store->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = openat(store->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     return fd < 0 ? -errno : fd;
 }
 
-static int check_row(const struct tic_store *store, const struct tic_line *line, uint32_t index,
-                     uint32_t row, uint64_t checksum)
+int tic_store_check_row(const struct tic_store *store, const struct tic_line *line,
+                        const struct tic_line_reference *reference)
 {
-    const struct tic_line_extent *extent = &line->extents[index];
+    const struct tic_line_extent *extent = &line->extents[*reference->extent];
     struct tic_shape shape = tic_line_extent_shape(extent);
     int fd = tic_store_peek_segment(store, extent->segment);
 
     if (fd < 0)
         return fd == -ENOENT ? -EBADMSG : fd;
     uint64_t bytes = tic_shape_bytes(&shape);
-    int status = check_bytes(fd, extent->offset + row * bytes, bytes, checksum);
+    int status =
+        check_bytes(fd, extent->offset + *reference->row * bytes, bytes, reference->checksum);
     close(fd);
     return status;
 }
@@ -156,20 +157,22 @@ int tic_store_verify(struct tic_store *store, const struct tic_saved *saved)
     return status ? status : check_bytes(fd, (uint64_t)offset, bytes, saved->checksum);
 }
 
+struct check {
+    const struct tic_store *store;
+    const struct tic_line *line;
+};
+
+static int check_reference(void *arg, const struct tic_line_reference *reference)
+{
+    const struct check *check = arg;
+    bool block = strcmp(reference->table, TIC_LINE_BLOCKS) == 0; /* was read to complete the line */
+    return block ? 0 : tic_store_check_row(check->store, check->line, reference);
+}
+
 int tic_store_check(struct tic_store *store, const struct tic_line *line)
 {
-    int status = 0;
-    for (size_t i = 0; i < line->value_count && status == 0; i++)
-        status = check_row(store, line, line->values[i].extent, line->values[i].row,
-                           line->values[i].checksum);
-    for (size_t i = 0; i < line->acquire_count && status == 0; i++)
-        if (line->acquires[i].recorded)
-            status = check_row(store, line, line->acquires[i].extent, line->acquires[i].row,
-                               line->acquires[i].checksum);
-    for (size_t i = 0; i < line->read_count && status == 0; i++)
-        status = check_row(store, line, line->reads[i].extent, line->reads[i].row,
-                           line->reads[i].checksum);
-    return status;
+    struct check check = {store, line};
+    return tic_line_each(line, check_reference, &check);
 }
 
 int tic_store_walk(struct tic_store *store, tic_store_visit visit, void *arg)
@@ -186,6 +189,8 @@ int tic_store_walk(struct tic_store *store, tic_store_visit visit, void *arg)
         if (numbers[i] >= store->next_line)
             store->next_line = numbers[i] + 1;
         int good = tic_linefile_read(store->directory, name, store->h5, &line);
+        if (good == 0 && (line.number != numbers[i] || line.process != store->process))
+            good = -EBADMSG; /* somebody renamed it */
         good = good ? good : tic_store_complete(store, &line);
         done = visit(arg, name, good, &line);
         tic_line_clear(&line);
@@ -194,7 +199,8 @@ int tic_store_walk(struct tic_store *store, tic_store_visit visit, void *arg)
     return status;
 }
 
-/* ---- adopting ------------------------------------------------------------------------------- */
+/* ---- adopting -------------------------------------------------------------------------------
+ */
 
 static bool is_kept(const struct tic_store *store, const char *name)
 {
@@ -240,7 +246,8 @@ int tic_store_clean(struct tic_store *store)
     return each_entry(store, remove_unless_kept, store);
 }
 
-/* Row indices of both lines must mean the same: the older table is a prefix of the newer one. */
+/* Row indices of both lines must mean the same: the older table is a prefix of the newer one.
+ */
 static bool is_prefix(const struct tic_line *older, const struct tic_line *line)
 {
     return older->version && older->extent_count <= line->extent_count &&
@@ -337,17 +344,18 @@ int tic_store_keep_segment(struct tic_store *store, uint64_t number)
     return 0;
 }
 
-int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_line *older)
+int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_line *older,
+                    unsigned older_count)
 {
-    bool keep_older = is_prefix(older, line);
-
     store->kept[store->kept_count++] = *line;
     memset(line, 0, sizeof(*line));
-    if (keep_older) {
-        store->kept[store->kept_count++] = *older;
-        memset(older, 0, sizeof(*older));
-    } else {
-        tic_line_clear(older);
+    for (unsigned i = 0; i < older_count; i++) {
+        if (store->kept_count < store->keep && is_prefix(&older[i], &store->kept[0])) {
+            store->kept[store->kept_count++] = older[i];
+            memset(&older[i], 0, sizeof(older[i]));
+        } else {
+            tic_line_clear(&older[i]);
+        }
     }
     int status = skip_numbers(store);
     status = status ? status : tic_store_clean(store);
@@ -369,8 +377,8 @@ void tic_store_remove(struct tic_store *store)
 
     if (fcntl(store->directory, F_GETFD) < 0) /* the program closed all descriptors */
         store->directory = open(store->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Lines before the segments that they need, the newest last: a kill in between leaves a store
-     * that can be used. */
+    /* Lines before the segments that they need, the newest last: a kill in between leaves a
+     * store that can be used. */
     while (store->kept_count > 0) {
         struct tic_line *line = &store->kept[--store->kept_count];
         snprintf(name, sizeof(name), TIC_FILE_LINE, store->process,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "store/held.h"
 
 struct tic_extent {
     struct tic_line_extent disk; /* immutable after add */
@@ -54,6 +55,7 @@ void tic_rows_fini(struct tic_rows *rows)
     for (unsigned long i = 0; i < rows->count; i++)
         extent_destroy(rows->extents[i]);
     free(rows->extents);
+    tic_held_fini(rows);
     tic_lock_fini(&rows->lock);
 }
 
@@ -159,13 +161,21 @@ int tic_rows_take(struct tic_rows *rows, const struct tic_shape *shape, struct t
 void tic_rows_settle(struct tic_rows *rows, struct tic_row row)
 {
     tic_lock(&rows->lock);
-    rows->extents[row.extent]->busy[row.row / 64] &= ~(UINT64_C(1) << (row.row % 64));
+    if (row.extent == TIC_HELD_EXTENT)
+        tic_held_settle_locked(rows, row.row);
+    else
+        rows->extents[row.extent]->busy[row.row / 64] &= ~(UINT64_C(1) << (row.row % 64));
     tic_unlock(&rows->lock);
 }
 
 void tic_rows_pin(struct tic_rows *rows, struct tic_row row)
 {
     tic_lock(&rows->lock);
+    if (row.extent == TIC_HELD_EXTENT) {
+        tic_held_pin_locked(rows, row.row); /* its row is pinned when it has one */
+        tic_unlock(&rows->lock);
+        return;
+    }
     struct tic_extent *extent = rows->extents[row.extent];
     if (!(extent->pinned[row.row / 64] >> (row.row % 64) & 1))
         rows->pinned_bytes += tic_shape_bytes(&extent->shape);
@@ -195,6 +205,7 @@ int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes, i
 {
     int status = -ERANGE;
     tic_lock(&rows->lock);
+    row = tic_held_real_locked(rows, row);
     struct tic_extent *extent = row.extent < rows->count ? rows->extents[row.extent] : NULL;
     if (extent && row.row < extent->disk.rows && tic_shape_bytes(&extent->shape) == bytes) {
         *fd = extent->fd;
@@ -208,6 +219,7 @@ int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes, i
 int tic_rows_extent(struct tic_rows *rows, struct tic_row row, struct tic_line_extent *extent)
 {
     tic_lock(&rows->lock);
+    row = tic_held_real_locked(rows, row);
     bool known = row.extent < rows->count && row.row < rows->extents[row.extent]->disk.rows;
     if (known)
         *extent = rows->extents[row.extent]->disk;
@@ -243,13 +255,28 @@ int tic_rows_find(struct tic_rows *rows, uint64_t segment, uint64_t offset, uint
     return status;
 }
 
+struct tic_row tic_rows_real(struct tic_rows *rows, struct tic_row row)
+{
+    tic_lock(&rows->lock);
+    row = tic_held_real_locked(rows, row);
+    tic_unlock(&rows->lock);
+    return row;
+}
+
 uint64_t tic_rows_bytes(struct tic_rows *rows, struct tic_row row)
 {
     tic_lock(&rows->lock);
+    row = tic_held_real_locked(rows, row);
     struct tic_extent *extent = row.extent < rows->count ? rows->extents[row.extent] : NULL;
-    uint64_t bytes = extent ? tic_shape_bytes(&extent->shape) : 0;
+    uint64_t bytes = extent ? tic_shape_bytes(&extent->shape) : tic_held_bytes_locked(rows, row);
     tic_unlock(&rows->lock);
     return bytes;
+}
+
+static void mark_locked(struct tic_rows *rows, struct tic_row row)
+{
+    if (row.extent != TIC_HELD_EXTENT)
+        set_bit(rows->extents[row.extent]->keep, row.row);
 }
 
 void tic_rows_sweep_begin(struct tic_rows *rows)
@@ -261,13 +288,15 @@ void tic_rows_sweep_begin(struct tic_rows *rows)
             extent->keep[word] = extent->busy[word] | extent->pinned[word];
     }
     rows->taken = 0;
+    for (uint32_t i = 0; i < rows->held_count; i++)
+        mark_locked(rows, tic_held_sweep_begin_locked(rows, i));
     tic_unlock(&rows->lock);
 }
 
 void tic_rows_mark(struct tic_rows *rows, struct tic_row row)
 {
     tic_lock(&rows->lock);
-    set_bit(rows->extents[row.extent]->keep, row.row);
+    mark_locked(rows, tic_held_mark_locked(rows, row));
     tic_unlock(&rows->lock);
 }
 
@@ -282,6 +311,7 @@ void tic_rows_sweep_end(struct tic_rows *rows)
             extent->free -= (uint64_t)__builtin_popcountll(extent->used[word]);
         }
     }
+    tic_held_sweep_end_locked(rows);
     tic_unlock(&rows->lock);
 }
 

@@ -8,7 +8,11 @@
 #include "base/lock.h"
 #include "store/line.h"
 
+/* `extent` of a value that is held in memory, because it could not be written yet; see held.h. */
+#define TIC_HELD_EXTENT (UINT32_MAX - 1)
+
 struct tic_extent;
+struct tic_held;
 
 struct tic_rows {
     struct tic_lock lock;
@@ -16,7 +20,10 @@ struct tic_rows {
     unsigned long count, capacity;
     uint64_t taken;        /* guarded by lock: rows taken since the last sweep */
     uint64_t pinned_bytes; /* guarded by lock */
-    unsigned long found; /* guarded by lock: extent that was found last */
+    unsigned long found;   /* guarded by lock: extent that was found last */
+    struct tic_held *held; /* guarded by lock */
+    unsigned long held_count, held_capacity;
+    uint64_t held_bytes; /* guarded by lock: in memory now */
 };
 
 /* Where a row is. */
@@ -47,6 +54,8 @@ uint64_t tic_rows_taken(struct tic_rows *rows);
 /* File and byte offset of a row; -ERANGE when there is no such row or its size differs. */
 int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes, int *fd,
                     int64_t *offset);
+/* Where a value that was held in memory is now; the row itself if it was not, or still is. */
+struct tic_row tic_rows_real(struct tic_rows *rows, struct tic_row row);
 /* The extent of a row. -ERANGE when there is no such row. */
 int tic_rows_extent(struct tic_rows *rows, struct tic_row row, struct tic_line_extent *extent);
 /* The row at this offset of this segment. -ERANGE when there is none of so many bytes. */

@@ -30,17 +30,23 @@
 /* LINE_TEXT(member): attributes of the root group, UTF-8 strings. */
 #define TIC_LINE_TEXTS(X) X(version) X(starpu) X(host) X(program) X(directory)
 
+/* Tables with references to payload rows. */
+#define TIC_LINE_VALUES "/values"
+#define TIC_LINE_ACQUIRES "/acquires"
+#define TIC_LINE_READS "/reads"
+#define TIC_LINE_BLOCKS "/blocks"
+
 /* LINE_TABLE(path, struct, array member, count member, FIELDS): one-dimensional compound datasets.
  * FIELDS(struct, F): F(struct, name on disk, member, type) */
 #define TIC_LINE_TABLES(X)                                                                         \
     X("/extents", tic_line_extent, extents, extent_count, TIC_EXTENT_FIELDS)                       \
-    X("/values", tic_line_value, values, value_count, TIC_VALUE_FIELDS)                            \
+    X(TIC_LINE_VALUES, tic_line_value, values, value_count, TIC_VALUE_FIELDS)                      \
     X("/done", tic_range, done, done_count, TIC_DONE_FIELDS)                                       \
     X("/inputs", tic_line_input, inputs, input_count, TIC_INPUT_FIELDS)                            \
-    X("/acquires", tic_line_acquire, acquires, acquire_count, TIC_ACQUIRE_FIELDS)                  \
+    X(TIC_LINE_ACQUIRES, tic_line_acquire, acquires, acquire_count, TIC_ACQUIRE_FIELDS)            \
     X("/events", tic_line_event, events, event_count, TIC_EVENT_FIELDS)                            \
-    X("/blocks", tic_line_block, blocks, block_count, TIC_BLOCK_FIELDS)                            \
-    X("/reads", tic_line_read, reads, read_count, TIC_READ_FIELDS)                                 \
+    X(TIC_LINE_BLOCKS, tic_line_block, blocks, block_count, TIC_BLOCK_FIELDS)                      \
+    X(TIC_LINE_READS, tic_line_read, reads, read_count, TIC_READ_FIELDS)                           \
     X("/callbacks", tic_line_callback, callbacks, callback_count, TIC_CALLBACK_FIELDS)             \
     X("/kept", tic_line_kept, kept, kept_count, TIC_KEPT_FIELDS)                                   \
     X("/kept_writes", tic_line_kept_write, kept_writes, kept_write_count, TIC_KEPT_WRITE_FIELDS)   \

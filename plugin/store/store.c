@@ -21,7 +21,10 @@ struct tic_store_segment {
     int fd;
 };
 
-enum { NAME_SIZE = 64, KEPT_LINES = 2, MIN_ROWS = 4, MOST_BYTES_MORE = 1 << 26 };
+enum { NAME_SIZE = 64, MIN_ROWS = 4, MOST_BYTES_MORE = 1 << 26 };
+
+/* What HDF5 adds to the payload of a segment: metadata and alignment, per dataset. */
+enum { DATASET_OVERHEAD = 16384 };
 
 /* ---- open and close ------------------------------------------------------------------------- */
 
@@ -62,6 +65,16 @@ static int sync_parent(int directory)
     return status == -EACCES || status == -EINVAL ? 0 : status; /* not ours to sync */
 }
 
+/* What others can change is not to be trusted, and not to be written to. */
+static int check_owner(int directory)
+{
+    struct stat info;
+
+    if (fstat(directory, &info) != 0)
+        return -errno;
+    return info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0 ? 0 : -EPERM;
+}
+
 int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mode mode, bool sync,
                    const struct tic_h5_ops *h5)
 {
@@ -72,14 +85,18 @@ int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mod
     store->sync = sync;
     store->h5 = h5;
     store->next_line = store->next_segment = 1;
+    store->keep = TIC_KEPT_DEFAULT;
     tic_rows_init(&store->rows);
     tic_index_init(&store->index);
+    store->index.rows = &store->rows;
     if (mode == TIC_STORE_CREATE && mkdir(path, 0700) != 0 && errno != EEXIST)
         status = -errno;
     if (status == 0)
         store->directory = tic_store_keep_fd(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (status == 0 && store->directory < 0)
         status = -errno;
+    if (status == 0 && mode != TIC_STORE_READ)
+        status = check_owner(store->directory);
     if (status == 0 && sync && mode == TIC_STORE_CREATE)
         status = sync_parent(store->directory);
     if (status == 0 && mode != TIC_STORE_READ)
@@ -193,24 +210,53 @@ static size_t plan_extents(struct tic_store *store, const struct tic_demand *dem
     return planned;
 }
 
+/* The file is made by us, for its mode, and so that nobody else's is opened; HDF5 gets it by its
+ * descriptor, wherever the directory has been moved to. */
 static int format_segment(struct tic_store *store, struct tic_line_extent *extents, size_t count)
 {
-    char path[PATH_MAX];
+    char name[NAME_SIZE], path[NAME_SIZE];
     uint64_t number = store->next_segment++;
-    int length = snprintf(path, sizeof(path), "%s/" TIC_FILE_SEGMENT, store->path, store->process,
-                          (unsigned long long)number);
-    if (length < 0 || (size_t)length >= sizeof(path))
-        return -ENAMETOOLONG;
+
+    snprintf(name, sizeof(name), TIC_FILE_SEGMENT, store->process, (unsigned long long)number);
+    int fd = tic_store_keep_fd(
+        openat(store->directory, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (fd < 0)
+        return -errno;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     int status = store->h5->segment_format(path, extents, count);
-    if (status == 0 && chmod(path, 0600) != 0)
-        status = -errno;
-    int fd = status ? status : tic_store_open_segment(store, number);
-    if (fd < 0) {
-        unlink(path);
-        return fd;
+    status = status ? status : add_segment(store, number, fd);
+    if (status) {
+        close(fd);
+        unlinkat(store->directory, name, 0);
+        return status;
     }
+    store->nameless = true;
     tic_failpoint(TIC_FAIL_SEGMENT_FORMAT);
     return fd;
+}
+
+/* 0; -EDQUOT when these extents, and a line as large as the last one, would make the directory
+ * larger than it may be; other -errno. */
+static int check_space(const struct tic_store *store, const struct tic_line_extent *extents,
+                       size_t count)
+{
+    uint64_t bytes = 0;
+    struct stat info;
+
+    if (store->space == 0)
+        return 0;
+    for (unsigned long i = 0; i < store->segment_count; i++) {
+        if (fstat(store->segments[i].fd, &info) != 0)
+            return -errno;
+        bytes += (uint64_t)info.st_size;
+    }
+    for (unsigned i = 0; i < store->kept_count; i++)
+        bytes += i == 0 ? 2 * store->kept[i].bytes_on_disk : store->kept[i].bytes_on_disk;
+    for (size_t i = 0; i < count; i++) {
+        struct tic_shape shape = tic_line_extent_shape(&extents[i]);
+        bytes += extents[i].rows * tic_shape_bytes(&shape) + DATASET_OVERHEAD;
+    }
+    return bytes <= store->space ? 0 : -EDQUOT;
 }
 
 int tic_store_provide(struct tic_store *store, const struct tic_demand *demands, size_t count)
@@ -219,8 +265,9 @@ int tic_store_provide(struct tic_store *store, const struct tic_demand *demands,
     if (!extents)
         return -ENOMEM;
     size_t planned = plan_extents(store, demands, count, extents);
-    int fd = planned ? format_segment(store, extents, planned) : 0;
-    int status = fd < 0 ? fd : 0;
+    int status = planned ? check_space(store, extents, planned) : 0;
+    int fd = planned && status == 0 ? format_segment(store, extents, planned) : status;
+    status = fd < 0 ? fd : 0;
     for (size_t i = 0; i < planned && status == 0; i++) {
         long index = tic_rows_add(&store->rows, &extents[i], fd);
         status = index < 0 ? (int)index : 0;
@@ -271,40 +318,40 @@ int tic_store_read(struct tic_store *store, const struct tic_saved *saved,
 
 /* ---- commit --------------------------------------------------------------------------------- */
 
+static int mark(void *arg, const struct tic_line_reference *reference)
+{
+    struct tic_store *store = arg;
+
+    tic_rows_mark(&store->rows, (struct tic_row){*reference->extent, *reference->row});
+    return 0;
+}
+
 void tic_store_mark_kept(struct tic_store *store)
 {
-    struct tic_rows *rows = &store->rows;
-
-    for (unsigned i = 0; i < store->kept_count; i++) {
-        const struct tic_line *line = &store->kept[i];
-        for (size_t v = 0; v < line->value_count; v++)
-            tic_rows_mark(rows, (struct tic_row){line->values[v].extent, line->values[v].row});
-        for (size_t a = 0; a < line->acquire_count; a++)
-            if (line->acquires[a].recorded)
-                tic_rows_mark(rows,
-                              (struct tic_row){line->acquires[a].extent, line->acquires[a].row});
-        for (size_t r = 0; r < line->read_count; r++)
-            tic_rows_mark(rows, (struct tic_row){line->reads[r].extent, line->reads[r].row});
-        for (size_t b = 0; b < line->block_count; b++)
-            tic_rows_mark(rows, (struct tic_row){line->blocks[b].extent, line->blocks[b].row});
-    }
-    tic_index_mark(&store->index, rows);
+    for (unsigned i = 0; i < store->kept_count; i++)
+        tic_line_each(&store->kept[i], mark, store);
+    tic_index_mark(&store->index, &store->rows);
 }
 
 int tic_store_sync(struct tic_store *store)
 {
-    for (unsigned long i = 0; i < store->segment_count; i++)
+    for (unsigned long i = 0; i < store->segment_count; i++) {
+        /* What was written may never reach the disk although the next call succeeds. */
         if (fdatasync(store->segments[i].fd) != 0)
-            return -errno;
+            return -ENOTRECOVERABLE;
+    }
+    if (store->nameless && fsync(store->directory) != 0)
+        return -errno;
+    store->nameless = false;
     return 0;
 }
 
 static void retire_oldest(struct tic_store *store)
 {
     char name[NAME_SIZE];
-    struct tic_line *oldest = &store->kept[KEPT_LINES - 1];
+    struct tic_line *oldest = &store->kept[store->keep - 1];
 
-    if (store->kept_count < KEPT_LINES)
+    if (store->kept_count < store->keep)
         return;
     snprintf(name, sizeof(name), TIC_FILE_LINE, store->process, (unsigned long long)oldest->number);
     unlinkat(store->directory, name, 0); /* if it stays, its rows are reused: it reads as damaged */
@@ -314,15 +361,16 @@ static void retire_oldest(struct tic_store *store)
 }
 
 /* What was written can be read: nothing replaces a good line that was not seen to be good. */
-static int verify(struct tic_store *store, const char *name)
+static int verify(struct tic_store *store, const char *name, uint64_t *bytes)
 {
     struct tic_line again = {0};
     int status = tic_linefile_read(store->directory, name, store->h5, &again);
+    *bytes = again.bytes_on_disk;
     tic_line_clear(&again);
     return status;
 }
 
-static int write_and_rename(struct tic_store *store, const struct tic_line *line)
+static int write_and_rename(struct tic_store *store, struct tic_line *line)
 {
     char fresh[NAME_SIZE], name[NAME_SIZE];
     unsigned long long number = line->number;
@@ -330,7 +378,7 @@ static int write_and_rename(struct tic_store *store, const struct tic_line *line
     snprintf(fresh, sizeof(fresh), TIC_FILE_LINE_NEW, store->process, number);
     snprintf(name, sizeof(name), TIC_FILE_LINE, store->process, number);
     int status = tic_linefile_write(store->directory, fresh, store->h5, line, store->sync);
-    status = status ? status : verify(store, fresh);
+    status = status ? status : verify(store, fresh, &line->bytes_on_disk);
     if (status == 0) {
         tic_failpoint(TIC_FAIL_LINE_WRITTEN);
         if (renameat(store->directory, fresh, store->directory, name) != 0)
@@ -340,8 +388,11 @@ static int write_and_rename(struct tic_store *store, const struct tic_line *line
         unlinkat(store->directory, fresh, 0);
         return status;
     }
-    if (store->sync && fsync(store->directory) != 0)
-        return -errno;
+    if (store->sync && fsync(store->directory) != 0) {
+        status = -errno;
+        unlinkat(store->directory, name, 0); /* its rows are not kept */
+        return status;
+    }
     tic_failpoint(TIC_FAIL_LINE_RENAMED);
     return 0;
 }
@@ -357,7 +408,7 @@ int tic_store_commit(struct tic_store *store, struct tic_line *line)
     if (status)
         return status;
     retire_oldest(store);
-    memmove(&store->kept[1], &store->kept[0], sizeof(*line));
+    memmove(&store->kept[1], &store->kept[0], store->kept_count * sizeof(*line));
     store->kept[0] = *line;
     store->kept_count++;
     memset(line, 0, sizeof(*line));

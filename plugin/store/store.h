@@ -12,6 +12,7 @@
 #include "store/rows.h"
 
 struct tic_eventlog;
+enum { TIC_KEPT_DEFAULT = 2, TIC_KEPT_MOST = 100 };
 
 struct tic_store {
     char *path;                  /* immutable after open */
@@ -21,15 +22,19 @@ struct tic_store {
     bool sync;                   /* immutable after open */
     const struct tic_h5_ops *h5; /* immutable after open; called by one thread at a time */
     struct tic_rows rows;
-    uint64_t next_line, next_segment;   /* committing thread only */
+    uint64_t next_line, next_segment; /* committing thread only */
+    bool nameless;                    /* committing thread only: a segment's name is not durable */
     struct tic_store_segment *segments; /* committing thread only */
     unsigned long segment_count, segment_capacity;
-    struct tic_line kept[2]; /* committing thread only: the last lines, newest first */
+    /* committing thread only: the last lines, newest first */
+    struct tic_line kept[TIC_KEPT_MOST];
     unsigned kept_count;
     struct tic_index index;   /* committing thread only */
     struct tic_eventlog *log; /* immutable after init; its owner's; NULL: none */
     uint64_t *extra;          /* before adoption: segments that no line knows, and that stay */
     unsigned long extra_count, extra_capacity;
+    unsigned keep;                   /* so many of them; immutable once there is one */
+    uint64_t space;                  /* bytes that the directory may take, 0: any; the same */
     _Atomic uint64_t bytes_written;  /* relaxed: a statistic */
     _Atomic uint64_t values_written; /* relaxed: a statistic */
 };
@@ -45,8 +50,8 @@ enum tic_store_mode {
     TIC_STORE_USE,    /* take the lock of process 0 */
     TIC_STORE_CREATE, /* make the directory if need be, and take the lock */
 };
-/* 0; -ENOENT when the directory is not there; -EBUSY when another run holds the lock; other
- * -errno. */
+/* 0; -ENOENT when the directory is not there; -EBUSY when another run holds the lock; -EPERM
+ * when it belongs to another user, or others may write to it (not TIC_STORE_READ); other -errno. */
 int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mode mode, bool sync,
                    const struct tic_h5_ops *h5);
 void tic_store_close(struct tic_store *store);
@@ -73,10 +78,15 @@ int tic_store_peek_segment(const struct tic_store *store, uint64_t number);
  * -errno. */
 int tic_store_check(struct tic_store *store, const struct tic_line *line);
 
-/* Makes `line`, found by a walk, the one the run starts from, and keeps `older` (may be empty) as
- * long as usual: opens segments, protects rows, removes all other files. Takes over both.
- * 0 or -errno. */
-int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_line *older);
+/* The same for one row. */
+int tic_store_check_row(const struct tic_store *store, const struct tic_line *line,
+                        const struct tic_line_reference *reference);
+
+/* Makes `line`, found by a walk, the one the run starts from, and keeps the older ones (newest
+ * first; empty ones do not count) as long as usual: opens segments, protects rows, removes all
+ * other files. Takes over all of them. 0 or -errno. */
+int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_line *older,
+                    unsigned older_count);
 /* Starts empty: removes what an unfinished first checkpoint may have left. */
 int tic_store_clean(struct tic_store *store);
 

@@ -4,7 +4,7 @@
 #define TIC_TOOLS_TOOL_H
 
 /* Exit statuses of the tool itself, in the way of the shell. */
-enum { TIC_TOOL_OK = 0, TIC_TOOL_FAILED = 1, TIC_TOOL_USAGE = 2 };
+enum { TIC_TOOL_OK = 0, TIC_TOOL_FAILED = 1, TIC_TOOL_USAGE = 2, TIC_TOOL_NOTHING = 3 };
 
 /* argv[0] is the subcommand. Each returns the exit status. */
 #define COMMAND(function, name, arguments, what) int tic_tool_##function(int argc, char **argv);

@@ -9,14 +9,15 @@ bats_require_minimum_version 1.5.0
     [ "$status" -eq 0 ] && [ ! -s err ] && grep -q '^Commands:' out
     run_apart "$tool" --version
     [ "$status" -eq 0 ] && grep -Eq '^starpu-tic [0-9]+\.[0-9]+\.[0-9]+$' out
-    for command in run info log graph settings failpoints; do
+    for command in run info log graph verify settings failpoints; do
         run_apart "$tool" $command --help
         [ "$status" -eq 0 ] && [ ! -s err ] && grep -q "^Usage: starpu-tic $command" out
     done
 }
 
 @test "wrong use goes to standard error with status 2" {
-    for arguments in "" "nonsense" "run" "run --nonsense x" "run --dir" "info" "info a b"; do
+    for arguments in "" "nonsense" "run" "run --nonsense x" "run --dir" "info" "info a b" \
+        "verify" "verify a b" "verify --json a"; do
         run_apart "$tool" $arguments
         [ "$status" -eq 2 ] && [ ! -s out ] && [ -s err ]
     done

@@ -181,3 +181,95 @@ expected() { # the output of a run without faults
     run "$tool" run -- "$program"
     [ "$status" -eq 0 ] && [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
 }
+
+# Where the value of a handle is, as verify tells it: file and byte.
+flip_at() { # file, byte
+    printf '\xa5' | dd of="$STARPU_TIC_DIR/$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+
+@test "verify tells what is damaged and which line is good" {
+    STARPU_TIC_EVERY=20 crash line-renamed:3 "$program"
+    run "$tool" verify "$STARPU_TIC_DIR"
+    [ "$status" -eq 0 ] && [ "$(grep -c '  good: ' <<<"$output")" -ge 2 ]
+    # the line file itself
+    cp -a "$STARPU_TIC_DIR" undamaged
+    flip_at p0-line-00000003.h5 3000
+    run "$tool" verify "$STARPU_TIC_DIR"
+    [ "$status" -eq 1 ]
+    [[ $output == *$'p0-line-00000003.h5\n  damaged: its content does not have the checksum'* ]]
+    [[ $output == *"a restart continues from recovery line 2" ]]
+    truncate -s 300 "$STARPU_TIC_DIR"/p0-line-00000003.h5
+    run "$tool" verify "$STARPU_TIC_DIR"
+    [ "$status" -eq 1 ] && [[ $output == *"damaged: it is shorter than its header"* ]]
+    # under another name it is another line
+    cp undamaged/p0-line-00000003.h5 "$STARPU_TIC_DIR"/p0-line-00000009.h5
+    run "$tool" verify "$STARPU_TIC_DIR"
+    [ "$status" -eq 1 ] && [[ $output == *"p0-line-00000009.h5"*"damaged"* ]]
+    # all lines
+    for file in "$STARPU_TIC_DIR"/p0-line-*.h5; do
+        flip_at "${file##*/}" 2
+    done
+    run "$tool" verify "$STARPU_TIC_DIR"
+    [ "$status" -eq 3 ] && [[ $output == *"no recovery line in $STARPU_TIC_DIR can be used" ]]
+    # a segment that is gone
+    rm -rf "$STARPU_TIC_DIR"
+    cp -a undamaged "$STARPU_TIC_DIR"
+    rm "$STARPU_TIC_DIR"/p0-segment-*.h5
+    run "$tool" verify "$STARPU_TIC_DIR"
+    [ "$status" -eq 3 ]
+    [[ $output == *"/values, entry 0 (handle 0): p0-segment-"*" is missing"* ]]
+    mkdir empty
+    run "$tool" verify empty
+    [ "$status" -eq 3 ] && [ "$output" = "no recovery line in empty" ]
+    run "$tool" verify no-such-directory
+    [ "$status" -eq 3 ] && [[ $output == *"No such file or directory"* ]]
+}
+
+@test "verify names the handle, the row and the byte that are damaged" {
+    STARPU_TIC_FORCED=0 STARPU_TIC_EVERY=20 crash line-renamed:1 "$program"
+    for segment in "$STARPU_TIC_DIR"/p0-segment-*.h5; do
+        dd if=/dev/zero of="$segment" bs=4096 seek=1 count=20 conv=notrunc 2>/dev/null
+    done
+    run "$tool" verify "$STARPU_TIC_DIR"
+    [ "$status" -eq 3 ]
+    [[ $output == *"/values, entry "*" (handle "*"): p0-segment-0000000"?".h5, dataset /payload-"*", row "*", at byte "*": does not have its checksum"* ]]
+    byte=$(sed -n 's/.*entry .*at byte \([0-9]*\):.*/\1/p' <<<"$output" | head -n 1)
+    [ "$byte" -ge 4096 ]
+}
+
+@test "STARPU_TIC_KEEP_LINES says how many lines are kept, also across a restart" {
+    export STARPU_TIC_EVERY=20
+    reference=$(expected)
+    STARPU_TIC_KEEP_LINES=4 crash line-retired:2 "$program"
+    [ "$(ls "$STARPU_TIC_DIR"/p0-line-*.h5 | wc -l)" -eq 4 ]
+    for file in $(ls "$STARPU_TIC_DIR"/p0-line-*.h5 | tail -n 2); do
+        truncate -s -1 "$file"
+    done
+    STARPU_TIC_KEEP_LINES=3 crash checkpoint-begin:1 "$program"
+    [ "$(ls "$STARPU_TIC_DIR"/p0-line-*.h5 | wc -l)" -eq 2 ]
+    STARPU_TIC_KEEP=1 STARPU_TIC_KEEP_LINES=1 run "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ]
+    [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
+    [ "$(ls "$STARPU_TIC_DIR"/p0-line-*.h5 | wc -l)" -eq 1 ]
+    STARPU_TIC_KEEP_LINES=0 run "$tool" run -- "$program"
+    [ "$status" -eq 2 ] && [[ $output == *"STARPU_TIC_KEEP_LINES=0 is not valid"* ]]
+}
+
+@test "STARPU_TIC_SPACE bounds the directory: the last line stays, and the run goes on" {
+    export STARPU_TIC_EVERY=20 STARPU_TIC_FORCED=0 STARPU_TIC_KEEP=1
+    reference=$(expected)
+    for space in 1 100000 200000 250000 300000; do
+        rm -rf "$STARPU_TIC_DIR"
+        STARPU_TIC_SPACE=$space run "$tool" run -- "$program"
+        [ "$status" -eq 0 ] && [ "$(stat_of protected)" = true ]
+        [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
+        size=$(find "$STARPU_TIC_DIR" -type f -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }')
+        [ "$size" -le "$space" ] || [ "$size" -eq 0 ]
+        if [ "$(stat_of suspended)" = true ]; then
+            [[ $output == *"STARPU_TIC_SPACE"* ]]
+        fi
+    done
+    rm -rf "$STARPU_TIC_DIR"
+    STARPU_TIC_SPACE=100000 run "$tool" run -- "$program"
+    [[ $(stat_of suspended) == true ]]
+}

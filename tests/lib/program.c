@@ -3,7 +3,8 @@
  * Adds and doubles 4 vectors in turns, prints their sums. Knobs are environment variables, so that
  * the command stays the same: P_INPUT (initial value), P_SWAP (task number that is another one),
  * P_TASKS (how many), P_EXIT (exit status), P_POLICY (asked for in starpu_conf), P_TIME (prints
- * time() before and after starpu_init), P_NOSHUTDOWN, P_REQUEST (asks for checkpoints),
+ * time() before and after starpu_init), P_NOSHUTDOWN, P_QUIET (prints sums only),
+ * P_REQUEST (asks for checkpoints),
  * P_SHOW (prints which scheduling policy runs), P_HOLD (once StarPU runs, opens the FIFO `ready`
  * for writing, then waits at the FIFO `go`). */
 #include <starpu.h>
@@ -98,7 +99,8 @@ int main(void)
         starpu_vector_data_register(&handles[v], STARPU_MAIN_RAM, (uintptr_t)vectors[v], LENGTH,
                                     sizeof(double));
     submit_all(handles);
-    print_progress();
+    if (!knob("P_QUIET", 0))
+        print_progress();
     for (int v = 0; v < VECTORS; v++)
         starpu_data_unregister(handles[v]);
     for (int v = 0; v < VECTORS; v++)

@@ -51,7 +51,7 @@ static struct starpu_task *model_take(bool oldest, tic_queue_accept accept, unsi
 
 static void push(struct starpu_task *task)
 {
-    assert_int_equal(tic_queue_push(&queue, task), 0);
+    tic_queue_push(&queue, task);
     model[model_count++] = task;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "lib/child.h"
 #include "lib/rig.h"
 #include "lib/testing.h"
@@ -100,6 +101,19 @@ static void test_stop_gives_up_a_checkpoint(void **state)
     tic_rig_end(&rig, TIC_RIG_HOLDER);
 }
 
+/* Its tasks are done all the same, for the first line after it. */
+static void test_a_checkpoint_after_one_that_was_given_up(void **state)
+{
+    test_stop_gives_up_a_checkpoint(state);
+    assert_int_equal(tic_snapshot_start(&rig.snapshot), 0);
+    tic_rig_task(&rig, 1, other, 2);
+    tic_snapshot_request(&rig.snapshot);
+    wait_for_checkpoints(1);
+    tic_snapshot_stop(&rig.snapshot, false);
+    assert_true(tic_rig_newest(&rig, &line));
+    assert_int_equal(line.tasks_done, 2);
+}
+
 static void test_stop_without_start(void **state)
 {
     (void)state;
@@ -149,7 +163,7 @@ static void test_nobody_waits_after_the_stop(void **state)
     assert_false(handle->current.exists);
 }
 
-/* ---- the end of protection ------------------------------------------------------------------ */
+/* ---- a store that cannot be written, and the end of protection ------------------------------- */
 
 static int fail_encode(const struct tic_line *failing, void **image, size_t *size)
 {
@@ -167,7 +181,8 @@ static int fail_format(const char *path, struct tic_line_extent *extents, size_t
     return -ENOSPC;
 }
 
-static const struct tic_h5_ops cannot_encode = {.line_encode = fail_encode};
+static const struct tic_h5_ops cannot_encode = {.segment_format = fail_format,
+                                                .line_encode = fail_encode};
 static const struct tic_h5_ops cannot_format = {.segment_format = fail_format};
 
 /* The application goes on: tasks, requests, structural changes. Returns 0. */
@@ -194,19 +209,45 @@ static int run_with_bad_store(void *arg)
     rig.store.h5 = arg;
     tic_rig_task(&rig, 0, handle, 1);
     tic_snapshot_request(&rig.snapshot);
-    while (!tic_snapshot_is_broken(&rig.snapshot))
+    while (!atomic_load(&rig.snapshot.suspended))
         sched_yield();
     return go_on_unprotected();
 }
 
+/* The same, and then it can be written again: the value that would be lost is in the line. */
+static int run_with_mended_store(void *arg)
+{
+    uint64_t found[WORDS];
+
+    tic_log_set_level(TIC_LOG_INFO);
+    if (run_with_bad_store(arg) != 0)
+        return 1;
+    memset(memory, 0xff, sizeof(memory)); /* main() has got it back */
+    rig.store.h5 = &tic_h5_ops;
+    if (tic_snapshot_start(&rig.snapshot) != 0)
+        return 2;
+    tic_rig_task(&rig, 10, other, 5);
+    tic_snapshot_request(&rig.snapshot);
+    wait_for_checkpoints(1);
+    tic_snapshot_stop(&rig.snapshot, false);
+    if (!tic_rig_newest(&rig, &line) || line.tasks_done != 11 ||
+        tic_snapshot_is_broken(&rig.snapshot))
+        return 3;
+    const struct tic_line_value *value = tic_rig_find(&line, handle->id);
+    if (!value || !value->gone)
+        return 4;
+    tic_rig_read(&rig, &line, value, found, WORDS);
+    return found[0] == 9 && atomic_load(&rig.snapshot.suspensions) >= 1 ? 0 : 5;
+}
+
 static void expect_one_warning(const char *text)
 {
-    assert_int_equal(strncmp(text, "starpu-tic: protection ends here: ", 34), 0);
+    assert_int_equal(strncmp(text, "starpu-tic: protection is suspended: ", 37), 0);
     assert_non_null(strstr(text, "No space left on device"));
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
 }
 
-static void test_failures_end_protection_once(void **state)
+static void test_failures_suspend_protection_and_say_so_once(void **state)
 {
     char text[4096];
     (void)state;
@@ -217,6 +258,15 @@ static void test_failures_end_protection_once(void **state)
     assert_int_equal(tic_child_run(run_with_bad_store, (void *)&cannot_format, text, sizeof(text)),
                      0);
     expect_one_warning(text);
+}
+
+static void test_a_mended_store_resumes_protection(void **state)
+{
+    char text[4096];
+    (void)state;
+    tic_rig_stop(&rig); /* the child starts */
+    assert_int_equal(
+        tic_child_run(run_with_mended_store, (void *)&cannot_format, text, sizeof(text)), 0);
 }
 
 static int break_twice(void *arg)
@@ -265,11 +315,13 @@ int main(void)
         TEST(test_every),
         TEST(test_stop_keeps_counts),
         TEST(test_stop_gives_up_a_checkpoint),
+        TEST(test_a_checkpoint_after_one_that_was_given_up),
         TEST(test_stop_without_start),
         TEST(test_rows_are_served_at_rest),
         TEST(test_rows_are_served_during_a_cut),
         TEST(test_nobody_waits_after_the_stop),
-        TEST(test_failures_end_protection_once),
+        TEST(test_failures_suspend_protection_and_say_so_once),
+        TEST(test_a_mended_store_resumes_protection),
         TEST(test_break_says_why_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

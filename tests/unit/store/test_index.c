@@ -145,7 +145,7 @@ static void run_rounds(unsigned rounds, uint64_t ids, uint64_t changes)
 
     for (unsigned round = 0; round < rounds; round++) {
         memcpy(before, model, sizeof(model));
-        tic_index_begin(&store.index);
+        tic_index_begin(&store.index, 2);
         for (uint64_t i = 0; i < changes; i++) {
             uint64_t id = tic_random_below(&dice, ids);
             if (tic_random_below(&dice, 4) == 0)
@@ -198,7 +198,7 @@ static void test_only_changed_blocks_are_written(void **state)
     uint64_t before = atomic_load(&store.values_written);
     for (uint64_t id = 0; id < IDS; id++)
         assert_int_equal(tic_index_set(&store.index, &model[id]), 0); /* as they are */
-    tic_index_begin(&store.index);
+    tic_index_begin(&store.index, 2);
     set(5);
     set(6);
     set(IDS - 1);
@@ -223,7 +223,7 @@ static void test_damaged_block(void **state)
         set(id);
     commit();
     memcpy(&block, &store.kept[0].blocks[3], sizeof(block));
-    tic_index_begin(&store.index);
+    tic_index_begin(&store.index, 2);
     set(0);
     commit();
     struct seen seen = look();

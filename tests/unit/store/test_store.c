@@ -402,7 +402,7 @@ static void adopt(void)
     struct pair pair = {0};
     open_store(TIC_STORE_USE);
     assert_int_equal(tic_store_walk(&store, take_over, &pair), 0);
-    assert_int_equal(tic_store_adopt(&store, &pair.line, &pair.older), 0);
+    assert_int_equal(tic_store_adopt(&store, &pair.line, &pair.older, 1), 0);
 }
 
 static void test_adopt_continues(void **state)
@@ -488,7 +488,7 @@ static void test_older_line_of_another_table_is_dropped(void **state)
     open_store(TIC_STORE_USE);
     assert_int_equal(tic_store_walk(&store, take_over, &pair), 0);
     pair.older.extents[0].offset += 4096;
-    assert_int_equal(tic_store_adopt(&store, &pair.line, &pair.older), 0);
+    assert_int_equal(tic_store_adopt(&store, &pair.line, &pair.older, 1), 0);
     assert_int_equal(store.kept_count, 1);
     assert_int_equal(tic_tmpdir_count(&dir, "p0-line"), 1);
     check_content(&contents[1]);
@@ -507,7 +507,7 @@ static void test_adopt_without_a_segment_fails(void **state)
     open_store(TIC_STORE_USE);
     assert_int_equal(tic_store_walk(&store, take_over, &pair), 0);
     assert_int_equal(tic_store_check(&store, &pair.line), -EBADMSG);
-    assert_int_equal(tic_store_adopt(&store, &pair.line, &pair.older), -ENOENT);
+    assert_int_equal(tic_store_adopt(&store, &pair.line, &pair.older, 1), -ENOENT);
     tic_store_close(&store);
 }
 

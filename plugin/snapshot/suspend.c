@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Protection while the store cannot be written. */
+#include "snapshot/suspend.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "store/held.h"
+
+/* Seconds until the first trial; each takes twice as long, up to the period or a minute. */
+#define FIRST_TRIAL 0.01
+#define LAST_TRIAL 60.0
+
+void tic_snapshot_lose_cut(struct tic_snapshot *snapshot, uint64_t cut, int status)
+{
+    if (tic_snapshot_is_lost(snapshot, cut))
+        return;
+    atomic_store(&snapshot->lost_status, status);
+    atomic_store(&snapshot->lost_cut, cut);
+    tic_lock(&snapshot->lock);
+    pthread_cond_signal(&snapshot->wake);
+    tic_unlock(&snapshot->lock);
+}
+
+int tic_snapshot_hold_value(struct tic_snapshot *snapshot, const struct tic_layout *layout, int why,
+                            struct tic_saved *saved)
+{
+    int status = tic_held_save(snapshot->store, layout, saved);
+
+    if (status)
+        return status;
+    atomic_fetch_add_explicit(&snapshot->values_held, 1, memory_order_relaxed);
+    if (!atomic_load_explicit(&snapshot->suspended, memory_order_relaxed))
+        tic_snapshot_suspend(snapshot, why);
+    return 0;
+}
+
+static double next_backoff(const struct tic_snapshot *snapshot, bool again)
+{
+    double most = snapshot->period < LAST_TRIAL ? snapshot->period : LAST_TRIAL;
+    double wanted = again ? 2 * snapshot->backoff : FIRST_TRIAL;
+
+    if (most < FIRST_TRIAL)
+        most = FIRST_TRIAL;
+    return wanted < most ? wanted : most;
+}
+
+void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status)
+{
+    uint64_t now = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+
+    tic_lock(&snapshot->lock);
+    bool again = snapshot->retry_ns != 0;
+    snapshot->backoff = next_backoff(snapshot, again);
+    snapshot->retry_ns = now + (uint64_t)(snapshot->backoff * 1e9);
+    atomic_store_explicit(&snapshot->suspended, true, memory_order_relaxed);
+    pthread_cond_broadcast(&snapshot->served); /* nobody waits for a counted cut now */
+    tic_unlock(&snapshot->lock);
+    if (again)
+        return;
+    bool first = atomic_fetch_add(&snapshot->suspensions, 1) == 0;
+    tic_log(first ? TIC_LOG_WARN : TIC_LOG_DETAIL,
+            "protection is suspended: cannot write to %s: %s. The program runs on, the last "
+            "recovery line stays as it is, and checkpoints are tried again",
+            snapshot->store->path,
+            status == -EDQUOT && snapshot->space > 0
+                ? "it would take more than STARPU_TIC_SPACE, or a quota is exceeded"
+                : strerror(-status));
+}
+
+void tic_snapshot_resume(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    bool was = snapshot->retry_ns != 0;
+    snapshot->retry_ns = 0;
+    atomic_store_explicit(&snapshot->suspended, false, memory_order_relaxed);
+    tic_unlock(&snapshot->lock);
+    if (was)
+        tic_log(atomic_load(&snapshot->suspensions) == 1 ? TIC_LOG_INFO : TIC_LOG_DETAIL,
+                "protection goes on: recovery line %llu is written",
+                (unsigned long long)snapshot->store->kept[0].number);
+}

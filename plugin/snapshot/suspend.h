@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* When the store cannot be written, protection is suspended: the last line stays, values that are
+ * not saved stay dirty, those that later lines need and that will be gone are held in memory
+ * (store/held.h), and checkpoints are tried again, ever more seldom, until one succeeds. */
+#ifndef TIC_SNAPSHOT_SUSPEND_H
+#define TIC_SNAPSHOT_SUSPEND_H
+
+#include "snapshot/snapshot.h"
+
+/* A value that this cut needs could not be saved, and is about to change: the cut is given up.
+ * Under the handle's lock, so that the checkpoint thread, which saves values under it, cannot save
+ * what is changing. The cut stays active until the checkpoint thread finishes it. */
+void tic_snapshot_lose_cut(struct tic_snapshot *snapshot, uint64_t cut, int status);
+static inline bool tic_snapshot_is_lost(struct tic_snapshot *snapshot, uint64_t cut)
+{
+    return atomic_load(&snapshot->lost_cut) == cut;
+}
+/* Holds a value in memory that could not be saved. 0 or -ENOMEM. Under the handle's lock. */
+int tic_snapshot_hold_value(struct tic_snapshot *snapshot, const struct tic_layout *layout, int why,
+                            struct tic_saved *saved);
+
+/* A checkpoint failed, or a value is held: what follows is tried later. Says so when it begins. Any
+ * thread. */
+void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status);
+/* A checkpoint succeeded. Checkpoint thread. */
+void tic_snapshot_resume(struct tic_snapshot *snapshot);
+/* Under the lock. */
+static inline bool tic_snapshot_may_try_locked(const struct tic_snapshot *snapshot)
+{
+    return snapshot->retry_ns == 0 ||
+           tic_snapshot_nanoseconds(CLOCK_MONOTONIC) >= snapshot->retry_ns;
+}
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Values that wait in memory until the store can be written again. */
+#include "store/held.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+struct tic_held {
+    char *bytes; /* NULL: written, or nobody needs it any more */
+    struct tic_shape shape;
+    struct tic_row real; /* if written */
+    bool written;
+    bool busy;   /* referenced from nowhere yet */
+    bool pinned; /* survives all sweeps */
+    bool keep;   /* survives the sweep under way */
+};
+
+static void drop_locked(struct tic_rows *rows, struct tic_held *held)
+{
+    if (held->bytes)
+        rows->held_bytes -= tic_shape_bytes(&held->shape);
+    free(held->bytes);
+    held->bytes = NULL;
+}
+
+void tic_held_fini(struct tic_rows *rows)
+{
+    for (unsigned long i = 0; i < rows->held_count; i++)
+        drop_locked(rows, &rows->held[i]);
+    free(rows->held);
+}
+
+/* ---- holding -------------------------------------------------------------------------------- */
+
+static int append(struct tic_rows *rows, const struct tic_held *held, uint32_t *number)
+{
+    uint64_t bytes = tic_shape_bytes(&held->shape);
+
+    tic_lock(&rows->lock);
+    void *grown =
+        rows->held_bytes + bytes > TIC_HELD_MOST || rows->held_count >= UINT32_MAX
+            ? NULL
+            : tic_grow(rows->held, &rows->held_capacity, rows->held_count + 1, sizeof(*rows->held));
+    if (grown) {
+        rows->held = grown;
+        *number = (uint32_t)rows->held_count;
+        rows->held[rows->held_count++] = *held;
+        rows->held_bytes += bytes;
+    }
+    tic_unlock(&rows->lock);
+    return grown ? 0 : -ENOMEM;
+}
+
+int tic_held_save(struct tic_store *store, const struct tic_layout *layout, struct tic_saved *saved)
+{
+    uint64_t size = tic_shape_bytes(&layout->shape);
+    struct tic_held held = {.shape = layout->shape, .busy = true};
+
+    held.bytes = size <= TIC_HELD_MOST ? malloc(size) : NULL;
+    if (!held.bytes)
+        return -ENOMEM;
+    struct tic_layout packed = tic_layout_packed(&layout->shape, held.bytes);
+    tic_layout_copy(&packed, layout);
+    saved->row.extent = TIC_HELD_EXTENT;
+    saved->checksum = tic_layout_checksum(&packed);
+    int status = append(&store->rows, &held, &saved->row.row);
+    if (status)
+        free(held.bytes);
+    return status;
+}
+
+void tic_held_pin_locked(struct tic_rows *rows, uint32_t number)
+{
+    rows->held[number].pinned = true;
+}
+
+void tic_held_settle_locked(struct tic_rows *rows, uint32_t number)
+{
+    rows->held[number].busy = false;
+}
+
+/* ---- marking -------------------------------------------------------------------------------- */
+
+struct tic_row tic_held_real_locked(const struct tic_rows *rows, struct tic_row row)
+{
+    bool written =
+        row.extent == TIC_HELD_EXTENT && row.row < rows->held_count && rows->held[row.row].written;
+    return written ? rows->held[row.row].real : row;
+}
+
+uint64_t tic_held_bytes_locked(const struct tic_rows *rows, struct tic_row row)
+{
+    bool held = row.extent == TIC_HELD_EXTENT && row.row < rows->held_count;
+    return held ? tic_shape_bytes(&rows->held[row.row].shape) : 0;
+}
+
+struct tic_row tic_held_mark_locked(struct tic_rows *rows, struct tic_row row)
+{
+    if (row.extent == TIC_HELD_EXTENT)
+        rows->held[row.row].keep = true;
+    return tic_held_real_locked(rows, row);
+}
+
+struct tic_row tic_held_sweep_begin_locked(struct tic_rows *rows, uint32_t number)
+{
+    const struct tic_row none = {TIC_HELD_EXTENT, number};
+
+    struct tic_held *held = &rows->held[number];
+
+    held->keep = held->busy || held->pinned;
+    return held->keep ? tic_held_real_locked(rows, none) : none;
+}
+
+void tic_held_sweep_end_locked(struct tic_rows *rows)
+{
+    for (unsigned long i = 0; i < rows->held_count; i++)
+        if (!rows->held[i].keep)
+            drop_locked(rows, &rows->held[i]);
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+/* Only this thread sweeps, so the bytes stay while they are written. */
+static int write_one(struct tic_store *store, uint32_t number)
+{
+    struct tic_rows *rows = &store->rows;
+
+    tic_lock(&rows->lock);
+    struct tic_held held = rows->held[number];
+    tic_unlock(&rows->lock);
+    if (!held.bytes)
+        return 0;
+    struct tic_layout packed = tic_layout_packed(&held.shape, held.bytes);
+    struct tic_demand demand = {held.shape, 1};
+    struct tic_saved saved;
+    int status = tic_store_provide(store, &demand, 1);
+    status = status ? status : tic_store_save(store, &packed, &saved);
+    if (status)
+        return status;
+    tic_lock(&rows->lock);
+    drop_locked(rows, &rows->held[number]);
+    rows->held[number].real = saved.row;
+    rows->held[number].written = true;
+    bool pinned = rows->held[number].pinned;
+    tic_unlock(&rows->lock);
+    if (pinned)
+        tic_rows_pin(rows, saved.row);
+    tic_rows_settle(rows, saved.row); /* the next sweep finds it by its number */
+    return 0;
+}
+
+int tic_held_write_all(struct tic_store *store)
+{
+    int status = 0;
+
+    tic_lock(&store->rows.lock);
+    unsigned long count = store->rows.held_bytes > 0 ? store->rows.held_count : 0;
+    tic_unlock(&store->rows.lock);
+    for (unsigned long i = 0; i < count && status == 0; i++)
+        status = write_one(store, (uint32_t)i);
+    return status;
+}
+
+static int resolve(void *arg, const struct tic_line_reference *reference)
+{
+    struct tic_row real = tic_rows_real(arg, (struct tic_row){*reference->extent, *reference->row});
+
+    *reference->extent = real.extent;
+    *reference->row = real.row;
+    return real.extent == TIC_HELD_EXTENT ? -EIO : 0;
+}
+
+int tic_held_resolve(struct tic_rows *rows, struct tic_line *line)
+{
+    return tic_line_each(line, resolve, rows);
+}

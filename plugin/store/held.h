@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Values that later lines need, that will change in memory, and that cannot be written now: copies
+ * of them wait in memory until the store can be written again. Each goes by a number in the place
+ * of a row, with TIC_HELD_EXTENT, for good; lines get the row that it was written to. */
+#ifndef TIC_STORE_HELD_H
+#define TIC_STORE_HELD_H
+
+#include "store/store.h"
+
+/* What may be held at most, in bytes. */
+#define TIC_HELD_MOST (UINT64_C(256) << 20)
+
+/* Copies a value; it is busy until tic_rows_settle. 0, or -ENOMEM: too much is held. Any thread. */
+int tic_held_save(struct tic_store *store, const struct tic_layout *layout,
+                  struct tic_saved *saved);
+/* Writes all that are not written yet. Committing thread. 0 or -errno. */
+int tic_held_write_all(struct tic_store *store);
+/* Puts the rows of those that are written into the tables of the line. 0, or -EIO: one is not. */
+int tic_held_resolve(struct tic_rows *rows, struct tic_line *line);
+
+/* ---- for rows.c, under its lock ------------------------------------------------------------- */
+void tic_held_fini(struct tic_rows *rows);
+void tic_held_settle_locked(struct tic_rows *rows, uint32_t number);
+void tic_held_pin_locked(struct tic_rows *rows, uint32_t number);
+/* The row that it was written to; the row itself if it is not held, or not written. */
+struct tic_row tic_held_real_locked(const struct tic_rows *rows, struct tic_row row);
+uint64_t tic_held_bytes_locked(const struct tic_rows *rows, struct tic_row row);
+/* These two give what is to be marked instead. */
+struct tic_row tic_held_mark_locked(struct tic_rows *rows, struct tic_row row);
+struct tic_row tic_held_sweep_begin_locked(struct tic_rows *rows, uint32_t number);
+void tic_held_sweep_end_locked(struct tic_rows *rows);
+
+#endif

@@ -1,0 +1,134 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Checks that a store is not used by, for or against others, and that wrong use is told and loses
+# nothing.
+load common
+
+nobody_can_run() { # root only, and the build must be readable by others
+    [ "$(id -u)" -eq 0 ] || skip "needs root"
+    command -v setpriv >/dev/null || skip "no setpriv"
+    as_nobody test -x "$TIC_BUILD/tests/lib/program" || skip "others cannot read the build"
+}
+
+as_nobody() {
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+resumes_after_all() { # the lines are still there, and the command continues from them
+    P_QUIET=1 run_apart "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ]
+    [ "$(cat out)" = "$(P_QUIET=1 STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")" ]
+}
+
+# ---- security ------------------------------------------------------------------------------------
+
+@test "the directory is 0700 and its files 0600 from the first moment, whatever the umask" {
+    umask 0
+    STARPU_TIC_EVERY=20 crash segment-format:1 "$program"
+    [ "$(stat -c %a "$STARPU_TIC_DIR")" = 700 ]
+    [ "$(stat -c %a "$STARPU_TIC_DIR"/* | sort -u)" = 600 ]
+    STARPU_TIC_EVERY=20 crash line-written:2 "$program"
+    [ "$(stat -c %a "$STARPU_TIC_DIR"/* | sort -u)" = 600 ]
+}
+
+@test "symbolic links in the directory are not followed" {
+    echo precious >precious
+    for name in p0.lock p0-segment-00000001.h5 p0-line-00000001.h5 p0-line-00000001.h5.new; do
+        rm -rf "$STARPU_TIC_DIR"
+        mkdir -m 700 "$STARPU_TIC_DIR"
+        ln -s "$PWD/precious" "$STARPU_TIC_DIR/$name"
+        STARPU_TIC_EVERY=20 STARPU_TIC_KEEP=1 run "$tool" run -- "$program"
+        [ "$status" -eq 0 ] || [ "$status" -eq 78 ]
+        [ "$(cat precious)" = precious ]
+    done
+    # they are in the way of the lock and of lines only
+    [ "$status" -eq 0 ]
+}
+
+@test "segments that are links or pipes in a restart: found, not followed, no hang" {
+    STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
+    for segment in "$STARPU_TIC_DIR"/p0-segment-*.h5; do
+        mv "$segment" "$segment.real"
+        ln -s "$segment.real" "$segment"
+    done
+    run timeout 60 "$tool" run -- "$program"
+    [ "$status" -eq 78 ]
+    for segment in "$STARPU_TIC_DIR"/p0-segment-*.h5; do
+        rm "$segment"
+        mkfifo "$segment"
+    done
+    run timeout 60 "$tool" run -- "$program"
+    [ "$status" -eq 78 ]
+    for segment in "$STARPU_TIC_DIR"/p0-segment-*.h5; do
+        mv "$segment.real" "$segment"
+    done
+    resumes_after_all
+}
+
+@test "a directory that others may write to is refused" {
+    STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
+    for mode in 770 707; do
+        chmod "$mode" "$STARPU_TIC_DIR"
+        run "$tool" run -- "$program"
+        [ "$status" -eq 78 ] && [[ $output == *"others may write to it"*"chmod go-w"* ]]
+    done
+    chmod 755 "$STARPU_TIC_DIR"
+    resumes_after_all
+}
+
+@test "a directory of another user is refused" {
+    nobody_can_run
+    STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
+    chown 65534 "$STARPU_TIC_DIR"
+    run "$tool" run -- "$program"
+    [ "$status" -eq 78 ] && [[ $output == *"belongs to another user"* ]]
+    chown 0 "$STARPU_TIC_DIR"
+    resumes_after_all
+}
+
+@test "a set-user-ID program that is linked with the library is not protected and writes nothing" {
+    nobody_can_run
+    directory=$(mktemp -d /tmp/tic-XXXXXX)
+    chmod 777 "$directory"
+    cp "$program" "$directory/program"
+    chmod 4755 "$directory/program"
+    cd "$directory"
+    STARPU_HOME=$directory STARPU_TIC_STATS=$directory/stats.json STARPU_TIC_DIR=$directory/store \
+        STARPU_TIC_EVERY=20 STARPU_TIC_KEEP=1 run as_nobody ./program
+    found=$(find "$directory" -name store -o -name stats.json)
+    cd "$BATS_TEST_TMPDIR"
+    rm -rf "$directory"
+    [ "$status" -eq 0 ] && [ -z "$found" ]
+    [[ $output == *"has more rights than who started it"* ]]
+}
+
+# ---- wrong use -----------------------------------------------------------------------------------
+
+@test "the clock set back: the newest line is the one of the highest number" {
+    export STARPU_TIC_EVERY=20
+    crash line-renamed:2 "$program"
+    touch -d '2001-01-01' "$STARPU_TIC_DIR"/p0-line-00000002.h5
+    touch -d '2031-01-01' "$STARPU_TIC_DIR"/p0-line-00000001.h5
+    run "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [[ $output == *"continuing from recovery line 2"* ]]
+}
+
+@test "a lock file that a killed run left, of whatever process, is no obstacle" {
+    STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
+    echo 1 >"$STARPU_TIC_DIR"/p0.lock # a process that lives
+    resumes_after_all
+}
+
+@test "another working directory is no obstacle, if STARPU_TIC_DIR names the same" {
+    STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
+    mkdir elsewhere
+    cd elsewhere
+    resumes_after_all
+}
+
+@test "a file system without locks is refused" {
+    STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
+    LD_PRELOAD=$TIC_BUILD/.libs/faults.so TIC_FAULT_LOCKS=1 run "$tool" run -- "$program"
+    [ "$status" -eq 78 ] && [[ $output == *"has no locks"*"another file system"* ]]
+    resumes_after_all
+}
