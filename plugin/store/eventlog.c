@@ -4,11 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -16,7 +14,10 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "store/schema.h"
+#include "store/segment.h"
 #include "store/store.h"
+
+enum { NAME_SIZE = 64 };
 
 struct head {
     uint64_t checksum; /* XXH3-64 of the rest of the record */
@@ -45,11 +46,9 @@ struct tic_log_file {
 static const struct tic_line_extent log_extent = {
     .element_size = 1, .ndim = 1, .dims = {TIC_LOG_BLOCK, 1, 1, 1}, .rows = TIC_LOG_BLOCKS};
 
-static bool name_file(const struct tic_store *store, uint64_t number, char path[PATH_MAX])
+static void name_file(const struct tic_store *store, uint64_t number, char name[NAME_SIZE])
 {
-    int length = snprintf(path, PATH_MAX, "%s/" TIC_FILE_LOG, store->path, store->process,
-                          (unsigned long long)number);
-    return length > 0 && length < PATH_MAX;
+    snprintf(name, NAME_SIZE, TIC_FILE_LOG, store->process, (unsigned long long)number);
 }
 
 int tic_eventlog_init(struct tic_eventlog *log, struct tic_store *store, unsigned writers)
@@ -119,25 +118,23 @@ static unsigned long free_blocks(struct tic_eventlog *log)
 
 int tic_eventlog_provide(struct tic_eventlog *log)
 {
-    char path[PATH_MAX];
+    char name[NAME_SIZE];
     struct tic_line_extent extent = log_extent;
     struct tic_log_file file = {.number = log->next_file};
 
     if (free_blocks(log) >= TIC_LOG_BLOCKS / 2)
         return 0;
-    if (!name_file(log->store, file.number, path))
-        return -ENAMETOOLONG;
+    name_file(log->store, file.number, name);
     log->next_file++;
-    int status = log->store->h5->segment_format(path, &extent, 1);
-    if (status)
-        return status;
-    file.fd = tic_store_keep_fd(open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    unlinkat(log->store->directory, name, 0); /* what a killed run left without a record */
+    file.fd = tic_segment_create(log->store->directory, name, log->store->h5, &extent, 1);
+    if (file.fd < 0)
+        return file.fd;
     file.offset = extent.offset;
-    status = file.fd < 0 || chmod(path, 0600) != 0 ? -errno : add_file(log, &file);
+    int status = add_file(log, &file);
     if (status) {
-        if (file.fd >= 0)
-            close(file.fd);
-        unlink(path);
+        close(file.fd);
+        unlinkat(log->store->directory, name, 0);
         return status;
     }
     tic_failpoint(TIC_FAIL_LOG_FORMAT);
@@ -162,15 +159,16 @@ void tic_eventlog_mark(struct tic_eventlog *log, uint64_t number)
 
 void tic_eventlog_sweep(struct tic_eventlog *log)
 {
-    char path[PATH_MAX];
+    char name[NAME_SIZE];
     unsigned long kept = 0;
 
     tic_lock(&log->lock);
     for (unsigned long i = 0; i < log->file_count; i++) {
         struct tic_log_file *file = &log->files[i];
         if (file->settled && !file->marked) {
-            if (name_file(log->store, file->number, path))
-                unlink(path); /* if it stays, its records are of tasks that are done */
+            name_file(log->store, file->number, name);
+            unlinkat(log->store->directory, name,
+                     0); /* if it stays, its records are of tasks that are done */
             if (file->fd >= 0)
                 close(file->fd);
             tic_failpoint(TIC_FAIL_LOG_REMOVED);
@@ -295,13 +293,12 @@ static bool walk_block(const uint64_t *block, uint64_t file, tic_log_visit visit
 }
 
 /* Where its blocks begin; false: not a log file that was complete. */
-static bool find_blocks(struct tic_store *store, uint64_t number, uint64_t *offset)
+static bool find_blocks(int fd, uint64_t *offset)
 {
-    char path[PATH_MAX];
     struct tic_line_extent *extents;
     size_t count;
 
-    if (!name_file(store, number, path) || store->h5->segment_read(path, &extents, &count) != 0)
+    if (tic_segment_read(fd, &extents, &count) != 0)
         return false;
     struct tic_shape expected = tic_line_extent_shape(&log_extent);
     struct tic_shape shape =
@@ -314,12 +311,13 @@ static bool find_blocks(struct tic_store *store, uint64_t number, uint64_t *offs
 
 static bool walk_file(struct tic_store *store, uint64_t number, tic_log_visit visit, void *arg)
 {
-    char path[PATH_MAX];
+    char name[NAME_SIZE];
     uint64_t *block = malloc(TIC_LOG_BLOCK), offset;
     bool go_on = true;
-    int fd = name_file(store, number, path) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
 
-    if (block && fd >= 0 && find_blocks(store, number, &offset))
+    name_file(store, number, name);
+    int fd = openat(store->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (block && fd >= 0 && find_blocks(fd, &offset))
         for (unsigned i = 0; i < TIC_LOG_BLOCKS && go_on; i++)
             if (pread(fd, block, TIC_LOG_BLOCK, (off_t)(offset + (uint64_t)i * TIC_LOG_BLOCK)) ==
                 TIC_LOG_BLOCK)

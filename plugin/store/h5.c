@@ -307,82 +307,33 @@ static int failure(void)
     return errno ? -errno : -EIO;
 }
 
-static int segment_format(const char *path, struct tic_line_extent *extents, size_t count)
+static int segment_format(const char *path, size_t header, struct tic_line_extent *extents,
+                          size_t count)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t layout = H5Pcreate(H5P_FILE_CREATE);
+    H5Pset_userblock(layout, header);
     H5Pset_alignment(access, PAYLOAD_ALIGNMENT, PAYLOAD_ALIGNMENT);
     H5Pset_layout(creation, H5D_CONTIGUOUS);
     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
     errno = 0; /* HDF5 leaves that of the call that failed */
-    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, layout, access);
     int status = file < 0 ? failure() : 0;
     for (size_t i = 0; i < count && status == 0; i++)
         status = create_extent(file, creation, &extents[i]);
     errno = 0;
     if (file >= 0 && H5Fclose(file) < 0)
         status = failure();
+    H5Pclose(layout);
     H5Pclose(creation);
     H5Pclose(access);
     return status;
-}
-
-static bool read_shape(hid_t set, struct tic_line_extent *extent)
-{
-    hsize_t dims[TIC_MAX_DIMS + 1];
-    hid_t space = H5Dget_space(set), type = H5Dget_type(set);
-    int ndim = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
-    haddr_t offset = H5Dget_offset(set);
-    bool fine = ndim >= 2 && ndim <= TIC_MAX_DIMS + 1 && offset != HADDR_UNDEF && type >= 0 &&
-                H5Sget_simple_extent_dims(space, dims, NULL) == ndim && dims[0] < UINT32_MAX;
-
-    if (fine) {
-        extent->element_size = (uint32_t)H5Tget_size(type);
-        extent->ndim = (uint32_t)ndim - 1;
-        extent->rows = dims[0];
-        extent->offset = offset;
-        for (uint32_t i = 0; i < TIC_MAX_DIMS; i++)
-            extent->dims[i] = i < extent->ndim ? dims[extent->ndim - i] : 1;
-        fine = extent->element_size > 0;
-    }
-    H5Tclose(type);
-    H5Sclose(space);
-    return fine;
-}
-
-static int segment_read(const char *path, struct tic_line_extent **extents, size_t *count)
-{
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    H5G_info_t group = {0};
-    int status = file < 0 || H5Gget_info(file, &group) < 0 || group.nlinks > UINT16_MAX ? -EIO : 0;
-    struct tic_line_extent *found = status ? NULL : calloc(group.nlinks + 1, sizeof(*found));
-
-    for (uint32_t i = 0; status == 0 && found && i < group.nlinks; i++) {
-        char name[32];
-        snprintf(name, sizeof(name), TIC_SEGMENT_DATASET, i);
-        hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
-        found[i].dataset = i;
-        if (set < 0 || !read_shape(set, &found[i]))
-            status = -EIO;
-        H5Dclose(set);
-    }
-    H5Fclose(file);
-    if (status == 0 && !found)
-        status = -ENOMEM;
-    if (status) {
-        free(found);
-        return status;
-    }
-    *extents = found;
-    *count = group.nlinks;
-    return 0;
 }
 
 __attribute__((visibility("default"))) const struct tic_h5_ops tic_h5_ops = {
     .segment_format = segment_format,
     .line_encode = line_encode,
     .line_decode = line_decode,
-    .segment_read = segment_read,
 };

@@ -10,14 +10,14 @@
 
 /* Functions return 0 or a negative errno; -EIO for anything HDF5 refuses. */
 struct tic_h5_ops {
-    /* Fills the empty file `path` with one contiguous, allocated, unfilled dataset per extent; sets offsets. */
-    int (*segment_format)(const char *path, struct tic_line_extent *extents, size_t count);
+    /* Fills the empty file `path`: `header` bytes of user block, a power of two of 512 or more,
+     * then one contiguous, allocated, unfilled dataset per extent; sets offsets, which count from
+     * the start of the file. */
+    int (*segment_format)(const char *path, size_t header, struct tic_line_extent *extents,
+                          size_t count);
     /* The HDF5 image of a line (malloc'ed), and back. Decode trusts nothing it reads. */
     int (*line_encode)(const struct tic_line *line, void **image, size_t *size);
     int (*line_decode)(const void *image, size_t size, struct tic_line *line);
-    /* The extents of a segment or log file (malloc'ed), in the order of their datasets; `segment`
-     * in them is 0. Trusts nothing it reads. */
-    int (*segment_read)(const char *path, struct tic_line_extent **extents, size_t *count);
 };
 
 #define TIC_H5_OPS_SYMBOL "tic_h5_ops"

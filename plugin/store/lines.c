@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "store/eventlog.h"
 #include "store/linefile.h"
 #include "store/schema.h"
+#include "store/segment.h"
 #include "store/store.h"
 
 enum { CHUNK = 1 << 20 };
@@ -310,16 +310,19 @@ static int add_extra(struct tic_store *store)
     int status = 0;
 
     for (unsigned long i = 0; i < store->extra_count && status == 0; i++) {
-        char path[PATH_MAX];
         if (is_known(&store->kept[0], store->extra[i]))
             continue;
         struct tic_line_extent *extents = NULL;
         size_t count = 0;
         int fd = tic_store_open_segment(store, store->extra[i]);
-        int length = snprintf(path, sizeof(path), "%s/" TIC_FILE_SEGMENT, store->path,
-                              store->process, (unsigned long long)store->extra[i]);
-        status = fd < 0 ? fd : length >= (int)sizeof(path) ? -ENAMETOOLONG : 0;
-        status = status ? status : store->h5->segment_read(path, &extents, &count);
+        status = fd < 0 ? fd : tic_segment_read(fd, &extents, &count);
+        if (status == -ENOENT || status == -EBADMSG) {
+            tic_log(
+                TIC_LOG_WARN,
+                "segment %llu in %s is damaged: tasks whose results are in it are executed again",
+                (unsigned long long)store->extra[i], store->path);
+            status = 0;
+        }
         for (size_t k = 0; k < count && status == 0; k++) {
             extents[k].segment = store->extra[i];
             long index = tic_rows_add(&store->rows, &extents[k], fd);

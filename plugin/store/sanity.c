@@ -7,7 +7,7 @@
 
 #include "store/table.h"
 
-static bool extent_is_sane(const struct tic_line_extent *extent)
+bool tic_extent_is_sane(const struct tic_line_extent *extent)
 {
     unsigned __int128 bytes = extent->element_size;
     if (extent->ndim < 1 || extent->ndim > TIC_MAX_DIMS || extent->element_size == 0 ||
@@ -65,7 +65,7 @@ static bool kept_is_sane(const struct tic_line *line)
 bool tic_line_is_sane(const struct tic_line *line)
 {
     for (size_t i = 0; i < line->extent_count; i++)
-        if (!extent_is_sane(&line->extents[i]))
+        if (!tic_extent_is_sane(&line->extents[i]))
             return false;
     for (size_t i = 0; i < line->block_count; i++)
         if (!block_is_sane(line, &line->blocks[i]))

@@ -7,6 +7,8 @@
 
 #include "store/line.h"
 
+/* Of a segment or of a line. */
+bool tic_extent_is_sane(const struct tic_line_extent *extent);
 /* All but the tables whose entries may lie in blocks; with it, that the blocks can be read. */
 bool tic_line_is_sane(const struct tic_line *line);
 /* Those tables, of a line that is complete. */

@@ -21,6 +21,12 @@
 
 /* A payload dataset of a segment file: shape [rows, dims reversed]. */
 #define TIC_SEGMENT_DATASET "/payload-%u"
+/* A segment or log file begins with a user block with this text, and an entry for each dataset. */
+#define TIC_SEGMENT_HEADER_FORMAT                                                                  \
+    "starpu-tic segment\nformat %u.%u\nextents %llu\nxxh3-128 %016llx%016llx\n"
+#define TIC_SEGMENT_HEADER_SCAN                                                                    \
+    "starpu-tic segment\nformat %u.%u\nextents %llu\nxxh3-128 %16llx%16llx\n"
+#define TIC_SEGMENT_ENTRY_FORMAT "%u %u %llu %llu %llu %llu %llu %llu"
 
 /* LINE_NUMBER(member): attributes of the root group, 64-bit unsigned. */
 #define TIC_LINE_NUMBERS(X)                                                                        \

@@ -15,6 +15,7 @@
 #include "base/failpoint.h"
 #include "store/linefile.h"
 #include "store/schema.h"
+#include "store/segment.h"
 
 struct tic_store_segment {
     uint64_t number;
@@ -210,21 +211,16 @@ static size_t plan_extents(struct tic_store *store, const struct tic_demand *dem
     return planned;
 }
 
-/* The file is made by us, for its mode, and so that nobody else's is opened; HDF5 gets it by its
- * descriptor, wherever the directory has been moved to. */
 static int format_segment(struct tic_store *store, struct tic_line_extent *extents, size_t count)
 {
-    char name[NAME_SIZE], path[NAME_SIZE];
+    char name[NAME_SIZE];
     uint64_t number = store->next_segment++;
 
     snprintf(name, sizeof(name), TIC_FILE_SEGMENT, store->process, (unsigned long long)number);
-    int fd = tic_store_keep_fd(
-        openat(store->directory, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    int fd = tic_segment_create(store->directory, name, store->h5, extents, count);
     if (fd < 0)
-        return -errno;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    int status = store->h5->segment_format(path, extents, count);
-    status = status ? status : add_segment(store, number, fd);
+        return fd;
+    int status = add_segment(store, number, fd);
     if (status) {
         close(fd);
         unlinkat(store->directory, name, 0);

@@ -173,9 +173,11 @@ static int fail_encode(const struct tic_line *failing, void **image, size_t *siz
     return -ENOSPC;
 }
 
-static int fail_format(const char *path, struct tic_line_extent *extents, size_t count)
+static int fail_format(const char *path, size_t header, struct tic_line_extent *extents,
+                       size_t count)
 {
     (void)path;
+    (void)header;
     (void)extents;
     (void)count;
     return -ENOSPC;

@@ -293,8 +293,10 @@ static int fail_encode(const struct tic_line *line, void **image, size_t *size)
     return -EIO;
 }
 
-static int fail_format(const char *path, struct tic_line_extent *extents, size_t count)
+static int fail_format(const char *path, size_t header, struct tic_line_extent *extents,
+                       size_t count)
 {
+    (void)header;
     (void)extents;
     (void)count;
     tic_tmpdir_store(&dir, strrchr(path, '/') + 1, "half", 4);

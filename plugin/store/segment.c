@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Segment and log files: making them, and finding their rows again. */
+#include "store/segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "store/sanity.h"
+#include "store/schema.h"
+#include "store/store.h"
+
+enum { SMALLEST_HEADER = 4096, TITLE_SIZE = 256, ENTRY_SIZE = 144 };
+
+/* HDF5 wants a power of two; at least a page, so that payload begins at one. */
+static size_t header_size(size_t count)
+{
+    size_t size = SMALLEST_HEADER;
+
+    while (size < TITLE_SIZE + ENTRY_SIZE * count)
+        size *= 2;
+    return size;
+}
+
+static size_t print_entry(char *text, const struct tic_line_extent *extent)
+{
+    return (size_t)snprintf(
+        text, ENTRY_SIZE, TIC_SEGMENT_ENTRY_FORMAT "\n", extent->element_size, extent->ndim,
+        (unsigned long long)extent->dims[0], (unsigned long long)extent->dims[1],
+        (unsigned long long)extent->dims[2], (unsigned long long)extent->dims[3],
+        (unsigned long long)extent->rows, (unsigned long long)extent->offset);
+}
+
+static int write_header(int fd, const struct tic_line_extent *extents, size_t count)
+{
+    size_t size = header_size(count), length = 0;
+    char *header = malloc(size), *table = malloc(ENTRY_SIZE * count + 1);
+    int status = header && table ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < count && status == 0; i++)
+        length += print_entry(table + length, &extents[i]);
+    if (status == 0) {
+        XXH128_hash_t hash = XXH3_128bits(table, length);
+        memset(header, '\n', size);
+        int title = snprintf(header, TITLE_SIZE, TIC_SEGMENT_HEADER_FORMAT, TIC_FORMAT_MAJOR,
+                             TIC_FORMAT_MINOR, (unsigned long long)count,
+                             (unsigned long long)hash.high64, (unsigned long long)hash.low64);
+        memcpy(header + title, table, length);
+        ssize_t written = pwrite(fd, header, size, 0);
+        status = written < 0 ? -errno : written == (ssize_t)size ? 0 : -ENOSPC;
+    }
+    free(table);
+    free(header);
+    return status;
+}
+
+/* The file is made by us, for its mode, and so that nobody else's is opened; HDF5 gets it by its
+ * descriptor, wherever the directory has been moved to. */
+int tic_segment_create(int directory, const char *name, const struct tic_h5_ops *h5,
+                       struct tic_line_extent *extents, size_t count)
+{
+    char path[64];
+    int fd = tic_store_keep_fd(
+        openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+
+    if (fd < 0)
+        return -errno;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int status = h5->segment_format(path, header_size(count), extents, count);
+    status = status ? status : write_header(fd, extents, count);
+    if (status) {
+        close(fd);
+        unlinkat(directory, name, 0);
+        return status;
+    }
+    return fd;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+/* The bytes [0, size) of the file as text; NULL when it has fewer, or there is no memory. */
+static char *read_text(int fd, size_t size)
+{
+    char *text = malloc(size + 1);
+
+    if (text && pread(fd, text, size, 0) != (ssize_t)size) {
+        free(text);
+        return NULL;
+    }
+    if (text)
+        text[size] = '\0';
+    return text;
+}
+
+static bool read_entry(const char **text, struct tic_line_extent *extent)
+{
+    unsigned long long dims[TIC_MAX_DIMS], rows, offset;
+    int used = 0;
+
+    if (sscanf(*text, TIC_SEGMENT_ENTRY_FORMAT "%n", &extent->element_size, &extent->ndim, &dims[0],
+               &dims[1], &dims[2], &dims[3], &rows, &offset, &used) != 8 ||
+        used == 0 || (*text)[used] != '\n')
+        return false;
+    for (unsigned i = 0; i < TIC_MAX_DIMS; i++)
+        extent->dims[i] = dims[i];
+    extent->rows = rows;
+    extent->offset = offset;
+    *text += used + 1;
+    return tic_extent_is_sane(extent);
+}
+
+static int read_table(const char *table, struct tic_line_extent *extents, size_t count,
+                      const XXH128_hash_t *hash)
+{
+    const char *at = table;
+
+    for (size_t i = 0; i < count; i++) {
+        extents[i].dataset = (uint32_t)i;
+        if (!read_entry(&at, &extents[i]))
+            return -EBADMSG;
+    }
+    return XXH128_isEqual(XXH3_128bits(table, (size_t)(at - table)), *hash) ? 0 : -EBADMSG;
+}
+
+static bool fits(const struct tic_line_extent *extents, size_t count, uint64_t size)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct tic_shape shape = tic_line_extent_shape(&extents[i]);
+        if (extents[i].offset + extents[i].rows * tic_shape_bytes(&shape) > size)
+            return false;
+    }
+    return true;
+}
+
+int tic_segment_read(int fd, struct tic_line_extent **extents, size_t *count)
+{
+    unsigned long long entries = 0, high, low;
+    unsigned major, minor;
+    struct stat info;
+    int title = 0;
+
+    if (fstat(fd, &info) != 0)
+        return -errno;
+    char *text = read_text(fd, SMALLEST_HEADER);
+    if (!text ||
+        sscanf(text, TIC_SEGMENT_HEADER_SCAN "%n", &major, &minor, &entries, &high, &low, &title) !=
+            5 ||
+        title == 0 || major != TIC_FORMAT_MAJOR || entries >= UINT16_MAX) {
+        free(text);
+        return -EBADMSG;
+    }
+    free(text);
+    text = read_text(fd, header_size(entries));
+    struct tic_line_extent *found = calloc(entries + 1, sizeof(*found));
+    const XXH128_hash_t hash = {.low64 = low, .high64 = high};
+    int status = !found  ? -ENOMEM
+                 : !text ? -EBADMSG
+                         : read_table(text + title, found, entries, &hash);
+    if (status == 0 && !fits(found, entries, (uint64_t)info.st_size))
+        status = -EBADMSG;
+    free(text);
+    if (status) {
+        free(found);
+        return status;
+    }
+    *extents = found;
+    *count = entries;
+    return 0;
+}
