@@ -6,12 +6,17 @@ bats_require_minimum_version 1.5.0
 
 @test "help and version go to standard output with status 0" {
     run_apart "$tool" --help
-    [ "$status" -eq 0 ] && [ ! -s err ] && grep -q '^Commands:' out
+    [ "$status" -eq 0 ]
+    [ ! -s err ]
+    grep -q '^Commands:' out
     run_apart "$tool" --version
-    [ "$status" -eq 0 ] && grep -Eq '^starpu-tic [0-9]+\.[0-9]+\.[0-9]+$' out
+    [ "$status" -eq 0 ]
+    grep -Eq '^starpu-tic [0-9]+\.[0-9]+\.[0-9]+$' out
     for command in run info log graph verify settings failpoints; do
         run_apart "$tool" $command --help
-        [ "$status" -eq 0 ] && [ ! -s err ] && grep -q "^Usage: starpu-tic $command" out
+        [ "$status" -eq 0 ]
+        [ ! -s err ]
+        grep -q "^Usage: starpu-tic $command" out
     done
 }
 
@@ -19,7 +24,9 @@ bats_require_minimum_version 1.5.0
     for arguments in "" "nonsense" "run" "run --nonsense x" "run --dir" "info" "info a b" \
         "verify" "verify a b" "verify --json a"; do
         run_apart "$tool" $arguments
-        [ "$status" -eq 2 ] && [ ! -s out ] && [ -s err ]
+        [ "$status" -eq 2 ]
+        [ ! -s out ]
+        [ -s err ]
     done
 }
 
@@ -69,9 +76,11 @@ bats_require_minimum_version 1.5.0
 @test "info of a directory without lines, and of no directory" {
     mkdir empty
     run "$tool" info empty
-    [ "$status" -eq 0 ] && [[ $output == *"no recovery line"* ]]
+    [ "$status" -eq 0 ]
+    [[ $output == *"no recovery line"* ]]
     run "$tool" info missing
-    [ "$status" -eq 1 ] && [[ $output == *missing* ]]
+    [ "$status" -eq 1 ]
+    [[ $output == *missing* ]]
 }
 
 @test "info tells about lines in words and in JSON, also where StarPU is not installed" {

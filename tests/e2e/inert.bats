@@ -12,7 +12,8 @@ load common
 
 @test "bad settings do not disturb processes without StarPU" {
     run env LD_PRELOAD="$library" STARPU_TIC_PERIOD=bad true
-    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
 }
 
 @test "the library needs neither StarPU nor HDF5 to be loaded" {
@@ -36,6 +37,8 @@ load common
 
 @test "protocol off: StarPU programs run as if the library were not there" {
     run env STARPU_TIC_PROTOCOL=off "$tool" run -- "$program"
-    [ "$status" -eq 0 ] && [[ $output == *"progress: status -107 recovered 0"* ]]
-    [ ! -e "$STARPU_TIC_DIR" ] && [ ! -e "$STARPU_TIC_STATS" ]
+    [ "$status" -eq 0 ]
+    [[ $output == *"progress: status -107 recovered 0"* ]]
+    [ ! -e "$STARPU_TIC_DIR" ]
+    [ ! -e "$STARPU_TIC_STATS" ]
 }

@@ -25,22 +25,26 @@ expected() { # the output of a run without faults
 
 @test "success removes the recovery lines and the directory" {
     STARPU_TIC_EVERY=20 run "$tool" run -- "$program"
-    [ "$status" -eq 0 ] && [ ! -e "$STARPU_TIC_DIR" ]
+    [ "$status" -eq 0 ]
+    [ ! -e "$STARPU_TIC_DIR" ]
     [ "$(stat_of checkpoints)" -gt 0 ]
 }
 
 @test "STARPU_TIC_KEEP=1 keeps them; so does a program that fails" {
     export STARPU_TIC_EVERY=20
     STARPU_TIC_KEEP=1 run "$tool" run -- "$program"
-    [ "$status" -eq 0 ] && ls "$STARPU_TIC_DIR"/p0-line-*.h5
+    [ "$status" -eq 0 ]
+    ls "$STARPU_TIC_DIR"/p0-line-*.h5
     rm -rf "$STARPU_TIC_DIR"
     P_EXIT=3 run "$tool" run -- "$program"
-    [ "$status" -eq 3 ] && ls "$STARPU_TIC_DIR"/p0-line-*.h5
+    [ "$status" -eq 3 ]
+    ls "$STARPU_TIC_DIR"/p0-line-*.h5
 }
 
 @test "a program that never shuts StarPU down ends as usual" {
     P_NOSHUTDOWN=1 STARPU_TIC_EVERY=20 run "$tool" run -- "$program"
-    [ "$status" -eq 0 ] && [ ! -e "$STARPU_TIC_DIR" ]
+    [ "$status" -eq 0 ]
+    [ ! -e "$STARPU_TIC_DIR" ]
 }
 
 @test "by default the directory is named after program and arguments, in the working directory" {
@@ -61,7 +65,8 @@ expected() { # the output of a run without faults
     [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
     [[ $output == *"progress: status 0 recovered 1 skipped all 1 replaying 0"* ]]
     [[ $output == *"continuing from recovery line"* ]]
-    [ "$(stat_of recovered)" = true ] && [ "$(stat_of recovered_tasks)" -gt 0 ]
+    [ "$(stat_of recovered)" = true ]
+    [ "$(stat_of recovered_tasks)" -gt 0 ]
     [ "$(stat_of tasks_skipped)" -eq "$(stat_of recovered_tasks)" ]
     [ $(($(stat_of tasks_executed) + $(stat_of tasks_skipped) + $(stat_of forced_used))) -eq 200 ]
 }
@@ -70,7 +75,8 @@ expected() { # the output of a run without faults
     unset STARPU_TIC_EVERY
     P_REQUEST=1 P_TASKS=100000 crash line-renamed:1 "$program"
     P_TASKS=100000 run "$tool" run -- "$program"
-    [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ]
+    [ "$status" -eq 0 ]
+    [ "$(stat_of recovered)" = true ]
     reference=$(P_TASKS=100000 STARPU_TIC_PROTOCOL=off "$tool" run -- "$program" | grep -v progress)
     [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
 }
@@ -79,11 +85,14 @@ expected() { # the output of a run without faults
     STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
     cp "$program" other-program
     run "$tool" run -- ./other-program
-    [ "$status" -eq 78 ] && [[ $output == *'the program is "program" there, and "other-program" here'* ]]
+    [ "$status" -eq 78 ]
+    [[ $output == *'the program is "program" there, and "other-program" here'* ]]
     run "$tool" run -- "$program" argument
-    [ "$status" -eq 78 ] && [[ $output == *'the arguments are "" there, and "argument" here'* ]]
+    [ "$status" -eq 78 ]
+    [[ $output == *'the arguments are "" there, and "argument" here'* ]]
     run "$tool" run -- "$program"
-    [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ]
+    [ "$status" -eq 0 ]
+    [ "$(stat_of recovered)" = true ]
 }
 
 @test "two runs at once: the second is refused, the first goes on" {
@@ -92,7 +101,8 @@ expected() { # the output of a run without faults
     cat ready # now the first run holds the store
     run "$tool" run -- "$program"
     sh -c ': >go' # a child: bash itself may be interrupted while it opens
-    [ "$status" -eq 78 ] && [[ $output == *"another run uses"* ]]
+    [ "$status" -eq 78 ]
+    [[ $output == *"another run uses"* ]]
     wait $!
     grep -q progress first
 }
@@ -102,9 +112,11 @@ expected() { # the output of a run without faults
     STARPU_TIC_EVERY=20 crash line-renamed:3 "$program"
     printf X | dd of="$STARPU_TIC_DIR"/p0-line-00000003.h5 bs=1 seek=2000 conv=notrunc 2>/dev/null
     run "$tool" info "$STARPU_TIC_DIR"
-    [ "$status" -eq 1 ] && [[ $output == *"p0-line-00000003.h5: damaged"* ]]
+    [ "$status" -eq 1 ]
+    [[ $output == *"p0-line-00000003.h5: damaged"* ]]
     run "$tool" run -- "$program"
-    [ "$status" -eq 0 ] && [[ $output == *"p0-line-00000003.h5 is not used: damaged"* ]]
+    [ "$status" -eq 0 ]
+    [[ $output == *"p0-line-00000003.h5 is not used: damaged"* ]]
     [[ $output == *"continuing from recovery line 2"* ]]
     [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
 }
@@ -115,14 +127,17 @@ expected() { # the output of a run without faults
         dd if=/dev/zero of="$segment" bs=4096 seek=1 count=20 conv=notrunc 2>/dev/null
     done
     run "$tool" run -- "$program"
-    [ "$status" -eq 78 ] && [[ $output == *"remove the directory"* ]] && [[ $output != *progress* ]]
+    [ "$status" -eq 78 ]
+    [[ $output == *"remove the directory"* ]]
+    [[ $output != *progress* ]]
 }
 
 @test "a store of a future format is refused" {
     STARPU_TIC_EVERY=20 crash line-renamed:1 "$program"
     sed -i '2s/format 3/format 9/' "$STARPU_TIC_DIR"/p0-line-00000001.h5
     run "$tool" run -- "$program"
-    [ "$status" -eq 78 ] && [[ $output == *"newer version of starpu-tic"* ]]
+    [ "$status" -eq 78 ]
+    [[ $output == *"newer version of starpu-tic"* ]]
     [ -e "$STARPU_TIC_DIR"/p0-line-00000001.h5 ]
 }
 
@@ -132,19 +147,22 @@ expected() { # the output of a run without faults
     [ "$status" -eq 70 ]
     [[ $output == *'submission 17 is now task "twice" on handles 1 '* ]]
     run "$tool" run -- "$program"
-    [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ]
+    [ "$status" -eq 0 ]
+    [ "$(stat_of recovered)" = true ]
 }
 
 @test "a replay that ends too early stops" {
     STARPU_TIC_EVERY=20 crash task-end:190 "$program"
     P_TASKS=3 run "$tool" run -- "$program"
-    [ "$status" -eq 70 ] && [[ $output == *"after 3 submissions"* ]]
+    [ "$status" -eq 70 ]
+    [[ $output == *"after 3 submissions"* ]]
 }
 
 @test "other input is found; STARPU_TIC_INPUTS=0 skips the check" {
     STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
     P_INPUT=5 run "$tool" run -- "$program"
-    [ "$status" -eq 78 ] && [[ $output == *"the input of this run differs: handle 0"* ]]
+    [ "$status" -eq 78 ]
+    [[ $output == *"the input of this run differs: handle 0"* ]]
     STARPU_TIC_INPUTS=0 P_INPUT=5 run "$tool" run -- "$program"
     [ "$status" -eq 0 ]
 }
@@ -159,13 +177,15 @@ expected() { # the output of a run without faults
     first=$(grep '^time' <<<"$output")
     export LD_PRELOAD=$library
     run "$program"
-    [ "$status" -eq 0 ] && [ "$(grep '^time' <<<"$output")" = "$first" ]
+    [ "$status" -eq 0 ]
+    [ "$(grep '^time' <<<"$output")" = "$first" ]
 }
 
 @test "a directory that cannot be made is a clear error at the start" {
     touch file
     STARPU_TIC_DIR=$PWD/file/store run "$tool" run -- "$program"
-    [ "$status" -eq 78 ] && [[ $output == *"cannot use the directory"* ]]
+    [ "$status" -eq 78 ]
+    [[ $output == *"cannot use the directory"* ]]
     STARPU_TIC_DIR=$PWD/missing/store run "$tool" run -- "$program"
     [ "$status" -eq 78 ]
 }
@@ -175,11 +195,14 @@ expected() { # the output of a run without faults
     reference=$(expected)
     crash line-removed:1 "$program"
     run "$tool" run -- "$program"
-    [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ] && [ ! -e "$STARPU_TIC_DIR" ]
+    [ "$status" -eq 0 ]
+    [ "$(stat_of recovered)" = true ]
+    [ ! -e "$STARPU_TIC_DIR" ]
     [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
     crash line-removed:2 "$program"
     run "$tool" run -- "$program"
-    [ "$status" -eq 0 ] && [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
+    [ "$status" -eq 0 ]
+    [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
 }
 
 # Where the value of a handle is, as verify tells it: file and byte.
@@ -190,7 +213,8 @@ flip_at() { # file, byte
 @test "verify tells what is damaged and which line is good" {
     STARPU_TIC_EVERY=20 crash line-renamed:3 "$program"
     run "$tool" verify "$STARPU_TIC_DIR"
-    [ "$status" -eq 0 ] && [ "$(grep -c '  good: ' <<<"$output")" -ge 2 ]
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '  good: ' <<<"$output")" -ge 2 ]
     # the line file itself
     cp -a "$STARPU_TIC_DIR" undamaged
     flip_at p0-line-00000003.h5 3000
@@ -200,17 +224,20 @@ flip_at() { # file, byte
     [[ $output == *"a restart continues from recovery line 2" ]]
     truncate -s 300 "$STARPU_TIC_DIR"/p0-line-00000003.h5
     run "$tool" verify "$STARPU_TIC_DIR"
-    [ "$status" -eq 1 ] && [[ $output == *"damaged: it is shorter than its header"* ]]
+    [ "$status" -eq 1 ]
+    [[ $output == *"damaged: it is shorter than its header"* ]]
     # under another name it is another line
     cp undamaged/p0-line-00000003.h5 "$STARPU_TIC_DIR"/p0-line-00000009.h5
     run "$tool" verify "$STARPU_TIC_DIR"
-    [ "$status" -eq 1 ] && [[ $output == *"p0-line-00000009.h5"*"damaged"* ]]
+    [ "$status" -eq 1 ]
+    [[ $output == *"p0-line-00000009.h5"*"damaged"* ]]
     # all lines
     for file in "$STARPU_TIC_DIR"/p0-line-*.h5; do
         flip_at "${file##*/}" 2
     done
     run "$tool" verify "$STARPU_TIC_DIR"
-    [ "$status" -eq 3 ] && [[ $output == *"no recovery line in $STARPU_TIC_DIR can be used" ]]
+    [ "$status" -eq 3 ]
+    [[ $output == *"no recovery line in $STARPU_TIC_DIR can be used" ]]
     # a segment that is gone
     rm -rf "$STARPU_TIC_DIR"
     cp -a undamaged "$STARPU_TIC_DIR"
@@ -220,9 +247,11 @@ flip_at() { # file, byte
     [[ $output == *"/values, entry 0 (handle 0): p0-segment-"*" is missing"* ]]
     mkdir empty
     run "$tool" verify empty
-    [ "$status" -eq 3 ] && [ "$output" = "no recovery line in empty" ]
+    [ "$status" -eq 3 ]
+    [ "$output" = "no recovery line in empty" ]
     run "$tool" verify no-such-directory
-    [ "$status" -eq 3 ] && [[ $output == *"No such file or directory"* ]]
+    [ "$status" -eq 3 ]
+    [[ $output == *"No such file or directory"* ]]
 }
 
 @test "verify names the handle, the row and the byte that are damaged" {
@@ -248,11 +277,13 @@ flip_at() { # file, byte
     STARPU_TIC_KEEP_LINES=3 crash checkpoint-begin:1 "$program"
     [ "$(ls "$STARPU_TIC_DIR"/p0-line-*.h5 | wc -l)" -eq 2 ]
     STARPU_TIC_KEEP=1 STARPU_TIC_KEEP_LINES=1 run "$tool" run -- "$program"
-    [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ]
+    [ "$status" -eq 0 ]
+    [ "$(stat_of recovered)" = true ]
     [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
     [ "$(ls "$STARPU_TIC_DIR"/p0-line-*.h5 | wc -l)" -eq 1 ]
     STARPU_TIC_KEEP_LINES=0 run "$tool" run -- "$program"
-    [ "$status" -eq 2 ] && [[ $output == *"STARPU_TIC_KEEP_LINES=0 is not valid"* ]]
+    [ "$status" -eq 2 ]
+    [[ $output == *"STARPU_TIC_KEEP_LINES=0 is not valid"* ]]
 }
 
 @test "STARPU_TIC_SPACE bounds the directory: the last line stays, and the run goes on" {
@@ -261,7 +292,8 @@ flip_at() { # file, byte
     for space in 1 100000 200000 250000 300000; do
         rm -rf "$STARPU_TIC_DIR"
         STARPU_TIC_SPACE=$space run "$tool" run -- "$program"
-        [ "$status" -eq 0 ] && [ "$(stat_of protected)" = true ]
+        [ "$status" -eq 0 ]
+        [ "$(stat_of protected)" = true ]
         [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
         size=$(find "$STARPU_TIC_DIR" -type f -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }')
         [ "$size" -le "$space" ] || [ "$size" -eq 0 ]

@@ -48,7 +48,8 @@ survive_modes() { # program, modes...
         executed=$((executed + at)) lost=$((lost + start + at - done)) start=$done
     done
     run_apart "$tool" run -- "$lib/knary" commute
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$reference" ]
+    [ "$status" -eq 0 ]
+    [ "$(cat out)" = "$reference" ]
     [ "$(stat_of recovered_tasks)" -eq "$start" ]
     executed=$((executed + $(stat_of tasks_executed)))
     echo "$executed tasks executed, $total without faults, $lost in lost windows"

@@ -70,7 +70,8 @@ resumes_after_all() { # the lines are still there, and the command continues fro
     for mode in 770 707; do
         chmod "$mode" "$STARPU_TIC_DIR"
         run "$tool" run -- "$program"
-        [ "$status" -eq 78 ] && [[ $output == *"others may write to it"*"chmod go-w"* ]]
+        [ "$status" -eq 78 ]
+        [[ $output == *"others may write to it"*"chmod go-w"* ]]
     done
     chmod 755 "$STARPU_TIC_DIR"
     resumes_after_all
@@ -81,7 +82,8 @@ resumes_after_all() { # the lines are still there, and the command continues fro
     STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
     chown 65534 "$STARPU_TIC_DIR"
     run "$tool" run -- "$program"
-    [ "$status" -eq 78 ] && [[ $output == *"belongs to another user"* ]]
+    [ "$status" -eq 78 ]
+    [[ $output == *"belongs to another user"* ]]
     chown 0 "$STARPU_TIC_DIR"
     resumes_after_all
 }
@@ -98,7 +100,8 @@ resumes_after_all() { # the lines are still there, and the command continues fro
     found=$(find "$directory" -name store -o -name stats.json)
     cd "$BATS_TEST_TMPDIR"
     rm -rf "$directory"
-    [ "$status" -eq 0 ] && [ -z "$found" ]
+    [ "$status" -eq 0 ]
+    [ -z "$found" ]
     [[ $output == *"has more rights than who started it"* ]]
 }
 
@@ -110,7 +113,8 @@ resumes_after_all() { # the lines are still there, and the command continues fro
     touch -d '2001-01-01' "$STARPU_TIC_DIR"/p0-line-00000002.h5
     touch -d '2031-01-01' "$STARPU_TIC_DIR"/p0-line-00000001.h5
     run "$tool" run -- "$program"
-    [ "$status" -eq 0 ] && [[ $output == *"continuing from recovery line 2"* ]]
+    [ "$status" -eq 0 ]
+    [[ $output == *"continuing from recovery line 2"* ]]
 }
 
 @test "a lock file that a killed run left, of whatever process, is no obstacle" {
@@ -129,6 +133,7 @@ resumes_after_all() { # the lines are still there, and the command continues fro
 @test "a file system without locks is refused" {
     STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
     LD_PRELOAD=$TIC_BUILD/.libs/faults.so TIC_FAULT_LOCKS=1 run "$tool" run -- "$program"
-    [ "$status" -eq 78 ] && [[ $output == *"has no locks"*"another file system"* ]]
+    [ "$status" -eq 78 ]
+    [[ $output == *"has no locks"*"another file system"* ]]
     resumes_after_all
 }

@@ -8,7 +8,8 @@ load common
     STARPU_TIC_FAIL=line-renamed:2 run "$program"
     [ "$status" -eq 137 ]
     run "$program"
-    [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ]
+    [ "$status" -eq 0 ]
+    [ "$(stat_of recovered)" = true ]
 }
 
 @test "by linking with -lstarputic, as examples/01_progress does" {
@@ -21,13 +22,16 @@ load common
     STARPU_TIC_FAIL=line-renamed:3 run "$example"
     [ "$status" -eq 137 ]
     run_apart "$example"
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$reference" ] && [ "$(stat_of recovered)" = true ]
+    [ "$status" -eq 0 ]
+    [ "$(cat out)" = "$reference" ]
+    [ "$(stat_of recovered)" = true ]
     grep -q "was done before" err
 }
 
 @test "other preloaded libraries keep working" {
     run env LD_PRELOAD="$oracle" TIC_ORACLE="$PWD/hashes" "$tool" run -- "$program"
-    [ "$status" -eq 0 ] && [ "$(wc -l <hashes)" -eq 4 ]
+    [ "$status" -eq 0 ]
+    [ "$(wc -l <hashes)" -eq 4 ]
 }
 
 policy_of() { # environment assignments...
@@ -43,7 +47,8 @@ policy_of() { # environment assignments...
     [ "$(policy_of STARPU_SCHED=tic-ws P_POLICY=eager)" = tic-ws ]
     [ "$(policy_of STARPU_TIC_SCHED=tic-ws STARPU_SCHED=eager)" = tic-ws ]
     STARPU_TIC_SCHED=nonsense run "$tool" run -- "$program"
-    [ "$status" -eq 78 ] && [[ $output == *"STARPU_TIC_SCHED=nonsense"* ]]
+    [ "$status" -eq 78 ]
+    [[ $output == *"STARPU_TIC_SCHED=nonsense"* ]]
 }
 
 @test "tic-ws works without protection, too, where it is asked for by name" {
@@ -53,7 +58,9 @@ policy_of() { # environment assignments...
     STARPU_SCHED=tic-ws P_POLICY=eager "$tool" run -- "$program" >by-starpu 2>>warnings
     P_POLICY=tic-ws "$tool" run -- "$program" >by-program 2>>warnings
     cat warnings
-    [ ! -s warnings ] && [ ! -e "$STARPU_TIC_DIR" ] && grep -x "policy eager" eager
+    [ ! -s warnings ]
+    [ ! -e "$STARPU_TIC_DIR" ]
+    grep -x "policy eager" eager
     for name in us starpu program; do
         grep -x "policy tic-ws" "by-$name"
         diff <(grep -v -e progress -e policy "by-$name") <(grep -v -e progress -e policy eager)
@@ -66,7 +73,9 @@ policy_of() { # environment assignments...
         export STARPU_TIC_SCHED=$policy
         crash task-end:120 "$program"
         run "$tool" run -- "$program"
-        [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ] && [ "$(stat_of scheduler)" = "$policy" ]
+        [ "$status" -eq 0 ]
+        [ "$(stat_of recovered)" = true ]
+        [ "$(stat_of scheduler)" = "$policy" ]
     done
 }
 
@@ -86,7 +95,8 @@ policy_of() { # environment assignments...
 @test "programs that use their own policy are protected with it" {
     need_examples
     run "$tool" run -- "$examples/dummy_sched"
-    [ "$status" -eq 0 ] && [ "$(stat_of scheduler)" = dummy ]
+    [ "$status" -eq 0 ]
+    [ "$(stat_of scheduler)" = dummy ]
 }
 
 @test "main() that reads, writes and decides between tasks: killed three times, it sees the same" {
@@ -101,8 +111,10 @@ policy_of() { # environment assignments...
         STARPU_NCPU=4 STARPU_TIC_FAIL=restore-end:2 run "$tool" run -- "$access"
         [ "$status" -eq 137 ]
         STARPU_TIC_VERBOSE=0 run "$tool" run -- "$access"
-        [ "$status" -eq 0 ] && [ "$output" = "$reference" ]
-        [ "$(stat_of recovered)" = true ] && [ "$(stat_of tasks_skipped)" -gt 0 ]
+        [ "$status" -eq 0 ]
+        [ "$output" = "$reference" ]
+        [ "$(stat_of recovered)" = true ]
+        [ "$(stat_of tasks_skipped)" -gt 0 ]
     done
 }
 
@@ -120,6 +132,7 @@ policy_of() { # environment assignments...
 
 @test "a program that closes all descriptors ends right, and nothing is left" {
     STARPU_TIC_VERBOSE=0 run_apart "$tool" run -- "$TIC_BUILD/tests/lib/patterns" closefds
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$("$TIC_BUILD/tests/lib/patterns")" ]
+    [ "$status" -eq 0 ]
+    [ "$(cat out)" = "$("$TIC_BUILD/tests/lib/patterns")" ]
     [ ! -e "$STARPU_TIC_DIR" ]
 }
