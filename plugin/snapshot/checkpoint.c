@@ -359,7 +359,7 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     tic_line_clear(&line);
     if (status)
         return status;
-    snapshot->described = false;
+    tic_index_committed(&snapshot->store->index, snapshot->store->keep);
     tic_snapshot_sweep(snapshot, true);
     tic_graph_reclaim(snapshot->graph, cut);
     atomic_fetch_add_explicit(&snapshot->checkpoints, 1, memory_order_relaxed);
@@ -440,9 +440,10 @@ int tic_checkpoint_run(struct tic_snapshot *snapshot)
     if (status == -EINVAL)
         tic_snapshot_break(snapshot, "internal error: a value of the cut is missing");
     else if (status == -ENOTRECOVERABLE)
-        tic_snapshot_break(snapshot,
-                           "values that were written to %s could not be forced to the disk",
-                           snapshot->store->path);
+        tic_snapshot_break(
+            snapshot,
+            "values that were written to %s are lost: a file was removed, or the disk fails",
+            snapshot->store->path);
     set_phase(snapshot, TIC_PHASE_IDLE);
     return status;
 }

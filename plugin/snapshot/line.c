@@ -125,9 +125,6 @@ int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct ti
     int status = copy_about(snapshot, line);
 
     status = status ? status : tic_held_write_all(snapshot->store);
-    if (!snapshot->described) /* else the newest line on disk needs what was dropped then */
-        tic_index_begin(index, snapshot->store->keep);
-    snapshot->described = true;
     status = status ? status : tic_graph_index(snapshot->graph, cut, &snapshot->due, index);
 #ifdef TIC_DEBUG
     status = status ? status : check_index(snapshot, cut);

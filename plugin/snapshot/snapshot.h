@@ -65,7 +65,6 @@ struct tic_snapshot {
     struct tic_handle_list due; /* checkpoint thread only: dirty handles of the cut */
     bool over_bound;            /* checkpoint thread only: it was said */
     uint64_t given_up;          /* checkpoint thread only: cut whose tasks may still run, or 0 */
-    bool described;             /* checkpoint thread only: a line that is not committed was */
     unsigned stalled;           /* checkpoint thread only: looks at a cut that does not end */
     uint64_t ended_before;      /* checkpoint thread only: tasks, at the last of them */
     uint64_t executed_before;   /* checkpoint thread only: tasks executed at the last line */

@@ -45,13 +45,13 @@ struct tic_dropped_row {
     unsigned age; /* lines since then */
 };
 
-void tic_index_begin(struct tic_index *index, unsigned keep)
+void tic_index_committed(struct tic_index *index, unsigned keep)
 {
     unsigned long kept = 0;
 
     for (unsigned long i = 0; i < index->dropped_count; i++) {
         struct tic_dropped_row *dropped = &index->dropped[i];
-        if (++dropped->age + 1 < keep) /* the newest line does not need it */
+        if (++dropped->age < keep)
             index->dropped[kept++] = *dropped;
     }
     index->dropped_count = kept;

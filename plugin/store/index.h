@@ -27,9 +27,9 @@ void tic_index_fini(struct tic_index *index);
 /* Starts with what a complete line says. 0 or -ENOMEM. */
 int tic_index_load(struct tic_index *index, const struct tic_line *line);
 
-/* A line is going to be described; `keep` lines are kept: what none of the others needs any more is
- * forgotten. */
-void tic_index_begin(struct tic_index *index, unsigned keep);
+/* The line is committed; `keep` lines are kept: what none of them needs any more is forgotten. Not
+ * before: if a commit fails, the oldest line stays. */
+void tic_index_committed(struct tic_index *index, unsigned keep);
 /* The value of a handle in this line; and that it has none. 0, -ENOMEM, or -EIO: it is held in
  * memory and not written yet. */
 int tic_index_set(struct tic_index *index, const struct tic_line_value *value);

@@ -60,6 +60,7 @@ static void commit(void)
 
     assert_int_equal(tic_index_write(&store.index, &store, &line), 0);
     assert_int_equal(tic_store_commit(&store, &line), 0);
+    tic_index_committed(&store.index, 2);
     sweep();
 }
 
@@ -145,7 +146,6 @@ static void run_rounds(unsigned rounds, uint64_t ids, uint64_t changes)
 
     for (unsigned round = 0; round < rounds; round++) {
         memcpy(before, model, sizeof(model));
-        tic_index_begin(&store.index, 2);
         for (uint64_t i = 0; i < changes; i++) {
             uint64_t id = tic_random_below(&dice, ids);
             if (tic_random_below(&dice, 4) == 0)
@@ -198,7 +198,6 @@ static void test_only_changed_blocks_are_written(void **state)
     uint64_t before = atomic_load(&store.values_written);
     for (uint64_t id = 0; id < IDS; id++)
         assert_int_equal(tic_index_set(&store.index, &model[id]), 0); /* as they are */
-    tic_index_begin(&store.index, 2);
     set(5);
     set(6);
     set(IDS - 1);
@@ -214,6 +213,26 @@ static void test_blocks_use_rows_again(void **state)
     assert_true(tic_rows_total(&store.rows, &shape) <= 8 * store.kept[0].block_count);
 }
 
+/* Both lines in place are still whole after it. */
+static void test_commit_that_fails_frees_nothing(void **state)
+{
+    static struct tic_line_value before[IDS], newest[IDS];
+    struct tic_line line = {0};
+    (void)state;
+    run_rounds(2, IDS, 200);
+    memcpy(before, model, sizeof(model));
+    run_rounds(1, IDS, 200);
+    memcpy(newest, model, sizeof(model));
+    for (unsigned trial = 0; trial < 3; trial++) {
+        for (uint64_t i = 0; i < 200; i++)
+            set(tic_random_below(&dice, IDS));
+        assert_int_equal(tic_index_write(&store.index, &store, &line), 0);
+        tic_line_clear(&line); /* it cannot be written */
+        sweep();
+        expect_not_free(newest, before);
+    }
+}
+
 static void test_damaged_block(void **state)
 {
     struct tic_line_block block;
@@ -223,7 +242,6 @@ static void test_damaged_block(void **state)
         set(id);
     commit();
     memcpy(&block, &store.kept[0].blocks[3], sizeof(block));
-    tic_index_begin(&store.index, 2);
     set(0);
     commit();
     struct seen seen = look();
@@ -280,6 +298,7 @@ int main(void)
         TEST(test_few_become_many),
         TEST(test_only_changed_blocks_are_written),
         TEST(test_blocks_use_rows_again),
+        TEST(test_commit_that_fails_frees_nothing),
         TEST(test_damaged_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
