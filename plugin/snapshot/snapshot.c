@@ -245,14 +245,18 @@ static void *checkpoint_thread(void *arg)
     struct tic_snapshot *snapshot = arg;
 
     pthread_setname_np(pthread_self(), "tic-checkpoint");
+    /* Here, as no signal comes to this thread, also none of a limit to the size of files. */
+    int status = snapshot->log_all ? tic_eventlog_provide(&snapshot->log) : 0;
+    if (status)
+        tic_snapshot_suspend(snapshot, status);
     while (wait_until_due(snapshot)) {
         uint64_t count = tic_snapshot_count(snapshot);
-        int status = tic_snapshot_is_broken(snapshot) ? 0 : tic_checkpoint_run(snapshot);
+        status = tic_snapshot_is_broken(snapshot) ? 0 : tic_checkpoint_run(snapshot);
         tic_snapshot_note_counted(snapshot, count);
         note_first(snapshot);
         if (status == 0 && !tic_snapshot_is_broken(snapshot))
             tic_snapshot_resume(snapshot);
-        else if (status < 0 && status != -ECANCELED)
+        else if (status < 0 && status != -ECANCELED && !tic_snapshot_is_broken(snapshot))
             tic_snapshot_suspend(snapshot, status);
     }
     tic_cut_finish(&snapshot->cut); /* of a checkpoint that was given up */
@@ -277,13 +281,10 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
     snapshot->stopping = snapshot->hurry = snapshot->exited = false; /* it may have run before */
     snapshot->retry_ns = 0;
     atomic_store(&snapshot->suspended, false);
-    int status = snapshot->log_all ? tic_eventlog_provide(&snapshot->log) : 0;
-    if (status)
-        return status;
     bool waits = snapshot->log_all && snapshot->store->kept_count == 0 && !snapshot->began;
     sigfillset(&all); /* signals are for the application's threads */
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    status = pthread_create(&snapshot->thread, NULL, checkpoint_thread, snapshot);
+    int status = pthread_create(&snapshot->thread, NULL, checkpoint_thread, snapshot);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     snapshot->started = status == 0;
     if (waits && status == 0)

@@ -270,7 +270,9 @@ int tic_eventlog_append(struct tic_eventlog *log, unsigned index, enum tic_logge
 /* ---- reading -------------------------------------------------------------------------------- */
 
 /* False when the visitor ends the walk. */
-static bool walk_block(const uint64_t *block, uint64_t file, tic_log_visit visit, void *arg)
+/* *whole: nothing but zeros follows the last record. */
+static bool walk_block(const uint64_t *block, uint64_t file, tic_log_visit visit, void *arg,
+                       bool *whole)
 {
     const size_t words = TIC_LOG_BLOCK / 8;
 
@@ -278,8 +280,10 @@ static bool walk_block(const uint64_t *block, uint64_t file, tic_log_visit visit
         struct head head;
         memcpy(&head, block + at, sizeof(head));
         if (head.bytes < sizeof(head) || head.bytes % 8 != 0 || head.bytes / 8 > words - at ||
-            head.checksum != XXH3_64bits(block + at + 1, head.bytes - 8))
+            head.checksum != XXH3_64bits(block + at + 1, head.bytes - 8)) {
+            *whole = (block[at] | block[at + 1] | block[at + 2]) == 0;
             return true;
+        }
         struct tic_log_record record = {.file = file,
                                         .kind = (enum tic_logged)head.kind,
                                         .time = head.time,
@@ -313,15 +317,26 @@ static bool walk_file(struct tic_store *store, uint64_t number, tic_log_visit vi
 {
     char name[NAME_SIZE];
     uint64_t *block = malloc(TIC_LOG_BLOCK), offset;
-    bool go_on = true;
+    bool go_on = true, whole = true, found = false;
 
     name_file(store, number, name);
     int fd = openat(store->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (block && fd >= 0 && find_blocks(fd, &offset))
-        for (unsigned i = 0; i < TIC_LOG_BLOCKS && go_on; i++)
-            if (pread(fd, block, TIC_LOG_BLOCK, (off_t)(offset + (uint64_t)i * TIC_LOG_BLOCK)) ==
-                TIC_LOG_BLOCK)
-                go_on = walk_block(block, number, visit, arg);
+    found = block && fd >= 0 && find_blocks(fd, &offset);
+    for (unsigned i = 0; i < TIC_LOG_BLOCKS && go_on && found; i++) {
+        bool fine = pread(fd, block, TIC_LOG_BLOCK,
+                          (off_t)(offset + (uint64_t)i * TIC_LOG_BLOCK)) == TIC_LOG_BLOCK;
+        if (fine)
+            go_on = walk_block(block, number, visit, arg, &fine);
+        whole &= fine;
+    }
+    if (!found || !whole) {
+        store->damaged_logs++;
+        tic_log(
+            TIC_LOG_WARN,
+            "the event log %s/%s is damaged, or was being written: tasks whose results it would "
+            "tell of are executed again",
+            store->path, name);
+    }
     if (fd >= 0)
         close(fd);
     free(block);
@@ -334,6 +349,7 @@ int tic_eventlog_walk(struct tic_store *store, tic_log_visit visit, void *arg)
     unsigned long count;
     int status = tic_store_list(store, TIC_FILE_LOG, &numbers, &count);
 
+    store->damaged_logs = 0;
     for (unsigned long i = count; status == 0 && i-- > 0;) /* the list descends */
         if (!walk_file(store, numbers[i], visit, arg))
             status = -ECANCELED;

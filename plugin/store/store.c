@@ -8,11 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "store/eventlog.h"
 #include "store/linefile.h"
 #include "store/schema.h"
 #include "store/segment.h"
@@ -45,14 +47,24 @@ static int take_lock(struct tic_store *store)
     return errno == EACCES || errno == EAGAIN ? -EBUSY : -errno;
 }
 
-/* Programs that close all descriptors get low numbers for what they open next: ours stay away. */
+/* Programs that close all descriptors get low numbers for what they open next: ours stay away, and
+ * take no more than a quarter of those that a process may have. */
 int tic_store_keep_fd(int fd)
 {
     enum { LOWEST = 400 };
-    int high = fd < 0 ? fd : fcntl(fd, F_DUPFD_CLOEXEC, LOWEST);
-    if (high < 0)
+    struct rlimit limit;
+
+    if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return fd;
+    rlim_t lowest = limit.rlim_cur / 4 * 3 < LOWEST ? limit.rlim_cur / 4 * 3 : LOWEST;
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, (int)lowest), error = errno;
     close(fd);
+    if (high >= 0 && (rlim_t)high >= lowest + limit.rlim_cur / 4) {
+        close(high);
+        high = -1;
+        error = EMFILE;
+    }
+    errno = error;
     return high;
 }
 
@@ -246,6 +258,8 @@ static int check_space(const struct tic_store *store, const struct tic_line_exte
             return -errno;
         bytes += (uint64_t)info.st_size;
     }
+    if (store->log)
+        bytes += tic_eventlog_volume(store->log);
     for (unsigned i = 0; i < store->kept_count; i++)
         bytes += i == 0 ? 2 * store->kept[i].bytes_on_disk : store->kept[i].bytes_on_disk;
     for (size_t i = 0; i < count; i++) {
@@ -393,12 +407,24 @@ static int write_and_rename(struct tic_store *store, struct tic_line *line)
     return 0;
 }
 
+/* A line would refer to what nobody finds again. */
+static int check_names(const struct tic_store *store)
+{
+    struct stat info;
+
+    for (unsigned long i = 0; i < store->segment_count; i++)
+        if (fstat(store->segments[i].fd, &info) != 0 || info.st_nlink == 0)
+            return -ENOTRECOVERABLE;
+    return 0;
+}
+
 int tic_store_commit(struct tic_store *store, struct tic_line *line)
 {
     line->number = store->next_line++;
     line->process = store->process;
     line->big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-    int status = tic_rows_table(&store->rows, &line->extents, &line->extent_count);
+    int status = check_names(store);
+    status = status ? status : tic_rows_table(&store->rows, &line->extents, &line->extent_count);
     status = status || !store->sync ? status : tic_store_sync(store);
     status = status ? status : write_and_rename(store, line);
     if (status)

@@ -31,6 +31,7 @@ struct tic_store {
     unsigned kept_count;
     struct tic_index index;   /* committing thread only */
     struct tic_eventlog *log; /* immutable after init; its owner's; NULL: none */
+    unsigned damaged_logs;    /* as the last walk of the log found */
     uint64_t *extra;          /* before adoption: segments that no line knows, and that stay */
     unsigned long extra_count, extra_capacity;
     unsigned keep;                   /* so many of them; immutable once there is one */

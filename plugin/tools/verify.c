@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/eventlog.h"
 #include "store/linefile.h"
 #include "store/schema.h"
 #include "store/store.h"
@@ -23,6 +24,7 @@ struct verification {
     /* of the line at hand */
     const struct tic_line *line;
     uint64_t rows, damaged;
+    unsigned damaged_logs;
 };
 
 static void tell_row(const struct verification *verification,
@@ -95,6 +97,13 @@ static bool verify_line(void *arg, const char *name, int status, struct tic_line
     return false;
 }
 
+static bool pass_over(void *arg, const struct tic_log_record *record)
+{
+    (void)arg;
+    (void)record;
+    return true;
+}
+
 static int verify_directory(const char *path)
 {
     struct tic_store store;
@@ -103,6 +112,8 @@ static int verify_directory(const char *path)
 
     if (status == 0) {
         status = tic_store_walk(&store, verify_line, &verification);
+        status = status ? status : tic_eventlog_walk(&store, pass_over, NULL);
+        verification.damaged_logs = store.damaged_logs;
         tic_store_close(&store);
     }
     if (status) {
@@ -116,7 +127,7 @@ static int verify_directory(const char *path)
         return TIC_TOOL_NOTHING;
     }
     if (verification.good == verification.found)
-        return TIC_TOOL_OK;
+        return verification.damaged_logs == 0 ? TIC_TOOL_OK : TIC_TOOL_FAILED;
     printf("a restart continues from recovery line %" PRIu64 "\n", verification.newest_good);
     return TIC_TOOL_FAILED;
 }
