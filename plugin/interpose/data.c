@@ -551,8 +551,11 @@ void tic_data_note_use(struct tic_handle *handle, bool reads)
         handle->home_node < 0 || !handle->supported || tic_handle_is_empty(handle) ||
         handle->packer)
         return;
-    int status =
-        tic_graph_note_input(&session->graph, handle->id, tic_layout_checksum(&handle->layout));
+    uint64_t hash = tic_layout_checksum(&handle->layout);
+    uint64_t known = tic_tail_total(&session->graph.inputs);
+    int status = tic_graph_note_input(&session->graph, handle->id, hash);
+    if (status == 0 && tic_tail_total(&session->graph.inputs) > known)
+        tic_record_input(handle, hash);
     if (status == -EILSEQ)
         tic_stop(TIC_EXIT_REFUSED,
                  "the input of this run differs: handle %llu (number of registration) held other "

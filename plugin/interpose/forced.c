@@ -242,7 +242,9 @@ bool tic_forced_use(struct starpu_task *task, uint64_t sequence, bool awaited)
     const struct tic_forced_found *result = tic_snapshot_forced_of(snapshot, sequence);
     starpu_data_handle_t data[STARPU_NMAXBUFS];
 
-    if (__builtin_expect(!result, 1))
+    /* Results are of times when only main() had submitted. Who submits from elsewhere comes here
+     * after this, under the same lock, or was here before: then the task would have to follow. */
+    if (__builtin_expect(!result, 1) || is_racy())
         return false;
     const struct tic_forced_value *values = tic_snapshot_forced_values(snapshot, result);
     if (result->count > STARPU_NMAXBUFS || !matches(task, result, values, data))

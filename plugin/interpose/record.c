@@ -53,6 +53,14 @@ void tic_record_restored(uint64_t sequence)
         append(TIC_LOGGED_RESTORED, &sequence, 1);
 }
 
+void tic_record_input(const struct tic_handle *handle, uint64_t hash)
+{
+    const uint64_t words[2] = {handle->id, hash};
+
+    if (is_logging())
+        append(TIC_LOGGED_INPUT, words, 2);
+}
+
 void tic_record_registered(const struct tic_handle *handle)
 {
     const uint64_t words[2] = {handle->id,

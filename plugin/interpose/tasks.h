@@ -180,6 +180,8 @@ bool tic_forced_use(struct starpu_task *task, uint64_t sequence, bool awaited);
 void tic_record_created(struct starpu_task *task, uint64_t sequence);
 /* The result of this task was found, and stands in for it. */
 void tic_record_restored(uint64_t sequence);
+/* main() has put this content into the data. */
+void tic_record_input(const struct tic_handle *handle, uint64_t hash);
 void tic_record_registered(const struct tic_handle *handle);
 void tic_record_unregistered(const struct tic_handle *handle);
 void tic_record_acquired(const struct tic_handle *handle, bool reads, bool writes);

@@ -179,6 +179,8 @@ struct search {
     unsigned long output_count, output_capacity;
     struct seen *events; /* that the line has not */
     unsigned long event_count, event_capacity;
+    struct tic_line_input *inputs;
+    unsigned long input_count, input_capacity;
     uint64_t order, file;
     struct {
         uint64_t task, time;
@@ -250,6 +252,18 @@ static int note_event(struct search *search, const struct tic_log_record *record
     return 0;
 }
 
+static int note_input(struct search *search, const struct tic_log_record *record)
+{
+    void *grown = tic_grow(search->inputs, &search->input_capacity, search->input_count + 1,
+                           sizeof(*search->inputs));
+    if (!grown || record->count != 2)
+        return grown ? 0 : -ENOMEM;
+    search->inputs = grown;
+    search->inputs[search->input_count++] =
+        (struct tic_line_input){record->words[0], record->words[1]};
+    return 0;
+}
+
 /* A worker executes one task at a time. */
 static void note_running(struct search *search, const struct tic_log_record *record)
 {
@@ -294,6 +308,8 @@ static bool visit(void *arg, const struct tic_log_record *record)
     search->file = record->file;
     if (search->status == 0 && record->kind == TIC_LOGGED_EVENT)
         search->status = note_event(search, record);
+    else if (search->status == 0 && record->kind == TIC_LOGGED_INPUT)
+        search->status = note_input(search, record);
     else if (search->status == 0 && tic_forced_decode(record, &forced) &&
              !is_done(search->line, forced.sequence))
         search->status = note_result(search, &forced, record->file);
@@ -343,6 +359,33 @@ static int add_events(struct tic_line *line, struct search *search)
     return 0;
 }
 
+static int by_id(const void *a, const void *b)
+{
+    const struct tic_line_input *x = a, *y = b;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The line gets the inputs that it has not. */
+static int add_inputs(struct tic_line *line, const struct search *search)
+{
+    size_t known = line->input_count, most = known + search->input_count + 1;
+    struct tic_line_input *sorted = calloc(known + 1, sizeof(*sorted));
+    void *grown = realloc(line->inputs, most * sizeof(*line->inputs));
+
+    line->inputs = grown ? grown : line->inputs;
+    if (!sorted || !grown) {
+        free(sorted);
+        return -ENOMEM;
+    }
+    memcpy(sorted, line->inputs, known * sizeof(*sorted));
+    qsort(sorted, known, sizeof(*sorted), by_id);
+    for (unsigned long i = 0; i < search->input_count; i++)
+        if (!bsearch(&search->inputs[i], sorted, known, sizeof(*sorted), by_id))
+            line->inputs[line->input_count++] = search->inputs[i];
+    free(sorted);
+    return 0;
+}
+
 static int by_sequence(const void *a, const void *b)
 {
     const struct tic_forced_found *x = a, *y = b;
@@ -381,9 +424,14 @@ int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *lin
 
     status = search.status ? search.status : status;
     status = status ? status : add_events(line, &search);
+    status = status ? status : add_inputs(line, &search);
     status = status ? status : choose(snapshot, line);
+    if (line->spawned_count > 0 || line->kept_count > 0 || line->kept_done > 0)
+        snapshot->found_count =
+            0; /* of before others than main() submitted, which the line holds */
     sum_lost(snapshot, &search);
     free(search.events);
+    free(search.inputs);
     snapshot->found_outputs = search.outputs;
     return status;
 }

@@ -26,6 +26,7 @@ enum tic_logged {
     TIC_LOGGED_ACQUIRED = 7,
     TIC_LOGGED_EVENT = 8,
     TIC_LOGGED_RESTORED = 9,
+    TIC_LOGGED_INPUT = 10,
 };
 
 enum {

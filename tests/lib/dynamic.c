@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* StarPU programs whose tasks do not all come from main() in one stream; the argument names one:
- * callback and callback-race (dynamic_callback.c), codelet-child (kernels submit two children
- * each), no-handle-spawner (kernels of tasks without data submit tasks), effects (tasks without
- * output add what they read to a counter in plain memory), thread (a second thread submits, too).
+ * callback, callback-race and callback-late (dynamic_callback.c), codelet-child (kernels submit two
+ * children each), no-handle-spawner (kernels of tasks without data submit tasks), effects (tasks
+ * without output add what they read to a counter in plain memory), thread (a second thread submits,
+ * too).
  */
 #include <pthread.h>
 
@@ -96,6 +97,7 @@ int main(int argc, char **argv)
 {
     static const struct mode modes[] = {{"callback", run_callback},
                                         {"callback-race", run_callback_race},
+                                        {"callback-late", run_callback_late},
                                         {"codelet-child", run_codelet_child},
                                         {"effects", run_effects},
                                         {"no-handle-spawner", run_no_handle_spawner},

@@ -7,5 +7,6 @@
 
 void run_callback(void);
 void run_callback_race(void);
+void run_callback_late(void);
 
 #endif

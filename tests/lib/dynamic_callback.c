@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Modes of tests/lib/dynamic.c in which callbacks submit tasks: callback (chains: the callback of a
  * task submits the next one), callback-race (a wavefront: the callback that brings a cell's counter
- * to 0 submits the cell). */
+ * to 0 submits the cell), callback-late (a callback submits a task on data that main() submits
+ * tasks on: with D_LATE=1 after all of them, else after half of them; the result is the same). */
+#include <semaphore.h>
+
 #include "lib/dynamic.h"
 
 /* ---- callback: of each chain one task exists at a time -------------------------------------- */
@@ -86,4 +89,54 @@ void run_callback_race(void)
     for (int cell = 0; cell < WIDTH * WIDTH; cell++)
         missing[cell] = (cell / WIDTH > 1) + (cell % WIDTH > 1);
     submit_cell(WIDTH + 1);
+}
+
+/* ---- callback-late -------------------------------------------------------------------------- */
+
+enum { ADDITIONS = 20, MUCH = 1000000 };
+
+static sem_t all_added, submitted;
+
+static void add(void *buffers[], void *arg)
+{
+    int number;
+
+    starpu_codelet_unpack_args(arg, &number);
+    *variable(buffers[0]) += (uint64_t)number;
+    if (number == ADDITIONS)
+        must(sem_post(&all_added));
+}
+
+static struct starpu_codelet add_codelet = {
+    .cpu_funcs = {add}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "add"};
+
+static void submit_addition(int number)
+{
+    must(starpu_task_insert(&add_codelet, STARPU_VALUE, &number, sizeof(number), STARPU_RW,
+                            handles[0], 0));
+}
+
+static void submit_late(void *arg)
+{
+    (void)arg;
+    if (getenv("D_LATE"))
+        must(sem_wait(&all_added));
+    submit_addition(MUCH);
+    must(sem_post(&submitted));
+}
+
+void run_callback_late(void)
+{
+    const int zero = 0;
+
+    must(sem_init(&all_added, 0, 0));
+    must(sem_init(&submitted, 0, 0));
+    for (int number = 1; number <= ADDITIONS / 2; number++)
+        submit_addition(number);
+    must(starpu_task_insert(&add_codelet, STARPU_VALUE, &zero, sizeof(zero), STARPU_RW, handles[1],
+                            STARPU_CALLBACK, submit_late, 0));
+    if (!getenv("D_LATE"))
+        must(sem_wait(&submitted));
+    for (int number = ADDITIONS / 2 + 1; number <= ADDITIONS; number++)
+        submit_addition(number);
 }
