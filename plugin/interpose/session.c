@@ -147,6 +147,7 @@ static void open_store(struct tic_session *session, bool create)
     session->opened_store = status >= 0;
     session->recovered = status > 0;
     session->recovered_tasks = session->graph.recovered_tasks;
+    atomic_store(&session->racy, session->snapshot.found_racy);
     /* Those that nobody submits again count as submitted and skipped. */
     atomic_store(&session->spawned, session->graph.spawns.kept_done);
     atomic_store(&session->skipped, session->graph.spawns.kept_done);

@@ -426,9 +426,10 @@ int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *lin
     status = status ? status : add_events(line, &search);
     status = status ? status : add_inputs(line, &search);
     status = status ? status : choose(snapshot, line);
-    if (line->spawned_count > 0 || line->kept_count > 0 || line->kept_done > 0)
-        snapshot->found_count =
-            0; /* of before others than main() submitted, which the line holds */
+    /* Results of before others than main() submitted do not know what the line holds of theirs. */
+    snapshot->found_racy = line->spawned_count > 0 || line->kept_count > 0 || line->kept_done > 0;
+    if (snapshot->found_racy)
+        snapshot->found_count = 0;
     sum_lost(snapshot, &search);
     free(search.events);
     free(search.inputs);

@@ -88,6 +88,7 @@ struct tic_snapshot {
     unsigned long forced_count, forced_capacity;
     struct tic_forced_found *found; /* immutable after start; ascending sequence */
     unsigned long found_count, found_capacity;
+    bool found_racy; /* the line that the run continues from holds tasks of others than main() */
     struct tic_forced_value *found_values; /* immutable after start */
     uint64_t lost_tasks, lost_ns; /* immutable after start: what was running when the earlier run
                                      was killed, and for how long */
