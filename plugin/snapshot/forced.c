@@ -492,21 +492,18 @@ int tic_snapshot_keep_forced(struct tic_snapshot *snapshot)
     return status;
 }
 
+static int compare_sequence(const void *key, const void *found)
+{
+    uint64_t x = *(const uint64_t *)key, y = ((const struct tic_forced_found *)found)->sequence;
+    return x < y ? -1 : x > y;
+}
+
 const struct tic_forced_found *tic_snapshot_forced_of(const struct tic_snapshot *snapshot,
                                                       uint64_t sequence)
 {
-    unsigned long low = 0, high = snapshot->found_count;
-
-    while (low < high) {
-        unsigned long middle = (low + high) / 2;
-        if (snapshot->found[middle].sequence < sequence)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < snapshot->found_count && snapshot->found[low].sequence == sequence
-               ? &snapshot->found[low]
-               : NULL;
+    return snapshot->found_count == 0 ? NULL
+                                      : bsearch(&sequence, snapshot->found, snapshot->found_count,
+                                                sizeof(*snapshot->found), compare_sequence);
 }
 
 const struct tic_forced_value *tic_snapshot_forced_values(const struct tic_snapshot *snapshot,

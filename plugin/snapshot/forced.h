@@ -37,8 +37,9 @@ struct tic_forced_found {
 bool tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
                         struct tic_forced *forced);
 
-/* Appends to the event log, waiting for a block of it if need be; or ends protection. Writers are
- * the numbers of slots, and the owner thread. 0 or -errno. */
+/* Appends to the event log, waiting for a block of it if need be; a failure suspends protection.
+ * Nothing is logged meanwhile. Writers are the numbers of slots, and the owner thread. 0 or -errno.
+ */
 int tic_snapshot_append(struct tic_snapshot *snapshot, unsigned writer, enum tic_logged kind,
                         const uint64_t *words, size_t count, uint64_t *file);
 unsigned tic_snapshot_owner_writer(const struct tic_snapshot *snapshot);

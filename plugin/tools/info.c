@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic info: what the recovery lines of a directory hold. */
 #include <errno.h>
-#include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,17 +186,5 @@ static int report_directory(const char *path, bool as_json)
 
 int tic_tool_info(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {0}};
-    bool as_json = false;
-    int option;
-
-    while ((option = getopt_long(argc, argv, "hj", options, NULL)) != -1) {
-        if (option != 'j')
-            return tic_tool_usage("info", option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
-        as_json = true;
-    }
-    if (optind + 1 != argc)
-        return tic_tool_usage("info", TIC_TOOL_USAGE);
-    return report_directory(argv[optind], as_json);
+    return tic_tool_report(argc, argv, report_directory);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic: chooses the subcommand. */
+#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +28,23 @@ int tic_tool_usage(const char *command, int status)
             fprintf(out, "Usage: starpu-tic %s %s\n%s.\n", command, commands[i].arguments,
                     commands[i].what);
     return status;
+}
+
+int tic_tool_report(int argc, char **argv, int (*report)(const char *directory, bool as_json))
+{
+    static const struct option options[] = {
+        {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {0}};
+    bool as_json = false;
+    int option;
+
+    while ((option = getopt_long(argc, argv, "hj", options, NULL)) != -1) {
+        if (option != 'j')
+            return tic_tool_usage(argv[0], option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
+        as_json = true;
+    }
+    if (optind + 1 != argc)
+        return tic_tool_usage(argv[0], TIC_TOOL_USAGE);
+    return report(argv[optind], as_json);
 }
 
 void tic_tool_print_roff(const char *text)

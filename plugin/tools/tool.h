@@ -3,6 +3,8 @@
 #ifndef TIC_TOOLS_TOOL_H
 #define TIC_TOOLS_TOOL_H
 
+#include <stdbool.h>
+
 /* Exit statuses of the tool itself, in the way of the shell. */
 enum { TIC_TOOL_OK = 0, TIC_TOOL_FAILED = 1, TIC_TOOL_USAGE = 2, TIC_TOOL_NOTHING = 3 };
 
@@ -13,6 +15,9 @@ enum { TIC_TOOL_OK = 0, TIC_TOOL_FAILED = 1, TIC_TOOL_USAGE = 2, TIC_TOOL_NOTHIN
 
 /* Prints the usage of a subcommand; returns `status`. */
 int tic_tool_usage(const char *command, int status);
+
+/* A subcommand of the form [--json] DIRECTORY: what `report` returns. */
+int tic_tool_report(int argc, char **argv, int (*report)(const char *directory, bool as_json));
 
 /* Puts the library into LD_PRELOAD of this process. 0, or -1 after a message. */
 int tic_tool_preload(void);
