@@ -99,7 +99,7 @@ struct tic_spawn *tic_spawns_add(struct tic_spawns *spawns, const struct tic_spa
         spawn->buffers = model->buffers;
         spawn->arguments = model->arguments;
         spawn->since = model->since;
-        spawn->origin = model->origin;
+        spawn->seen = model->seen;
         spawn->used = true;
         spawn->order = model->recovery > 0 ? model->recovery - 1 : spawns->next_order++;
         if (model->recovery > 0) {

@@ -37,8 +37,9 @@ struct tic_spawn {
     struct tic_line_kept task;       /* if not kept, only .id counts */
     struct tic_line_buffer *buffers; /* task.buffers of them */
     unsigned char *arguments;        /* task.arguments bytes */
-    uint64_t origin;                 /* submissions of main() before the one it comes from */
-    uint64_t since;                  /* epoch in which its parent runs */
+    uint64_t seen;  /* uses of data by main() up to this number (tic_handle.main_written) are before
+                       it */
+    uint64_t since; /* epoch in which its parent runs */
 
     _Atomic uint64_t started; /* epoch in which it started, 0: not yet; release/acquire */
     uint64_t order;           /* guarded by the lock: of submission */

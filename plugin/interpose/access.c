@@ -123,6 +123,7 @@ bool tic_access_on_acquire_before(starpu_data_handle_t data, bool writes, const 
     if (!handle || !tic_session_is_owner()) {
         tic_session_unprotect(call, "accesses by a task, a callback or another thread are not "
                                     "protected yet");
+        tic_data_bring_up(handle);
         return false;
     }
     tic_order_wait(handle, writes);
@@ -287,6 +288,7 @@ void tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_a
 
     if (why) {
         tic_session_unprotect("starpu_data_acquire_cb", why);
+        tic_data_bring_up(handle);
         return;
     }
     tic_session->waits_by_callback = true;

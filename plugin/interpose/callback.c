@@ -39,6 +39,22 @@ void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
     tic_callback_run(run, argument);
 }
 
+/* Its task was not done at the recovered cut, and a restart may be faster with it than main(). */
+static bool hold(struct starpu_task *task, uint64_t key, void (*run)(void *), void *argument)
+{
+    struct tic_session *session = tic_session;
+
+    if (!session->recovered || !atomic_load(&session->watching) ||
+        tic_clock_now() >= session->graph.recovered_clock)
+        return false;
+    tic_lock(&session->submit);
+    bool held = tic_clock_hold_locked(key, run, argument, task->callback_arg_free);
+    tic_unlock(&session->submit);
+    if (held)
+        task->callback_arg_free = 0;
+    return held;
+}
+
 static void run_callback(void *arg)
 {
     struct wrapped_callback *wrapped = arg;
@@ -55,7 +71,7 @@ static void run_callback(void *arg)
     tic_reads_put_back(task, wrapped->lent);
     tic_reads_end_loan(wrapped->lent);
     free(wrapped);
-    if (run)
+    if (run && !hold(task, key, run, argument))
         tic_callback_begin(key, run, argument);
 }
 

@@ -40,6 +40,8 @@ struct starpu_task *tic_data_copy_task(starpu_data_handle_t to, starpu_data_hand
     if (!task) {
         free(id);
         tic_session_unprotect("starpu_data_cpy", why ? why : "out of memory");
+        tic_data_bring_up(tic_handle_of(to));
+        tic_data_bring_up(tic_handle_of(from));
         return NULL;
     }
     *id = tic_real.starpu_data_get_interface_id(to);

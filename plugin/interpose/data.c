@@ -254,6 +254,12 @@ static bool is_pinned(const struct tic_handle *handle)
     return handle->home_node >= 0 && has_task_values(handle);
 }
 
+void tic_data_bring_up(struct tic_handle *handle)
+{
+    if (handle && tic_session->recovered && tic_session_is_watching())
+        tic_data_restore(handle, handle->home_node >= 0 && !handle->packer);
+}
+
 void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
 {
     struct tic_handle *handle = tic_handle_of(data);
@@ -264,6 +270,10 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
         return;
     if (why) {
         tic_session_unprotect("starpu_data_unregister", why);
+        tic_data_bring_up(handle);
+        tic_lock(&tic_session->submit);
+        handle->data = NULL; /* it has left */
+        tic_unlock(&tic_session->submit);
         return;
     }
     tic_record_unregistered(handle);
@@ -354,7 +364,7 @@ void tic_data_on_plan_after(starpu_data_handle_t data, starpu_data_handle_t *par
     if (!why && tic_family_join(&tic_session->graph, parent, children, count) != 0)
         why = "out of memory";
     if (why)
-        tic_session_unprotect("starpu_data_partition_plan", why);
+        tic_session_unprotect_now("starpu_data_partition_plan", why);
     else
         prune(parent->family);
     free(children);
@@ -389,7 +399,7 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
     struct tic_handle *handle = tic_handle_of(data);
 
     if (!handle || !tic_session_is_owner() || handle->home_node < 0 || handle->family) {
-        tic_session_unprotect(
+        tic_session_unprotect_now(
             "starpu_data_partition",
             handle && handle->family
                 ? "partitions of data whose memory other handles share are not protected yet"

@@ -343,6 +343,17 @@ void tic_session_unprotect(const char *what, const char *why)
 {
     struct tic_session *session = tic_session;
 
+    if (session->recovered && atomic_load(&session->watching) && !tic_session_is_owner() &&
+        tic_session_context() != TIC_CONTEXT_STARPU)
+        tic_snapshot_break(&session->snapshot, "%s: %s", what, why);
+    else
+        tic_session_unprotect_now(what, why);
+}
+
+void tic_session_unprotect_now(const char *what, const char *why)
+{
+    struct tic_session *session = tic_session;
+
     if (!atomic_load(&session->watching) || tic_session_context() == TIC_CONTEXT_STARPU)
         return;
     if (session->report) {

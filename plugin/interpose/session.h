@@ -30,6 +30,7 @@ struct tic_session {
     _Atomic unsigned holds;         /* accesses that the program has not released */
     bool waits_by_callback;         /* owner thread only: main() has asked for such an access */
     _Atomic bool racy;              /* some order in the program is a race; relaxed */
+    uint64_t submission_clock;      /* guarded by submit: of main() at its last submission */
     bool explicit_dependencies; /* guarded by submit: a task had a tag or declared dependencies */
     pid_t process;              /* immutable after start */
     /* The policies in use, as they were; each immutable once a task was submitted to its context.
@@ -59,9 +60,13 @@ void tic_session_on_initialize_after(int result);
 void tic_session_on_shutdown_before(void);
 void tic_session_on_shutdown_after(void);
 
-/* Ends protection: the program runs on unprotected, after restoring what a recovered run still
- * needs. Any thread; on another than the owner's a recovered run may have to stop. */
+/* Ends protection: the program runs on unprotected. Any thread. On another than the owner's in a
+ * recovered run no more lines are taken, but the replay goes on, which main() may be in the middle
+ * of: who calls sees to the values that it uses itself. */
 void tic_session_unprotect(const char *what, const char *why);
+/* The same, and the replay ends, too: after restoring all that a recovered run still needs; which
+ * stops when its replay is not complete. */
+void tic_session_unprotect_now(const char *what, const char *why);
 
 /* True while calls of the application matter, and this thread is not inside a real call. */
 static inline bool tic_session_is_watching(void);
@@ -101,7 +106,7 @@ const char *tic_policy_choose(struct starpu_conf *conf,
 /* policy.c: the same without protection, where our policy is used only if it is asked for by name.
  * True when it is. */
 bool tic_policy_choose_unprotected(struct starpu_conf *conf, const struct tic_settings *settings);
-void tic_hooks_install(struct tic_session *session);                /* hooks.c */
+void tic_hooks_install(struct tic_session *session); /* hooks.c */
 /* hooks.c. Under the submission lock: makes the policy of the task's scheduling context call our
  * hooks, too. False when that context has none. */
 bool tic_hooks_cover(const struct starpu_task *task);

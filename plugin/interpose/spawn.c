@@ -130,7 +130,7 @@ static const char *identify_by_parent(uint64_t content, struct tic_spawn *spawn)
     spawn->task.id = as_key(XXH3_64bits(words, sizeof(words)));
     spawn->since = atomic_load_explicit(&slot->state, memory_order_relaxed) / 4;
     spawn->kept = slot->counts;
-    spawn->origin = parent ? parent->origin : key;
+    spawn->seen = parent ? parent->seen : key + 1;
     spawn->task.root = parent && parent->kept ? parent->task.root : key;
     return NULL;
 }
@@ -248,7 +248,7 @@ static bool is_ordered(struct starpu_task *task, unsigned buffer)
 }
 
 /* In a restart, kept tasks come right after the submission by main() that they come from. */
-static const char *why_out_of_order(struct starpu_task *task, uint64_t origin)
+const char *tic_spawn_why_out_of_order(struct starpu_task *task, const struct tic_spawn *spawn)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
 
@@ -257,7 +257,7 @@ static const char *why_out_of_order(struct starpu_task *task, uint64_t origin)
         uint64_t used = handle->main_written;
         if (STARPU_TASK_GET_MODE(task, i) & STARPU_W && handle->main_read > used)
             used = handle->main_read;
-        if (used > origin + 1 && is_ordered(task, i))
+        if (used > spawn->seen && is_ordered(task, i))
             return "a task submits it on data that main() has used since it submitted the task "
                    "that this comes from: a restart could not keep that order";
     }
@@ -273,14 +273,14 @@ const char *tic_spawn_identify(struct starpu_task *task, enum tic_context contex
     why = context == TIC_CONTEXT_TASK ? identify_by_parent(content, spawn)
                                       : identify_by_content(task, content, spawn);
     if (context != TIC_CONTEXT_TASK) /* no later use by main() is before it */
-        spawn->origin = tic_session->graph.signature.position;
+        spawn->seen = tic_session->graph.signature.position;
     if (!why && tic_access_is_running())
         why = "tasks that callbacks of accesses (starpu_data_acquire_cb) submit are not protected "
               "yet";
     if (!why && spawn->kept)
         why = describe(task, spawn);
     if (!why && spawn->kept)
-        why = why_out_of_order(task, spawn->origin);
+        why = tic_spawn_why_out_of_order(task, spawn);
     if (why)
         forget(spawn);
     return why;
@@ -397,7 +397,7 @@ static bool copy_model(const struct tic_spawn *spawn, struct tic_spawn *model)
     *model = (struct tic_spawn){
         .kept = true,
         .recovery = spawn->recovery,
-        .origin = tic_session->graph.signature.position,
+        .seen = tic_session->graph.signature.position,
         .task = spawn->task,
     };
     model->buffers = calloc(spawn->task.buffers + 1, sizeof(*model->buffers));

@@ -280,7 +280,7 @@ static void order_commuting(struct starpu_task *task)
 static void note_writes(const struct accesses *accesses, bool live)
 {
     for (unsigned i = 0; i < accesses->count; i++)
-        if (accesses->items[i].mode & STARPU_W)
+        if (accesses->items[i].mode & STARPU_W && accesses->items[i].handle)
             tic_data_note_write(accesses->items[i].handle, live);
 }
 
@@ -378,41 +378,54 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
         task->hypervisor_tag = 0;
     else if (main_context)
         task->hypervisor_tag = (int)sequence + 1;
-    else
+    else if (task->hypervisor_tag >= TIC_TAG_HAS_DEPENDENCIES) /* else it is registered */
         fine = fine && tic_spawn_register(task, &submission->spawn);
     if (!fine)
         tic_snapshot_break(&session->snapshot, "out of memory");
 }
 
-bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model)
+bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn)
 {
-    struct tic_session *session = tic_session;
     struct accesses accesses;
     struct submission submission = {
-        .context = TIC_CONTEXT_TASK, .spawn = *model, .accesses = &accesses};
-    bool done = (model->task.flags & TIC_KEPT_DONE) != 0;
+        .context = TIC_CONTEXT_TASK, .spawn = *spawn, .accesses = &accesses};
 
     if (!list_accesses(task, &accesses))
         return false;
-    tic_lock(&session->submit);
-    if (done) { /* counted already; its record stays for later lines */
-        note_writes(&accesses, false);
-        tic_order_follow(task, true);
-        done = tic_spawn_register(task, model);
-        task->hypervisor_tag = 0;
-        tic_clock_hold_callback_locked(task, model->task.id);
-        done = done && tic_callback_wrap(task, true, model->task.id);
-        tic_unlock(&session->submit);
-        drop_accesses(&accesses);
-        return done;
-    }
-    atomic_fetch_add_explicit(&session->spawned, 1, memory_order_relaxed);
+    tic_lock(&tic_session->submit);
     note_uses(&accesses);
-    deliver(task, &submission); /* the task is ours: it can be done */
+    deliver(task, &submission);
     make_live(task, &submission);
-    tic_unlock(&session->submit);
+    tic_unlock(&tic_session->submit);
     drop_accesses(&accesses);
     return true;
+}
+
+/* It is counted already; its record stays for later lines. */
+static bool submit_done(struct starpu_task *task, const struct tic_spawn *model)
+{
+    struct accesses accesses;
+
+    if (!list_accesses(task, &accesses))
+        return false;
+    tic_lock(&tic_session->submit);
+    note_writes(&accesses, false);
+    tic_order_follow(task, true);
+    bool fine = tic_spawn_register(task, model);
+    task->hypervisor_tag = 0;
+    tic_clock_hold_callback_locked(task, model->task.id);
+    fine = fine && tic_callback_wrap(task, true, model->task.id);
+    tic_unlock(&tic_session->submit);
+    drop_accesses(&accesses);
+    return fine;
+}
+
+bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model)
+{
+    if (model->task.flags & TIC_KEPT_DONE)
+        return submit_done(task, model);
+    atomic_fetch_add_explicit(&tic_session->spawned, 1, memory_order_relaxed);
+    return tic_submit_spawned(task, model);
 }
 
 /* Identity and signature. 1 done at the recovered cut, 0 not; or tells why it is not protected. */
@@ -425,10 +438,13 @@ static int identify(struct starpu_task *task, struct submission *submission, con
     if (submission->context != TIC_CONTEXT_MAIN) {
         *why = tic_spawn_identify(task, submission->context, content, &submission->spawn);
         atomic_fetch_add_explicit(&session->spawned, 1, memory_order_relaxed);
+        if (!*why && submission->context == TIC_CONTEXT_TASK)
+            tic_early_note_locked(&submission->spawn);
         return !*why && !submission->spawn.kept &&
                tic_spawns_is_done(&graph->spawns, submission->spawn.task.id);
     }
     submission->sequence = graph->signature.position;
+    session->submission_clock = tic_clock_now();
     int status = tic_signature_submit(&graph->signature, &content, sizeof(content));
     if (status == -EILSEQ)
         stop_diverged(task);
@@ -522,6 +538,9 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     if (!done && submission->context == TIC_CONTEXT_MAIN && tic_session->snapshot.found_count > 0 &&
         ends_alone(task) && tic_forced_use(task, submission->sequence, !is_plain(task)))
         return replace(task, submission->sequence);
+    if (!done && submission->context == TIC_CONTEXT_TASK &&
+        tic_early_hold_locked(task, &submission->spawn))
+        return TIC_HELD;
     if (!done) {
         note_created(task, submission);
         deliver(task, submission);
@@ -530,6 +549,27 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     }
     note_writes(submission->accesses, false);
     return fast_forward(task, key_of(submission));
+}
+
+/* Protection ends by a task that main() did not submit, while main() replays on: the task needs its
+ * values and its place nevertheless. */
+static enum tic_verdict go_on(struct starpu_task *task, struct submission *submission)
+{
+    enum tic_verdict verdict = TIC_PASS;
+
+    memset(&submission->spawn, 0, sizeof(submission->spawn));
+    submission->spawn.task.id = UINT64_MAX; /* nobody knows it */
+    submission->accesses->simple = false;
+    tic_lock(&tic_session->submit);
+    if (submission->context == TIC_CONTEXT_TASK &&
+        tic_early_hold_locked(task, &submission->spawn)) {
+        verdict = TIC_HELD;
+    } else {
+        deliver(task, submission);
+        make_live(task, submission);
+    }
+    tic_unlock(&tic_session->submit);
+    return verdict;
 }
 
 static const char *name_of(const struct starpu_task *task)
@@ -558,10 +598,14 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
     tic_lock(&session->submit);
     enum tic_verdict verdict = decide(task, &submission, &why);
     tic_unlock(&session->submit);
-    drop_accesses(&accesses);
     if (why)
         tic_session_unprotect(name_of(task), why);
-    else if (verdict != TIC_PASS && tic_spawns_has_kept(&session->graph.spawns))
+    if (why && submission.context != TIC_CONTEXT_MAIN && session->recovered &&
+        tic_session_is_watching())
+        verdict = go_on(task, &submission);
+    drop_accesses(&accesses);
+    if (!why && verdict != TIC_HELD && verdict != TIC_PASS &&
+        tic_spawns_has_kept(&session->graph.spawns))
         tic_spawn_submit_kept(key_of(&submission));
     return verdict;
 }

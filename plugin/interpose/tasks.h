@@ -67,6 +67,9 @@ bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
  * dropped before the cut: StarPU wants it written once. Under the submission lock. */
 void tic_data_make_readable_locked(struct tic_handle *handle);
 void tic_data_restore_all(void);
+/* Protection has ended because of another thread than the owner's, which is about to use this
+ * handle (may be NULL). */
+void tic_data_bring_up(struct tic_handle *handle);
 /* main() uses it after so many submissions; under the submission lock. */
 void tic_data_note_main_use_of_overlaps(struct tic_handle *handle, bool writes,
                                         uint64_t submissions);
@@ -118,6 +121,7 @@ enum tic_verdict {
     TIC_PASS,    /* submit it; it is not ours, or it must run */
     TIC_CONTROL, /* done: submit it as a control task (changed in place) */
     TIC_DROP,    /* done and nobody refers to it: destroyed, do not submit */
+    TIC_HELD,    /* do not submit it now */
 };
 enum tic_verdict tic_submit_on_before(struct starpu_task *task);
 /* Before the kernel: it sees the modes that the application gave (see order_commuting). */
@@ -125,6 +129,9 @@ void tic_submit_show_commuting(struct starpu_task *task);
 /* A kept task that recovery submits: makes it live, or, when it is done, a control task. False when
  * out of memory. Takes over what the model owns. */
 bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model);
+/* Before the real submission of a task that is not done and that main() did not submit. False when
+ * out of memory. */
+bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn);
 const char *tic_task_name(const struct starpu_task *task);
 /* StarPU did not take the task. */
 void tic_submit_on_refused(struct starpu_task *task);
@@ -230,6 +237,13 @@ void tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key);
 /* Is anything held back? */
 bool tic_clock_holds(void);
 
+/* ---- early.c -------------------------------------------------------------------------------- */
+/* Under the submission lock. A kernel submits this task, which is not done: true when it is held
+ * back, and submitted later. */
+bool tic_early_hold_locked(struct starpu_task *task, const struct tic_spawn *spawn);
+/* Notes where main() is when a kernel submits this task. */
+void tic_early_note_locked(const struct tic_spawn *spawn);
+
 /* ---- redux.c -------------------------------------------------------------------------------- */
 /* On the owner thread, or after the end of protection; outside of the submission lock. */
 void tic_redux_set_methods(struct tic_handle *handle, struct starpu_codelet *fold,
@@ -261,6 +275,8 @@ void tic_redux_fold_all(void);
 void tic_redux_drop(struct tic_handle *handle);
 
 /* ---- spawn.c -------------------------------------------------------------------------------- */
+/* Why a restart could not submit it in its place among what main() does, or NULL. */
+const char *tic_spawn_why_out_of_order(struct starpu_task *task, const struct tic_spawn *spawn);
 /* Who the submitted task is; content: what it does. Fills a model for tic_spawn_register. Or tells
  * why it cannot be protected. */
 const char *tic_spawn_identify(struct starpu_task *task, enum tic_context context, uint64_t content,

@@ -78,7 +78,7 @@ static void reduce(struct starpu_task *task)
     const char *why = tic_redux_on_submit(task);
 
     if (why)
-        tic_session_unprotect(tic_task_name(task), why);
+        tic_session_unprotect_now(tic_task_name(task), why);
     if (why && !tic_session_is_watching())
         tic_redux_on_submit(task); /* what is open must still be folded */
 }
@@ -101,6 +101,8 @@ static void wait_for(struct starpu_task *task)
 static int submit_watched(struct starpu_task *task)
 {
     enum tic_verdict verdict = tic_submit_on_before(task);
+    if (verdict == TIC_HELD)
+        return 0;
     bool waits = verdict != TIC_DROP && task->synchronous;
     int result = 0;
     if (waits)
@@ -616,7 +618,7 @@ RELEASE(starpu_data_release_on_node, (starpu_data_handle_t data, int node), (dat
     WRAPPER type name parameters                                                                   \
     {                                                                                              \
         if (tic_session_is_watching())                                                             \
-            tic_session_unprotect(#name, "this call is not protected yet");                        \
+            tic_session_unprotect_now(#name, "this call is not protected yet");                        \
         return RESOLVED(name) arguments;                                                           \
     }
 #include "real/unsupported.def"

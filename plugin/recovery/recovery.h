@@ -17,7 +17,8 @@ static inline bool tic_recovery_is_done(const struct tic_graph *graph, uint64_t 
     return tic_doneset_contains(&graph->recovered_done, sequence);
 }
 
-/* True when every done task was submitted again, at submission number `position`. */
+/* True when main() has submitted every done task again, and made every recorded access. Owner
+ * thread. */
 bool tic_recovery_is_complete(const struct tic_graph *graph);
 
 #endif

@@ -159,3 +159,32 @@ exit_as_usual() { # scenarios...
 @test "a second thread reads what has open reductions" {
     end_protection thread-reads
 }
+
+# Killed with one worker, then resumed with a slow main().
+resume_slowly() { # scenario, failpoint
+    STARPU_NCPU=1 STARPU_TIC_FAIL=$2 protected "$1"
+    [ "$status" -eq 137 ] || complain "$1" "not killed"
+    ORDERS_SLOW=1 run_apart timeout 60 "$tool" run -- "$lib/orders" "$1"
+    [ "$(stat_of recovered)" = true ] || complain "$1" "not resumed"
+}
+
+@test "a kernel ends protection in a restart before main() has come to what it wrote" {
+    local expected scenario=late-children-slow
+    expected=$("$lib/orders" $scenario)
+    resume_slowly $scenario task-begin:4
+    is_unprotected_and_right "$expected" || complain $scenario "wrong after a kill"
+}
+
+@test "a restart is faster with a kernel that submits than main() is" {
+    local expected scenario=late-children-chain
+    expected=$("$lib/orders" $scenario)
+    resume_slowly $scenario task-begin:3
+    is_unprotected_and_right "$expected" || complain $scenario "wrong after a kill"
+}
+
+@test "a restart is faster with a task that has a callback than main() is" {
+    local expected scenario=late-callback-chain
+    expected=$("$lib/orders" $scenario)
+    resume_slowly $scenario task-begin:3
+    is_right "$expected" "" || complain $scenario "wrong after a kill"
+}

@@ -40,7 +40,8 @@
     F(HOLD, "hold")                                                                                \
     F(PAUSE, "pause")                                                                              \
     F(RESTART, "restart")                                                                          \
-    F(RAW, "raw")
+    F(RAW, "raw")                                                                                  \
+    F(BETWEEN, "between")
 
 enum flow_feature {
 #define FLOW_NUMBER(name, word) FLOW_##name,

@@ -30,6 +30,9 @@ static inline bool flow_has(enum flow_feature feature)
 {
     return (flow_features >> feature) & 1;
 }
+/* Any thread: takes some time, or none, so that threads meet in other orders; by the environment
+ * variable FLOW_JITTER, a seed. What is random here decides nothing else. */
+void flow_jitter(void);
 /* The feature is on, and one in n times it is time for it. */
 static inline bool flow_chance(enum flow_feature feature, unsigned n)
 {

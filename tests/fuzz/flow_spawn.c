@@ -185,7 +185,13 @@ static void hold_by_acquire(void)
     if (lane == FLOW_LANES)
         return;
     starpu_data_acquire(flow_lanes[lane], STARPU_RW);
-    submit_late(flow_task_update(flow_lanes[lane], 7));
+    unsigned next = flow_chance(FLOW_BETWEEN, 2) ? flow_lane_take() : FLOW_LANES;
+    if (next != FLOW_LANES) { /* the first task waits for another, which a restart may skip */
+        struct starpu_task *between = flow_task_update(flow_lanes[lane], 5);
+        flow_task_add(between, flow_lanes[next], STARPU_RW, FLOW_UPDATE);
+        flow_task_submit(between);
+    }
+    submit_late(flow_task_update(flow_lanes[next != FLOW_LANES ? next : lane], 7));
     starpu_data_release(flow_lanes[lane]);
 }
 

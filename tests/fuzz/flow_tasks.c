@@ -59,6 +59,8 @@ static void kernel(void *buffers[], void *arg)
 {
     struct flow_work work;
 
+    flow_jitter();
+
     if (flow_has(FLOW_RAW))
         work = *(struct flow_work *)arg;
     else
@@ -194,8 +196,10 @@ static void pack_work(struct starpu_task *task)
 void flow_task_submit(struct starpu_task *task)
 {
     pack_work(task);
+    flow_jitter();
     if (starpu_task_submit(task) != 0)
         flow_fail("StarPU refuses a task");
+    flow_jitter();
 }
 
 struct starpu_task *flow_task_update(starpu_data_handle_t data, uint32_t salt)

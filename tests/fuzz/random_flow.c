@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "flow.h"
 
 uint64_t flow_features, flow_hash = UINT64_C(1469598103934665603);
 unsigned flow_us = 100;
 
-static uint64_t random_state;
+static uint64_t random_state, jitter_seed;
 
 static const char *const words[] = {
 #define FLOW_WORD(name, word) word,
@@ -20,13 +21,32 @@ static const char *const words[] = {
 #undef FLOW_WORD
 };
 
-uint64_t flow_random(void)
+/* SplitMix64. */
+static uint64_t next_random(uint64_t *state)
 {
-    uint64_t z = (random_state += UINT64_C(0x9e3779b97f4a7c15));
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
 
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return z ^ (z >> 31);
+}
+
+uint64_t flow_random(void)
+{
+    return next_random(&random_state);
+}
+
+void flow_jitter(void)
+{
+    static _Atomic uint64_t threads;
+    static __thread uint64_t state;
+
+    if (!jitter_seed)
+        return;
+    if (!state)
+        state = jitter_seed + atomic_fetch_add(&threads, 1);
+    if (next_random(&state) % 8 == 0)
+        usleep((useconds_t)(next_random(&state) % 4000));
 }
 
 void flow_stir(void)
@@ -240,6 +260,7 @@ int main(int argc, char **argv)
     if (argc < 2)
         flow_fail("a seed is missing");
     random_state = strtoull(argv[1], NULL, 0);
+    jitter_seed = getenv("FLOW_JITTER") ? strtoull(getenv("FLOW_JITTER"), NULL, 0) : 0;
     unsigned operations_left = argc > 2 ? (unsigned)atoi(argv[2]) : 300;
     flow_us = argc > 3 ? (unsigned)atoi(argv[3]) : flow_us;
     choose_features(argc, argv);

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Scenarios of tests/lib/orders.c in which callbacks and kernels submit late: main() has submitted
  * more to the same data meanwhile, and theirs comes after it. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "lib/orders.h"
 
 static void submit_step_of(void *handle)
@@ -122,6 +127,95 @@ static void run_children_tag(void)
     starpu_tag_notify_from_apps(NOTIFIED);
 }
 
+/* ---- main() is slow ----------------------------------------------------------------------------
+ */
+
+static _Atomic bool written, born;
+
+static void wait_for(_Atomic bool *flag)
+{
+    while (!atomic_load(flag))
+        sched_yield();
+}
+
+static void wait_kernel(void *buffers[], void *arg)
+{
+    (void)arg;
+    wait_for(&written);
+    *variable(buffers[0]) += 5;
+}
+
+static struct starpu_codelet wait_codelet = {
+    .cpu_funcs = {wait_kernel}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "wait"};
+
+static void bear_and_tell(void *buffers[], void *arg)
+{
+    bear(buffers, arg);
+    atomic_store(&born, true);
+}
+
+static struct starpu_codelet telling_codelet = {
+    .cpu_funcs = {bear_and_tell}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "parent"};
+
+/* With one worker main() writes before the parent runs; with ORDERS_SLOW, after. */
+static void run_children_slow(void)
+{
+    starpu_data_handle_t own;
+    uint64_t value = 3;
+
+    starpu_variable_data_register(&own, STARPU_MAIN_RAM, (uintptr_t)&value, sizeof(value));
+    submit(&step_codelet, own, 1);
+    starpu_task_wait_for_all();
+    submit(&wait_codelet, handles[2], 0);
+    must(starpu_data_acquire(handles[0], STARPU_RW));
+    submit(&telling_codelet, handles[0], 0);
+    submit_row(handles[1], 0);
+    starpu_data_release(handles[0]);
+    if (getenv("ORDERS_SLOW"))
+        wait_for(&born);
+    must(starpu_data_acquire(own, STARPU_RW));
+    note(value);
+    value = value * 3 + 1;
+    starpu_data_release(own);
+    atomic_store(&written, true);
+    starpu_data_unregister(own);
+    note(value);
+}
+
+/* What comes late waits for a task that waits for what main() holds. When that task is done, and
+ * main() slow, it may come early. */
+static void run_chain(void (*submit_late)(void))
+{
+    must(starpu_data_acquire(handles[0], STARPU_RW));
+    submit_pair(&join_codelet, handles[2], handles[0]);
+    submit_late();
+    if (getenv("ORDERS_SLOW"))
+        starpu_task_wait_for_all();
+    submit_pair(&join_codelet, handles[1], handles[0]);
+    submit_row(handles[1], 0);
+    starpu_data_release(handles[0]);
+}
+
+static void submit_parent(void)
+{
+    submit(&parent_codelet, handles[2], 0);
+}
+
+static void run_children_chain(void)
+{
+    run_chain(submit_parent);
+}
+
+static void submit_with_callback(void)
+{
+    submit_called(handles[2], submit_step_of, handles[1]);
+}
+
+static void run_callback_chain(void)
+{
+    run_chain(submit_with_callback);
+}
+
 const struct mode orders_late[] = {{"late-callback", run_callback},
                                    {"late-callback-read", run_callback_read},
                                    {"late-paused", run_paused},
@@ -129,4 +223,7 @@ const struct mode orders_late[] = {{"late-callback", run_callback},
                                    {"late-access", run_access},
                                    {"late-children-held", run_children_held},
                                    {"late-children-tag", run_children_tag},
+                                   {"late-children-slow", run_children_slow},
+                                   {"late-children-chain", run_children_chain},
+                                   {"late-callback-chain", run_callback_chain},
                                    {NULL, NULL}};
