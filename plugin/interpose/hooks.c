@@ -140,7 +140,7 @@ static void begin_task(struct starpu_task *task)
     tic_cut_running(slot, epoch);
     if (task->dyn_modes && STARPU_TASK_GET_NBUFFERS(task) <= STARPU_NMAXBUFS && !spawn &&
         slot->sequence < session->recovered_submissions)
-        tic_submit_show_commuting(task);
+        tic_commute_show(task);
     tic_failpoint(TIC_FAIL_TASK_BEGIN);
 }
 

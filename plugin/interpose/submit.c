@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Submissions: identity and signature, fast-forward of done tasks, what cannot be protected. */
+/* Submissions: identity and signature, fast-forward of done tasks, tasks that run. */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
@@ -9,12 +8,10 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "interpose/accesses.h"
 #include "interpose/report.h"
 #include "interpose/tasks.h"
 #include "snapshot/forced.h"
-
-#define TIC_STRING(x) TIC_STRING_(x)
-#define TIC_STRING_(x) #x
 
 const char *tic_task_name(const struct starpu_task *task)
 {
@@ -25,121 +22,10 @@ const char *tic_task_name(const struct starpu_task *task)
     return task->name ? task->name : "(a codelet without a name)";
 }
 
-/* ---- what a task accesses ------------------------------------------------------------------- */
-
-struct access {
-    struct tic_handle *handle; /* NULL: data that protection does not know */
-    enum starpu_data_access_mode mode;
-};
-
-struct accesses {
-    unsigned count;
-    enum starpu_data_access_mode modes; /* of all of them */
-    bool simple;                        /* nothing is to be said of their data but that it is used:
-                                           it is known, mentioned before, can be saved, has a value
-                                           and shares its memory with nobody */
-    struct access *items;               /* `few`, or owned */
-    struct access few[STARPU_NMAXBUFS];
-};
-
-static bool is_simple(const struct tic_handle *handle)
-{
-    return handle && handle->is_value && handle->mentioned &&
-           !atomic_load_explicit(&handle->invalid, memory_order_relaxed) && !handle->family;
-}
-
-/* False when out of memory. To be given to drop_accesses. */
-static bool list_accesses(struct starpu_task *task, struct accesses *accesses)
-{
-    unsigned count = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
-
-    accesses->items =
-        count <= STARPU_NMAXBUFS ? accesses->few : calloc(count, sizeof(struct access));
-    accesses->count = accesses->items ? count : 0;
-    accesses->modes = STARPU_NONE;
-    accesses->simple = false;
-    for (unsigned i = 0; i < accesses->count; i++) {
-        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        enum starpu_data_access_mode mode = STARPU_TASK_GET_MODE(task, i);
-        __builtin_prefetch(handle, 1); /* it is written soon, and was used long ago */
-        accesses->items[i] = (struct access){handle, mode};
-        accesses->modes |= mode;
-    }
-    return accesses->items != NULL;
-}
-
-/* Under the submission lock. */
-static bool are_simple(const struct accesses *accesses)
-{
-    bool simple = true;
-
-    for (unsigned i = 0; i < accesses->count; i++)
-        simple &= is_simple(accesses->items[i].handle);
-    return simple;
-}
-
-static void drop_accesses(struct accesses *accesses)
-{
-    if (accesses->items != accesses->few)
-        free(accesses->items);
-}
-
-/* ---- what cannot be protected --------------------------------------------------------------- */
-
-static const char *why_not_buffers(const struct starpu_task *task, const struct accesses *accesses)
-{
-    bool writes = false, unsaved = false, reads = false;
-
-    if (accesses->simple && accesses->modes & STARPU_W)
-        return NULL;
-    for (unsigned i = 0; i < accesses->count; i++) {
-        enum starpu_data_access_mode mode = accesses->items[i].mode;
-        struct tic_handle *handle = accesses->items[i].handle;
-        if (!handle)
-            return "it uses data that was not registered under protection";
-        if (mode & STARPU_W && !handle->supported)
-            return "it writes data whose interface has no pack_data and unpack_data, so that it "
-                   "cannot be saved";
-        writes |= mode & STARPU_W && !tic_handle_is_empty(handle);
-        reads |= mode & STARPU_R && !tic_handle_is_empty(handle);
-        unsaved |= mode & STARPU_R && !handle->supported && tic_data_holds_values(handle);
-    }
-    if (!writes && unsaved)
-        return "it writes no data, and reads what tasks wrote with an interface that has no "
-               "pack_data and unpack_data";
-    if (!writes && reads && !task->destroy && !tic_session_is_owner() &&
-        tic_session->settings.rerun)
-        return "it is submitted by a task, a callback or another thread, writes no data but reads, "
-               "and its structure stays with the application (destroy = 0); this is not protected "
-               "yet";
-    return NULL;
-}
-
-/* Why this task ends protection, or NULL. */
-static const char *why_not(struct starpu_task *task, const struct accesses *accesses)
-{
-    if (task->hypervisor_tag != 0 && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES)
-        return "hypervisor tags are not supported";
-    if (task->dyn_handles && !task->destroy)
-        return "tasks of more than " TIC_STRING(
-            STARPU_NMAXBUFS) " buffers that are submitted again "
-                             "are not protected yet";
-    if (task->regenerate)
-        return "regenerated tasks are not protected yet";
-    if (task->omp_task)
-        return "StarPU's OpenMP-style tasks, which may stop and continue, are not protected yet";
-    if (!tic_hooks_cover(task))
-        return "scheduling contexts without a policy are not protected yet";
-    if (tic_session->graph.signature.position >= INT_MAX - 1)
-        return "a run of more than two thousand million tasks is not protected";
-    const char *why = tic_version_why_not(task);
-    return why ? why : why_not_buffers(task, accesses);
-}
-
 /* ---- identity ------------------------------------------------------------------------------- */
 
 /* What the submission is: codelet, modes, handles and their sizes; not the arguments. */
-static uint64_t fingerprint(const struct starpu_task *task, const struct accesses *accesses)
+static uint64_t fingerprint(const struct starpu_task *task, const struct tic_accesses *accesses)
 {
     const char *name = tic_task_name(task);
     uint64_t fold = XXH3_64bits(name, strlen(name));
@@ -230,61 +116,16 @@ static enum tic_verdict replace(struct starpu_task *task, uint64_t sequence)
     return TIC_CONTROL;
 }
 
-/* ---- order of commuting writes -------------------------------------------------------------- */
-
-/* After a crash many commuting tasks are ready at once that became ready one after the other
- * before. In the order of submission their sums are rounded as they were. Not where explicit
- * dependencies may contradict that order: an edge against it needs a task with a tag or with
- * declared dependencies that is submitted before the commuting ones. */
-void tic_submit_show_commuting(struct starpu_task *task)
-{
-    enum starpu_data_access_mode *ours = task->dyn_modes;
-    bool hidden = false;
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-
-    task->dyn_modes = NULL;
-    for (unsigned i = 0; i < buffers; i++) {
-        enum starpu_data_access_mode mode = STARPU_TASK_GET_MODE(task, i);
-        hidden |= mode != ours[i];
-        if ((mode & ~STARPU_COMMUTE) != ours[i]) {
-            task->dyn_modes = ours; /* the application's own */
-            return;
-        }
-    }
-    if (hidden)
-        free(ours);
-    else
-        task->dyn_modes = ours;
-}
-
-static void order_commuting(struct starpu_task *task)
-{
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-    bool commutes = false;
-
-    for (unsigned i = 0; i < buffers; i++)
-        commutes |= (STARPU_TASK_GET_MODE(task, i) & STARPU_COMMUTE) != 0;
-    if (buffers > STARPU_NMAXBUFS)
-        return;
-    enum starpu_data_access_mode *modes =
-        commutes && !task->dyn_modes ? malloc(buffers * sizeof(*modes)) : NULL;
-    if (!modes)
-        return;
-    for (unsigned i = 0; i < buffers; i++)
-        modes[i] = STARPU_TASK_GET_MODE(task, i) & ~STARPU_COMMUTE;
-    task->dyn_modes = modes; /* StarPU prefers them to the codelet's, and frees them */
-}
-
 /* ---- live tasks ----------------------------------------------------------------------------- */
 
-static void note_writes(const struct accesses *accesses, bool live)
+static void note_writes(const struct tic_accesses *accesses, bool live)
 {
     for (unsigned i = 0; i < accesses->count; i++)
         if (accesses->items[i].mode & STARPU_W && accesses->items[i].handle)
             tic_data_note_write(accesses->items[i].handle, live);
 }
 
-static void note_uses(const struct accesses *accesses)
+static void note_uses(const struct tic_accesses *accesses)
 {
     for (unsigned i = 0; i < accesses->count && !accesses->simple; i++)
         tic_data_note_use(accesses->items[i].handle, (accesses->items[i].mode & STARPU_R) != 0);
@@ -292,7 +133,7 @@ static void note_uses(const struct accesses *accesses)
 
 /* A task that is not done and writes comes after every done writer of its handles, whatever the
  * order of submission: C is closed under predecessors. One that writes nothing may come before. */
-static void restore_buffers(const struct starpu_task *task, const struct accesses *accesses)
+static void restore_buffers(const struct starpu_task *task, const struct tic_accesses *accesses)
 {
     bool writes = (accesses->modes & STARPU_W) != 0;
 
@@ -311,7 +152,7 @@ static void restore_buffers(const struct starpu_task *task, const struct accesse
 }
 
 /* Before a task without a kernel, which needs no values. */
-static void prepare_buffers(const struct accesses *accesses)
+static void prepare_buffers(const struct tic_accesses *accesses)
 {
     for (unsigned i = 0; i < accesses->count; i++) {
         struct tic_handle *handle = accesses->items[i].handle;
@@ -327,7 +168,7 @@ struct submission {
     enum tic_context context;
     uint64_t sequence;      /* main context */
     struct tic_spawn spawn; /* other contexts */
-    struct accesses *accesses;
+    struct tic_accesses *accesses;
 };
 
 static uint64_t key_of(const struct submission *submission)
@@ -348,8 +189,8 @@ static void deliver(struct starpu_task *task, const struct submission *submissio
 {
     if (!tic_session->recovered || !tic_reads_deliver(task, key_of(submission)))
         return;
-    drop_accesses(submission->accesses);
-    if (!list_accesses(task, submission->accesses))
+    tic_accesses_drop(submission->accesses);
+    if (!tic_accesses_list(task, submission->accesses))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
 }
 
@@ -363,7 +204,7 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
         restore_buffers(task, submission->accesses);
     if (main_context && sequence < session->recovered_submissions &&
         !session->explicit_dependencies && atomic_load(&session->holds) == 0)
-        order_commuting(task);
+        tic_commute_in_order(task);
     bool writes = (submission->accesses->modes & STARPU_W) != 0;
     note_writes(submission->accesses, true);
     if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered_done))
@@ -386,27 +227,27 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
 
 bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn)
 {
-    struct accesses accesses;
+    struct tic_accesses accesses;
     struct submission submission = {
         .context = TIC_CONTEXT_TASK, .spawn = *spawn, .accesses = &accesses};
 
-    if (!list_accesses(task, &accesses))
+    if (!tic_accesses_list(task, &accesses))
         return false;
     tic_lock(&tic_session->submit);
     note_uses(&accesses);
     deliver(task, &submission);
     make_live(task, &submission);
     tic_unlock(&tic_session->submit);
-    drop_accesses(&accesses);
+    tic_accesses_drop(&accesses);
     return true;
 }
 
 /* It is counted already; its record stays for later lines. */
 static bool submit_done(struct starpu_task *task, const struct tic_spawn *model)
 {
-    struct accesses accesses;
+    struct tic_accesses accesses;
 
-    if (!list_accesses(task, &accesses))
+    if (!tic_accesses_list(task, &accesses))
         return false;
     tic_lock(&tic_session->submit);
     note_writes(&accesses, false);
@@ -416,7 +257,7 @@ static bool submit_done(struct starpu_task *task, const struct tic_spawn *model)
     tic_clock_hold_callback_locked(task, model->task.id);
     fine = fine && tic_callback_wrap(task, true, model->task.id);
     tic_unlock(&tic_session->submit);
-    drop_accesses(&accesses);
+    tic_accesses_drop(&accesses);
     return fine;
 }
 
@@ -474,7 +315,7 @@ static enum tic_verdict pass_control(struct starpu_task *task, enum tic_context 
     return TIC_PASS;
 }
 
-static void note_main_uses(const struct accesses *accesses, uint64_t sequence)
+static void note_main_uses(const struct tic_accesses *accesses, uint64_t sequence)
 {
     for (unsigned i = 0; i < accesses->count; i++)
         tic_data_note_main_use(accesses->items[i].handle, (accesses->items[i].mode & STARPU_W) != 0,
@@ -482,7 +323,7 @@ static void note_main_uses(const struct accesses *accesses, uint64_t sequence)
 }
 
 /* Where order is a race, another run need not come to the same values in between. */
-static void note_races(const struct accesses *accesses, enum tic_context context)
+static void note_races(const struct tic_accesses *accesses, enum tic_context context)
 {
     bool racy = context != TIC_CONTEXT_MAIN || tic_session->explicit_dependencies ||
                 accesses->modes & STARPU_COMMUTE;
@@ -520,8 +361,8 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
             prepare_buffers(submission->accesses);
         return pass_control(task, submission->context, why);
     }
-    submission->accesses->simple = are_simple(submission->accesses);
-    *why = why_not(task, submission->accesses);
+    submission->accesses->simple = tic_accesses_are_simple(submission->accesses);
+    *why = tic_refuse_task(task, submission->accesses);
     if (*why)
         return TIC_PASS;
     if (task->use_tag || task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES)
@@ -580,7 +421,7 @@ static const char *name_of(const struct starpu_task *task)
 enum tic_verdict tic_submit_on_before(struct starpu_task *task)
 {
     struct tic_session *session = tic_session;
-    struct accesses accesses;
+    struct tic_accesses accesses;
     struct submission submission;
     const char *why = NULL;
 
@@ -589,7 +430,7 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
     submission.accesses = &accesses;
     if (submission.context == TIC_CONTEXT_STARPU)
         return TIC_PASS;
-    if (!list_accesses(task, &accesses)) {
+    if (!tic_accesses_list(task, &accesses)) {
         tic_session_unprotect(name_of(task), "out of memory");
         return TIC_PASS;
     }
@@ -603,7 +444,7 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
     if (why && submission.context != TIC_CONTEXT_MAIN && session->recovered &&
         tic_session_is_watching())
         verdict = go_on(task, &submission);
-    drop_accesses(&accesses);
+    tic_accesses_drop(&accesses);
     if (!why && verdict != TIC_HELD && verdict != TIC_PASS &&
         tic_spawns_has_kept(&session->graph.spawns))
         tic_spawn_submit_kept(key_of(&submission));

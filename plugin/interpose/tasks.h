@@ -124,8 +124,6 @@ enum tic_verdict {
     TIC_HELD,    /* do not submit it now */
 };
 enum tic_verdict tic_submit_on_before(struct starpu_task *task);
-/* Before the kernel: it sees the modes that the application gave (see order_commuting). */
-void tic_submit_show_commuting(struct starpu_task *task);
 /* A kept task that recovery submits: makes it live, or, when it is done, a control task. False when
  * out of memory. Takes over what the model owns. */
 bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model);
@@ -135,6 +133,12 @@ bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn)
 const char *tic_task_name(const struct starpu_task *task);
 /* StarPU did not take the task. */
 void tic_submit_on_refused(struct starpu_task *task);
+
+/* ---- commute.c ------------------------------------------------------------------------------ */
+/* Before a task is submitted: its commuting writes come in the order of submission. */
+void tic_commute_in_order(struct starpu_task *task);
+/* Before its kernel, which sees the modes that the application gave. */
+void tic_commute_show(struct starpu_task *task);
 
 /* ---- reads.c -------------------------------------------------------------------------------- */
 /* Logs what a task reads that a restart will execute again. On a worker, in its begin hook. */

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which submitted tasks cannot be protected. */
+#include <limits.h>
+
+#include "interpose/accesses.h"
+
+#define TIC_STRING(x) TIC_STRING_(x)
+#define TIC_STRING_(x) #x
+
+static const char *why_not_buffers(const struct starpu_task *task,
+                                   const struct tic_accesses *accesses)
+{
+    bool writes = false, unsaved = false, reads = false;
+
+    if (accesses->simple && accesses->modes & STARPU_W)
+        return NULL;
+    for (unsigned i = 0; i < accesses->count; i++) {
+        enum starpu_data_access_mode mode = accesses->items[i].mode;
+        struct tic_handle *handle = accesses->items[i].handle;
+        if (!handle)
+            return "it uses data that was not registered under protection";
+        if (mode & STARPU_W && !handle->supported)
+            return "it writes data whose interface has no pack_data and unpack_data, so that it "
+                   "cannot be saved";
+        writes |= mode & STARPU_W && !tic_handle_is_empty(handle);
+        reads |= mode & STARPU_R && !tic_handle_is_empty(handle);
+        unsaved |= mode & STARPU_R && !handle->supported && tic_data_holds_values(handle);
+    }
+    if (!writes && unsaved)
+        return "it writes no data, and reads what tasks wrote with an interface that has no "
+               "pack_data and unpack_data";
+    if (!writes && reads && !task->destroy && !tic_session_is_owner() &&
+        tic_session->settings.rerun)
+        return "it is submitted by a task, a callback or another thread, writes no data but reads, "
+               "and its structure stays with the application (destroy = 0); this is not protected "
+               "yet";
+    return NULL;
+}
+
+const char *tic_refuse_task(struct starpu_task *task, const struct tic_accesses *accesses)
+{
+    if (task->hypervisor_tag != 0 && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES)
+        return "hypervisor tags are not supported";
+    if (task->dyn_handles && !task->destroy)
+        return "tasks of more than " TIC_STRING(
+            STARPU_NMAXBUFS) " buffers that are submitted again "
+                             "are not protected yet";
+    if (task->regenerate)
+        return "regenerated tasks are not protected yet";
+    if (task->omp_task)
+        return "StarPU's OpenMP-style tasks, which may stop and continue, are not protected yet";
+    if (!tic_hooks_cover(task))
+        return "scheduling contexts without a policy are not protected yet";
+    if (tic_session->graph.signature.position >= INT_MAX - 1)
+        return "a run of more than two thousand million tasks is not protected";
+    const char *why = tic_version_why_not(task);
+    return why ? why : why_not_buffers(task, accesses);
+}
