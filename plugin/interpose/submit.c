@@ -211,8 +211,6 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
     if (session->recovered && is_recorded(submission))
         tic_callback_hold_start(task, key_of(submission));
-    if (session->recovered && !writes && is_recorded(submission)) /* it runs before its time */
-        tic_clock_hold_callback_locked(task, key_of(submission));
     bool fine = (!session->recovered && !tic_callback_has_any(task)) ||
                 tic_callback_wrap(task, false, key_of(submission));
     if (tic_snapshot_is_broken(&session->snapshot))
@@ -306,10 +304,10 @@ static enum tic_verdict pass_control(struct starpu_task *task, enum tic_context 
 
     if (context != TIC_CONTEXT_MAIN)
         key = UINT64_MAX; /* nobody asks for it */
-    if (recorded) {
+    if (recorded && task->destroy)
+        tic_callback_hold_start(task, key);
+    else if (recorded)
         tic_callback_hold_prologues(task, key);
-        tic_clock_hold_callback_locked(task, key);
-    }
     if (!tic_callback_wrap(task, false, key))
         *why = "out of memory";
     return TIC_PASS;

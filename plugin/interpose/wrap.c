@@ -258,15 +258,30 @@ static void fold_all(void)
         tic_redux_fold_all();
 }
 
+/* main() may look at all data, though StarPU does not promise that this works without an access.
+ * Once, when nothing is left to replay. */
+static void restore_all(void)
+{
+    struct tic_session *session = tic_session;
+
+    if (!tic_session_is_watching() || !session->recovered || session->restored_all ||
+        !tic_session_is_owner() || !tic_session_is_replayed(session))
+        return;
+    session->restored_all = true;
+    tic_data_restore_all();
+}
+
 WRAPPER int starpu_task_wait_for_all(void)
 {
     fold_all();
+    restore_all();
     return RESOLVED(starpu_task_wait_for_all)();
 }
 
 WRAPPER int starpu_task_wait_for_all_in_ctx(unsigned context)
 {
     fold_all();
+    restore_all();
     return RESOLVED(starpu_task_wait_for_all_in_ctx)(context);
 }
 

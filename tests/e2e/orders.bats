@@ -147,6 +147,10 @@ exit_as_usual() { # scenarios...
     keep_order late-prologue
 }
 
+@test "main() looks at data after it has waited for all tasks" {
+    keep_order look
+}
+
 @test "main() gets data back, or changes it, after tasks without output have read it" {
     keep_order reader-unregister reader-acquire reader-writer reader-through reader-again \
         reader-held
@@ -187,4 +191,13 @@ resume_slowly() { # scenario, failpoint
     expected=$("$lib/orders" $scenario)
     resume_slowly $scenario task-begin:3
     is_right "$expected" "" || complain $scenario "wrong after a kill"
+}
+
+@test "callbacks come after their tasks, however far main() was" {
+    local expected scenario
+    for scenario in late-nowhere late-bare; do
+        expected=$("$lib/orders" $scenario)
+        resume_slowly $scenario task-begin:3
+        is_right "$expected" "" || complain $scenario "wrong after a kill"
+    done
 }

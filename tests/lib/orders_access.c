@@ -52,6 +52,16 @@ static void run_fetch(void)
     starpu_data_unregister(homeless);
 }
 
+/* main() looks at what tasks have written, without an access. */
+static void run_look(void)
+{
+    for (int i = 0; i < 3; i++)
+        submit_row(handles[i], i);
+    starpu_task_wait_for_all();
+    for (int i = 0; i < 3; i++)
+        note(values[i]);
+}
+
 /* A task uses the same data twice. */
 static void run_same_data(void)
 {
@@ -166,5 +176,6 @@ const struct mode orders_access[] = {{"read-first", run_read_first},
                                      {"reader-again", run_reader_again},
                                      {"reader-held", run_reader_held},
                                      {"fetch", run_fetch},
+                                     {"look", run_look},
                                      {"same-data", run_same_data},
                                      {NULL, NULL}};

@@ -130,7 +130,7 @@ static void run_children_tag(void)
 /* ---- main() is slow ----------------------------------------------------------------------------
  */
 
-static _Atomic bool written, born;
+static _Atomic bool submitted, written, born;
 
 static void wait_for(_Atomic bool *flag)
 {
@@ -216,6 +216,72 @@ static void run_callback_chain(void)
     run_chain(submit_with_callback);
 }
 
+/* ---- callbacks of tasks that have not run ------------------------------------------------------
+ */
+
+static void wait_first_kernel(void *buffers[], void *arg)
+{
+    (void)arg;
+    wait_for(&submitted);
+    *variable(buffers[0]) += 3;
+}
+
+static struct starpu_codelet wait_first_codelet = {
+    .cpu_funcs = {wait_first_kernel}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "wait_first"};
+static struct starpu_codelet nowhere_codelet = {
+    .where = STARPU_NOWHERE, .nbuffers = 1, .modes = {STARPU_R}, .name = "nowhere"};
+static uint64_t effect;
+
+static void bare_kernel(void *buffers[], void *arg)
+{
+    (void)buffers;
+    (void)arg;
+    wait_for(&written);
+    effect = 7;
+}
+
+static struct starpu_codelet bare_codelet = {.cpu_funcs = {bare_kernel}, .name = "bare"};
+
+static void note_value(void *value)
+{
+    note(*(uint64_t *)value);
+}
+
+/* A recovery line can be taken once all is submitted and the first task is done; another one
+ * waits for main() to go on. */
+static void run_not_run(struct starpu_task *second, struct starpu_task *after)
+{
+    submit(&wait_first_codelet, handles[0], 0);
+    submit_row(handles[1], 0);
+    must(starpu_task_submit(second));
+    if (after)
+        must(starpu_task_submit(after));
+    submit_row(handles[0], 1);
+    atomic_store(&submitted, true);
+    atomic_store(&written, true);
+}
+
+/* One without a kernel. */
+static void run_nowhere(void)
+{
+    struct starpu_task *task = build(&nowhere_codelet, handles[2], 0);
+
+    task->callback_func = note_value;
+    task->callback_arg = &values[2];
+    run_not_run(build(&wait_codelet, handles[2], 0), task);
+}
+
+/* One without data. */
+static void run_bare(void)
+{
+    struct starpu_task *task = starpu_task_create();
+
+    task->cl = &bare_codelet;
+    task->callback_func = note_value;
+    task->callback_arg = &effect;
+    run_not_run(task, NULL);
+}
+
 const struct mode orders_late[] = {{"late-callback", run_callback},
                                    {"late-callback-read", run_callback_read},
                                    {"late-paused", run_paused},
@@ -226,4 +292,6 @@ const struct mode orders_late[] = {{"late-callback", run_callback},
                                    {"late-children-slow", run_children_slow},
                                    {"late-children-chain", run_children_chain},
                                    {"late-callback-chain", run_callback_chain},
+                                   {"late-nowhere", run_nowhere},
+                                   {"late-bare", run_bare},
                                    {NULL, NULL}};
