@@ -103,6 +103,8 @@ void tic_clock_release(void)
 {
     struct held held = {.run = NULL};
 
+    if (tic_early_holds())
+        tic_early_release();
     if (!tic_clock_is_due())
         return;
     while (take(&held)) {

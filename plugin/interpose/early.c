@@ -3,7 +3,9 @@
  * run, and submit tasks, before main() has come as far as it had when that kernel ran: what main()
  * submitted before them would then come after them. They are held back, like callbacks (clock.c),
  * until main() has come to where they were submitted before or, if they were not, to the recovered
- * cut. The kernel was not over then, so main() does not wait for them. */
+ * cut. The kernel was not over then, or it is one that is executed again: main() came there without
+ * them. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +15,60 @@
 struct early {
     struct starpu_task *task;
     struct tic_spawn spawn;
+    uint64_t clock; /* of main(), until then; tasks of one kernel: ascending */
 };
 
-static void submit(struct starpu_task *task)
+static struct {
+    struct early *items;
+    unsigned long count, capacity;
+} list; /* guarded by the submission lock; in the order in which kernels submitted */
+static _Atomic unsigned long pending; /* held back and not submitted yet; raised under that lock */
+_Atomic uint64_t tic_early_next = UINT64_MAX;
+
+/* Who submits what was held back holds it: what a kernel submits next comes after that. Taken
+ * before the submission lock. */
+static pthread_mutex_t releasing = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+static void note_next_locked(void)
 {
+    uint64_t next = UINT64_MAX;
+
+    for (unsigned long i = 0; i < list.count; i++)
+        next = list.items[i].clock < next ? list.items[i].clock : next;
+    atomic_store(&tic_early_next, next);
+}
+
+/* The first that main() has come to. */
+static bool take(struct early *early)
+{
+    unsigned long found = 0;
+
+    tic_lock(&tic_session->submit);
+    while (found < list.count && list.items[found].clock > tic_clock_now())
+        found++;
+    bool any = found < list.count;
+    if (any) {
+        *early = list.items[found];
+        list.count--;
+        memmove(&list.items[found], &list.items[found + 1],
+                (list.count - found) * sizeof(*list.items));
+    }
+    note_next_locked();
+    tic_unlock(&tic_session->submit);
+    return any;
+}
+
+static void submit(const struct early *early)
+{
+    const char *why =
+        early->spawn.kept ? tic_spawn_why_out_of_order(early->task, &early->spawn) : NULL;
+
+    if (why)
+        tic_snapshot_break(&tic_session->snapshot, "%s: %s", tic_task_name(early->task), why);
+    if (!tic_submit_spawned(early->task, &early->spawn))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     tic_guard++;
-    int status = tic_real.starpu_task_submit(task);
+    int status = tic_real.starpu_task_submit(early->task);
     tic_guard--;
     tic_reads_after_submit(status == 0);
     if (status)
@@ -26,46 +76,38 @@ static void submit(struct starpu_task *task)
                  strerror(-status));
 }
 
-/* main() has come far enough. On its thread. */
-static void release(void *arg)
+void tic_early_release(void)
 {
-    struct early early = *(struct early *)arg;
-    const char *why =
-        early.spawn.kept ? tic_spawn_why_out_of_order(early.task, &early.spawn) : NULL;
+    struct early early;
 
-    free(arg);
-    if (why)
-        tic_snapshot_break(&tic_session->snapshot, "%s: %s", tic_task_name(early.task), why);
-    if (!tic_submit_spawned(early.task, &early.spawn))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    submit(early.task);
+    pthread_mutex_lock(&releasing);
+    while (take(&early)) {
+        submit(&early);
+        atomic_fetch_sub(&pending, 1);
+    }
+    pthread_mutex_unlock(&releasing);
+}
+
+bool tic_early_holds(void)
+{
+    return atomic_load(&pending) > 0;
 }
 
 bool tic_early_hold_locked(struct starpu_task *task, const struct tic_spawn *spawn)
 {
-    if (!tic_session->recovered || tic_clock_now() >= tic_session->graph.recovered_clock)
+    if (!tic_session->recovered)
         return false;
-    struct early *early = malloc(sizeof(*early));
-    if (!early)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    *early = (struct early){task, *spawn};
+    uint64_t clock = tic_graph_callback_clock(&tic_session->graph, spawn->task.id);
+    if (clock <= tic_clock_now() && atomic_load(&pending) == 0)
+        return false;
+    void *grown = tic_grow(list.items, &list.capacity, list.count + 1, sizeof(*list.items));
     /* Lines taken meanwhile, in which its parent is done, need it. */
-    if (spawn->kept && !tic_snapshot_is_broken(&tic_session->snapshot) &&
-        !tic_spawn_register(task, spawn))
+    if (!grown || (spawn->kept && !tic_snapshot_is_broken(&tic_session->snapshot) &&
+                   !tic_spawn_register(task, spawn)))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    if (tic_clock_hold_locked(spawn->task.id, release, early, false))
-        return true;
-    free(early);
-    return false;
-}
-
-/* Only what main() may have submitted since tells one moment from another. */
-void tic_early_note_locked(const struct tic_spawn *spawn)
-{
-    struct tic_session *session = tic_session;
-
-    if ((session->graph.signature.position > spawn->seen ||
-         tic_clock_now() != session->submission_clock) &&
-        tic_graph_note_callback(&session->graph, spawn->task.id) != 0)
-        tic_snapshot_break(&session->snapshot, "out of memory");
+    list.items = grown;
+    list.items[list.count++] = (struct early){task, *spawn, clock};
+    atomic_fetch_add(&pending, 1);
+    note_next_locked();
+    return true;
 }

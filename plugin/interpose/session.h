@@ -31,7 +31,6 @@ struct tic_session {
     bool restored_all;              /* owner thread only: no recovered value waits any more */
     bool waits_by_callback;         /* owner thread only: main() has asked for such an access */
     _Atomic bool racy;              /* some order in the program is a race; relaxed */
-    uint64_t submission_clock;      /* guarded by submit: of main() at its last submission */
     bool explicit_dependencies; /* guarded by submit: a task had a tag or declared dependencies */
     pid_t process;              /* immutable after start */
     /* The policies in use, as they were; each immutable once a task was submitted to its context.

@@ -223,6 +223,20 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
         tic_snapshot_break(&session->snapshot, "out of memory");
 }
 
+/* Data that protection does not know has ended it already. */
+static void bring_up(struct starpu_task *task, struct submission *submission)
+{
+    bool known = true;
+
+    for (unsigned i = 0; i < submission->accesses->count; i++)
+        known &= submission->accesses->items[i].handle != NULL;
+    if (known) {
+        note_uses(submission->accesses);
+        deliver(task, submission);
+    }
+    make_live(task, submission);
+}
+
 bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn)
 {
     struct tic_accesses accesses;
@@ -232,9 +246,7 @@ bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn)
     if (!tic_accesses_list(task, &accesses))
         return false;
     tic_lock(&tic_session->submit);
-    note_uses(&accesses);
-    deliver(task, &submission);
-    make_live(task, &submission);
+    bring_up(task, &submission);
     tic_unlock(&tic_session->submit);
     tic_accesses_drop(&accesses);
     return true;
@@ -277,13 +289,13 @@ static int identify(struct starpu_task *task, struct submission *submission, con
     if (submission->context != TIC_CONTEXT_MAIN) {
         *why = tic_spawn_identify(task, submission->context, content, &submission->spawn);
         atomic_fetch_add_explicit(&session->spawned, 1, memory_order_relaxed);
-        if (!*why && submission->context == TIC_CONTEXT_TASK)
-            tic_early_note_locked(&submission->spawn);
+        if (!*why && submission->context == TIC_CONTEXT_TASK &&
+            tic_graph_note_callback(graph, submission->spawn.task.id) != 0)
+            *why = "out of memory";
         return !*why && !submission->spawn.kept &&
                tic_spawns_is_done(&graph->spawns, submission->spawn.task.id);
     }
     submission->sequence = graph->signature.position;
-    session->submission_clock = tic_clock_now();
     int status = tic_signature_submit(&graph->signature, &content, sizeof(content));
     if (status == -EILSEQ)
         stop_diverged(task);
@@ -400,13 +412,10 @@ static enum tic_verdict go_on(struct starpu_task *task, struct submission *submi
     submission->spawn.task.id = UINT64_MAX; /* nobody knows it */
     submission->accesses->simple = false;
     tic_lock(&tic_session->submit);
-    if (submission->context == TIC_CONTEXT_TASK &&
-        tic_early_hold_locked(task, &submission->spawn)) {
+    if (submission->context == TIC_CONTEXT_TASK && tic_early_hold_locked(task, &submission->spawn))
         verdict = TIC_HELD;
-    } else {
-        deliver(task, submission);
-        make_live(task, submission);
-    }
+    else
+        bring_up(task, submission);
     tic_unlock(&tic_session->submit);
     return verdict;
 }
@@ -442,6 +451,8 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
     if (why && submission.context != TIC_CONTEXT_MAIN && session->recovered &&
         tic_session_is_watching())
         verdict = go_on(task, &submission);
+    if (verdict == TIC_HELD)
+        tic_early_release();
     tic_accesses_drop(&accesses);
     if (!why && verdict != TIC_HELD && verdict != TIC_PASS &&
         tic_spawns_has_kept(&session->graph.spawns))

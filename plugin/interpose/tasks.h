@@ -243,10 +243,18 @@ bool tic_clock_holds(void);
 
 /* ---- early.c -------------------------------------------------------------------------------- */
 /* Under the submission lock. A kernel submits this task, which is not done: true when it is held
- * back, and submitted later. */
+ * back; then tic_early_release is to be called, outside of the lock. */
 bool tic_early_hold_locked(struct starpu_task *task, const struct tic_spawn *spawn);
-/* Notes where main() is when a kernel submits this task. */
-void tic_early_note_locked(const struct tic_spawn *spawn);
+/* Submits what main() has come far enough for. Any thread. */
+void tic_early_release(void);
+/* Is anything held back? */
+bool tic_early_holds(void);
+extern _Atomic uint64_t tic_early_next; /* clock of the first to release; UINT64_MAX: none */
+static inline bool tic_early_is_due(void)
+{
+    return __builtin_expect(atomic_load(&tic_early_next) != UINT64_MAX, 0) &&
+           atomic_load(&tic_early_next) <= tic_clock_now();
+}
 
 /* ---- redux.c -------------------------------------------------------------------------------- */
 /* On the owner thread, or after the end of protection; outside of the submission lock. */

@@ -67,7 +67,8 @@ static void main_comes(void)
 
 static void main_has_come(void)
 {
-    if (tic_clock_is_due() && tic_session_is_watching() && tic_session_is_owner())
+    if ((tic_clock_is_due() || tic_early_is_due()) && tic_session_is_watching() &&
+        tic_session_is_owner())
         tic_clock_release();
 }
 
@@ -633,7 +634,7 @@ RELEASE(starpu_data_release_on_node, (starpu_data_handle_t data, int node), (dat
     WRAPPER type name parameters                                                                   \
     {                                                                                              \
         if (tic_session_is_watching())                                                             \
-            tic_session_unprotect_now(#name, "this call is not protected yet");                        \
+            tic_session_unprotect_now(#name, "this call is not protected yet");                    \
         return RESOLVED(name) arguments;                                                           \
     }
 #include "real/unsupported.def"
