@@ -11,13 +11,19 @@
 
 /* ---- logging, on a worker before the kernel ------------------------------------------------- */
 
-/* Did tasks write the value? Else main() makes it again. */
+/* Was a task submitted that writes it, or what shares its memory? Else main() makes the value
+ * again, and so does a restart take it, which knows no more than what was submitted. */
 static bool is_from_tasks(struct tic_handle *handle)
 {
-    return handle && handle->supported && !tic_handle_is_empty(handle) &&
-           (handle->derived || atomic_load_explicit(&handle->version, memory_order_relaxed) > 0 ||
-            (handle->family &&
-             atomic_load_explicit(&handle->family->writes, memory_order_relaxed) > 0));
+    if (!handle || !handle->supported || tic_handle_is_empty(handle))
+        return false;
+    if (atomic_load_explicit(&handle->version, memory_order_relaxed) > 0 ||
+        (handle->family && atomic_load_explicit(&handle->family->writes, memory_order_relaxed) > 0))
+        return true;
+    tic_lock(&tic_session->submit);
+    bool holds = tic_data_holds_values(handle);
+    tic_unlock(&tic_session->submit);
+    return holds;
 }
 
 static int log_value(struct tic_handle *handle, uint64_t task, unsigned buffer, uint64_t epoch)

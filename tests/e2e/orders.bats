@@ -151,6 +151,10 @@ exit_as_usual() { # scenarios...
     keep_order look
 }
 
+@test "tasks read what main() put there, before tasks write other parts of it" {
+    keep_order parts-read-early
+}
+
 @test "main() gets data back, or changes it, after tasks without output have read it" {
     keep_order reader-unregister reader-acquire reader-writer reader-through reader-again \
         reader-held

@@ -60,6 +60,8 @@ void flow_fold(const void *bytes, size_t size)
 
     for (size_t i = 0; i < size; i++)
         flow_hash = (flow_hash ^ at[i]) * UINT64_C(1099511628211);
+    if (getenv("FLOW_TRACE")) /* what two runs differ in */
+        fprintf(stderr, "fold of %zu bytes: %016llx\n", size, (unsigned long long)flow_hash);
 }
 
 void flow_fold_number(uint64_t number)

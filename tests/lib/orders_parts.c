@@ -125,10 +125,47 @@ static void run_children_planned(void)
     close_whole();
 }
 
-const struct mode orders_parts[] = {{"parts-added", run_added},
-                                    {"parts-explicit", run_explicit},
-                                    {"parts-implicit", run_implicit},
-                                    {"parts-gathered", run_gathered},
-                                    {"parts-children", run_children},
-                                    {"parts-children-planned", run_children_planned},
-                                    {NULL, NULL}};
+/* ---- readers -----------------------------------------------------------------------------------
+ */
+
+static void look_items(void *buffers[], void *arg)
+{
+    (void)arg;
+    note(*(uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]));
+}
+
+static struct starpu_codelet look_items_codelet = {
+    .cpu_funcs = {look_items}, .nbuffers = 1, .modes = {STARPU_R}, .name = "look_items"};
+
+static void join_items(void *buffers[], void *arg)
+{
+    (void)arg;
+    *(uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]) += *variable(buffers[1]);
+}
+
+static struct starpu_codelet join_items_codelet = {
+    .cpu_funcs = {join_items}, .nbuffers = 2, .modes = {STARPU_RW, STARPU_R}, .name = "join_items"};
+
+/* A task reads what main() put into one part, while a task that writes another, submitted before,
+ * has not run. */
+static void run_read_early(void)
+{
+    open_whole();
+    starpu_data_partition_plan(whole, &part_filter, parts);
+    starpu_data_partition_submit(whole, PARTS, parts);
+    must(starpu_data_acquire(handles[0], STARPU_RW));
+    submit_pair(&join_items_codelet, parts[0], handles[0]);
+    submit_and_wait(build(&look_items_codelet, parts[1], 0));
+    starpu_data_release(handles[0]);
+    step_parts();
+    submit_row(handles[1], 0);
+    starpu_data_unpartition_submit(whole, PARTS, parts, STARPU_MAIN_RAM);
+    starpu_data_partition_clean(whole, PARTS, parts);
+    close_whole();
+}
+
+const struct mode orders_parts[] = {
+    {"parts-added", run_added},           {"parts-explicit", run_explicit},
+    {"parts-implicit", run_implicit},     {"parts-gathered", run_gathered},
+    {"parts-children", run_children},     {"parts-children-planned", run_children_planned},
+    {"parts-read-early", run_read_early}, {NULL, NULL}};
