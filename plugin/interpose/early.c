@@ -29,33 +29,31 @@ _Atomic uint64_t tic_early_next = UINT64_MAX;
  * before the submission lock. */
 static pthread_mutex_t releasing = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-static void note_next_locked(void)
+/* Those that main() has come to, in their order; the others stay. */
+static struct early *take(unsigned long *count)
 {
-    uint64_t next = UINT64_MAX;
-
-    for (unsigned long i = 0; i < list.count; i++)
-        next = list.items[i].clock < next ? list.items[i].clock : next;
-    atomic_store(&tic_early_next, next);
-}
-
-/* The first that main() has come to. */
-static bool take(struct early *early)
-{
-    unsigned long found = 0;
+    uint64_t next = UINT64_MAX, now;
+    unsigned long kept = 0;
 
     tic_lock(&tic_session->submit);
-    while (found < list.count && list.items[found].clock > tic_clock_now())
-        found++;
-    bool any = found < list.count;
-    if (any) {
-        *early = list.items[found];
-        list.count--;
-        memmove(&list.items[found], &list.items[found + 1],
-                (list.count - found) * sizeof(*list.items));
+    struct early *due = malloc((list.count + 1) * sizeof(*due));
+    if (!due)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    now = tic_clock_now();
+    *count = 0;
+    for (unsigned long i = 0; i < list.count; i++) {
+        struct early early = list.items[i];
+        if (early.clock <= now) {
+            due[(*count)++] = early;
+            continue;
+        }
+        list.items[kept++] = early;
+        next = early.clock < next ? early.clock : next;
     }
-    note_next_locked();
+    list.count = kept;
+    atomic_store(&tic_early_next, next);
     tic_unlock(&tic_session->submit);
-    return any;
+    return due;
 }
 
 static void submit(const struct early *early)
@@ -76,15 +74,20 @@ static void submit(const struct early *early)
                  strerror(-status));
 }
 
+/* main() may come further meanwhile, on another thread or in a submission. */
 void tic_early_release(void)
 {
-    struct early early;
+    unsigned long count;
 
     pthread_mutex_lock(&releasing);
-    while (take(&early)) {
-        submit(&early);
-        atomic_fetch_sub(&pending, 1);
-    }
+    do {
+        struct early *due = take(&count);
+        for (unsigned long i = 0; i < count; i++) {
+            submit(&due[i]);
+            atomic_fetch_sub(&pending, 1);
+        }
+        free(due);
+    } while (count > 0);
     pthread_mutex_unlock(&releasing);
 }
 
@@ -108,6 +111,7 @@ bool tic_early_hold_locked(struct starpu_task *task, const struct tic_spawn *spa
     list.items = grown;
     list.items[list.count++] = (struct early){task, *spawn, clock};
     atomic_fetch_add(&pending, 1);
-    note_next_locked();
+    if (clock < atomic_load(&tic_early_next))
+        atomic_store(&tic_early_next, clock);
     return true;
 }
