@@ -194,6 +194,9 @@ void tic_access_on_release_before(starpu_data_handle_t data)
     handle->live = true;
     if (handle->family)
         handle->family->live = true;
+    if (handle->home_node < 0) /* no task of this run need have told where it is */
+        tic_handle_locate(handle,
+                          tic_real.starpu_data_get_interface_on_node(data, STARPU_MAIN_RAM));
     tic_snapshot_touch(&tic_session->snapshot, handle);
 }
 

@@ -116,6 +116,8 @@ static int save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *h
     struct tic_layout packed = {.stride = {1}};
     uint64_t size;
 
+    if (!handle->packer && !handle->layout.base)
+        return -EINVAL; /* nobody knows where it is: a row of nothing must not look like a value */
     if (!handle->packer)
         return write_or_hold(snapshot, &handle->layout, why, saved);
     int status = handle->packer->pack(handle, &packed.base, &size);

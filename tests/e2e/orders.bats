@@ -160,6 +160,20 @@ exit_as_usual() { # scenarios...
         reader-held
 }
 
+# The line that the replay continues from has no value of it.
+@test "main() changes data without a home, which a replay saves" {
+    local expected point
+    keep_order homeless-changed
+    expected=$("$lib/orders" homeless-changed)
+    for point in 2 3; do
+        rm -rf "$STARPU_TIC_DIR"
+        crash "task-end:8" "$lib/orders" homeless-changed
+        crash "line-renamed:$point" "$lib/orders" homeless-changed
+        run_apart "$tool" run -- "$lib/orders" homeless-changed
+        is_right "$expected" yes || complain homeless-changed "wrong after line $point of the replay"
+    done
+}
+
 @test "what ends protection: one memory by two handles, changed while one is registered" {
     end_protection alias-half
 }

@@ -167,6 +167,26 @@ static void run_reader_held(void)
     note(shared);
 }
 
+/* main() changes data without a home that tasks wrote, and gives it away; a replay takes lines in
+ * between, as readers are executed again. */
+static void run_homeless_changed(void)
+{
+    starpu_data_handle_t homeless = register_homeless();
+
+    submit(&assign_codelet, homeless, 4);
+    starpu_task_wait_for_all();
+    must(starpu_data_acquire(homeless, STARPU_RW));
+    uint64_t *value = starpu_data_get_local_ptr(homeless);
+    note(*value);
+    *value += 9;
+    starpu_data_release(homeless);
+    for (int round = 0; round < ROUNDS; round++)
+        submit_and_wait(build(&look_codelet, handles[0], 0));
+    note(counter);
+    starpu_data_unregister(homeless);
+    submit_row(handles[0], 1);
+}
+
 const struct mode orders_access[] = {{"read-first", run_read_first},
                                      {"kept-reader", run_kept_reader},
                                      {"reader-unregister", run_reader_unregister},
@@ -178,4 +198,5 @@ const struct mode orders_access[] = {{"read-first", run_read_first},
                                      {"fetch", run_fetch},
                                      {"look", run_look},
                                      {"same-data", run_same_data},
+                                     {"homeless-changed", run_homeless_changed},
                                      {NULL, NULL}};
