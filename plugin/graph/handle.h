@@ -90,8 +90,10 @@ struct tic_handle {
     _Atomic unsigned holds; /* accesses of the program that are not released */
     bool main_writes;       /* main() holds it for writing */
     bool restored;          /* the recovered value was written into it */
-    bool replays_late;      /* the access that main() waits for is in the recovered cut, and: */
-    bool replays_read;      /* it read this: */
+    bool touched;      /* guarded by the submission lock: in a recovered run, a live task uses it */
+    bool adopted;      /* the same: its value is one of the event log that no line knew */
+    bool replays_late; /* the access that main() waits for is in the recovered cut, and: */
+    bool replays_read; /* it read this: */
     struct tic_saved replayed;
     char *set_aside; /* its value, while main() holds it with an older one; or NULL; guarded by that
                         access */

@@ -414,8 +414,10 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
         tic_handle_put_off(handle);
         return;
     }
-    if (tic_data_holds_values(handle))
+    if (tic_data_holds_values(handle)) {
+        tic_record_acquired(handle, true, false);
         tic_data_restore(handle, true); /* else the value is one from after the partition */
+    }
     if (has_task_values(handle)) {
         tic_data_wait(handle);
         tic_snapshot_save_now(&tic_session->snapshot, handle);

@@ -180,13 +180,15 @@ static struct starpu_codelet codelet = {
     .name = "tic_forced",
 };
 
-/* Its values are as they were; else the task is executed again. */
+/* Its values are as they were; else the task is executed again. The plan has looked at those that
+ * it needs; what it does not need is not read. */
 static bool is_whole(const struct tic_forced_value *values, unsigned count)
 {
     bool whole = true;
 
     for (unsigned i = 0; i < count && whole; i++)
-        whole = tic_store_verify(&tic_session->store, &values[i].saved) == 0;
+        whole = values[i].fate != TIC_FATE_UNKNOWN ||
+                tic_store_verify(&tic_session->store, &values[i].saved) == 0;
     return whole;
 }
 
@@ -235,6 +237,62 @@ static struct starpu_task *make_task(const struct tic_forced_found *result,
     return task;
 }
 
+/* No task of this run uses the data, so that all of its history is done, and it can be given a
+ * value that is read when somebody needs it. */
+static bool is_idle(const struct tic_handle *handle)
+{
+    return !handle->live && !handle->touched && !handle->family && !handle->accumulates &&
+           !handle->main_writes && !handle->set_aside && handle->main_writes_left == 0 &&
+           atomic_load(&handle->holds) == 0 && atomic_load(&handle->dirty_since) == 0 &&
+           !(handle->parent && handle->parent->partition_over);
+}
+
+/* The values become those of the data, as those of a line are. False: a task must write them, in
+ * its place among others. */
+static bool adopt(const struct tic_forced_found *result, const starpu_data_handle_t *data)
+{
+    struct tic_handle *handles[TIC_FORCED_OUTPUTS];
+    bool idle = true;
+
+    for (unsigned i = 0; i < result->count && idle; i++) {
+        handles[i] = tic_handle_of(data[i]);
+        idle = is_idle(handles[i]);
+    }
+    if (!idle)
+        return false;
+    if (tic_snapshot_adopt(&tic_session->snapshot, result, handles) != 0)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    for (unsigned i = 0; i < result->count; i++) {
+        tic_data_note_write(handles[i], false);
+        handles[i]->pending = handles[i]->adopted = true;
+    }
+    tic_failpoint(TIC_FAIL_REPLAY_SKIP);
+    return true;
+}
+
+static void submit_stand_in(struct starpu_task *task, const struct tic_forced_found *result,
+                            starpu_data_handle_t *data, bool awaited)
+{
+    const struct tic_forced_value *values =
+        tic_snapshot_forced_values(&tic_session->snapshot, result);
+    struct starpu_task *stand_in = make_task(result, values, data);
+
+    for (unsigned i = 0; i < result->count; i++) {
+        struct tic_handle *handle = tic_handle_of(data[i]);
+        handle->pending = false; /* it is overwritten now */
+        tic_data_note_write(handle, true);
+    }
+    stand_in->priority = task->priority;
+    tic_guard++;
+    if (awaited)
+        tic_real.starpu_task_declare_deps_array(task, 1, &stand_in);
+    int status = tic_real.starpu_task_submit(stand_in);
+    tic_guard--;
+    if (status)
+        tic_stop(TIC_EXIT_REFUSED, "StarPU refuses a task that restores a result");
+    atomic_fetch_add_explicit(&tic_session->stand_ins, 1, memory_order_relaxed);
+}
+
 bool tic_forced_use(struct starpu_task *task, uint64_t sequence, bool awaited)
 {
     struct tic_session *session = tic_session;
@@ -249,20 +307,8 @@ bool tic_forced_use(struct starpu_task *task, uint64_t sequence, bool awaited)
     const struct tic_forced_value *values = tic_snapshot_forced_values(snapshot, result);
     if (result->count > STARPU_NMAXBUFS || !matches(task, result, values, data))
         return false;
-    struct starpu_task *stand_in = make_task(result, values, data);
-    for (unsigned i = 0; i < result->count; i++) {
-        struct tic_handle *handle = tic_handle_of(data[i]);
-        handle->pending = false; /* it is overwritten now */
-        tic_data_note_write(handle, true);
-    }
-    stand_in->priority = task->priority;
-    tic_guard++;
-    if (awaited)
-        tic_real.starpu_task_declare_deps_array(task, 1, &stand_in);
-    int status = tic_real.starpu_task_submit(stand_in);
-    tic_guard--;
-    if (status)
-        tic_stop(TIC_EXIT_REFUSED, "StarPU refuses a task that restores a result");
+    if (!adopt(result, data))
+        submit_stand_in(task, result, data, awaited);
     atomic_fetch_add_explicit(&session->forced_used, 1, memory_order_relaxed);
     return true;
 }

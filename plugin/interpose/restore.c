@@ -17,11 +17,18 @@ struct restore {
     struct tic_shape shape;
     enum starpu_data_interface_id interface_id;
     uint64_t id;
+    bool logged;               /* the value is one of the event log */
     starpu_data_handle_t data; /* whose interface unpacks it; NULL: it has the shape above */
 };
 
-static void stop_unreadable(uint64_t id, int status)
+static void stop_unreadable(uint64_t id, int status, bool logged)
 {
+    if (logged)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot restore handle %llu from %s: what a task wrote, and the event log names, "
+                 "is %s. Start again with STARPU_TIC_RESULTS=0: what was done after the last "
+                 "recovery line is then executed again",
+                 (unsigned long long)id, tic_session->store.path, tic_store_reason(status));
     tic_stop(TIC_EXIT_REFUSED,
              "cannot restore handle %llu from %s: %s. Start again: an older recovery line is used "
              "if there is one",
@@ -47,7 +54,7 @@ static void read_into(const struct restore *restore, const struct tic_layout *to
         status = tic_store_read(&session->store, &restore->saved, &layout);
     }
     if (status)
-        stop_unreadable(restore->id, status);
+        stop_unreadable(restore->id, status, restore->logged);
     atomic_fetch_add_explicit(&session->restored, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_RESTORE_END);
 }
@@ -57,7 +64,7 @@ static void unpack_value(const struct restore *restore)
     tic_failpoint(TIC_FAIL_RESTORE_BEGIN);
     int status = tic_pack_restore(restore->data, &restore->saved);
     if (status)
-        stop_unreadable(restore->id, status);
+        stop_unreadable(restore->id, status, restore->logged);
     atomic_fetch_add_explicit(&tic_session->restored, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_RESTORE_END);
 }
@@ -97,6 +104,7 @@ static struct restore describe_restore(struct tic_handle *handle)
         .interface_id = handle->data ? tic_real.starpu_data_get_interface_id(handle->data)
                                      : STARPU_UNKNOWN_INTERFACE_ID,
         .id = handle->id,
+        .logged = handle->adopted,
         .data = handle->packer ? handle->data : NULL,
     };
 }

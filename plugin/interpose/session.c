@@ -118,6 +118,7 @@ static struct tic_session *session_create(void)
     session->snapshot.period = settings.period;
     session->snapshot.every = settings.every;
     session->snapshot.forced_percent = settings.forced;
+    session->snapshot.ignore_results = !settings.results;
     session->snapshot.log_bound = settings.log;
     session->snapshot.log_all = settings.protocol != TIC_PROTOCOL_TIC && !settings.report[0];
     session->snapshot.periodic = settings.protocol != TIC_PROTOCOL_SEL;

@@ -53,13 +53,14 @@ int tic_stats_write(struct tic_session *session)
     const struct starpu_sched_policy *policy = &session->policies[0];
     json_t *stats = json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, "
-        "s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:f}",
+        "s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:f, "
+        "s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
         "scheduler", policy->policy_name ? policy->policy_name : "", //
         "tasks_submitted",
         (json_int_t)(session->graph.signature.position + atomic_load(&session->spawned)), //
         "forced_checkpoints", (json_int_t)atomic_load(&snapshot->forced_saved), "forced_used",
         (json_int_t)atomic_load(&session->forced_used), "tasks_executed",
-        (json_int_t)(totals.executed - atomic_load(&session->forced_used)),        //
+        (json_int_t)(totals.executed - atomic_load(&session->stand_ins)),          //
         "tasks_skipped", (json_int_t)atomic_load(&session->skipped),               //
         "tasks_executed_again", (json_int_t)atomic_load(&session->rerun),          //
         "handles_restored", (json_int_t)atomic_load(&session->restored),           //
@@ -88,7 +89,14 @@ int tic_stats_write(struct tic_session *session)
         "lines_needed", (int)atomic_load(&snapshot->needs_lines),                  //
         "results_found", (json_int_t)snapshot->results_found,                      //
         "lost_tasks", (json_int_t)snapshot->lost_tasks,                            //
-        "lost_seconds", (double)snapshot->lost_ns * 1e-9);
+        "lost_seconds", (double)snapshot->lost_ns * 1e-9,                          //
+        "bytes_restored", (json_int_t)atomic_load(&session->store.bytes_read),     //
+        "bytes_verified", (json_int_t)atomic_load(&session->store.bytes_verified), //
+        "planned_tasks", (json_int_t)snapshot->planned.tasks,                      //
+        "planned_executions", (json_int_t)snapshot->planned.executes,              //
+        "planned_least", (json_int_t)snapshot->planned.least,                      //
+        "planned_values", (json_int_t)snapshot->planned.values,                    //
+        "planned_bytes", (json_int_t)snapshot->planned.bytes);
     int status =
         stats && json_dump_file(stats, session->settings.stats,
                                 JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9)) == 0

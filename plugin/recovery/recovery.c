@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "recovery/plan.h"
 #include "snapshot/forced.h"
 
 /* ---- choosing ------------------------------------------------------------------------------- */
@@ -123,6 +124,7 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
     status = status ? status : tic_graph_load(snapshot->graph, line);
     status = status ? status : load_blocks(snapshot, line);
     status = status ? status : tic_snapshot_keep_forced(snapshot);
+    status = status ? status : tic_recovery_plan(snapshot);
     if (status)
         tic_stop(TIC_EXIT_REFUSED, "cannot continue from %s: %s", store->path,
                  tic_store_reason(status));

@@ -297,19 +297,31 @@ static int note_done(struct tic_graph *graph, uint64_t sequence)
                : tic_doneset_add(&graph->done, sequence);
 }
 
+/* Those that are left are tried again. */
+static int merge_list(struct tic_graph *graph, struct tic_sequence_list *list)
+{
+    unsigned long merged = 0;
+    int status = 0;
+
+    while (merged < list->count && status == 0) {
+        status = note_done(graph, list->items[merged]);
+        merged += status == 0;
+    }
+    list->count -= merged;
+    if (list->count > 0)
+        memmove(list->items, list->items + merged, list->count * sizeof(*list->items));
+    return status;
+}
+
 static int merge_done(struct tic_snapshot *snapshot, uint64_t cut)
 {
-    int status = 0;
+    tic_lock(&snapshot->graph->lock);
+    int status = merge_list(snapshot->graph, &snapshot->adopted[cut & 1]);
+    tic_unlock(&snapshot->graph->lock);
+
     for (unsigned i = 0; i < snapshot->cut.slot_count; i++) {
-        struct tic_sequence_list *list = &snapshot->cut.slots[i].ended[cut & 1];
-        unsigned long merged = 0;
-        while (merged < list->count && status == 0) {
-            status = note_done(snapshot->graph, list->items[merged]);
-            merged += status == 0;
-        }
-        list->count -= merged; /* those that are left are tried again */
-        if (list->count > 0)
-            memmove(list->items, list->items + merged, list->count * sizeof(*list->items));
+        int merged = merge_list(snapshot->graph, &snapshot->cut.slots[i].ended[cut & 1]);
+        status = status ? status : merged;
     }
     return status;
 }

@@ -17,10 +17,17 @@ struct tic_forced_kept {
     struct tic_row rows[TIC_FORCED_OUTPUTS];
 };
 
+/* Is a value whole? */
+enum tic_fate {
+    TIC_FATE_UNKNOWN, /* it is to be read before its result is used */
+    TIC_FATE_GOOD,    /* the plan of the recovery needs it: it was read */
+    TIC_FATE_SPARE,   /* by the plan nobody will read it, so nobody has looked */
+};
 struct tic_forced_value {
     uint64_t id; /* of the handle */
     uint64_t bytes;
     struct tic_saved saved;
+    enum tic_fate fate;
 };
 /* One that the run started with. */
 struct tic_forced_found {
@@ -30,6 +37,7 @@ struct tic_forced_found {
     uint64_t events, seen;
     uint32_t count;
     uint32_t first; /* in the array of values */
+    bool useless;   /* a value that is needed is damaged */
 };
 
 /* The task in this slot has ended, and what it wrote is still as it left it. `forced` says who it
@@ -48,7 +56,9 @@ void tic_snapshot_events(struct tic_snapshot *snapshot, uint64_t *count, uint64_
 /* A task's result could not be recorded: recovery lines are needed. Any thread. */
 void tic_snapshot_need_lines(struct tic_snapshot *snapshot, const char *task, const char *why);
 
-/* ---- recovery, owner thread ----------------------------------------------------------------- */
+int tic_snapshot_keep_result(struct tic_snapshot *snapshot, const struct tic_forced_kept *result);
+
+/* ---- found.c: recovery, owner thread --------------------------------------------------------- */
 /* Reads the log: results of tasks that are not done in the line; the line gets the events that
  * main() came to after it. Before the line is adopted. 0 or -errno. */
 int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *line);
@@ -59,6 +69,13 @@ const struct tic_forced_found *tic_snapshot_forced_of(const struct tic_snapshot 
                                                       uint64_t sequence);
 const struct tic_forced_value *tic_snapshot_forced_values(const struct tic_snapshot *snapshot,
                                                           const struct tic_forced_found *found);
+/* Forgets those that are useless. */
+void tic_snapshot_drop_forced(struct tic_snapshot *snapshot);
+/* The task is done, and these handles, in the order of its values, hold what it wrote; nothing is
+ * read. Only where every task before it that uses one of the handles is done, in the line or so:
+ * cuts are closed under that. 0 or -ENOMEM. */
+int tic_snapshot_adopt(struct tic_snapshot *snapshot, const struct tic_forced_found *result,
+                       struct tic_handle *const *handles);
 void tic_snapshot_forget_forced(struct tic_snapshot *snapshot);
 
 /* ---- checkpoint thread ---------------------------------------------------------------------- */

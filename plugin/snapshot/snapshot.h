@@ -9,6 +9,7 @@
 
 #include "graph/graph.h"
 #include "snapshot/cut.h"
+#include "snapshot/known.h"
 #include "store/eventlog.h"
 #include "store/store.h"
 
@@ -26,6 +27,15 @@ struct tic_forced_kept;
 struct tic_forced_found;
 struct tic_forced_value;
 struct tic_forced_output;
+
+/* What the plan of a recovery says. */
+struct tic_planned {
+    uint64_t tasks;         /* that the log knows and that are not done in the line */
+    uint64_t executes;      /* of these: have no result */
+    uint64_t least;         /* would be executed if those that nobody needs were not */
+    uint64_t values, bytes; /* that are needed of what the results hold */
+    uint64_t all_values, all_bytes;
+};
 
 struct tic_demands {
     struct tic_demand *items;
@@ -90,6 +100,12 @@ struct tic_snapshot {
     unsigned long found_count, found_capacity;
     bool found_racy; /* the line that the run continues from holds tasks of others than main() */
     struct tic_forced_value *found_values; /* immutable after start */
+    unsigned long found_value_count;
+    bool ignore_results;                 /* immutable after start */
+    struct tic_known known;              /* while the store is opened */
+    struct tic_planned planned;          /* immutable after start: statistics */
+    struct tic_sequence_list adopted[2]; /* guarded by the graph lock, by epoch parity: tasks that
+                                            are done by what an earlier run left */
     uint64_t lost_tasks, lost_ns; /* immutable after start: what was running when the earlier run
                                      was killed, and for how long */
     uint64_t results_found;       /* immutable after start */

@@ -154,6 +154,7 @@ int tic_store_verify(struct tic_store *store, const struct tic_saved *saved)
     int fd;
     int status = tic_rows_locate(&store->rows, saved->row, bytes, &fd, &offset);
 
+    atomic_fetch_add_explicit(&store->bytes_verified, bytes, memory_order_relaxed);
     return status ? status : check_bytes(fd, (uint64_t)offset, bytes, saved->checksum);
 }
 

@@ -321,6 +321,9 @@ int tic_store_read(struct tic_store *store, const struct tic_saved *saved,
         tic_rows_locate(&store->rows, saved->row, tic_shape_bytes(&layout->shape), &fd, &offset);
     if (status == 0)
         status = tic_layout_read(layout, fd, offset, &checksum);
+    if (status == 0)
+        atomic_fetch_add_explicit(&store->bytes_read, tic_shape_bytes(&layout->shape),
+                                  memory_order_relaxed);
     if (status == 0 && checksum != saved->checksum)
         status = -EBADMSG;
     return status;

@@ -38,6 +38,8 @@ struct tic_store {
     uint64_t space;                  /* bytes that the directory may take, 0: any; the same */
     _Atomic uint64_t bytes_written;  /* relaxed: a statistic */
     _Atomic uint64_t values_written; /* relaxed: a statistic */
+    _Atomic uint64_t bytes_read;     /* to be used, and */
+    _Atomic uint64_t bytes_verified; /* only to be checked; relaxed: statistics */
 };
 
 /* Where a saved value is. */

@@ -116,6 +116,33 @@ loses_nothing() {
     [ "$(stat_of forced_used)" -ge 20 ]
 }
 
+# Each tile of the matrix is restored once, however often tasks had written it.
+@test "versions that nobody needs are neither read nor restored" {
+    need_examples
+    local command=("$examples/cholesky_implicit" -size 960 -nblocks 12) tile=$((80 * 80 * 4)) point
+    export STARPU_TIC_PROTOCOL=sel
+    for point in 100 250 360; do
+        rm -rf "$STARPU_TIC_DIR"
+        crash "task-end:$point" "${command[@]}"
+        run_apart "$tool" run -- "${command[@]}"
+        [ "$status" -eq 0 ]
+        [ "$(stat_of forced_used)" -ge $((point - 1)) ] # one has a callback
+        [ "$(stat_of bytes_restored)" -le $((78 * tile)) ]
+        [ "$(stat_of bytes_restored)" -le $(($(stat_of planned_bytes) + tile)) ]
+        [ "$(stat_of bytes_verified)" -eq "$(stat_of planned_bytes)" ]
+        [ "$(stat_of planned_executions)" -eq "$(stat_of planned_least)" ]
+    done
+}
+
+@test "results need not be used" {
+    export STARPU_TIC_PROTOCOL=sel
+    crash task-end:100 "$program"
+    STARPU_TIC_RESULTS=0 run_apart "$tool" run -- "$program"
+    [ "$status" -eq 0 ]
+    [ "$(stat_of forced_used)" -eq 0 ]
+    [ "$(stat_of tasks_executed)" -eq "$(stat_of tasks_submitted)" ]
+}
+
 @test "a damaged log is told of, and what it held is executed again" {
     local expected segment
     export STARPU_TIC_PROTOCOL=sel

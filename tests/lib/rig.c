@@ -34,7 +34,7 @@ static void describe_run(const struct tic_rig *rig, struct tic_line *about)
     about->arguments_size = strlen(rig->argument) + 1;
 }
 
-bool tic_rig_start(struct tic_rig *rig)
+void tic_rig_prepare(struct tic_rig *rig)
 {
     tic_log_set_level(TIC_LOG_WARN);
     require(tic_graph_init(&rig->graph) == 0, "graph");
@@ -42,7 +42,17 @@ bool tic_rig_start(struct tic_rig *rig)
             "snapshot");
     describe_run(rig, &rig->snapshot.about);
     rig->running = true;
+}
+
+bool tic_rig_open_store(struct tic_rig *rig)
+{
     return tic_recovery_open(&rig->snapshot, rig->dir.path, true, false, &tic_h5_ops) == 1;
+}
+
+bool tic_rig_start(struct tic_rig *rig)
+{
+    tic_rig_prepare(rig);
+    return tic_rig_open_store(rig);
 }
 
 void tic_rig_stop(struct tic_rig *rig)

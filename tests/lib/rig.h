@@ -28,6 +28,9 @@ void tic_rig_close(struct tic_rig *rig);
 void tic_rig_stop(struct tic_rig *rig);
 /* As if it were started again. True: recovered. */
 bool tic_rig_start(struct tic_rig *rig);
+/* Its two halves: a test may change settings in between. */
+void tic_rig_prepare(struct tic_rig *rig);
+bool tic_rig_open_store(struct tic_rig *rig);
 bool tic_rig_restart(struct tic_rig *rig);
 
 /* ---- the owner thread ----------------------------------------------------------------------- */

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Results of single tasks that a run finds in the log, and their use: what lines do not know. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "snapshot/forced.h"
+
+/* An event that main() came to. */
+struct seen {
+    uint64_t number, hash; /* of all up to and with it */
+    struct tic_line_event event;
+};
+
+struct search {
+    struct tic_snapshot *snapshot;
+    const struct tic_line *line;
+    struct tic_forced_output *outputs; /* of the results, as their `first` tells */
+    unsigned long output_count, output_capacity;
+    struct seen *events; /* that the line has not */
+    unsigned long event_count, event_capacity;
+    struct tic_line_input *inputs;
+    unsigned long input_count, input_capacity;
+    uint64_t order, file;
+    struct {
+        uint64_t task, time;
+        bool runs;
+    } workers[TIC_MAX_WORKERS]; /* what each was doing when the log ends */
+    uint64_t last;              /* time of the last record */
+    int status;
+};
+
+static bool is_done(const struct tic_line *line, uint64_t sequence)
+{
+    size_t low = 0, high = line->done_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (line->done[middle].last < sequence)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < line->done_count && line->done[low].first <= sequence;
+}
+
+static int note_result(struct search *search, const struct tic_forced *forced, uint64_t file)
+{
+    struct tic_snapshot *snapshot = search->snapshot;
+    struct tic_forced_found found = {.sequence = forced->sequence,
+                                     .signature = forced->signature,
+                                     .arguments = forced->arguments,
+                                     .order = search->order,
+                                     .file = file,
+                                     .events = forced->events,
+                                     .seen = forced->seen,
+                                     .count = (uint32_t)forced->count,
+                                     .first = (uint32_t)search->output_count};
+    void *outputs = tic_grow(search->outputs, &search->output_capacity,
+                             search->output_count + forced->count, sizeof(*search->outputs));
+    search->outputs = outputs ? outputs : search->outputs;
+    void *grown = tic_grow(snapshot->found, &snapshot->found_capacity, snapshot->found_count + 1,
+                           sizeof(*snapshot->found));
+    snapshot->found = grown ? grown : snapshot->found;
+    if (!outputs || !grown || search->output_count + forced->count > UINT32_MAX)
+        return -ENOMEM;
+    memcpy(search->outputs + search->output_count, forced->outputs,
+           forced->count * sizeof(*search->outputs));
+    search->output_count += forced->count;
+    snapshot->found[snapshot->found_count++] = found;
+    for (uint64_t i = 0; i < forced->count; i++) {
+        int status = tic_store_keep_segment(snapshot->store, forced->outputs[i].segment);
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
+static int note_event(struct search *search, const struct tic_log_record *record)
+{
+    const uint64_t *words = record->words; /* number, kind, value, hash */
+
+    if (record->count != 4 || words[0] < search->line->event_count)
+        return 0;
+    void *grown = tic_grow(search->events, &search->event_capacity, search->event_count + 1,
+                           sizeof(*search->events));
+    if (!grown)
+        return -ENOMEM;
+    search->events = grown;
+    search->events[search->event_count++] =
+        (struct seen){words[0], words[3], {(uint32_t)words[1], (int64_t)words[2]}};
+    return 0;
+}
+
+static int note_input(struct search *search, const struct tic_log_record *record)
+{
+    void *grown = tic_grow(search->inputs, &search->input_capacity, search->input_count + 1,
+                           sizeof(*search->inputs));
+    if (!grown || record->count != 2)
+        return grown ? 0 : -ENOMEM;
+    search->inputs = grown;
+    search->inputs[search->input_count++] =
+        (struct tic_line_input){record->words[0], record->words[1]};
+    return 0;
+}
+
+/* A worker executes one task at a time. */
+static void note_running(struct search *search, const struct tic_log_record *record)
+{
+    bool starts = record->kind == TIC_LOGGED_STARTED && record->count == 2;
+    bool ends = record->kind == TIC_LOGGED_FINISHED && record->count > 6;
+    uint32_t worker = starts ? (uint32_t)record->words[1] : ends ? (uint32_t)record->words[6] : 0;
+
+    if (record->time > search->last)
+        search->last = record->time;
+    if (record->kind == TIC_LOGGED_RUN) /* an earlier one was killed, too */
+        memset(search->workers, 0, sizeof(search->workers));
+    if ((!starts && !ends) || worker >= TIC_MAX_WORKERS)
+        return;
+    if (starts) {
+        search->workers[worker].task = record->words[0];
+        search->workers[worker].time = record->time;
+    }
+    if (starts || search->workers[worker].task == record->words[0])
+        search->workers[worker].runs = starts;
+}
+
+static void sum_lost(struct tic_snapshot *snapshot, const struct search *search)
+{
+    for (unsigned i = 0; i < TIC_MAX_WORKERS; i++) {
+        if (!search->workers[i].runs || search->workers[i].time > search->last)
+            continue;
+        snapshot->lost_tasks++;
+        snapshot->lost_ns += search->last - search->workers[i].time;
+    }
+    snapshot->results_found = snapshot->found_count;
+}
+
+static bool visit(void *arg, const struct tic_log_record *record)
+{
+    struct search *search = arg;
+    struct tic_forced forced;
+
+    search->order++;
+    note_running(search, record);
+    if (record->file != search->file)
+        search->status = tic_eventlog_keep(&search->snapshot->log, record->file);
+    search->file = record->file;
+    if (search->status == 0 && record->kind == TIC_LOGGED_EVENT)
+        search->status = note_event(search, record);
+    else if (search->status == 0 && record->kind == TIC_LOGGED_INPUT)
+        search->status = note_input(search, record);
+    else if (search->status == 0 && tic_forced_decode(record, &forced) &&
+             !is_done(search->line, forced.sequence))
+        search->status = note_result(search, &forced, record->file);
+    else if (search->status == 0 &&
+             (record->kind != TIC_LOGGED_CREATED ||
+              (record->count > 0 && !is_done(search->line, record->words[0]))))
+        search->status = tic_known_note(&search->snapshot->known, record, search->order);
+    return search->status == 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct seen *x = a, *y = b;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Hashes of the known events: [i] of the first i. NULL when out of memory. */
+static uint64_t *hash_events(const struct tic_line *line)
+{
+    uint64_t *hashes = calloc(line->event_count + 1, sizeof(*hashes));
+
+    for (size_t i = 0; hashes && i < line->event_count; i++)
+        hashes[i + 1] = tic_graph_chain(hashes[i], &line->events[i]);
+    return hashes;
+}
+
+/* The line gets the events that follow its own without a gap. Each tells by its hash what came
+ * before it: another run may have come to others. */
+static int add_events(struct tic_line *line, struct search *search)
+{
+    uint64_t *hashes = hash_events(line);
+    size_t most = line->event_count + search->event_count + 1;
+    void *grown = realloc(line->events, most * sizeof(*line->events));
+    uint64_t hash = hashes ? hashes[line->event_count] : 0;
+
+    bool fine = grown && hashes;
+
+    free(hashes);
+    line->events = grown ? grown : line->events;
+    if (!fine)
+        return -ENOMEM;
+    if (search->event_count > 0)
+        qsort(search->events, search->event_count, sizeof(*search->events), by_number);
+    for (unsigned long i = 0; i < search->event_count; i++) {
+        const struct seen *seen = &search->events[i];
+        if (seen->number != line->event_count || tic_graph_chain(hash, &seen->event) != seen->hash)
+            continue;
+        hash = seen->hash;
+        line->events[line->event_count++] = seen->event;
+    }
+    return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct tic_line_input *x = a, *y = b;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The line gets the inputs that it has not. */
+static int add_inputs(struct tic_line *line, const struct search *search)
+{
+    size_t known = line->input_count, most = known + search->input_count + 1;
+    struct tic_line_input *sorted = calloc(known + 1, sizeof(*sorted));
+    void *grown = realloc(line->inputs, most * sizeof(*line->inputs));
+
+    line->inputs = grown ? grown : line->inputs;
+    if (!sorted || !grown) {
+        free(sorted);
+        return -ENOMEM;
+    }
+    memcpy(sorted, line->inputs, known * sizeof(*sorted));
+    qsort(sorted, known, sizeof(*sorted), by_id);
+    for (unsigned long i = 0; i < search->input_count; i++)
+        if (!bsearch(&search->inputs[i], sorted, known, sizeof(*sorted), by_id))
+            line->inputs[line->input_count++] = search->inputs[i];
+    free(sorted);
+    return 0;
+}
+
+static int by_sequence(const void *a, const void *b)
+{
+    const struct tic_forced_found *x = a, *y = b;
+    if (x->sequence != y->sequence)
+        return x->sequence < y->sequence ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* The last result of each task. What main() had seen when it began must be known, and the same, or
+ * main() may see something else this time. */
+static int choose(struct tic_snapshot *snapshot, const struct tic_line *line)
+{
+    uint64_t *hashes = hash_events(line);
+    unsigned long kept = 0;
+
+    if (snapshot->found_count > 0)
+        qsort(snapshot->found, snapshot->found_count, sizeof(*snapshot->found), by_sequence);
+    for (unsigned long i = 0; hashes && i < snapshot->found_count; i++) {
+        const struct tic_forced_found *found = &snapshot->found[i];
+        if (found->events > line->event_count || hashes[found->events] != found->seen)
+            continue;
+        if (kept > 0 && snapshot->found[kept - 1].sequence == found->sequence)
+            kept--;
+        snapshot->found[kept++] = *found;
+    }
+    snapshot->found_count = kept;
+    int status = hashes ? 0 : -ENOMEM;
+    free(hashes);
+    return status;
+}
+
+int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *line)
+{
+    struct search search = {.snapshot = snapshot, .line = line};
+    int status = tic_eventlog_walk(snapshot->store, visit, &search);
+
+    status = search.status ? search.status : status;
+    status = status ? status : add_events(line, &search);
+    status = status ? status : add_inputs(line, &search);
+    status = status ? status : choose(snapshot, line);
+    /* Results of before others than main() submitted do not know what the line holds of theirs. */
+    snapshot->found_racy = line->spawned_count > 0 || line->kept_count > 0 || line->kept_done > 0;
+    if (snapshot->found_racy || snapshot->ignore_results)
+        snapshot->found_count = 0;
+    tic_known_sort(&snapshot->known);
+    sum_lost(snapshot, &search);
+    free(search.events);
+    free(search.inputs);
+    snapshot->found_outputs = search.outputs;
+    return status;
+}
+
+/* Where it is now; false: not as its record says. */
+static bool locate(struct tic_snapshot *snapshot, struct tic_forced_found *found,
+                   struct tic_forced_kept *kept, struct tic_forced_value *values)
+{
+    struct tic_rows *rows = &snapshot->store->rows;
+
+    *kept = (struct tic_forced_kept){
+        .sequence = found->sequence, .file = found->file, .count = found->count};
+    for (uint32_t i = 0; i < found->count; i++) {
+        const struct tic_forced_output *output = &snapshot->found_outputs[found->first + i];
+        if (tic_rows_find(rows, output->segment, output->offset, output->bytes, &kept->rows[i]))
+            return false;
+        values[i] = (struct tic_forced_value){
+            .id = output->id, .bytes = output->bytes, .saved = {kept->rows[i], output->checksum}};
+    }
+    return true;
+}
+
+int tic_snapshot_keep_forced(struct tic_snapshot *snapshot)
+{
+    unsigned long kept = 0;
+    uint32_t used = 0;
+    int status = 0;
+
+    for (unsigned long i = 0; i < snapshot->found_count; i++)
+        used += snapshot->found[i].count;
+    snapshot->found_values = calloc(used + 1, sizeof(*snapshot->found_values));
+    snapshot->found_value_count = used;
+    used = 0;
+    for (unsigned long i = 0; i < snapshot->found_count && status == 0; i++) {
+        struct tic_forced_found found = snapshot->found[i];
+        struct tic_forced_kept rows;
+        if (!snapshot->found_values)
+            status = -ENOMEM;
+        else if (!locate(snapshot, &found, &rows, snapshot->found_values + used))
+            continue;
+        status = status ? status : tic_snapshot_keep_result(snapshot, &rows);
+        found.first = used;
+        used += found.count;
+        snapshot->found[kept++] = found;
+    }
+    snapshot->found_count = kept;
+    free(snapshot->found_outputs);
+    snapshot->found_outputs = NULL;
+    /* Rows of results were free until now. */
+    tic_rows_sweep_begin(&snapshot->store->rows);
+    tic_store_mark_kept(snapshot->store);
+    tic_lock(&snapshot->graph->lock);
+    for (unsigned long i = 0; i < snapshot->forced_count; i++)
+        for (uint32_t k = 0; k < snapshot->forced[i].count; k++)
+            tic_rows_mark(&snapshot->store->rows, snapshot->forced[i].rows[k]);
+    tic_unlock(&snapshot->graph->lock);
+    tic_rows_sweep_end(&snapshot->store->rows);
+    return status;
+}
+
+static int compare_sequence(const void *key, const void *found)
+{
+    uint64_t x = *(const uint64_t *)key, y = ((const struct tic_forced_found *)found)->sequence;
+    return x < y ? -1 : x > y;
+}
+
+const struct tic_forced_found *tic_snapshot_forced_of(const struct tic_snapshot *snapshot,
+                                                      uint64_t sequence)
+{
+    return snapshot->found_count == 0 ? NULL
+                                      : bsearch(&sequence, snapshot->found, snapshot->found_count,
+                                                sizeof(*snapshot->found), compare_sequence);
+}
+
+const struct tic_forced_value *tic_snapshot_forced_values(const struct tic_snapshot *snapshot,
+                                                          const struct tic_forced_found *found)
+{
+    return &snapshot->found_values[found->first];
+}
+
+void tic_snapshot_drop_forced(struct tic_snapshot *snapshot)
+{
+    unsigned long kept = 0;
+
+    for (unsigned long i = 0; i < snapshot->found_count; i++)
+        if (!snapshot->found[i].useless)
+            snapshot->found[kept++] = snapshot->found[i];
+    snapshot->found_count = kept;
+}
+
+/* ---- a replay, owner thread ------------------------------------------------------------------ */
+
+/* The value is the handle's from this epoch on. Nobody writes it, and it is not dirty. */
+static void take_value_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                              const struct tic_saved *saved, uint64_t epoch)
+{
+    tic_lock(&handle->lock);
+    if (handle->current.since <= atomic_load(&snapshot->cut.active_cut))
+        handle->previous = handle->current;
+    tic_handle_count_write(handle);
+    handle->current = (struct tic_value){
+        .exists = true,
+        .since = epoch,
+        .version = atomic_load_explicit(&handle->version, memory_order_relaxed),
+        .saved = *saved,
+    };
+    tic_unlock(&handle->lock);
+}
+
+int tic_snapshot_adopt(struct tic_snapshot *snapshot, const struct tic_forced_found *result,
+                       struct tic_handle *const *handles)
+{
+    const struct tic_forced_value *values = tic_snapshot_forced_values(snapshot, result);
+    struct tic_graph *graph = snapshot->graph;
+    bool fine = true;
+
+    tic_lock(&graph->lock);
+    uint64_t epoch = atomic_load(&snapshot->cut.epoch); /* cuts are raised under the graph lock */
+    struct tic_sequence_list *list = &snapshot->adopted[epoch & 1];
+    void *grown = tic_grow(list->items, &list->capacity, list->count + 1, sizeof(*list->items));
+    if (grown) {
+        list->items = grown;
+        list->items[list->count++] = result->sequence;
+    }
+    for (uint32_t i = 0; i < result->count && grown; i++) {
+        take_value_locked(snapshot, handles[i], &values[i].saved, epoch);
+        fine &= tic_graph_note_changed_locked(graph, handles[i]);
+    }
+    tic_unlock(&graph->lock);
+    return grown && fine ? 0 : -ENOMEM;
+}
+
+void tic_snapshot_forget_forced(struct tic_snapshot *snapshot)
+{
+    free(snapshot->found);
+    free(snapshot->found_values);
+    free(snapshot->found_outputs);
+    snapshot->found = NULL;
+    snapshot->found_values = NULL;
+    snapshot->found_outputs = NULL;
+    snapshot->found_count = snapshot->found_capacity = 0;
+    for (unsigned i = 0; i < 2; i++)
+        free(snapshot->adopted[i].items);
+    memset(snapshot->adopted, 0, sizeof(snapshot->adopted));
+    tic_known_clear(&snapshot->known);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the event log tells of main() beyond the line. */
+#include "snapshot/known.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "store/eventlog.h"
+
+/* A record of as many words does not hold all accesses of its task. */
+enum { MOST_ACCESSES = TIC_LOG_MOST_WORDS - 16 };
+
+static int note_task(struct tic_known *known, const struct tic_log_record *record, uint64_t order)
+{
+    uint64_t count = record->count < 2 ? UINT64_MAX : record->words[1];
+
+    if (count > MOST_ACCESSES || count > record->count - 2)
+        return 0; /* it is one of those that nothing is known of */
+    void *tasks =
+        tic_grow(known->tasks, &known->task_capacity, known->task_count + 1, sizeof(*known->tasks));
+    known->tasks = tasks ? tasks : known->tasks;
+    void *accesses = tic_grow(known->accesses, &known->access_capacity, known->access_count + count,
+                              sizeof(*known->accesses));
+    known->accesses = accesses ? accesses : known->accesses;
+    if (!tasks || (!accesses && count > 0))
+        return -ENOMEM;
+    known->tasks[known->task_count++] =
+        (struct tic_known_task){record->words[0], order, known->access_count, (uint32_t)count};
+    for (uint64_t i = 0; i < count; i++)
+        known->accesses[known->access_count++] =
+            (struct tic_known_access){record->words[2 + i] >> TIC_LOG_MODE_BITS,
+                                      record->words[2 + i] & ((1u << TIC_LOG_MODE_BITS) - 1)};
+    return 0;
+}
+
+static int note_use(struct tic_known *known, const struct tic_log_record *record)
+{
+    if (record->count != 3)
+        return 0;
+    void *grown =
+        tic_grow(known->uses, &known->use_capacity, known->use_count + 1, sizeof(*known->uses));
+    if (!grown)
+        return -ENOMEM;
+    known->uses = grown;
+    known->uses[known->use_count++] =
+        (struct tic_known_use){record->words[2], record->words[0], (record->words[1] & 2) != 0};
+    return 0;
+}
+
+int tic_known_note(struct tic_known *known, const struct tic_log_record *record, uint64_t order)
+{
+    return record->kind == TIC_LOGGED_CREATED    ? note_task(known, record, order)
+           : record->kind == TIC_LOGGED_ACQUIRED ? note_use(known, record)
+                                                 : 0;
+}
+
+static int by_sequence(const void *a, const void *b)
+{
+    const struct tic_known_task *x = a, *y = b;
+    if (x->sequence != y->sequence)
+        return x->sequence < y->sequence ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int by_position(const void *a, const void *b)
+{
+    const struct tic_known_use *x = a, *y = b;
+    return x->position < y->position ? -1 : x->position > y->position;
+}
+
+void tic_known_sort(struct tic_known *known)
+{
+    unsigned long kept = 0;
+
+    if (known->task_count > 0)
+        qsort(known->tasks, known->task_count, sizeof(*known->tasks), by_sequence);
+    if (known->use_count > 0)
+        qsort(known->uses, known->use_count, sizeof(*known->uses), by_position);
+    for (unsigned long i = 0; i < known->task_count; i++) {
+        kept -= kept > 0 && known->tasks[kept - 1].sequence == known->tasks[i].sequence;
+        known->tasks[kept++] = known->tasks[i];
+    }
+    known->task_count = kept;
+}
+
+void tic_known_clear(struct tic_known *known)
+{
+    free(known->tasks);
+    free(known->accesses);
+    free(known->uses);
+    memset(known, 0, sizeof(*known));
+}
