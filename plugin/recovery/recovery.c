@@ -3,6 +3,7 @@
 #include "recovery/recovery.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -115,6 +116,7 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
 {
     struct tic_store *store = snapshot->store;
     struct timespec now;
+    char results[64] = "";
 
     clock_gettime(CLOCK_REALTIME, &now);
     int status = tic_snapshot_find_forced(snapshot, &choice->line);
@@ -128,10 +130,13 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
     if (status)
         tic_stop(TIC_EXIT_REFUSED, "cannot continue from %s: %s", store->path,
                  tic_store_reason(status));
+    if (snapshot->found_count > 0)
+        snprintf(results, sizeof(results), ", and the results of %lu more in the event log",
+                 snapshot->found_count);
     tic_log(TIC_LOG_INFO,
-            "continuing from recovery line %llu in %s: %llu tasks done, %.0f seconds old",
+            "continuing from recovery line %llu in %s: %llu tasks done, %.0f seconds old%s",
             (unsigned long long)line->number, store->path, (unsigned long long)line->tasks_done,
-            (double)now.tv_sec + (double)now.tv_nsec * 1e-9 - line->created);
+            (double)now.tv_sec + (double)now.tv_nsec * 1e-9 - line->created, results);
 }
 
 int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool create, bool sync,

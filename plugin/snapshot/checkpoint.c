@@ -452,10 +452,7 @@ int tic_checkpoint_run(struct tic_snapshot *snapshot)
     if (status == -EINVAL)
         tic_snapshot_break(snapshot, "internal error: a value of the cut is missing");
     else if (status == -ENOTRECOVERABLE)
-        tic_snapshot_break(
-            snapshot,
-            "values that were written to %s are lost: a file was removed, or the disk fails",
-            snapshot->store->path);
+        tic_snapshot_break(snapshot, TIC_LOST_FILES, snapshot->store->path);
     set_phase(snapshot, TIC_PHASE_IDLE);
     return status;
 }

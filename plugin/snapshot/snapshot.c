@@ -171,6 +171,15 @@ static bool is_periodic(struct tic_snapshot *snapshot)
            snapshot->store->kept_count == 0;
 }
 
+/* Where no line is taken, nobody else would notice. */
+static void look_for_files(struct tic_snapshot *snapshot)
+{
+    if (tic_snapshot_is_broken(snapshot) ||
+        (tic_store_is_there(snapshot->store) && tic_eventlog_is_there(&snapshot->log)))
+        return;
+    tic_snapshot_break(snapshot, TIC_LOST_FILES, snapshot->store->path);
+}
+
 static bool is_before(const struct timespec *a, const struct timespec *b)
 {
     return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
@@ -216,6 +225,10 @@ static bool wait_until_due(struct tic_snapshot *snapshot)
         if (wait_until(snapshot, &until)) {
             due = snapshot->retry_ns || is_periodic(snapshot);
             period = tic_snapshot_after(snapshot->period);
+            tic_unlock(&snapshot->lock);
+            if (!due)
+                look_for_files(snapshot);
+            tic_lock(&snapshot->lock);
         }
     }
     snapshot->requested = false;

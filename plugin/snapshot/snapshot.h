@@ -141,6 +141,8 @@ void tic_snapshot_request(struct tic_snapshot *snapshot);
 /* Ends protection for this run; says why, once. Any thread. */
 void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+#define TIC_LOST_FILES                                                                             \
+    "values that were written to %s are lost: a file was removed, or the disk fails"
 static inline bool tic_snapshot_is_broken(struct tic_snapshot *snapshot)
 {
     return atomic_load_explicit(&snapshot->broken, memory_order_acquire);

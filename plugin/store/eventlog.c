@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -137,6 +138,7 @@ int tic_eventlog_provide(struct tic_eventlog *log)
         unlinkat(log->store->directory, name, 0);
         return status;
     }
+    log->store->nameless = true;
     tic_failpoint(TIC_FAIL_LOG_FORMAT);
     return 0;
 }
@@ -187,6 +189,16 @@ int tic_eventlog_sync(struct tic_eventlog *log)
         if (log->files[i].fd >= 0 && fdatasync(log->files[i].fd) != 0)
             return -errno;
     return 0;
+}
+
+bool tic_eventlog_is_there(const struct tic_eventlog *log)
+{
+    struct stat info;
+    bool there = true;
+
+    for (unsigned long i = 0; i < log->file_count && there; i++)
+        there = log->files[i].fd < 0 || (fstat(log->files[i].fd, &info) == 0 && info.st_nlink > 0);
+    return there;
 }
 
 uint64_t tic_eventlog_volume(struct tic_eventlog *log)

@@ -73,6 +73,8 @@ void tic_eventlog_mark(struct tic_eventlog *log, uint64_t file);
 void tic_eventlog_sweep(struct tic_eventlog *log);
 /* Forces them to the disk. 0 or -errno. */
 int tic_eventlog_sync(struct tic_eventlog *log);
+/* False when a file of this run was removed by somebody else. */
+bool tic_eventlog_is_there(const struct tic_eventlog *log);
 /* Bytes of its files. */
 uint64_t tic_eventlog_volume(struct tic_eventlog *log);
 

@@ -421,6 +421,18 @@ static int check_names(const struct tic_store *store)
     return 0;
 }
 
+bool tic_store_is_there(const struct tic_store *store)
+{
+    char name[NAME_SIZE];
+
+    if (store->kept_count == 0)
+        return check_names(store) == 0;
+    snprintf(name, sizeof(name), TIC_FILE_LINE, store->process,
+             (unsigned long long)store->kept[0].number);
+    return check_names(store) == 0 &&
+           (faccessat(store->directory, name, F_OK, 0) == 0 || errno != ENOENT);
+}
+
 int tic_store_commit(struct tic_store *store, struct tic_line *line)
 {
     line->number = store->next_line++;

@@ -23,7 +23,7 @@ struct tic_store {
     const struct tic_h5_ops *h5; /* immutable after open; called by one thread at a time */
     struct tic_rows rows;
     uint64_t next_line, next_segment; /* committing thread only */
-    bool nameless;                    /* committing thread only: a segment's name is not durable */
+    bool nameless;                    /* committing thread only: a new file's name is not durable */
     struct tic_store_segment *segments; /* committing thread only */
     unsigned long segment_count, segment_capacity;
     /* committing thread only: the last lines, newest first */
@@ -121,6 +121,9 @@ void tic_store_mark_kept(struct tic_store *store);
 int tic_store_keep_fd(int fd);
 /* fd of an open segment, opening it at need; -errno. */
 int tic_store_open_segment(struct tic_store *store, uint64_t number);
+/* False when somebody has removed the newest line or a segment: what is written would be lost.
+ * Committing thread. */
+bool tic_store_is_there(const struct tic_store *store);
 /* Forces all segments to the disk. Committing thread. 0 or -errno. */
 int tic_store_sync(struct tic_store *store);
 /* Removes lines, segments, lock and, if then empty, the directory. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,11 +117,9 @@ static long find_data(struct picture *picture, uint64_t id)
 
 /* ---- every task ----------------------------------------------------------------------------- */
 
-static void draw_name(FILE *out, const struct task *task)
+/* In a label. */
+static void draw_name(FILE *out, const char *name)
 {
-    char name[TIC_EVENT_NAME] = "?";
-
-    tic_event_name(task->created, name);
     for (const char *c = name; *c; c++) {
         if (*c == '"' || *c == '\\')
             putc('\\', out);
@@ -156,12 +155,14 @@ static void draw_edge(struct picture *picture, long at, uint64_t task, bool writ
 static int draw_task(struct picture *picture, uint64_t number)
 {
     const struct task *task = &picture->tasks[number];
+    char name[TIC_EVENT_NAME] = "?";
     size_t accesses = tic_event_accesses(task->created);
 
     fprintf(picture->out, "  t%llu [style=filled, fillcolor=\"%s\"%s, label=\"",
             (unsigned long long)number, states[state_of(task)].color,
             task->stolen ? ", penwidth=2.5, color=\"" STOLEN_COLOR "\"" : "");
-    draw_name(picture->out, task);
+    tic_event_name(task->created, name);
+    draw_name(picture->out, name);
     fprintf(picture->out, "\\n%llu\"];\n", (unsigned long long)number);
     for (int writes = 0; writes < 2; writes++)
         for (size_t i = 0; i < accesses; i++) {
@@ -240,9 +241,10 @@ static void draw_group(struct picture *picture, unsigned long number, const stru
     for (int state = 0; state < STATES; state++)
         total += group->counts[state];
     bool done = group->counts[STATE_DONE] == total;
-    fprintf(picture->out, "  g%lu [style=filled, fillcolor=\"%s\", label=\"%s\\n%llu tasks", number,
-            states[done ? STATE_DONE : STATE_CREATED].color, group->name,
-            (unsigned long long)total);
+    fprintf(picture->out, "  g%lu [style=filled, fillcolor=\"%s\", label=\"", number,
+            states[done ? STATE_DONE : STATE_CREATED].color);
+    draw_name(picture->out, group->name);
+    fprintf(picture->out, "\\n%llu tasks", (unsigned long long)total);
     for (int state = STATE_CREATED; state < STATES; state++)
         if (group->counts[state] > 0)
             fprintf(picture->out, "\\n%llu %s", (unsigned long long)group->counts[state],
@@ -316,21 +318,26 @@ static int draw(struct picture *picture)
     return status ? status : ferror(picture->out) ? -EIO : 0;
 }
 
-static int read_and_draw(const char *path, FILE *out)
+/* What there is to draw, before a file is touched. */
+static int read_events(const char *path, struct picture *picture)
 {
-    struct picture picture = {.out = out};
-    int status = tic_events_read(path, &picture.events);
+    int status = tic_events_read(path, &picture->events);
 
-    status = status ? status : gather(&picture);
-    if (status == 0 && picture.created == 0)
+    status = status ? status : gather(picture);
+    if (status)
+        fprintf(stderr, "starpu-tic: cannot draw %s: %s\n", path, strerror(-status));
+    else if (picture->created == 0)
         fprintf(stderr,
                 "starpu-tic: the event log in %s holds no task: only sel and tic+sel log them\n",
                 path);
-    status = status ? status : picture.created == 0 ? -ENODATA : draw(&picture);
-    free(picture.tasks);
-    free(picture.data);
-    tic_events_clear(&picture.events);
-    return status;
+    return status ? status : picture->created == 0 ? -ENODATA : 0;
+}
+
+static void forget_events(struct picture *picture)
+{
+    free(picture->tasks);
+    free(picture->data);
+    tic_events_clear(&picture->events);
 }
 
 /* Graphviz reads what is written to its standard input. NULL after a message. */
@@ -356,25 +363,62 @@ static FILE *open_dot(const char *file, pid_t *child)
     return *child < 0 ? NULL : fdopen(ends[1], "w");
 }
 
-static int write_picture(const char *path, const char *file)
+/* A picture that is there stays until there is a new one: what is written has another name first,
+ * unless it goes to something else than a file. NULL when out of memory. */
+static char *name_to_write(const char *file)
 {
-    size_t length = strlen(file);
-    bool svg = length > 4 && strcmp(file + length - 4, ".svg") == 0;
+    struct stat info;
+    char *name = NULL;
+
+    if (stat(file, &info) == 0 && !S_ISREG(info.st_mode))
+        return strdup(file);
+    return asprintf(&name, "%s.new", file) < 0 ? NULL : name;
+}
+
+static int put_in_place(const char *written, const char *file, int status)
+{
+    if (strcmp(written, file) == 0)
+        return status;
+    if (status == 0 && rename(written, file) == 0)
+        return 0;
+    status = status ? status : -errno;
+    unlink(written);
+    return status;
+}
+
+/* 0 or -errno; -ECANCELED when dot has said why. */
+static int draw_into(struct picture *picture, const char *file, bool svg)
+{
     pid_t child = -1;
     int ended = 0;
-    FILE *out = svg ? open_dot(file, &child) : fopen(file, "we");
 
-    if (!out) {
-        fprintf(stderr, "starpu-tic: cannot write %s: %s\n", file, strerror(errno));
-        return TIC_TOOL_FAILED;
-    }
-    int status = read_and_draw(path, out);
-    if (fclose(out) != 0 && status == 0)
+    picture->out = svg ? open_dot(file, &child) : fopen(file, "we");
+    if (!picture->out)
+        return -errno;
+    int status = draw(picture);
+    if (fclose(picture->out) != 0 && status == 0)
         status = -errno;
     if (child > 0 && (waitpid(child, &ended, 0) != child || ended != 0))
-        return TIC_TOOL_FAILED; /* dot says why */
-    if (status && status != -ENODATA)
-        fprintf(stderr, "starpu-tic: cannot draw %s: %s\n", path, strerror(-status));
+        status = -ECANCELED;
+    return status;
+}
+
+static int write_picture(const char *path, const char *file)
+{
+    struct picture picture = {0};
+    size_t length = strlen(file);
+    bool svg = length > 4 && strcmp(file + length - 4, ".svg") == 0;
+    char *written = name_to_write(file);
+    int status = read_events(path, &picture);
+
+    if (status == 0) {
+        status = written ? draw_into(&picture, written, svg) : -ENOMEM;
+        status = written ? put_in_place(written, file, status) : status;
+        if (status && status != -ECANCELED)
+            fprintf(stderr, "starpu-tic: cannot write %s: %s\n", file, strerror(-status));
+    }
+    free(written);
+    forget_events(&picture);
     return status ? TIC_TOOL_FAILED : TIC_TOOL_OK;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic: chooses the subcommand. */
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +71,16 @@ static void print_help(FILE *out)
         out);
 }
 
-int main(int argc, char **argv)
+/* What could not be printed is a failure, also of a command that found nothing wrong. */
+static int check_output(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    fprintf(stderr, "starpu-tic: cannot write the output: %s\n", strerror(errno));
+    return status == TIC_TOOL_OK ? TIC_TOOL_FAILED : status;
+}
+
+static int run_command(int argc, char **argv)
 {
     if (argc < 2) {
         print_help(stderr);
@@ -89,4 +99,9 @@ int main(int argc, char **argv)
             return commands[i].run(argc - 1, argv + 1);
     fprintf(stderr, "starpu-tic: no command \"%s\"; `starpu-tic --help` lists them\n", argv[1]);
     return TIC_TOOL_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    return check_output(run_command(argc, argv));
 }

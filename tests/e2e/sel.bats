@@ -230,3 +230,85 @@ loses_nothing() {
     [ "$status" -eq 1 ]
     [[ $output == *"holds no task"* ]]
 }
+
+@test "a picture that is there stays if there is nothing to draw; names are escaped" {
+    need_examples
+    export STARPU_TIC_PROTOCOL=sel
+    echo old >tasks.dot
+    run "$tool" graph "$BATS_FILE_TMPDIR" -o tasks.dot
+    [ "$status" -eq 1 ]
+    [ "$(cat tasks.dot)" = old ]
+    crash task-end:320 "$lib/orders" odd-names
+    run "$tool" graph "$STARPU_TIC_DIR" -o /dev/full
+    [ "$status" -eq 1 ]
+    [[ $output == *"cannot write /dev/full"* ]]
+    run "$tool" graph "$STARPU_TIC_DIR" -o tasks.dot
+    [ "$status" -eq 0 ]
+    [ ! -e tasks.dot.new ]
+    grep -qF 'label="say \"so\" \\ again\n' tasks.dot # summarized
+    ! command -v dot || dot -Tsvg tasks.dot >/dev/null
+}
+
+@test "what cannot be printed is a failure" {
+    export STARPU_TIC_PROTOCOL=sel
+    crash task-end:20 "$program"
+    local command
+    for command in "log $STARPU_TIC_DIR" "log --json $STARPU_TIC_DIR" "info $STARPU_TIC_DIR" settings; do
+        # shellcheck disable=SC2086 # words
+        run bash -c '"$@" >/dev/full' bash "$tool" $command
+        [ "$status" -eq 1 ]
+        [[ $output == *"cannot write the output: No space left"* ]]
+    done
+}
+
+@test "the message of a restart tells of results, too" {
+    export STARPU_TIC_PROTOCOL=sel
+    crash task-end:20 "$program"
+    run_apart "$tool" run -- "$program"
+    [ "$status" -eq 0 ]
+    grep -q "0 tasks done, .* and the results of $(stat_of results_found) more in the event log" err
+}
+
+# What was recorded of the writes of a run: lines of "sync NAME" and "write NAME", in order.
+calls_of() {
+    python3 - "$1" <<'PYTHON'
+import struct, sys
+head = struct.Struct("=IIQQQ")
+data, at, names, last = open(sys.argv[1], "rb").read(), 0, {0: "directory"}, None
+while at + head.size <= len(data):
+    call, name_size, file, _, size = head.unpack_from(data, at)
+    name = data[at + head.size:at + head.size + name_size].decode()
+    at += head.size + name_size + (size if call == 1 else 0)
+    if call == 0:
+        names[file] = name
+    now = {1: "write ", 3: "sync "}.get(call, "") + names.get(file, "?")
+    if call in (0, 1, 3) and now != last:
+        print("create " + name if call == 0 else now)
+    last = now
+PYTHON
+}
+
+@test "STARPU_TIC_LOG_SYNC forces names, values and log to the disk, in this order" {
+    export STARPU_TIC_PROTOCOL=sel STARPU_TIC_SYNC=never P_TASKS=20000
+    local log=p0-log-00000001.h5
+    recorded() {
+        rm -rf "$STARPU_TIC_DIR" stream
+        TIC_RECORD=$PWD/stream TIC_RECORD_PATH=$STARPU_TIC_DIR \
+            LD_PRELOAD=$TIC_BUILD/.libs/recorder.so "$tool" run -- "$program" >/dev/null
+        calls_of stream >calls
+    }
+    recorded
+    ! grep -q "^sync" calls
+    STARPU_TIC_LOG_SYNC=1 recorded
+    [ "$(grep -c "^sync $log" calls)" -gt 1 ]
+    # Of each log file its name first.
+    awk '/^create p0-log/ { named[$2] = 0 }
+        $0 == "sync directory" { for (name in named) named[name] = 1 }
+        /^sync p0-log/ { logs++; if (!named[$2]) exit 1 }
+        END { if (logs == 0) exit 1 }' calls
+    [ "$(grep -c "^create p0-log" calls)" -gt 1 ]
+    # Before the first of a row of logs the segments.
+    grep ^sync calls | awk '/p0-segment/ { segments = 1 }
+        /p0-log/ && !after_log { if (!segments) exit 1; segments = 0 }
+        { after_log = /p0-log/ }'
+}

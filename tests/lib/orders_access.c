@@ -187,6 +187,17 @@ static void run_homeless_changed(void)
     submit_row(handles[0], 1);
 }
 
+/* Names that a picture must escape, of more tasks than are drawn one by one. */
+static void run_odd_names(void)
+{
+    static struct starpu_codelet codelet;
+
+    codelet = step_codelet;
+    codelet.name = "say \"so\" \\ again";
+    for (int i = 0; i < 330; i++)
+        submit(&codelet, handles[i % 2], i);
+}
+
 const struct mode orders_access[] = {{"read-first", run_read_first},
                                      {"kept-reader", run_kept_reader},
                                      {"reader-unregister", run_reader_unregister},
@@ -199,4 +210,5 @@ const struct mode orders_access[] = {{"read-first", run_read_first},
                                      {"look", run_look},
                                      {"same-data", run_same_data},
                                      {"homeless-changed", run_homeless_changed},
+                                     {"odd-names", run_odd_names},
                                      {NULL, NULL}};

@@ -279,6 +279,33 @@ static int break_twice(void *arg)
     return tic_snapshot_is_broken(&rig.snapshot) ? 0 : 1;
 }
 
+/* Where the log holds all results no line is taken, and no write fails. */
+static int remove_the_store(void *arg)
+{
+    (void)arg;
+    rig.snapshot.log_all = true;
+    rig.snapshot.periodic = false;
+    start(0);
+    rig.snapshot.period = 0.001;
+    tic_snapshot_request(&rig.snapshot); /* the next period is as short */
+    tic_rig_task(&rig, 0, handle, 1);
+    wait_for_checkpoints(1);
+    assert_int_equal(unlinkat(rig.store.directory, "p0-log-00000001.h5", 0), 0);
+    while (!tic_snapshot_is_broken(&rig.snapshot))
+        sched_yield();
+    tic_snapshot_stop(&rig.snapshot, false);
+    return 0;
+}
+
+static void test_a_removed_log_is_noticed_without_a_checkpoint(void **state)
+{
+    char text[4096];
+
+    (void)state;
+    assert_int_equal(tic_child_run(remove_the_store, NULL, text, sizeof(text)), 0);
+    assert_non_null(strstr(text, "a file was removed"));
+}
+
 static void test_break_says_why_once(void **state)
 {
     char text[4096];
@@ -324,6 +351,7 @@ int main(void)
         TEST(test_nobody_waits_after_the_stop),
         TEST(test_failures_suspend_protection_and_say_so_once),
         TEST(test_a_mended_store_resumes_protection),
+        TEST(test_a_removed_log_is_noticed_without_a_checkpoint),
         TEST(test_break_says_why_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
