@@ -101,9 +101,11 @@ void tic_record_event(uint64_t known, enum tic_event kind, int64_t value)
 void tic_record_run(void)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
-    const uint64_t words[2] = {tic_session->recovered ? snapshot->store->kept[0].number : 0,
-                               snapshot->found_count};
+    const struct tic_account *earlier = &snapshot->earlier;
+    const uint64_t words[5] = {tic_session->recovered ? snapshot->store->kept[0].number : 0,
+                               snapshot->found_count, earlier->runs + 1, earlier->spent,
+                               earlier->lost};
 
     if (is_logging())
-        append(TIC_LOGGED_RUN, words, 2);
+        append(TIC_LOGGED_RUN, words, 5);
 }

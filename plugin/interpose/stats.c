@@ -46,64 +46,114 @@ static json_t *held_times(const struct totals *totals)
     return list;
 }
 
-int tic_stats_write(struct tic_session *session)
+/* What this run did. */
+static json_t *describe_run(struct tic_session *session, const struct totals *totals)
 {
     struct tic_snapshot *snapshot = &session->snapshot;
-    struct totals totals = sum_slots(&snapshot->cut);
     const struct starpu_sched_policy *policy = &session->policies[0];
-    json_t *stats = json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, "
-        "s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:f, "
-        "s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+
+    return json_pack(
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, s:f, "
+        "s:I}",
         "scheduler", policy->policy_name ? policy->policy_name : "", //
         "tasks_submitted",
         (json_int_t)(session->graph.signature.position + atomic_load(&session->spawned)), //
         "forced_checkpoints", (json_int_t)atomic_load(&snapshot->forced_saved), "forced_used",
         (json_int_t)atomic_load(&session->forced_used), "tasks_executed",
-        (json_int_t)(totals.executed - atomic_load(&session->stand_ins)),          //
+        (json_int_t)(totals->executed - atomic_load(&session->stand_ins)),         //
         "tasks_skipped", (json_int_t)atomic_load(&session->skipped),               //
         "tasks_executed_again", (json_int_t)atomic_load(&session->rerun),          //
         "handles_restored", (json_int_t)atomic_load(&session->restored),           //
         "checkpoints", (json_int_t)atomic_load(&snapshot->checkpoints),            //
         "values_written", (json_int_t)atomic_load(&session->store.values_written), //
         "bytes_written", (json_int_t)atomic_load(&session->store.bytes_written),   //
-        "held_seconds", (double)totals.held_ns * 1e-9,                             //
-        "held_max_seconds", (double)totals.held_max_ns * 1e-9,                     //
-        "held_cpu_seconds", (double)totals.held_cpu_ns * 1e-9,                     //
-        "held_cpu_max_seconds", (double)totals.held_cpu_max_ns * 1e-9,             //
-        "held_times", held_times(&totals),                                         //
+        "held_seconds", (double)totals->held_ns * 1e-9,                            //
+        "held_max_seconds", (double)totals->held_max_ns * 1e-9,                    //
+        "held_cpu_seconds", (double)totals->held_cpu_ns * 1e-9,                    //
+        "held_cpu_max_seconds", (double)totals->held_cpu_max_ns * 1e-9,            //
+        "held_times", held_times(totals),                                          //
         "main_held_seconds", (double)atomic_load(&snapshot->main_held_ns) * 1e-9,  //
-        "thefts", (json_int_t)tic_ws_thefts(),                                     //
-        "recovered", (int)session->recovered,                                      //
-        "recovered_tasks", (json_int_t)session->recovered_tasks,                   //
-        "suspensions", (json_int_t)atomic_load(&snapshot->suspensions),            //
-        "checkpoints_failed", (json_int_t)atomic_load(&snapshot->failures),        //
-        "values_held", (json_int_t)atomic_load(&snapshot->values_held),            //
-        "suspended", (int)atomic_load(&snapshot->suspended),                       //
-        "protected", (int)!tic_snapshot_is_broken(snapshot),                       //
-        "protocol", tic_protocol_names[session->settings.protocol],                //
-        "events_logged", (json_int_t)atomic_load(&snapshot->log.records),          //
-        "log_bytes", (json_int_t)atomic_load(&snapshot->log.bytes),                //
-        "log_size", (json_int_t)tic_eventlog_volume(&snapshot->log),               //
-        "tasks_not_logged", (json_int_t)atomic_load(&snapshot->uncovered),         //
-        "lines_needed", (int)atomic_load(&snapshot->needs_lines),                  //
-        "results_found", (json_int_t)snapshot->results_found,                      //
-        "lost_tasks", (json_int_t)snapshot->lost_tasks,                            //
-        "lost_seconds", (double)snapshot->lost_ns * 1e-9,                          //
-        "bytes_restored", (json_int_t)atomic_load(&session->store.bytes_read),     //
-        "bytes_verified", (json_int_t)atomic_load(&session->store.bytes_verified), //
-        "planned_tasks", (json_int_t)snapshot->planned.tasks,                      //
-        "planned_executions", (json_int_t)snapshot->planned.executes,              //
-        "planned_least", (json_int_t)snapshot->planned.least,                      //
-        "planned_values", (json_int_t)snapshot->planned.values,                    //
-        "planned_bytes", (json_int_t)snapshot->planned.bytes);
-    int status =
-        stats && json_dump_file(stats, session->settings.stats,
-                                JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9)) == 0
-            ? 0
-            : -EIO;
+        "thefts", (json_int_t)tic_ws_thefts());
+}
+
+/* How protection and its log fared. */
+static json_t *describe_protection(struct tic_session *session)
+{
+    struct tic_snapshot *snapshot = &session->snapshot;
+
+    return json_pack("{s:b, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:b}", //
+                     "recovered", (int)session->recovered,                                //
+                     "recovered_tasks", (json_int_t)session->recovered_tasks,             //
+                     "suspensions", (json_int_t)atomic_load(&snapshot->suspensions),      //
+                     "checkpoints_failed", (json_int_t)atomic_load(&snapshot->failures),  //
+                     "values_held", (json_int_t)atomic_load(&snapshot->values_held),      //
+                     "suspended", (int)atomic_load(&snapshot->suspended),                 //
+                     "protected", (int)!tic_snapshot_is_broken(snapshot),                 //
+                     "protocol", tic_protocol_names[session->settings.protocol],          //
+                     "events_logged", (json_int_t)atomic_load(&snapshot->log.records),    //
+                     "log_bytes", (json_int_t)atomic_load(&snapshot->log.bytes),          //
+                     "log_size", (json_int_t)tic_eventlog_volume(&snapshot->log),         //
+                     "tasks_not_logged", (json_int_t)atomic_load(&snapshot->uncovered),   //
+                     "lines_needed", (int)atomic_load(&snapshot->needs_lines));
+}
+
+/* What the crash before cost, and the restart. */
+static json_t *describe_recovery(struct tic_session *session)
+{
+    const struct tic_snapshot *snapshot = &session->snapshot;
+    const struct tic_planned *planned = &snapshot->planned;
+
+    return json_pack("{s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",                      //
+                     "results_found", (json_int_t)snapshot->results_found,                      //
+                     "lost_tasks", (json_int_t)snapshot->lost_tasks,                            //
+                     "lost_seconds", (double)snapshot->lost_ns * 1e-9,                          //
+                     "bytes_restored", (json_int_t)atomic_load(&session->store.bytes_read),     //
+                     "bytes_verified", (json_int_t)atomic_load(&session->store.bytes_verified), //
+                     "planned_tasks", (json_int_t)planned->tasks,                               //
+                     "planned_executions", (json_int_t)planned->executes,                       //
+                     "planned_least", (json_int_t)planned->least,                               //
+                     "planned_values", (json_int_t)planned->values,                             //
+                     "planned_bytes", (json_int_t)planned->bytes);
+}
+
+/* All runs of this store, the accounting of Jafar, Krings and Gautier: time with faults over time
+ * without them is their equation 9, where the latter is what was not lost. */
+static json_t *describe_account(struct tic_session *session)
+{
+    struct tic_snapshot *snapshot = &session->snapshot;
+    const struct tic_account *earlier = &snapshot->earlier;
+    double seconds = (double)(tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - snapshot->started_ns);
+    double all = seconds + (double)earlier->spent;
+    double useful = all - (double)earlier->lost;
+
+    return json_pack(
+        "{s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:I}", "runs", (json_int_t)(earlier->runs + 1), //
+        "seconds", seconds * 1e-9, "all_seconds", all * 1e-9, "all_lost_seconds",
+        (double)earlier->lost * 1e-9, "fault_ratio", useful > 0 ? all / useful : 1.0,
+        "all_checkpoints",
+        (json_int_t)(earlier->checkpoints + atomic_load(&snapshot->checkpoints)), //
+        "all_events", (json_int_t)(earlier->logged + atomic_load(&snapshot->log.records)),
+        "all_bytes", (json_int_t)(earlier->stored + atomic_load(&session->store.bytes_written)));
+}
+
+int tic_stats_write(struct tic_session *session)
+{
+    struct totals totals = sum_slots(&session->snapshot.cut);
+    json_t *parts[] = {describe_run(session, &totals), describe_protection(session),
+                       describe_recovery(session), describe_account(session)};
+    json_t *stats = json_object();
+    int status = 0;
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        status |= !parts[i] || json_object_update(stats, parts[i]) != 0;
+        json_decref(parts[i]);
+    }
+    if (status == 0)
+        status = json_dump_file(stats, session->settings.stats,
+                                JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
     json_decref(stats);
-    if (status)
-        tic_log(TIC_LOG_WARN, "cannot write the statistics file %s", session->settings.stats);
-    return status;
+    if (status == 0)
+        return 0;
+    tic_log(TIC_LOG_WARN, "cannot write the statistics file %s", session->settings.stats);
+    return -EIO;
 }

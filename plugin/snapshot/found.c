@@ -28,6 +28,7 @@ struct search {
         bool runs;
     } workers[TIC_MAX_WORKERS]; /* what each was doing when the log ends */
     uint64_t last;              /* time of the last record */
+    uint64_t begun;             /* of the last run that began after the line, or 0 */
     int status;
 };
 
@@ -126,13 +127,58 @@ static void note_running(struct search *search, const struct tic_log_record *rec
         search->workers[worker].runs = starts;
 }
 
+/* The line knows what was written before it, and so does the last run that began after it. */
+static void note_volume(struct search *search, const struct tic_log_record *record)
+{
+    struct tic_account *earlier = &search->snapshot->earlier;
+    struct tic_forced forced;
+
+    if ((double)record->time * 1e-9 <= search->line->created)
+        return;
+    earlier->logged++;
+    if (record->kind == TIC_LOGGED_RUN && record->count == 5 && record->time > search->begun) {
+        search->begun = record->time;
+        earlier->runs = record->words[2];
+        earlier->spent = record->words[3];
+        earlier->lost = record->words[4];
+    }
+    if (tic_forced_decode(record, &forced))
+        for (uint64_t i = 0; i < forced.count; i++)
+            earlier->stored += forced.outputs[i].bytes;
+}
+
+/* What the run that died had taken since the line; what of that is lost. */
+static void sum_account(struct tic_snapshot *snapshot, const struct tic_line *line,
+                        const struct search *search, double written)
+{
+    struct tic_account *earlier = &snapshot->earlier;
+    double death = written > (double)search->last * 1e-9 ? written : (double)search->last * 1e-9;
+    double since = search->begun ? (double)search->begun * 1e-9 : line->created;
+    uint64_t tail = death > since ? (uint64_t)((death - since) * 1e9) : 0;
+    bool logged = snapshot->known.task_count > 0 && !snapshot->found_racy;
+
+    if (!search->begun) {
+        earlier->runs = line->runs;
+        earlier->spent = line->spent;
+        earlier->lost = line->lost;
+    }
+    earlier->spent += tail;
+    earlier->lost += logged ? snapshot->lost_longest_ns : tail;
+    earlier->stored += line->stored;
+    earlier->checkpoints = line->checkpoints;
+    earlier->logged += line->logged;
+}
+
 static void sum_lost(struct tic_snapshot *snapshot, const struct search *search)
 {
     for (unsigned i = 0; i < TIC_MAX_WORKERS; i++) {
         if (!search->workers[i].runs || search->workers[i].time > search->last)
             continue;
         snapshot->lost_tasks++;
-        snapshot->lost_ns += search->last - search->workers[i].time;
+        uint64_t lost = search->last - search->workers[i].time;
+        snapshot->lost_ns += lost;
+        if (lost > snapshot->lost_longest_ns)
+            snapshot->lost_longest_ns = lost;
     }
     snapshot->results_found = snapshot->found_count;
 }
@@ -144,6 +190,7 @@ static bool visit(void *arg, const struct tic_log_record *record)
 
     search->order++;
     note_running(search, record);
+    note_volume(search, record);
     if (record->file != search->file)
         search->status = tic_eventlog_keep(&search->snapshot->log, record->file);
     search->file = record->file;
@@ -265,6 +312,7 @@ static int choose(struct tic_snapshot *snapshot, const struct tic_line *line)
 int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *line)
 {
     struct search search = {.snapshot = snapshot, .line = line};
+    double written = tic_store_last_written(snapshot->store);
     int status = tic_eventlog_walk(snapshot->store, visit, &search);
 
     status = search.status ? search.status : status;
@@ -277,6 +325,7 @@ int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *lin
         snapshot->found_count = 0;
     tic_known_sort(&snapshot->known);
     sum_lost(snapshot, &search);
+    sum_account(snapshot, line, &search, written);
     free(search.events);
     free(search.inputs);
     snapshot->found_outputs = search.outputs;

@@ -15,6 +15,23 @@ enum { HANDLES_AT_ONCE = 256 };
 
 /* ---- describing ----------------------------------------------------------------------------- */
 
+/* What all runs of the store took, up to this line. */
+static void describe_account(const struct tic_snapshot *snapshot, struct tic_line *line)
+{
+    const struct tic_account *earlier = &snapshot->earlier;
+    uint64_t now = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+
+    line->runs = earlier->runs + 1;
+    line->spent = earlier->spent + (snapshot->started_ns ? now - snapshot->started_ns : 0);
+    line->lost = earlier->lost;
+    line->stored = earlier->stored +
+                   atomic_load_explicit(&snapshot->store->bytes_written, memory_order_relaxed);
+    line->checkpoints = earlier->checkpoints + 1 +
+                        atomic_load_explicit(&snapshot->checkpoints, memory_order_relaxed);
+    line->logged =
+        earlier->logged + atomic_load_explicit(&snapshot->log.records, memory_order_relaxed);
+}
+
 static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line)
 {
     const struct tic_line *about = &snapshot->about;
@@ -23,6 +40,7 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
     clock_gettime(CLOCK_REALTIME, &now);
     line->created = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
     line->workers = about->workers;
+    describe_account(snapshot, line);
     line->version = strdup(about->version);
     line->starpu = strdup(about->starpu);
     line->host = strdup(about->host);

@@ -28,6 +28,11 @@ struct tic_forced_found;
 struct tic_forced_value;
 struct tic_forced_output;
 
+/* What the earlier runs of this store took, as their lines, files and logs tell: line.h. */
+struct tic_account {
+    uint64_t runs, spent, lost, stored, checkpoints, logged;
+};
+
 /* What the plan of a recovery says. */
 struct tic_planned {
     uint64_t tasks;         /* that the log knows and that are not done in the line */
@@ -106,8 +111,10 @@ struct tic_snapshot {
     struct tic_planned planned;          /* immutable after start: statistics */
     struct tic_sequence_list adopted[2]; /* guarded by the graph lock, by epoch parity: tasks that
                                             are done by what an earlier run left */
+    struct tic_account earlier;          /* immutable after start */
     uint64_t lost_tasks, lost_ns; /* immutable after start: what was running when the earlier run
                                      was killed, and for how long */
+    uint64_t lost_longest_ns;     /* immutable after start: of one of these */
     uint64_t results_found;       /* immutable after start */
     struct tic_forced_output *found_outputs; /* while the store is opened */
     _Atomic bool needs_lines;                /* some results are not in the log; seq_cst */

@@ -168,8 +168,11 @@ struct tic_line {
     uint64_t clock;     /* operations of main() begun before anything below was looked at */
     uint64_t kept_done; /* of these: tasks that a restart need not submit at all */
     uint64_t big_endian;
-    char *version; /* of starpu-tic */
-    char *starpu;  /* major.minor */
+    uint64_t runs;        /* of this store so far, with this one; and what they took: */
+    uint64_t spent, lost; /* nanoseconds; of these: between lines, or results, and deaths */
+    uint64_t stored, checkpoints, logged; /* bytes of values; lines; records of the event log */
+    char *version;                        /* of starpu-tic */
+    char *starpu;                         /* major.minor */
     char *host;
     char *program;   /* file name of the executable */
     char *directory; /* working directory */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -90,6 +91,36 @@ int tic_store_list(struct tic_store *store, const char *format, uint64_t **numbe
     *numbers = listing.numbers;
     *count = listing.count;
     return status;
+}
+
+struct last_written {
+    int directory;
+    double when;
+};
+
+static int note_written(void *arg, const char *name)
+{
+    struct last_written *last = arg;
+    struct stat info;
+    uint64_t number;
+    bool ours = parse_name(name, TIC_FILE_LINE, &number) ||
+                parse_name(name, TIC_FILE_SEGMENT, &number) ||
+                parse_name(name, TIC_FILE_LOG, &number);
+
+    if (!ours || fstatat(last->directory, name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(info.st_mode))
+        return 0;
+    double when = (double)info.st_mtim.tv_sec + (double)info.st_mtim.tv_nsec * 1e-9;
+    if (when > last->when)
+        last->when = when;
+    return 0;
+}
+
+double tic_store_last_written(struct tic_store *store)
+{
+    struct last_written last = {store->directory, 0};
+
+    return each_entry(store, note_written, &last) == 0 ? last.when : 0;
 }
 
 /* ---- checking ------------------------------------------------------------------------------- */

@@ -73,6 +73,8 @@ int tic_store_complete(struct tic_store *store, struct tic_line *line);
 /* Numbers of the files with such a name, descending (malloc'ed). 0 or -errno. */
 int tic_store_list(struct tic_store *store, const char *format, uint64_t **numbers,
                    unsigned long *count);
+/* When something was last written to files of the store, seconds since 1970; 0: unknown. */
+double tic_store_last_written(struct tic_store *store);
 /* Before adoption: this segment stays, too, though the line may not know it. 0 or -ENOMEM. */
 int tic_store_keep_segment(struct tic_store *store, uint64_t number);
 /* Opens a segment for reading, before a line is adopted: the descriptor is the caller's; -errno. */

@@ -33,7 +33,7 @@ static const char *name_of(enum tic_logged kind)
 
 /* Names of numbers that follow the kind, in their order; data accesses and values come after. */
 static const char *const fields[][4] = {
-    [TIC_LOGGED_RUN] = {"line", "results"},
+    [TIC_LOGGED_RUN] = {"line", "results", "runs"},
     [TIC_LOGGED_CREATED] = {"task"},
     [TIC_LOGGED_STARTED] = {"task"},
     [TIC_LOGGED_FINISHED] = {"task"},

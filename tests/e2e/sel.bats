@@ -312,3 +312,34 @@ PYTHON
         /p0-log/ && !after_log { if (!segments) exit 1; segments = 0 }
         { after_log = /p0-log/ }'
 }
+
+@test "statistics sum up over the runs of a store" {
+    local protocol kills
+    for protocol in sel tic+sel tic; do
+        rm -rf "$STARPU_TIC_DIR"
+        export STARPU_TIC_PROTOCOL=$protocol STARPU_TIC_EVERY=20
+        [ $protocol != sel ] || STARPU_TIC_EVERY=0
+        run_apart "$tool" run -- "$program"
+        [ "$(stat_of runs)" -eq 1 ] && [ "$(stat_of fault_ratio)" = 1 ]
+        [ "$(stat_of all_bytes)" -eq "$(stat_of bytes_written)" ]
+        local events bytes
+        events=$(stat_of all_events) bytes=$(stat_of all_bytes)
+        for kills in 65 65; do # past 60 the cut at 40 is taken: the line of 20 is there
+            crash "task-end:$kills" "$program"
+        done
+        run_apart "$tool" run -- "$program"
+        [ "$status" -eq 0 ]
+        [ "$(stat_of runs)" -eq 3 ]
+        jq -e '.all_seconds > .seconds and .fault_ratio >= 1 and .all_lost_seconds >= 0' \
+            "$STARPU_TIC_STATS"
+        jq -e '.fault_ratio == .all_seconds / (.all_seconds - .all_lost_seconds) or
+               (.fault_ratio - .all_seconds / (.all_seconds - .all_lost_seconds) | fabs) < 1e-6' \
+            "$STARPU_TIC_STATS"
+        [ "$(stat_of all_events)" -gt "$(stat_of events_logged)" ] || [ $protocol = tic ]
+        [ "$(stat_of all_bytes)" -gt "$(stat_of bytes_written)" ]
+        # Nothing is counted twice: no more than all had written who lived to the end.
+        [ "$(stat_of all_bytes)" -le $((3 * bytes)) ]
+        [ "$(stat_of all_events)" -le $((3 * events + 3)) ]
+        [ $protocol = sel ] || [ "$(stat_of all_checkpoints)" -gt "$(stat_of checkpoints)" ]
+    done
+}
