@@ -100,10 +100,22 @@ static void commit(void)
     tic_rows_sweep_end(&bench.store.rows);
 }
 
+/* What is stored already would not be written again. */
+static void make_new(void)
+{
+    static uint64_t next;
+
+    for (uint64_t i = 0; i < bench.values; i++, next++)
+        memcpy(bench.memory + i * bench.bytes, &next,
+               bench.bytes < sizeof(next) ? bench.bytes : sizeof(next));
+}
+
 static void round_of_both(void)
 {
     uint64_t total = bench.values * bench.bytes;
     struct tic_demand demand = {{1, 1, {bench.bytes, 1, 1, 1}}, bench.values};
+
+    make_new();
     double start = now();
 
     must(tic_store_provide(&bench.store, &demand, 1) == 0, "formatting");

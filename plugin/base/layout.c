@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #define XXH_STATIC_LINKING_ONLY /* the streaming state on the stack needs its definition */
 #include <xxhash.h>
@@ -13,7 +14,7 @@
 #endif
 
 /* What is hashed is moved while it is still in cache. */
-enum { RUNS_PER_CALL = 256, BYTES_PER_CALL = 1 << 18 };
+enum { RUNS_PER_CALL = 256, BYTES_PER_CALL = 1 << 18, COMPARE_BYTES = 1 << 14 };
 
 /* Walks the contiguous runs of a layout, the fastest dimension first. */
 struct run_cursor {
@@ -226,6 +227,81 @@ int tic_layout_read(const struct tic_layout *layout, int fd, off_t offset, uint6
     }
     *checksum = XXH3_64bits_digest(&state);
     return status;
+}
+
+/* The file from `offset` on, a piece at a time. */
+struct reader {
+    int fd;
+    off_t offset; /* of what comes after the buffer */
+    size_t at, end;
+    char buffer[COMPARE_BYTES];
+};
+
+static bool refill(struct reader *reader, size_t most)
+{
+    ssize_t got;
+
+    do
+        got = pread(reader->fd, reader->buffer, most < COMPARE_BYTES ? most : COMPARE_BYTES,
+                    reader->offset);
+    while (got < 0 && errno == EINTR);
+    if (got <= 0)
+        return false;
+    reader->offset += got;
+    reader->at = 0;
+    reader->end = (size_t)got;
+    return true;
+}
+
+/* left: bytes of the whole value that are not compared yet. */
+static bool equals(struct reader *reader, const char *run, size_t bytes, uint64_t left)
+{
+    while (bytes > 0) {
+        if (reader->at == reader->end && !refill(reader, left))
+            return false;
+        size_t piece = reader->end - reader->at;
+        piece = piece < bytes ? piece : bytes;
+        if (memcmp(run, reader->buffer + reader->at, piece) != 0)
+            return false;
+        reader->at += piece;
+        run += piece;
+        bytes -= piece;
+        left -= piece;
+    }
+    return true;
+}
+
+bool tic_layout_equals(const struct tic_layout *layout, int fd, off_t offset)
+{
+    struct reader reader = {.fd = fd, .offset = offset};
+    uint64_t left = tic_shape_bytes(&layout->shape);
+    struct run_cursor cursor;
+    bool same = true;
+    char *run;
+
+    cursor_begin(&cursor, layout);
+    while (same && (run = cursor_next(&cursor))) {
+        same = equals(&reader, run, cursor.run_bytes, left);
+        left -= cursor.run_bytes;
+    }
+    return same && left == 0;
+}
+
+uint64_t tic_layout_sample(const struct tic_layout *layout)
+{
+    enum { RUNS = 16, BYTES = 64 };
+    struct run_cursor cursor;
+    uint64_t hash = XXH3_64bits(&layout->shape, sizeof(layout->shape));
+    char *run;
+
+    cursor_begin(&cursor, layout);
+    for (int i = 0; i < RUNS && (run = cursor_next(&cursor)); i++) {
+        size_t bytes = cursor.run_bytes < BYTES ? cursor.run_bytes : BYTES;
+        hash = XXH3_64bits_withSeed(run, bytes, hash);
+        hash = XXH3_64bits_withSeed(run + cursor.run_bytes / 2, bytes / 2, hash);
+        hash = XXH3_64bits_withSeed(run + cursor.run_bytes - bytes, bytes, hash);
+    }
+    return hash;
 }
 
 void tic_layout_copy(const struct tic_layout *to, const struct tic_layout *from)

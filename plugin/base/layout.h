@@ -37,6 +37,11 @@ uint64_t tic_layout_checksum(const struct tic_layout *layout);
 int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset, uint64_t *checksum);
 int tic_layout_read(const struct tic_layout *layout, int fd, off_t offset, uint64_t *checksum);
 
+/* Are the bytes at `offset` of `fd` the packed ones? False also if they cannot be read. */
+bool tic_layout_equals(const struct tic_layout *layout, int fd, off_t offset);
+/* A hash of the shape and of some of the bytes. */
+uint64_t tic_layout_sample(const struct tic_layout *layout);
+
 /* Bytes from the first to after the last one. */
 uint64_t tic_layout_span(const struct tic_layout *layout);
 

@@ -158,6 +158,23 @@ int tic_rows_take(struct tic_rows *rows, const struct tic_shape *shape, struct t
     return status;
 }
 
+bool tic_rows_share(struct tic_rows *rows, struct tic_row row, const struct tic_shape *shape)
+{
+    uint64_t bit = UINT64_C(1) << (row.row % 64), word = row.row / 64;
+    bool fine = false;
+
+    tic_lock(&rows->lock);
+    struct tic_extent *extent = row.extent < rows->count ? rows->extents[row.extent] : NULL;
+    if (extent && tic_shape_equal(&extent->shape, shape) && extent->used[word] & bit &&
+        !(extent->busy[word] & bit)) {
+        set_bit(extent->busy, row.row);
+        set_bit(extent->keep, row.row); /* a sweep may be under way */
+        fine = true;
+    }
+    tic_unlock(&rows->lock);
+    return fine;
+}
+
 void tic_rows_settle(struct tic_rows *rows, struct tic_row row)
 {
     tic_lock(&rows->lock);

@@ -3,6 +3,7 @@
 #ifndef TIC_STORE_ROWS_H
 #define TIC_STORE_ROWS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/lock.h"
@@ -43,6 +44,9 @@ uint64_t tic_rows_available(struct tic_rows *rows, const struct tic_shape *shape
 uint64_t tic_rows_total(struct tic_rows *rows, const struct tic_shape *shape);
 /* Takes a free row; it is busy, so no sweep frees it, until settled. -EAGAIN when none is free. */
 int tic_rows_take(struct tic_rows *rows, const struct tic_shape *shape, struct tic_row *row);
+/* The row, if something lies in it and nobody is writing it or sharing it so, is busy until
+ * tic_rows_settle, too: one more will refer to it. Any thread. */
+bool tic_rows_share(struct tic_rows *rows, struct tic_row row, const struct tic_shape *shape);
 /* The row's content is referenced from where a marker looks (or was given up). */
 void tic_rows_settle(struct tic_rows *rows, struct tic_row row);
 /* The row is never free again. */

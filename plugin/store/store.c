@@ -16,6 +16,7 @@
 #include "base/failpoint.h"
 #include "store/eventlog.h"
 #include "store/linefile.h"
+#include "store/same.h"
 #include "store/schema.h"
 #include "store/segment.h"
 
@@ -91,9 +92,8 @@ static int check_owner(int directory)
 int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mode mode, bool sync,
                    const struct tic_h5_ops *h5)
 {
-    int status = 0;
-
     memset(store, 0, sizeof(*store));
+    int status = tic_same_init(&store->same);
     store->directory = store->lock_file = -1;
     store->sync = sync;
     store->h5 = h5;
@@ -130,6 +130,7 @@ void tic_store_close(struct tic_store *store)
     for (unsigned i = 0; i < store->kept_count; i++)
         tic_line_clear(&store->kept[i]);
     tic_index_fini(&store->index);
+    tic_same_fini(&store->same);
     tic_rows_fini(&store->rows);
     if (store->lock_file >= 0)
         close(store->lock_file);
@@ -292,10 +293,16 @@ int tic_store_save(struct tic_store *store, const struct tic_layout *layout,
                    struct tic_saved *saved)
 {
     uint64_t bytes = tic_shape_bytes(&layout->shape);
+    uint64_t key;
     int64_t offset;
     int fd;
-    int status = tic_rows_take(&store->rows, &layout->shape, &saved->row);
 
+    if (tic_same_find(store, layout, saved, &key)) {
+        atomic_fetch_add_explicit(&store->bytes_shared, bytes, memory_order_relaxed);
+        atomic_fetch_add_explicit(&store->values_shared, 1, memory_order_relaxed);
+        return 0;
+    }
+    int status = tic_rows_take(&store->rows, &layout->shape, &saved->row);
     if (status)
         return status;
     status = tic_rows_locate(&store->rows, saved->row, bytes, &fd, &offset);
@@ -305,6 +312,7 @@ int tic_store_save(struct tic_store *store, const struct tic_layout *layout,
         tic_rows_settle(&store->rows, saved->row);
         return status;
     }
+    tic_same_note(store, key, saved);
     atomic_fetch_add_explicit(&store->bytes_written, bytes, memory_order_relaxed);
     atomic_fetch_add_explicit(&store->values_written, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_ROW_WRITE);

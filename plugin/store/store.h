@@ -14,6 +14,13 @@
 struct tic_eventlog;
 enum { TIC_KEPT_DEFAULT = 2, TIC_KEPT_MOST = 100 };
 
+/* same.h */
+struct tic_same_entry;
+struct tic_same {
+    struct tic_lock lock;
+    struct tic_same_entry *entries; /* guarded by lock */
+};
+
 struct tic_store {
     char *path;                  /* immutable after open */
     int directory;               /* fd; immutable after open */
@@ -22,6 +29,7 @@ struct tic_store {
     bool sync;                   /* immutable after open */
     const struct tic_h5_ops *h5; /* immutable after open; called by one thread at a time */
     struct tic_rows rows;
+    struct tic_same same;
     uint64_t next_line, next_segment; /* committing thread only */
     bool nameless;                    /* committing thread only: a new file's name is not durable */
     struct tic_store_segment *segments; /* committing thread only */
@@ -38,6 +46,8 @@ struct tic_store {
     uint64_t space;                  /* bytes that the directory may take, 0: any; the same */
     _Atomic uint64_t bytes_written;  /* relaxed: a statistic */
     _Atomic uint64_t values_written; /* relaxed: a statistic */
+    _Atomic uint64_t bytes_shared;   /* not written, as they were there: relaxed, a statistic */
+    _Atomic uint64_t values_shared;  /* the same */
     _Atomic uint64_t bytes_read;     /* to be used, and */
     _Atomic uint64_t bytes_verified; /* only to be checked; relaxed: statistics */
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/error.h"
 #include "store/forced.h"
 #include "store/store.h"
 #include "tools/tool.h"
@@ -26,6 +27,69 @@ static uint64_t value_bytes(const struct tic_line *line)
         bytes += tic_shape_bytes(&shape);
     }
     return bytes;
+}
+
+/* ---- rows that values share ------------------------------------------------------------------ */
+
+struct row {
+    uint64_t file, place, bytes;
+};
+
+struct row_list {
+    struct row *items;
+    unsigned long count, capacity;
+    bool failed;
+};
+
+static void note_row(struct row_list *list, struct row row)
+{
+    void *grown = tic_grow(list->items, &list->capacity, list->count + 1, sizeof(*list->items));
+
+    list->failed |= !grown;
+    if (!grown)
+        return;
+    list->items = grown;
+    list->items[list->count++] = row;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    if (x->file != y->file)
+        return x->file < y->file ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* Bytes of the rows, each once; frees the list. */
+static uint64_t distinct_bytes(struct row_list *list)
+{
+    uint64_t bytes = 0;
+
+    if (list->count > 0)
+        qsort(list->items, list->count, sizeof(*list->items), by_place);
+    for (unsigned long i = 0; i < list->count; i++)
+        if (i == 0 || by_place(&list->items[i - 1], &list->items[i]) != 0)
+            bytes += list->items[i].bytes;
+    free(list->items);
+    return bytes;
+}
+
+static uint64_t stored_bytes(const struct tic_line *line)
+{
+    struct row_list rows = {0};
+
+    for (size_t i = 0; i < line->value_count; i++) {
+        struct tic_shape shape = tic_line_extent_shape(&line->extents[line->values[i].extent]);
+        note_row(&rows, (struct row){line->values[i].extent, line->values[i].row,
+                                     tic_shape_bytes(&shape)});
+    }
+    return distinct_bytes(&rows);
+}
+
+/* How many times what is stored the values are. */
+static double ratio(uint64_t bytes, uint64_t stored)
+{
+    return stored > 0 ? (double)bytes / (double)stored : 1;
 }
 
 /* JSON is UTF-8: other bytes are shown as \xHH. */
@@ -57,13 +121,14 @@ static void add_json(json_t *lines, const char *name, int status, const struct t
                               tic_store_reason(status));
     if (line->version) {
         json_t *more = json_pack(
-            "{s:I, s:f, s:s, s:o, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", //
+            "{s:I, s:f, s:s, s:o, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", //
             "number", (json_int_t)line->number, "created", line->created, "program", line->program,
             "arguments", arguments_of(line), "directory", line->directory, "host", line->host,
             "version", line->version, "starpu", line->starpu, //
             "workers", (json_int_t)line->workers, "tasks_done", (json_int_t)line->tasks_done,
             "tasks_submitted", (json_int_t)line->tasks_submitted, "handles",
-            (json_int_t)line->value_count, "bytes", (json_int_t)value_bytes(line));
+            (json_int_t)line->value_count, "bytes", (json_int_t)value_bytes(line), "stored_bytes",
+            (json_int_t)stored_bytes(line), "runs", (json_int_t)line->runs);
         json_object_update(entry, more);
         json_decref(more);
     }
@@ -85,9 +150,13 @@ static void print_plain(const char *name, int status, const struct tic_line *lin
            line->program);
     for (size_t at = 0; at < line->arguments_size; at += strlen(line->arguments + at) + 1)
         printf(" %s", line->arguments + at);
-    printf("\n  %llu tasks done of %llu submitted so far; %zu handles, %llu bytes\n",
+    uint64_t bytes = value_bytes(line), stored = stored_bytes(line);
+    printf("\n  %llu tasks done of %llu submitted so far; %zu handles, %llu bytes",
            (unsigned long long)line->tasks_done, (unsigned long long)line->tasks_submitted,
-           line->value_count, (unsigned long long)value_bytes(line));
+           line->value_count, (unsigned long long)bytes);
+    if (stored < bytes)
+        printf(", %llu bytes stored (%.2f : 1)", (unsigned long long)stored, ratio(bytes, stored));
+    putchar('\n');
 }
 
 static bool report_line(void *arg, const char *name, int status, struct tic_line *line)
@@ -109,6 +178,8 @@ static bool report_line(void *arg, const char *name, int status, struct tic_line
 struct log_report {
     uint64_t events, created, started, finished, bytes, value_bytes;
     uint64_t last_file, files;
+    struct row_list rows;  /* of these values */
+    uint64_t stored_bytes; /* by them */
 };
 
 static bool count_event(void *arg, const struct tic_log_record *record)
@@ -124,8 +195,11 @@ static bool count_event(void *arg, const struct tic_log_record *record)
     log->started += record->kind == TIC_LOGGED_STARTED;
     if (tic_forced_decode(record, &forced)) {
         log->finished++;
-        for (uint64_t i = 0; i < forced.count; i++)
-            log->value_bytes += forced.outputs[i].bytes;
+        for (uint64_t i = 0; i < forced.count; i++) {
+            const struct tic_forced_output *output = &forced.outputs[i];
+            log->value_bytes += output->bytes;
+            note_row(&log->rows, (struct row){output->segment, output->offset, output->bytes});
+        }
     }
     return true;
 }
@@ -138,22 +212,24 @@ static const char *protocol_of(const struct log_report *log, unsigned lines)
 
 static json_t *log_json(const struct log_report *log, unsigned lines)
 {
-    return json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "protocol", protocol_of(log, lines), "files",
-        (json_int_t)log->files, "bytes", (json_int_t)log->bytes, "events", (json_int_t)log->events,
-        "tasks_created", (json_int_t)log->created, "tasks_started", (json_int_t)log->started,
-        "tasks_finished", (json_int_t)log->finished, "value_bytes", (json_int_t)log->value_bytes);
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "protocol",
+                     protocol_of(log, lines), "files", (json_int_t)log->files, "bytes",
+                     (json_int_t)log->bytes, "events", (json_int_t)log->events, "tasks_created",
+                     (json_int_t)log->created, "tasks_started", (json_int_t)log->started,
+                     "tasks_finished", (json_int_t)log->finished, "value_bytes",
+                     (json_int_t)log->value_bytes, "stored_bytes", (json_int_t)log->stored_bytes);
 }
 
 static void print_log(const struct log_report *log, unsigned lines)
 {
     if (log->events > 0)
         printf("event log (%s): %llu events in %llu files, %llu bytes; %llu tasks created, %llu "
-               "started, %llu finished with %llu bytes of values\n",
+               "started, %llu finished with %llu bytes of values, %llu bytes stored (%.2f : 1)\n",
                protocol_of(log, lines), (unsigned long long)log->events,
                (unsigned long long)log->files, (unsigned long long)log->bytes,
                (unsigned long long)log->created, (unsigned long long)log->started,
-               (unsigned long long)log->finished, (unsigned long long)log->value_bytes);
+               (unsigned long long)log->finished, (unsigned long long)log->value_bytes,
+               (unsigned long long)log->stored_bytes, ratio(log->value_bytes, log->stored_bytes));
 }
 
 static int report_directory(const char *path, bool as_json)
@@ -168,6 +244,9 @@ static int report_directory(const char *path, bool as_json)
         status = status ? status : tic_eventlog_walk(&store, count_event, &log);
         tic_store_close(&store);
     }
+    log.stored_bytes = distinct_bytes(&log.rows);
+    if (status == 0 && log.rows.failed)
+        status = -ENOMEM;
     if (status)
         fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
     else if (as_json)
