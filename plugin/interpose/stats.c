@@ -53,7 +53,8 @@ int tic_stats_write(struct tic_session *session)
     const struct starpu_sched_policy *policy = &session->policies[0];
     json_t *stats = json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, "
-        "s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:f}",
+        "s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:f, "
+        "s:I, s:I, s:I}",
         "scheduler", policy->policy_name ? policy->policy_name : "", //
         "tasks_submitted",
         (json_int_t)(session->graph.signature.position + atomic_load(&session->spawned)), //
@@ -88,7 +89,10 @@ int tic_stats_write(struct tic_session *session)
         "lines_needed", (int)atomic_load(&snapshot->needs_lines),                  //
         "results_found", (json_int_t)snapshot->results_found,                      //
         "lost_tasks", (json_int_t)snapshot->lost_tasks,                            //
-        "lost_seconds", (double)snapshot->lost_ns * 1e-9);
+        "lost_seconds", (double)snapshot->lost_ns * 1e-9,                          //
+        "segments", (json_int_t)session->store.segment_count,                      //
+        "segments_removed", (json_int_t)session->store.segments_removed,           //
+        "values_moved", (json_int_t)atomic_load(&session->store.values_moved));
     int status =
         stats && json_dump_file(stats, session->settings.stats,
                                 JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9)) == 0

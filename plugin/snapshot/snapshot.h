@@ -193,6 +193,10 @@ bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds);
 int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct tic_line *line);
 /* Frees rows that nothing refers to any more, if there may be enough of them. */
 void tic_snapshot_sweep(struct tic_snapshot *snapshot, bool committed);
+/* Adds a row of this shape. 0 or -ENOMEM. */
+int tic_demands_add(struct tic_demands *demands, const struct tic_shape *shape);
+/* Before a cut: moves values out of segments that the store wants to remove; some of them. */
+void tic_snapshot_move_values(struct tic_snapshot *snapshot);
 /* One whole checkpoint: 0, 1 when there was nothing new, -ECANCELED when stopped, -errno. */
 int tic_checkpoint_run(struct tic_snapshot *snapshot);
 

@@ -246,26 +246,56 @@ int tic_store_clean(struct tic_store *store)
     return each_entry(store, remove_unless_kept, store);
 }
 
-/* Row indices of both lines must mean the same: the older table is a prefix of the newer one.
- */
-static bool is_prefix(const struct tic_line *older, const struct tic_line *line)
+struct comparison {
+    const struct tic_line *older, *line;
+};
+
+static int compare_extents(void *arg, const struct tic_line_reference *reference)
 {
-    return older->version && older->extent_count <= line->extent_count &&
-           memcmp(older->extents, line->extents, older->extent_count * sizeof(*older->extents)) ==
-               0;
+    const struct comparison *lines = arg;
+    const uint32_t i = *reference->extent;
+
+    return i < lines->line->extent_count &&
+                   memcmp(&lines->older->extents[i], &lines->line->extents[i],
+                          sizeof(struct tic_line_extent)) == 0
+               ? 0
+               : -EINVAL;
 }
 
+/* Row numbers of both lines must mean the same: all extents that the older one refers to are the
+ * newer one's, too. */
+static bool is_compatible(const struct tic_line *older, const struct tic_line *line)
+{
+    struct comparison lines = {older, line};
+
+    return older->version && tic_line_each(older, compare_extents, &lines) == 0;
+}
+
+static int check_there(void *arg, const struct tic_line_reference *reference)
+{
+    struct tic_store *store = arg;
+    struct tic_line_extent extent;
+
+    return tic_rows_extent(&store->rows, (struct tic_row){*reference->extent, *reference->row},
+                           &extent) == 0
+               ? 0
+               : -ENOENT;
+}
+
+/* Segments that nothing refers to may be gone. */
 static int add_extents(struct tic_store *store, const struct tic_line *line)
 {
     for (size_t i = 0; i < line->extent_count; i++) {
         int fd = tic_store_open_segment(store, line->extents[i].segment);
-        if (fd < 0)
+        if (fd < 0 && fd != -ENOENT)
             return fd;
-        long index = tic_rows_add(&store->rows, &line->extents[i], fd);
+        if (line->extents[i].segment >= store->next_segment)
+            store->next_segment = line->extents[i].segment + 1;
+        long index = tic_rows_append(&store->rows, &line->extents[i], fd < 0 ? -1 : fd);
         if (index < 0)
             return (int)index;
     }
-    return 0;
+    return tic_line_each(line, check_there, store);
 }
 
 /* What main() and tasks have read stays, and so do blocks of tables that only grow. */
@@ -316,7 +346,9 @@ static int add_extra(struct tic_store *store)
         size_t count = 0;
         int fd = tic_store_open_segment(store, store->extra[i]);
         status = fd < 0 ? fd : tic_segment_read(fd, &extents, &count);
-        if (status == -ENOENT || status == -EBADMSG) {
+        if (status == -ENOENT) { /* removed, as nothing needed it: of a task executed twice, say */
+            status = 0;
+        } else if (status == -EBADMSG) {
             tic_log(
                 TIC_LOG_WARN,
                 "segment %llu in %s is damaged: tasks whose results are in it are executed again",
@@ -344,6 +376,8 @@ int tic_store_keep_segment(struct tic_store *store, uint64_t number)
         return -ENOMEM;
     store->extra = grown;
     store->extra[store->extra_count++] = number;
+    if (number >= store->next_segment) /* it may be gone, and its number must not mean another */
+        store->next_segment = number + 1;
     return 0;
 }
 
@@ -353,7 +387,7 @@ int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_l
     store->kept[store->kept_count++] = *line;
     memset(line, 0, sizeof(*line));
     for (unsigned i = 0; i < older_count; i++) {
-        if (store->kept_count < store->keep && is_prefix(&older[i], &store->kept[0])) {
+        if (store->kept_count < store->keep && is_compatible(&older[i], &store->kept[0])) {
             store->kept[store->kept_count++] = older[i];
             memset(&older[i], 0, sizeof(older[i]));
         } else {

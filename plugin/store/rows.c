@@ -12,8 +12,8 @@
 
 struct tic_extent {
     struct tic_line_extent disk; /* immutable after add */
-    struct tic_shape shape;      /* immutable after add */
-    int fd;                      /* immutable after add */
+    struct tic_shape shape;      /* immutable until it is retired: then zero, and so is free */
+    int fd;                      /* -1: it is retired: it has no rows any more */
     /* bitmaps of rows, guarded by the rows lock */
     uint64_t *used;   /* holds something, or will soon */
     uint64_t *busy;   /* being written, referenced from nowhere yet */
@@ -21,6 +21,9 @@ struct tic_extent {
     uint64_t *pinned; /* survives all sweeps */
     uint64_t free;
     uint64_t hint; /* word where the last free row was found */
+    uint64_t top;  /* one above the last row that was ever in use, as far as is known */
+    uint64_t pins; /* bits of pinned */
+    bool closed;   /* rows are not taken */
 };
 
 static size_t words_of(const struct tic_extent *extent)
@@ -31,6 +34,11 @@ static size_t words_of(const struct tic_extent *extent)
 static void set_bit(uint64_t *bits, uint64_t row)
 {
     bits[row / 64] |= UINT64_C(1) << (row % 64);
+}
+
+static bool is_retired(const struct tic_extent *extent)
+{
+    return extent->fd < 0;
 }
 
 void tic_rows_init(struct tic_rows *rows)
@@ -79,24 +87,69 @@ static struct tic_extent *extent_create(const struct tic_line_extent *disk, int 
     return NULL;
 }
 
-long tic_rows_add(struct tic_rows *rows, const struct tic_line_extent *disk, int fd)
+/* Its number stays until another extent gets it. */
+static void retire_locked(struct tic_rows *rows, struct tic_extent *extent)
+{
+    memset(&extent->shape, 0, sizeof(extent->shape));
+    extent->fd = -1;
+    extent->free = extent->top = 0;
+    rows->retired++;
+}
+
+static long append_locked(struct tic_rows *rows, struct tic_extent *extent)
+{
+    void *grown = tic_grow(rows->extents, &rows->capacity, rows->count + 1, sizeof(*rows->extents));
+
+    if (!grown)
+        return -ENOMEM;
+    rows->extents = grown;
+    rows->extents[rows->count] = extent;
+    if (is_retired(extent))
+        retire_locked(rows, extent);
+    return (long)rows->count++;
+}
+
+/* In the place of a retired one. */
+static long replace_locked(struct tic_rows *rows, struct tic_extent *extent)
+{
+    unsigned long i = 0;
+
+    while (!is_retired(rows->extents[i]))
+        i++;
+    extent_destroy(rows->extents[i]);
+    rows->extents[i] = extent;
+    rows->retired--;
+    return (long)i;
+}
+
+static long add(struct tic_rows *rows, const struct tic_line_extent *disk, int fd, bool append)
 {
     struct tic_extent *extent = extent_create(disk, fd);
-    long index = -ENOMEM;
 
     if (!extent)
         return -ENOMEM;
     tic_lock(&rows->lock);
-    void *grown = tic_grow(rows->extents, &rows->capacity, rows->count + 1, sizeof(*rows->extents));
-    if (grown) {
-        rows->extents = grown;
-        index = (long)rows->count++;
-        rows->extents[index] = extent;
-    }
+    long index =
+        rows->retired > 0 && !append ? replace_locked(rows, extent) : append_locked(rows, extent);
     tic_unlock(&rows->lock);
     if (index < 0)
         extent_destroy(extent);
     return index;
+}
+
+long tic_rows_add(struct tic_rows *rows, const struct tic_line_extent *disk, int fd)
+{
+    return add(rows, disk, fd, false);
+}
+
+long tic_rows_append(struct tic_rows *rows, const struct tic_line_extent *disk, int fd)
+{
+    return add(rows, disk, fd, true);
+}
+
+static bool gives(const struct tic_extent *extent, const struct tic_shape *shape)
+{
+    return !extent->closed && tic_shape_equal(&extent->shape, shape);
 }
 
 uint64_t tic_rows_available(struct tic_rows *rows, const struct tic_shape *shape)
@@ -104,7 +157,7 @@ uint64_t tic_rows_available(struct tic_rows *rows, const struct tic_shape *shape
     uint64_t available = 0;
     tic_lock(&rows->lock);
     for (unsigned long i = 0; i < rows->count; i++)
-        if (tic_shape_equal(&rows->extents[i]->shape, shape))
+        if (gives(rows->extents[i], shape))
             available += rows->extents[i]->free;
     tic_unlock(&rows->lock);
     return available;
@@ -115,7 +168,7 @@ uint64_t tic_rows_total(struct tic_rows *rows, const struct tic_shape *shape)
     uint64_t total = 0;
     tic_lock(&rows->lock);
     for (unsigned long i = 0; i < rows->count; i++)
-        if (tic_shape_equal(&rows->extents[i]->shape, shape))
+        if (gives(rows->extents[i], shape))
             total += rows->extents[i]->disk.rows;
     tic_unlock(&rows->lock);
     return total;
@@ -132,6 +185,7 @@ static uint64_t take_from(struct tic_extent *extent)
         if (row >= extent->disk.rows)
             continue;
         extent->hint = word;
+        extent->top = row >= extent->top ? row + 1 : extent->top;
         extent->free--;
         set_bit(extent->used, row);
         set_bit(extent->busy, row);
@@ -147,7 +201,7 @@ int tic_rows_take(struct tic_rows *rows, const struct tic_shape *shape, struct t
     tic_lock(&rows->lock);
     for (unsigned long i = 0; i < rows->count && status; i++) {
         struct tic_extent *extent = rows->extents[i];
-        if (extent->free == 0 || !tic_shape_equal(&extent->shape, shape))
+        if (extent->free == 0 || !gives(extent, shape))
             continue;
         row->extent = (uint32_t)i;
         row->row = (uint32_t)take_from(extent);
@@ -177,8 +231,10 @@ void tic_rows_pin(struct tic_rows *rows, struct tic_row row)
         return;
     }
     struct tic_extent *extent = rows->extents[row.extent];
-    if (!(extent->pinned[row.row / 64] >> (row.row % 64) & 1))
+    if (!(extent->pinned[row.row / 64] >> (row.row % 64) & 1)) {
         rows->pinned_bytes += tic_shape_bytes(&extent->shape);
+        extent->pins++;
+    }
     set_bit(extent->pinned, row.row);
     set_bit(extent->keep, row.row); /* a sweep may be under way */
     tic_unlock(&rows->lock);
@@ -220,7 +276,8 @@ int tic_rows_extent(struct tic_rows *rows, struct tic_row row, struct tic_line_e
 {
     tic_lock(&rows->lock);
     row = tic_held_real_locked(rows, row);
-    bool known = row.extent < rows->count && row.row < rows->extents[row.extent]->disk.rows;
+    bool known = row.extent < rows->count && !is_retired(rows->extents[row.extent]) &&
+                 row.row < rows->extents[row.extent]->disk.rows;
     if (known)
         *extent = rows->extents[row.extent]->disk;
     tic_unlock(&rows->lock);
@@ -300,17 +357,26 @@ void tic_rows_mark(struct tic_rows *rows, struct tic_row row)
     tic_unlock(&rows->lock);
 }
 
+static void sweep_extent(struct tic_extent *extent)
+{
+    uint64_t top = 0;
+
+    if (is_retired(extent))
+        return;
+    extent->free = extent->disk.rows;
+    for (size_t word = 0; word < words_of(extent); word++) {
+        uint64_t used = extent->used[word] = extent->keep[word];
+        extent->free -= (uint64_t)__builtin_popcountll(used);
+        top = used ? word * 64 + 64 - (uint64_t)__builtin_clzll(used) : top;
+    }
+    extent->top = top > extent->top ? top : extent->top;
+}
+
 void tic_rows_sweep_end(struct tic_rows *rows)
 {
     tic_lock(&rows->lock);
-    for (unsigned long i = 0; i < rows->count; i++) {
-        struct tic_extent *extent = rows->extents[i];
-        extent->free = extent->disk.rows;
-        for (size_t word = 0; word < words_of(extent); word++) {
-            extent->used[word] = extent->keep[word];
-            extent->free -= (uint64_t)__builtin_popcountll(extent->used[word]);
-        }
-    }
+    for (unsigned long i = 0; i < rows->count; i++)
+        sweep_extent(rows->extents[i]);
     tic_held_sweep_end_locked(rows);
     tic_unlock(&rows->lock);
 }
@@ -328,4 +394,58 @@ int tic_rows_table(struct tic_rows *rows, struct tic_line_extent **table, size_t
     *table = copy;
     *count = extents;
     return 0;
+}
+
+/* ---- whole segments ------------------------------------------------------------------------- */
+
+void tic_rows_count_use(struct tic_rows *rows, tic_use_of use_of, void *arg)
+{
+    tic_lock(&rows->lock);
+    for (unsigned long i = 0; i < rows->count; i++) {
+        const struct tic_extent *extent = rows->extents[i];
+        struct tic_use *use = is_retired(extent) ? NULL : use_of(arg, extent->disk.segment);
+        if (!use)
+            continue;
+        use->rows += extent->disk.rows - extent->free;
+        use->bytes += (extent->disk.rows - extent->free) * tic_shape_bytes(&extent->shape);
+        use->touched += extent->top * tic_shape_bytes(&extent->shape);
+        use->pinned += extent->pins;
+    }
+    tic_unlock(&rows->lock);
+}
+
+void tic_rows_close(struct tic_rows *rows, uint64_t segment, bool closed)
+{
+    tic_lock(&rows->lock);
+    for (unsigned long i = 0; i < rows->count; i++)
+        if (rows->extents[i]->disk.segment == segment)
+            rows->extents[i]->closed = closed;
+    tic_unlock(&rows->lock);
+}
+
+bool tic_rows_is_closed(struct tic_rows *rows, struct tic_row row)
+{
+    tic_lock(&rows->lock);
+    row = tic_held_real_locked(rows, row);
+    bool closed = row.extent < rows->count && rows->extents[row.extent]->closed;
+    tic_unlock(&rows->lock);
+    return closed;
+}
+
+int tic_rows_retire(struct tic_rows *rows, uint64_t segment)
+{
+    int status = 0;
+
+    tic_lock(&rows->lock);
+    for (unsigned long i = 0; i < rows->count && status == 0; i++) {
+        const struct tic_extent *extent = rows->extents[i];
+        if (extent->disk.segment == segment && !is_retired(extent) &&
+            extent->free != extent->disk.rows)
+            status = -EBUSY;
+    }
+    for (unsigned long i = 0; i < rows->count && status == 0; i++)
+        if (rows->extents[i]->disk.segment == segment && !is_retired(rows->extents[i]))
+            retire_locked(rows, rows->extents[i]);
+    tic_unlock(&rows->lock);
+    return status;
 }

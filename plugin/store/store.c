@@ -19,11 +19,6 @@
 #include "store/schema.h"
 #include "store/segment.h"
 
-struct tic_store_segment {
-    uint64_t number;
-    int fd;
-};
-
 enum { NAME_SIZE = 64, MIN_ROWS = 4, MOST_BYTES_MORE = 1 << 26 };
 
 /* What HDF5 adds to the payload of a segment: metadata and alignment, per dataset. */
@@ -165,7 +160,8 @@ static int add_segment(struct tic_store *store, uint64_t number, int fd)
     if (!grown)
         return -ENOMEM;
     store->segments = grown;
-    store->segments[store->segment_count++] = (struct tic_store_segment){number, fd};
+    store->segments[store->segment_count++] =
+        (struct tic_store_segment){.number = number, .fd = fd};
     if (number >= store->next_segment)
         store->next_segment = number + 1;
     return 0;
@@ -186,6 +182,19 @@ int tic_store_open_segment(struct tic_store *store, uint64_t number)
     if (status)
         close(fd);
     return status ? status : fd;
+}
+
+void tic_store_remove_segment(struct tic_store *store, unsigned long i)
+{
+    char name[NAME_SIZE];
+
+    snprintf(name, sizeof(name), TIC_FILE_SEGMENT, store->process,
+             (unsigned long long)store->segments[i].number);
+    close(store->segments[i].fd);
+    unlinkat(store->directory, name, 0); /* if it stays, the next restart removes it */
+    store->segments[i] = store->segments[--store->segment_count];
+    store->segments_removed++;
+    tic_failpoint(TIC_FAIL_SEGMENT_REMOVED);
 }
 
 /* As many rows as are missing; more of a shape that runs short again and again, so that there are
@@ -239,6 +248,7 @@ static int format_segment(struct tic_store *store, struct tic_line_extent *exten
         return status;
     }
     store->nameless = true;
+    store->formatted++;
     tic_failpoint(TIC_FAIL_SEGMENT_FORMAT);
     return fd;
 }

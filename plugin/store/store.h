@@ -12,6 +12,17 @@
 #include "store/rows.h"
 
 struct tic_eventlog;
+
+/* An open segment file, and how it was found by the last reviews; compact.h. */
+struct tic_store_segment {
+    uint64_t number;
+    int fd;
+    unsigned age, empty, sparse; /* reviews: of it; in a row with nothing, or little, in use */
+    unsigned closed;             /* 0: open; else 1 + reviews since something was moved */
+    unsigned spared;             /* reviews that it is left alone */
+    uint64_t left;               /* bytes in use at the last review */
+};
+
 enum { TIC_KEPT_DEFAULT = 2, TIC_KEPT_MOST = 100 };
 
 struct tic_store {
@@ -36,6 +47,9 @@ struct tic_store {
     unsigned long extra_count, extra_capacity;
     unsigned keep;                   /* so many of them; immutable once there is one */
     uint64_t space;                  /* bytes that the directory may take, 0: any; the same */
+    unsigned formatted;              /* committing thread only: segments since the last sweep */
+    uint64_t segments_removed;       /* committing thread only */
+    _Atomic uint64_t values_moved;   /* relaxed: a statistic */
     _Atomic uint64_t bytes_written;  /* relaxed: a statistic */
     _Atomic uint64_t values_written; /* relaxed: a statistic */
 };
@@ -117,6 +131,8 @@ int tic_store_commit(struct tic_store *store, struct tic_line *line);
 void tic_store_mark_kept(struct tic_store *store);
 /* The same file under a high number; fd itself when that fails. */
 int tic_store_keep_fd(int fd);
+/* Closes the i-th open segment and removes its file; none of its rows is in use. */
+void tic_store_remove_segment(struct tic_store *store, unsigned long i);
 /* fd of an open segment, opening it at need; -errno. */
 int tic_store_open_segment(struct tic_store *store, uint64_t number);
 /* Forces all segments to the disk. Committing thread. 0 or -errno. */
