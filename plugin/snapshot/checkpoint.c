@@ -10,6 +10,8 @@
 #include "base/failpoint.h"
 #include "snapshot/forced.h"
 #include "snapshot/suspend.h"
+#include "store/compact.h"
+#include "store/space.h"
 
 /* Seconds between looks at the running tasks of the cut, should a wake-up be lost in a race. */
 #define CUT_POLL 0.01
@@ -433,6 +435,7 @@ static int run(struct tic_snapshot *snapshot)
 
     set_phase(snapshot, TIC_PHASE_PROVIDING);
     int status = settle_given_up(snapshot);
+    status = status ? status : tic_space_bound(snapshot->store);
     if (status == 0)
         tic_snapshot_move_values(snapshot);
     status = status ? status : provide_rows(snapshot);
@@ -444,6 +447,8 @@ static int run(struct tic_snapshot *snapshot)
     }
     if (status && cut != 0)
         give_up(snapshot, cut);
+    if (status == -EDQUOT || status == -ENOSPC)
+        tic_compact_trim(snapshot->store);
     return status;
 }
 

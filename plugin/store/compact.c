@@ -36,6 +36,15 @@ static struct tic_use *use_of(void *arg, uint64_t segment)
     return NULL;
 }
 
+struct tic_use *tic_compact_uses(struct tic_store *store)
+{
+    struct uses uses = {.store = store, .of = calloc(store->segment_count + 1, sizeof(*uses.of))};
+
+    if (uses.of)
+        tic_rows_count_use(&store->rows, use_of, &uses);
+    return uses.of;
+}
+
 /* ---- one segment ---------------------------------------------------------------------------- */
 
 static void set_closed(struct tic_store *store, struct tic_store_segment *segment, bool closed)
@@ -119,7 +128,7 @@ static int by_bytes(const void *a, const void *b)
 }
 
 /* Of too many segments the smaller half becomes one. */
-static int close_small(struct tic_store *store, const struct uses *uses)
+static int close_small(struct tic_store *store, const struct tic_use *uses)
 {
     struct tic_store_segment **small =
         calloc(store->segment_count, sizeof(struct tic_store_segment *));
@@ -129,7 +138,7 @@ static int close_small(struct tic_store *store, const struct uses *uses)
     if (!small)
         return -ENOMEM;
     for (unsigned long i = 0; i < store->segment_count; i++)
-        if (uses->of[i].pinned == 0 && may_close(store, &store->segments[i]))
+        if (uses[i].pinned == 0 && may_close(store, &store->segments[i]))
             small[count++] = &store->segments[i];
     if (count > 0)
         qsort(small, count, sizeof(struct tic_store_segment *), by_bytes);
@@ -153,23 +162,29 @@ bool tic_compact_wants(const struct tic_store *store)
 
 int tic_compact_review(struct tic_store *store)
 {
-    struct uses uses = {.store = store, .of = calloc(store->segment_count + 1, sizeof(*uses.of))};
+    struct tic_use *uses = tic_compact_uses(store);
     int status = 0;
 
-    if (!uses.of)
+    if (!uses)
         return -ENOMEM;
-    tic_rows_count_use(&store->rows, use_of, &uses);
     for (unsigned long i = 0; i < store->segment_count; i++)
-        review_segment(store, &store->segments[i], &uses.of[i]);
+        review_segment(store, &store->segments[i], &uses[i]);
     if (!tic_compact_wants(store)) {
         close_sparse(store);
         if (store->segment_count > TIC_COMPACT_SEGMENTS && !tic_compact_wants(store))
-            status = close_small(store, &uses);
+            status = close_small(store, uses);
     }
     remove_needless(store);
     tic_index_leave_closed(&store->index);
-    free(uses.of);
+    free(uses);
     return status;
+}
+
+void tic_compact_trim(struct tic_store *store)
+{
+    for (unsigned long i = store->segment_count; i-- > 0;)
+        if (tic_rows_retire(&store->rows, store->segments[i].number) == 0)
+            tic_store_remove_segment(store, i);
 }
 
 /* ---- moving --------------------------------------------------------------------------------- */

@@ -13,6 +13,10 @@ enum { TIC_COMPACT_SEGMENTS = 64, TIC_COMPACT_WASTE = 1 << 16, TIC_COMPACT_BYTES
 /* After a sweep that follows a commit: removes segments, and closes those that are to be emptied.
  * -ENOMEM: nothing was done. */
 int tic_compact_review(struct tic_store *store);
+/* Removes all segments in which nothing is in use, at once: the disk is full. */
+void tic_compact_trim(struct tic_store *store);
+/* How much of each open segment is in use (malloc'ed). NULL when out of memory. */
+struct tic_use *tic_compact_uses(struct tic_store *store);
 /* True when there are closed segments: values that lie there should be moved. */
 bool tic_compact_wants(const struct tic_store *store);
 /* Copies a saved value into a row of a segment that is not closed, and puts that into *saved; the

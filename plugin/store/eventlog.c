@@ -197,6 +197,17 @@ uint64_t tic_eventlog_volume(struct tic_eventlog *log)
     return files * TIC_LOG_BLOCKS * TIC_LOG_BLOCK;
 }
 
+uint64_t tic_eventlog_used(struct tic_eventlog *log)
+{
+    uint64_t bytes = 0;
+
+    tic_lock(&log->lock);
+    for (unsigned long i = 0; i < log->file_count; i++)
+        bytes += log->files[i].offset + (uint64_t)log->files[i].next_block * TIC_LOG_BLOCK;
+    tic_unlock(&log->lock);
+    return bytes;
+}
+
 /* ---- appending ------------------------------------------------------------------------------ */
 
 /* 0, or -EAGAIN. */

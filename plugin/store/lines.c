@@ -385,6 +385,7 @@ int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_l
                     unsigned older_count)
 {
     store->kept[store->kept_count++] = *line;
+    atomic_store_explicit(&store->has_line, true, memory_order_relaxed);
     memset(line, 0, sizeof(*line));
     for (unsigned i = 0; i < older_count; i++) {
         if (store->kept_count < store->keep && is_compatible(&older[i], &store->kept[0])) {

@@ -44,6 +44,7 @@ static bool is_retired(const struct tic_extent *extent)
 void tic_rows_init(struct tic_rows *rows)
 {
     memset(rows, 0, sizeof(*rows));
+    rows->most = UINT64_MAX;
     tic_lock_init(&rows->lock, TIC_RANK_ROWS);
 }
 
@@ -90,6 +91,7 @@ static struct tic_extent *extent_create(const struct tic_line_extent *disk, int 
 /* Its number stays until another extent gets it. */
 static void retire_locked(struct tic_rows *rows, struct tic_extent *extent)
 {
+    rows->touched -= extent->top * tic_shape_bytes(&extent->shape);
     memset(&extent->shape, 0, sizeof(extent->shape));
     extent->fd = -1;
     extent->free = extent->top = 0;
@@ -174,39 +176,72 @@ uint64_t tic_rows_total(struct tic_rows *rows, const struct tic_shape *shape)
     return total;
 }
 
-static uint64_t take_from(struct tic_extent *extent)
+/* Are there free rows that were in use before? They take no more space on the disk. */
+static bool has_touched(const struct tic_extent *extent)
+{
+    return extent->top > extent->disk.rows - extent->free;
+}
+
+static void take_row_locked(struct tic_rows *rows, struct tic_extent *extent, uint64_t row)
+{
+    if (row >= extent->top) {
+        rows->touched += (row + 1 - extent->top) * tic_shape_bytes(&extent->shape);
+        extent->top = row + 1;
+    }
+    extent->hint = row / 64;
+    extent->free--;
+    set_bit(extent->used, row);
+    set_bit(extent->busy, row);
+    set_bit(extent->keep, row);
+    rows->taken++;
+}
+
+/* One below the top, which must be there; else the first one above. */
+static uint64_t find_free(const struct tic_extent *extent)
 {
     size_t words = words_of(extent);
+
+    if (!has_touched(extent))
+        return extent->top;
     for (size_t i = 0; i < words; i++) {
         size_t word = (extent->hint + i) % words;
         if (extent->used[word] == UINT64_MAX)
             continue;
         uint64_t row = word * 64 + (uint64_t)__builtin_ctzll(~extent->used[word]);
-        if (row >= extent->disk.rows)
-            continue;
-        extent->hint = word;
-        extent->top = row >= extent->top ? row + 1 : extent->top;
-        extent->free--;
-        set_bit(extent->used, row);
-        set_bit(extent->busy, row);
-        set_bit(extent->keep, row);
-        return row;
+        if (row < extent->top)
+            return row;
     }
-    return UINT64_MAX; /* unreachable while free > 0 */
+    return extent->top; /* unreachable */
+}
+
+static struct tic_extent *find_extent_locked(struct tic_rows *rows, const struct tic_shape *shape,
+                                             bool touched, unsigned long *index)
+{
+    for (*index = 0; *index < rows->count; ++*index) {
+        struct tic_extent *extent = rows->extents[*index];
+        if (extent->free > 0 && gives(extent, shape) && (!touched || has_touched(extent)))
+            return extent;
+    }
+    return NULL;
 }
 
 int tic_rows_take(struct tic_rows *rows, const struct tic_shape *shape, struct tic_row *row)
 {
-    int status = -EAGAIN;
+    unsigned long index;
+    int status = 0;
+
     tic_lock(&rows->lock);
-    for (unsigned long i = 0; i < rows->count && status; i++) {
-        struct tic_extent *extent = rows->extents[i];
-        if (extent->free == 0 || !gives(extent, shape))
-            continue;
-        row->extent = (uint32_t)i;
-        row->row = (uint32_t)take_from(extent);
-        rows->taken++;
-        status = 0;
+    struct tic_extent *extent = find_extent_locked(rows, shape, true, &index);
+    if (!extent) {
+        extent = find_extent_locked(rows, shape, false, &index);
+        if (extent && rows->touched + tic_shape_bytes(shape) > rows->most)
+            status = -EDQUOT;
+    }
+    if (!extent)
+        status = -EAGAIN;
+    if (status == 0) {
+        *row = (struct tic_row){(uint32_t)index, (uint32_t)find_free(extent)};
+        take_row_locked(rows, extent, row->row);
     }
     tic_unlock(&rows->lock);
     return status;
@@ -357,7 +392,7 @@ void tic_rows_mark(struct tic_rows *rows, struct tic_row row)
     tic_unlock(&rows->lock);
 }
 
-static void sweep_extent(struct tic_extent *extent)
+static void sweep_extent_locked(struct tic_rows *rows, struct tic_extent *extent)
 {
     uint64_t top = 0;
 
@@ -369,14 +404,17 @@ static void sweep_extent(struct tic_extent *extent)
         extent->free -= (uint64_t)__builtin_popcountll(used);
         top = used ? word * 64 + 64 - (uint64_t)__builtin_clzll(used) : top;
     }
-    extent->top = top > extent->top ? top : extent->top;
+    if (top > extent->top) { /* of a run before */
+        rows->touched += (top - extent->top) * tic_shape_bytes(&extent->shape);
+        extent->top = top;
+    }
 }
 
 void tic_rows_sweep_end(struct tic_rows *rows)
 {
     tic_lock(&rows->lock);
     for (unsigned long i = 0; i < rows->count; i++)
-        sweep_extent(rows->extents[i]);
+        sweep_extent_locked(rows, rows->extents[i]);
     tic_held_sweep_end_locked(rows);
     tic_unlock(&rows->lock);
 }
@@ -430,6 +468,21 @@ bool tic_rows_is_closed(struct tic_rows *rows, struct tic_row row)
     bool closed = row.extent < rows->count && rows->extents[row.extent]->closed;
     tic_unlock(&rows->lock);
     return closed;
+}
+
+void tic_rows_bound(struct tic_rows *rows, uint64_t most)
+{
+    tic_lock(&rows->lock);
+    rows->most = most;
+    tic_unlock(&rows->lock);
+}
+
+uint64_t tic_rows_touched(struct tic_rows *rows)
+{
+    tic_lock(&rows->lock);
+    uint64_t touched = rows->touched;
+    tic_unlock(&rows->lock);
+    return touched;
 }
 
 int tic_rows_retire(struct tic_rows *rows, uint64_t segment)

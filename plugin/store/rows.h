@@ -18,7 +18,8 @@ struct tic_held;
 /* How much of a segment is in use. */
 struct tic_use {
     uint64_t rows, bytes; /* that are not free */
-    uint64_t touched;     /* bytes up to the last row of each extent that was ever in use */
+    uint64_t touched;     /* bytes up to the last row of each extent that was ever in use (its top):
+                             what lies behind takes no space on the disk */
     uint64_t pinned;      /* rows */
 };
 /* The place to add up the use of a segment, or NULL. */
@@ -31,6 +32,8 @@ struct tic_rows {
     unsigned long retired; /* guarded by lock: extents whose number may be used again */
     uint64_t taken;        /* guarded by lock: rows taken since the last sweep */
     uint64_t pinned_bytes; /* guarded by lock */
+    uint64_t touched;      /* guarded by lock: bytes up to the top of each extent; */
+    uint64_t most;         /* guarded by lock: and so many of them there may be */
     unsigned long found;   /* guarded by lock: extent that was found last */
     struct tic_held *held; /* guarded by lock */
     unsigned long held_count, held_capacity;
@@ -55,7 +58,8 @@ long tic_rows_append(struct tic_rows *rows, const struct tic_line_extent *extent
 uint64_t tic_rows_available(struct tic_rows *rows, const struct tic_shape *shape);
 /* Rows of this shape, free or not. */
 uint64_t tic_rows_total(struct tic_rows *rows, const struct tic_shape *shape);
-/* Takes a free row; it is busy, so no sweep frees it, until settled. -EAGAIN when none is free. */
+/* Takes a free row; it is busy, so no sweep frees it, until settled. -EAGAIN when none is free;
+ * -EDQUOT when there is none that was ever in use, and no more may be. */
 int tic_rows_take(struct tic_rows *rows, const struct tic_shape *shape, struct tic_row *row);
 /* The row's content is referenced from where a marker looks (or was given up). */
 void tic_rows_settle(struct tic_rows *rows, struct tic_row row);
@@ -92,6 +96,10 @@ bool tic_rows_is_closed(struct tic_rows *rows, struct tic_row row);
 /* If all rows of the segment are free: nobody gets one of them any more, and the numbers of its
  * extents are given to others. 0; -EBUSY when one is not free. */
 int tic_rows_retire(struct tic_rows *rows, uint64_t segment);
+
+/* So many bytes may be touched. */
+void tic_rows_bound(struct tic_rows *rows, uint64_t most);
+uint64_t tic_rows_touched(struct tic_rows *rows);
 
 /* Copies the table of extents (malloc'ed). 0 or -ENOMEM. */
 int tic_rows_table(struct tic_rows *rows, struct tic_line_extent **table, size_t *count);

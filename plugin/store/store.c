@@ -18,11 +18,9 @@
 #include "store/linefile.h"
 #include "store/schema.h"
 #include "store/segment.h"
+#include "store/space.h"
 
 enum { NAME_SIZE = 64, MIN_ROWS = 4, MOST_BYTES_MORE = 1 << 26 };
-
-/* What HDF5 adds to the payload of a segment: metadata and alignment, per dataset. */
-enum { DATASET_OVERHEAD = 16384 };
 
 /* ---- open and close ------------------------------------------------------------------------- */
 
@@ -253,39 +251,13 @@ static int format_segment(struct tic_store *store, struct tic_line_extent *exten
     return fd;
 }
 
-/* 0; -EDQUOT when these extents, and a line as large as the last one, would make the directory
- * larger than it may be; other -errno. */
-static int check_space(const struct tic_store *store, const struct tic_line_extent *extents,
-                       size_t count)
-{
-    uint64_t bytes = 0;
-    struct stat info;
-
-    if (store->space == 0)
-        return 0;
-    for (unsigned long i = 0; i < store->segment_count; i++) {
-        if (fstat(store->segments[i].fd, &info) != 0)
-            return -errno;
-        bytes += (uint64_t)info.st_size;
-    }
-    if (store->log)
-        bytes += tic_eventlog_volume(store->log);
-    for (unsigned i = 0; i < store->kept_count; i++)
-        bytes += i == 0 ? 2 * store->kept[i].bytes_on_disk : store->kept[i].bytes_on_disk;
-    for (size_t i = 0; i < count; i++) {
-        struct tic_shape shape = tic_line_extent_shape(&extents[i]);
-        bytes += extents[i].rows * tic_shape_bytes(&shape) + DATASET_OVERHEAD;
-    }
-    return bytes <= store->space ? 0 : -EDQUOT;
-}
-
 int tic_store_provide(struct tic_store *store, const struct tic_demand *demands, size_t count)
 {
     struct tic_line_extent *extents = calloc(count ? count : 1, sizeof(*extents));
     if (!extents)
         return -ENOMEM;
     size_t planned = plan_extents(store, demands, count, extents);
-    int status = planned ? check_space(store, extents, planned) : 0;
+    int status = planned ? tic_space_check(store, planned) : 0;
     int fd = planned && status == 0 ? format_segment(store, extents, planned) : status;
     status = fd < 0 ? fd : 0;
     for (size_t i = 0; i < planned && status == 0; i++) {
@@ -443,6 +415,7 @@ int tic_store_commit(struct tic_store *store, struct tic_line *line)
     memmove(&store->kept[1], &store->kept[0], store->kept_count * sizeof(*line));
     store->kept[0] = *line;
     store->kept_count++;
+    atomic_store_explicit(&store->has_line, true, memory_order_relaxed);
     memset(line, 0, sizeof(*line));
     return 0;
 }

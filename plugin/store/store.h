@@ -40,6 +40,7 @@ struct tic_store {
     /* committing thread only: the last lines, newest first */
     struct tic_line kept[TIC_KEPT_MOST];
     unsigned kept_count;
+    _Atomic bool has_line;    /* there is one; relaxed: for messages */
     struct tic_index index;   /* committing thread only */
     struct tic_eventlog *log; /* immutable after init; its owner's; NULL: none */
     unsigned damaged_logs;    /* as the last walk of the log found */

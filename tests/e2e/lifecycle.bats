@@ -286,6 +286,11 @@ flip_at() { # file, byte
     [[ $output == *"STARPU_TIC_KEEP_LINES=0 is not valid"* ]]
 }
 
+# What the directory takes on the disk.
+store_size() {
+    find "$STARPU_TIC_DIR" -type f -printf '%b\n' | awk '{ n += $1 } END { print n * 512 }'
+}
+
 @test "STARPU_TIC_SPACE bounds the directory: the last line stays, and the run goes on" {
     export STARPU_TIC_EVERY=20 STARPU_TIC_FORCED=0 STARPU_TIC_KEEP=1
     reference=$(expected)
@@ -295,13 +300,34 @@ flip_at() { # file, byte
         [ "$status" -eq 0 ]
         [ "$(stat_of protected)" = true ]
         [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
-        size=$(find "$STARPU_TIC_DIR" -type f -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }')
+        size=$(store_size)
         [ "$size" -le "$space" ] || [ "$size" -eq 0 ]
         if [ "$(stat_of suspended)" = true ]; then
             [[ $output == *"STARPU_TIC_SPACE"* ]]
+            [ "$(stat_of checkpoints)" -gt 0 ] || [[ $output == *"there is no recovery line yet"* ]]
+            [ "$(stat_of checkpoints)" -eq 0 ] || [[ $output == *"the last recovery line stays"* ]]
         fi
     done
     rm -rf "$STARPU_TIC_DIR"
     STARPU_TIC_SPACE=100000 run "$tool" run -- "$program"
     [[ $(stat_of suspended) == true ]]
+}
+
+@test "STARPU_TIC_SPACE counts what is written, not what is only formatted" {
+    export STARPU_TIC_EVERY=20 STARPU_TIC_KEEP=1
+    run "$tool" run -- "$program"
+    size=$(store_size)
+    rm -rf "$STARPU_TIC_DIR"
+    STARPU_TIC_SPACE=$((size + 400000)) run "$tool" run -- "$program"
+    [ "$(stat_of suspensions)" -eq 0 ]
+    rm -rf "$STARPU_TIC_DIR"
+    run "$tool" run -- "$lib/sizes" 60
+    size=$(store_size)
+    formatted=$(find "$STARPU_TIC_DIR" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }')
+    echo "formatted $formatted, written $size"
+    [ "$formatted" -gt $((size * 5 / 4)) ]
+    rm -rf "$STARPU_TIC_DIR"
+    STARPU_TIC_SPACE=$((size * 5 / 4)) run "$tool" run -- "$lib/sizes" 60
+    [ "$(stat_of suspensions)" -eq 0 ]
+    [ "$(store_size)" -le $((size * 5 / 4)) ]
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "lib/fakedata.h"
 #include "lib/random.h"
@@ -213,6 +214,46 @@ static void test_no_room_to_move(void **state)
     check_values();
 }
 
+/* What the files of the store take on the disk. */
+static uint64_t on_disk(void)
+{
+    struct stat info;
+    uint64_t bytes = 0;
+
+    for (unsigned long i = 0; i < rig.store.segment_count; i++) {
+        assert_int_equal(fstat(rig.store.segments[i].fd, &info), 0);
+        bytes += (uint64_t)info.st_blocks * 512;
+    }
+    for (unsigned i = 0; i < rig.store.kept_count; i++)
+        bytes += rig.store.kept[i].bytes_on_disk;
+    return bytes;
+}
+
+/* Everything changes again and again, and ever more of it: until the very bound lines are taken,
+ * then none, and never is more written. */
+static void test_space_is_what_is_written(void **state)
+{
+    const uint64_t row = WORDS * sizeof(uint64_t);
+    unsigned fits = 0;
+
+    (void)state;
+    rig.snapshot.space = rig.store.space = 200 * row;
+    for (unsigned i = 0; i < 80; i++) {
+        add(WORDS);
+        for (unsigned k = 0; k < 4; k++) {
+            for (unsigned id = 0; id <= i; id++)
+                write_to(id);
+            int status = tic_checkpoint_run(&rig.snapshot);
+            assert_true(status == 0 || status == -EDQUOT);
+            fits = status == 0 ? i + 1 : fits;
+            assert_true(on_disk() <= rig.store.space);
+        }
+    }
+    check_lines();
+    /* A row for each line and for the next; what is not payload takes less than ten rows. */
+    assert_in_range(fits, (200 - 10) / 3 - 1, 200 / 3);
+}
+
 /* Replays what was done: the same handles, the same ones gone; their values are the line's. */
 static void restart(void)
 {
@@ -299,6 +340,7 @@ int main(void)
         TEST(test_few_values_leave_a_large_segment),
         TEST(test_what_main_has_read_stays),
         TEST(test_no_room_to_move),
+        TEST(test_space_is_what_is_written),
         TEST(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
