@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "interpose/session.h"
 #include "sched/tic_ws.h"
+#include "snapshot/copier.h"
 
 /* Sums and maxima over the workers. */
 struct totals {
@@ -51,10 +52,13 @@ int tic_stats_write(struct tic_session *session)
     struct tic_snapshot *snapshot = &session->snapshot;
     struct totals totals = sum_slots(&snapshot->cut);
     const struct starpu_sched_policy *policy = &session->policies[0];
+    struct tic_copier_counts copies = {0};
+    if (snapshot->copier)
+        tic_copier_count(snapshot->copier, &copies);
     json_t *stats = json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, "
         "s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:f, "
-        "s:I, s:I, s:I}",
+        "s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}",
         "scheduler", policy->policy_name ? policy->policy_name : "", //
         "tasks_submitted",
         (json_int_t)(session->graph.signature.position + atomic_load(&session->spawned)), //
@@ -92,7 +96,12 @@ int tic_stats_write(struct tic_session *session)
         "lost_seconds", (double)snapshot->lost_ns * 1e-9,                          //
         "segments", (json_int_t)session->store.segment_count,                      //
         "segments_removed", (json_int_t)session->store.segments_removed,           //
-        "values_moved", (json_int_t)atomic_load(&session->store.values_moved));
+        "values_moved", (json_int_t)atomic_load(&session->store.values_moved),     //
+        "copies", (json_int_t)copies.copies,                                       //
+        "copies_failed", (json_int_t)copies.failed,                                //
+        "copy_bytes", (json_int_t)copies.bytes,                                    //
+        "copied_line", (json_int_t)copies.line,                                    //
+        "copy_late", (int)copies.late);
     int status =
         stats && json_dump_file(stats, session->settings.stats,
                                 JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9)) == 0

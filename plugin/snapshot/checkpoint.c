@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "snapshot/copier.h"
 #include "snapshot/forced.h"
 #include "snapshot/suspend.h"
 #include "store/compact.h"
@@ -380,6 +381,8 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     tic_line_clear(&line);
     if (status)
         return status;
+    if (snapshot->copier)
+        tic_copier_offer(snapshot->copier, &snapshot->store->kept[0]);
     tic_index_committed(&snapshot->store->index, snapshot->store->keep);
     tic_snapshot_sweep(snapshot, true);
     tic_graph_reclaim(snapshot->graph, cut);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "snapshot/copier.h"
 #include "snapshot/forced.h"
 #include "store/blocks.h"
 #include "store/compact.h"
@@ -176,6 +177,8 @@ void tic_snapshot_sweep(struct tic_snapshot *snapshot, bool committed)
     tic_rows_sweep_begin(rows);
     tic_store_mark_kept(snapshot->store);
     mark_handles(snapshot);
+    if (snapshot->copier)
+        tic_copier_mark(snapshot->copier, rows);
     tic_lock(&snapshot->graph->lock);
     tic_snapshot_mark_forced_locked(snapshot, committed);
     tic_unlock(&snapshot->graph->lock);

@@ -22,6 +22,7 @@ struct tic_row_request {
     struct tic_row_request *next;
 };
 
+struct tic_copier;
 struct tic_forced_kept;
 struct tic_forced_found;
 struct tic_forced_value;
@@ -36,12 +37,15 @@ struct tic_snapshot {
     struct tic_graph *graph;
     struct tic_store *store;
     struct tic_cut cut;
-    double period;                /* seconds; immutable after start */
-    unsigned long every;          /* ended tasks; immutable after start */
-    bool dry;                     /* nothing is saved; immutable after start */
-    unsigned keep_lines;          /* immutable after start */
-    uint64_t space;               /* bytes of the directory, 0: any; immutable after start */
-    uint64_t log_bound;           /* bytes, 0: none; immutable after start */
+    double period;             /* seconds; immutable after start */
+    unsigned long every;       /* ended tasks; immutable after start */
+    bool dry;                  /* nothing is saved; immutable after start */
+    const char *copy;          /* directory for copies of lines, or NULL; immutable after start */
+    int copy_newest;           /* the copy with the newest line, or -1; immutable after start */
+    struct tic_copier *copier; /* NULL: none; owner thread, before the checkpoint thread runs */
+    unsigned keep_lines;       /* immutable after start */
+    uint64_t space;            /* bytes of the directory, 0: any; immutable after start */
+    uint64_t log_bound;        /* bytes, 0: none; immutable after start */
     unsigned long forced_percent; /* of the workers' time; immutable after start */
     uint64_t started_ns;          /* CLOCK_MONOTONIC; immutable after start */
     struct tic_line about;        /* texts and numbers for every line; immutable after start */

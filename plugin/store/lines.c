@@ -50,7 +50,7 @@ static int each_entry(struct tic_store *store, int (*each)(void *arg, const char
     return status;
 }
 
-static bool parse_name(const char *name, const char *format, uint64_t *number)
+bool tic_store_parse_name(const char *name, const char *format, uint64_t *number)
 {
     unsigned process;
     unsigned long long parsed;
@@ -68,7 +68,7 @@ static int note_number(void *arg, const char *name)
     struct listing *listing = arg;
     uint64_t number;
 
-    if (!parse_name(name, listing->format, &number))
+    if (!tic_store_parse_name(name, listing->format, &number))
         return 0;
     void *grown = tic_grow(listing->numbers, &listing->capacity, listing->count + 1,
                            sizeof(*listing->numbers));
@@ -206,16 +206,16 @@ static bool is_kept(const struct tic_store *store, const char *name)
 {
     uint64_t number;
 
-    if (parse_name(name, TIC_FILE_LOG, &number))
+    if (tic_store_parse_name(name, TIC_FILE_LOG, &number))
         return store->kept_count > 0 && store->log && tic_eventlog_holds(store->log, number);
     for (unsigned long i = 0; i < store->extra_count; i++)
-        if (parse_name(name, TIC_FILE_SEGMENT, &number) && number == store->extra[i])
+        if (tic_store_parse_name(name, TIC_FILE_SEGMENT, &number) && number == store->extra[i])
             return true;
     for (unsigned k = 0; k < store->kept_count; k++) {
         const struct tic_line *line = &store->kept[k];
-        if (parse_name(name, TIC_FILE_LINE, &number) && number == line->number)
+        if (tic_store_parse_name(name, TIC_FILE_LINE, &number) && number == line->number)
             return true;
-        if (!parse_name(name, TIC_FILE_SEGMENT, &number))
+        if (!tic_store_parse_name(name, TIC_FILE_SEGMENT, &number))
             continue;
         for (size_t i = 0; i < line->extent_count; i++)
             if (line->extents[i].segment == number)
@@ -227,9 +227,10 @@ static bool is_kept(const struct tic_store *store, const char *name)
 static bool is_ours(const char *name)
 {
     uint64_t number;
-    return parse_name(name, TIC_FILE_LINE, &number) ||
-           parse_name(name, TIC_FILE_LINE_NEW, &number) ||
-           parse_name(name, TIC_FILE_SEGMENT, &number) || parse_name(name, TIC_FILE_LOG, &number);
+    return tic_store_parse_name(name, TIC_FILE_LINE, &number) ||
+           tic_store_parse_name(name, TIC_FILE_LINE_NEW, &number) ||
+           tic_store_parse_name(name, TIC_FILE_SEGMENT, &number) ||
+           tic_store_parse_name(name, TIC_FILE_LOG, &number);
 }
 
 static int remove_unless_kept(void *arg, const char *name)

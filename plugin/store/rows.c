@@ -275,20 +275,22 @@ void tic_rows_pin(struct tic_rows *rows, struct tic_row row)
     tic_unlock(&rows->lock);
 }
 
-uint64_t tic_rows_pinned(struct tic_rows *rows)
+static uint64_t read_field(struct tic_rows *rows, const uint64_t *field)
 {
     tic_lock(&rows->lock);
-    uint64_t bytes = rows->pinned_bytes;
+    uint64_t value = *field;
     tic_unlock(&rows->lock);
-    return bytes;
+    return value;
+}
+
+uint64_t tic_rows_pinned(struct tic_rows *rows)
+{
+    return read_field(rows, &rows->pinned_bytes);
 }
 
 uint64_t tic_rows_taken(struct tic_rows *rows)
 {
-    tic_lock(&rows->lock);
-    uint64_t taken = rows->taken;
-    tic_unlock(&rows->lock);
-    return taken;
+    return read_field(rows, &rows->taken);
 }
 
 int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes, int *fd,
@@ -367,7 +369,8 @@ uint64_t tic_rows_bytes(struct tic_rows *rows, struct tic_row row)
 
 static void mark_locked(struct tic_rows *rows, struct tic_row row)
 {
-    if (row.extent != TIC_HELD_EXTENT)
+    /* What is being copied may have lost its row, and its extent, before anybody knew. */
+    if (row.extent < rows->count && row.row < rows->extents[row.extent]->disk.rows)
         set_bit(rows->extents[row.extent]->keep, row.row);
 }
 
@@ -479,10 +482,7 @@ void tic_rows_bound(struct tic_rows *rows, uint64_t most)
 
 uint64_t tic_rows_touched(struct tic_rows *rows)
 {
-    tic_lock(&rows->lock);
-    uint64_t touched = rows->touched;
-    tic_unlock(&rows->lock);
-    return touched;
+    return read_field(rows, &rows->touched);
 }
 
 int tic_rows_retire(struct tic_rows *rows, uint64_t segment)

@@ -83,6 +83,10 @@ int tic_store_walk(struct tic_store *store, tic_store_visit visit, void *arg);
 /* Reads what lies in blocks: afterwards the tables of the line hold all their entries. 0; -EBADMSG
  * damaged; other -errno. tic_store_walk has done it. */
 int tic_store_complete(struct tic_store *store, struct tic_line *line);
+/* The same for those tables that tell which rows the line refers to, and no more. */
+int tic_store_complete_rows(struct tic_store *store, struct tic_line *line);
+/* Is it a name as this format makes it, of process 0? Then its number. */
+bool tic_store_parse_name(const char *name, const char *format, uint64_t *number);
 /* Numbers of the files with such a name, descending (malloc'ed). 0 or -errno. */
 int tic_store_list(struct tic_store *store, const char *format, uint64_t **numbers,
                    unsigned long *count);
