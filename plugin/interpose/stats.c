@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "base/error.h"
+#include "base/failpoint.h"
 #include "interpose/session.h"
 #include "sched/tic_ws.h"
 #include "snapshot/copier.h"
@@ -58,7 +59,7 @@ int tic_stats_write(struct tic_session *session)
     json_t *stats = json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, "
         "s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:f, "
-        "s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}",
+        "s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I}",
         "scheduler", policy->policy_name ? policy->policy_name : "", //
         "tasks_submitted",
         (json_int_t)(session->graph.signature.position + atomic_load(&session->spawned)), //
@@ -101,7 +102,8 @@ int tic_stats_write(struct tic_session *session)
         "copies_failed", (json_int_t)copies.failed,                                //
         "copy_bytes", (json_int_t)copies.bytes,                                    //
         "copied_line", (json_int_t)copies.line,                                    //
-        "copy_late", (int)copies.late);
+        "copy_late", (int)copies.late,                                             //
+        "failpoint_passes", (json_int_t)tic_failpoint_passes());
     int status =
         stats && json_dump_file(stats, session->settings.stats,
                                 JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9)) == 0
