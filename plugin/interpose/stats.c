@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/quiet.h"
 #include "interpose/session.h"
 #include "sched/tic_ws.h"
 #include "snapshot/copier.h"
@@ -104,11 +105,14 @@ int tic_stats_write(struct tic_session *session)
         "copied_line", (json_int_t)copies.line,                                    //
         "copy_late", (int)copies.late,                                             //
         "failpoint_passes", (json_int_t)tic_failpoint_passes());
+    struct tic_quiet quiet;
+    tic_quiet_begin(&quiet);
     int status =
         stats && json_dump_file(stats, session->settings.stats,
                                 JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9)) == 0
             ? 0
             : -EIO;
+    tic_quiet_end(&quiet);
     json_decref(stats);
     if (status)
         tic_log(TIC_LOG_WARN, "cannot write the statistics file %s", session->settings.stats);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/error.h"
@@ -110,6 +111,21 @@ static int load_blocks(struct tic_snapshot *snapshot, const struct tic_line *lin
     return 0;
 }
 
+static void refuse_to_load(const struct tic_store *store, int status)
+{
+    struct rlimit limit;
+
+    if (status == -EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        tic_stop(
+            TIC_EXIT_REFUSED,
+            "cannot continue from %s: it takes more open files than a quarter of the %llu that "
+            "this process may have. Start it with a higher limit (ulimit -n), such as the run "
+            "before had",
+            store->path, (unsigned long long)limit.rlim_cur);
+    tic_stop(TIC_EXIT_REFUSED, "cannot continue from %s: %s", store->path,
+             tic_store_reason(status));
+}
+
 static void load(struct tic_snapshot *snapshot, struct choice *choice)
 {
     struct tic_store *store = snapshot->store;
@@ -124,8 +140,7 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
     status = status ? status : load_blocks(snapshot, line);
     status = status ? status : tic_snapshot_keep_forced(snapshot);
     if (status)
-        tic_stop(TIC_EXIT_REFUSED, "cannot continue from %s: %s", store->path,
-                 tic_store_reason(status));
+        refuse_to_load(store, status);
     tic_log(TIC_LOG_INFO,
             "continuing from recovery line %llu in %s: %llu tasks done, %.0f seconds old",
             (unsigned long long)line->number, store->path, (unsigned long long)line->tasks_done,

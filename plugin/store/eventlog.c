@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/quiet.h"
 #include "store/schema.h"
 #include "store/segment.h"
 #include "store/store.h"
@@ -235,6 +236,10 @@ static int take_block(struct tic_eventlog *log, struct tic_log_writer *writer)
 
 static int write_whole(int fd, const char *bytes, size_t left, int64_t at)
 {
+    int status = tic_quiet_check_size((uint64_t)at + left);
+
+    if (status)
+        return status;
     while (left > 0) {
         ssize_t written = pwrite(fd, bytes, left, (off_t)at);
         if (written < 0 && errno == EINTR)

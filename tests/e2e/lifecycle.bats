@@ -331,3 +331,44 @@ store_size() {
     [ "$(stat_of suspensions)" -eq 0 ]
     [ "$(store_size)" -le $((size * 5 / 4)) ]
 }
+
+@test "a restart with fewer open files than it needs says so; with more it continues" {
+    export STARPU_TIC_EVERY=3
+    reference=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$lib/sizes" 200)
+    crash task-end:750 "$lib/sizes" 200
+    [ "$(find "$STARPU_TIC_DIR" -name 'p0-segment-*' | wc -l)" -gt 16 ]
+    run bash -c 'ulimit -n 64; exec "$@"' bash "$tool" run -- "$lib/sizes" 200
+    [ "$status" -eq 78 ]
+    [[ $output == *"more open files than a quarter of the 64"*"ulimit -n"* ]]
+    run_apart "$tool" run -- "$lib/sizes" 200
+    is_right "$reference" yes
+}
+
+@test "a limit to the size of files that a restart has, and the run before had not: never the end" {
+    local limit
+    for limit in 0 8 64; do
+        for protocol in tic sel tic+sel; do
+            export STARPU_TIC_EVERY=20 STARPU_TIC_PROTOCOL=$protocol
+            rm -rf "$STARPU_TIC_DIR"
+            crash task-end:130 "$program"
+            run bash -c 'ulimit -f $1; shift; exec "$@"' bash $limit "$tool" run -- "$program"
+            echo "$output"
+            [ "$status" -eq 0 ]
+            [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$(expected)" ]
+        done
+    done
+}
+
+@test "a message of ours to a file that is full, or to a pipe that nobody reads, ends nothing" {
+    export STARPU_TIC_EVERY=20
+    head -c 1024 /dev/zero >full
+    bash -c 'ulimit -f 1; "$@" 2>>full | tail -4 >&3; exit ${PIPESTATUS[0]}' bash \
+        "$tool" run -- "$program" 3>sums
+    [ "$(cat sums)" = "$(expected | tail -4)" ]
+    mkfifo pipe
+    exec 4<>pipe 5>pipe
+    exec 4<&- # nobody reads
+    STARPU_TIC_SPACE=1 "$tool" run -- "$program" 2>&5 | tail -4 >sums
+    [ "${PIPESTATUS[0]}" -eq 0 ]
+    [ "$(cat sums)" = "$(expected | tail -4)" ]
+}
