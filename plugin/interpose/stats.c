@@ -49,18 +49,33 @@ static json_t *held_times(const struct totals *totals)
     return list;
 }
 
+/* What the store and its copies are like. */
+static json_t *store_statistics(struct tic_session *session)
+{
+    struct tic_copier_counts copies = {0};
+
+    if (session->snapshot.copier)
+        tic_copier_count(session->snapshot.copier, &copies);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I}",                       //
+                     "segments", (json_int_t)session->store.segment_count,                  //
+                     "segments_removed", (json_int_t)session->store.segments_removed,       //
+                     "values_moved", (json_int_t)atomic_load(&session->store.values_moved), //
+                     "copies", (json_int_t)copies.copies,                                   //
+                     "copies_failed", (json_int_t)copies.failed,                            //
+                     "copy_bytes", (json_int_t)copies.bytes,                                //
+                     "copied_line", (json_int_t)copies.line,                                //
+                     "copy_late", (int)copies.late,                                         //
+                     "failpoint_passes", (json_int_t)tic_failpoint_passes());
+}
+
 int tic_stats_write(struct tic_session *session)
 {
     struct tic_snapshot *snapshot = &session->snapshot;
     struct totals totals = sum_slots(&snapshot->cut);
     const struct starpu_sched_policy *policy = &session->policies[0];
-    struct tic_copier_counts copies = {0};
-    if (snapshot->copier)
-        tic_copier_count(snapshot->copier, &copies);
     json_t *stats = json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, "
-        "s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:f, "
-        "s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I}",
+        "s:f, s:I, s:b, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:f}",
         "scheduler", policy->policy_name ? policy->policy_name : "", //
         "tasks_submitted",
         (json_int_t)(session->graph.signature.position + atomic_load(&session->spawned)), //
@@ -95,17 +110,13 @@ int tic_stats_write(struct tic_session *session)
         "lines_needed", (int)atomic_load(&snapshot->needs_lines),                  //
         "results_found", (json_int_t)snapshot->results_found,                      //
         "lost_tasks", (json_int_t)snapshot->lost_tasks,                            //
-        "lost_seconds", (double)snapshot->lost_ns * 1e-9,                          //
-        "segments", (json_int_t)session->store.segment_count,                      //
-        "segments_removed", (json_int_t)session->store.segments_removed,           //
-        "values_moved", (json_int_t)atomic_load(&session->store.values_moved),     //
-        "copies", (json_int_t)copies.copies,                                       //
-        "copies_failed", (json_int_t)copies.failed,                                //
-        "copy_bytes", (json_int_t)copies.bytes,                                    //
-        "copied_line", (json_int_t)copies.line,                                    //
-        "copy_late", (int)copies.late,                                             //
-        "failpoint_passes", (json_int_t)tic_failpoint_passes());
+        "lost_seconds", (double)snapshot->lost_ns * 1e-9);
+    json_t *more = store_statistics(session);
     struct tic_quiet quiet;
+
+    if (stats)
+        json_object_update(stats, more);
+    json_decref(more);
     tic_quiet_begin(&quiet);
     int status =
         stats && json_dump_file(stats, session->settings.stats,

@@ -50,12 +50,8 @@ void tic_rows_init(struct tic_rows *rows)
 
 static void extent_destroy(struct tic_extent *extent)
 {
-    if (!extent)
-        return;
-    free(extent->used);
-    free(extent->busy);
-    free(extent->keep);
-    free(extent->pinned);
+    if (extent)
+        free(extent->used);
     free(extent);
 }
 
@@ -77,15 +73,16 @@ static struct tic_extent *extent_create(const struct tic_line_extent *disk, int 
     extent->shape = tic_line_extent_shape(disk);
     extent->fd = fd;
     extent->free = disk->rows;
-    size_t words = words_of(extent) ? words_of(extent) : 1;
-    extent->used = calloc(words, sizeof(uint64_t));
-    extent->busy = calloc(words, sizeof(uint64_t));
-    extent->keep = calloc(words, sizeof(uint64_t));
-    extent->pinned = calloc(words, sizeof(uint64_t));
-    if (extent->used && extent->busy && extent->keep && extent->pinned)
-        return extent;
-    extent_destroy(extent);
-    return NULL;
+    const size_t words = words_of(extent);
+    extent->used = calloc(4 * words + 1, sizeof(uint64_t)); /* and the three behind it */
+    if (!extent->used) {
+        free(extent);
+        return NULL;
+    }
+    extent->busy = extent->used + words;
+    extent->keep = extent->busy + words;
+    extent->pinned = extent->keep + words;
+    return extent;
 }
 
 /* Its number stays until another extent gets it. */
@@ -154,26 +151,25 @@ static bool gives(const struct tic_extent *extent, const struct tic_shape *shape
     return !extent->closed && tic_shape_equal(&extent->shape, shape);
 }
 
-uint64_t tic_rows_available(struct tic_rows *rows, const struct tic_shape *shape)
+static uint64_t sum_rows(struct tic_rows *rows, const struct tic_shape *shape, bool free)
 {
-    uint64_t available = 0;
+    uint64_t sum = 0;
     tic_lock(&rows->lock);
     for (unsigned long i = 0; i < rows->count; i++)
         if (gives(rows->extents[i], shape))
-            available += rows->extents[i]->free;
+            sum += free ? rows->extents[i]->free : rows->extents[i]->disk.rows;
     tic_unlock(&rows->lock);
-    return available;
+    return sum;
+}
+
+uint64_t tic_rows_available(struct tic_rows *rows, const struct tic_shape *shape)
+{
+    return sum_rows(rows, shape, true);
 }
 
 uint64_t tic_rows_total(struct tic_rows *rows, const struct tic_shape *shape)
 {
-    uint64_t total = 0;
-    tic_lock(&rows->lock);
-    for (unsigned long i = 0; i < rows->count; i++)
-        if (gives(rows->extents[i], shape))
-            total += rows->extents[i]->disk.rows;
-    tic_unlock(&rows->lock);
-    return total;
+    return sum_rows(rows, shape, false);
 }
 
 /* Are there free rows that were in use before? They take no more space on the disk. */
@@ -278,7 +274,7 @@ void tic_rows_pin(struct tic_rows *rows, struct tic_row row)
 static uint64_t read_field(struct tic_rows *rows, const uint64_t *field)
 {
     tic_lock(&rows->lock);
-    uint64_t value = *field;
+    const uint64_t value = *field;
     tic_unlock(&rows->lock);
     return value;
 }
