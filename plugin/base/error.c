@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/quiet.h"
+
 static int log_level = TIC_LOG_INFO; /* set once before threads start */
 
 void tic_log_set_level(int level)
@@ -24,8 +26,11 @@ static void print_line(const char *fmt, va_list args)
     if (length > sizeof(line) - 2)
         length = sizeof(line) - 2;
     line[length++] = '\n';
+    struct tic_quiet quiet;
+    tic_quiet_begin(&quiet);
     ssize_t ignored = write(STDERR_FILENO, line, length);
     (void)ignored;
+    tic_quiet_end(&quiet);
 }
 
 void tic_log(enum tic_level level, const char *fmt, ...)

@@ -16,6 +16,7 @@ const struct tic_failpoint_row tic_failpoint_rows[TIC_FAIL_COUNT] = {
 };
 
 int tic_failpoint_armed = -1;
+static long passes_armed;       /* as passes_left was; immutable after init */
 static atomic_long passes_left; /* relaxed: only the count matters */
 
 int tic_failpoint_arm(const char *spec)
@@ -36,12 +37,20 @@ int tic_failpoint_arm(const char *spec)
     for (int i = 0; i < TIC_FAIL_COUNT; i++) {
         if (strlen(tic_failpoint_rows[i].name) == length &&
             strncmp(tic_failpoint_rows[i].name, spec, length) == 0) {
+            passes_armed = passes;
             atomic_store(&passes_left, passes);
             tic_failpoint_armed = i;
             return 0;
         }
     }
     return -EINVAL;
+}
+
+long tic_failpoint_passes(void)
+{
+    return tic_failpoint_armed < 0
+               ? 0
+               : passes_armed - atomic_load_explicit(&passes_left, memory_order_relaxed);
 }
 
 void tic_failpoint_hit(enum tic_failpoint point)

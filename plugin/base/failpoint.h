@@ -23,6 +23,8 @@ extern int tic_failpoint_armed;
 
 /* Arms "name[:n]", n >= 1 and 1 by default; "" disarms. -EINVAL for an unknown name or count. */
 int tic_failpoint_arm(const char *spec);
+/* How often the armed one was passed; 0 if none is armed. */
+long tic_failpoint_passes(void);
 void tic_failpoint_hit(enum tic_failpoint point);
 
 /* Costs one compare when nothing is armed. */

@@ -9,6 +9,8 @@
 
 #define XXH_STATIC_LINKING_ONLY /* the streaming state on the stack needs its definition */
 #include <xxhash.h>
+
+#include "base/quiet.h"
 #ifdef HAVE_XXH3_64BITS_UPDATE_DISPATCH
 #include <xxh_x86dispatch.h>
 #endif
@@ -199,7 +201,7 @@ int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset, uint
 {
     struct batch batch;
     XXH3_state_t state;
-    int status = 0;
+    int status = tic_quiet_check_size((uint64_t)offset + tic_shape_bytes(&layout->shape));
 
     batch_begin(&batch, layout);
     XXH3_64bits_reset(&state);

@@ -16,6 +16,7 @@
 #include "interpose/report.h"
 #include "interpose/tasks.h"
 #include "sched/tic_ws.h"
+#include "snapshot/copier.h"
 
 struct tic_session *tic_session;
 
@@ -126,6 +127,7 @@ static struct tic_session *session_create(void)
         session->snapshot.log_all ? (uint64_t)settings.log_sync * 1000000 : 0;
     session->snapshot.keep_lines = (unsigned)settings.keep_lines;
     session->snapshot.space = settings.space;
+    session->snapshot.copy = settings.copy[0] && !settings.report[0] ? settings.copy : NULL;
     session->process = getpid();
     if (settings.report[0]) {
         session->snapshot.dry = true;
@@ -252,7 +254,11 @@ static void remove_on_success(int status, void *arg)
                  "the replay differs from the recorded run: it started StarPU %llu times only. The "
                  "recovery lines in %s are untouched",
                  (unsigned long long)session->starts, session->store.path);
-    if (status == 0 && !session->settings.keep)
+    bool done = status == 0 && !session->settings.keep;
+    if (session->snapshot.copier)
+        tic_copier_stop(session->snapshot.copier, done);
+    session->snapshot.copier = NULL;
+    if (done)
         tic_store_remove(&session->store);
 }
 

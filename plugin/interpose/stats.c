@@ -4,8 +4,11 @@
 #include <jansson.h>
 
 #include "base/error.h"
+#include "base/failpoint.h"
+#include "base/quiet.h"
 #include "interpose/session.h"
 #include "sched/tic_ws.h"
+#include "snapshot/copier.h"
 
 /* Sums and maxima over the workers. */
 struct totals {
@@ -99,6 +102,25 @@ static json_t *describe_protection(struct tic_session *session)
                      "lines_needed", (int)atomic_load(&snapshot->needs_lines));
 }
 
+/* What the store and its copies are like. */
+static json_t *describe_store(struct tic_session *session)
+{
+    struct tic_copier_counts copies = {0};
+
+    if (session->snapshot.copier)
+        tic_copier_count(session->snapshot.copier, &copies);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I}",                       //
+                     "segments", (json_int_t)session->store.segment_count,                  //
+                     "segments_removed", (json_int_t)session->store.segments_removed,       //
+                     "values_moved", (json_int_t)atomic_load(&session->store.values_moved), //
+                     "copies", (json_int_t)copies.copies,                                   //
+                     "copies_failed", (json_int_t)copies.failed,                            //
+                     "copy_bytes", (json_int_t)copies.bytes,                                //
+                     "copied_line", (json_int_t)copies.line,                                //
+                     "copy_late", (int)copies.late,                                         //
+                     "failpoint_passes", (json_int_t)tic_failpoint_passes());
+}
+
 /* What the crash before cost, and the restart. */
 static json_t *describe_recovery(struct tic_session *session)
 {
@@ -142,17 +164,21 @@ int tic_stats_write(struct tic_session *session)
 {
     struct totals totals = sum_slots(&session->snapshot.cut);
     json_t *parts[] = {describe_run(session, &totals), describe_protection(session),
-                       describe_recovery(session), describe_account(session)};
+                       describe_store(session), describe_recovery(session),
+                       describe_account(session)};
     json_t *stats = json_object();
+    struct tic_quiet quiet;
     int status = 0;
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         status |= !parts[i] || json_object_update(stats, parts[i]) != 0;
         json_decref(parts[i]);
     }
+    tic_quiet_begin(&quiet);
     if (status == 0)
         status = json_dump_file(stats, session->settings.stats,
                                 JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+    tic_quiet_end(&quiet);
     json_decref(stats);
     if (status == 0)
         return 0;

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/error.h"
+#include "recovery/fetch.h"
 #include "recovery/plan.h"
 #include "snapshot/forced.h"
 
@@ -60,14 +62,13 @@ static void choose(struct tic_store *store, struct choice *choice)
 
 /* ---- is it ours? ---------------------------------------------------------------------------- */
 
-static void refuse_other(const struct tic_store *store, const char *what, const char *theirs,
-                         const char *ours)
+static void refuse_other(const char *path, const char *what, const char *theirs, const char *ours)
 {
     tic_stop(TIC_EXIT_REFUSED,
              "%s holds the recovery lines of another run: %s \"%s\" there, and \"%s\" here. Start "
              "the same "
              "command to continue it, or name another STARPU_TIC_DIR, or remove the directory",
-             store->path, what, theirs, ours);
+             path, what, theirs, ours);
 }
 
 static char *printable(const struct tic_line *line)
@@ -83,17 +84,17 @@ static char *printable(const struct tic_line *line)
     return text;
 }
 
-static void check_identity(const struct tic_store *store, const struct tic_line *line,
+static void check_identity(const char *path, const struct tic_line *line,
                            const struct tic_line *about)
 {
     if (strcmp(line->program, about->program) != 0)
-        refuse_other(store, "the program is", line->program, about->program);
+        refuse_other(path, "the program is", line->program, about->program);
     if (strcmp(line->starpu, about->starpu) != 0)
-        refuse_other(store, "the StarPU version is", line->starpu, about->starpu);
+        refuse_other(path, "the StarPU version is", line->starpu, about->starpu);
     if (line->arguments_size != about->arguments_size ||
         memcmp(line->arguments, about->arguments, line->arguments_size) != 0) {
         char *theirs = printable(line), *ours = printable(about);
-        refuse_other(store, "the arguments are", theirs ? theirs : "?", ours ? ours : "?");
+        refuse_other(path, "the arguments are", theirs ? theirs : "?", ours ? ours : "?");
     }
 }
 
@@ -112,6 +113,21 @@ static int load_blocks(struct tic_snapshot *snapshot, const struct tic_line *lin
     return 0;
 }
 
+static void refuse_to_load(const struct tic_store *store, int status)
+{
+    struct rlimit limit;
+
+    if (status == -EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        tic_stop(
+            TIC_EXIT_REFUSED,
+            "cannot continue from %s: it takes more open files than a quarter of the %llu that "
+            "this process may have. Start it with a higher limit (ulimit -n), such as the run "
+            "before had",
+            store->path, (unsigned long long)limit.rlim_cur);
+    tic_stop(TIC_EXIT_REFUSED, "cannot continue from %s: %s", store->path,
+             tic_store_reason(status));
+}
+
 static void load(struct tic_snapshot *snapshot, struct choice *choice)
 {
     struct tic_store *store = snapshot->store;
@@ -128,8 +144,7 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
     status = status ? status : tic_snapshot_keep_forced(snapshot);
     status = status ? status : tic_recovery_plan(snapshot);
     if (status)
-        tic_stop(TIC_EXIT_REFUSED, "cannot continue from %s: %s", store->path,
-                 tic_store_reason(status));
+        refuse_to_load(store, status);
     if (snapshot->found_count > 0)
         snprintf(results, sizeof(results), ", and the results of %lu more in the event log",
                  snapshot->found_count);
@@ -139,15 +154,58 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
             (double)now.tv_sec + (double)now.tv_nsec * 1e-9 - line->created, results);
 }
 
-int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool create, bool sync,
-                      const struct tic_h5_ops *h5)
-{
-    struct choice choice = {0};
-    struct tic_store *store = snapshot->store;
-    int status = tic_store_open(store, path, create ? TIC_STORE_CREATE : TIC_STORE_USE, sync, h5);
+/* ---- copies --------------------------------------------------------------------------------- */
 
-    if (status == -ENOENT && !create)
-        return status;
+static bool find_good(void *arg, const char *name, int status, struct tic_line *line)
+{
+    struct choice *choice = arg;
+
+    (void)name;
+    if (status != 0 || tic_store_check(choice->store, line) != 0)
+        return false;
+    choice->line.number = line->number;
+    return true;
+}
+
+/* The newest line of the copies, if there is one; of another run it stops the start. */
+static void look_at_copies(struct tic_snapshot *snapshot, const struct tic_h5_ops *h5,
+                           struct tic_fetch_found *found)
+{
+    int status = tic_fetch_look(snapshot->copy, h5, found);
+
+    if (status)
+        tic_log(
+            TIC_LOG_WARN,
+            "%s cannot be looked at for copies of recovery lines: %s. The start goes on without",
+            snapshot->copy, status == -ETIMEDOUT ? "it does not answer" : strerror(-status));
+    if (found->line.version)
+        check_identity(snapshot->copy, &found->line, &snapshot->about);
+    snapshot->copy_newest = found->copy;
+}
+
+/* Brings the line back if it is newer than all good ones that are here. */
+static void fetch_if_newer(struct tic_snapshot *snapshot, const struct tic_fetch_found *found)
+{
+    struct choice here = {.store = snapshot->store};
+    int status = tic_store_walk(snapshot->store, find_good, &here);
+
+    if (status || here.line.number >= found->line.number)
+        return; /* an error is told when lines are chosen */
+    tic_log(TIC_LOG_INFO, "recovery line %llu is copied from %s to %s",
+            (unsigned long long)found->line.number, snapshot->copy, snapshot->store->path);
+    status = tic_fetch_line(snapshot->copy, found, snapshot->store->path);
+    if (status)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot copy recovery line %llu from %s to %s: %s. Start again when both can be "
+                 "used, or without STARPU_TIC_COPY to start over",
+                 (unsigned long long)found->line.number, snapshot->copy, snapshot->store->path,
+                 strerror(-status));
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static void refuse_directory(const char *path, int status)
+{
     if (status == -EBUSY)
         tic_stop(TIC_EXIT_REFUSED,
                  "another run uses %s right now. Wait for it to end, or name another "
@@ -164,22 +222,49 @@ int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool crea
                  "holds is not to be trusted. Name another STARPU_TIC_DIR, or take it over (chown, "
                  "chmod go-w) if you know who wrote it",
                  path);
-    store->log = &snapshot->log;
-    if (status)
-        tic_stop(TIC_EXIT_REFUSED, "cannot use the directory %s: %s. Name another STARPU_TIC_DIR",
-                 path, strerror(-status));
-    store->keep = snapshot->keep_lines;
-    store->space = snapshot->space;
+    tic_stop(TIC_EXIT_REFUSED, "cannot use the directory %s: %s. Name another STARPU_TIC_DIR", path,
+             strerror(-status));
+}
+
+/* 1 recovered, 0 nothing to recover. */
+static int recover(struct tic_snapshot *snapshot)
+{
+    struct choice choice = {0};
+    struct tic_store *store = snapshot->store;
+
     choose(store, &choice);
     if (choice.line.version) {
-        check_identity(store, &choice.line, &snapshot->about);
+        check_identity(store->path, &choice.line, &snapshot->about);
         load(snapshot, &choice);
         return 1;
     }
-    status = tic_store_clean(store);
+    int status = tic_store_clean(store);
     if (status)
-        tic_stop(TIC_EXIT_REFUSED, "cannot clean up %s: %s", path, strerror(-status));
+        tic_stop(TIC_EXIT_REFUSED, "cannot clean up %s: %s", store->path, strerror(-status));
     return 0;
+}
+
+int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool create, bool sync,
+                      const struct tic_h5_ops *h5)
+{
+    struct tic_store *store = snapshot->store;
+    struct tic_fetch_found found = {.copy = -1};
+
+    if (snapshot->copy)
+        look_at_copies(snapshot, h5, &found);
+    create |= found.line.version != NULL;
+    int status = tic_store_open(store, path, create ? TIC_STORE_CREATE : TIC_STORE_USE, sync, h5);
+    if (status == -ENOENT && !create)
+        return status;
+    if (status)
+        refuse_directory(path, status);
+    store->log = &snapshot->log;
+    store->keep = snapshot->keep_lines;
+    store->space = snapshot->space;
+    if (found.line.version)
+        fetch_if_newer(snapshot, &found);
+    tic_line_clear(&found.line);
+    return recover(snapshot);
 }
 
 bool tic_recovery_is_complete(const struct tic_graph *graph)

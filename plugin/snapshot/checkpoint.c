@@ -8,8 +8,11 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "snapshot/copier.h"
 #include "snapshot/forced.h"
 #include "snapshot/suspend.h"
+#include "store/compact.h"
+#include "store/space.h"
 
 /* Seconds between looks at the running tasks of the cut, should a wake-up be lost in a race. */
 #define CUT_POLL 0.01
@@ -36,7 +39,7 @@ enum { HANDLES_AT_ONCE = 1024 };
  * handles: until they are written they take no space on the disk. */
 #define MOST_SPARE_BYTES (UINT64_C(1) << 26)
 
-static int add_demand(struct tic_demands *demands, const struct tic_shape *shape)
+int tic_demands_add(struct tic_demands *demands, const struct tic_shape *shape)
 {
     for (unsigned long i = demands->count; i-- > 0;) {
         if (tic_shape_equal(&demands->items[i].shape, shape)) {
@@ -101,7 +104,7 @@ static int count_dirty(struct tic_snapshot *snapshot, unsigned long *handles)
         count = graph->handle_count;
         for (unsigned n = 0; n < HANDLES_AT_ONCE && i < count && status == 0; n++, i++)
             if (atomic_load_explicit(&graph->handles[i]->dirty_since, memory_order_acquire) != 0)
-                status = add_demand(&snapshot->shapes, &graph->handles[i]->layout.shape);
+                status = tic_demands_add(&snapshot->shapes, &graph->handles[i]->layout.shape);
         tic_unlock(&graph->lock);
     }
     *handles = count;
@@ -117,21 +120,38 @@ static void add_spare(struct tic_demand *demand, uint64_t handles)
         demand->rows = with_reserve(demand->rows) + (handles / 8 < most ? handles / 8 : most);
 }
 
-/* Formats rows for what is dirty now, and for some more that will be by the time of the cut, so
- * that hardly any save in the cut has to wait for rows. */
-static int provide_rows(struct tic_snapshot *snapshot)
+/* Shapes that nothing dirty has, and no segment any more: they count again when a row is missed. */
+static void forget_shapes(struct tic_snapshot *snapshot)
+{
+    struct tic_demands *shapes = &snapshot->shapes;
+    unsigned long kept = 0;
+
+    for (unsigned long i = 0; i < shapes->count; i++)
+        if (shapes->items[i].rows > 0 ||
+            tic_rows_total(&snapshot->store->rows, &shapes->items[i].shape) > 0)
+            shapes->items[kept++] = shapes->items[i];
+    shapes->count = kept;
+}
+
+/* Formats rows for what is dirty now, and for some more. */
+static int provide_dirty(struct tic_snapshot *snapshot)
 {
     struct tic_demands *shapes = &snapshot->shapes;
     unsigned long handles;
-    int status = 0;
+    int status = count_dirty(snapshot, &handles);
 
-    if (!has_rows(snapshot)) {
-        status = count_dirty(snapshot, &handles);
-        for (unsigned long i = 0; i < shapes->count; i++)
-            add_spare(&shapes->items[i], handles);
-        if (status == 0)
-            status = tic_store_provide(snapshot->store, shapes->items, shapes->count);
-    }
+    forget_shapes(snapshot);
+    for (unsigned long i = 0; i < shapes->count; i++)
+        add_spare(&shapes->items[i], handles);
+    return status ? status : tic_store_provide(snapshot->store, shapes->items, shapes->count);
+}
+
+/* The more are those that will be dirty by the time of the cut: hardly any save in it has to wait
+ * for rows. */
+static int provide_rows(struct tic_snapshot *snapshot)
+{
+    int status = has_rows(snapshot) ? 0 : provide_dirty(snapshot);
+
     if (status == 0 && (snapshot->forced_percent > 0 || snapshot->log_all))
         status = tic_eventlog_provide(&snapshot->log);
     tic_eventlog_settle(&snapshot->log);
@@ -215,7 +235,9 @@ static int try_save(struct tic_snapshot *snapshot, struct tic_handle *handle, ui
     if (status != -EAGAIN)
         return status;
     struct tic_demand demand = {handle->layout.shape, 1};
-    status = tic_store_provide(snapshot->store, &demand, 1);
+    status =
+        tic_rows_total(&snapshot->store->rows, &demand.shape) == 0 ? provide_dirty(snapshot) : 0;
+    status = status ? status : tic_store_provide(snapshot->store, &demand, 1);
     return status ? status : try_save(snapshot, handle, cut);
 }
 
@@ -371,6 +393,8 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     tic_line_clear(&line);
     if (status)
         return status;
+    if (snapshot->copier)
+        tic_copier_offer(snapshot->copier, &snapshot->store->kept[0]);
     tic_index_committed(&snapshot->store->index, snapshot->store->keep);
     tic_snapshot_sweep(snapshot, true);
     tic_graph_reclaim(snapshot->graph, cut);
@@ -426,6 +450,9 @@ static int run(struct tic_snapshot *snapshot)
 
     set_phase(snapshot, TIC_PHASE_PROVIDING);
     int status = settle_given_up(snapshot);
+    status = status ? status : tic_space_bound(snapshot->store);
+    if (status == 0)
+        tic_snapshot_move_values(snapshot);
     status = status ? status : provide_rows(snapshot);
     status = status ? status : save_cut(snapshot, &cut);
     if (status == 0) {
@@ -435,6 +462,8 @@ static int run(struct tic_snapshot *snapshot)
     }
     if (status && cut != 0)
         give_up(snapshot, cut);
+    if (status == -EDQUOT || status == -ENOSPC)
+        tic_compact_trim(snapshot->store);
     return status;
 }
 

@@ -6,8 +6,10 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "snapshot/copier.h"
 #include "snapshot/forced.h"
 #include "store/blocks.h"
+#include "store/compact.h"
 #include "store/held.h"
 
 /* main() waits for the graph lock no longer than a look at so many handles takes. */
@@ -176,6 +178,9 @@ static void mark_handles(struct tic_snapshot *snapshot)
     }
 }
 
+/* Segments that are formatted between two sweeps. */
+enum { FORMATTED_BETWEEN = 8 };
+
 /* Looking at all handles pays when as many rows may become free as a part of them. */
 void tic_snapshot_sweep(struct tic_snapshot *snapshot, bool committed)
 {
@@ -184,14 +189,19 @@ void tic_snapshot_sweep(struct tic_snapshot *snapshot, bool committed)
     tic_lock(&snapshot->graph->lock);
     unsigned long handles = snapshot->graph->handle_count;
     tic_unlock(&snapshot->graph->lock);
-    if (tic_rows_taken(rows) < handles / 16)
+    if (tic_rows_taken(rows) < handles / 16 && snapshot->store->formatted < FORMATTED_BETWEEN)
         return;
+    snapshot->store->formatted = 0;
     tic_rows_sweep_begin(rows);
     tic_store_mark_kept(snapshot->store);
     mark_handles(snapshot);
+    if (snapshot->copier)
+        tic_copier_mark(snapshot->copier, rows);
     tic_lock(&snapshot->graph->lock);
     tic_snapshot_mark_forced_locked(snapshot, committed);
     tic_unlock(&snapshot->graph->lock);
     tic_rows_sweep_end(rows);
     tic_eventlog_sweep(&snapshot->log);
+    if (committed && tic_compact_review(snapshot->store) != 0)
+        tic_log(TIC_LOG_DETAIL, "no memory to look for segments that nothing needs");
 }

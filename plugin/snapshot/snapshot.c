@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "snapshot/copier.h"
 #include "snapshot/forced.h"
 #include "snapshot/suspend.h"
 
@@ -26,6 +27,7 @@ int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
     snapshot->graph = graph;
     snapshot->store = store;
     snapshot->period = 10;
+    snapshot->copy_newest = -1;
     snapshot->keep_lines = TIC_KEPT_DEFAULT;
     tic_lock_init(&snapshot->lock, TIC_RANK_CHECKPOINT);
     pthread_condattr_init(&monotonic);
@@ -281,9 +283,21 @@ static void *checkpoint_thread(void *arg)
     return NULL;
 }
 
+static void start_copier(struct tic_snapshot *snapshot)
+{
+    if (!snapshot->copy || snapshot->dry || snapshot->copier)
+        return;
+    snapshot->copier = tic_copier_start(snapshot->store, snapshot->copy, snapshot->copy_newest);
+    if (!snapshot->copier)
+        tic_log(TIC_LOG_WARN, "recovery lines are not copied to %s: no memory, or no thread",
+                snapshot->copy);
+}
+
 int tic_snapshot_start(struct tic_snapshot *snapshot)
 {
     sigset_t all, old;
+
+    start_copier(snapshot);
 
     if (snapshot->started_ns == 0)
         snapshot->started_ns = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);

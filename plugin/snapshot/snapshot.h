@@ -23,6 +23,7 @@ struct tic_row_request {
     struct tic_row_request *next;
 };
 
+struct tic_copier;
 struct tic_forced_kept;
 struct tic_forced_found;
 struct tic_forced_value;
@@ -51,12 +52,15 @@ struct tic_snapshot {
     struct tic_graph *graph;
     struct tic_store *store;
     struct tic_cut cut;
-    double period;                /* seconds; immutable after start */
-    unsigned long every;          /* ended tasks; immutable after start */
-    bool dry;                     /* nothing is saved; immutable after start */
-    unsigned keep_lines;          /* immutable after start */
-    uint64_t space;               /* bytes of the directory, 0: any; immutable after start */
-    uint64_t log_bound;           /* bytes, 0: none; immutable after start */
+    double period;             /* seconds; immutable after start */
+    unsigned long every;       /* ended tasks; immutable after start */
+    bool dry;                  /* nothing is saved; immutable after start */
+    const char *copy;          /* directory for copies of lines, or NULL; immutable after start */
+    int copy_newest;           /* the copy with the newest line, or -1; immutable after start */
+    struct tic_copier *copier; /* NULL: none; owner thread, before the checkpoint thread runs */
+    unsigned keep_lines;       /* immutable after start */
+    uint64_t space;            /* bytes of the directory, 0: any; immutable after start */
+    uint64_t log_bound;        /* bytes, 0: none; immutable after start */
     unsigned long forced_percent; /* of the workers' time; immutable after start */
     uint64_t started_ns;          /* CLOCK_MONOTONIC; immutable after start */
     struct tic_line about;        /* texts and numbers for every line; immutable after start */
@@ -218,6 +222,10 @@ bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds);
 int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct tic_line *line);
 /* Frees rows that nothing refers to any more, if there may be enough of them. */
 void tic_snapshot_sweep(struct tic_snapshot *snapshot, bool committed);
+/* Adds a row of this shape. 0 or -ENOMEM. */
+int tic_demands_add(struct tic_demands *demands, const struct tic_shape *shape);
+/* Before a cut: moves values out of segments that the store wants to remove; some of them. */
+void tic_snapshot_move_values(struct tic_snapshot *snapshot);
 /* One whole checkpoint: 0, 1 when there was nothing new, -ECANCELED when stopped, -errno. */
 int tic_checkpoint_run(struct tic_snapshot *snapshot);
 

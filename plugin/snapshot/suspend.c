@@ -61,12 +61,15 @@ void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status)
         return;
     bool first = atomic_fetch_add(&snapshot->suspensions, 1) == 0;
     tic_log(first ? TIC_LOG_WARN : TIC_LOG_DETAIL,
-            "protection is suspended: cannot write to %s: %s. The program runs on, the last "
-            "recovery line stays as it is, and checkpoints are tried again",
+            "protection is suspended: cannot write to %s: %s. The program runs on, %s, and "
+            "checkpoints are tried again",
             snapshot->store->path,
             status == -EDQUOT && snapshot->space > 0
                 ? "it would take more than STARPU_TIC_SPACE, or a quota is exceeded"
-                : strerror(-status));
+                : strerror(-status),
+            atomic_load_explicit(&snapshot->store->has_line, memory_order_relaxed)
+                ? "the last recovery line stays as it is"
+                : "there is no recovery line yet");
 }
 
 void tic_snapshot_resume(struct tic_snapshot *snapshot)

@@ -137,3 +137,13 @@ int tic_store_complete(struct tic_store *store, struct tic_line *line)
         status = -EBADMSG;
     return status;
 }
+
+int tic_store_complete_rows(struct tic_store *store, struct tic_line *line)
+{
+    static const uint32_t numbers[] = {TIC_TABLE_VALUES, TIC_TABLE_ACQUIRES, TIC_TABLE_READS};
+    int status = 0;
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && status == 0; i++)
+        status = complete_table(store, line, numbers[i]);
+    return status;
+}

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/quiet.h"
 #include "store/schema.h"
 #include "store/segment.h"
 #include "store/store.h"
@@ -209,6 +210,17 @@ uint64_t tic_eventlog_volume(struct tic_eventlog *log)
     return files * TIC_LOG_BLOCKS * TIC_LOG_BLOCK;
 }
 
+uint64_t tic_eventlog_used(struct tic_eventlog *log)
+{
+    uint64_t bytes = 0;
+
+    tic_lock(&log->lock);
+    for (unsigned long i = 0; i < log->file_count; i++)
+        bytes += log->files[i].offset + (uint64_t)log->files[i].next_block * TIC_LOG_BLOCK;
+    tic_unlock(&log->lock);
+    return bytes;
+}
+
 /* ---- appending ------------------------------------------------------------------------------ */
 
 /* 0, or -EAGAIN. */
@@ -236,6 +248,10 @@ static int take_block(struct tic_eventlog *log, struct tic_log_writer *writer)
 
 static int write_whole(int fd, const char *bytes, size_t left, int64_t at)
 {
+    int status = tic_quiet_check_size((uint64_t)at + left);
+
+    if (status)
+        return status;
     while (left > 0) {
         ssize_t written = pwrite(fd, bytes, left, (off_t)at);
         if (written < 0 && errno == EINTR)

@@ -77,6 +77,8 @@ int tic_eventlog_sync(struct tic_eventlog *log);
 bool tic_eventlog_is_there(const struct tic_eventlog *log);
 /* Bytes of its files. */
 uint64_t tic_eventlog_volume(struct tic_eventlog *log);
+/* Bytes of blocks that somebody writes, or has written. */
+uint64_t tic_eventlog_used(struct tic_eventlog *log);
 
 /* ---- reading -------------------------------------------------------------------------------- */
 struct tic_log_record {

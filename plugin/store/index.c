@@ -244,6 +244,16 @@ int tic_index_write(struct tic_index *index, struct tic_store *store, struct tic
     return 0;
 }
 
+void tic_index_leave_closed(struct tic_index *index)
+{
+    for (unsigned long i = 0; i < index->count; i++) {
+        struct tic_index_block *block = &index->blocks[i];
+        struct tic_row row = {block->disk.extent, block->disk.row};
+        if (block->saved && tic_rows_is_closed(index->rows, row))
+            block->changed = true;
+    }
+}
+
 void tic_index_mark(const struct tic_index *index, struct tic_rows *rows)
 {
     const uint32_t per = per_block();

@@ -40,6 +40,8 @@ const struct tic_line_value *tic_index_find(const struct tic_index *index, uint6
  * already. 0 or -errno. */
 int tic_index_write(struct tic_index *index, struct tic_store *store, struct tic_line *line);
 
+/* Blocks that lie in closed segments are written again, elsewhere, for the next line. */
+void tic_index_leave_closed(struct tic_index *index);
 /* Marks the rows of the lines that are kept; between tic_rows_sweep_begin and _end. */
 void tic_index_mark(const struct tic_index *index, struct tic_rows *rows);
 

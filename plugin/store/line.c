@@ -2,11 +2,12 @@
 /* A recovery line in memory: what one line file holds. */
 #include "store/line.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "store/schema.h"
-#include <string.h>
 
 void tic_line_clear(struct tic_line *line)
 {
@@ -43,4 +44,31 @@ int tic_line_each(const struct tic_line *line, tic_line_visit visit, void *arg)
     EACH(TIC_LINE_READS, reads, read_count, line->reads[i].task, true)
     EACH(TIC_LINE_BLOCKS, blocks, block_count, i, true)
     return status;
+}
+
+static int clone_table(const void *items, size_t count, size_t item, void **clone, size_t *cloned)
+{
+    *clone = malloc(count * item + 1);
+    if (!*clone)
+        return -ENOMEM;
+    if (count > 0)
+        memcpy(*clone, items, count * item);
+    *cloned = count;
+    return 0;
+}
+
+#define CLONE(items, count)                                                                        \
+    clone_table(line->items, line->count, sizeof(*line->items), (void **)&clone->items,            \
+                &clone->count)
+
+int tic_line_clone_rows(const struct tic_line *line, struct tic_line *clone)
+{
+    memset(clone, 0, sizeof(*clone));
+    clone->number = line->number;
+    if (CLONE(extents, extent_count) == 0 && CLONE(values, value_count) == 0 &&
+        CLONE(acquires, acquire_count) == 0 && CLONE(reads, read_count) == 0 &&
+        CLONE(blocks, block_count) == 0)
+        return 0;
+    tic_line_clear(clone);
+    return -ENOMEM;
 }

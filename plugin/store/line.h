@@ -225,6 +225,9 @@ typedef int (*tic_line_visit)(void *arg, const struct tic_line_reference *refere
 /* Calls visit for each, until one call is not 0: then that. */
 int tic_line_each(const struct tic_line *line, tic_line_visit visit, void *arg);
 
+/* Copies the tables that tell which rows the line refers to, and its number. 0 or -ENOMEM. */
+int tic_line_clone_rows(const struct tic_line *line, struct tic_line *clone);
+
 /* Frees what a line owns, not the line itself; it is empty afterwards. */
 void tic_line_clear(struct tic_line *line);
 

@@ -175,3 +175,13 @@ const char *tic_linefile_explain(int directory, const char *name, const struct t
     tic_line_clear(&line);
     return status == -EBADMSG ? what : status ? strerror(-status) : NULL;
 }
+
+int tic_linefile_load(int directory, const char *name, char **bytes, size_t *size)
+{
+    const char *what;
+    int status = read_file(directory, name, bytes, size);
+
+    if (status == 0 && (status = check_header(*bytes, *size, &what)) != 0)
+        free(*bytes);
+    return status;
+}

@@ -18,6 +18,8 @@ int tic_linefile_write(int directory, const char *name, const struct tic_h5_ops 
  * other byte order; other -errno. */
 int tic_linefile_read(int directory, const char *name, const struct tic_h5_ops *h5,
                       struct tic_line *line);
+/* The bytes of one (malloc'ed), header, size and checksum checked. 0 or -errno as above. */
+int tic_linefile_load(int directory, const char *name, char **bytes, size_t *size);
 /* What is wrong with it, in words; NULL: nothing. */
 const char *tic_linefile_explain(int directory, const char *name, const struct tic_h5_ops *h5);
 

@@ -51,7 +51,7 @@ static int each_entry(struct tic_store *store, int (*each)(void *arg, const char
     return status;
 }
 
-static bool parse_name(const char *name, const char *format, uint64_t *number)
+bool tic_store_parse_name(const char *name, const char *format, uint64_t *number)
 {
     unsigned process;
     unsigned long long parsed;
@@ -69,7 +69,7 @@ static int note_number(void *arg, const char *name)
     struct listing *listing = arg;
     uint64_t number;
 
-    if (!parse_name(name, listing->format, &number))
+    if (!tic_store_parse_name(name, listing->format, &number))
         return 0;
     void *grown = tic_grow(listing->numbers, &listing->capacity, listing->count + 1,
                            sizeof(*listing->numbers));
@@ -103,9 +103,9 @@ static int note_written(void *arg, const char *name)
     struct last_written *last = arg;
     struct stat info;
     uint64_t number;
-    bool ours = parse_name(name, TIC_FILE_LINE, &number) ||
-                parse_name(name, TIC_FILE_SEGMENT, &number) ||
-                parse_name(name, TIC_FILE_LOG, &number);
+    bool ours = tic_store_parse_name(name, TIC_FILE_LINE, &number) ||
+                tic_store_parse_name(name, TIC_FILE_SEGMENT, &number) ||
+                tic_store_parse_name(name, TIC_FILE_LOG, &number);
 
     if (!ours || fstatat(last->directory, name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISREG(info.st_mode))
@@ -238,16 +238,16 @@ static bool is_kept(const struct tic_store *store, const char *name)
 {
     uint64_t number;
 
-    if (parse_name(name, TIC_FILE_LOG, &number))
+    if (tic_store_parse_name(name, TIC_FILE_LOG, &number))
         return store->kept_count > 0 && store->log && tic_eventlog_holds(store->log, number);
     for (unsigned long i = 0; i < store->extra_count; i++)
-        if (parse_name(name, TIC_FILE_SEGMENT, &number) && number == store->extra[i])
+        if (tic_store_parse_name(name, TIC_FILE_SEGMENT, &number) && number == store->extra[i])
             return true;
     for (unsigned k = 0; k < store->kept_count; k++) {
         const struct tic_line *line = &store->kept[k];
-        if (parse_name(name, TIC_FILE_LINE, &number) && number == line->number)
+        if (tic_store_parse_name(name, TIC_FILE_LINE, &number) && number == line->number)
             return true;
-        if (!parse_name(name, TIC_FILE_SEGMENT, &number))
+        if (!tic_store_parse_name(name, TIC_FILE_SEGMENT, &number))
             continue;
         for (size_t i = 0; i < line->extent_count; i++)
             if (line->extents[i].segment == number)
@@ -259,9 +259,10 @@ static bool is_kept(const struct tic_store *store, const char *name)
 static bool is_ours(const char *name)
 {
     uint64_t number;
-    return parse_name(name, TIC_FILE_LINE, &number) ||
-           parse_name(name, TIC_FILE_LINE_NEW, &number) ||
-           parse_name(name, TIC_FILE_SEGMENT, &number) || parse_name(name, TIC_FILE_LOG, &number);
+    return tic_store_parse_name(name, TIC_FILE_LINE, &number) ||
+           tic_store_parse_name(name, TIC_FILE_LINE_NEW, &number) ||
+           tic_store_parse_name(name, TIC_FILE_SEGMENT, &number) ||
+           tic_store_parse_name(name, TIC_FILE_LOG, &number);
 }
 
 static int remove_unless_kept(void *arg, const char *name)
@@ -278,26 +279,56 @@ int tic_store_clean(struct tic_store *store)
     return each_entry(store, remove_unless_kept, store);
 }
 
-/* Row indices of both lines must mean the same: the older table is a prefix of the newer one.
- */
-static bool is_prefix(const struct tic_line *older, const struct tic_line *line)
+struct comparison {
+    const struct tic_line *older, *line;
+};
+
+static int compare_extents(void *arg, const struct tic_line_reference *reference)
 {
-    return older->version && older->extent_count <= line->extent_count &&
-           memcmp(older->extents, line->extents, older->extent_count * sizeof(*older->extents)) ==
-               0;
+    const struct comparison *lines = arg;
+    const uint32_t i = *reference->extent;
+
+    return i < lines->line->extent_count &&
+                   memcmp(&lines->older->extents[i], &lines->line->extents[i],
+                          sizeof(struct tic_line_extent)) == 0
+               ? 0
+               : -EINVAL;
 }
 
+/* Row numbers of both lines must mean the same: all extents that the older one refers to are the
+ * newer one's, too. */
+static bool is_compatible(const struct tic_line *older, const struct tic_line *line)
+{
+    struct comparison lines = {older, line};
+
+    return older->version && tic_line_each(older, compare_extents, &lines) == 0;
+}
+
+static int check_there(void *arg, const struct tic_line_reference *reference)
+{
+    struct tic_store *store = arg;
+    struct tic_line_extent extent;
+
+    return tic_rows_extent(&store->rows, (struct tic_row){*reference->extent, *reference->row},
+                           &extent) == 0
+               ? 0
+               : -ENOENT;
+}
+
+/* Segments that nothing refers to may be gone. */
 static int add_extents(struct tic_store *store, const struct tic_line *line)
 {
     for (size_t i = 0; i < line->extent_count; i++) {
         int fd = tic_store_open_segment(store, line->extents[i].segment);
-        if (fd < 0)
+        if (fd < 0 && fd != -ENOENT)
             return fd;
-        long index = tic_rows_add(&store->rows, &line->extents[i], fd);
+        if (line->extents[i].segment >= store->next_segment)
+            store->next_segment = line->extents[i].segment + 1;
+        long index = tic_rows_append(&store->rows, &line->extents[i], fd < 0 ? -1 : fd);
         if (index < 0)
             return (int)index;
     }
-    return 0;
+    return tic_line_each(line, check_there, store);
 }
 
 /* What main() and tasks have read stays, and so do blocks of tables that only grow. */
@@ -348,7 +379,9 @@ static int add_extra(struct tic_store *store)
         size_t count = 0;
         int fd = tic_store_open_segment(store, store->extra[i]);
         status = fd < 0 ? fd : tic_segment_read(fd, &extents, &count);
-        if (status == -ENOENT || status == -EBADMSG) {
+        if (status == -ENOENT) { /* removed, as nothing needed it: of a task executed twice, say */
+            status = 0;
+        } else if (status == -EBADMSG) {
             tic_log(
                 TIC_LOG_WARN,
                 "segment %llu in %s is damaged: tasks whose results are in it are executed again",
@@ -376,6 +409,8 @@ int tic_store_keep_segment(struct tic_store *store, uint64_t number)
         return -ENOMEM;
     store->extra = grown;
     store->extra[store->extra_count++] = number;
+    if (number >= store->next_segment) /* it may be gone, and its number must not mean another */
+        store->next_segment = number + 1;
     return 0;
 }
 
@@ -383,9 +418,10 @@ int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_l
                     unsigned older_count)
 {
     store->kept[store->kept_count++] = *line;
+    atomic_store_explicit(&store->has_line, true, memory_order_relaxed);
     memset(line, 0, sizeof(*line));
     for (unsigned i = 0; i < older_count; i++) {
-        if (store->kept_count < store->keep && is_prefix(&older[i], &store->kept[0])) {
+        if (store->kept_count < store->keep && is_compatible(&older[i], &store->kept[0])) {
             store->kept[store->kept_count++] = older[i];
             memset(&older[i], 0, sizeof(older[i]));
         } else {

@@ -12,8 +12,8 @@
 
 struct tic_extent {
     struct tic_line_extent disk; /* immutable after add */
-    struct tic_shape shape;      /* immutable after add */
-    int fd;                      /* immutable after add */
+    struct tic_shape shape;      /* immutable until it is retired: then zero, and so is free */
+    int fd;                      /* -1: it is retired: it has no rows any more */
     /* bitmaps of rows, guarded by the rows lock */
     uint64_t *used;   /* holds something, or will soon */
     uint64_t *busy;   /* being written, referenced from nowhere yet */
@@ -21,6 +21,9 @@ struct tic_extent {
     uint64_t *pinned; /* survives all sweeps */
     uint64_t free;
     uint64_t hint; /* word where the last free row was found */
+    uint64_t top;  /* one above the last row that was ever in use, as far as is known */
+    uint64_t pins; /* bits of pinned */
+    bool closed;   /* rows are not taken */
 };
 
 static size_t words_of(const struct tic_extent *extent)
@@ -33,20 +36,22 @@ static void set_bit(uint64_t *bits, uint64_t row)
     bits[row / 64] |= UINT64_C(1) << (row % 64);
 }
 
+static bool is_retired(const struct tic_extent *extent)
+{
+    return extent->fd < 0;
+}
+
 void tic_rows_init(struct tic_rows *rows)
 {
     memset(rows, 0, sizeof(*rows));
+    rows->most = UINT64_MAX;
     tic_lock_init(&rows->lock, TIC_RANK_ROWS);
 }
 
 static void extent_destroy(struct tic_extent *extent)
 {
-    if (!extent)
-        return;
-    free(extent->used);
-    free(extent->busy);
-    free(extent->keep);
-    free(extent->pinned);
+    if (extent)
+        free(extent->used);
     free(extent);
 }
 
@@ -68,91 +73,171 @@ static struct tic_extent *extent_create(const struct tic_line_extent *disk, int 
     extent->shape = tic_line_extent_shape(disk);
     extent->fd = fd;
     extent->free = disk->rows;
-    size_t words = words_of(extent) ? words_of(extent) : 1;
-    extent->used = calloc(words, sizeof(uint64_t));
-    extent->busy = calloc(words, sizeof(uint64_t));
-    extent->keep = calloc(words, sizeof(uint64_t));
-    extent->pinned = calloc(words, sizeof(uint64_t));
-    if (extent->used && extent->busy && extent->keep && extent->pinned)
-        return extent;
-    extent_destroy(extent);
-    return NULL;
+    const size_t words = words_of(extent);
+    extent->used = calloc(4 * words + 1, sizeof(uint64_t)); /* and the three behind it */
+    if (!extent->used) {
+        free(extent);
+        return NULL;
+    }
+    extent->busy = extent->used + words;
+    extent->keep = extent->busy + words;
+    extent->pinned = extent->keep + words;
+    return extent;
 }
 
-long tic_rows_add(struct tic_rows *rows, const struct tic_line_extent *disk, int fd)
+/* Its number stays until another extent gets it. */
+static void retire_locked(struct tic_rows *rows, struct tic_extent *extent)
+{
+    rows->touched -= extent->top * tic_shape_bytes(&extent->shape);
+    memset(&extent->shape, 0, sizeof(extent->shape));
+    extent->fd = -1;
+    extent->free = extent->top = 0;
+    rows->retired++;
+}
+
+static long append_locked(struct tic_rows *rows, struct tic_extent *extent)
+{
+    void *grown = tic_grow(rows->extents, &rows->capacity, rows->count + 1, sizeof(*rows->extents));
+
+    if (!grown)
+        return -ENOMEM;
+    rows->extents = grown;
+    rows->extents[rows->count] = extent;
+    if (is_retired(extent))
+        retire_locked(rows, extent);
+    return (long)rows->count++;
+}
+
+/* In the place of a retired one. */
+static long replace_locked(struct tic_rows *rows, struct tic_extent *extent)
+{
+    unsigned long i = 0;
+
+    while (!is_retired(rows->extents[i]))
+        i++;
+    extent_destroy(rows->extents[i]);
+    rows->extents[i] = extent;
+    rows->retired--;
+    return (long)i;
+}
+
+static long add(struct tic_rows *rows, const struct tic_line_extent *disk, int fd, bool append)
 {
     struct tic_extent *extent = extent_create(disk, fd);
-    long index = -ENOMEM;
 
     if (!extent)
         return -ENOMEM;
     tic_lock(&rows->lock);
-    void *grown = tic_grow(rows->extents, &rows->capacity, rows->count + 1, sizeof(*rows->extents));
-    if (grown) {
-        rows->extents = grown;
-        index = (long)rows->count++;
-        rows->extents[index] = extent;
-    }
+    long index =
+        rows->retired > 0 && !append ? replace_locked(rows, extent) : append_locked(rows, extent);
     tic_unlock(&rows->lock);
     if (index < 0)
         extent_destroy(extent);
     return index;
 }
 
-uint64_t tic_rows_available(struct tic_rows *rows, const struct tic_shape *shape)
+long tic_rows_add(struct tic_rows *rows, const struct tic_line_extent *disk, int fd)
 {
-    uint64_t available = 0;
+    return add(rows, disk, fd, false);
+}
+
+long tic_rows_append(struct tic_rows *rows, const struct tic_line_extent *disk, int fd)
+{
+    return add(rows, disk, fd, true);
+}
+
+static bool gives(const struct tic_extent *extent, const struct tic_shape *shape)
+{
+    return !extent->closed && tic_shape_equal(&extent->shape, shape);
+}
+
+static uint64_t sum_rows(struct tic_rows *rows, const struct tic_shape *shape, bool free)
+{
+    uint64_t sum = 0;
     tic_lock(&rows->lock);
     for (unsigned long i = 0; i < rows->count; i++)
-        if (tic_shape_equal(&rows->extents[i]->shape, shape))
-            available += rows->extents[i]->free;
+        if (gives(rows->extents[i], shape))
+            sum += free ? rows->extents[i]->free : rows->extents[i]->disk.rows;
     tic_unlock(&rows->lock);
-    return available;
+    return sum;
+}
+
+uint64_t tic_rows_available(struct tic_rows *rows, const struct tic_shape *shape)
+{
+    return sum_rows(rows, shape, true);
 }
 
 uint64_t tic_rows_total(struct tic_rows *rows, const struct tic_shape *shape)
 {
-    uint64_t total = 0;
-    tic_lock(&rows->lock);
-    for (unsigned long i = 0; i < rows->count; i++)
-        if (tic_shape_equal(&rows->extents[i]->shape, shape))
-            total += rows->extents[i]->disk.rows;
-    tic_unlock(&rows->lock);
-    return total;
+    return sum_rows(rows, shape, false);
 }
 
-static uint64_t take_from(struct tic_extent *extent)
+/* Are there free rows that were in use before? They take no more space on the disk. */
+static bool has_touched(const struct tic_extent *extent)
+{
+    return extent->top > extent->disk.rows - extent->free;
+}
+
+static void take_row_locked(struct tic_rows *rows, struct tic_extent *extent, uint64_t row)
+{
+    if (row >= extent->top) {
+        rows->touched += (row + 1 - extent->top) * tic_shape_bytes(&extent->shape);
+        extent->top = row + 1;
+    }
+    extent->hint = row / 64;
+    extent->free--;
+    set_bit(extent->used, row);
+    set_bit(extent->busy, row);
+    set_bit(extent->keep, row);
+    rows->taken++;
+}
+
+/* One below the top, which must be there; else the first one above. */
+static uint64_t find_free(const struct tic_extent *extent)
 {
     size_t words = words_of(extent);
+
+    if (!has_touched(extent))
+        return extent->top;
     for (size_t i = 0; i < words; i++) {
         size_t word = (extent->hint + i) % words;
         if (extent->used[word] == UINT64_MAX)
             continue;
         uint64_t row = word * 64 + (uint64_t)__builtin_ctzll(~extent->used[word]);
-        if (row >= extent->disk.rows)
-            continue;
-        extent->hint = word;
-        extent->free--;
-        set_bit(extent->used, row);
-        set_bit(extent->busy, row);
-        set_bit(extent->keep, row);
-        return row;
+        if (row < extent->top)
+            return row;
     }
-    return UINT64_MAX; /* unreachable while free > 0 */
+    return extent->top; /* unreachable */
+}
+
+static struct tic_extent *find_extent_locked(struct tic_rows *rows, const struct tic_shape *shape,
+                                             bool touched, unsigned long *index)
+{
+    for (*index = 0; *index < rows->count; ++*index) {
+        struct tic_extent *extent = rows->extents[*index];
+        if (extent->free > 0 && gives(extent, shape) && (!touched || has_touched(extent)))
+            return extent;
+    }
+    return NULL;
 }
 
 int tic_rows_take(struct tic_rows *rows, const struct tic_shape *shape, struct tic_row *row)
 {
-    int status = -EAGAIN;
+    unsigned long index;
+    int status = 0;
+
     tic_lock(&rows->lock);
-    for (unsigned long i = 0; i < rows->count && status; i++) {
-        struct tic_extent *extent = rows->extents[i];
-        if (extent->free == 0 || !tic_shape_equal(&extent->shape, shape))
-            continue;
-        row->extent = (uint32_t)i;
-        row->row = (uint32_t)take_from(extent);
-        rows->taken++;
-        status = 0;
+    struct tic_extent *extent = find_extent_locked(rows, shape, true, &index);
+    if (!extent) {
+        extent = find_extent_locked(rows, shape, false, &index);
+        if (extent && rows->touched + tic_shape_bytes(shape) > rows->most)
+            status = -EDQUOT;
+    }
+    if (!extent)
+        status = -EAGAIN;
+    if (status == 0) {
+        *row = (struct tic_row){(uint32_t)index, (uint32_t)find_free(extent)};
+        take_row_locked(rows, extent, row->row);
     }
     tic_unlock(&rows->lock);
     return status;
@@ -165,8 +250,7 @@ bool tic_rows_share(struct tic_rows *rows, struct tic_row row, const struct tic_
 
     tic_lock(&rows->lock);
     struct tic_extent *extent = row.extent < rows->count ? rows->extents[row.extent] : NULL;
-    if (extent && tic_shape_equal(&extent->shape, shape) && extent->used[word] & bit &&
-        !(extent->busy[word] & bit)) {
+    if (extent && gives(extent, shape) && extent->used[word] & bit && !(extent->busy[word] & bit)) {
         set_bit(extent->busy, row.row);
         set_bit(extent->keep, row.row); /* a sweep may be under way */
         fine = true;
@@ -194,27 +278,31 @@ void tic_rows_pin(struct tic_rows *rows, struct tic_row row)
         return;
     }
     struct tic_extent *extent = rows->extents[row.extent];
-    if (!(extent->pinned[row.row / 64] >> (row.row % 64) & 1))
+    if (!(extent->pinned[row.row / 64] >> (row.row % 64) & 1)) {
         rows->pinned_bytes += tic_shape_bytes(&extent->shape);
+        extent->pins++;
+    }
     set_bit(extent->pinned, row.row);
     set_bit(extent->keep, row.row); /* a sweep may be under way */
     tic_unlock(&rows->lock);
 }
 
-uint64_t tic_rows_pinned(struct tic_rows *rows)
+static uint64_t read_field(struct tic_rows *rows, const uint64_t *field)
 {
     tic_lock(&rows->lock);
-    uint64_t bytes = rows->pinned_bytes;
+    const uint64_t value = *field;
     tic_unlock(&rows->lock);
-    return bytes;
+    return value;
+}
+
+uint64_t tic_rows_pinned(struct tic_rows *rows)
+{
+    return read_field(rows, &rows->pinned_bytes);
 }
 
 uint64_t tic_rows_taken(struct tic_rows *rows)
 {
-    tic_lock(&rows->lock);
-    uint64_t taken = rows->taken;
-    tic_unlock(&rows->lock);
-    return taken;
+    return read_field(rows, &rows->taken);
 }
 
 int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes, int *fd,
@@ -237,7 +325,8 @@ int tic_rows_extent(struct tic_rows *rows, struct tic_row row, struct tic_line_e
 {
     tic_lock(&rows->lock);
     row = tic_held_real_locked(rows, row);
-    bool known = row.extent < rows->count && row.row < rows->extents[row.extent]->disk.rows;
+    bool known = row.extent < rows->count && !is_retired(rows->extents[row.extent]) &&
+                 row.row < rows->extents[row.extent]->disk.rows;
     if (known)
         *extent = rows->extents[row.extent]->disk;
     tic_unlock(&rows->lock);
@@ -292,7 +381,8 @@ uint64_t tic_rows_bytes(struct tic_rows *rows, struct tic_row row)
 
 static void mark_locked(struct tic_rows *rows, struct tic_row row)
 {
-    if (row.extent != TIC_HELD_EXTENT)
+    /* What is being copied may have lost its row, and its extent, before anybody knew. */
+    if (row.extent < rows->count && row.row < rows->extents[row.extent]->disk.rows)
         set_bit(rows->extents[row.extent]->keep, row.row);
 }
 
@@ -317,17 +407,29 @@ void tic_rows_mark(struct tic_rows *rows, struct tic_row row)
     tic_unlock(&rows->lock);
 }
 
+static void sweep_extent_locked(struct tic_rows *rows, struct tic_extent *extent)
+{
+    uint64_t top = 0;
+
+    if (is_retired(extent))
+        return;
+    extent->free = extent->disk.rows;
+    for (size_t word = 0; word < words_of(extent); word++) {
+        uint64_t used = extent->used[word] = extent->keep[word];
+        extent->free -= (uint64_t)__builtin_popcountll(used);
+        top = used ? word * 64 + 64 - (uint64_t)__builtin_clzll(used) : top;
+    }
+    if (top > extent->top) { /* of a run before */
+        rows->touched += (top - extent->top) * tic_shape_bytes(&extent->shape);
+        extent->top = top;
+    }
+}
+
 void tic_rows_sweep_end(struct tic_rows *rows)
 {
     tic_lock(&rows->lock);
-    for (unsigned long i = 0; i < rows->count; i++) {
-        struct tic_extent *extent = rows->extents[i];
-        extent->free = extent->disk.rows;
-        for (size_t word = 0; word < words_of(extent); word++) {
-            extent->used[word] = extent->keep[word];
-            extent->free -= (uint64_t)__builtin_popcountll(extent->used[word]);
-        }
-    }
+    for (unsigned long i = 0; i < rows->count; i++)
+        sweep_extent_locked(rows, rows->extents[i]);
     tic_held_sweep_end_locked(rows);
     tic_unlock(&rows->lock);
 }
@@ -345,4 +447,70 @@ int tic_rows_table(struct tic_rows *rows, struct tic_line_extent **table, size_t
     *table = copy;
     *count = extents;
     return 0;
+}
+
+/* ---- whole segments ------------------------------------------------------------------------- */
+
+void tic_rows_count_use(struct tic_rows *rows, tic_use_of use_of, void *arg)
+{
+    tic_lock(&rows->lock);
+    for (unsigned long i = 0; i < rows->count; i++) {
+        const struct tic_extent *extent = rows->extents[i];
+        struct tic_use *use = is_retired(extent) ? NULL : use_of(arg, extent->disk.segment);
+        if (!use)
+            continue;
+        use->rows += extent->disk.rows - extent->free;
+        use->bytes += (extent->disk.rows - extent->free) * tic_shape_bytes(&extent->shape);
+        use->touched += extent->top * tic_shape_bytes(&extent->shape);
+        use->pinned += extent->pins;
+    }
+    tic_unlock(&rows->lock);
+}
+
+void tic_rows_close(struct tic_rows *rows, uint64_t segment, bool closed)
+{
+    tic_lock(&rows->lock);
+    for (unsigned long i = 0; i < rows->count; i++)
+        if (rows->extents[i]->disk.segment == segment)
+            rows->extents[i]->closed = closed;
+    tic_unlock(&rows->lock);
+}
+
+bool tic_rows_is_closed(struct tic_rows *rows, struct tic_row row)
+{
+    tic_lock(&rows->lock);
+    row = tic_held_real_locked(rows, row);
+    bool closed = row.extent < rows->count && rows->extents[row.extent]->closed;
+    tic_unlock(&rows->lock);
+    return closed;
+}
+
+void tic_rows_bound(struct tic_rows *rows, uint64_t most)
+{
+    tic_lock(&rows->lock);
+    rows->most = most;
+    tic_unlock(&rows->lock);
+}
+
+uint64_t tic_rows_touched(struct tic_rows *rows)
+{
+    return read_field(rows, &rows->touched);
+}
+
+int tic_rows_retire(struct tic_rows *rows, uint64_t segment)
+{
+    int status = 0;
+
+    tic_lock(&rows->lock);
+    for (unsigned long i = 0; i < rows->count && status == 0; i++) {
+        const struct tic_extent *extent = rows->extents[i];
+        if (extent->disk.segment == segment && !is_retired(extent) &&
+            extent->free != extent->disk.rows)
+            status = -EBUSY;
+    }
+    for (unsigned long i = 0; i < rows->count && status == 0; i++)
+        if (rows->extents[i]->disk.segment == segment && !is_retired(rows->extents[i]))
+            retire_locked(rows, rows->extents[i]);
+    tic_unlock(&rows->lock);
+    return status;
 }

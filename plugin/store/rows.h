@@ -15,12 +15,25 @@
 struct tic_extent;
 struct tic_held;
 
+/* How much of a segment is in use. */
+struct tic_use {
+    uint64_t rows, bytes; /* that are not free */
+    uint64_t touched;     /* bytes up to the last row of each extent that was ever in use (its top):
+                             what lies behind takes no space on the disk */
+    uint64_t pinned;      /* rows */
+};
+/* The place to add up the use of a segment, or NULL. */
+typedef struct tic_use *(*tic_use_of)(void *arg, uint64_t segment);
+
 struct tic_rows {
     struct tic_lock lock;
-    struct tic_extent **extents; /* guarded by lock; entries live until fini */
+    struct tic_extent **extents; /* guarded by lock */
     unsigned long count, capacity;
+    unsigned long retired; /* guarded by lock: extents whose number may be used again */
     uint64_t taken;        /* guarded by lock: rows taken since the last sweep */
     uint64_t pinned_bytes; /* guarded by lock */
+    uint64_t touched;      /* guarded by lock: bytes up to the top of each extent; */
+    uint64_t most;         /* guarded by lock: and so many of them there may be */
     unsigned long found;   /* guarded by lock: extent that was found last */
     struct tic_held *held; /* guarded by lock */
     unsigned long held_count, held_capacity;
@@ -36,13 +49,17 @@ struct tic_row {
 void tic_rows_init(struct tic_rows *rows);
 void tic_rows_fini(struct tic_rows *rows);
 
-/* Adds an extent whose file is open as fd (owned by the caller). Its index, or -ENOMEM. */
+/* Adds an extent whose file is open as fd (owned by the caller). Its index, or -ENOMEM. Without a
+ * file (-1) it is retired from the start. */
 long tic_rows_add(struct tic_rows *rows, const struct tic_line_extent *extent, int fd);
+/* The same, behind all that are there. */
+long tic_rows_append(struct tic_rows *rows, const struct tic_line_extent *extent, int fd);
 /* Rows that are free for this shape. */
 uint64_t tic_rows_available(struct tic_rows *rows, const struct tic_shape *shape);
 /* Rows of this shape, free or not. */
 uint64_t tic_rows_total(struct tic_rows *rows, const struct tic_shape *shape);
-/* Takes a free row; it is busy, so no sweep frees it, until settled. -EAGAIN when none is free. */
+/* Takes a free row; it is busy, so no sweep frees it, until settled. -EAGAIN when none is free;
+ * -EDQUOT when there is none that was ever in use, and no more may be. */
 int tic_rows_take(struct tic_rows *rows, const struct tic_shape *shape, struct tic_row *row);
 /* The row, if something lies in it and nobody is writing it or sharing it so, is busy until
  * tic_rows_settle, too: one more will refer to it. Any thread. */
@@ -72,6 +89,21 @@ uint64_t tic_rows_bytes(struct tic_rows *rows, struct tic_row row);
 void tic_rows_sweep_begin(struct tic_rows *rows);
 void tic_rows_mark(struct tic_rows *rows, struct tic_row row);
 void tic_rows_sweep_end(struct tic_rows *rows);
+
+/* ---- whole segments ------------------------------------------------------------------------- */
+/* Adds what is in use of each extent to its segment. */
+void tic_rows_count_use(struct tic_rows *rows, tic_use_of use_of, void *arg);
+/* No row of a closed segment is taken any more, and its rows do not count. */
+void tic_rows_close(struct tic_rows *rows, uint64_t segment, bool closed);
+bool tic_rows_is_closed(struct tic_rows *rows, struct tic_row row);
+/* If all rows of the segment are free: nobody gets one of them any more, and the numbers of its
+ * extents are given to others. 0; -EBUSY when one is not free. */
+int tic_rows_retire(struct tic_rows *rows, uint64_t segment);
+
+/* So many bytes may be touched. */
+void tic_rows_bound(struct tic_rows *rows, uint64_t most);
+uint64_t tic_rows_touched(struct tic_rows *rows);
+
 /* Copies the table of extents (malloc'ed). 0 or -ENOMEM. */
 int tic_rows_table(struct tic_rows *rows, struct tic_line_extent **table, size_t *count);
 

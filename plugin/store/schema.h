@@ -13,6 +13,9 @@
 #define TIC_FILE_SEGMENT "p%u-segment-%08llu.h5"
 #define TIC_FILE_LOG "p%u-log-%08llu.h5"
 
+/* The copies of STARPU_TIC_COPY: each a store directory of its own. */
+#define TIC_COPY_PATH "%s/%c"
+
 /* The first TIC_HEADER_SIZE bytes of a line file are an HDF5 user block with this text. */
 #define TIC_HEADER_SIZE 512
 #define TIC_HEADER_MAGIC "starpu-tic recovery line"

@@ -19,16 +19,9 @@
 #include "store/same.h"
 #include "store/schema.h"
 #include "store/segment.h"
-
-struct tic_store_segment {
-    uint64_t number;
-    int fd;
-};
+#include "store/space.h"
 
 enum { NAME_SIZE = 64, MIN_ROWS = 4, MOST_BYTES_MORE = 1 << 26 };
-
-/* What HDF5 adds to the payload of a segment: metadata and alignment, per dataset. */
-enum { DATASET_OVERHEAD = 16384 };
 
 /* ---- open and close ------------------------------------------------------------------------- */
 
@@ -166,7 +159,8 @@ static int add_segment(struct tic_store *store, uint64_t number, int fd)
     if (!grown)
         return -ENOMEM;
     store->segments = grown;
-    store->segments[store->segment_count++] = (struct tic_store_segment){number, fd};
+    store->segments[store->segment_count++] =
+        (struct tic_store_segment){.number = number, .fd = fd};
     if (number >= store->next_segment)
         store->next_segment = number + 1;
     return 0;
@@ -187,6 +181,19 @@ int tic_store_open_segment(struct tic_store *store, uint64_t number)
     if (status)
         close(fd);
     return status ? status : fd;
+}
+
+void tic_store_remove_segment(struct tic_store *store, unsigned long i)
+{
+    char name[NAME_SIZE];
+
+    snprintf(name, sizeof(name), TIC_FILE_SEGMENT, store->process,
+             (unsigned long long)store->segments[i].number);
+    close(store->segments[i].fd);
+    unlinkat(store->directory, name, 0); /* if it stays, the next restart removes it */
+    store->segments[i] = store->segments[--store->segment_count];
+    store->segments_removed++;
+    tic_failpoint(TIC_FAIL_SEGMENT_REMOVED);
 }
 
 /* As many rows as are missing; more of a shape that runs short again and again, so that there are
@@ -240,34 +247,9 @@ static int format_segment(struct tic_store *store, struct tic_line_extent *exten
         return status;
     }
     store->nameless = true;
+    store->formatted++;
     tic_failpoint(TIC_FAIL_SEGMENT_FORMAT);
     return fd;
-}
-
-/* 0; -EDQUOT when these extents, and a line as large as the last one, would make the directory
- * larger than it may be; other -errno. */
-static int check_space(const struct tic_store *store, const struct tic_line_extent *extents,
-                       size_t count)
-{
-    uint64_t bytes = 0;
-    struct stat info;
-
-    if (store->space == 0)
-        return 0;
-    for (unsigned long i = 0; i < store->segment_count; i++) {
-        if (fstat(store->segments[i].fd, &info) != 0)
-            return -errno;
-        bytes += (uint64_t)info.st_size;
-    }
-    if (store->log)
-        bytes += tic_eventlog_volume(store->log);
-    for (unsigned i = 0; i < store->kept_count; i++)
-        bytes += i == 0 ? 2 * store->kept[i].bytes_on_disk : store->kept[i].bytes_on_disk;
-    for (size_t i = 0; i < count; i++) {
-        struct tic_shape shape = tic_line_extent_shape(&extents[i]);
-        bytes += extents[i].rows * tic_shape_bytes(&shape) + DATASET_OVERHEAD;
-    }
-    return bytes <= store->space ? 0 : -EDQUOT;
 }
 
 int tic_store_provide(struct tic_store *store, const struct tic_demand *demands, size_t count)
@@ -276,7 +258,7 @@ int tic_store_provide(struct tic_store *store, const struct tic_demand *demands,
     if (!extents)
         return -ENOMEM;
     size_t planned = plan_extents(store, demands, count, extents);
-    int status = planned ? check_space(store, extents, planned) : 0;
+    int status = planned ? tic_space_check(store, planned) : 0;
     int fd = planned && status == 0 ? format_segment(store, extents, planned) : status;
     status = fd < 0 ? fd : 0;
     for (size_t i = 0; i < planned && status == 0; i++) {
@@ -456,6 +438,7 @@ int tic_store_commit(struct tic_store *store, struct tic_line *line)
     memmove(&store->kept[1], &store->kept[0], store->kept_count * sizeof(*line));
     store->kept[0] = *line;
     store->kept_count++;
+    atomic_store_explicit(&store->has_line, true, memory_order_relaxed);
     memset(line, 0, sizeof(*line));
     return 0;
 }

@@ -12,6 +12,17 @@
 #include "store/rows.h"
 
 struct tic_eventlog;
+
+/* An open segment file, and how it was found by the last reviews; compact.h. */
+struct tic_store_segment {
+    uint64_t number;
+    int fd;
+    unsigned age, empty, sparse; /* reviews: of it; in a row with nothing, or little, in use */
+    unsigned closed;             /* 0: open; else 1 + reviews since something was moved */
+    unsigned spared;             /* reviews that it is left alone */
+    uint64_t left;               /* bytes in use at the last review */
+};
+
 enum { TIC_KEPT_DEFAULT = 2, TIC_KEPT_MOST = 100 };
 
 /* same.h */
@@ -37,6 +48,7 @@ struct tic_store {
     /* committing thread only: the last lines, newest first */
     struct tic_line kept[TIC_KEPT_MOST];
     unsigned kept_count;
+    _Atomic bool has_line;    /* there is one; relaxed: for messages */
     struct tic_index index;   /* committing thread only */
     struct tic_eventlog *log; /* immutable after init; its owner's; NULL: none */
     unsigned damaged_logs;    /* as the last walk of the log found */
@@ -44,6 +56,9 @@ struct tic_store {
     unsigned long extra_count, extra_capacity;
     unsigned keep;                   /* so many of them; immutable once there is one */
     uint64_t space;                  /* bytes that the directory may take, 0: any; the same */
+    unsigned formatted;              /* committing thread only: segments since the last sweep */
+    uint64_t segments_removed;       /* committing thread only */
+    _Atomic uint64_t values_moved;   /* relaxed: a statistic */
     _Atomic uint64_t bytes_written;  /* relaxed: a statistic */
     _Atomic uint64_t values_written; /* relaxed: a statistic */
     _Atomic uint64_t bytes_shared;   /* not written, as they were there: relaxed, a statistic */
@@ -80,6 +95,10 @@ int tic_store_walk(struct tic_store *store, tic_store_visit visit, void *arg);
 /* Reads what lies in blocks: afterwards the tables of the line hold all their entries. 0; -EBADMSG
  * damaged; other -errno. tic_store_walk has done it. */
 int tic_store_complete(struct tic_store *store, struct tic_line *line);
+/* The same for those tables that tell which rows the line refers to, and no more. */
+int tic_store_complete_rows(struct tic_store *store, struct tic_line *line);
+/* Is it a name as this format makes it, of process 0? Then its number. */
+bool tic_store_parse_name(const char *name, const char *format, uint64_t *number);
 /* Numbers of the files with such a name, descending (malloc'ed). 0 or -errno. */
 int tic_store_list(struct tic_store *store, const char *format, uint64_t **numbers,
                    unsigned long *count);
@@ -131,6 +150,8 @@ int tic_store_commit(struct tic_store *store, struct tic_line *line);
 void tic_store_mark_kept(struct tic_store *store);
 /* The same file under a high number; fd itself when that fails. */
 int tic_store_keep_fd(int fd);
+/* Closes the i-th open segment and removes its file; none of its rows is in use. */
+void tic_store_remove_segment(struct tic_store *store, unsigned long i);
 /* fd of an open segment, opening it at need; -errno. */
 int tic_store_open_segment(struct tic_store *store, uint64_t number);
 /* False when somebody has removed the newest line or a segment: what is written would be lost.

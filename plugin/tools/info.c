@@ -9,12 +9,14 @@
 
 #include "base/error.h"
 #include "store/forced.h"
+#include "store/mirror.h"
 #include "store/store.h"
 #include "tools/tool.h"
 
 struct report {
     struct tic_store *store;
-    json_t *lines; /* NULL: plain words */
+    json_t *lines;    /* NULL: plain words */
+    const char *copy; /* path within the directory, with a slash; or "" */
     unsigned found, good;
 };
 
@@ -159,10 +161,12 @@ static void print_plain(const char *name, int status, const struct tic_line *lin
     putchar('\n');
 }
 
-static bool report_line(void *arg, const char *name, int status, struct tic_line *line)
+static bool report_line(void *arg, const char *file, int status, struct tic_line *line)
 {
     struct report *report = arg;
+    char name[128];
 
+    snprintf(name, sizeof(name), "%s%s", report->copy, file);
     if (status == 0)
         status = tic_store_check(report->store, line);
     report->found++;
@@ -232,18 +236,45 @@ static void print_log(const struct log_report *log, unsigned lines)
                (unsigned long long)log->stored_bytes, ratio(log->value_bytes, log->stored_bytes));
 }
 
-static int report_directory(const char *path, bool as_json)
+static int look_at(const char *path, const char *copy, struct report *report,
+                   struct log_report *log)
 {
     struct tic_store store;
-    struct report report = {.store = &store, .lines = as_json ? json_array() : NULL};
-    struct log_report log = {0};
     int status = tic_store_open(&store, path, TIC_STORE_READ, false, &tic_h5_ops);
 
-    if (status == 0) {
-        status = tic_store_walk(&store, report_line, &report);
-        status = status ? status : tic_eventlog_walk(&store, count_event, &log);
-        tic_store_close(&store);
+    if (status)
+        return status;
+    report->store = &store;
+    report->copy = copy;
+    status = tic_store_walk(&store, report_line, report);
+    status = status ? status : tic_eventlog_walk(&store, count_event, log);
+    tic_store_close(&store);
+    return status;
+}
+
+/* Of a directory of copies (STARPU_TIC_COPY). */
+static void look_at_copy(const char *path, unsigned copy, struct report *report,
+                         struct log_report *log)
+{
+    char *of_copy = tic_mirror_path(path, copy), *name = tic_mirror_path("", copy);
+    char prefix[8];
+
+    if (of_copy && name) {
+        snprintf(prefix, sizeof(prefix), "%s/", name + 1);
+        look_at(of_copy, prefix, report, log);
     }
+    free(of_copy);
+    free(name);
+}
+
+static int report_directory(const char *path, bool as_json)
+{
+    struct report report = {.lines = as_json ? json_array() : NULL};
+    struct log_report log = {0};
+    int status = look_at(path, "", &report, &log);
+
+    for (unsigned i = 0; i < TIC_COPIES && status == 0; i++)
+        look_at_copy(path, i, &report, &log);
     log.stored_bytes = distinct_bytes(&log.rows);
     if (status == 0 && log.rows.failed)
         status = -ENOMEM;

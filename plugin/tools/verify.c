@@ -5,11 +5,14 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/eventlog.h"
 #include "store/linefile.h"
+#include "store/mirror.h"
 #include "store/schema.h"
 #include "store/store.h"
 #include "tools/tool.h"
@@ -132,6 +135,40 @@ static int verify_directory(const char *path)
     return TIC_TOOL_FAILED;
 }
 
+/* The copies that are there: their paths (malloc'ed). How many. */
+static unsigned find_copies(const char *directory, char *paths[TIC_COPIES])
+{
+    unsigned count = 0;
+    struct stat info;
+
+    for (unsigned i = 0; i < TIC_COPIES; i++) {
+        paths[count] = tic_mirror_path(directory, i);
+        if (paths[count] && stat(paths[count], &info) == 0 && S_ISDIR(info.st_mode))
+            count++;
+        else
+            free(paths[count]);
+    }
+    return count;
+}
+
+/* One of the copies may be being written. */
+static int verify(const char *path)
+{
+    char *copies[TIC_COPIES];
+    unsigned count = find_copies(path, copies), seen[TIC_TOOL_NOTHING + 1] = {0};
+
+    if (count == 0)
+        return verify_directory(path);
+    for (unsigned i = 0; i < count; i++) {
+        printf("copy %s:\n", copies[i]);
+        seen[verify_directory(copies[i])]++;
+        free(copies[i]);
+    }
+    return seen[TIC_TOOL_FAILED] ? TIC_TOOL_FAILED
+           : seen[TIC_TOOL_OK]   ? TIC_TOOL_OK
+                                 : TIC_TOOL_NOTHING;
+}
+
 int tic_tool_verify(int argc, char **argv)
 {
     static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
@@ -141,5 +178,5 @@ int tic_tool_verify(int argc, char **argv)
         return tic_tool_usage("verify", option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
     if (optind + 1 != argc)
         return tic_tool_usage("verify", TIC_TOOL_USAGE);
-    return verify_directory(argv[optind]);
+    return verify(argv[optind]);
 }

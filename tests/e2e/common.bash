@@ -54,7 +54,7 @@ is_right() { # expected output, recovery lines before it
 # Kills a program at a point and resumes it; where it is not killed it must be right. Adds what the
 # resumed run skipped to the variable skipped: resumes POINT WORKERS EXPECTED-OUTPUT COMMAND...
 resumes() {
-    local point=$1 workers=$2 expected=$3 lines
+    local point=$1 workers=$2 expected=$3 held # run sets `lines`
     shift 3
     rm -rf "$STARPU_TIC_DIR"
     STARPU_TIC_FAIL=$point run_apart timeout 60 "$tool" run -- "$@"
@@ -62,8 +62,8 @@ resumes() {
         is_right "$expected" "" || complain "$*" "wrong before $point"
         return
     fi
-    lines=$(find "$STARPU_TIC_DIR" -name '*-line-*.h5')
+    held=$(find "$STARPU_TIC_DIR" -name '*-line-*.h5')
     STARPU_NCPU=$workers run_apart timeout 60 "$tool" run -- "$@"
-    is_right "$expected" "$lines" || complain "$*" "wrong after $point"
+    is_right "$expected" "$held" || complain "$*" "wrong after $point"
     skipped=$((skipped + $(stat_of tasks_skipped)))
 }

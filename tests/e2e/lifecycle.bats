@@ -286,6 +286,11 @@ flip_at() { # file, byte
     [[ $output == *"STARPU_TIC_KEEP_LINES=0 is not valid"* ]]
 }
 
+# What the directory takes on the disk.
+store_size() {
+    find "$STARPU_TIC_DIR" -type f -printf '%b\n' | awk '{ n += $1 } END { print n * 512 }'
+}
+
 @test "STARPU_TIC_SPACE bounds the directory: the last line stays, and the run goes on" {
     export STARPU_TIC_EVERY=20 STARPU_TIC_FORCED=0 STARPU_TIC_KEEP=1
     reference=$(expected)
@@ -295,13 +300,75 @@ flip_at() { # file, byte
         [ "$status" -eq 0 ]
         [ "$(stat_of protected)" = true ]
         [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
-        size=$(find "$STARPU_TIC_DIR" -type f -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }')
+        size=$(store_size)
         [ "$size" -le "$space" ] || [ "$size" -eq 0 ]
         if [ "$(stat_of suspended)" = true ]; then
             [[ $output == *"STARPU_TIC_SPACE"* ]]
+            [ "$(stat_of checkpoints)" -gt 0 ] || [[ $output == *"there is no recovery line yet"* ]]
+            [ "$(stat_of checkpoints)" -eq 0 ] || [[ $output == *"the last recovery line stays"* ]]
         fi
     done
     rm -rf "$STARPU_TIC_DIR"
     STARPU_TIC_SPACE=100000 run "$tool" run -- "$program"
     [[ $(stat_of suspended) == true ]]
+}
+
+@test "STARPU_TIC_SPACE counts what is written, not what is only formatted" {
+    export STARPU_TIC_EVERY=20 STARPU_TIC_KEEP=1
+    run "$tool" run -- "$program"
+    size=$(store_size)
+    rm -rf "$STARPU_TIC_DIR"
+    STARPU_TIC_SPACE=$((size + 400000)) run "$tool" run -- "$program"
+    [ "$(stat_of suspensions)" -eq 0 ]
+    rm -rf "$STARPU_TIC_DIR"
+    run "$tool" run -- "$lib/sizes" 60
+    size=$(store_size)
+    formatted=$(find "$STARPU_TIC_DIR" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }')
+    echo "formatted $formatted, written $size"
+    [ "$formatted" -gt $((size * 5 / 4)) ]
+    rm -rf "$STARPU_TIC_DIR"
+    STARPU_TIC_SPACE=$((size * 5 / 4)) run "$tool" run -- "$lib/sizes" 60
+    [ "$(stat_of suspensions)" -eq 0 ]
+    [ "$(store_size)" -le $((size * 5 / 4)) ]
+}
+
+@test "a restart with fewer open files than it needs says so; with more it continues" {
+    export STARPU_TIC_EVERY=3
+    reference=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$lib/sizes" 200)
+    crash task-end:750 "$lib/sizes" 200
+    [ "$(find "$STARPU_TIC_DIR" -name 'p0-segment-*' | wc -l)" -gt 16 ]
+    run bash -c 'ulimit -n 64; exec "$@"' bash "$tool" run -- "$lib/sizes" 200
+    [ "$status" -eq 78 ]
+    [[ $output == *"more open files than a quarter of the 64"*"ulimit -n"* ]]
+    run_apart "$tool" run -- "$lib/sizes" 200
+    is_right "$reference" yes
+}
+
+@test "a limit to the size of files that a restart has, and the run before had not: never the end" {
+    local limit
+    for limit in 0 8 64; do
+        for protocol in tic sel tic+sel; do
+            export STARPU_TIC_EVERY=20 STARPU_TIC_PROTOCOL=$protocol
+            rm -rf "$STARPU_TIC_DIR"
+            crash task-end:130 "$program"
+            run bash -c 'ulimit -f $1; shift; exec "$@"' bash $limit "$tool" run -- "$program"
+            echo "$output"
+            [ "$status" -eq 0 ]
+            [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$(expected)" ]
+        done
+    done
+}
+
+@test "a message of ours to a file that is full, or to a pipe that nobody reads, ends nothing" {
+    export STARPU_TIC_EVERY=20
+    head -c 1024 /dev/zero >full
+    bash -c 'ulimit -f 1; "$@" 2>>full | tail -4 >&3; exit ${PIPESTATUS[0]}' bash \
+        "$tool" run -- "$program" 3>sums
+    [ "$(cat sums)" = "$(expected | tail -4)" ]
+    mkfifo pipe
+    exec 4<>pipe 5>pipe
+    exec 4<&- # nobody reads
+    STARPU_TIC_SPACE=1 "$tool" run -- "$program" 2>&5 | tail -4 >sums
+    [ "${PIPESTATUS[0]}" -eq 0 ]
+    [ "$(cat sums)" = "$(expected | tail -4)" ]
 }

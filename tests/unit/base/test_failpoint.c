@@ -87,6 +87,20 @@ static void test_bad_specs_arm_nothing(void **state)
     }
 }
 
+static void test_passes_are_counted(void **state)
+{
+    (void)state;
+    tic_failpoint(TIC_FAIL_TASK_END);
+    assert_int_equal(tic_failpoint_passes(), 0);
+    assert_int_equal(tic_failpoint_arm("task-end:1000"), 0);
+    for (int i = 0; i < 7; i++)
+        tic_failpoint(TIC_FAIL_TASK_END);
+    tic_failpoint(TIC_FAIL_TASK_BEGIN);
+    assert_int_equal(tic_failpoint_passes(), 7);
+    assert_int_equal(tic_failpoint_arm(""), 0);
+    assert_int_equal(tic_failpoint_passes(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -94,6 +108,7 @@ int main(void)
         cmocka_unit_test(test_other_points_do_nothing),
         cmocka_unit_test(test_every_name_can_be_armed),
         cmocka_unit_test(test_bad_specs_arm_nothing),
+        cmocka_unit_test(test_passes_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
