@@ -359,7 +359,7 @@ PYTHON
     [ "$(stat_of values_written)" -le "$((written + 10))" ] # tables of the lines may be some
 }
 
-# heat writes much that is as it was before.
+# Conjugate gradients write some of their values as they were before.
 @test "info tells what sharing saves" {
     need_examples
     export STARPU_TIC_PROTOCOL=sel
@@ -372,7 +372,7 @@ PYTHON
 
 @test "values that share rows come back, killed and resumed" {
     need_examples
-    local command=("$examples/heat" -ntheta 32 -nthick 34 -nblocks 16) protocol point
+    local command=("$examples/cg" -n 512 -nblocks 4 -no-reduction -maxiter 20) protocol point
     STARPU_TIC_PROTOCOL=off TIC_ORACLE=$PWD/expected LD_PRELOAD=$oracle \
         "$tool" run -- "${command[@]}" >/dev/null 2>&1
     [ -s expected ]

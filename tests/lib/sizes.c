@@ -25,10 +25,11 @@ static struct starpu_codelet mix_codelet = {
 static void fill(void *buffers[], void *arg)
 {
     uint64_t *to = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    size_t first;
 
-    (void)arg;
-    for (size_t i = 0; i < LARGE_LENGTH; i++)
-        to[i] = i;
+    starpu_codelet_unpack_args(arg, &first);
+    for (size_t i = 0; i < LARGE_LENGTH; i++) /* none is like another: those share a row */
+        to[i] = first + i;
 }
 
 static struct starpu_codelet fill_codelet = {
@@ -88,7 +89,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < LARGE; i++)
         large[i] = make_large();
     for (size_t i = 0; i < LARGE; i++)
-        if (starpu_task_insert(&fill_codelet, STARPU_W, large[i].data, 0) != 0)
+        if (starpu_task_insert(&fill_codelet, STARPU_W, large[i].data, STARPU_VALUE, &i, sizeof(i),
+                               0) != 0)
             abort();
     starpu_task_wait_for_all();
     for (size_t i = 0; i < LARGE; i++)
