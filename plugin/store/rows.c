@@ -250,7 +250,9 @@ bool tic_rows_share(struct tic_rows *rows, struct tic_row row, const struct tic_
 
     tic_lock(&rows->lock);
     struct tic_extent *extent = row.extent < rows->count ? rows->extents[row.extent] : NULL;
-    if (extent && gives(extent, shape) && extent->used[word] & bit && !(extent->busy[word] & bit)) {
+    /* Another extent may have the number by now. */
+    if (extent && gives(extent, shape) && row.row < extent->disk.rows && extent->used[word] & bit &&
+        !(extent->busy[word] & bit)) {
         set_bit(extent->busy, row.row);
         set_bit(extent->keep, row.row); /* a sweep may be under way */
         fine = true;

@@ -149,6 +149,16 @@ static void test_a_free_row_is_not_shared(void **state)
     assert_int_equal(rig.store.values_shared, 0);
 }
 
+/* A number may be remembered until a smaller extent has it. */
+static void test_a_row_above_the_last_is_not_shared(void **state)
+{
+    (void)state;
+    struct tic_row row = save_and_settle().row;
+    assert_true(tic_rows_share(&rig.store.rows, row, &layout.shape));
+    row.row = 1 << 20;
+    assert_false(tic_rows_share(&rig.store.rows, row, &layout.shape));
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -161,6 +171,7 @@ int main(void)
         TEST(test_a_row_that_is_being_written_is_not_shared),
         TEST(test_a_sweep_leaves_what_is_shared),
         TEST(test_a_free_row_is_not_shared),
+        TEST(test_a_row_above_the_last_is_not_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
