@@ -157,10 +157,12 @@ bool tic_symbol_is_pointer(uint64_t number)
 
 bool tic_symbol_has_pointer(const void *bytes, size_t size)
 {
-    for (size_t i = 0; i + sizeof(uint64_t) <= size; i += sizeof(uint64_t)) {
+    for (size_t i = 0; i + sizeof(uint64_t) <= size; i++) {
         uint64_t number;
         memcpy(&number, (const char *)bytes + i, sizeof(number));
-        if (number != 0 && tic_symbol_is_pointer(number))
+        /* In packed structures; low addresses look like small numbers that are shifted. */
+        bool possible = i % sizeof(number) == 0 ? number != 0 : number >> REGION_BITS != 0;
+        if (possible && tic_symbol_is_pointer(number))
             return true;
     }
     return false;

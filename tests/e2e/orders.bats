@@ -122,7 +122,7 @@ exit_as_usual() { # scenarios...
 }
 
 @test "what ends protection: submissions that a restart could not order" {
-    end_protection late-access late-children-held late-children-tag children-prologue \
+    end_protection late-access late-children-held late-children-tag children-prologue children-pointer \
         children-by-tags
 }
 
@@ -152,7 +152,7 @@ exit_as_usual() { # scenarios...
 }
 
 @test "tasks read what main() put there, before tasks write other parts of it" {
-    keep_order parts-read-early
+    keep_order parts-read-early children-reader
 }
 
 @test "main() gets data back, or changes it, after tasks without output have read it" {

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Scenarios of tests/lib/orders.c about tasks that kernels submit: what only they wrote is kept,
  * and what a restart could not order or repeat ends protection. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
 #include "lib/orders.h"
 
 enum { ROUNDS = 2 };
@@ -32,6 +36,38 @@ static void submit_parent(void (*children)(void))
 static void bear_one(void)
 {
     submit(&step_codelet, handles[1], 100);
+}
+
+/* ---- what children read ---------------------------------------------------------------------- */
+
+static _Atomic bool seen;
+
+static void see(void *buffers[], void *arg)
+{
+    (void)arg;
+    note(*variable(buffers[0]));
+    atomic_store(&seen, true);
+}
+
+static struct starpu_codelet see_codelet = {
+    .cpu_funcs = {see}, .nbuffers = 1, .modes = {STARPU_R}, .name = "see"};
+
+/* The child that writes it is submitted when the one that reads what main() put there has read. */
+static void bear_reader(void)
+{
+    submit(&see_codelet, handles[1], 0);
+    while (starpu_cpu_worker_get_count() > 1 && !atomic_load(&seen))
+        sched_yield();
+    bear_one();
+}
+
+static void run_reader(void)
+{
+    submit_parent(bear_reader);
+    starpu_task_wait_for_all();
+    submit_row(handles[0], 1);
+    starpu_task_wait_for_all();
+    submit_row(handles[2], 1);
 }
 
 /* ---- what only children wrote ---------------------------------------------------------------- */
@@ -138,6 +174,41 @@ static void run_prologue(void)
     submit_row(handles[1], 50);
 }
 
+struct packed {
+    char number;
+    uint64_t *place;
+} __attribute__((packed));
+
+static void add_to_place(void *buffers[], void *arg)
+{
+    struct packed packed;
+
+    starpu_codelet_unpack_args(arg, &packed);
+    *variable(buffers[0]) += (uint64_t)packed.number;
+    note(*packed.place);
+}
+
+static struct starpu_codelet place_codelet = {
+    .cpu_funcs = {add_to_place}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "place"};
+
+static void bear_with_pointer(void)
+{
+    static uint64_t place = 9;
+    struct packed packed = {3, &place};
+
+    submit_row(handles[1], 0);
+    must(starpu_task_insert(&place_codelet, STARPU_RW, handles[1], STARPU_VALUE, &packed,
+                            sizeof(packed), 0));
+}
+
+/* A child's arguments have a pointer at an odd place. */
+static void run_pointer(void)
+{
+    submit_parent(bear_with_pointer);
+    starpu_task_wait_for_all();
+    submit_row(handles[1], 50);
+}
+
 static void submit_tagged(struct starpu_task *task, starpu_tag_t tag)
 {
     task->use_tag = 1;
@@ -160,11 +231,13 @@ static void run_tags_of_children(void)
     submit_parent(bear_by_tags);
 }
 
-const struct mode orders_children[] = {{"children-only", run_only_writer},
+const struct mode orders_children[] = {{"children-reader", run_reader},
+                                       {"children-only", run_only_writer},
                                        {"children-only-read", run_only_writer_read},
                                        {"children-only-homeless", run_only_writer_homeless},
                                        {"children-registered-again", run_registered_again},
                                        {"children-callback", run_callback},
                                        {"children-prologue", run_prologue},
+                                       {"children-pointer", run_pointer},
                                        {"children-by-tags", run_tags_of_children},
                                        {NULL, NULL}};
