@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "snapshot/snapshot.h"
 #include "store/mirror.h"
 
@@ -73,7 +73,6 @@ static struct errand *create(int (*run)(struct errand *errand), const char *dire
                              const char *to, const struct tic_h5_ops *h5)
 {
     struct errand *errand = calloc(1, sizeof(*errand));
-    pthread_condattr_t monotonic;
 
     if (!errand)
         return NULL;
@@ -83,10 +82,7 @@ static struct errand *create(int (*run)(struct errand *errand), const char *dire
     errand->directory = strdup(directory);
     errand->to = strdup(to);
     pthread_mutex_init(&errand->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&errand->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    tic_cond_init(&errand->wake);
     if (errand->directory && errand->to)
         return errand;
     free(errand->directory);
@@ -129,14 +125,10 @@ static bool await(struct errand *errand)
 /* -ETIMEDOUT: the errand is not the caller's any more. */
 static int send(struct errand *errand)
 {
-    sigset_t all, old;
     pthread_t thread;
 
     allow_decoding(errand);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int status = -pthread_create(&thread, NULL, errand_thread, errand);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    int status = tic_thread_start(&thread, errand_thread, errand);
     if (status) {
         errand->status = status;
         allow_decoding(NULL);

@@ -5,15 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/thread.h"
+#include "snapshot/snapshot.h"
 
 /* Seconds: without an answer it is late; the end waits so long; pauses after failures. */
 enum { LATE = 60, END = 3, FIRST_PAUSE = 1, LAST_PAUSE = 60 };
@@ -36,21 +36,6 @@ struct tic_copier {
     /* committing thread only */
     uint64_t seen, seen_at; /* progress, and when it was another */
 };
-
-static uint64_t seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec;
-}
-
-static struct timespec after(unsigned seconds)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += seconds;
-    return at;
-}
 
 /* ---- its thread ----------------------------------------------------------------------------- */
 
@@ -124,7 +109,7 @@ static bool take(struct tic_copier *copier, struct tic_line *line)
 {
     pthread_mutex_lock(&copier->lock);
     copier->busy = false;
-    struct timespec until = after(copier->pause);
+    struct timespec until = tic_snapshot_after(copier->pause);
     while (copier->pause > 0 && !copier->stop &&
            pthread_cond_timedwait(&copier->wake, &copier->lock, &until) != ETIMEDOUT)
         ;
@@ -194,7 +179,6 @@ static void *copier_thread(void *arg)
 static struct tic_copier *create(const struct tic_store *store, const char *path, int newest)
 {
     struct tic_copier *copier = calloc(1, sizeof(*copier));
-    pthread_condattr_t monotonic;
     int status = 0;
 
     if (!copier)
@@ -204,11 +188,8 @@ static struct tic_copier *create(const struct tic_store *store, const char *path
     copier->source.directory = tic_store_keep_fd(fcntl(store->directory, F_DUPFD_CLOEXEC, 0));
     copier->next = newest == 0 ? 1 : 0;
     pthread_mutex_init(&copier->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&copier->wake, &monotonic);
-    pthread_cond_init(&copier->ended, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    tic_cond_init(&copier->wake);
+    tic_cond_init(&copier->ended);
     copier->path = strdup(path);
     for (unsigned i = 0; i < TIC_COPIES && copier->path; i++) {
         char *one = tic_mirror_path(path, i);
@@ -224,15 +205,10 @@ static struct tic_copier *create(const struct tic_store *store, const char *path
 struct tic_copier *tic_copier_start(const struct tic_store *store, const char *path, int newest)
 {
     struct tic_copier *copier = create(store, path, newest);
-    sigset_t all, old;
 
     if (!copier)
         return NULL;
-    sigfillset(&all); /* signals are for the application's threads */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int status = pthread_create(&copier->thread, NULL, copier_thread, copier);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (status == 0)
+    if (tic_thread_start(&copier->thread, copier_thread, copier) == 0)
         return copier;
     destroy(copier);
     return NULL;
@@ -241,7 +217,8 @@ struct tic_copier *tic_copier_start(const struct tic_store *store, const char *p
 /* Only while it is at work. */
 static bool is_late(struct tic_copier *copier, bool busy)
 {
-    uint64_t progress = atomic_load(&copier->work.progress), now = seconds_now();
+    uint64_t progress = atomic_load(&copier->work.progress),
+             now = tic_snapshot_nanoseconds(CLOCK_MONOTONIC) / 1000000000u;
 
     if (!busy || progress != copier->seen || copier->seen_at == 0) {
         copier->seen = progress;
@@ -289,7 +266,7 @@ void tic_copier_count(struct tic_copier *copier, struct tic_copier_counts *count
 
 void tic_copier_stop(struct tic_copier *copier, bool remove)
 {
-    struct timespec until = after(END);
+    struct timespec until = tic_snapshot_after(END);
     int waited = 0;
 
     atomic_store(&copier->work.stop, true);

@@ -3,7 +3,6 @@
 #include "snapshot/snapshot.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/thread.h"
 #include "snapshot/copier.h"
 #include "snapshot/forced.h"
 #include "snapshot/suspend.h"
@@ -21,7 +21,6 @@ enum { STALL_PATIENCE = 200 }; /* looks of the checkpoint thread, each of 10 ms 
 int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
                       struct tic_store *store, unsigned workers)
 {
-    pthread_condattr_t monotonic;
 
     memset(snapshot, 0, sizeof(*snapshot));
     snapshot->graph = graph;
@@ -30,11 +29,8 @@ int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
     snapshot->copy_newest = -1;
     snapshot->keep_lines = TIC_KEPT_DEFAULT;
     tic_lock_init(&snapshot->lock, TIC_RANK_CHECKPOINT);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&snapshot->wake, &monotonic);
-    pthread_cond_init(&snapshot->served, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    tic_cond_init(&snapshot->wake);
+    tic_cond_init(&snapshot->served);
     snapshot->periodic = true;
     int status = tic_eventlog_init(&snapshot->log, store, workers + 1);
     return status ? status : tic_cut_init(&snapshot->cut, workers);
@@ -295,8 +291,6 @@ static void start_copier(struct tic_snapshot *snapshot)
 
 int tic_snapshot_start(struct tic_snapshot *snapshot)
 {
-    sigset_t all, old;
-
     start_copier(snapshot);
 
     if (snapshot->started_ns == 0)
@@ -309,14 +303,11 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
     snapshot->retry_ns = 0;
     atomic_store(&snapshot->suspended, false);
     bool waits = snapshot->log_all && snapshot->store->kept_count == 0 && !snapshot->began;
-    sigfillset(&all); /* signals are for the application's threads */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int status = pthread_create(&snapshot->thread, NULL, checkpoint_thread, snapshot);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    int status = tic_thread_start(&snapshot->thread, checkpoint_thread, snapshot);
     snapshot->started = status == 0;
     if (waits && status == 0)
         await_first(snapshot);
-    return -status;
+    return status;
 }
 
 void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry)

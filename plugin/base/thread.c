@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/thread.h"
+
+#include <signal.h>
+#include <time.h>
+
+int tic_thread_start(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+    sigset_t all, old;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int status = pthread_create(thread, NULL, run, argument);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return -status;
+}
+
+void tic_cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t monotonic;
+
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}

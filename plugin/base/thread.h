@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Threads of ours beside the application's. */
+#ifndef TIC_BASE_THREAD_H
+#define TIC_BASE_THREAD_H
+
+#include <pthread.h>
+
+/* All signals are blocked in it: they are for the application's threads. 0 or -errno. */
+int tic_thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
+/* Timed waits on it are by CLOCK_MONOTONIC. */
+void tic_cond_init(pthread_cond_t *cond);
+
+#endif
