@@ -207,38 +207,41 @@ static int copy_frame(const struct copy *copy, const struct tic_line *line, uint
     return status;
 }
 
+/* Those rows that the copy does not have; counts their bytes, if asked. `damaged` when one is not
+ * what was saved. */
+static int copy_unknown(const struct tic_mirror *mirror, const struct copy *copy,
+                        const struct tic_mirror_row *rows, unsigned long count, int damaged,
+                        _Atomic uint64_t *bytes)
+{
+    uint64_t checksum;
+    int status = 0;
+
+    for (unsigned long i = 0; i < count && status == 0; i++) {
+        if (is_known(mirror, &rows[i]))
+            continue;
+        status = copy_range(copy, rows[i].offset, rows[i].bytes, &checksum);
+        if (status == 0 && checksum != rows[i].checksum)
+            status = damaged;
+        if (status == 0 && bytes)
+            atomic_fetch_add(bytes, rows[i].bytes);
+    }
+    return status;
+}
+
 /* Rows of one segment, those in [first, last); and again from what was written, so that it is seen
  * to be there. */
 static int copy_rows(struct tic_mirror *mirror, struct copy *copy,
                      const struct tic_mirror_rows *rows, unsigned long first, unsigned long last)
 {
-    uint64_t checksum;
-    int status = 0;
+    const struct tic_mirror_row *wanted = &rows->items[first];
+    int status = copy_unknown(mirror, copy, wanted, last - first, -ESTALE, &copy->work->bytes);
 
-    for (unsigned long i = first; i < last && status == 0; i++) {
-        const struct tic_mirror_row *row = &rows->items[i];
-        if (is_known(mirror, row))
-            continue;
-        status = copy_range(copy, row->offset, row->bytes, &checksum);
-        if (status == 0 && checksum != row->checksum)
-            status = -ESTALE;
-        if (status == 0)
-            atomic_fetch_add(&copy->work->bytes, row->bytes);
-    }
     if (status == 0 && fdatasync(copy->to) != 0)
         status = -errno;
     posix_fadvise(copy->to, 0, 0, POSIX_FADV_DONTNEED);
     copy->from = copy->to;
     copy->to = -1;
-    for (unsigned long i = first; i < last && status == 0; i++) {
-        const struct tic_mirror_row *row = &rows->items[i];
-        if (is_known(mirror, row))
-            continue;
-        status = copy_range(copy, row->offset, row->bytes, &checksum);
-        if (status == 0 && checksum != row->checksum)
-            status = -EIO;
-    }
-    return status;
+    return status ? status : copy_unknown(mirror, copy, wanted, last - first, -EIO, NULL);
 }
 
 static int copy_segment(struct tic_mirror *mirror, int source, struct copy *copy,

@@ -80,6 +80,14 @@ void tic_rig_close(struct tic_rig *rig)
     tic_tmpdir_remove(&rig->dir);
 }
 
+int tic_rig_finish(struct tic_rig *rig)
+{
+    bool broken = tic_snapshot_is_broken(&rig->snapshot);
+
+    tic_rig_close(rig);
+    return broken ? -1 : 0;
+}
+
 bool tic_rig_restart(struct tic_rig *rig)
 {
     tic_rig_stop(rig);

@@ -24,6 +24,8 @@ struct tic_rig {
 
 void tic_rig_open(struct tic_rig *rig);
 void tic_rig_close(struct tic_rig *rig);
+/* The same at the end of a test, which has failed if protection ended in it: then -1, else 0. */
+int tic_rig_finish(struct tic_rig *rig);
 /* As if the process had been killed: only files survive. */
 void tic_rig_stop(struct tic_rig *rig);
 /* As if it were started again. True: recovered. */
