@@ -254,12 +254,6 @@ static bool is_pinned(const struct tic_handle *handle)
     return handle->home_node >= 0 && has_task_values(handle);
 }
 
-void tic_data_bring_up(struct tic_handle *handle)
-{
-    if (handle && tic_session->recovered && tic_session_is_watching())
-        tic_data_restore(handle, handle->home_node >= 0 && !handle->packer);
-}
-
 void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
 {
     struct tic_handle *handle = tic_handle_of(data);

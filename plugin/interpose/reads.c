@@ -11,8 +11,6 @@
 
 /* ---- logging, on a worker before the kernel ------------------------------------------------- */
 
-/* Of tasks that kernels submit, too: who writes it next may not have been submitted yet, but is
- * when recovery submits them. */
 static bool can_log(const struct tic_handle *handle)
 {
     return handle && handle->supported && !tic_handle_is_empty(handle);
@@ -22,8 +20,6 @@ static bool can_log(const struct tic_handle *handle)
  * again, and so does a restart take it, which knows no more than what was submitted. */
 static bool is_from_tasks(struct tic_handle *handle)
 {
-    if (!can_log(handle))
-        return false;
     if (atomic_load_explicit(&handle->version, memory_order_relaxed) > 0 ||
         (handle->family && atomic_load_explicit(&handle->family->writes, memory_order_relaxed) > 0))
         return true;
@@ -61,8 +57,10 @@ void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch)
 
     for (unsigned i = 0; i < buffers && status == 0; i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_R) ||
-            !(is_from_tasks(handle) || (key & TIC_SPAWN_KEY && can_log(handle))))
+        /* Of tasks that kernels submit always: who writes it next may not have been submitted yet,
+         * but is when recovery submits them. */
+        if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_R) || !can_log(handle) ||
+            !(key & TIC_SPAWN_KEY || is_from_tasks(handle)))
             continue;
         if (handle->home_node < 0)
             tic_handle_locate(handle,

@@ -118,13 +118,19 @@ static struct tic_saved recovered_value(struct tic_handle *handle)
     return saved;
 }
 
+/* Its value can be written into its memory at once, on any thread. */
+static bool is_in_place(const struct tic_handle *handle)
+{
+    return handle->home_node >= 0 && !handle->packer;
+}
+
 /* Nobody accesses the data: no live task does before its value is restored, and tasks that are
  * executed again get handles of their own. With a home node its memory can be written at once. */
 void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
 {
     struct restore restore = describe_restore(handle);
     unsigned home = handle->home_node >= 0 ? (unsigned)handle->home_node : STARPU_MAIN_RAM;
-    bool direct = handle->home_node >= 0 && !handle->packer;
+    bool direct = is_in_place(handle);
 
     restore.saved = *saved;
     if (handle->family) {
@@ -385,7 +391,13 @@ void tic_data_restore_all(void)
 
     if (!handles)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    for (unsigned long i = 0; i < count; i++) /* without a home node: not on any thread */
-        tic_data_restore(handles[i], handles[i]->home_node >= 0 && !handles[i]->packer);
+    for (unsigned long i = 0; i < count; i++)
+        tic_data_restore(handles[i], is_in_place(handles[i]));
     free(handles);
+}
+
+void tic_data_bring_up(struct tic_handle *handle)
+{
+    if (handle && tic_session->recovered && tic_session_is_watching())
+        tic_data_restore(handle, is_in_place(handle));
 }
