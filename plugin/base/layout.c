@@ -3,6 +3,7 @@
 #include "base/layout.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -197,19 +198,38 @@ static void hash_batch(XXH3_state_t *state, const struct batch *batch)
         XXH3_64bits_update(state, batch->pieces[i].iov_base, batch->pieces[i].iov_len);
 }
 
+/* What the batch holds, in one piece that does not change any more. */
+static void freeze(struct batch *batch, char *buffer)
+{
+    size_t size = 0;
+
+    for (int i = 0; i < batch->count; i++) {
+        memcpy(buffer + size, batch->pieces[i].iov_base, batch->pieces[i].iov_len);
+        size += batch->pieces[i].iov_len;
+    }
+    batch->count = 1;
+    batch->pieces[0] = (struct iovec){.iov_base = buffer, .iov_len = size};
+}
+
 int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset, uint64_t *checksum)
 {
     struct batch batch;
     XXH3_state_t state;
+    char *buffer = layout->unsteady ? malloc(BYTES_PER_CALL) : NULL;
     int status = tic_quiet_check_size((uint64_t)offset + tic_shape_bytes(&layout->shape));
 
+    if (layout->unsteady && !buffer)
+        status = -ENOMEM;
     batch_begin(&batch, layout);
     XXH3_64bits_reset(&state);
     while (status == 0 && batch_fill(&batch)) {
+        if (buffer)
+            freeze(&batch, buffer);
         hash_batch(&state, &batch);
         status = move_runs(pwritev, fd, batch.pieces, batch.count, &offset);
     }
     *checksum = XXH3_64bits_digest(&state);
+    free(buffer);
     return status;
 }
 

@@ -21,6 +21,7 @@ struct tic_layout {
     struct tic_shape shape;
     char *base;
     uint64_t stride[TIC_MAX_DIMS]; /* in elements; stride[0] == 1 */
+    bool unsteady;                 /* some of it may change while it is written to a file */
 };
 
 /* The layout of a value without gaps. */
@@ -32,8 +33,8 @@ uint64_t tic_shape_bytes(const struct tic_shape *shape);
 /* XXH3-64 of the packed bytes. */
 uint64_t tic_layout_checksum(const struct tic_layout *layout);
 
-/* Write all packed bytes at `offset` of `fd`, or read them back; *checksum is theirs. 0 or -errno.
- */
+/* Write all packed bytes at `offset` of `fd`, or read them back; *checksum is theirs, also if
+ * others change an unsteady layout meanwhile. 0 or -errno. */
 int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset, uint64_t *checksum);
 int tic_layout_read(const struct tic_layout *layout, int fd, off_t offset, uint64_t *checksum);
 

@@ -118,8 +118,13 @@ static int save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *h
 
     if (!handle->packer && !handle->layout.base)
         return -EINVAL; /* nobody knows where it is: a row of nothing must not look like a value */
-    if (!handle->packer)
-        return write_or_hold(snapshot, &handle->layout, why, saved);
+    if (!handle->packer) {
+        struct tic_layout layout = handle->layout;
+        /* Tasks that write what shares its memory may run: their values, which are later, will
+         * cover what they change. */
+        layout.unsteady = atomic_load_explicit(&handle->shares, memory_order_acquire);
+        return write_or_hold(snapshot, &layout, why, saved);
+    }
     int status = handle->packer->pack(handle, &packed.base, &size);
     if (status)
         return status;

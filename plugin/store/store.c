@@ -271,6 +271,20 @@ int tic_store_provide(struct tic_store *store, const struct tic_demand *demands,
 
 /* ---- values --------------------------------------------------------------------------------- */
 
+/* What changes while it is saved is neither the old value nor the new one. */
+static void check_steady(const struct tic_layout *layout, uint64_t checksum)
+{
+#ifdef TIC_DEBUG
+    if (layout->unsteady || tic_layout_checksum(layout) == checksum)
+        return;
+    tic_log(TIC_LOG_ERROR, "internal error: a value changed while it was saved");
+    abort();
+#else
+    (void)layout;
+    (void)checksum;
+#endif
+}
+
 int tic_store_save(struct tic_store *store, const struct tic_layout *layout,
                    struct tic_saved *saved)
 {
@@ -294,6 +308,7 @@ int tic_store_save(struct tic_store *store, const struct tic_layout *layout,
         tic_rows_settle(&store->rows, saved->row);
         return status;
     }
+    check_steady(layout, saved->checksum);
     tic_same_note(store, key, saved);
     atomic_fetch_add_explicit(&store->bytes_written, bytes, memory_order_relaxed);
     atomic_fetch_add_explicit(&store->values_written, 1, memory_order_relaxed);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -19,6 +20,18 @@ enum { ROUNDS = 400, GUARD = 0xa5, FILE_OFFSET = 123 };
 
 static struct tic_tmpdir dir;
 static int fd;
+
+static char *changed; /* it changes with each write to the file, just before that */
+
+ssize_t __real_pwritev(int file, const struct iovec *pieces, int count, off_t offset);
+ssize_t __wrap_pwritev(int file, const struct iovec *pieces, int count, off_t offset);
+
+ssize_t __wrap_pwritev(int file, const struct iovec *pieces, int count, off_t offset)
+{
+    if (changed)
+        ++*changed;
+    return __real_pwritev(file, pieces, count, offset);
+}
 
 /* A layout in an array of its own. */
 struct piece {
@@ -178,6 +191,35 @@ static void test_large_runs(void **state)
     check_shape(&random, &shape, (uint64_t[]){24, 1000, 0, 0}, (uint64_t[]){0, 7, 0, 0});
 }
 
+/* Is the checksum that of what is in the file, when the last byte changed while it was written? */
+static bool agrees(struct tic_layout layout)
+{
+    const size_t bytes = tic_shape_bytes(&layout.shape);
+    char *packed = malloc(bytes);
+    uint64_t checksum;
+
+    changed = layout.base + tic_layout_span(&layout) - 1;
+    assert_int_equal(tic_layout_write(&layout, fd, 0, &checksum), 0);
+    changed = NULL;
+    assert_int_equal(pread(fd, packed, bytes, 0), bytes);
+    bool same = XXH3_64bits(packed, bytes) == checksum;
+    free(packed);
+    return same;
+}
+
+static void test_what_changes_while_it_is_written(void **state)
+{
+    struct tic_shape shape = make_shape(8, 3, (uint64_t[]){1000, 50, 3});
+    (void)state;
+    for (uint64_t gap = 0; gap < 10; gap += 3) {
+        struct piece piece = make_piece(&shape, (uint64_t[]){gap, 0, 0, 0});
+        assert_false(agrees(piece.layout)); /* it does change */
+        piece.layout.unsteady = true;
+        assert_true(agrees(piece.layout));
+        free(piece.layout.base);
+    }
+}
+
 static void test_short_files(void **state)
 {
     struct tic_shape shape = make_shape(4, 2, (uint64_t[]){5, 300});
@@ -196,7 +238,7 @@ static void test_short_files(void **state)
 static void test_errors_are_passed_on(void **state)
 {
     char byte = 1;
-    struct tic_layout layout = {make_shape(1, 1, (uint64_t[]){1}), &byte, {1}};
+    struct tic_layout layout = {make_shape(1, 1, (uint64_t[]){1}), &byte, {1}, false};
     int read_only = open(dir.path, O_RDONLY | O_DIRECTORY);
     uint64_t checksum;
     (void)state;
@@ -253,9 +295,13 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_shapes),        cmocka_unit_test(test_many_runs),
-        cmocka_unit_test(test_large_runs),           cmocka_unit_test(test_short_files),
-        cmocka_unit_test(test_errors_are_passed_on), cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_random_shapes),
+        cmocka_unit_test(test_many_runs),
+        cmocka_unit_test(test_large_runs),
+        cmocka_unit_test(test_what_changes_while_it_is_written),
+        cmocka_unit_test(test_short_files),
+        cmocka_unit_test(test_errors_are_passed_on),
+        cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_shape_equal),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
