@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* All locks of starpu-tic, in the order in which they may be taken (a lower rank first). Debug
- * builds check it. No lock is held across a call into StarPU, HDF5 or the application. */
+ * builds check it. A handle's lock is held while an interface packs its value; no other lock is
+ * held across a call into StarPU, HDF5 or the application. */
 #ifndef TIC_BASE_LOCK_H
 #define TIC_BASE_LOCK_H
 
@@ -15,6 +16,7 @@ enum tic_lock_rank {
     TIC_RANK_ROWS,       /* row allocation */
     TIC_RANK_LOG,        /* blocks of the event log */
     TIC_RANK_SAME,       /* values that were saved lately */
+    TIC_RANK_POOL,       /* a loop that several threads share */
 };
 
 struct tic_lock {

@@ -24,3 +24,17 @@ void tic_cond_init(pthread_cond_t *cond)
     pthread_cond_init(cond, &monotonic);
     pthread_condattr_destroy(&monotonic);
 }
+
+struct timespec tic_after(double seconds)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    double whole = (double)(long)seconds;
+    at.tv_sec += (time_t)whole;
+    at.tv_nsec += (long)((seconds - whole) * 1e9);
+    if (at.tv_nsec >= 1000000000) {
+        at.tv_sec++;
+        at.tv_nsec -= 1000000000;
+    }
+    return at;
+}

@@ -4,10 +4,13 @@
 #define TIC_BASE_THREAD_H
 
 #include <pthread.h>
+#include <time.h>
 
 /* All signals are blocked in it: they are for the application's threads. 0 or -errno. */
 int tic_thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
 /* Timed waits on it are by CLOCK_MONOTONIC. */
 void tic_cond_init(pthread_cond_t *cond);
+/* So many seconds from now, for such waits. */
+struct timespec tic_after(double seconds);
 
 #endif

@@ -19,6 +19,7 @@
 /* A saved value; valid for every cut >= since until another one replaces it. */
 struct tic_value {
     bool exists;
+    bool found; /* by a restart, in the event log: a restore may be under way that knows its row */
     uint64_t since; /* epoch of the first write that it contains */
     uint64_t version;
     struct tic_saved saved;
@@ -89,6 +90,7 @@ struct tic_handle {
     bool partition_over;    /* in a replay: it is unpartitioned within the recovered cut */
     _Atomic unsigned holds; /* accesses of the program that are not released */
     bool main_writes;       /* main() holds it for writing */
+    bool given_back;        /* main() may read its memory: it was unregistered, others share it */
     bool restored;          /* the recovered value was written into it */
     bool touched;      /* guarded by the submission lock: in a recovered run, a live task uses it */
     bool adopted;      /* the same: its value is one of the event log that no line knew */
@@ -96,7 +98,7 @@ struct tic_handle {
     bool replays_read; /* it read this: */
     struct tic_saved replayed;
     char *set_aside; /* its value, while main() holds it with an older one; or NULL; guarded by that
-                        access */
+                        access, and by lock */
     uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */
     void *place;        /* guarded by the submission lock: data of StarPU's, or NULL; order.c */
     bool place_written; /* guarded by the submission lock */

@@ -72,16 +72,6 @@ static void replay_late(struct tic_handle *handle, bool writes)
         tic_data_set_aside(handle);
 }
 
-/* main() writes: what the memory held is no value of any cut from now on. */
-static uint64_t hold(struct tic_handle *handle)
-{
-    struct tic_snapshot *snapshot = &tic_session->snapshot;
-
-    for (unsigned long i = 0; i < handle->overlap_count; i++)
-        tic_snapshot_hold(snapshot, handle->overlaps[i]);
-    return tic_snapshot_hold(snapshot, handle);
-}
-
 static void record_access(struct tic_handle *handle, bool reads, bool writes)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
@@ -93,10 +83,9 @@ static void record_access(struct tic_handle *handle, bool reads, bool writes)
     access.extent = saved.row.extent;
     access.row = saved.row.row;
     access.checksum = saved.checksum;
-    if (status == 0) {
-        uint64_t epoch = writes ? hold(handle) : tic_snapshot_epoch(snapshot);
-        status = tic_graph_note_acquire(snapshot->graph, &access, epoch);
-    }
+    if (status == 0)
+        status = writes ? tic_snapshot_hold(snapshot, handle, &access)
+                        : tic_snapshot_note_acquire(snapshot, &access);
     if (fresh)
         tic_rows_settle(&snapshot->store->rows, saved.row);
     if (status)
@@ -136,7 +125,7 @@ bool tic_access_on_acquire_before(starpu_data_handle_t data, bool writes, const 
         return handle->replays_late = replay_access(handle, known, writes);
     if (!tic_data_holds_values(handle)) {
         struct tic_line_acquire plain = {.id = handle->id};
-        if (tic_graph_note_acquire(graph, &plain, tic_snapshot_epoch(&tic_session->snapshot)) != 0)
+        if (tic_snapshot_note_acquire(&tic_session->snapshot, &plain) != 0)
             tic_snapshot_break(&tic_session->snapshot, "out of memory");
         return false;
     }

@@ -171,10 +171,20 @@ static char *copy_value(struct tic_handle *handle)
     return bytes;
 }
 
+/* From now on a save takes what is set aside. */
+static void show_locked(struct tic_handle *handle, char *now, const struct tic_layout *older)
+{
+    tic_lock(&handle->lock);
+    handle->set_aside = now;
+    if (older)
+        tic_layout_copy(&handle->layout, older);
+    tic_unlock(&handle->lock);
+}
+
 void tic_data_set_aside(struct tic_handle *handle)
 {
     if (!handle->set_aside)
-        handle->set_aside = copy_value(handle);
+        show_locked(handle, copy_value(handle), NULL);
 }
 
 void tic_data_show(struct tic_handle *handle, const struct tic_saved *saved)
@@ -195,8 +205,7 @@ void tic_data_show(struct tic_handle *handle, const struct tic_saved *saved)
             tic_stop(TIC_EXIT_REFUSED,
                      "cannot continue from %s: main() reads two values of handle %llu at once",
                      tic_session->store.path, (unsigned long long)handle->id);
-        handle->set_aside = now;
-        tic_layout_copy(&handle->layout, &packed);
+        show_locked(handle, now, &packed);
     }
     free(wanted);
 }
@@ -205,9 +214,11 @@ void tic_data_put_back(struct tic_handle *handle)
 {
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, handle->set_aside);
 
+    tic_lock(&handle->lock);
     tic_layout_copy(&handle->layout, &packed);
     free(handle->set_aside);
     handle->set_aside = NULL;
+    tic_unlock(&handle->lock);
 }
 
 /* ---- restores by tasks ----------------------------------------------------------------------- */

@@ -105,7 +105,7 @@ static void destroy(struct errand *errand)
 static bool await(struct errand *errand)
 {
     uint64_t seen = atomic_load(&errand->work.progress);
-    struct timespec until = tic_snapshot_after(PATIENCE);
+    struct timespec until = tic_after(PATIENCE);
 
     pthread_mutex_lock(&errand->lock);
     while (!errand->over) {
@@ -115,7 +115,7 @@ static bool await(struct errand *errand)
         if (progress == seen)
             break;
         seen = progress;
-        until = tic_snapshot_after(PATIENCE);
+        until = tic_after(PATIENCE);
     }
     bool over = errand->over;
     pthread_mutex_unlock(&errand->lock);

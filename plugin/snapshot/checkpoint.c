@@ -214,7 +214,8 @@ static bool is_gone(struct tic_snapshot *snapshot, struct tic_handle *handle, ui
     return gone;
 }
 
-/* 0 saved or not needed; -EBUSY a task of the cut writes it; else -errno. */
+/* 0 saved or not needed; -EBUSY a task of the cut writes it; -EAGAIN no row is free; else -errno.
+ * Any thread. */
 static int try_save(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
 {
     int status = 0;
@@ -232,35 +233,90 @@ static int try_save(struct tic_snapshot *snapshot, struct tic_handle *handle, ui
     else
         status = tic_snapshot_save_locked(snapshot, handle);
     tic_unlock(&handle->lock);
-    if (status != -EAGAIN)
-        return status;
-    struct tic_demand demand = {handle->layout.shape, 1};
-    status =
-        tic_rows_total(&snapshot->store->rows, &demand.shape) == 0 ? provide_dirty(snapshot) : 0;
-    status = status ? status : tic_store_provide(snapshot->store, &demand, 1);
-    return status ? status : try_save(snapshot, handle, cut);
+    return status;
 }
 
-/* One pass over the handles from `*from` on; those that a task of the cut still writes are moved
- * to the front for the next pass. */
+/* The same, with a new segment if no row is free. */
+static int try_save_providing(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                              uint64_t cut)
+{
+    int status;
+
+    while ((status = try_save(snapshot, handle, cut)) == -EAGAIN) {
+        struct tic_demand demand = {handle->layout.shape, 1};
+        bool known = tic_rows_total(&snapshot->store->rows, &demand.shape) > 0;
+        status = known ? 0 : provide_dirty(snapshot);
+        status = status ? status : tic_store_provide(snapshot->store, &demand, 1);
+        if (status)
+            return status;
+    }
+    return status;
+}
+
+/* Handles that several threads try to save, and what comes of each. */
+enum { SHARED_AT_ONCE = 1024 };
+
+struct share {
+    struct tic_snapshot *snapshot;
+    uint64_t cut;
+    struct tic_handle **handles;
+    int statuses[SHARED_AT_ONCE];
+};
+
+static void try_save_shared(void *arg, unsigned long i)
+{
+    struct share *share = arg;
+
+    share->statuses[i] = try_save(share->snapshot, share->handles[i], share->cut);
+}
+
+/* A worker must not wait for many values. */
+static void serve_meanwhile(void *arg)
+{
+    const struct share *share = arg;
+
+    tic_snapshot_serve_requests(share->snapshot);
+}
+
+/* One pass over the first `*left` handles; those that a task of the cut still writes are moved to
+ * the front for the next pass. */
 static int save_pass(struct tic_snapshot *snapshot, uint64_t cut, unsigned long *left)
 {
-    struct tic_handle_list *due = &snapshot->due;
-    unsigned long busy = 0;
+    struct share share = {.snapshot = snapshot, .cut = cut};
+    struct tic_handle **handles = snapshot->due.items;
+    unsigned long busy = 0, count;
     int status = 0;
 
-    for (unsigned long i = 0; i < *left && status == 0; i++) {
-        status = try_save(snapshot, due->items[i], cut);
-        if (status == -EBUSY) {
-            struct tic_handle *handle = due->items[i];
-            due->items[i] = due->items[busy];
-            due->items[busy++] = handle;
-            status = 0;
+    for (unsigned long from = 0; from < *left && status == 0; from += count) {
+        count = *left - from < SHARED_AT_ONCE ? *left - from : SHARED_AT_ONCE;
+        share.handles = &handles[from];
+        tic_pool_run(&snapshot->savers, count, try_save_shared, serve_meanwhile, &share);
+        for (unsigned long i = 0; i < count && status == 0; i++) {
+            struct tic_handle *handle = share.handles[i];
+            status = share.statuses[i];
+            if (status == -EAGAIN) {
+                status = try_save_providing(snapshot, handle, cut);
+                tic_snapshot_serve_requests(snapshot);
+            }
+            if (status == -EBUSY) {
+                share.handles[i] = handles[busy];
+                handles[busy++] = handle;
+                status = 0;
+            }
         }
-        tic_snapshot_serve_requests(snapshot); /* a worker must not wait for many values */
     }
     *left = busy;
     return status;
+}
+
+/* For tasks of the cut. */
+static bool pause_for_tasks(struct tic_snapshot *snapshot)
+{
+    uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+    bool give_up = tic_snapshot_pause(snapshot, CUT_POLL);
+
+    snapshot->waited_ns += tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start;
+    return give_up;
 }
 
 static int save_all(struct tic_snapshot *snapshot, uint64_t cut)
@@ -272,7 +328,7 @@ static int save_all(struct tic_snapshot *snapshot, uint64_t cut)
     while (status == 0 && (left > 0 || !ended)) {
         ended = tic_cut_has_ended(&snapshot->cut, cut);
         status = save_pass(snapshot, cut, &left);
-        if (status == 0 && (left > 0 || !ended) && tic_snapshot_pause(snapshot, CUT_POLL))
+        if (status == 0 && (left > 0 || !ended) && pause_for_tasks(snapshot))
             status = -ECANCELED;
         if (tic_snapshot_is_broken(snapshot))
             status = -ECANCELED;
@@ -344,6 +400,8 @@ static int merge_done(struct tic_snapshot *snapshot, uint64_t cut)
     for (unsigned i = 0; i < snapshot->cut.slot_count; i++) {
         int merged = merge_list(snapshot->graph, &snapshot->cut.slots[i].ended[cut & 1]);
         status = status ? status : merged;
+        if (snapshot->cut.slots[i].failed) /* its lists lack something */
+            status = -ENOMEM;
     }
     return status;
 }
@@ -425,7 +483,7 @@ static int settle_given_up(struct tic_snapshot *snapshot)
     if (cut == 0)
         return 0;
     while (!tic_cut_has_ended(&snapshot->cut, cut))
-        if (tic_snapshot_pause(snapshot, CUT_POLL) || tic_snapshot_is_broken(snapshot))
+        if (pause_for_tasks(snapshot) || tic_snapshot_is_broken(snapshot))
             return -ECANCELED;
     int status = gather_dirty(snapshot, cut);
     status = status ? status : merge_done(snapshot, cut);
@@ -472,6 +530,7 @@ int tic_checkpoint_run(struct tic_snapshot *snapshot)
     if (snapshot->dry || !has_news(snapshot) || is_over_bound(snapshot))
         return 1;
     tic_failpoint(TIC_FAIL_CHECKPOINT_BEGIN);
+    snapshot->waited_ns = 0;
     int status = run(snapshot);
     if (status < 0) {
         snapshot->executed_before = UINT64_MAX; /* it is still to be saved */

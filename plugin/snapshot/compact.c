@@ -18,14 +18,15 @@ struct moves {
 };
 
 /* The newest line names this very value: it is whole, nobody is about to log where it is, and the
- * row stays as long as that line. No restore is to come that knows the row: values that a restart
- * found have no epoch. */
+ * row stays as long as that line. No restore is to come that knows the row: values of the line that
+ * a restart began with have no epoch. */
 static bool may_move_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     struct tic_rows *rows = &snapshot->store->rows;
     const struct tic_value *value = &handle->current;
 
-    if (!value->exists || value->since == 0 || atomic_load(&handle->dirty_since) != 0 ||
+    if (!value->exists || value->since == 0 || value->found ||
+        atomic_load(&handle->dirty_since) != 0 ||
         atomic_load_explicit(&handle->writers, memory_order_acquire) != 0 ||
         !tic_rows_is_closed(rows, value->saved.row))
         return false;

@@ -109,7 +109,7 @@ static bool take(struct tic_copier *copier, struct tic_line *line)
 {
     pthread_mutex_lock(&copier->lock);
     copier->busy = false;
-    struct timespec until = tic_snapshot_after(copier->pause);
+    struct timespec until = tic_after(copier->pause);
     while (copier->pause > 0 && !copier->stop &&
            pthread_cond_timedwait(&copier->wake, &copier->lock, &until) != ETIMEDOUT)
         ;
@@ -266,7 +266,7 @@ void tic_copier_count(struct tic_copier *copier, struct tic_copier_counts *count
 
 void tic_copier_stop(struct tic_copier *copier, bool remove)
 {
-    struct timespec until = tic_snapshot_after(END);
+    struct timespec until = tic_after(END);
     int waited = 0;
 
     atomic_store(&copier->work.stop, true);

@@ -43,7 +43,7 @@ struct tic_slot {
                                        somebody ends it, who has the slot to himself; acq_rel */
     bool counts;                    /* worker only: done when it ends, even if it wrote nothing */
     uint64_t children;              /* worker only: tasks that it has submitted */
-    bool failed;                    /* worker only: a list could not grow; the run is unprotected */
+    _Atomic bool failed;            /* relaxed: a list could not grow; protection ends */
     struct tic_handle_list writing; /* worker only: what the running task writes */
     struct tic_sequence_list ended[2]; /* by epoch parity: done tasks */
     struct tic_handle_list dirty[2];   /* by epoch parity: handles that became dirty */

@@ -430,6 +430,7 @@ static void take_value_locked(struct tic_snapshot *snapshot, struct tic_handle *
     tic_handle_count_write(handle);
     handle->current = (struct tic_value){
         .exists = true,
+        .found = true,
         .since = epoch,
         .version = atomic_load_explicit(&handle->version, memory_order_relaxed),
         .saved = *saved,

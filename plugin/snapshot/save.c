@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/thread.h"
 #include "graph/family.h"
 #include "snapshot/suspend.h"
 
@@ -123,6 +124,8 @@ static int save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *h
         /* Tasks that write what shares its memory may run: their values, which are later, will
          * cover what they change. */
         layout.unsteady = atomic_load_explicit(&handle->shares, memory_order_acquire);
+        if (handle->set_aside)
+            layout = tic_layout_packed(&handle->layout.shape, handle->set_aside);
         return write_or_hold(snapshot, &layout, why, saved);
     }
     int status = handle->packer->pack(handle, &packed.base, &size);
@@ -259,7 +262,7 @@ static void count_task(struct tic_snapshot *snapshot)
     for (unsigned idle = 0; snapshot->counted < ended / snapshot->every && !snapshot->exited &&
                             snapshot->retry_ns == 0 && !may_block(snapshot, idle);
          idle++) {
-        struct timespec until = tic_snapshot_after(COUNT_POLL);
+        struct timespec until = tic_after(COUNT_POLL);
         pthread_cond_timedwait(&snapshot->served, &snapshot->lock.mutex, &until);
         uint64_t now = atomic_load_explicit(&snapshot->ended, memory_order_relaxed);
         if (now != seen)
@@ -342,6 +345,8 @@ static bool begin_leaving_locked(struct tic_snapshot *snapshot, struct tic_handl
 static void finish_leaving(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     save_for_active_cut(snapshot, handle);
+    tic_lock(&handle->lock); /* whoever saves it for a cut that is lost is done with its memory */
+    tic_unlock(&handle->lock);
     tic_lock(&snapshot->graph->lock);
     handle->data = NULL;
     handle->leaving = false;
@@ -445,30 +450,67 @@ int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *han
     return status;
 }
 
-uint64_t tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle)
+/* The handle, or what shares its memory and is not gone, that the active cut still has to save. */
+static struct tic_handle *find_due_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                                          uint64_t cut)
 {
-    struct tic_graph *graph = snapshot->graph;
-    bool fine = true;
-
-    for (;;) {
-        tic_lock(&graph->lock);
-        uint64_t epoch = epoch_locked(snapshot), active = atomic_load(&snapshot->cut.active_cut);
-        tic_lock(&handle->lock);
-        bool due = active != 0 && tic_handle_is_due(handle, active) &&
-                   !tic_snapshot_is_broken(snapshot) && !tic_snapshot_is_lost(snapshot, active);
-        if (!due) {
-            if (handle->current.since <= active)
-                handle->previous = handle->current;
-            handle->current = (struct tic_value){.exists = false, .since = epoch};
-            atomic_store(&handle->dirty_since, 0);
-            fine = tic_graph_note_changed_locked(graph, handle);
-        }
-        tic_unlock(&handle->lock);
-        tic_unlock(&graph->lock);
-        if (!fine)
-            tic_snapshot_break(snapshot, "out of memory");
-        if (!due)
-            return epoch;
-        save_due(snapshot, handle, active);
+    if (cut == 0 || tic_snapshot_is_broken(snapshot) || tic_snapshot_is_lost(snapshot, cut))
+        return NULL;
+    if (tic_handle_is_due(handle, cut))
+        return handle;
+    for (unsigned long i = 0; i < handle->overlap_count; i++) {
+        struct tic_handle *other = handle->overlaps[i];
+        bool gone = other->gone_since != 0 && other->gone_since <= cut;
+        if (!gone && tic_handle_is_due(other, cut))
+            return other;
     }
+    return NULL;
+}
+
+/* False when out of memory. */
+static bool forget_value_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    tic_lock(&handle->lock); /* the value may be being saved right now */
+    if (handle->current.since <= atomic_load(&snapshot->cut.active_cut))
+        handle->previous = handle->current;
+    handle->current = (struct tic_value){.exists = false, .since = epoch_locked(snapshot)};
+    atomic_store(&handle->dirty_since, 0);
+    tic_unlock(&handle->lock);
+    return tic_graph_note_changed_locked(snapshot->graph, handle);
+}
+
+static int hold_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                       const struct tic_line_acquire *access)
+{
+    bool fine = forget_value_locked(snapshot, handle);
+
+    for (unsigned long i = 0; i < handle->overlap_count; i++)
+        fine &= forget_value_locked(snapshot, handle->overlaps[i]);
+    if (!fine)
+        return -ENOMEM;
+    return access ? tic_graph_note_acquire_locked(snapshot->graph, access, epoch_locked(snapshot))
+                  : 0;
+}
+
+int tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                      const struct tic_line_acquire *access)
+{
+    for (;;) {
+        tic_lock(&snapshot->graph->lock);
+        uint64_t active = atomic_load(&snapshot->cut.active_cut);
+        struct tic_handle *due = find_due_locked(snapshot, handle, active);
+        int status = due ? 0 : hold_locked(snapshot, handle, access);
+        tic_unlock(&snapshot->graph->lock);
+        if (!due)
+            return status;
+        save_due(snapshot, due, active);
+    }
+}
+
+int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_line_acquire *access)
+{
+    tic_lock(&snapshot->graph->lock);
+    int status = tic_graph_note_acquire_locked(snapshot->graph, access, epoch_locked(snapshot));
+    tic_unlock(&snapshot->graph->lock);
+    return status;
 }

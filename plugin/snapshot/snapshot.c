@@ -3,6 +3,7 @@
 #include "snapshot/snapshot.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "snapshot/suspend.h"
 
 enum { STALL_PATIENCE = 200 }; /* looks of the checkpoint thread, each of 10 ms */
+enum { MOST_SAVERS = 4 };      /* more do not make a file system faster */
 
 int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
                       struct tic_store *store, unsigned workers)
@@ -82,20 +84,6 @@ uint64_t tic_snapshot_nanoseconds(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-struct timespec tic_snapshot_after(double seconds)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    double whole = (double)(long)seconds;
-    at.tv_sec += (time_t)whole;
-    at.tv_nsec += (long)((seconds - whole) * 1e9);
-    if (at.tv_nsec >= 1000000000) {
-        at.tv_sec++;
-        at.tv_nsec -= 1000000000;
-    }
-    return at;
-}
-
 /* Forces what was logged to the disk, if it is time. Checkpoint thread. */
 static void sync_log(struct tic_snapshot *snapshot)
 {
@@ -133,7 +121,7 @@ static bool is_stalled(struct tic_snapshot *snapshot)
 
 bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds)
 {
-    struct timespec until = tic_snapshot_after(seconds);
+    struct timespec until = tic_after(seconds);
 
     sync_log(snapshot);
     tic_lock(&snapshot->lock);
@@ -187,7 +175,7 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
  * when it is then. */
 static bool wait_until(struct tic_snapshot *snapshot, const struct timespec *until)
 {
-    struct timespec sync = tic_snapshot_after((double)snapshot->sync_ns * 1e-9);
+    struct timespec sync = tic_after((double)snapshot->sync_ns * 1e-9);
     bool first = snapshot->sync_ns > 0 && is_before(&sync, until);
 
     return pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, first ? &sync : until) ==
@@ -195,11 +183,25 @@ static bool wait_until(struct tic_snapshot *snapshot, const struct timespec *unt
            !first;
 }
 
+double tic_checkpoint_wait(double period, double took, double since)
+{
+    double early = took < period / 2 ? took : period / 2;
+    double wait = period - early - since, least = took / 2 < period ? took / 2 : period;
+
+    return wait > least ? wait : least;
+}
+
+static double seconds_since(uint64_t nanoseconds)
+{
+    return (double)(tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - nanoseconds) * 1e-9;
+}
+
 /* Sleeps until a checkpoint is due; serves row requests. False when the thread must end: then a
  * checkpoint that is due by its count is still taken, so that counts are kept to the end. */
-static bool wait_until_due(struct tic_snapshot *snapshot)
+static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
 {
-    struct timespec period = tic_snapshot_after(snapshot->period);
+    struct timespec period =
+        tic_after(tic_checkpoint_wait(snapshot->period, snapshot->took, seconds_since(begun_ns)));
     bool due = snapshot->log_all && snapshot->store->kept_count == 0 && !snapshot->began;
 
     snapshot->began = true;
@@ -222,7 +224,7 @@ static bool wait_until_due(struct tic_snapshot *snapshot)
         struct timespec until = snapshot->retry_ns ? at(snapshot->retry_ns) : period;
         if (wait_until(snapshot, &until)) {
             due = snapshot->retry_ns || is_periodic(snapshot);
-            period = tic_snapshot_after(snapshot->period);
+            period = tic_after(snapshot->period);
             tic_unlock(&snapshot->lock);
             if (!due)
                 look_for_files(snapshot);
@@ -251,26 +253,54 @@ static void await_first(struct tic_snapshot *snapshot)
     tic_unlock(&snapshot->lock);
 }
 
+/* How many threads may save values beside this one. */
+static unsigned count_helpers(void)
+{
+    cpu_set_t processors;
+    int count =
+        sched_getaffinity(0, sizeof(processors), &processors) == 0 ? CPU_COUNT(&processors) : 1;
+
+    return (unsigned)(count < MOST_SAVERS ? count : MOST_SAVERS) - 1;
+}
+
+/* How long a checkpoint takes, but for tasks of its cut that it waits for: the longest of late. One
+ * during which the process was stopped does not count for much. */
+static void note_took(struct tic_snapshot *snapshot, uint64_t begun_ns)
+{
+    double took = seconds_since(begun_ns) - (double)snapshot->waited_ns * 1e-9;
+    double least = snapshot->took * 7 / 8, most = 2 * snapshot->took + snapshot->period;
+
+    snapshot->took = took < least ? least : took > most ? most : took;
+}
+
 static void *checkpoint_thread(void *arg)
 {
     struct tic_snapshot *snapshot = arg;
+    uint64_t begun = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
 
     pthread_setname_np(pthread_self(), "tic-checkpoint");
+    tic_pool_init(&snapshot->savers, count_helpers());
     /* Here, as no signal comes to this thread, also none of a limit to the size of files. */
     int status = snapshot->log_all ? tic_eventlog_provide(&snapshot->log) : 0;
     if (status)
         tic_snapshot_suspend(snapshot, status);
-    while (wait_until_due(snapshot)) {
+    while (wait_until_due(snapshot, begun)) {
         uint64_t count = tic_snapshot_count(snapshot);
+        begun = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
         status = tic_snapshot_is_broken(snapshot) ? 0 : tic_checkpoint_run(snapshot);
         tic_snapshot_note_counted(snapshot, count);
         note_first(snapshot);
+        if (status == 0)
+            note_took(snapshot, begun);
         if (status == 0 && !tic_snapshot_is_broken(snapshot))
             tic_snapshot_resume(snapshot);
         else if (status < 0 && status != -ECANCELED && !tic_snapshot_is_broken(snapshot))
             tic_snapshot_suspend(snapshot, status);
+        else
+            tic_snapshot_put_off(snapshot);
     }
     tic_cut_finish(&snapshot->cut); /* of a checkpoint that was given up */
+    tic_pool_fini(&snapshot->savers);
     tic_lock(&snapshot->lock);
     snapshot->exited = true;
     pthread_cond_broadcast(&snapshot->served);

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "base/pool.h"
 #include "graph/graph.h"
 #include "snapshot/cut.h"
 #include "snapshot/known.h"
@@ -82,8 +83,11 @@ struct tic_snapshot {
 
     enum tic_phase phase;       /* checkpoint thread only */
     struct tic_handle_list due; /* checkpoint thread only: dirty handles of the cut */
+    struct tic_pool savers;     /* checkpoint thread only */
     bool over_bound;            /* checkpoint thread only: it was said */
     uint64_t given_up;          /* checkpoint thread only: cut whose tasks may still run, or 0 */
+    uint64_t waited_ns;         /* checkpoint thread only: for tasks of the last cut */
+    double took;                /* checkpoint thread only: seconds of a checkpoint, of late */
     unsigned stalled;           /* checkpoint thread only: looks at a cut that does not end */
     uint64_t ended_before;      /* checkpoint thread only: tasks, at the last of them */
     uint64_t executed_before;   /* checkpoint thread only: tasks executed at the last line */
@@ -181,12 +185,16 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
  * busy if *fresh, until tic_rows_settle. */
 int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *handle,
                            struct tic_saved *saved, bool *fresh);
-/* main() has got access for writing; until it releases the handle, cuts know no value of it: a
- * replay of main() makes it again. Returns the epoch of the access. */
-uint64_t tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle);
+/* The handle's memory, and so of what shares it, is somebody's who writes it; until it is touched,
+ * cuts know no value: a replay makes it again. With `access` that is main(), and the access is
+ * noted in the same epoch. No task uses the handle. 0 or -errno. */
+int tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                      const struct tic_line_acquire *access);
+/* An access of main() that reads only. 0 or -errno. */
+int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_line_acquire *access);
 /* main() releases it: what it wrote is a new version. */
 void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle);
-/* The epoch now. For an access of main() that reads only. */
+/* The epoch now. */
 uint64_t tic_snapshot_epoch(struct tic_snapshot *snapshot);
 /* The handle leaves the graph. pinned: main() may read its memory, so its value stays in later
  * lines. On return its memory may change, and the handle may be freed. */
@@ -208,8 +216,6 @@ uint64_t tic_snapshot_nanoseconds(clockid_t clock);
 /* ---- for checkpoint.c and save.c ------------------------------------------------------------ */
 int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle);
 void tic_snapshot_serve_requests(struct tic_snapshot *snapshot);
-/* So many seconds from now, for waits on wake and served. */
-struct timespec tic_snapshot_after(double seconds);
 /* Multiples of `every` that the ended tasks have reached. */
 uint64_t tic_snapshot_count(struct tic_snapshot *snapshot);
 /* Lets the workers that wait for the cut of this count go on. */
@@ -226,6 +232,10 @@ void tic_snapshot_sweep(struct tic_snapshot *snapshot, bool committed);
 int tic_demands_add(struct tic_demands *demands, const struct tic_shape *shape);
 /* Before a cut: moves values out of segments that the store wants to remove; some of them. */
 void tic_snapshot_move_values(struct tic_snapshot *snapshot);
+/* Seconds until the next checkpoint, when the last one began `since` seconds ago and one takes
+ * `took` of late. It shall be committed one period after the cut before, so that a crash costs no
+ * more than a period and the longest task; but where that cannot be, the disk gets a rest. */
+double tic_checkpoint_wait(double period, double took, double since);
 /* One whole checkpoint: 0, 1 when there was nothing new, -ECANCELED when stopped, -errno. */
 int tic_checkpoint_run(struct tic_snapshot *snapshot);
 

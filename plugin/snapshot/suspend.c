@@ -72,6 +72,17 @@ void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status)
                 : "there is no recovery line yet");
 }
 
+void tic_snapshot_put_off(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    if (tic_snapshot_is_broken(snapshot))
+        snapshot->retry_ns = 0;
+    else if (snapshot->retry_ns != 0)
+        snapshot->retry_ns =
+            tic_snapshot_nanoseconds(CLOCK_MONOTONIC) + (uint64_t)(snapshot->backoff * 1e9);
+    tic_unlock(&snapshot->lock);
+}
+
 void tic_snapshot_resume(struct tic_snapshot *snapshot)
 {
     tic_lock(&snapshot->lock);

@@ -24,6 +24,8 @@ int tic_snapshot_hold_value(struct tic_snapshot *snapshot, const struct tic_layo
 void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status);
 /* A checkpoint succeeded. Checkpoint thread. */
 void tic_snapshot_resume(struct tic_snapshot *snapshot);
+/* No checkpoint was tried, or none will be: not at once again. Checkpoint thread. */
+void tic_snapshot_put_off(struct tic_snapshot *snapshot);
 /* Under the lock. */
 static inline bool tic_snapshot_may_try_locked(const struct tic_snapshot *snapshot)
 {

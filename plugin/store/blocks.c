@@ -30,8 +30,11 @@ int tic_block_save(struct tic_store *store, uint32_t number, const void *items, 
     if (!bytes)
         return -ENOMEM;
     tic_table_encode(table, items, count, (unsigned char *)bytes);
-    int status = tic_block_provide(store, number, 1);
-    status = status ? status : tic_store_save(store, &layout, &saved);
+    int status;
+    do { /* somebody else may take the row */
+        status = tic_block_provide(store, number, 1);
+        status = status ? status : tic_store_save(store, &layout, &saved);
+    } while (status == -EAGAIN);
     free(bytes);
     if (status)
         return status;

@@ -57,7 +57,7 @@ static int append(struct tic_rows *rows, const struct tic_held *held, uint32_t *
 int tic_held_save(struct tic_store *store, const struct tic_layout *layout, struct tic_saved *saved)
 {
     uint64_t size = tic_shape_bytes(&layout->shape);
-    struct tic_held held = {.shape = layout->shape, .busy = true};
+    struct tic_held held = {.shape = layout->shape, .busy = true, .keep = true};
 
     held.bytes = size <= TIC_HELD_MOST ? malloc(size) : NULL;
     if (!held.bytes)
@@ -75,6 +75,7 @@ int tic_held_save(struct tic_store *store, const struct tic_layout *layout, stru
 void tic_held_pin_locked(struct tic_rows *rows, uint32_t number)
 {
     rows->held[number].pinned = true;
+    rows->held[number].keep = true; /* a sweep may be under way */
 }
 
 void tic_held_settle_locked(struct tic_rows *rows, uint32_t number)
@@ -136,8 +137,12 @@ static int write_one(struct tic_store *store, uint32_t number)
     struct tic_layout packed = tic_layout_packed(&held.shape, held.bytes);
     struct tic_demand demand = {held.shape, 1};
     struct tic_saved saved;
-    int status = tic_store_provide(store, &demand, 1);
-    status = status ? status : tic_store_save(store, &packed, &saved);
+    int status;
+
+    do { /* somebody else may take the row */
+        status = tic_store_provide(store, &demand, 1);
+        status = status ? status : tic_store_save(store, &packed, &saved);
+    } while (status == -EAGAIN);
     if (status)
         return status;
     tic_lock(&rows->lock);

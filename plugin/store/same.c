@@ -46,37 +46,59 @@ static struct tic_same_entry look_up(struct tic_same *same, uint64_t key)
     return entry;
 }
 
+static bool is_same_entry(const struct tic_same_entry *a, const struct tic_same_entry *b)
+{
+    return a->key == b->key && a->saved.row.extent == b->saved.row.extent &&
+           a->saved.row.row == b->saved.row.row && a->saved.checksum == b->saved.checksum;
+}
+
+/* The row is ours, so nobody frees or writes it: what is noted of it now is what it holds. Before,
+ * it may have been freed, and written again. */
+static bool holds(struct tic_store *store, const struct tic_same_entry *entry,
+                  const struct tic_layout *layout)
+{
+    struct tic_same_entry now = look_up(&store->same, entry->key);
+    int64_t offset;
+    int fd;
+
+    return is_same_entry(entry, &now) &&
+           tic_rows_locate(&store->rows, entry->saved.row, tic_shape_bytes(&layout->shape), &fd,
+                           &offset) == 0 &&
+           tic_layout_equals(layout, fd, offset);
+}
+
 bool tic_same_find(struct tic_store *store, const struct tic_layout *layout,
                    struct tic_saved *saved, uint64_t *key)
 {
-    int64_t offset;
-    bool same = false;
-    int fd;
-
     if (!store->same.entries)
         return false;
     *key = sample(layout);
     struct tic_same_entry entry = look_up(&store->same, *key);
-    /* Nobody frees or writes the row while it is ours; it may have been both before. */
     if (entry.key != *key || !tic_rows_share(&store->rows, entry.saved.row, &layout->shape))
         return false;
-    if (tic_rows_locate(&store->rows, entry.saved.row, tic_shape_bytes(&layout->shape), &fd,
-                        &offset) == 0)
-        same = tic_layout_equals(layout, fd, offset);
-    if (same)
-        *saved = entry.saved;
-    else
+    if (!holds(store, &entry, layout)) {
         tic_rows_settle(&store->rows, entry.saved.row);
-    return same;
+        return false;
+    }
+    *saved = entry.saved;
+    return true;
+}
+
+static void put(struct tic_same *same, uint64_t key, const struct tic_same_entry *entry)
+{
+    if (!same->entries)
+        return;
+    tic_lock(&same->lock);
+    same->entries[key % ENTRIES] = *entry;
+    tic_unlock(&same->lock);
 }
 
 void tic_same_note(struct tic_store *store, uint64_t key, const struct tic_saved *saved)
 {
-    struct tic_same *same = &store->same;
+    put(&store->same, key, &(const struct tic_same_entry){key, *saved});
+}
 
-    if (!same->entries)
-        return;
-    tic_lock(&same->lock);
-    same->entries[key % ENTRIES] = (struct tic_same_entry){key, *saved};
-    tic_unlock(&same->lock);
+void tic_same_forget(struct tic_store *store, uint64_t key)
+{
+    put(&store->same, key, &(const struct tic_same_entry){.key = 0});
 }

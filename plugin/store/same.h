@@ -15,5 +15,7 @@ bool tic_same_find(struct tic_store *store, const struct tic_layout *layout,
                    struct tic_saved *saved, uint64_t *key);
 /* The value with this key was written there. Any thread. */
 void tic_same_note(struct tic_store *store, uint64_t key, const struct tic_saved *saved);
+/* A row that was noted under this key may have been written over, in part. Any thread. */
+void tic_same_forget(struct tic_store *store, uint64_t key);
 
 #endif

@@ -305,6 +305,7 @@ int tic_store_save(struct tic_store *store, const struct tic_layout *layout,
     if (status == 0)
         status = tic_layout_write(layout, fd, offset, &saved->checksum);
     if (status) {
+        tic_same_forget(store, key);
         tic_rows_settle(&store->rows, saved->row);
         return status;
     }

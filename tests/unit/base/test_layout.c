@@ -250,7 +250,7 @@ static void test_errors_are_passed_on(void **state)
 static void test_nothing(void **state)
 {
     char byte = 1;
-    struct tic_layout layout = {make_shape(8, 2, (uint64_t[]){0, 5}), &byte, {1, 9}};
+    struct tic_layout layout = {make_shape(8, 2, (uint64_t[]){0, 5}), &byte, {1, 9}, false};
     (void)state;
     assert_int_equal(tic_shape_bytes(&layout.shape), 0);
     assert_int_equal(tic_layout_checksum(&layout), XXH3_64bits(&byte, 0));

@@ -528,7 +528,7 @@ static void test_held_by_main_before_the_cut(void **state)
     register_handles(2);
     tic_rig_task(&rig, 0, handles[0], 7);
     tic_rig_task(&rig, 1, handles[1], 8);
-    tic_snapshot_hold(&rig.snapshot, handles[0]);
+    tic_snapshot_hold(&rig.snapshot, handles[0], NULL);
     memory[0][0] = 50; /* main() is at it */
     checkpoint();
     check_done(2);
@@ -549,8 +549,8 @@ static void test_held_by_main_during_the_cut(void **state)
     tic_rig_task(&rig, 3, handles[0], 20);
     assert_true(tic_rig_submit(&rig, 6));
     tic_rig_hold(&rig);
-    tic_snapshot_hold(&rig.snapshot, handles[0]); /* due for the cut */
-    tic_snapshot_hold(&rig.snapshot, handles[1]); /* saved before */
+    tic_snapshot_hold(&rig.snapshot, handles[0], NULL); /* due for the cut */
+    tic_snapshot_hold(&rig.snapshot, handles[1], NULL); /* saved before */
     memory[0][0] = memory[1][0] = 666;
     tic_snapshot_touch(&rig.snapshot, handles[1]);
     tic_rig_task(&rig, 4, handles[1], 21);

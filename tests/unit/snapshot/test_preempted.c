@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "graph/family.h"
 #include "lib/child.h"
 #include "lib/rig.h"
 #include "lib/testing.h"
@@ -174,11 +175,55 @@ static void test_owner_that_removes_slowly(void **state)
     assert_int_equal(tic_child_run(remove_slowly, NULL, NULL, 0), 0);
 }
 
+/* ---- main() writes what shares its memory with parts ----------------------------------------- */
+
+static void *hold_root(void *arg)
+{
+    const struct tic_line_acquire access = {.id = handle->id, .writes = true};
+    (void)arg;
+    stop_after = &rig.graph.lock.mutex;
+    tic_snapshot_hold(&rig.snapshot, handle, &access);
+    return NULL;
+}
+
+/* main() is held as soon as it lets go of the graph. A line that comes then has all values and no
+ * access, or the access and no value. */
+static int hold_slowly(void *arg)
+{
+    struct tic_line line = {0};
+    pthread_t owner;
+    (void)arg;
+    tic_rig_open(&rig);
+    handle = tic_rig_register(&rig, memory, WORDS);
+    struct tic_handle *parts[2] = {tic_rig_register(&rig, memory, WORDS / 2),
+                                   tic_rig_register(&rig, memory + WORDS / 2, WORDS / 2)};
+    bool fine = tic_family_join(&rig.graph, handle, parts, 2) == 0;
+    tic_rig_task(&rig, 0, handle, 7);
+    tic_rig_task(&rig, 1, parts[0], 8);
+    tic_rig_task(&rig, 2, parts[1], 9);
+    pthread_create(&owner, NULL, hold_root, NULL);
+    wait_until_stopped();
+    fine = fine && tic_checkpoint_run(&rig.snapshot) == 0 && tic_rig_newest(&rig, &line);
+    fine = fine && line.tasks_done == 3 && line.value_count == (line.acquire_count > 0 ? 0 : 3);
+    atomic_store(&may_go_on, true);
+    pthread_join(owner, NULL);
+    tic_line_clear(&line);
+    tic_rig_close(&rig);
+    return fine ? 0 : 1;
+}
+
+static void test_main_that_writes_a_root_slowly(void **state)
+{
+    (void)state;
+    assert_int_equal(tic_child_run(hold_slowly, NULL, NULL, 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_worker_that_asks_late_is_served),
         cmocka_unit_test(test_owner_that_removes_slowly),
+        cmocka_unit_test(test_main_that_writes_a_root_slowly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

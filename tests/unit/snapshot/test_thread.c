@@ -11,6 +11,7 @@
 #include "lib/child.h"
 #include "lib/rig.h"
 #include "lib/testing.h"
+#include "snapshot/suspend.h"
 
 enum { WORDS = 4, SECONDS = 120, LONG_PERIOD = 100000 };
 
@@ -57,6 +58,43 @@ static void test_period(void **state)
     tic_rig_task(&rig, 0, handle, 1);
     wait_for_checkpoints(1);
     tic_snapshot_stop(&rig.snapshot, false);
+}
+
+/* Where no checkpoint is tried, or none will be, none is tried at once again. */
+static void test_suspended_and_put_off(void **state)
+{
+    (void)state;
+    uint64_t begun = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+    rig.snapshot.backoff = 100;
+    rig.snapshot.retry_ns = begun;
+    tic_snapshot_put_off(&rig.snapshot);
+    assert_true(rig.snapshot.retry_ns >= begun + UINT64_C(100000000000));
+    rig.snapshot.retry_ns = 1;
+    handle = tic_rig_register(&rig, memory, WORDS);
+    rig.snapshot.period = LONG_PERIOD;
+    tic_log_set_level(TIC_LOG_ERROR);
+    tic_snapshot_break(&rig.snapshot, "for a test");
+    assert_int_equal(tic_snapshot_start(&rig.snapshot), 0);
+    for (bool settled = false; !settled; sched_yield()) {
+        tic_lock(&rig.snapshot.lock);
+        settled = rig.snapshot.retry_ns == 0;
+        tic_unlock(&rig.snapshot.lock);
+    }
+    tic_snapshot_stop(&rig.snapshot, false);
+    atomic_store(&rig.snapshot.broken, false); /* as the tear-down wants it */
+}
+
+/* Committed a period after the cut before, if that takes less than half of it. */
+static void test_when_the_next_one_begins(void **state)
+{
+    (void)state;
+    assert_float_equal(tic_checkpoint_wait(10, 0, 0), 10, 1e-9);
+    assert_float_equal(tic_checkpoint_wait(10, 0, 4), 6, 1e-9);
+    assert_float_equal(tic_checkpoint_wait(10, 1, 1.5), 7.5, 1e-9);
+    assert_float_equal(tic_checkpoint_wait(10, 4, 4), 2, 1e-9);
+    assert_float_equal(tic_checkpoint_wait(10, 4, 5), 2, 1e-9);
+    assert_float_equal(tic_checkpoint_wait(10, 30, 30), 10, 1e-9);
+    assert_float_equal(tic_checkpoint_wait(10, 0.1, 30), 0.05, 1e-9); /* it waited for a task */
 }
 
 static void test_every(void **state)
@@ -341,6 +379,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_request),
         TEST(test_period),
+        cmocka_unit_test(test_when_the_next_one_begins),
+        TEST(test_suspended_and_put_off),
         TEST(test_every),
         TEST(test_stop_keeps_counts),
         TEST(test_stop_gives_up_a_checkpoint),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Checks that what is stored already is not written again, that nothing else is taken for it, and
  * that a row stays as long as one of those who share it needs it. */
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -73,6 +75,28 @@ static void test_equal_content_is_written_once(void **state)
     assert_int_equal(rig.store.values_shared, 1);
     assert_int_equal(rig.store.bytes_shared, sizeof(memory));
     assert_int_equal(tic_store_read(&rig.store, &second, &layout), 0);
+}
+
+/* The row held another value with the same sample when a write into it failed, after some of it. */
+static void test_a_row_that_was_half_written(void **state)
+{
+    int64_t offset;
+    int fd, full = open("/dev/full", O_RDWR);
+    (void)state;
+    struct tic_saved first = save_and_settle();
+    assert_int_equal(tic_rows_locate(&rig.store.rows, first.row, sizeof(memory), &fd, &offset), 0);
+    sweep(NULL);
+    memory[100]++; /* the sample does not see it */
+    int file = dup(fd);
+    assert_int_equal(dup2(full, fd), fd);
+    struct tic_saved second;
+    assert_int_equal(tic_store_save(&rig.store, &layout, &second), -ENOSPC);
+    assert_int_equal(dup2(file, fd), fd);
+    assert_int_equal(pwrite(fd, memory, sizeof(memory), offset), sizeof(memory));
+    second = save_and_settle();
+    assert_int_equal(second.checksum, tic_layout_checksum(&layout));
+    close(file);
+    close(full);
 }
 
 /* The sample does not see where they differ. */
@@ -166,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_equal_content_is_written_once),
         TEST(test_other_content_is_another_row),
+        TEST(test_a_row_that_was_half_written),
         TEST(test_a_damaged_row_is_not_shared),
         TEST(test_another_shape_is_another_row),
         TEST(test_a_row_that_is_being_written_is_not_shared),

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Checks that a value that waits in memory is there until it is written, whatever is swept
+ * meanwhile. */
+#include "lib/fakedata.h"
+#include "lib/rig.h"
+#include "lib/testing.h"
+#include "store/held.h"
+
+enum { WORDS = 100 };
+
+static struct tic_rig rig;
+static uint64_t memory[WORDS];
+static struct tic_layout layout;
+
+static int setup(void **state)
+{
+    (void)state;
+    tic_rig_open(&rig);
+    for (unsigned i = 0; i < WORDS; i++)
+        memory[i] = i * i + 1;
+    layout = tic_fake_vector(memory, sizeof(*memory), WORDS);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    tic_rig_close(&rig);
+    return 0;
+}
+
+static void check_written(const struct tic_saved *saved)
+{
+    uint64_t read[WORDS];
+    struct tic_layout other = tic_fake_vector(read, sizeof(*read), WORDS);
+
+    assert_int_equal(tic_held_write_all(&rig.store), 0);
+    assert_int_not_equal(tic_rows_real(&rig.store.rows, saved->row).extent, TIC_HELD_EXTENT);
+    assert_int_equal(tic_store_read(&rig.store, saved, &other), 0);
+    assert_memory_equal(read, memory, sizeof(memory));
+}
+
+static void test_held_during_a_sweep(void **state)
+{
+    struct tic_saved saved;
+    (void)state;
+    tic_rows_sweep_begin(&rig.store.rows);
+    assert_int_equal(tic_held_save(&rig.store, &layout, &saved), 0);
+    tic_rows_sweep_end(&rig.store.rows);
+    tic_rows_settle(&rig.store.rows, saved.row);
+    check_written(&saved);
+}
+
+static void test_pinned_during_a_sweep(void **state)
+{
+    struct tic_saved saved;
+    (void)state;
+    assert_int_equal(tic_held_save(&rig.store, &layout, &saved), 0);
+    tic_rows_settle(&rig.store.rows, saved.row);
+    tic_rows_sweep_begin(&rig.store.rows);
+    tic_rows_pin(&rig.store.rows, saved.row);
+    tic_rows_sweep_end(&rig.store.rows);
+    check_written(&saved);
+}
+
+/* What nothing refers to is not written at all. */
+static void test_forgotten(void **state)
+{
+    struct tic_saved saved;
+    (void)state;
+    assert_int_equal(tic_held_save(&rig.store, &layout, &saved), 0);
+    tic_rows_settle(&rig.store.rows, saved.row);
+    tic_rows_sweep_begin(&rig.store.rows);
+    tic_rows_sweep_end(&rig.store.rows);
+    assert_int_equal(tic_held_write_all(&rig.store), 0);
+    assert_int_equal(rig.store.values_written, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_held_during_a_sweep),
+        TEST(test_pinned_during_a_sweep),
+        TEST(test_forgotten),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
