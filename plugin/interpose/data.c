@@ -186,22 +186,28 @@ static void prune(struct tic_family *family)
         tic_snapshot_break(snapshot, "out of memory");
 }
 
-/* A member leaves; the values of all stay until the last one does. */
+/* A member leaves; the values of all stay until the last one does. What main() gets back is saved
+ * before it may change. */
 static void leave_family(struct tic_handle *handle, bool pinned)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     struct tic_family *family = handle->family;
 
     handle->data = NULL;
-    if (!is_last(handle, family))
+    handle->given_back = pinned;
+    if (!is_last(handle, family)) {
+        if (pinned && !family->planned)
+            tic_snapshot_save_now(snapshot, handle);
         return;
+    }
     if (family->planned && handle == family->root) {
         if (tic_family_is_stale(snapshot->graph, handle)) /* its memory is the value of all */
             tic_snapshot_touch(snapshot, handle);
         prune(family);
     }
     for (unsigned long i = family->count; i-- > 0;) /* the family goes with its root, the first */
-        tic_snapshot_remove(snapshot, family->members[i], pinned);
+        tic_snapshot_remove(snapshot, family->members[i],
+                            family->planned ? pinned : family->members[i]->given_back);
 }
 
 /* Has every task that uses it ended? False when it cannot be told without waiting. For writing: see
@@ -297,6 +303,30 @@ static void leave_later(void *arg)
     tic_guard++;
     tic_real.starpu_data_release_on_node(data, STARPU_MAIN_RAM);
     tic_guard--;
+}
+
+/* All tasks that use it have ended. Readers that a cut does not hold may still need the value. */
+static void lose_value(void *arg)
+{
+    struct tic_handle *handle = arg;
+
+    if (tic_snapshot_hold(&tic_session->snapshot, handle, NULL) != 0)
+        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+    tic_guard++;
+    tic_real.starpu_data_release_on_node(handle->data, STARPU_MAIN_RAM);
+    tic_guard--;
+}
+
+void tic_data_on_invalidate_before(struct tic_handle *handle)
+{
+    if (handle->home_node >= 0 || !is_in_use(handle))
+        return;
+    tic_guard++;
+    int status = tic_real.starpu_data_acquire_on_node_cb(handle->data, STARPU_MAIN_RAM, STARPU_W,
+                                                         lose_value, handle);
+    tic_guard--;
+    if (status)
+        tic_session_unprotect("starpu_data_invalidate", "StarPU gives no access to it");
 }
 
 void tic_data_on_unregister_submit_before(starpu_data_handle_t data)

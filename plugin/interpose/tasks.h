@@ -34,6 +34,8 @@ bool tic_interface_layout(enum starpu_data_interface_id id, const void *interfac
 void tic_handle_locate(struct tic_handle *handle, void *interface);
 void tic_data_on_register_after(starpu_data_handle_t data, int home_node);
 void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent);
+/* StarPU is about to forget the value, and to free its memory if that is not main()'s. */
+void tic_data_on_invalidate_before(struct tic_handle *handle);
 void tic_data_on_unregister_submit_before(starpu_data_handle_t data);
 void tic_data_on_partition_before(starpu_data_handle_t data);
 void tic_data_on_partition_after(starpu_data_handle_t data);

@@ -481,7 +481,10 @@ static bool note_invalid(starpu_data_handle_t data)
     if (!handle || !tic_session_is_owner())
         return true;
     handle->invalid = true;
-    return !tic_session->recovered || tic_session_is_replayed(tic_session);
+    if (tic_session->recovered && !tic_session_is_replayed(tic_session))
+        return false;
+    tic_data_on_invalidate_before(handle);
+    return true;
 }
 
 static void note_valid(starpu_data_handle_t data)
@@ -490,7 +493,7 @@ static void note_valid(starpu_data_handle_t data)
         tic_data_note_valid(tic_handle_of(data));
 }
 
-/* Invalid data keeps its last value for us: nobody can tell. */
+/* Invalid data of main() keeps its last value for us, nobody can tell; other data is freed. */
 WRAPPER void starpu_data_invalidate(starpu_data_handle_t data)
 {
     if (!note_invalid(data))

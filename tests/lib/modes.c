@@ -106,14 +106,21 @@ static void run_contexts(void)
 
 int main(int argc, char **argv)
 {
-    static const struct mode modes[] = {
-        {"acquire-cb", run_acquire_cb},   {"bundle", run_bundle},
-        {"contexts", run_contexts},       {"csr", run_csr},
-        {"custom", run_custom},           {"end-dep", run_end_dep},
-        {"kept-reader", run_kept_reader}, {"many-buffers", run_many_buffers},
-        {"prologue", run_prologue},       {"scratch", run_scratch},
-        {"second-init", run_second_init}, {"try", run_try},
-        {"wont-use", run_wont_use},       {NULL, NULL}};
+    static const struct mode modes[] = {{"acquire-cb", run_acquire_cb},
+                                        {"bundle", run_bundle},
+                                        {"contexts", run_contexts},
+                                        {"csr", run_csr},
+                                        {"custom", run_custom},
+                                        {"end-dep", run_end_dep},
+                                        {"kept-reader", run_kept_reader},
+                                        {"many-buffers", run_many_buffers},
+                                        {"prologue", run_prologue},
+                                        {"scratch", run_scratch},
+                                        {"second-init", run_second_init},
+                                        {"try", run_try},
+                                        {"wont-use", run_wont_use},
+                                        {"invalidate", run_invalidate},
+                                        {NULL, NULL}};
 
     return steps_main(argc, argv, modes);
 }

@@ -9,6 +9,7 @@
 void run_try(void);
 void run_acquire_cb(void);
 void run_wont_use(void);
+void run_invalidate(void);
 void run_csr(void);
 
 /* modes_buffers.c */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Modes of tests/lib/modes.c about data: try (main() asks for a value until it gets it, and decides
- * by it), acquire-cb (a callback reads the value), wont-use, csr (tasks write a sparse matrix). */
+ * by it), acquire-cb (a callback reads the value), wont-use, invalidate (tasks fill StarPU's
+ * memory, others read it, then StarPU frees it, again and again), csr (tasks write a sparse
+ * matrix). */
 #include <unistd.h>
 
 #include "lib/modes.h"
@@ -50,6 +52,54 @@ void run_wont_use(void)
         submit_round(number);
         starpu_data_wont_use(handles[number % CHAINS]);
     }
+}
+
+/* ---- invalidate ----------------------------------------------------------------------------- */
+
+enum { LARGE = 1 << 17, LARGES = 3 }; /* words: memory that goes back to the system when freed */
+
+static void fill(void *buffers[], void *arg)
+{
+    uint64_t *words = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    const uint64_t *value = (const uint64_t *)STARPU_VARIABLE_GET_PTR(buffers[1]);
+    (void)arg;
+    for (uint64_t i = 0; i < LARGE; i++)
+        words[i] = *value * 31 + i;
+}
+
+static void fold(void *buffers[], void *arg)
+{
+    const uint64_t *words = (const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    uint64_t *value = (uint64_t *)STARPU_VARIABLE_GET_PTR(buffers[1]);
+    (void)arg;
+    for (uint64_t i = 0; i < LARGE; i++)
+        *value = *value * 3 + words[i];
+}
+
+static struct starpu_codelet fill_codelet = {
+    .cpu_funcs = {fill}, .nbuffers = 2, .modes = {STARPU_W, STARPU_R}, .name = "fill"};
+static struct starpu_codelet fold_codelet = {
+    .cpu_funcs = {fold}, .nbuffers = 2, .modes = {STARPU_R, STARPU_RW}, .name = "fold"};
+
+void run_invalidate(void)
+{
+    starpu_data_handle_t large[LARGES];
+
+    for (int i = 0; i < LARGES; i++)
+        starpu_vector_data_register(&large[i], -1, 0, LARGE, sizeof(uint64_t));
+    for (int number = 0; number < LENGTH; number++)
+        for (int chain = 0; chain < CHAINS; chain++) {
+            starpu_data_handle_t data = large[(number + chain) % LARGES];
+
+            must(starpu_task_insert(&fill_codelet, STARPU_W, data, STARPU_R, handles[chain], 0));
+            must(starpu_task_insert(&fold_codelet, STARPU_R, data, STARPU_RW, handles[chain], 0));
+            if (number % 7 == 6)
+                starpu_data_invalidate(data);
+            else
+                starpu_data_invalidate_submit(data);
+        }
+    for (int i = 0; i < LARGES; i++)
+        starpu_data_unregister_no_coherency(large[i]);
 }
 
 /* ---- csr ------------------------------------------------------------------------------------ */
