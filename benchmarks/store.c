@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a checkpoint writes, against plain pwrite: store FOLDER VALUES BYTES SYNC(0|1) [THREADS].
  * In turn, eight times: VALUES values of BYTES bytes are saved into the store and committed as a
- * recovery line; the same bytes are written by plain pwrite into a preallocated file. With SYNC
- * both end with fdatasync. Prints a line for each: "store|plain seconds bytes". */
+ * recovery line; the same bytes are written by plain pwrite, by as many threads, into one of three
+ * preallocated files, as the store must leave the last two lines alone. With SYNC both end with
+ * fdatasync. Prints a line for each: "store|plain seconds bytes". */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "store/h5.h"
 #include "store/store.h"
 
-enum { ROUNDS = 8, MOST_THREADS = 16 };
+enum { ROUNDS = 8, MOST_THREADS = 16, PLAIN_FILES = TIC_KEPT_DEFAULT + 1 };
 
 static struct {
     struct tic_store store;
@@ -23,7 +24,8 @@ static struct {
     struct tic_line_value *saved;
     bool sync;
     unsigned threads;
-    int plain;
+    int plain[PLAIN_FILES];
+    unsigned round;
 } bench;
 
 static double now(void)
@@ -62,9 +64,11 @@ static void *save(void *arg)
 
 static void *write_plain(void *arg)
 {
+    const int file = bench.plain[bench.round % PLAIN_FILES];
+
     for (uint64_t i = (uintptr_t)arg; i < bench.values; i += bench.threads)
-        must(pwrite(bench.plain, bench.memory + i * bench.bytes, bench.bytes,
-                    (off_t)(i * bench.bytes)) == (ssize_t)bench.bytes,
+        must(pwrite(file, bench.memory + i * bench.bytes, bench.bytes, (off_t)(i * bench.bytes)) ==
+                 (ssize_t)bench.bytes,
              "pwrite");
     return NULL;
 }
@@ -124,7 +128,7 @@ static void round_of_both(void)
     printf("store %.6f %llu\n", now() - start, (unsigned long long)total);
     start = now();
     on_threads(write_plain);
-    must(!bench.sync || fdatasync(bench.plain) == 0, "fdatasync");
+    must(!bench.sync || fdatasync(bench.plain[bench.round % PLAIN_FILES]) == 0, "fdatasync");
     printf("plain %.6f %llu\n", now() - start, (unsigned long long)total);
 }
 
@@ -143,15 +147,17 @@ int main(int argc, char **argv)
     must(bench.memory && bench.saved && bench.threads >= 1 && bench.threads <= MOST_THREADS,
          "memory");
     memset(bench.memory, 7, bench.values * bench.bytes);
-    snprintf(name, sizeof(name), "%s/plain", argv[1]);
-    bench.plain = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    must(bench.plain >= 0 &&
-             posix_fallocate(bench.plain, 0, (off_t)(bench.values * bench.bytes)) == 0,
-         "preallocation");
+    for (unsigned i = 0; i < PLAIN_FILES; i++) {
+        snprintf(name, sizeof(name), "%s/plain%u", argv[1], i);
+        bench.plain[i] = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        must(bench.plain[i] >= 0 &&
+                 posix_fallocate(bench.plain[i], 0, (off_t)(bench.values * bench.bytes)) == 0,
+             "preallocation");
+    }
     snprintf(name, sizeof(name), "%s/store", argv[1]);
     must(tic_store_open(&bench.store, name, TIC_STORE_CREATE, bench.sync, &tic_h5_ops) == 0,
          "opening");
-    for (int i = 0; i < ROUNDS; i++)
+    for (bench.round = 0; bench.round < ROUNDS; bench.round++)
         round_of_both();
     tic_store_remove(&bench.store);
     tic_store_close(&bench.store);
