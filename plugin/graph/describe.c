@@ -126,12 +126,15 @@ static int describe_tails_locked(struct tic_graph *graph, uint64_t cut, struct t
 int tic_graph_describe(struct tic_graph *graph, uint64_t cut, struct tic_line *line)
 {
     line->clock = atomic_load(&graph->clock); /* a callback that ran before is in the line */
+    if (line->clock < graph->recovered_clock)
+        line->clock = graph->recovered_clock;
+    /* More of them than submissions before the cut is harmless, fewer is not; and none without the
+     * events before it. */
+    int status = describe_signatures(graph, line);
     tic_lock(&graph->lock);
-    int status = describe_tails_locked(graph, cut, line);
+    status = status ? status : describe_tails_locked(graph, cut, line);
     tic_unlock(&graph->lock);
     status = status ? status : tic_spawns_describe(&graph->spawns, cut, line);
-    /* More of them than submissions before the cut is harmless, fewer is not. */
-    status = status ? status : describe_signatures(graph, line);
     status = status ? status : tic_doneset_ranges(&graph->done, &line->done, &line->done_count);
     line->tasks_done = graph->done.count + tic_tail_total(&graph->spawns.done) + line->kept_done;
     return status;

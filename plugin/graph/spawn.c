@@ -215,10 +215,16 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+bool tic_spawns_was_done(const struct tic_spawns *spawns, uint64_t id)
+{
+    return spawns->recovered_done_count > 0 &&
+           bsearch(&id, spawns->recovered_done, spawns->recovered_done_count, sizeof(id),
+                   by_number);
+}
+
 bool tic_spawns_is_done(struct tic_spawns *spawns, uint64_t id)
 {
-    if (spawns->recovered_done_count == 0 ||
-        !bsearch(&id, spawns->recovered_done, spawns->recovered_done_count, sizeof(id), by_number))
+    if (!tic_spawns_was_done(spawns, id))
         return false;
     tic_lock(&spawns->lock);
     spawns->seen_count++;

@@ -48,10 +48,8 @@ static bool hold(struct starpu_task *task, uint64_t key, void (*run)(void *), vo
         tic_clock_now() >= session->graph.recovered_clock)
         return false;
     tic_lock(&session->submit);
-    bool held = tic_clock_hold_locked(key, run, argument, task->callback_arg_free);
+    bool held = tic_clock_hold_callback_locked(task, key, run, argument, false);
     tic_unlock(&session->submit);
-    if (held)
-        task->callback_arg_free = 0;
     return held;
 }
 
@@ -71,7 +69,11 @@ static void run_callback(void *arg)
     tic_reads_put_back(task, wrapped->lent);
     tic_reads_end_loan(wrapped->lent);
     free(wrapped);
-    if (run && !hold(task, key, run, argument))
+    if (!run || hold(task, key, run, argument))
+        return;
+    if (tic_is_owner && tic_session->recovered)
+        tic_clock_run_apart(task, key, run, argument);
+    else
         tic_callback_begin(key, run, argument);
 }
 
@@ -205,16 +207,19 @@ static void make_control(struct starpu_task *task)
     task->dyn_handles = NULL;
 }
 
-bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key)
+void (*tic_callback_of(const struct starpu_task *task))(void *)
 {
-    void (*run)(void *) = task->callback_func;
+    return task->callback_func ? task->callback_func : task->cl ? task->cl->callback_func : NULL;
+}
+
+bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, bool held)
+{
+    void (*run)(void *) = held ? NULL : tic_callback_of(task);
 
     if (!wrap_prologues(task, key))
         return false;
-    if (!run && task->cl)
-        run = task->cl->callback_func;
     struct tic_lent *lent = tic_reads_lend(task);
-    if (!run && !lent && !(control && (!task->destroy || task->dyn_handles))) {
+    if (!run && !held && !lent && !(control && (!task->destroy || task->dyn_handles))) {
         if (control)
             make_control(task);
         return true;
@@ -261,18 +266,4 @@ void tic_callback_unwrap(struct starpu_task *copy)
     copy->cl = wrapped->codelet;
     copy->dyn_handles = wrapped->dyn_handles;
     tic_reads_put_back(copy, wrapped->lent);
-}
-
-static void run_nothing(void *arg)
-{
-    (void)arg;
-}
-
-void tic_callback_remove(struct starpu_task *task)
-{
-    bool codelets = task->cl && task->cl->callback_func;
-
-    task->callback_func = codelets ? run_nothing : NULL; /* the task's own goes first */
-    task->callback_arg = NULL;
-    task->callback_arg_free = 0;
 }

@@ -2,10 +2,12 @@
 /* The clock of main(): its operations on tasks and data. A skipped task ends at once in a replay,
  * but its callback came later, maybe after main() had gone on: it is held back until main() has
  * come as far as it had then. So is its prologue, and a task that is not done because of its
- * prologue. main() came there without it, so this cannot block main(). */
+ * prologue. main() came there without it, so this cannot block main(); nor does what it does then,
+ * as it runs on a thread of its own (runner.c). */
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "interpose/runner.h"
 #include "interpose/tasks.h"
 
 struct held {
@@ -13,7 +15,17 @@ struct held {
     void (*run)(void *);
     void *argument;
     bool free_argument;
+    struct starpu_task *task; /* whose callback it is; or NULL */
+    bool owned;               /* StarPU has not seen the task: it goes after its callback */
 };
+
+static struct {
+    struct starpu_task **items;
+    unsigned long count, capacity;
+} buried; /* guarded by the submission lock: tasks whose callbacks come after their ends; they stay
+           */
+
+static __thread struct starpu_task *current __attribute__((tls_model("initial-exec")));
 
 static struct {
     struct held *items;
@@ -53,29 +65,62 @@ static void note_earliest_locked(void)
 }
 
 /* main() may tick meanwhile: it sees what is held, or we see its tick. */
-bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument)
+static bool try_hold_locked(struct held *held)
 {
-    uint64_t clock = tic_graph_callback_clock(&tic_session->graph, key);
-
-    if (clock <= tic_clock_now())
+    held->clock = tic_graph_callback_clock(&tic_session->graph, held->key);
+    if (held->clock <= tic_clock_now())
         return false;
-    struct held held = {clock, key, run, argument, free_argument};
-    hold_locked(&held);
-    if (clock > tic_clock_now())
+    hold_locked(held);
+    if (held->clock > tic_clock_now())
         return true;
     list.count--;
     note_earliest_locked();
     return false;
 }
 
-void tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key)
+bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument)
 {
-    void (*run)(void *) = task->callback_func ? task->callback_func
-                          : task->cl          ? task->cl->callback_func
-                                              : NULL;
+    struct held held = {
+        .key = key, .run = run, .argument = argument, .free_argument = free_argument};
 
-    if (run && tic_clock_hold_locked(key, run, task->callback_arg, task->callback_arg_free))
-        tic_callback_remove(task);
+    return try_hold_locked(&held);
+}
+
+/* ---- callbacks of tasks ---------------------------------------------------------------------- */
+
+static void bury_locked(struct starpu_task *task)
+{
+    void *grown =
+        tic_grow(buried.items, &buried.capacity, buried.count + 1, sizeof(struct starpu_task *));
+
+    if (!grown)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    buried.items = grown;
+    buried.items[buried.count++] = task;
+}
+
+/* The callback may look at its task, whose structure StarPU would free at its end. */
+static void keep_locked(struct starpu_task *task, bool owned)
+{
+    if (task->destroy && !owned)
+        bury_locked(task);
+    task->destroy = 0;
+}
+
+bool tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key, void (*run)(void *),
+                                    void *argument, bool owned)
+{
+    struct held held = {.key = key, .run = run, .argument = argument, .task = task, .owned = owned};
+
+    if (!run || !try_hold_locked(&held))
+        return false;
+    keep_locked(task, owned);
+    return true;
+}
+
+struct starpu_task *tic_clock_current_task(void)
+{
+    return current;
 }
 
 /* The first that main() has come to. */
@@ -99,6 +144,42 @@ static bool take(struct held *held)
     return any;
 }
 
+/* As StarPU does it on a worker. */
+static void run_held(void *arg)
+{
+    const struct held *held = arg;
+
+    current = held->task;
+    tic_callback_begin(held->key, held->run, held->argument);
+    current = NULL;
+    if (held->free_argument)
+        free(held->argument);
+    if (held->owned)
+        tic_real.starpu_task_destroy(held->task);
+    free(arg);
+}
+
+static void run_apart(const struct held *held)
+{
+    struct held *copy = malloc(sizeof(*copy));
+
+    if (!copy)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    *copy = *held;
+    tic_runner_run(run_held, copy);
+}
+
+void tic_clock_run_apart(struct starpu_task *task, uint64_t key, void (*run)(void *),
+                         void *argument)
+{
+    const struct held held = {.key = key, .run = run, .argument = argument, .task = task};
+
+    tic_lock(&tic_session->submit);
+    keep_locked(task, false);
+    tic_unlock(&tic_session->submit);
+    run_apart(&held);
+}
+
 void tic_clock_release(void)
 {
     struct held held = {.run = NULL};
@@ -107,11 +188,8 @@ void tic_clock_release(void)
         tic_early_release();
     if (!tic_clock_is_due())
         return;
-    while (take(&held)) {
-        tic_callback_begin(held.key, held.run, held.argument);
-        if (held.free_argument)
-            free(held.argument);
-    }
+    while (take(&held))
+        run_apart(&held);
 }
 
 bool tic_clock_holds(void)

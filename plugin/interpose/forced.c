@@ -238,12 +238,14 @@ static struct starpu_task *make_task(const struct tic_forced_found *result,
 }
 
 /* No task of this run uses the data, so that all of its history is done, and it can be given a
- * value that is read when somebody needs it. */
+ * value that is read when somebody needs it. To StarPU, data that was invalidated holds nothing
+ * until a task writes it. */
 static bool is_idle(const struct tic_handle *handle)
 {
-    return !handle->live && !handle->touched && !handle->family && !handle->accumulates &&
-           !handle->main_writes && !handle->set_aside && handle->main_writes_left == 0 &&
-           atomic_load(&handle->holds) == 0 && atomic_load(&handle->dirty_since) == 0 &&
+    return !(handle->home_node >= 0 && handle->invalid) && !handle->live && !handle->touched &&
+           !handle->family && !handle->accumulates && !handle->main_writes && !handle->set_aside &&
+           handle->main_writes_left == 0 && atomic_load(&handle->holds) == 0 &&
+           atomic_load(&handle->dirty_since) == 0 &&
            !(handle->parent && handle->parent->partition_over);
 }
 
@@ -266,6 +268,7 @@ static bool adopt(const struct tic_forced_found *result, const starpu_data_handl
         tic_data_note_write(handles[i], false);
         handles[i]->pending = handles[i]->adopted = true;
     }
+    tic_session->restored_all = false;
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
     return true;
 }

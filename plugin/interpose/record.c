@@ -10,12 +10,18 @@
 enum { NAME_WORDS = 8 }; /* of a codelet */
 
 /* On the owner thread, while the checkpoint thread runs. */
-static bool is_logging(void)
+static bool is_keeping_results(void)
 {
     const struct tic_session *session = tic_session;
 
-    return session && session->snapshot.log_all && session->snapshot.started &&
-           !tic_snapshot_is_broken(&tic_session->snapshot) && tic_session_is_owner();
+    return session && (session->snapshot.log_all || session->snapshot.forced_percent > 0) &&
+           session->snapshot.started && !tic_snapshot_is_broken(&tic_session->snapshot) &&
+           tic_session_is_owner();
+}
+
+static bool is_logging(void)
+{
+    return is_keeping_results() && tic_session->snapshot.log_all;
 }
 
 static int append(enum tic_logged kind, const uint64_t *words, size_t count)
@@ -53,11 +59,12 @@ void tic_record_restored(uint64_t sequence)
         append(TIC_LOGGED_RESTORED, &sequence, 1);
 }
 
+/* Results of stolen tasks come from inputs, too. */
 void tic_record_input(const struct tic_handle *handle, uint64_t hash)
 {
     const uint64_t words[2] = {handle->id, hash};
 
-    if (is_logging())
+    if (is_keeping_results())
         append(TIC_LOGGED_INPUT, words, 2);
 }
 

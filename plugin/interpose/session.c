@@ -262,10 +262,16 @@ static void remove_on_success(int status, void *arg)
         tic_store_remove(&session->store);
 }
 
+static bool is_up; /* owner thread only: StarPU, with the session */
+
 void tic_session_on_initialize_after(int result)
 {
     struct tic_session *session = prepared;
 
+    if (session && tic_session && result == 0 && is_up) {
+        session->nested++;
+        return;
+    }
     if (!session || atomic_load(&session->watching) || session->ended)
         return;
     if (result != 0) {
@@ -299,6 +305,7 @@ void tic_session_on_initialize_after(int result)
         tic_record_run();
     tic_record_event(known, TIC_EVENT_START, number);
     tic_hooks_install(session);
+    is_up = true;
     atomic_store(&session->watching, true);
 }
 
@@ -326,6 +333,11 @@ void tic_session_on_shutdown_before(void)
 
     if (!session || tic_guard > 0)
         return;
+    if (session->nested > 0) { /* StarPU counts, too */
+        session->nested--;
+        return;
+    }
+    is_up = false;
     if (atomic_exchange(&session->watching, false))
         check_complete(session);
     else
@@ -339,7 +351,7 @@ void tic_session_on_shutdown_after(void)
 {
     struct tic_session *session = tic_session;
 
-    if (!session || tic_guard > 0)
+    if (!session || tic_guard > 0 || is_up)
         return;
     if (session->settings.stats[0])
         tic_stats_write(session);

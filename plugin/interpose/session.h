@@ -22,6 +22,7 @@ struct tic_session {
     bool opened_store;              /* owner thread only */
     bool ended;                     /* owner thread only: protection ended before StarPU did */
     uint64_t starts;                /* owner thread only: of StarPU */
+    unsigned nested;                /* owner thread only: starpu_init while it runs */
     bool recovered;                 /* immutable after start */
     uint64_t recovered_tasks;       /* immutable after start */
     uint64_t recovered_submissions; /* immutable after start: known from the earlier run */

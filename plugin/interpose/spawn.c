@@ -79,23 +79,48 @@ static bool hash_arguments(const struct starpu_task *task, uint64_t *hash)
     return true;
 }
 
+/* Where the kernel is tells codelets without a name apart. */
+static uint64_t hash_kernel(const struct starpu_task *task)
+{
+    char *symbol = task->cl->name ? NULL : tic_symbol_name((const void *)task->cl->cpu_funcs[0]);
+    uint64_t hash = symbol ? XXH3_64bits(symbol, strlen(symbol)) : 0;
+
+    free(symbol);
+    return hash;
+}
+
+static uint64_t key_of_class(uint64_t class, uint64_t before)
+{
+    const uint64_t whole[2] = {class, before};
+
+    return as_key(XXH3_64bits(whole, sizeof(whole)));
+}
+
 /* Which callback runs first is a race: a task is what it does. Tasks that do the same are
  * interchangeable: the first of them that is submitted again is the first of them. */
 static const char *identify_by_content(struct starpu_task *task, uint64_t content,
                                        struct tic_spawn *spawn)
 {
-    uint64_t words[3] = {content, task->use_tag ? task->tag_id : 0, task->use_tag};
+    uint64_t words[4] = {content, task->use_tag ? task->tag_id : 0, task->use_tag,
+                         hash_kernel(task)};
     uint64_t class = XXH3_64bits(words, sizeof(words)), before;
     bool comparable = hash_arguments(task, &class);
 
     if (!tic_spawns_occurrence(&tic_session->graph.spawns, class, &before))
         return "out of memory";
+    if (before > 0 && !comparable && tic_session->recovered &&
+        tic_spawns_was_done(&tic_session->graph.spawns, key_of_class(class, 0)))
+        tic_stop(
+            TIC_EXIT_REFUSED,
+            "cannot continue from %s: callbacks or threads submit several tasks \"%s\" on the "
+            "same data, one of them was done, and it cannot be told which: their arguments are "
+            "pointers, or bytes that may be anything. Nothing was overwritten",
+            tic_session->store.path, tic_task_name(task));
     if (before > 0 && !comparable)
         return "callbacks or threads submit several such tasks on the same data, and a restart "
                "could not tell them apart: their arguments are pointers, or bytes that may be "
                "anything. Arguments by STARPU_VALUE, or a tag, make them distinct";
-    uint64_t whole[2] = {class, before};
-    spawn->task.id = as_key(XXH3_64bits(whole, sizeof(whole)));
+    spawn->task.id = key_of_class(class, before);
     return NULL;
 }
 

@@ -32,8 +32,10 @@ static uint64_t fingerprint(const struct starpu_task *task, const struct tic_acc
 
     for (unsigned i = 0; i < accesses->count; i++) {
         const struct tic_handle *handle = accesses->items[i].handle;
-        uint64_t words[4] = {fold, handle->id, (uint64_t)accesses->items[i].mode,
-                             handle->signed_size};
+        enum starpu_data_access_mode mode = accesses->items[i].mode;
+        if (handle->accumulates) /* whether its writes commute can be a race: redux.c */
+            mode &= ~(unsigned)STARPU_COMMUTE;
+        uint64_t words[4] = {fold, handle->id, (uint64_t)mode, handle->signed_size};
         fold = XXH3_64bits(words, sizeof(words));
     }
     return fold;
@@ -64,17 +66,27 @@ static void stop_diverged(struct starpu_task *task)
 /* Nobody waits for a part of it that only its own end can give. A structure that stays with the
  * application may be submitted again, and StarPU then allows it no predecessor, which a task that
  * stands in for one before it would be. */
+static bool ends_alone_but_for_callback(const struct starpu_task *task)
+{
+    return task->destroy && !task->use_tag && !task->prologue_callback_func &&
+           !task->prologue_callback_pop_func && task->hypervisor_tag == 0 &&
+           task->nb_termination_call_required == 0;
+}
+
 static bool ends_alone(const struct starpu_task *task)
 {
-    return task->destroy && !task->use_tag && !task->callback_func && !task->cl->callback_func &&
-           !task->prologue_callback_func && !task->prologue_callback_pop_func &&
-           task->hypervisor_tag == 0 && task->nb_termination_call_required == 0;
+    return ends_alone_but_for_callback(task) && !tic_callback_of(task);
 }
 
 /* Nobody can tell whether such a task ever entered StarPU. */
+static bool is_plain_but_for_callback(const struct starpu_task *task)
+{
+    return ends_alone_but_for_callback(task) && task->detach && !task->synchronous;
+}
+
 static bool is_plain(const struct starpu_task *task)
 {
-    return ends_alone(task) && task->detach && !task->synchronous;
+    return is_plain_but_for_callback(task) && !tic_callback_of(task);
 }
 
 /* StarPU never hears of it. */
@@ -88,15 +100,17 @@ static enum tic_verdict drop(struct starpu_task *task)
 static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t key)
 {
     tic_callback_hold_prologues(task, key);
-    tic_clock_hold_callback_locked(task, key);
+    bool plain = is_plain_but_for_callback(task);
+    bool held =
+        tic_clock_hold_callback_locked(task, key, tic_callback_of(task), task->callback_arg, plain);
+    plain = plain && (held || !tic_callback_of(task));
     atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
-    bool plain = is_plain(task);
     tic_order_follow(task, !plain);
     if (plain)
-        return drop(task);
+        return held ? TIC_DROP : drop(task);
     task->hypervisor_tag = 0;
-    if (!tic_callback_wrap(task, true, key))
+    if (!tic_callback_wrap(task, true, key, held))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     return TIC_CONTROL;
 }
@@ -111,7 +125,7 @@ static enum tic_verdict replace(struct starpu_task *task, uint64_t sequence)
     if (plain)
         return drop(task);
     task->hypervisor_tag = 0;
-    if (!tic_callback_wrap(task, true, sequence))
+    if (!tic_callback_wrap(task, true, sequence, false))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     return TIC_CONTROL;
 }
@@ -214,7 +228,7 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
     if (session->recovered && is_recorded(submission))
         tic_callback_hold_start(task, key_of(submission));
     bool fine = (!session->recovered && !tic_callback_has_any(task)) ||
-                tic_callback_wrap(task, false, key_of(submission));
+                tic_callback_wrap(task, false, key_of(submission), false);
     if (tic_snapshot_is_broken(&session->snapshot))
         task->hypervisor_tag = 0;
     else if (main_context)
@@ -266,8 +280,9 @@ static bool submit_done(struct starpu_task *task, const struct tic_spawn *model)
     tic_order_follow(task, true);
     bool fine = tic_spawn_register(task, model);
     task->hypervisor_tag = 0;
-    tic_clock_hold_callback_locked(task, model->task.id);
-    fine = fine && tic_callback_wrap(task, true, model->task.id);
+    bool held = tic_clock_hold_callback_locked(task, model->task.id, tic_callback_of(task),
+                                               task->callback_arg, false);
+    fine = fine && tic_callback_wrap(task, true, model->task.id, held);
     tic_unlock(&tic_session->submit);
     tic_accesses_drop(&accesses);
     return fine;
@@ -322,7 +337,7 @@ static enum tic_verdict pass_control(struct starpu_task *task, enum tic_context 
         tic_callback_hold_start(task, key);
     else if (recorded)
         tic_callback_hold_prologues(task, key);
-    if (!tic_callback_wrap(task, false, key))
+    if (!tic_callback_wrap(task, false, key, false))
         *why = "out of memory";
     return TIC_PASS;
 }

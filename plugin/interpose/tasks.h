@@ -238,8 +238,16 @@ static inline bool tic_clock_is_due(void)
 /* Must main() come further before this may run? Then it is kept until then. Under the submission
  * lock. */
 bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument);
-/* The same for the callback of a task, which is taken off it. */
-void tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key);
+/* The same for the callback of a task, if it has one, which must not run at its end then. The
+ * structure stays until it has run; owned: it goes then, StarPU does not see it. */
+bool tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key, void (*run)(void *),
+                                    void *argument, bool owned);
+/* Runs the callback of a task that ends at its submission by main(), which it may want something
+ * of; before, a worker did. */
+void tic_clock_run_apart(struct starpu_task *task, uint64_t key, void (*run)(void *),
+                         void *argument);
+/* The task whose callback, held back before, this thread runs; or NULL. */
+struct starpu_task *tic_clock_current_task(void);
 /* Is anything held back? */
 bool tic_clock_holds(void);
 
@@ -306,9 +314,11 @@ void tic_spawn_submit_kept(uint64_t root);
 
 /* ---- callback.c ----------------------------------------------------------------------------- */
 /* Makes the task's callback run as application code, not as StarPU's. control: also makes it a
- * control task (no codelet) until then. key: of the task. False when out of memory; the task is
- * unchanged. */
-bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key);
+ * control task (no codelet) until then. key: of the task. held: the callback runs at another time.
+ * False when out of memory; the task is unchanged. */
+bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, bool held);
+/* The function that StarPU would call; or NULL. */
+void (*tic_callback_of(const struct starpu_task *task))(void *);
 static inline bool tic_callback_has_any(const struct starpu_task *task)
 {
     return task->callback_func || (task->cl && task->cl->callback_func) ||
@@ -318,8 +328,6 @@ static inline bool tic_callback_has_any(const struct starpu_task *task)
  * that, those of a task without a kernel by themselves, else the task with them. */
 void tic_callback_hold_prologues(struct starpu_task *task, uint64_t key);
 void tic_callback_hold_start(struct starpu_task *task, uint64_t key);
-/* Takes the callback off a task that is not wrapped; its argument is the caller's to free. */
-void tic_callback_remove(struct starpu_task *task);
 /* Gives a copy of a wrapped task its own callbacks back. */
 void tic_callback_unwrap(struct starpu_task *copy);
 /* Calls the application's function as the application. */

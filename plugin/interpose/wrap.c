@@ -45,6 +45,14 @@ WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
     return result;
 }
 
+/* Of a callback that was held back, the task that it was held back from. */
+WRAPPER struct starpu_task *starpu_task_get_current(void)
+{
+    struct starpu_task *task = tic_clock_current_task();
+
+    return task ? task : RESOLVED(starpu_task_get_current)();
+}
+
 WRAPPER void starpu_shutdown(void)
 {
     tic_session_on_shutdown_before();

@@ -95,6 +95,21 @@ exit_as_usual() { # scenarios...
     keep_order late-callback late-callback-read late-paused
 }
 
+@test "callbacks that look at their tasks; a structure with a callback, submitted again" {
+    keep_order look-current look-own look-again
+}
+
+@test "callbacks want a mutex that main() holds; codelets without a name; StarPU is started twice" {
+    keep_order look-mutex look-nameless look-nested
+}
+
+@test "main() looks at data that comes from the event log" {
+    for protocol in sel tic+sel; do
+        export STARPU_TIC_PROTOCOL=$protocol
+        keep_order look-memory look-invalid
+    done
+}
+
 @test "data that only kernels' children write" {
     keep_order children-only children-only-read children-only-homeless children-registered-again \
         children-callback parts-children parts-children-planned

@@ -27,6 +27,7 @@ int main(int argc, char **argv)
     add(orders_ends);
     add(orders_held);
     add(orders_late);
+    add(orders_looks);
     add(orders_parts);
     add(orders_reductions);
     add(orders_threads);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Scenarios of tests/lib/orders.c in which somebody looks at more than data: callbacks at their
+ * tasks, or at what main() has; main() at memory; a library starts StarPU once more. */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+
+#include "lib/orders.h"
+
+enum { TASKS = 20 };
+
+/* ---- callbacks that look at their tasks ----------------------------------------------------- */
+
+static void note_current(void *arg)
+{
+    (void)arg;
+    count(starpu_task_get_current()->tag_id);
+}
+
+static void note_own(void *task)
+{
+    count(((struct starpu_task *)task)->tag_id * 3);
+}
+
+static void submit_looking(void (*callback)(void *))
+{
+    for (int i = 1; i <= TASKS; i++) {
+        struct starpu_task *task = build(&step_codelet, handles[0], i);
+        task->tag_id = (starpu_tag_t)i; /* not used as a tag */
+        task->callback_func = callback;
+        task->callback_arg = task;
+        must(starpu_task_submit(task));
+    }
+}
+
+static void run_current(void)
+{
+    submit_looking(note_current);
+}
+
+static void run_own(void)
+{
+    submit_looking(note_own);
+}
+
+/* The structure, with its callback, is submitted again and again. */
+static void run_again(void)
+{
+    struct starpu_task *task = build(&step_codelet, handles[0], 1);
+
+    task->destroy = 0;
+    task->tag_id = 1;
+    task->callback_func = note_own;
+    task->callback_arg = task;
+    for (int i = 0; i < 5; i++) {
+        must(starpu_task_submit(task));
+        submit_row(handles[1], i);
+        starpu_task_wait_for_all();
+    }
+    starpu_task_destroy(task);
+}
+
+/* ---- a mutex ----------------------------------------------------------------------------------
+ */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void count_locked(void *arg)
+{
+    (void)arg;
+    pthread_mutex_lock(&mutex);
+    count(1);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void run_mutex(void)
+{
+    for (int i = 0; i < TASKS; i++) {
+        pthread_mutex_lock(&mutex);
+        submit_called(handles[0], count_locked, NULL);
+        pthread_mutex_unlock(&mutex);
+    }
+}
+
+/* ---- codelets without a name ------------------------------------------------------------------
+ */
+
+static void add_one(void *buffers[], void *arg)
+{
+    (void)arg;
+    *variable(buffers[0]) += 1;
+}
+
+static void add_hundred(void *buffers[], void *arg)
+{
+    (void)arg;
+    *variable(buffers[0]) += 100;
+}
+
+static struct starpu_codelet one_codelet = {
+    .cpu_funcs = {add_one}, .nbuffers = 1, .modes = {STARPU_RW}};
+static struct starpu_codelet hundred_codelet = {
+    .cpu_funcs = {add_hundred}, .nbuffers = 1, .modes = {STARPU_RW}};
+
+static sem_t submitted;
+
+static void submit_nameless(void *codelet)
+{
+    must(starpu_task_insert(codelet, STARPU_RW, handles[2], 0));
+    sem_post(&submitted);
+}
+
+/* The callback whose task main() submits first submits last. */
+static void run_nameless(void)
+{
+    struct starpu_task *late = build(&step_codelet, handles[0], 1);
+
+    sem_init(&submitted, 0, 0);
+    late->callback_func = submit_nameless;
+    late->callback_arg = &hundred_codelet;
+    must(starpu_data_acquire(handles[0], STARPU_RW));
+    must(starpu_task_submit(late));
+    submit_called(handles[1], submit_nameless, &one_codelet);
+    sem_wait(&submitted);
+    starpu_data_release(handles[0]);
+    submit_row(handles[3], 0);
+    sem_wait(&submitted);
+}
+
+/* ---- memory -----------------------------------------------------------------------------------
+ */
+
+/* main() waits for tasks more than once, and looks in the end. */
+static void run_memory(void)
+{
+    for (int i = 0; i < 4; i++) {
+        submit(&assign_codelet, handles[i], i + 1);
+        submit_row(handles[i], i);
+        starpu_task_wait_for_all();
+    }
+    for (int i = 0; i < 4; i++)
+        note(values[i]);
+}
+
+/* It has forgotten a value, and asks for the next one. */
+static void run_invalid(void)
+{
+    for (int i = 0; i < 4; i++) {
+        submit(&assign_codelet, handles[0], i + 1);
+        starpu_data_invalidate_submit(handles[0]);
+        submit(&assign_codelet, handles[0], i + 10);
+        submit(&step_codelet, handles[1], i);
+        note(read_value(handles[0]));
+    }
+}
+
+/* ---- StarPU is started while it runs ----------------------------------------------------------
+ */
+
+static void run_nested(void)
+{
+    submit_row(handles[0], 0);
+    must(starpu_init(NULL));
+    submit_row(handles[1], 10);
+    starpu_shutdown();
+    submit_row(handles[0], 20);
+    submit_row(handles[1], 30);
+    note(read_value(handles[1]));
+}
+
+const struct mode orders_looks[] = {
+    {"look-current", run_current}, {"look-own", run_own},           {"look-again", run_again},
+    {"look-mutex", run_mutex},     {"look-nameless", run_nameless}, {"look-memory", run_memory},
+    {"look-invalid", run_invalid}, {"look-nested", run_nested},     {NULL, NULL}};
