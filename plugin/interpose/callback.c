@@ -39,13 +39,21 @@ void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
     tic_callback_run(run, argument);
 }
 
+/* Is main() not yet where it was at the recovered cut? */
+static bool is_behind(void)
+{
+    const struct tic_session *session = tic_session;
+
+    return session->recovered && atomic_load(&session->watching) &&
+           tic_clock_now() < session->graph.recovered_clock;
+}
+
 /* Its task was not done at the recovered cut, and a restart may be faster with it than main(). */
 static bool hold(struct starpu_task *task, uint64_t key, void (*run)(void *), void *argument)
 {
     struct tic_session *session = tic_session;
 
-    if (!session->recovered || !atomic_load(&session->watching) ||
-        tic_clock_now() >= session->graph.recovered_clock)
+    if (!is_behind())
         return false;
     tic_lock(&session->submit);
     bool held = tic_clock_hold_callback_locked(task, key, run, argument, false);
@@ -71,7 +79,7 @@ static void run_callback(void *arg)
     free(wrapped);
     if (!run || hold(task, key, run, argument))
         return;
-    if (tic_is_owner && tic_session->recovered)
+    if (tic_is_owner && is_behind())
         tic_clock_run_apart(task, key, run, argument);
     else
         tic_callback_begin(key, run, argument);

@@ -9,5 +9,8 @@
 /* run(arg) on a thread of ours. Returns when it has, or when it waits for somebody, who may be the
  * caller: then it goes on meanwhile. In a runner, and if there is no thread: here. */
 void tic_runner_run(void (*run)(void *arg), void *arg);
+/* Waits for what still runs; for what waits for somebody, only if `all`. In a runner, for nothing.
+ * True if anything ran. */
+bool tic_runner_settle(bool all);
 
 #endif

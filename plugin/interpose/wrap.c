@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "interpose/report.h"
+#include "interpose/runner.h"
 #include "interpose/tasks.h"
 
 #define WRAPPER __attribute__((visibility("default")))
@@ -45,6 +46,12 @@ WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
     return result;
 }
 
+/* Callbacks that a restart runs apart may be under way. */
+static bool has_runners(void)
+{
+    return tic_session && tic_session->recovered && tic_guard == 0;
+}
+
 /* Of a callback that was held back, the task that it was held back from. */
 WRAPPER struct starpu_task *starpu_task_get_current(void)
 {
@@ -55,6 +62,8 @@ WRAPPER struct starpu_task *starpu_task_get_current(void)
 
 WRAPPER void starpu_shutdown(void)
 {
+    if (has_runners())
+        tic_runner_settle(true);
     tic_session_on_shutdown_before();
     tic_guard++;
     RESOLVED(starpu_shutdown)();
@@ -280,18 +289,42 @@ static void restore_all(void)
     tic_data_restore_all();
 }
 
+/* Callbacks have returned, too, when their tasks have been waited for. */
+WRAPPER int starpu_task_wait(struct starpu_task *task)
+{
+    if (has_runners())
+        tic_runner_settle(false);
+    return RESOLVED(starpu_task_wait)(task);
+}
+
+/* They may submit tasks. */
+static bool settle_all(int result)
+{
+    return result == 0 && has_runners() && tic_runner_settle(true);
+}
+
 WRAPPER int starpu_task_wait_for_all(void)
 {
+    int result;
+
     fold_all();
     restore_all();
-    return RESOLVED(starpu_task_wait_for_all)();
+    do
+        result = RESOLVED(starpu_task_wait_for_all)();
+    while (settle_all(result));
+    return result;
 }
 
 WRAPPER int starpu_task_wait_for_all_in_ctx(unsigned context)
 {
+    int result;
+
     fold_all();
     restore_all();
-    return RESOLVED(starpu_task_wait_for_all_in_ctx)(context);
+    do
+        result = RESOLVED(starpu_task_wait_for_all_in_ctx)(context);
+    while (settle_all(result));
+    return result;
 }
 
 /* ---- data ----------------------------------------------------------------------------------- */

@@ -80,6 +80,8 @@ static void run_mutex(void)
         submit_called(handles[0], count_locked, NULL);
         pthread_mutex_unlock(&mutex);
     }
+    starpu_task_wait_for_all();
+    note(counter); /* all callbacks have returned */
 }
 
 /* ---- codelets without a name ------------------------------------------------------------------
