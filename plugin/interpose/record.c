@@ -15,8 +15,8 @@ static bool is_keeping_results(void)
     const struct tic_session *session = tic_session;
 
     return session && (session->snapshot.log_all || session->snapshot.forced_percent > 0) &&
-           session->snapshot.started && !tic_snapshot_is_broken(&tic_session->snapshot) &&
-           tic_session_is_owner();
+           session->snapshot.started && !session->snapshot.dry &&
+           !tic_snapshot_is_broken(&tic_session->snapshot) && tic_session_is_owner();
 }
 
 static bool is_logging(void)
