@@ -158,8 +158,7 @@ struct tic_handle **tic_family_due(struct tic_graph *graph, struct tic_handle *h
     tic_lock(&graph->lock);
     for (unsigned long i = 0; i < handle->overlap_count; i++) {
         struct tic_handle *other = handle->overlaps[i];
-        bool gone = other->gone_since != 0 && other->gone_since <= cut;
-        if (gone || !tic_handle_is_due(other, cut))
+        if (tic_handle_is_gone(other, cut) || !tic_handle_is_due(other, cut))
             continue;
         if (append(&due, count, &capacity, other) != 0) {
             free(due);

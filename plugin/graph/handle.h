@@ -148,6 +148,12 @@ static inline bool tic_handle_put_off(struct tic_handle *handle)
     return restored;
 }
 
+/* Had it left the graph by this cut? Under the graph lock. */
+static inline bool tic_handle_is_gone(const struct tic_handle *handle, uint64_t cut)
+{
+    return handle->gone_since != 0 && handle->gone_since <= cut;
+}
+
 /* True when cut c must save the value. */
 static inline bool tic_handle_is_due(struct tic_handle *handle, uint64_t cut)
 {

@@ -96,9 +96,9 @@ int tic_spawns_note_done(struct tic_spawns *spawns, uint32_t index);
 /* How often a task of this class was submitted before, by callbacks and threads of this run. False
  * when out of memory. */
 bool tic_spawns_occurrence(struct tic_spawns *spawns, uint64_t class, uint64_t *before);
-/* Was this replayed task done at the recovered cut? To be asked once per submission. */
-/* The same, and no more. Any thread. */
+/* Was this task done at the recovered cut? Any thread. */
 bool tic_spawns_was_done(const struct tic_spawns *spawns, uint64_t id);
+/* The same of a replayed task, which is counted: to be asked once per submission. */
 bool tic_spawns_is_done(struct tic_spawns *spawns, uint64_t id);
 /* Does the recovered line know of kept tasks? */
 static inline bool tic_spawns_has_kept(const struct tic_spawns *spawns)

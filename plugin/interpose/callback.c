@@ -49,14 +49,14 @@ static bool is_behind(void)
 }
 
 /* Its task was not done at the recovered cut, and a restart may be faster with it than main(). */
-static bool hold(struct starpu_task *task, uint64_t key, void (*run)(void *), void *argument)
+static bool hold(struct starpu_task *task, uint64_t key)
 {
     struct tic_session *session = tic_session;
 
     if (!is_behind())
         return false;
     tic_lock(&session->submit);
-    bool held = tic_clock_hold_callback_locked(task, key, run, argument, false);
+    bool held = tic_clock_hold_callback_locked(task, key, false);
     tic_unlock(&session->submit);
     return held;
 }
@@ -77,10 +77,10 @@ static void run_callback(void *arg)
     tic_reads_put_back(task, wrapped->lent);
     tic_reads_end_loan(wrapped->lent);
     free(wrapped);
-    if (!run || hold(task, key, run, argument))
+    if (!run || hold(task, key))
         return;
     if (tic_is_owner && is_behind())
-        tic_clock_run_apart(task, key, run, argument);
+        tic_clock_run_apart(task, key);
     else
         tic_callback_begin(key, run, argument);
 }

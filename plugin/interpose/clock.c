@@ -107,12 +107,20 @@ static void keep_locked(struct starpu_task *task, bool owned)
     task->destroy = 0;
 }
 
-bool tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key, void (*run)(void *),
-                                    void *argument, bool owned)
+static struct held callback_of(struct starpu_task *task, uint64_t key, bool owned)
 {
-    struct held held = {.key = key, .run = run, .argument = argument, .task = task, .owned = owned};
+    return (struct held){.key = key,
+                         .run = tic_callback_of(task),
+                         .argument = task->callback_arg,
+                         .task = task,
+                         .owned = owned};
+}
 
-    if (!run || !try_hold_locked(&held))
+bool tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key, bool owned)
+{
+    struct held held = callback_of(task, key, owned);
+
+    if (!held.run || !try_hold_locked(&held))
         return false;
     keep_locked(task, owned);
     return true;
@@ -169,10 +177,9 @@ static void run_apart(const struct held *held)
     tic_runner_run(run_held, copy);
 }
 
-void tic_clock_run_apart(struct starpu_task *task, uint64_t key, void (*run)(void *),
-                         void *argument)
+void tic_clock_run_apart(struct starpu_task *task, uint64_t key)
 {
-    const struct held held = {.key = key, .run = run, .argument = argument, .task = task};
+    const struct held held = callback_of(task, key, false);
 
     tic_lock(&tic_session->submit);
     keep_locked(task, false);

@@ -101,8 +101,7 @@ static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t key)
 {
     tic_callback_hold_prologues(task, key);
     bool plain = is_plain_but_for_callback(task);
-    bool held =
-        tic_clock_hold_callback_locked(task, key, tic_callback_of(task), task->callback_arg, plain);
+    bool held = tic_clock_hold_callback_locked(task, key, plain);
     plain = plain && (held || !tic_callback_of(task));
     atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
@@ -280,8 +279,7 @@ static bool submit_done(struct starpu_task *task, const struct tic_spawn *model)
     tic_order_follow(task, true);
     bool fine = tic_spawn_register(task, model);
     task->hypervisor_tag = 0;
-    bool held = tic_clock_hold_callback_locked(task, model->task.id, tic_callback_of(task),
-                                               task->callback_arg, false);
+    bool held = tic_clock_hold_callback_locked(task, model->task.id, false);
     fine = fine && tic_callback_wrap(task, true, model->task.id, held);
     tic_unlock(&tic_session->submit);
     tic_accesses_drop(&accesses);

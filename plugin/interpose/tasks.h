@@ -240,12 +240,10 @@ static inline bool tic_clock_is_due(void)
 bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument);
 /* The same for the callback of a task, if it has one, which must not run at its end then. The
  * structure stays until it has run; owned: it goes then, StarPU does not see it. */
-bool tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key, void (*run)(void *),
-                                    void *argument, bool owned);
+bool tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key, bool owned);
 /* Runs the callback of a task that ends at its submission by main(), which it may want something
  * of; before, a worker did. */
-void tic_clock_run_apart(struct starpu_task *task, uint64_t key, void (*run)(void *),
-                         void *argument);
+void tic_clock_run_apart(struct starpu_task *task, uint64_t key);
 /* The task whose callback, held back before, this thread runs; or NULL. */
 struct starpu_task *tic_clock_current_task(void);
 /* Is anything held back? */

@@ -209,7 +209,7 @@ static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
 static bool is_gone(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
 {
     tic_lock(&snapshot->graph->lock);
-    bool gone = handle->gone_since != 0 && handle->gone_since <= cut;
+    bool gone = tic_handle_is_gone(handle, cut);
     tic_unlock(&snapshot->graph->lock);
     return gone;
 }
@@ -342,7 +342,7 @@ static int save_all(struct tic_snapshot *snapshot, uint64_t cut)
 static bool is_changed_since(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
 {
     tic_lock(&snapshot->graph->lock);
-    bool gone = handle->gone_since != 0 && handle->gone_since <= cut;
+    bool gone = tic_handle_is_gone(handle, cut);
     bool leaves = handle->gone_since > cut;
     tic_lock(&handle->lock);
     bool changed = atomic_load_explicit(&handle->dirty_since, memory_order_acquire) != 0 ||

@@ -460,8 +460,7 @@ static struct tic_handle *find_due_locked(struct tic_snapshot *snapshot, struct 
         return handle;
     for (unsigned long i = 0; i < handle->overlap_count; i++) {
         struct tic_handle *other = handle->overlaps[i];
-        bool gone = other->gone_since != 0 && other->gone_since <= cut;
-        if (!gone && tic_handle_is_due(other, cut))
+        if (!tic_handle_is_gone(other, cut) && tic_handle_is_due(other, cut))
             return other;
     }
     return NULL;

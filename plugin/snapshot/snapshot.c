@@ -23,7 +23,6 @@ enum { MOST_SAVERS = 4 };      /* more do not make a file system faster */
 int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
                       struct tic_store *store, unsigned workers)
 {
-
     memset(snapshot, 0, sizeof(*snapshot));
     snapshot->graph = graph;
     snapshot->store = store;
