@@ -326,28 +326,53 @@ uint64_t tic_layout_sample(const struct tic_layout *layout)
     return hash;
 }
 
-void tic_layout_copy(const struct tic_layout *to, const struct tic_layout *from)
+/* Calls visit for the pieces that both have in one run each, until it returns false. */
+static bool walk_both(const struct tic_layout *a, const struct tic_layout *b,
+                      bool (*visit)(char *x, char *y, size_t bytes))
 {
-    struct run_cursor target, source;
+    struct run_cursor first, second;
+    bool go_on = true;
 
-    cursor_begin(&target, to);
-    cursor_begin(&source, from);
-    char *into = cursor_next(&target), *out = cursor_next(&source);
-    size_t left_in = target.run_bytes, left_out = source.run_bytes;
-    while (into && out) { /* their runs may differ in length */
-        size_t bytes = left_in < left_out ? left_in : left_out;
-        memcpy(into, out, bytes);
-        into += bytes;
-        out += bytes;
-        left_in -= bytes;
-        left_out -= bytes;
-        if (left_in == 0) {
-            into = cursor_next(&target);
-            left_in = target.run_bytes;
+    cursor_begin(&first, a);
+    cursor_begin(&second, b);
+    char *x = cursor_next(&first), *y = cursor_next(&second);
+    size_t left_x = first.run_bytes, left_y = second.run_bytes;
+    while (go_on && x && y) { /* their runs may differ in length */
+        size_t bytes = left_x < left_y ? left_x : left_y;
+        go_on = visit(x, y, bytes);
+        x += bytes;
+        y += bytes;
+        left_x -= bytes;
+        left_y -= bytes;
+        if (left_x == 0) {
+            x = cursor_next(&first);
+            left_x = first.run_bytes;
         }
-        if (left_out == 0) {
-            out = cursor_next(&source);
-            left_out = source.run_bytes;
+        if (left_y == 0) {
+            y = cursor_next(&second);
+            left_y = second.run_bytes;
         }
     }
+    return go_on;
+}
+
+static bool copy_piece(char *to, char *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+    return true;
+}
+
+static bool is_same_piece(char *x, char *y, size_t bytes)
+{
+    return memcmp(x, y, bytes) == 0;
+}
+
+bool tic_layout_same(const struct tic_layout *a, const struct tic_layout *b)
+{
+    return walk_both(a, b, is_same_piece);
+}
+
+void tic_layout_copy(const struct tic_layout *to, const struct tic_layout *from)
+{
+    walk_both(to, from, copy_piece);
 }

@@ -49,6 +49,9 @@ uint64_t tic_layout_span(const struct tic_layout *layout);
 /* Do they have a byte in common? */
 bool tic_layout_overlaps(const struct tic_layout *a, const struct tic_layout *b);
 
+/* Do two layouts of as many bytes hold the same? */
+bool tic_layout_same(const struct tic_layout *a, const struct tic_layout *b);
+
 /* Copies between layouts of equal shape. */
 void tic_layout_copy(const struct tic_layout *to, const struct tic_layout *from);
 

@@ -43,10 +43,15 @@ static bool parse_lines(const char *text, unsigned long *out)
     return parse_count(text, out) && *out >= 1 && *out <= 100;
 }
 
-static bool parse_level(const char *text, int *out)
+static bool parse_digit(const char *text, int *out)
 {
     *out = text[0] - '0';
-    return text[0] >= '0' && text[0] <= '2' && text[1] == '\0';
+    return text[0] >= '0' && text[0] <= '9' && text[1] == '\0';
+}
+
+static bool parse_level(const char *text, int *out)
+{
+    return parse_digit(text, out) && *out <= 2;
 }
 
 static bool parse_flag(const char *text, bool *out)

@@ -18,6 +18,7 @@ typedef const char *tic_kind_string;
 typedef double tic_kind_seconds;
 typedef unsigned long tic_kind_count;
 typedef unsigned long tic_kind_lines;
+typedef int tic_kind_digit;
 typedef int tic_kind_level;
 typedef bool tic_kind_flag;
 typedef enum tic_protocol tic_kind_protocol;

@@ -127,6 +127,7 @@ static struct tic_session *session_create(void)
         session->snapshot.log_all ? (uint64_t)settings.log_sync * 1000000 : 0;
     session->snapshot.keep_lines = (unsigned)settings.keep_lines;
     session->snapshot.space = settings.space;
+    session->snapshot.compress = settings.compress;
     session->snapshot.copy = settings.copy[0] && !settings.report[0] ? settings.copy : NULL;
     session->process = getpid();
     if (settings.report[0]) {

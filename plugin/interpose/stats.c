@@ -57,7 +57,7 @@ static json_t *describe_run(struct tic_session *session, const struct totals *to
 
     return json_pack(
         "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, s:f, "
-        "s:I, s:I, s:I}",
+        "s:I, s:I, s:I, s:I}",
         "scheduler", policy->policy_name ? policy->policy_name : "", //
         "tasks_submitted",
         (json_int_t)(session->graph.signature.position + atomic_load(&session->spawned)), //
@@ -78,7 +78,8 @@ static json_t *describe_run(struct tic_session *session, const struct totals *to
         "main_held_seconds", (double)atomic_load(&snapshot->main_held_ns) * 1e-9,  //
         "thefts", (json_int_t)tic_ws_thefts(),                                     //
         "values_shared", (json_int_t)atomic_load(&session->store.values_shared), "bytes_shared",
-        (json_int_t)atomic_load(&session->store.bytes_shared));
+        (json_int_t)atomic_load(&session->store.bytes_shared), "bytes_spared",
+        (json_int_t)atomic_load(&session->store.bytes_spared));
 }
 
 /* How protection and its log fared. */

@@ -193,7 +193,8 @@ static bool is_ours(const char *path)
 
 static int look_at(struct errand *errand, int copy)
 {
-    static const struct tic_h5_ops guarded = {.line_decode = decode_unless_given_up};
+    const struct tic_h5_ops guarded = {.line_decode = decode_unless_given_up,
+                                       .inflate = errand->h5->inflate};
     struct tic_store store;
     struct look look = {errand, &store, NULL, copy};
     char *path = tic_mirror_path(errand->directory, (unsigned)copy);
@@ -246,7 +247,7 @@ static int bring_back(struct errand *errand)
     struct tic_mirror_rows rows = {0};
     char *path = tic_mirror_path(errand->directory, (unsigned)errand->found.copy);
     int source = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
-    int status = source < 0 ? -errno : tic_mirror_init(&mirror, errand->to);
+    int status = source < 0 ? -errno : tic_mirror_init(&mirror, errand->h5, errand->to);
 
     if (status == 0) {
         status = tic_mirror_list(&errand->found.line, &rows);
@@ -262,9 +263,10 @@ static int bring_back(struct errand *errand)
     return status;
 }
 
-int tic_fetch_line(const char *directory, const struct tic_fetch_found *found, const char *to)
+int tic_fetch_line(const char *directory, const struct tic_h5_ops *h5,
+                   const struct tic_fetch_found *found, const char *to)
 {
-    struct errand *errand = create(bring_back, directory, to, NULL);
+    struct errand *errand = create(bring_back, directory, to, h5);
 
     if (!errand)
         return -ENOMEM;

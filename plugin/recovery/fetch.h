@@ -16,6 +16,7 @@ int tic_fetch_look(const char *directory, const struct tic_h5_ops *h5,
                    struct tic_fetch_found *found);
 /* Makes the line that was found the only one of the directory `to`, which the caller has locked.
  * 0 or -errno: then the directory holds no line, and the copy is as it was. */
-int tic_fetch_line(const char *directory, const struct tic_fetch_found *found, const char *to);
+int tic_fetch_line(const char *directory, const struct tic_h5_ops *h5,
+                   const struct tic_fetch_found *found, const char *to);
 
 #endif

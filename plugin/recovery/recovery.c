@@ -184,7 +184,8 @@ static void look_at_copies(struct tic_snapshot *snapshot, const struct tic_h5_op
 }
 
 /* Brings the line back if it is newer than all good ones that are here. */
-static void fetch_if_newer(struct tic_snapshot *snapshot, const struct tic_fetch_found *found)
+static void fetch_if_newer(struct tic_snapshot *snapshot, const struct tic_h5_ops *h5,
+                           const struct tic_fetch_found *found)
 {
     struct choice here = {.store = snapshot->store};
     int status = tic_store_walk(snapshot->store, find_good, &here);
@@ -193,7 +194,7 @@ static void fetch_if_newer(struct tic_snapshot *snapshot, const struct tic_fetch
         return; /* an error is told when lines are chosen */
     tic_log(TIC_LOG_INFO, "recovery line %llu is copied from %s to %s",
             (unsigned long long)found->line.number, snapshot->copy, snapshot->store->path);
-    status = tic_fetch_line(snapshot->copy, found, snapshot->store->path);
+    status = tic_fetch_line(snapshot->copy, h5, found, snapshot->store->path);
     if (status)
         tic_stop(TIC_EXIT_REFUSED,
                  "cannot copy recovery line %llu from %s to %s: %s. Start again when both can be "
@@ -261,8 +262,9 @@ int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool crea
     store->log = &snapshot->log;
     store->keep = snapshot->keep_lines;
     store->space = snapshot->space;
+    store->level = snapshot->compress;
     if (found.line.version)
-        fetch_if_newer(snapshot, &found);
+        fetch_if_newer(snapshot, h5, &found);
     tic_line_clear(&found.line);
     return recover(snapshot);
 }

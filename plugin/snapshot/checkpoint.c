@@ -12,6 +12,7 @@
 #include "snapshot/forced.h"
 #include "snapshot/suspend.h"
 #include "store/compact.h"
+#include "store/held.h"
 #include "store/space.h"
 
 /* Seconds between looks at the running tasks of the cut, should a wake-up be lost in a race. */
@@ -218,6 +219,7 @@ static bool is_gone(struct tic_snapshot *snapshot, struct tic_handle *handle, ui
  * Any thread. */
 static int try_save(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
 {
+    struct tic_row held = {.extent = TIC_NO_EXTENT};
     int status = 0;
 
     /* What is gone before the cut has left its value to a parent, or is pinned and saved. */
@@ -231,8 +233,10 @@ static int try_save(struct tic_snapshot *snapshot, struct tic_handle *handle, ui
     else if (atomic_load_explicit(&handle->writers, memory_order_acquire) > 0)
         status = -EBUSY;
     else
-        status = tic_snapshot_save_locked(snapshot, handle);
+        status = tic_snapshot_save_later_locked(snapshot, handle, &held);
     tic_unlock(&handle->lock);
+    if (status == 0 && held.extent == TIC_HELD_EXTENT)
+        status = tic_held_write(snapshot->store, held);
     return status;
 }
 

@@ -184,6 +184,7 @@ static struct tic_copier *create(const struct tic_store *store, const char *path
     if (!copier)
         return NULL;
     copier->source.process = store->process;
+    copier->source.h5 = store->h5; /* only to inflate */
     copier->source.lock_file = -1;
     copier->source.directory = tic_store_keep_fd(fcntl(store->directory, F_DUPFD_CLOEXEC, 0));
     copier->next = newest == 0 ? 1 : 0;
@@ -193,7 +194,7 @@ static struct tic_copier *create(const struct tic_store *store, const char *path
     copier->path = strdup(path);
     for (unsigned i = 0; i < TIC_COPIES && copier->path; i++) {
         char *one = tic_mirror_path(path, i);
-        status = status == 0 && one ? tic_mirror_init(&copier->copies[i], one) : -ENOMEM;
+        status = status == 0 && one ? tic_mirror_init(&copier->copies[i], store->h5, one) : -ENOMEM;
         free(one);
     }
     if (copier->path && status == 0 && copier->source.directory >= 0)

@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "graph/family.h"
 #include "snapshot/suspend.h"
+#include "store/held.h"
 
 /* How often a worker that waits for a counted cut looks whether anything moves, and how often in
  * vain. */
@@ -102,10 +103,13 @@ void tic_snapshot_serve_requests(struct tic_snapshot *snapshot)
 
 /* ---- one handle ----------------------------------------------------------------------------- */
 
-/* why: what kept it from being written, so that it is to be held in memory; else 0. */
+/* why: what keeps it from being written, so that it is to be held in memory (-EINPROGRESS: it is to
+ * be compressed first); else 0. */
 static int write_or_hold(struct tic_snapshot *snapshot, const struct tic_layout *layout, int why,
                          struct tic_saved *saved)
 {
+    if (why == -EINPROGRESS)
+        return tic_held_save(snapshot->store, layout, saved);
     return why ? tic_snapshot_hold_value(snapshot, layout, why, saved)
                : tic_store_save(snapshot->store, layout, saved);
 }
@@ -153,6 +157,20 @@ static int save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
 
 int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
+    return save_locked(snapshot, handle, 0);
+}
+
+/* Tasks do not wait while a value is compressed: they may change it as soon as it is copied. */
+int tic_snapshot_save_later_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                                   struct tic_row *held)
+{
+    if (tic_store_compresses(snapshot->store, &handle->layout.shape)) {
+        int status = save_locked(snapshot, handle, -EINPROGRESS);
+        *held = handle->current.saved.row;
+        if (status != -ENOMEM)
+            return status;
+    }
+    held->extent = TIC_NO_EXTENT;
     return save_locked(snapshot, handle, 0);
 }
 

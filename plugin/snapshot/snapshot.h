@@ -61,6 +61,7 @@ struct tic_snapshot {
     struct tic_copier *copier; /* NULL: none; owner thread, before the checkpoint thread runs */
     unsigned keep_lines;       /* immutable after start */
     uint64_t space;            /* bytes of the directory, 0: any; immutable after start */
+    int compress;              /* level, 0: none; immutable after start */
     uint64_t log_bound;        /* bytes, 0: none; immutable after start */
     unsigned long forced_percent; /* of the workers' time; immutable after start */
     uint64_t started_ns;          /* CLOCK_MONOTONIC; immutable after start */
@@ -215,6 +216,10 @@ uint64_t tic_snapshot_nanoseconds(clockid_t clock);
 
 /* ---- for checkpoint.c and save.c ------------------------------------------------------------ */
 int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle);
+/* The same on threads that nobody waits for: what is to be compressed is only copied, and *held
+ * says what tic_held_write is to write then; its extent is TIC_NO_EXTENT when there is nothing. */
+int tic_snapshot_save_later_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                                   struct tic_row *held);
 void tic_snapshot_serve_requests(struct tic_snapshot *snapshot);
 /* Multiples of `every` that the ended tasks have reached. */
 uint64_t tic_snapshot_count(struct tic_snapshot *snapshot);

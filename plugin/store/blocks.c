@@ -76,8 +76,8 @@ static int read_block(struct tic_store *store, const struct tic_line *line,
 
     if (fd < 0)
         return fd == -ENOENT ? -EBADMSG : fd;
-    off_t offset = (off_t)(extent->offset + block->row * tic_shape_bytes(&shape));
-    int status = tic_layout_read(&layout, fd, offset, &checksum);
+    struct tic_place place = tic_payload_place(extent, block->row, fd);
+    int status = tic_payload_read(store->h5, &place, &layout, &checksum);
     close(fd);
     if (status == -ENODATA || (status == 0 && checksum != block->checksum))
         status = -EBADMSG;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* All that needs libhdf5: formatting segments, and lines to and from HDF5 images. */
+/* All that needs libhdf5 or libz: formatting segments, lines to and from HDF5 images, deflate. */
 #include "store/h5.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "store/schema.h"
 #include "store/table.h"
@@ -282,24 +283,67 @@ static hid_t payload_type(uint32_t element_size)
     }
 }
 
-static int create_extent(hid_t file, hid_t creation, struct tic_line_extent *extent)
+static hid_t create_set(hid_t file, const char *format, hid_t creation,
+                        const struct tic_line_extent *extent)
 {
     char name[32];
     hsize_t dims[TIC_MAX_DIMS + 1] = {extent->rows};
     for (uint32_t i = 0; i < extent->ndim; i++)
         dims[extent->ndim - i] = extent->dims[i];
-    snprintf(name, sizeof(name), TIC_SEGMENT_DATASET, extent->dataset);
+    snprintf(name, sizeof(name), format, extent->dataset);
     hid_t type = payload_type(extent->element_size);
     hid_t space = H5Screate_simple((int)extent->ndim + 1, dims, NULL);
+    if (H5Pget_layout(creation) == H5D_CHUNKED) {
+        dims[0] = 1;
+        H5Pset_chunk(creation, (int)extent->ndim + 1, dims);
+    }
     hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    haddr_t offset = set < 0 ? HADDR_UNDEF : H5Dget_offset(set);
-    H5Dclose(set);
     H5Sclose(space);
     H5Tclose(type);
+    return set;
+}
+
+/* The chunks are as small as HDF5 makes empty ones: the keys will lead to the space of the rows. */
+static int create_chunks(hid_t file, struct tic_line_extent *extent)
+{
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    haddr_t first = HADDR_UNDEF;
+    H5Pset_layout(creation, H5D_CHUNKED);
+    H5Pset_shuffle(creation);
+    H5Pset_deflate(creation, 1);
+    H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
+    hid_t set = create_set(file, TIC_SEGMENT_DATASET, creation, extent);
+    hid_t space = set < 0 ? -1 : H5Dget_space(set);
+    if (space < 0 || H5Dget_chunk_info(set, space, 0, NULL, NULL, &first, NULL) < 0)
+        first = HADDR_UNDEF;
+    H5Sclose(space);
+    H5Dclose(set);
+    H5Pclose(creation);
+    extent->keys = first;
+    return first == HADDR_UNDEF ? -EIO : 0;
+}
+
+static int create_extent(hid_t file, hid_t creation, struct tic_line_extent *extent)
+{
+    int status = extent->keys ? create_chunks(file, extent) : 0;
+    const char *format = extent->keys ? TIC_SEGMENT_SPACE : TIC_SEGMENT_DATASET;
+    hid_t set = status ? -1 : create_set(file, format, creation, extent);
+    haddr_t offset = set < 0 ? HADDR_UNDEF : H5Dget_offset(set);
+    H5Dclose(set);
     if (offset == HADDR_UNDEF)
         return -EIO;
     extent->offset = offset;
     return 0;
+}
+
+/* A node of a B-tree of chunks has this many keys for them twice at most. */
+static unsigned node_size(const struct tic_line_extent *extents, size_t count)
+{
+    unsigned half = 32; /* as HDF5 has it */
+    for (size_t i = 0; i < count; i++)
+        if (extents[i].keys && (extents[i].rows + 1) / 2 > half)
+            half = (unsigned)((extents[i].rows + 1) / 2);
+    return half;
 }
 
 static int failure(void)
@@ -314,6 +358,7 @@ static int segment_format(const char *path, size_t header, struct tic_line_exten
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_DATASET_CREATE);
     hid_t layout = H5Pcreate(H5P_FILE_CREATE);
     H5Pset_userblock(layout, header);
+    H5Pset_istore_k(layout, node_size(extents, count));
     H5Pset_alignment(access, PAYLOAD_ALIGNMENT, PAYLOAD_ALIGNMENT);
     H5Pset_layout(creation, H5D_CONTIGUOUS);
     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
@@ -332,8 +377,29 @@ static int segment_format(const char *path, size_t header, struct tic_line_exten
     return status;
 }
 
+/* ---- compression ---------------------------------------------------------------------------- */
+
+static int deflate_bytes(const void *bytes, size_t size, int level, void *to, size_t *written)
+{
+    uLongf length = *written;
+    int result = compress2(to, &length, bytes, size, level);
+
+    *written = length;
+    return result == Z_OK ? 0 : result == Z_MEM_ERROR ? -ENOMEM : -E2BIG;
+}
+
+static int inflate_bytes(const void *from, size_t length, void *bytes, size_t size)
+{
+    uLongf got = size;
+    int result = uncompress(bytes, &got, from, length);
+
+    return result == Z_MEM_ERROR ? -ENOMEM : result == Z_OK && got == size ? 0 : -EBADMSG;
+}
+
 __attribute__((visibility("default"))) const struct tic_h5_ops tic_h5_ops = {
     .segment_format = segment_format,
     .line_encode = line_encode,
     .line_decode = line_decode,
+    .deflate = deflate_bytes,
+    .inflate = inflate_bytes,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* All that needs libhdf5, behind one table, so that the plug-in can load it as an object of its
- * own whose libhdf5 does not clash with one that the application uses. One thread at a time. */
+/* All that needs libhdf5 or libz, behind one table, so that the plug-in can load it as an object of
+ * its own whose libraries do not clash with those that the application uses. One thread at a time,
+ * but for deflate and inflate. */
 #ifndef TIC_STORE_H5_H
 #define TIC_STORE_H5_H
 
@@ -12,12 +13,18 @@
 struct tic_h5_ops {
     /* Fills the empty file `path`: `header` bytes of user block, a power of two of 512 or more,
      * then one contiguous, allocated, unfilled dataset per extent; sets offsets, which count from
-     * the start of the file. */
+     * the start of the file. An extent whose `keys` is not 0 gets a dataset of chunks, too, one for
+     * each row, and `keys` is then what HDF5 says is the address of the first. */
     int (*segment_format)(const char *path, size_t header, struct tic_line_extent *extents,
                           size_t count);
     /* The HDF5 image of a line (malloc'ed), and back. Decode trusts nothing it reads. */
     int (*line_encode)(const struct tic_line *line, void **image, size_t *size);
     int (*line_decode)(const void *image, size_t size, struct tic_line *line);
+    /* What HDF5's filter deflate makes of `size` bytes, *written of them, at most as many as that
+     * is before: else -E2BIG. And back: -EBADMSG when it does not give `size` bytes. Or -ENOMEM.
+     * Any thread. */
+    int (*deflate)(const void *bytes, size_t size, int level, void *to, size_t *written);
+    int (*inflate)(const void *from, size_t length, void *bytes, size_t size);
 };
 
 #define TIC_H5_OPS_SYMBOL "tic_h5_ops"

@@ -16,6 +16,7 @@ struct tic_held {
     bool busy;   /* referenced from nowhere yet */
     bool pinned; /* survives all sweeps */
     bool keep;   /* survives the sweep under way */
+    bool unused; /* nobody refers to it: its number may be given again */
 };
 
 static void drop_locked(struct tic_rows *rows, struct tic_held *held)
@@ -35,23 +36,37 @@ void tic_held_fini(struct tic_rows *rows)
 
 /* ---- holding -------------------------------------------------------------------------------- */
 
-static int append(struct tic_rows *rows, const struct tic_held *held, uint32_t *number)
+/* A number that nobody refers to any more, or a new one. NULL when out of memory. */
+static struct tic_held *take_number_locked(struct tic_rows *rows)
+{
+    while (rows->held_next < rows->held_count)
+        if (rows->held[rows->held_next++].unused)
+            return &rows->held[rows->held_next - 1];
+    void *grown =
+        rows->held_count >= UINT32_MAX
+            ? NULL
+            : tic_grow(rows->held, &rows->held_capacity, rows->held_count + 1, sizeof(*rows->held));
+    if (!grown)
+        return NULL;
+    rows->held = grown;
+    rows->held_next = ++rows->held_count;
+    return &rows->held[rows->held_count - 1];
+}
+
+static int add(struct tic_rows *rows, const struct tic_held *held, uint32_t *number)
 {
     uint64_t bytes = tic_shape_bytes(&held->shape);
 
     tic_lock(&rows->lock);
-    void *grown =
-        rows->held_bytes + bytes > TIC_HELD_MOST || rows->held_count >= UINT32_MAX
-            ? NULL
-            : tic_grow(rows->held, &rows->held_capacity, rows->held_count + 1, sizeof(*rows->held));
-    if (grown) {
-        rows->held = grown;
-        *number = (uint32_t)rows->held_count;
-        rows->held[rows->held_count++] = *held;
+    struct tic_held *place =
+        rows->held_bytes + bytes > TIC_HELD_MOST ? NULL : take_number_locked(rows);
+    if (place) {
+        *place = *held;
+        *number = (uint32_t)(place - rows->held);
         rows->held_bytes += bytes;
     }
     tic_unlock(&rows->lock);
-    return grown ? 0 : -ENOMEM;
+    return place ? 0 : -ENOMEM;
 }
 
 int tic_held_save(struct tic_store *store, const struct tic_layout *layout, struct tic_saved *saved)
@@ -66,7 +81,7 @@ int tic_held_save(struct tic_store *store, const struct tic_layout *layout, stru
     tic_layout_copy(&packed, layout);
     saved->row.extent = TIC_HELD_EXTENT;
     saved->checksum = tic_layout_checksum(&packed);
-    int status = append(&store->rows, &held, &saved->row.row);
+    int status = add(&store->rows, &held, &saved->row.row);
     if (status)
         free(held.bytes);
     return status;
@@ -117,44 +132,61 @@ struct tic_row tic_held_sweep_begin_locked(struct tic_rows *rows, uint32_t numbe
 
 void tic_held_sweep_end_locked(struct tic_rows *rows)
 {
-    for (unsigned long i = 0; i < rows->held_count; i++)
-        if (!rows->held[i].keep)
-            drop_locked(rows, &rows->held[i]);
+    for (unsigned long i = 0; i < rows->held_count; i++) {
+        struct tic_held *held = &rows->held[i];
+        held->unused = !held->keep;
+        if (held->unused)
+            drop_locked(rows, held);
+    }
+    rows->held_next = 0;
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* Only this thread sweeps, so the bytes stay while they are written. */
-static int write_one(struct tic_store *store, uint32_t number)
+static struct tic_held look_up(struct tic_rows *rows, uint32_t number)
 {
-    struct tic_rows *rows = &store->rows;
-
     tic_lock(&rows->lock);
     struct tic_held held = rows->held[number];
     tic_unlock(&rows->lock);
+    return held;
+}
+
+int tic_held_write(struct tic_store *store, struct tic_row row)
+{
+    struct tic_rows *rows = &store->rows;
+    struct tic_saved saved;
+
+    struct tic_held held = look_up(rows, row.row);
     if (!held.bytes)
         return 0;
     struct tic_layout packed = tic_layout_packed(&held.shape, held.bytes);
-    struct tic_demand demand = {held.shape, 1};
-    struct tic_saved saved;
-    int status;
-
-    do { /* somebody else may take the row */
-        status = tic_store_provide(store, &demand, 1);
-        status = status ? status : tic_store_save(store, &packed, &saved);
-    } while (status == -EAGAIN);
+    int status = tic_store_save_compressed(store, &packed, &saved);
     if (status)
         return status;
     tic_lock(&rows->lock);
-    drop_locked(rows, &rows->held[number]);
-    rows->held[number].real = saved.row;
-    rows->held[number].written = true;
-    bool pinned = rows->held[number].pinned;
+    drop_locked(rows, &rows->held[row.row]);
+    rows->held[row.row].real = saved.row;
+    rows->held[row.row].written = true;
+    bool pinned = rows->held[row.row].pinned;
     tic_unlock(&rows->lock);
     if (pinned)
         tic_rows_pin(rows, saved.row);
     tic_rows_settle(rows, saved.row); /* the next sweep finds it by its number */
     return 0;
+}
+
+/* Only this thread sweeps, so the bytes stay while they are written. */
+static int write_one(struct tic_store *store, uint32_t number)
+{
+    const struct tic_row row = {TIC_HELD_EXTENT, number};
+    int status = tic_held_write(store, row);
+
+    while (status == -EAGAIN) { /* somebody else may take the row */
+        struct tic_demand demand = {look_up(&store->rows, number).shape, 1};
+        status = tic_store_provide(store, &demand, 1);
+        status = status ? status : tic_held_write(store, row);
+    }
+    return status;
 }
 
 int tic_held_write_all(struct tic_store *store)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Values that later lines need, that will change in memory, and that cannot be written now: copies
- * of them wait in memory until the store can be written again. Each goes by a number in the place
- * of a row, with TIC_HELD_EXTENT, for good; lines get the row that it was written to. */
+/* Values that later lines need, and that will change in memory before they are written: because the
+ * store cannot be written now, or because they are to be compressed first, which takes longer than
+ * tasks should wait. Copies of them wait in memory. Each goes by a number in the place of a row,
+ * with TIC_HELD_EXTENT; lines get the row that it was written to. */
 #ifndef TIC_STORE_HELD_H
 #define TIC_STORE_HELD_H
 
@@ -13,6 +14,9 @@
 /* Copies a value; it is busy until tic_rows_settle. 0, or -ENOMEM: too much is held. Any thread. */
 int tic_held_save(struct tic_store *store, const struct tic_layout *layout,
                   struct tic_saved *saved);
+/* Writes this one, which was just held, to a free row, compressed if rows of its shape are. Any
+ * thread, while nobody sweeps. 0; -EAGAIN when no row is free; other -errno: it waits. */
+int tic_held_write(struct tic_store *store, struct tic_row row);
 /* Writes all that are not written yet. Committing thread. 0 or -errno. */
 int tic_held_write_all(struct tic_store *store);
 /* Puts the rows of those that are written into the tables of the line. 0, or -EIO: one is not. */

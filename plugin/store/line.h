@@ -42,7 +42,8 @@ struct tic_range {
     uint64_t first, last;
 };
 
-/* One payload dataset of a segment file: `rows` rows of `row_bytes` from byte `offset` on. */
+/* One payload dataset of a segment file: `rows` rows of `row_bytes` from byte `offset` on. If they
+ * may be compressed, `keys` is the offset of the first row's key, see payload.h; else 0. */
 struct tic_line_extent {
     uint64_t segment; /* number of the segment file */
     uint32_t dataset; /* number of the dataset in it */
@@ -51,6 +52,7 @@ struct tic_line_extent {
     uint64_t dims[TIC_MAX_DIMS];
     uint64_t rows;
     uint64_t offset;
+    uint64_t keys;
 };
 
 /* The shape of its rows. */

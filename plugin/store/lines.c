@@ -9,17 +9,15 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "store/eventlog.h"
 #include "store/linefile.h"
+#include "store/payload.h"
 #include "store/schema.h"
 #include "store/segment.h"
 #include "store/store.h"
-
-enum { CHUNK = 1 << 20 };
 
 /* ---- listing -------------------------------------------------------------------------------- */
 
@@ -125,34 +123,6 @@ double tic_store_last_written(struct tic_store *store)
 
 /* ---- checking ------------------------------------------------------------------------------- */
 
-static int check_bytes(int fd, uint64_t offset, uint64_t bytes, uint64_t checksum)
-{
-    XXH3_state_t *state = XXH3_createState();
-    const size_t room = bytes < CHUNK ? bytes : CHUNK; /* rows are many, and mostly small */
-    char *chunk = malloc(room + 1);
-    int status = state && chunk ? 0 : -ENOMEM;
-
-    if (status == 0)
-        XXH3_64bits_reset(state);
-    while (status == 0 && bytes > 0) {
-        ssize_t got = pread(fd, chunk, bytes < room ? bytes : room, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) {
-            status = got < 0 ? -errno : -EBADMSG;
-            break;
-        }
-        XXH3_64bits_update(state, chunk, (size_t)got);
-        offset += (uint64_t)got;
-        bytes -= (uint64_t)got;
-    }
-    if (status == 0 && XXH3_64bits_digest(state) != checksum)
-        status = -EBADMSG;
-    free(chunk);
-    XXH3_freeState(state);
-    return status;
-}
-
 int tic_store_peek_segment(const struct tic_store *store, uint64_t number)
 {
     char name[64];
@@ -166,14 +136,12 @@ int tic_store_check_row(const struct tic_store *store, const struct tic_line *li
                         const struct tic_line_reference *reference)
 {
     const struct tic_line_extent *extent = &line->extents[*reference->extent];
-    struct tic_shape shape = tic_line_extent_shape(extent);
     int fd = tic_store_peek_segment(store, extent->segment);
 
     if (fd < 0)
         return fd == -ENOENT ? -EBADMSG : fd;
-    uint64_t bytes = tic_shape_bytes(&shape);
-    int status =
-        check_bytes(fd, extent->offset + *reference->row * bytes, bytes, reference->checksum);
+    struct tic_place place = tic_payload_place(extent, *reference->row, fd);
+    int status = tic_payload_check(store->h5, &place, reference->checksum);
     close(fd);
     return status;
 }
@@ -181,12 +149,11 @@ int tic_store_check_row(const struct tic_store *store, const struct tic_line *li
 int tic_store_verify(struct tic_store *store, const struct tic_saved *saved)
 {
     uint64_t bytes = tic_rows_bytes(&store->rows, saved->row);
-    int64_t offset;
-    int fd;
-    int status = tic_rows_locate(&store->rows, saved->row, bytes, &fd, &offset);
+    struct tic_place place;
+    int status = tic_rows_locate(&store->rows, saved->row, bytes, &place);
 
     atomic_fetch_add_explicit(&store->bytes_verified, bytes, memory_order_relaxed);
-    return status ? status : check_bytes(fd, (uint64_t)offset, bytes, saved->checksum);
+    return status ? status : tic_payload_check(store->h5, &place, saved->checksum);
 }
 
 struct check {

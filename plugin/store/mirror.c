@@ -24,9 +24,10 @@ char *tic_mirror_path(const char *directory, unsigned copy)
     return asprintf(&path, TIC_COPY_PATH, directory, 'a' + copy) < 0 ? NULL : path;
 }
 
-int tic_mirror_init(struct tic_mirror *mirror, const char *path)
+int tic_mirror_init(struct tic_mirror *mirror, const struct tic_h5_ops *h5, const char *path)
 {
     memset(mirror, 0, sizeof(*mirror));
+    mirror->h5 = h5;
     mirror->directory = -1;
     mirror->path = strdup(path);
     return mirror->path ? 0 : -ENOMEM;
@@ -59,8 +60,7 @@ static int add_row(void *arg, const struct tic_line_reference *reference)
 {
     struct list *list = arg;
     const struct tic_line_extent *extent = &list->line->extents[*reference->extent];
-    struct tic_shape shape = tic_line_extent_shape(extent);
-    uint64_t bytes = tic_shape_bytes(&shape);
+    struct tic_place place = tic_payload_place(extent, *reference->row, -1);
     struct tic_mirror_rows *rows = list->rows;
     void *grown = tic_grow(rows->items, &rows->capacity, rows->count + 1, sizeof(*rows->items));
 
@@ -69,10 +69,11 @@ static int add_row(void *arg, const struct tic_line_reference *reference)
     rows->items = grown;
     rows->items[rows->count++] =
         (struct tic_mirror_row){.segment = extent->segment,
-                                .offset = extent->offset + *reference->row * bytes,
-                                .bytes = bytes,
+                                .offset = (uint64_t)place.offset,
+                                .bytes = tic_shape_bytes(&place.shape),
                                 .checksum = reference->checksum,
-                                .row = {*reference->extent, *reference->row}};
+                                .row = {*reference->extent, *reference->row},
+                                .place = place};
     return 0;
 }
 
@@ -207,23 +208,52 @@ static int copy_frame(const struct copy *copy, const struct tic_line *line, uint
     return status;
 }
 
+/* Bytes of a row that may be compressed, and its key; -EBADMSG when they are not what was saved. */
+static int copy_keyed(const struct tic_h5_ops *h5, const struct copy *copy,
+                      const struct tic_mirror_row *row, uint64_t *bytes)
+{
+    struct tic_place place = row->place;
+    struct tic_chunk_key key;
+    uint64_t checksum;
+
+    place.fd = copy->from;
+    int status = tic_payload_size(&place, &key, bytes);
+    if (status == 0 && copy->to >= 0) {
+        status = copy_range(copy, row->offset, *bytes, &checksum);
+        memcpy(copy->chunk, &key, sizeof(key));
+        status = status ? status : write_chunk(copy, sizeof(key), (uint64_t)place.key);
+        place.fd = copy->to;
+    }
+    return status ? status : tic_payload_check(h5, &place, row->checksum);
+}
+
+static int copy_plain(const struct copy *copy, const struct tic_mirror_row *row, uint64_t *bytes)
+{
+    uint64_t checksum;
+    int status = copy_range(copy, row->offset, row->bytes, &checksum);
+
+    *bytes = row->bytes;
+    return status == 0 && checksum != row->checksum ? -EBADMSG : status;
+}
+
 /* Those rows that the copy does not have; counts their bytes, if asked. `damaged` when one is not
  * what was saved. */
 static int copy_unknown(const struct tic_mirror *mirror, const struct copy *copy,
                         const struct tic_mirror_row *rows, unsigned long count, int damaged,
-                        _Atomic uint64_t *bytes)
+                        _Atomic uint64_t *sum)
 {
-    uint64_t checksum;
     int status = 0;
 
     for (unsigned long i = 0; i < count && status == 0; i++) {
         if (is_known(mirror, &rows[i]))
             continue;
-        status = copy_range(copy, rows[i].offset, rows[i].bytes, &checksum);
-        if (status == 0 && checksum != rows[i].checksum)
+        uint64_t bytes;
+        status = rows[i].place.key ? copy_keyed(mirror->h5, copy, &rows[i], &bytes)
+                                   : copy_plain(copy, &rows[i], &bytes);
+        if (status == -EBADMSG)
             status = damaged;
-        if (status == 0 && bytes)
-            atomic_fetch_add(bytes, rows[i].bytes);
+        if (status == 0 && sum)
+            atomic_fetch_add(sum, bytes);
     }
     return status;
 }

@@ -13,6 +13,7 @@
 struct tic_mirror_row {
     uint64_t segment, offset, bytes, checksum;
     struct tic_row row;
+    struct tic_place place; /* without a descriptor */
 };
 
 struct tic_mirror_rows {
@@ -21,6 +22,7 @@ struct tic_mirror_rows {
 };
 
 struct tic_mirror {
+    const struct tic_h5_ops *h5; /* to inflate */
     char *path;
     int directory;                /* fd, or -1 */
     uint64_t line;                /* that it holds; 0: none, or not known */
@@ -39,7 +41,7 @@ enum { TIC_COPIES = 2 };
 char *tic_mirror_path(const char *directory, unsigned copy);
 
 /* path is copied. 0 or -ENOMEM; nothing is opened yet. */
-int tic_mirror_init(struct tic_mirror *mirror, const char *path);
+int tic_mirror_init(struct tic_mirror *mirror, const struct tic_h5_ops *h5, const char *path);
 void tic_mirror_fini(struct tic_mirror *mirror);
 
 /* The rows that a line refers to, whose tables of them are complete; its blocks included. 0 or

@@ -307,16 +307,15 @@ uint64_t tic_rows_taken(struct tic_rows *rows)
     return read_field(rows, &rows->taken);
 }
 
-int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes, int *fd,
-                    int64_t *offset)
+int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes,
+                    struct tic_place *place)
 {
     int status = -ERANGE;
     tic_lock(&rows->lock);
     row = tic_held_real_locked(rows, row);
     struct tic_extent *extent = row.extent < rows->count ? rows->extents[row.extent] : NULL;
     if (extent && row.row < extent->disk.rows && tic_shape_bytes(&extent->shape) == bytes) {
-        *fd = extent->fd;
-        *offset = (int64_t)(extent->disk.offset + row.row * bytes);
+        *place = tic_payload_place(&extent->disk, row.row, extent->fd);
         status = 0;
     }
     tic_unlock(&rows->lock);

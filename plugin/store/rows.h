@@ -8,6 +8,7 @@
 
 #include "base/lock.h"
 #include "store/line.h"
+#include "store/payload.h"
 
 /* `extent` of a value that is held in memory, because it could not be written yet; see held.h. */
 #define TIC_HELD_EXTENT (UINT32_MAX - 1)
@@ -37,7 +38,8 @@ struct tic_rows {
     unsigned long found;   /* guarded by lock: extent that was found last */
     struct tic_held *held; /* guarded by lock */
     unsigned long held_count, held_capacity;
-    uint64_t held_bytes; /* guarded by lock: in memory now */
+    unsigned long held_next; /* guarded by lock: no number below it is unused */
+    uint64_t held_bytes;     /* guarded by lock: in memory now */
 };
 
 /* Where a row is. */
@@ -72,9 +74,9 @@ void tic_rows_pin(struct tic_rows *rows, struct tic_row row);
 uint64_t tic_rows_pinned(struct tic_rows *rows);
 /* Rows taken since the last sweep. */
 uint64_t tic_rows_taken(struct tic_rows *rows);
-/* File and byte offset of a row; -ERANGE when there is no such row or its size differs. */
-int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes, int *fd,
-                    int64_t *offset);
+/* -ERANGE when there is no such row or its size differs. */
+int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes,
+                    struct tic_place *place);
 /* Where a value that was held in memory is now; the row itself if it was not, or still is. */
 struct tic_row tic_rows_real(struct tic_rows *rows, struct tic_row row);
 /* The extent of a row. -ERANGE when there is no such row. */

@@ -58,13 +58,12 @@ static bool holds(struct tic_store *store, const struct tic_same_entry *entry,
                   const struct tic_layout *layout)
 {
     struct tic_same_entry now = look_up(&store->same, entry->key);
-    int64_t offset;
-    int fd;
+    struct tic_place place;
 
     return is_same_entry(entry, &now) &&
-           tic_rows_locate(&store->rows, entry->saved.row, tic_shape_bytes(&layout->shape), &fd,
-                           &offset) == 0 &&
-           tic_layout_equals(layout, fd, offset);
+           tic_rows_locate(&store->rows, entry->saved.row, tic_shape_bytes(&layout->shape),
+                           &place) == 0 &&
+           tic_payload_equals(store->h5, &place, layout);
 }
 
 bool tic_same_find(struct tic_store *store, const struct tic_layout *layout,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/payload.h"
 #include "store/table.h"
 
 bool tic_extent_is_sane(const struct tic_line_extent *extent)
@@ -20,7 +21,10 @@ bool tic_extent_is_sane(const struct tic_line_extent *extent)
         if (bytes > INT64_MAX)
             return false;
     }
-    return bytes * extent->rows + extent->offset <= INT64_MAX;
+    bytes *= extent->rows;
+    return bytes + extent->offset <= INT64_MAX &&
+           (unsigned __int128)extent->rows * tic_chunk_key_stride(extent->ndim) + extent->keys <=
+               INT64_MAX;
 }
 
 static bool row_is_sane(const struct tic_line *line, uint32_t extent, uint32_t row)

@@ -3,7 +3,7 @@
 #ifndef TIC_STORE_SCHEMA_H
 #define TIC_STORE_SCHEMA_H
 
-#define TIC_FORMAT_MAJOR 3
+#define TIC_FORMAT_MAJOR 4
 #define TIC_FORMAT_MINOR 0
 
 /* Files of process P in the store directory. */
@@ -24,12 +24,14 @@
 
 /* A payload dataset of a segment file: shape [rows, dims reversed]. */
 #define TIC_SEGMENT_DATASET "/payload-%u"
+/* The space of its rows, if it is a dataset of chunks. */
+#define TIC_SEGMENT_SPACE "/space-%u"
 /* A segment or log file begins with a user block with this text, and an entry for each dataset. */
 #define TIC_SEGMENT_HEADER_FORMAT                                                                  \
     "starpu-tic segment\nformat %u.%u\nextents %llu\nxxh3-128 %016llx%016llx\n"
 #define TIC_SEGMENT_HEADER_SCAN                                                                    \
     "starpu-tic segment\nformat %u.%u\nextents %llu\nxxh3-128 %16llx%16llx\n"
-#define TIC_SEGMENT_ENTRY_FORMAT "%u %u %llu %llu %llu %llu %llu %llu"
+#define TIC_SEGMENT_ENTRY_FORMAT "%u %u %llu %llu %llu %llu %llu %llu %llu"
 
 /* LINE_NUMBER(member): attributes of the root group, 64-bit unsigned. */
 #define TIC_LINE_NUMBERS(X)                                                                        \
@@ -68,7 +70,7 @@
     F(S, "element_size", element_size, U32)                                                        \
     F(S, "ndim", ndim, U32) F(S, "dim0", dims[0], U64) F(S, "dim1", dims[1], U64)                  \
         F(S, "dim2", dims[2], U64) F(S, "dim3", dims[3], U64) F(S, "rows", rows, U64)              \
-            F(S, "offset", offset, U64)
+            F(S, "offset", offset, U64) F(S, "keys", keys, U64)
 #define TIC_VALUE_FIELDS(S, F)                                                                     \
     F(S, "id", id, U64)                                                                            \
     F(S, "version", version, U64)                                                                  \

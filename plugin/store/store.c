@@ -22,6 +22,8 @@
 #include "store/space.h"
 
 enum { NAME_SIZE = 64, MIN_ROWS = 4, MOST_BYTES_MORE = 1 << 26 };
+/* In one node of a B-tree of HDF5. */
+enum { MOST_CHUNKS = 65534 };
 
 /* ---- open and close ------------------------------------------------------------------------- */
 
@@ -211,6 +213,13 @@ static uint64_t rows_to_format(struct tic_store *store, const struct tic_demand 
     return rows > more ? rows : more;
 }
 
+bool tic_store_compresses(const struct tic_store *store, const struct tic_shape *shape)
+{
+    const uint64_t bytes = tic_shape_bytes(shape);
+
+    return store->level > 0 && bytes >= TIC_COMPRESS_LEAST && bytes <= UINT32_MAX;
+}
+
 static size_t plan_extents(struct tic_store *store, const struct tic_demand *demands, size_t count,
                            struct tic_line_extent *extents)
 {
@@ -227,6 +236,9 @@ static size_t plan_extents(struct tic_store *store, const struct tic_demand *dem
         extent->ndim = demands[i].shape.ndim;
         memcpy(extent->dims, demands[i].shape.dims, sizeof(extent->dims));
         extent->rows = rows_to_format(store, &demands[i], available);
+        extent->keys = tic_store_compresses(store, &demands[i].shape);
+        if (extent->keys && extent->rows > MOST_CHUNKS)
+            extent->rows = MOST_CHUNKS; /* the others are asked for when they are missed */
     }
     return planned;
 }
@@ -285,13 +297,12 @@ static void check_steady(const struct tic_layout *layout, uint64_t checksum)
 #endif
 }
 
-int tic_store_save(struct tic_store *store, const struct tic_layout *layout,
-                   struct tic_saved *saved)
+static int save(struct tic_store *store, const struct tic_layout *layout, int level,
+                struct tic_saved *saved)
 {
     uint64_t bytes = tic_shape_bytes(&layout->shape);
-    uint64_t key;
-    int64_t offset;
-    int fd;
+    struct tic_place place;
+    uint64_t key, written;
 
     if (tic_same_find(store, layout, saved, &key)) {
         atomic_fetch_add_explicit(&store->bytes_shared, bytes, memory_order_relaxed);
@@ -301,9 +312,9 @@ int tic_store_save(struct tic_store *store, const struct tic_layout *layout,
     int status = tic_rows_take(&store->rows, &layout->shape, &saved->row);
     if (status)
         return status;
-    status = tic_rows_locate(&store->rows, saved->row, bytes, &fd, &offset);
+    status = tic_rows_locate(&store->rows, saved->row, bytes, &place);
     if (status == 0)
-        status = tic_layout_write(layout, fd, offset, &saved->checksum);
+        status = tic_payload_write(store->h5, &place, layout, level, &saved->checksum, &written);
     if (status) {
         tic_same_forget(store, key);
         tic_rows_settle(&store->rows, saved->row);
@@ -313,20 +324,31 @@ int tic_store_save(struct tic_store *store, const struct tic_layout *layout,
     tic_same_note(store, key, saved);
     atomic_fetch_add_explicit(&store->bytes_written, bytes, memory_order_relaxed);
     atomic_fetch_add_explicit(&store->values_written, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&store->bytes_spared, bytes - written, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_ROW_WRITE);
     return 0;
+}
+
+int tic_store_save(struct tic_store *store, const struct tic_layout *layout,
+                   struct tic_saved *saved)
+{
+    return save(store, layout, 0, saved);
+}
+
+int tic_store_save_compressed(struct tic_store *store, const struct tic_layout *layout,
+                              struct tic_saved *saved)
+{
+    return save(store, layout, store->level, saved);
 }
 
 int tic_store_read(struct tic_store *store, const struct tic_saved *saved,
                    const struct tic_layout *layout)
 {
     uint64_t checksum;
-    int64_t offset;
-    int fd;
-    int status =
-        tic_rows_locate(&store->rows, saved->row, tic_shape_bytes(&layout->shape), &fd, &offset);
+    struct tic_place place;
+    int status = tic_rows_locate(&store->rows, saved->row, tic_shape_bytes(&layout->shape), &place);
     if (status == 0)
-        status = tic_layout_read(layout, fd, offset, &checksum);
+        status = tic_payload_read(store->h5, &place, layout, &checksum);
     if (status == 0)
         atomic_fetch_add_explicit(&store->bytes_read, tic_shape_bytes(&layout->shape),
                                   memory_order_relaxed);

@@ -38,6 +38,7 @@ struct tic_store {
     int lock_file;               /* fd; immutable after open */
     unsigned process;            /* immutable after open */
     bool sync;                   /* immutable after open */
+    int level;                   /* of compression, 0: none; immutable once there is a segment */
     const struct tic_h5_ops *h5; /* immutable after open; called by one thread at a time */
     struct tic_rows rows;
     struct tic_same same;
@@ -61,6 +62,7 @@ struct tic_store {
     _Atomic uint64_t values_moved;   /* relaxed: a statistic */
     _Atomic uint64_t bytes_written;  /* relaxed: a statistic */
     _Atomic uint64_t values_written; /* relaxed: a statistic */
+    _Atomic uint64_t bytes_spared;   /* by compression, of those written; relaxed: a statistic */
     _Atomic uint64_t bytes_shared;   /* not written, as they were there: relaxed, a statistic */
     _Atomic uint64_t values_shared;  /* the same */
     _Atomic uint64_t bytes_read;     /* to be used, and */
@@ -136,6 +138,11 @@ int tic_store_provide(struct tic_store *store, const struct tic_demand *demands,
  * 0; -EAGAIN when no row of this shape is free; other -errno. */
 int tic_store_save(struct tic_store *store, const struct tic_layout *layout,
                    struct tic_saved *saved);
+/* The same, compressed if rows of this shape are. */
+int tic_store_save_compressed(struct tic_store *store, const struct tic_layout *layout,
+                              struct tic_saved *saved);
+/* Are values of this shape worth it, and is compression wanted? */
+bool tic_store_compresses(const struct tic_store *store, const struct tic_shape *shape);
 /* Reads a value and checks it. 0; -EBADMSG when the checksum differs; other -errno. */
 int tic_store_read(struct tic_store *store, const struct tic_saved *saved,
                    const struct tic_layout *layout);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "store/forced.h"
@@ -76,14 +77,32 @@ static uint64_t distinct_bytes(struct row_list *list)
     return bytes;
 }
 
-static uint64_t stored_bytes(const struct tic_line *line)
+/* What the row takes in its file, which may be compressed; what it would take, if that cannot be
+ * read. */
+static uint64_t bytes_in_file(const struct tic_store *store, const struct tic_line_extent *extent,
+                              uint32_t row)
+{
+    struct tic_place place = tic_payload_place(extent, row, -1);
+    struct tic_chunk_key key;
+    uint64_t bytes;
+
+    if (place.key)
+        place.fd = tic_store_peek_segment(store, extent->segment);
+    int status = tic_payload_size(&place, &key, &bytes);
+    if (place.fd >= 0)
+        close(place.fd);
+    return status == 0 ? bytes : tic_shape_bytes(&place.shape);
+}
+
+static uint64_t stored_bytes(const struct tic_store *store, const struct tic_line *line)
 {
     struct row_list rows = {0};
 
     for (size_t i = 0; i < line->value_count; i++) {
-        struct tic_shape shape = tic_line_extent_shape(&line->extents[line->values[i].extent]);
-        note_row(&rows, (struct row){line->values[i].extent, line->values[i].row,
-                                     tic_shape_bytes(&shape)});
+        const struct tic_line_value *value = &line->values[i];
+        const struct tic_line_extent *extent = &line->extents[value->extent];
+        note_row(&rows,
+                 (struct row){value->extent, value->row, bytes_in_file(store, extent, value->row)});
     }
     return distinct_bytes(&rows);
 }
@@ -117,7 +136,8 @@ static json_t *arguments_of(const struct tic_line *line)
     return list;
 }
 
-static void add_json(json_t *lines, const char *name, int status, const struct tic_line *line)
+static void add_json(const struct report *report, const char *name, int status,
+                     const struct tic_line *line)
 {
     json_t *entry = json_pack("{s:s, s:b, s:s}", "file", name, "good", status == 0, "state",
                               tic_store_reason(status));
@@ -130,14 +150,15 @@ static void add_json(json_t *lines, const char *name, int status, const struct t
             "workers", (json_int_t)line->workers, "tasks_done", (json_int_t)line->tasks_done,
             "tasks_submitted", (json_int_t)line->tasks_submitted, "handles",
             (json_int_t)line->value_count, "bytes", (json_int_t)value_bytes(line), "stored_bytes",
-            (json_int_t)stored_bytes(line), "runs", (json_int_t)line->runs);
+            (json_int_t)stored_bytes(report->store, line), "runs", (json_int_t)line->runs);
         json_object_update(entry, more);
         json_decref(more);
     }
-    json_array_append_new(lines, entry);
+    json_array_append_new(report->lines, entry);
 }
 
-static void print_plain(const char *name, int status, const struct tic_line *line)
+static void print_plain(const struct report *report, const char *name, int status,
+                        const struct tic_line *line)
 {
     char when[64] = "";
     time_t created = (time_t)line->created;
@@ -152,7 +173,7 @@ static void print_plain(const char *name, int status, const struct tic_line *lin
            line->program);
     for (size_t at = 0; at < line->arguments_size; at += strlen(line->arguments + at) + 1)
         printf(" %s", line->arguments + at);
-    uint64_t bytes = value_bytes(line), stored = stored_bytes(line);
+    uint64_t bytes = value_bytes(line), stored = stored_bytes(report->store, line);
     printf("\n  %llu tasks done of %llu submitted so far; %zu handles, %llu bytes",
            (unsigned long long)line->tasks_done, (unsigned long long)line->tasks_submitted,
            line->value_count, (unsigned long long)bytes);
@@ -172,9 +193,9 @@ static bool report_line(void *arg, const char *file, int status, struct tic_line
     report->found++;
     report->good += status == 0;
     if (report->lines)
-        add_json(report->lines, name, status, line);
+        add_json(report, name, status, line);
     else
-        print_plain(name, status, line);
+        print_plain(report, name, status, line);
     return false;
 }
 

@@ -11,9 +11,11 @@ expected() { # the output of a run without faults
 @test "stolen tasks are not executed again" {
     need_examples
     cholesky=("$examples/cholesky_implicit" -size 960 -nblocks 12)
-    for _ in {1..10}; do # the twelfth theft comes after the first line, nearly always
+    for _ in {1..10}; do # there is a twelfth theft, and it comes after the first line, nearly always
         rm -rf "$STARPU_TIC_DIR"
-        STARPU_TIC_EVERY=20 STARPU_TIC_FORCED=100 crash forced-written:12 "${cholesky[@]}"
+        STARPU_TIC_EVERY=20 STARPU_TIC_FORCED=100 STARPU_TIC_FAIL=forced-written:12 \
+            run "$tool" run -- "${cholesky[@]}"
+        [ "$status" -eq 137 ] || continue
         STARPU_NCPU=3 run_apart "$tool" run -- "${cholesky[@]}"
         [ "$status" -eq 0 ]
         [ "$(stat_of recovered)" = false ] || break
@@ -134,7 +136,7 @@ expected() { # the output of a run without faults
 
 @test "a store of a future format is refused" {
     STARPU_TIC_EVERY=20 crash line-renamed:1 "$program"
-    sed -i '2s/format 3/format 9/' "$STARPU_TIC_DIR"/p0-line-00000001.h5
+    sed -i '2s/format [0-9]*/format 9/' "$STARPU_TIC_DIR"/p0-line-00000001.h5
     run "$tool" run -- "$program"
     [ "$status" -eq 78 ]
     [[ $output == *"newer version of starpu-tic"* ]]

@@ -2,11 +2,10 @@
 /* A small StarPU program with knobs, for tests of how starpu-tic starts, ends and refuses.
  * Adds and doubles 4 vectors in turns, prints their sums. Knobs are environment variables, so that
  * the command stays the same: P_INPUT (initial value), P_SWAP (task number that is another one),
- * P_TASKS (how many), P_EXIT (exit status), P_POLICY (asked for in starpu_conf), P_TIME (prints
- * time() before and after starpu_init), P_NOSHUTDOWN, P_QUIET (prints sums only),
- * P_REQUEST (asks for checkpoints),
- * P_SHOW (prints which scheduling policy runs), P_HOLD (once StarPU runs, opens the FIFO `ready`
- * for writing, then waits at the FIFO `go`). */
+ * P_TASKS (how many), P_LENGTH (elements, up to 4000), P_EXIT (exit status), P_POLICY (asked for in
+ * starpu_conf), P_TIME (prints time() before and after starpu_init), P_NOSHUTDOWN, P_QUIET (prints
+ * sums only), P_REQUEST (asks for checkpoints), P_SHOW (prints which scheduling policy runs),
+ * P_HOLD (once StarPU runs, opens the FIFO `ready` for writing, then waits at the FIFO `go`). */
 #include <starpu.h>
 #include <starpu_scheduler.h>
 #include <stdio.h>
@@ -15,7 +14,8 @@
 
 #include "starpu_tic.h"
 
-enum { VECTORS = 4, LENGTH = 1000 };
+enum { VECTORS = 4, LONGEST = 4000 };
+static int length = 1000;
 
 static long knob(const char *name, long fallback)
 {
@@ -27,7 +27,7 @@ static void add(void *buffers[], void *arg)
 {
     double *values = (double *)STARPU_VECTOR_GET_PTR(buffers[0]);
     (void)arg;
-    for (int i = 0; i < LENGTH; i++)
+    for (int i = 0; i < length; i++)
         values[i] += 1;
 }
 
@@ -35,7 +35,7 @@ static void twice(void *buffers[], void *arg)
 {
     double *values = (double *)STARPU_VECTOR_GET_PTR(buffers[0]);
     (void)arg;
-    for (int i = 0; i < LENGTH; i++)
+    for (int i = 0; i < length; i++)
         values[i] = values[i] * 2 - values[i] / 2;
 }
 
@@ -75,12 +75,13 @@ static void print_progress(void)
 
 int main(void)
 {
-    static double vectors[VECTORS][LENGTH];
+    static double vectors[VECTORS][LONGEST];
     starpu_data_handle_t handles[VECTORS];
     struct starpu_conf conf;
 
+    length = (int)knob("P_LENGTH", length);
     for (int v = 0; v < VECTORS; v++)
-        for (int i = 0; i < LENGTH; i++)
+        for (int i = 0; i < length; i++)
             vectors[v][i] = (double)knob("P_INPUT", 1) + v;
     if (knob("P_TIME", 0))
         printf("time before %ld\n", (long)time(NULL));
@@ -96,8 +97,8 @@ int main(void)
     if (knob("P_TIME", 0))
         printf("time after %ld\n", (long)time(NULL));
     for (int v = 0; v < VECTORS; v++)
-        starpu_vector_data_register(&handles[v], STARPU_MAIN_RAM, (uintptr_t)vectors[v], LENGTH,
-                                    sizeof(double));
+        starpu_vector_data_register(&handles[v], STARPU_MAIN_RAM, (uintptr_t)vectors[v],
+                                    (uint32_t)length, sizeof(double));
     submit_all(handles);
     if (!knob("P_QUIET", 0))
         print_progress();

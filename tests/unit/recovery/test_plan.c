@@ -84,12 +84,10 @@ static void write_task(uint64_t sequence, unsigned which, uint64_t word)
 static void damage_last(void)
 {
     const struct tic_forced_kept *last = &rig.snapshot.forced[rig.snapshot.forced_count - 1];
-    int64_t offset;
-    int fd;
+    struct tic_place place;
 
-    assert_int_equal(
-        tic_rows_locate(&rig.store.rows, last->rows[0], sizeof(memory[0]), &fd, &offset), 0);
-    assert_int_equal(pwrite(fd, "xyz", 3, (off_t)offset + 8), 3);
+    assert_int_equal(tic_rows_locate(&rig.store.rows, last->rows[0], sizeof(memory[0]), &place), 0);
+    assert_int_equal(pwrite(place.fd, "xyz", 3, place.offset + 8), 3);
 }
 
 static const struct tic_forced_found *found(uint64_t sequence)

@@ -234,7 +234,7 @@ static void test_newer_format_is_refused(void **state)
     (void)state;
     run(2);
     char *image = tic_tmpdir_load(&rig.dir, "p0-line-00000002.h5", &size);
-    memcpy(strstr(image, "format 3.0"), "format 9.0", 10);
+    memcpy(strstr(image, "format "), "format 9", 8);
     tic_tmpdir_store(&rig.dir, "p0-line-00000002.h5", image, size);
     free(image);
     expect_refused("written by a newer version", "p0-line-00000002.h5", "");

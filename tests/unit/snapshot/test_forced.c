@@ -137,15 +137,14 @@ static void test_unknown_event_makes_it_useless(void **state)
 
 static void test_damaged_value_is_not_used(void **state)
 {
-    int64_t offset;
-    int fd;
+    struct tic_place place;
 
     (void)state;
     steal(3, 1, 42, 0);
-    assert_int_equal(tic_rows_locate(&rig.store.rows, rig.snapshot.forced[0].rows[0],
-                                     sizeof(memory[1]), &fd, &offset),
-                     0);
-    assert_int_equal(pwrite(fd, "x", 1, (off_t)offset), 1);
+    assert_int_equal(
+        tic_rows_locate(&rig.store.rows, rig.snapshot.forced[0].rows[0], sizeof(memory[1]), &place),
+        0);
+    assert_int_equal(pwrite(place.fd, "x", 1, place.offset), 1);
     assert_true(tic_rig_restart(&rig));
     assert_int_equal(tic_store_verify(&rig.store, &value_of(found(3))->saved), -EBADMSG);
 }

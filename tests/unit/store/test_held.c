@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Checks that a value that waits in memory is there until it is written, whatever is swept
  * meanwhile. */
+#include <errno.h>
+
 #include "lib/fakedata.h"
 #include "lib/rig.h"
 #include "lib/testing.h"
@@ -78,12 +80,52 @@ static void test_forgotten(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* Compression holds every value that is saved. */
+static void test_numbers_are_given_again(void **state)
+{
+    struct tic_saved saved, kept;
+    (void)state;
+
+    assert_int_equal(tic_held_save(&rig.store, &layout, &kept), 0);
+    tic_rows_settle(&rig.store.rows, kept.row);
+    for (unsigned i = 0; i < 100; i++) {
+        memory[0]++;
+        assert_int_equal(tic_held_save(&rig.store, &layout, &saved), 0);
+        assert_int_not_equal(saved.row.row, kept.row.row);
+        assert_in_range(saved.row.row, 0, 1);
+        tic_rows_settle(&rig.store.rows, saved.row);
+        if (i == 50)
+            assert_int_equal(tic_held_write_all(&rig.store), 0);
+        tic_rows_sweep_begin(&rig.store.rows);
+        tic_rows_mark(&rig.store.rows, kept.row);
+        tic_rows_sweep_end(&rig.store.rows);
+    }
+    memory[0] -= 100;
+    check_written(&kept);
+}
+
+/* One by one, as it is held, when rows are there. */
+static void test_written_at_once(void **state)
+{
+    struct tic_saved saved;
+    struct tic_demand demand = {layout.shape, 1};
+    (void)state;
+
+    assert_int_equal(tic_held_save(&rig.store, &layout, &saved), 0);
+    assert_int_equal(tic_held_write(&rig.store, saved.row), -EAGAIN);
+    assert_int_equal(tic_store_provide(&rig.store, &demand, 1), 0);
+    assert_int_equal(tic_held_write(&rig.store, saved.row), 0);
+    assert_int_equal(tic_held_write(&rig.store, saved.row), 0); /* there is nothing left */
+    assert_int_equal(rig.store.values_written, 1);
+    tic_rows_settle(&rig.store.rows, saved.row);
+    check_written(&saved);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_held_during_a_sweep),
-        TEST(test_pinned_during_a_sweep),
-        TEST(test_forgotten),
+        TEST(test_held_during_a_sweep),     TEST(test_pinned_during_a_sweep), TEST(test_forgotten),
+        TEST(test_numbers_are_given_again), TEST(test_written_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,17 +64,17 @@ static uint64_t model_available(const struct tic_shape *shape)
 static void check_location(const struct tic_shape *shape, struct tic_row row)
 {
     uint64_t bytes = tic_shape_bytes(shape);
-    int64_t offset;
-    int fd;
+    struct tic_place place;
 
-    assert_int_equal(tic_rows_locate(&rows, row, bytes, &fd, &offset), 0);
-    assert_int_equal(fd, 100 + (int)row.extent);
-    assert_int_equal(offset, extents[row.extent].offset + row.row * bytes);
-    assert_int_equal(tic_rows_locate(&rows, row, bytes + 1, &fd, &offset), -ERANGE);
+    assert_int_equal(tic_rows_locate(&rows, row, bytes, &place), 0);
+    assert_int_equal(place.fd, 100 + (int)row.extent);
+    assert_int_equal(place.key, 0);
+    assert_int_equal(place.offset, extents[row.extent].offset + row.row * bytes);
+    assert_int_equal(tic_rows_locate(&rows, row, bytes + 1, &place), -ERANGE);
     row.row = (uint32_t)extents[row.extent].rows;
-    assert_int_equal(tic_rows_locate(&rows, row, bytes, &fd, &offset), -ERANGE);
+    assert_int_equal(tic_rows_locate(&rows, row, bytes, &place), -ERANGE);
     row.extent = extent_count;
-    assert_int_equal(tic_rows_locate(&rows, row, bytes, &fd, &offset), -ERANGE);
+    assert_int_equal(tic_rows_locate(&rows, row, bytes, &place), -ERANGE);
 }
 
 static void take(void)

@@ -80,19 +80,19 @@ static void test_equal_content_is_written_once(void **state)
 /* The row held another value with the same sample when a write into it failed, after some of it. */
 static void test_a_row_that_was_half_written(void **state)
 {
-    int64_t offset;
-    int fd, full = open("/dev/full", O_RDWR);
+    struct tic_place place;
+    int full = open("/dev/full", O_RDWR);
     (void)state;
     struct tic_saved first = save_and_settle();
-    assert_int_equal(tic_rows_locate(&rig.store.rows, first.row, sizeof(memory), &fd, &offset), 0);
+    assert_int_equal(tic_rows_locate(&rig.store.rows, first.row, sizeof(memory), &place), 0);
     sweep(NULL);
     memory[100]++; /* the sample does not see it */
-    int file = dup(fd);
-    assert_int_equal(dup2(full, fd), fd);
+    int file = dup(place.fd);
+    assert_int_equal(dup2(full, place.fd), place.fd);
     struct tic_saved second;
     assert_int_equal(tic_store_save(&rig.store, &layout, &second), -ENOSPC);
-    assert_int_equal(dup2(file, fd), fd);
-    assert_int_equal(pwrite(fd, memory, sizeof(memory), offset), sizeof(memory));
+    assert_int_equal(dup2(file, place.fd), place.fd);
+    assert_int_equal(pwrite(place.fd, memory, sizeof(memory), place.offset), sizeof(memory));
     second = save_and_settle();
     assert_int_equal(second.checksum, tic_layout_checksum(&layout));
     close(file);
@@ -116,13 +116,12 @@ static void test_other_content_is_another_row(void **state)
 /* What is on the disk counts, not what was written. */
 static void test_a_damaged_row_is_not_shared(void **state)
 {
-    int64_t offset;
-    int fd;
+    struct tic_place place;
 
     (void)state;
     struct tic_saved first = save_and_settle();
-    assert_int_equal(tic_rows_locate(&rig.store.rows, first.row, sizeof(memory), &fd, &offset), 0);
-    assert_int_equal(pwrite(fd, "x", 1, (off_t)offset + 4001), 1);
+    assert_int_equal(tic_rows_locate(&rig.store.rows, first.row, sizeof(memory), &place), 0);
+    assert_int_equal(pwrite(place.fd, "x", 1, place.offset + 4001), 1);
     assert_false(same_row(first, save_and_settle()));
 }
 

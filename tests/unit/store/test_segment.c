@@ -56,6 +56,23 @@ static void test_rows_are_where_they_were_made(void **state)
     free(found);
 }
 
+static void test_rows_may_be_small_and_many(void **state)
+{
+    struct tic_line_extent extent = {
+        .element_size = 1, .ndim = 1, .dims = {1, 1, 1, 1}, .rows = 5000};
+    struct tic_line_extent *found;
+    size_t count;
+
+    (void)state;
+    int fd = tic_segment_create(directory, "small", &tic_h5_ops, &extent, 1);
+    assert_true(fd >= 0);
+    assert_int_equal(tic_segment_read(fd, &found, &count), 0);
+    assert_int_equal(count, 1);
+    assert_memory_equal(found, &extent, sizeof(extent));
+    free(found);
+    close(fd);
+}
+
 static void test_hdf5_reads_what_is_written_there(void **state)
 {
     unsigned char row[2][5], expected[5] = {1, 2, 3, 4, 5};
@@ -127,6 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_rows_are_where_they_were_made, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rows_may_be_small_and_many, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hdf5_reads_what_is_written_there, setup, teardown),
         cmocka_unit_test_setup_teardown(test_every_byte_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_short_file_is_none, setup, teardown),
