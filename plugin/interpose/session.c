@@ -241,7 +241,24 @@ struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
     return copy;
 }
 
-static void remove_on_success(int status, void *arg)
+/* ---- the end of the process ------------------------------------------------------------------ */
+
+static struct tic_session *succeeded; /* its recovery lines are to go */
+
+/* Last of all, after exit handlers that the program registered before it started StarPU: what kills
+ * it in one of them finds the lines. What it printed goes out first, if that is easy. */
+__attribute__((destructor)) static void remove_lines(void)
+{
+    if (!succeeded || getpid() != succeeded->process)
+        return;
+    if (ftrylockfile(stdout) == 0) {
+        fflush_unlocked(stdout);
+        funlockfile(stdout);
+    }
+    tic_store_remove(&succeeded->store);
+}
+
+static void finish(int status, void *arg)
 {
     struct tic_session *session = arg;
 
@@ -259,9 +276,10 @@ static void remove_on_success(int status, void *arg)
     if (session->snapshot.copier)
         tic_copier_stop(session->snapshot.copier, done);
     session->snapshot.copier = NULL;
-    if (done)
-        tic_store_remove(&session->store);
+    succeeded = done ? session : NULL;
 }
+
+/* ---- starpu_init, done ----------------------------------------------------------------------- */
 
 static bool is_up; /* owner thread only: StarPU, with the session */
 
@@ -299,7 +317,7 @@ void tic_session_on_initialize_after(int result)
         return;
     }
     if (!tic_session)
-        on_exit(remove_on_success, session);
+        on_exit(finish, session);
     bool first = !tic_session;
     tic_session = session;
     if (first)
@@ -310,7 +328,7 @@ void tic_session_on_initialize_after(int result)
     atomic_store(&session->watching, true);
 }
 
-/* ---- the end -------------------------------------------------------------------------------- */
+/* ---- starpu_shutdown -------------------------------------------------------------------------------- */
 
 /* The recorded run may have started StarPU again. */
 static void check_complete(struct tic_session *session)

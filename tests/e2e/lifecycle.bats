@@ -25,6 +25,15 @@ expected() { # the output of a run without faults
         "$(stat_of tasks_submitted)" ]
 }
 
+@test "who dies after the last task, in an exit handler, goes on from the last line" {
+    P_LATE=1 STARPU_TIC_EVERY=20 run "$tool" run -- "$program"
+    [ "$status" -eq 137 ]
+    run_apart "$tool" run -- "$program"
+    [ "$status" -eq 0 ]
+    [ "$(stat_of tasks_skipped)" -ge 180 ]
+    [ ! -e "$STARPU_TIC_DIR" ]
+}
+
 @test "success removes the recovery lines and the directory" {
     STARPU_TIC_EVERY=20 run "$tool" run -- "$program"
     [ "$status" -eq 0 ]

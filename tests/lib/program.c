@@ -5,7 +5,9 @@
  * P_TASKS (how many), P_LENGTH (elements, up to 4000), P_EXIT (exit status), P_POLICY (asked for in
  * starpu_conf), P_TIME (prints time() before and after starpu_init), P_NOSHUTDOWN, P_QUIET (prints
  * sums only), P_REQUEST (asks for checkpoints), P_SHOW (prints which scheduling policy runs),
+ * P_LATE (dies by SIGKILL in an exit handler that it registers before it starts StarPU),
  * P_HOLD (once StarPU runs, opens the FIFO `ready` for writing, then waits at the FIFO `go`). */
+#include <signal.h>
 #include <starpu.h>
 #include <starpu_scheduler.h>
 #include <stdio.h>
@@ -73,6 +75,11 @@ static void print_progress(void)
            progress.replaying);
 }
 
+static void die(void)
+{
+    raise(SIGKILL);
+}
+
 int main(void)
 {
     static double vectors[VECTORS][LONGEST];
@@ -80,6 +87,8 @@ int main(void)
     struct starpu_conf conf;
 
     length = (int)knob("P_LENGTH", length);
+    if (knob("P_LATE", 0))
+        atexit(die);
     for (int v = 0; v < VECTORS; v++)
         for (int i = 0; i < length; i++)
             vectors[v][i] = (double)knob("P_INPUT", 1) + v;
