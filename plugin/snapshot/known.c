@@ -16,7 +16,8 @@ static int note_task(struct tic_known *known, const struct tic_log_record *recor
 {
     uint64_t count = record->count < 2 ? UINT64_MAX : record->words[1];
 
-    if (count > MOST_ACCESSES || count > record->count - 2)
+    if (count > MOST_ACCESSES || count > record->count - 2 ||
+        record->words[0] >= TIC_LOG_MOST_TASKS)
         return 0; /* it is one of those that nothing is known of */
     void *tasks =
         tic_grow(known->tasks, &known->task_capacity, known->task_count + 1, sizeof(*known->tasks));

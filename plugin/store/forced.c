@@ -37,7 +37,7 @@ bool tic_forced_decode(const struct tic_log_record *record, struct tic_forced *f
         return false;
     memset(forced, 0, sizeof(*forced));
     memcpy(forced, record->words, FIXED_WORDS * 8);
-    if (forced->count == 0 || forced->count > TIC_FORCED_OUTPUTS ||
+    if (forced->sequence >= TIC_LOG_MOST_TASKS || forced->count == 0 || forced->count > TIC_FORCED_OUTPUTS ||
         record->count != FIXED_WORDS + OUTPUT_WORDS * forced->count)
         return false;
     memcpy(forced->outputs, record->words + FIXED_WORDS, OUTPUT_WORDS * forced->count * 8);

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fuzz/choices.h"
 #include "graph/graph.h"
 #include "lib/random.h"
 #include "lib/tmpdir.h"
@@ -35,67 +36,7 @@ static unsigned line_count;
 static struct tic_tmpdir work;
 static unsigned long read_lines, good_lines;
 
-/* ---- choices -------------------------------------------------------------------------------- */
-
-static const uint8_t *choices, *choices_end;
-
-static uint64_t choose(uint64_t below)
-{
-    uint32_t value = 0;
-
-    for (unsigned i = 0; i < sizeof(value) && choices < choices_end; i++)
-        value = value << 8 | *choices++;
-    return value % below;
-}
-
-static uint64_t wild(void)
-{
-    static const uint64_t values[] = {0,
-                                      1,
-                                      2,
-                                      3,
-                                      255,
-                                      256,
-                                      65535,
-                                      65536,
-                                      INT32_MAX,
-                                      UINT32_MAX,
-                                      1u << 31,
-                                      UINT64_C(1) << 32,
-                                      INT64_MAX,
-                                      UINT64_MAX,
-                                      UINT64_C(1) << 63,
-                                      UINT64_MAX - 1,
-                                      UINT32_MAX - 1,
-                                      4096,
-                                      262144,
-                                      UINT64_C(1) << 47};
-    uint64_t which = choose(sizeof(values) / sizeof(values[0]) + 4);
-
-    return which < sizeof(values) / sizeof(values[0]) ? values[which] : choose(UINT32_MAX);
-}
-
 /* ---- changes to a line ---------------------------------------------------------------------- */
-
-/* What a change has overwritten. */
-struct change {
-    void *place;
-    size_t size;
-    unsigned char before[8];
-};
-
-static void set(struct change *change, void *place, size_t size)
-{
-    uint64_t value = wild();
-
-    change->place = place;
-    change->size = size;
-    memcpy(change->before, place, size);
-    if (choose(4) == 0) /* near what it is */
-        *(unsigned char *)place = (unsigned char)(*(unsigned char *)place + choose(3) - 1);
-    else
-        memcpy(place, &value, size);
-}
 
 /* Fewer entries than there are. */
 static void shorten(struct change *change, size_t *count)
@@ -215,9 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint64_t i = 0; i < count; i++)
         change_line(line, &changes[i]);
     read_back(line);
-    for (uint64_t i = count; i-- > 0;)
-        if (changes[i].place)
-            memcpy(changes[i].place, changes[i].before, changes[i].size);
+    take_back(changes, count);
     return 0;
 }
 
