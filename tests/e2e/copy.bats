@@ -33,6 +33,15 @@ resume() {
     [ "$(stat_of tasks_skipped)" -gt 20 ]
 }
 
+@test "under sel, too, there are lines to copy" {
+    unset STARPU_TIC_EVERY
+    export STARPU_TIC_PROTOCOL=sel STARPU_TIC_PERIOD=0.02 P_TASKS=60000
+    prepare
+    rm -r "$STARPU_TIC_DIR"
+    resume
+    [ "$(stat_of tasks_skipped)" -gt 20 ]
+}
+
 @test "a copy is a store of its own: info, verify, and modes as anywhere" {
     prepare
     run "$tool" verify copy
