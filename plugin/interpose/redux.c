@@ -116,8 +116,9 @@ static bool fold_own(struct tic_handle *handle)
     for (unsigned i = 0; redux && i < redux->width; i++) {
         if (!atomic_exchange(&redux->open[i], false))
             continue;
-        if (atomic_exchange(&handle->invalid, false))
+        if (atomic_load(&handle->invalid)) /* to StarPU, too, until this task is submitted */
             submit(redux->init, handle->data, NULL);
+        atomic_store(&handle->invalid, false);
         submit(redux->fold, handle->data, redux->parts[i]);
         atomic_fetch_sub(&tic_redux_open_count, 1);
         any = true;

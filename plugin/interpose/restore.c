@@ -124,19 +124,30 @@ static bool is_in_place(const struct tic_handle *handle)
     return handle->home_node >= 0 && !handle->packer;
 }
 
+/* To StarPU: data that was invalidated holds nothing until it is written with StarPU's knowledge.
+ */
+static bool holds_something(const struct tic_handle *handle)
+{
+    int allocated, valid, requested;
+
+    tic_real.starpu_data_query_status(handle->data, handle->home_node, &allocated, &valid,
+                                      &requested);
+    return valid;
+}
+
 /* Nobody accesses the data: no live task does before its value is restored, and tasks that are
  * executed again get handles of their own. With a home node its memory can be written at once. */
 void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
 {
     struct restore restore = describe_restore(handle);
     unsigned home = handle->home_node >= 0 ? (unsigned)handle->home_node : STARPU_MAIN_RAM;
-    bool direct = is_in_place(handle);
 
     restore.saved = *saved;
     if (handle->family) {
         read_into(&restore, &handle->layout);
         return;
     }
+    bool direct = is_in_place(handle) && holds_something(handle);
     tic_guard++;
     if (!direct &&
         tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, STARPU_W) != 0)

@@ -33,6 +33,22 @@ loses_nothing() {
     done
 }
 
+# They are invalidated first, which StarPU must go on knowing.
+@test "reductions: results of contributions and of their sum" {
+    need_examples
+    local command=("$examples/cg" -n 512 -nblocks 4 -maxiter 20) point
+    STARPU_TIC_PROTOCOL=sel "$tool" run -- "${command[@]}" 2>&1 | grep -i delta >expected
+    [ "$(wc -l <expected)" -ge 2 ]
+    for point in 53 60 300; do # the first sum has just been read; then in the next ones
+        STARPU_TIC_PROTOCOL=sel crash "task-end:$point" "${command[@]}"
+        STARPU_TIC_PROTOCOL=sel run_apart "$tool" run -- "${command[@]}"
+        [ "$status" -eq 0 ]
+        [ "$(stat_of forced_used)" -ge 53 ]
+        grep -hi delta out err >got || :
+        diff expected got
+    done
+}
+
 @test "the same with recovery lines in between: tic+sel" {
     need_examples
     local point

@@ -41,7 +41,8 @@
     F(PAUSE, "pause")                                                                              \
     F(RESTART, "restart")                                                                          \
     F(RAW, "raw")                                                                                  \
-    F(BETWEEN, "between")
+    F(BETWEEN, "between")                                                                          \
+    F(SUM_FIRST, "sum-first")
 
 enum flow_feature {
 #define FLOW_NUMBER(name, word) FLOW_##name,

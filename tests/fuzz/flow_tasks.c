@@ -226,7 +226,10 @@ static void add_item(struct starpu_task *task, struct flow_item *item)
     starpu_data_handle_t data = flow_item_pick(item);
 
     if (!item->filled) {
-        flow_task_add(task, data, STARPU_W, FLOW_WRITE);
+        if (may_reduce(item) && flow_chance(FLOW_SUM_FIRST, 2))
+            flow_task_add(task, data, STARPU_REDUX, FLOW_ADD); /* to what StarPU sets to zero */
+        else
+            flow_task_add(task, data, STARPU_W, FLOW_WRITE);
         item->filled = true;
     } else if (item->frozen || dice < 4)
         flow_task_add(task, data, STARPU_R, FLOW_READ);
