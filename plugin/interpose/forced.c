@@ -166,9 +166,13 @@ static void kernel(void *buffers[], void *arg)
         tic_interface_layout(*(enum starpu_data_interface_id *)buffers[i], buffers[i], &layout);
         int status = tic_store_read(&tic_session->store, &stand_in->values[i].saved, &layout);
         if (status)
-            tic_stop(TIC_EXIT_REFUSED, "cannot restore handle %llu from %s: %s. Start again",
-                     (unsigned long long)stand_in->values[i].id, tic_session->store.path,
-                     tic_store_reason(status));
+            tic_stop(
+                TIC_EXIT_REFUSED,
+                "cannot restore handle %llu from %s: what a task wrote, and the event log names, "
+                "is %s. Start again with STARPU_TIC_RESULTS=0: what was done after the last "
+                "recovery line is then executed again",
+                (unsigned long long)stand_in->values[i].id, tic_session->store.path,
+                tic_store_reason(status));
     }
     tic_failpoint(TIC_FAIL_RESTORE_END);
 }
@@ -181,13 +185,13 @@ static struct starpu_codelet codelet = {
 };
 
 /* Its values are as they were; else the task is executed again. The plan has looked at those that
- * it needs; what it does not need is not read. */
-static bool is_whole(const struct tic_forced_value *values, unsigned count)
+ * it needs; what it does not need is not read, unless a task will put it in its place. */
+static bool is_whole(const struct tic_forced_value *values, unsigned count, bool placed)
 {
     bool whole = true;
 
     for (unsigned i = 0; i < count && whole; i++)
-        whole = values[i].fate != TIC_FATE_UNKNOWN ||
+        whole = values[i].fate == TIC_FATE_GOOD || (values[i].fate == TIC_FATE_SPARE && !placed) ||
                 tic_store_verify(&tic_session->store, &values[i].saved) == 0;
     return whole;
 }
@@ -210,7 +214,7 @@ static bool matches(struct starpu_task *task, const struct tic_forced_found *res
             return false;
         data[found++] = handle->data;
     }
-    return found == result->count && is_whole(values, result->count);
+    return found == result->count;
 }
 
 static struct starpu_task *make_task(const struct tic_forced_found *result,
@@ -249,19 +253,22 @@ static bool is_idle(const struct tic_handle *handle)
            !(handle->parent && handle->parent->partition_over);
 }
 
-/* The values become those of the data, as those of a line are. False: a task must write them, in
- * its place among others. */
-static bool adopt(const struct tic_forced_found *result, const starpu_data_handle_t *data)
+static bool are_idle(const struct tic_forced_found *result, const starpu_data_handle_t *data)
 {
-    struct tic_handle *handles[TIC_FORCED_OUTPUTS];
     bool idle = true;
 
-    for (unsigned i = 0; i < result->count && idle; i++) {
+    for (unsigned i = 0; i < result->count && idle; i++)
+        idle = is_idle(tic_handle_of(data[i]));
+    return idle;
+}
+
+/* The values become those of the data, as those of a line are. */
+static void adopt(const struct tic_forced_found *result, const starpu_data_handle_t *data)
+{
+    struct tic_handle *handles[TIC_FORCED_OUTPUTS];
+
+    for (unsigned i = 0; i < result->count; i++)
         handles[i] = tic_handle_of(data[i]);
-        idle = is_idle(handles[i]);
-    }
-    if (!idle)
-        return false;
     if (tic_snapshot_adopt(&tic_session->snapshot, result, handles) != 0)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     for (unsigned i = 0; i < result->count; i++) {
@@ -270,7 +277,6 @@ static bool adopt(const struct tic_forced_found *result, const starpu_data_handl
     }
     tic_session->restored_all = false;
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
-    return true;
 }
 
 static void submit_stand_in(struct starpu_task *task, const struct tic_forced_found *result,
@@ -310,7 +316,12 @@ bool tic_forced_use(struct starpu_task *task, uint64_t sequence, bool awaited)
     const struct tic_forced_value *values = tic_snapshot_forced_values(snapshot, result);
     if (result->count > STARPU_NMAXBUFS || !matches(task, result, values, data))
         return false;
-    if (!adopt(result, data))
+    bool idle = are_idle(result, data); /* else a task must write them, in its place among others */
+    if (!is_whole(values, result->count, !idle))
+        return false;
+    if (idle)
+        adopt(result, data);
+    else
         submit_stand_in(task, result, data, awaited);
     atomic_fetch_add_explicit(&session->forced_used, 1, memory_order_relaxed);
     return true;

@@ -128,7 +128,14 @@ static struct tic_session *session_create(void)
         session->snapshot.log_all ? (uint64_t)settings.log_sync * 1000000 : 0;
     session->snapshot.keep_lines = (unsigned)settings.keep_lines;
     session->snapshot.space = settings.space;
-    session->snapshot.compress = settings.compress;
+    /* Under sel tasks save their results themselves, and wait for that: nothing is left to
+     * compress. */
+    session->snapshot.compress = settings.protocol == TIC_PROTOCOL_TIC ? settings.compress : 0;
+    if (settings.compress > session->snapshot.compress)
+        tic_log(TIC_LOG_INFO,
+                "STARPU_TIC_COMPRESS has no effect under %s: results are saved as they "
+                "are when tasks end",
+                tic_protocol_names[settings.protocol]);
     session->snapshot.copy = settings.copy[0] && !settings.report[0] ? settings.copy : NULL;
     session->process = getpid();
     if (settings.report[0]) {
@@ -329,7 +336,7 @@ void tic_session_on_initialize_after(int result)
     atomic_store(&session->watching, true);
 }
 
-/* ---- starpu_shutdown -------------------------------------------------------------------------------- */
+/* ---- starpu_shutdown ------------------------------------------------------------------------ */
 
 /* The recorded run may have started StarPU again. */
 static void check_complete(struct tic_session *session)

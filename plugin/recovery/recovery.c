@@ -135,6 +135,8 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
     char results[64] = "";
 
     clock_gettime(CLOCK_REALTIME, &now);
+    /* What a line that is damaged had as done may have been overwritten since. */
+    snapshot->doubts_results = choice->unusable > 0;
     int status = tic_snapshot_find_forced(snapshot, &choice->line);
     status =
         status ? status : tic_store_adopt(store, &choice->line, choice->older, choice->older_count);

@@ -350,6 +350,16 @@ static bool locate(struct tic_snapshot *snapshot, struct tic_forced_found *found
     return true;
 }
 
+static bool is_whole(struct tic_snapshot *snapshot, const struct tic_forced_value *values,
+                     uint32_t count)
+{
+    bool whole = true;
+
+    for (uint32_t i = 0; i < count && whole; i++)
+        whole = tic_store_verify(snapshot->store, &values[i].saved) == 0;
+    return whole;
+}
+
 int tic_snapshot_keep_forced(struct tic_snapshot *snapshot)
 {
     unsigned long kept = 0;
@@ -366,7 +376,9 @@ int tic_snapshot_keep_forced(struct tic_snapshot *snapshot)
         struct tic_forced_kept rows;
         if (!snapshot->found_values)
             status = -ENOMEM;
-        else if (!locate(snapshot, &found, &rows, snapshot->found_values + used))
+        else if (!locate(snapshot, &found, &rows, snapshot->found_values + used) ||
+                 (snapshot->doubts_results &&
+                  !is_whole(snapshot, snapshot->found_values + used, found.count)))
             continue;
         status = status ? status : tic_snapshot_keep_result(snapshot, &rows);
         found.first = used;

@@ -41,6 +41,7 @@ static int request_rows(struct tic_snapshot *snapshot, const struct tic_shape *s
     }
     request.next = snapshot->requests;
     snapshot->requests = &request;
+    atomic_store(&snapshot->store->hurry, true);
     pthread_cond_signal(&snapshot->wake);
     while (!request.done)
         pthread_cond_wait(&snapshot->served, &snapshot->lock.mutex);
@@ -57,6 +58,7 @@ int tic_snapshot_want_log(struct tic_snapshot *snapshot)
 {
     tic_lock(&snapshot->lock);
     snapshot->log_wanted = true;
+    atomic_store(&snapshot->store->hurry, true);
     pthread_cond_signal(&snapshot->wake);
     while (snapshot->log_wanted && !snapshot->exited)
         pthread_cond_wait(&snapshot->served, &snapshot->lock.mutex);
@@ -98,6 +100,7 @@ void tic_snapshot_serve_requests(struct tic_snapshot *snapshot)
         request->done = true;
         pthread_cond_broadcast(&snapshot->served);
     }
+    atomic_store(&snapshot->store->hurry, snapshot->stopping || snapshot->log_wanted);
     tic_unlock(&snapshot->lock);
 }
 

@@ -329,6 +329,7 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
         if (atomic_load(&snapshot->cut.slots[i].state) != TIC_SLOT_IDLE)
             tic_cut_end(&snapshot->cut.slots[i]);
     snapshot->stopping = snapshot->hurry = snapshot->exited = false; /* it may have run before */
+    atomic_store(&snapshot->store->hurry, false);
     snapshot->retry_ns = 0;
     atomic_store(&snapshot->suspended, false);
     bool waits = snapshot->log_all && snapshot->store->kept_count == 0 && !snapshot->began;
@@ -344,6 +345,7 @@ void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry)
     tic_lock(&snapshot->lock);
     snapshot->stopping = true;
     snapshot->hurry = hurry;
+    atomic_store(&snapshot->store->hurry, true);
     pthread_cond_signal(&snapshot->wake);
     tic_unlock(&snapshot->lock);
     if (snapshot->started)

@@ -62,6 +62,7 @@ struct tic_snapshot {
     unsigned keep_lines;       /* immutable after start */
     uint64_t space;            /* bytes of the directory, 0: any; immutable after start */
     int compress;              /* level, 0: none; immutable after start */
+    bool doubts_results;       /* recovery: rows of results may hold later values */
     uint64_t log_bound;        /* bytes, 0: none; immutable after start */
     unsigned long forced_percent; /* of the workers' time; immutable after start */
     uint64_t started_ns;          /* CLOCK_MONOTONIC; immutable after start */

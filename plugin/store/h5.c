@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <hdf5.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "store/table.h"
 
 enum { CORE_INCREMENT = 1 << 16, PAYLOAD_ALIGNMENT = 4096, MAX_TEXT = 1 << 16 };
+enum { DEFLATE_AT_ONCE = 1 << 16 }; /* at level 9 a tenth of a second, at the worst */
 #define MAX_TABLE_ROWS (UINT64_C(1) << 32)
 
 #define TABLE_FIELDS(path, S, array, count, FIELDS)                                                \
@@ -379,13 +381,29 @@ static int segment_format(const char *path, size_t header, struct tic_line_exten
 
 /* ---- compression ---------------------------------------------------------------------------- */
 
-static int deflate_bytes(const void *bytes, size_t size, int level, void *to, size_t *written)
+static int deflate_bytes(const void *bytes, size_t size, int level, void *to, size_t *written,
+                         const _Atomic bool *stop)
 {
-    uLongf length = *written;
-    int result = compress2(to, &length, bytes, size, level);
+    z_stream stream = {.next_in = (void *)bytes, .next_out = to};
+    size_t left = size, room = *written;
+    int result = deflateInit(&stream, level);
 
-    *written = length;
-    return result == Z_OK ? 0 : result == Z_MEM_ERROR ? -ENOMEM : -E2BIG;
+    if (result != Z_OK)
+        return -ENOMEM;
+    while (result == Z_OK && !atomic_load_explicit(stop, memory_order_relaxed)) {
+        uInt in = left < DEFLATE_AT_ONCE ? (uInt)left : DEFLATE_AT_ONCE;
+        uInt out = room < UINT_MAX ? (uInt)room : UINT_MAX;
+        stream.avail_in = in;
+        stream.avail_out = out;
+        result = deflate(&stream, left == in ? Z_FINISH : Z_NO_FLUSH);
+        left -= in - stream.avail_in;
+        room -= out - stream.avail_out;
+        if (result == Z_OK && room == 0)
+            break;
+    }
+    deflateEnd(&stream);
+    *written -= room;
+    return result == Z_STREAM_END ? 0 : -E2BIG;
 }
 
 static int inflate_bytes(const void *from, size_t length, void *bytes, size_t size)

@@ -5,6 +5,8 @@
 #ifndef TIC_STORE_H5_H
 #define TIC_STORE_H5_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "store/line.h"
@@ -21,9 +23,10 @@ struct tic_h5_ops {
     int (*line_encode)(const struct tic_line *line, void **image, size_t *size);
     int (*line_decode)(const void *image, size_t size, struct tic_line *line);
     /* What HDF5's filter deflate makes of `size` bytes, *written of them, at most as many as that
-     * is before: else -E2BIG. And back: -EBADMSG when it does not give `size` bytes. Or -ENOMEM.
-     * Any thread. */
-    int (*deflate)(const void *bytes, size_t size, int level, void *to, size_t *written);
+     * is before: else -E2BIG, as when *stop becomes true. And back: -EBADMSG when it does not give
+     * `size` bytes. Or -ENOMEM. Any thread. */
+    int (*deflate)(const void *bytes, size_t size, int level, void *to, size_t *written,
+                   const _Atomic bool *stop);
     int (*inflate)(const void *from, size_t length, void *bytes, size_t size);
 };
 

@@ -96,8 +96,9 @@ static void unshuffle(const unsigned char *from, unsigned char *to, uint64_t ele
 }
 
 /* 0; -E2BIG when it is not worth it; -ENOMEM. */
-static int compress_bytes(const struct tic_h5_ops *h5, const struct tic_shape *shape, int level,
-                          const unsigned char *bytes, unsigned char *to, size_t *size)
+static int compress_bytes(const struct tic_h5_ops *h5, const struct tic_shape *shape,
+                          struct tic_compression how, const unsigned char *bytes, unsigned char *to,
+                          size_t *size)
 {
     uint64_t whole = tic_shape_bytes(shape);
     unsigned char *shuffled = malloc(whole);
@@ -106,7 +107,7 @@ static int compress_bytes(const struct tic_h5_ops *h5, const struct tic_shape *s
         return -ENOMEM;
     shuffle(bytes, shuffled, whole / shape->element_size, shape->element_size);
     *size = whole - whole / WORTH;
-    int status = h5->deflate(shuffled, whole, level, to, size);
+    int status = h5->deflate(shuffled, whole, how.level, to, size, how.stop);
     free(shuffled);
     return status;
 }
@@ -141,8 +142,8 @@ static void free_rest(const struct tic_place *place, uint64_t written)
 
 /* 0; -E2BIG: nothing was written. */
 static int write_compressed(const struct tic_h5_ops *h5, const struct tic_place *place,
-                            const struct tic_layout *layout, int level, uint64_t *checksum,
-                            uint64_t *written)
+                            const struct tic_layout *layout, struct tic_compression how,
+                            uint64_t *checksum, uint64_t *written)
 {
     uint64_t whole = tic_shape_bytes(&place->shape);
     char *bytes = malloc(whole);
@@ -154,7 +155,7 @@ static int write_compressed(const struct tic_h5_ops *h5, const struct tic_place 
         struct tic_layout packed = tic_layout_packed(&place->shape, bytes);
         tic_layout_copy(&packed, layout);
         *checksum = XXH3_64bits(bytes, whole);
-        status = compress_bytes(h5, &place->shape, level, (unsigned char *)bytes, to, &size);
+        status = compress_bytes(h5, &place->shape, how, (unsigned char *)bytes, to, &size);
     }
     status = status ? status : write_bytes(place->fd, place->offset, to, size);
     status = status ? status : write_key(place, size, 0);
@@ -167,11 +168,11 @@ static int write_compressed(const struct tic_h5_ops *h5, const struct tic_place 
 }
 
 int tic_payload_write(const struct tic_h5_ops *h5, const struct tic_place *place,
-                      const struct tic_layout *layout, int level, uint64_t *checksum,
-                      uint64_t *written)
+                      const struct tic_layout *layout, struct tic_compression how,
+                      uint64_t *checksum, uint64_t *written)
 {
-    int status = level > 0 && place->key
-                     ? write_compressed(h5, place, layout, level, checksum, written)
+    int status = how.level > 0 && place->key
+                     ? write_compressed(h5, place, layout, how, checksum, written)
                      : -E2BIG;
 
     if (status != -E2BIG && status != -ENOMEM)

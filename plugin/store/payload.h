@@ -37,12 +37,17 @@ struct tic_place {
 /* The place of this row, which must be one, in the file of its segment. */
 struct tic_place tic_payload_place(const struct tic_line_extent *extent, uint32_t row, int fd);
 
-/* Writes all packed bytes, compressed with this level (1 to 9; 0: as they are), if that makes them
- * less and the row has a key. *checksum is that of the packed bytes, *written how many bytes were
- * written. 0 or -errno. */
+/* How to write: at level 0 as they are, at 1 to 9 compressed, if that makes them less, the row has
+ * a key, and *stop does not become true meanwhile. */
+struct tic_compression {
+    int level;
+    const _Atomic bool *stop;
+};
+
+/* Writes all packed bytes. *checksum is theirs, *written how many bytes that made. 0 or -errno. */
 int tic_payload_write(const struct tic_h5_ops *h5, const struct tic_place *place,
-                      const struct tic_layout *layout, int level, uint64_t *checksum,
-                      uint64_t *written);
+                      const struct tic_layout *layout, struct tic_compression how,
+                      uint64_t *checksum, uint64_t *written);
 /* Reads them back. 0; -EBADMSG when they cannot be what was written; -ENODATA when the file is too
  * short; other -errno. */
 int tic_payload_read(const struct tic_h5_ops *h5, const struct tic_place *place,

@@ -8,9 +8,12 @@
 
 #include "store/compact.h"
 #include "store/eventlog.h"
+#include "store/payload.h"
 
 /* What HDF5 and our header take in a segment for each dataset; and a first line, more or less. */
 enum { DATASET_OVERHEAD = 16384, FIRST_LINE = 32768, BLOCK = 512 };
+/* Bytes of a chunk of zeros: so many, and of those of the row one in so many. */
+enum { CHUNK_OVERHEAD = 64, SMALLEST_PART = 512 };
 
 /* Segments take what is touched in them, be it written yet or not, or what they do take, if that is
  * more: of a run before, and for headers. */
@@ -58,7 +61,22 @@ int tic_space_bound(struct tic_store *store)
     return bound(store, 0);
 }
 
-int tic_space_check(struct tic_store *store, size_t extents)
+/* Rows that may be compressed have keys, and HDF5 has made a chunk of nothing for each. */
+static uint64_t overhead(const struct tic_line_extent *extent)
 {
-    return bound(store, extents * DATASET_OVERHEAD);
+    struct tic_shape shape = tic_line_extent_shape(extent);
+
+    return DATASET_OVERHEAD +
+           (extent->keys ? extent->rows * (tic_chunk_key_stride(extent->ndim) + CHUNK_OVERHEAD +
+                                           tic_shape_bytes(&shape) / SMALLEST_PART)
+                         : 0);
+}
+
+int tic_space_check(struct tic_store *store, const struct tic_line_extent *extents, size_t count)
+{
+    uint64_t more = 0;
+
+    for (size_t i = 0; i < count; i++)
+        more += overhead(&extents[i]);
+    return bound(store, more);
 }

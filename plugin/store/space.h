@@ -10,6 +10,6 @@
  * beyond that already; other -errno. */
 int tic_space_bound(struct tic_store *store);
 /* The same, and asks whether a segment with so many extents may be formatted. */
-int tic_space_check(struct tic_store *store, size_t extents);
+int tic_space_check(struct tic_store *store, const struct tic_line_extent *extents, size_t count);
 
 #endif

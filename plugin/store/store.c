@@ -270,7 +270,7 @@ int tic_store_provide(struct tic_store *store, const struct tic_demand *demands,
     if (!extents)
         return -ENOMEM;
     size_t planned = plan_extents(store, demands, count, extents);
-    int status = planned ? tic_space_check(store, planned) : 0;
+    int status = planned ? tic_space_check(store, extents, planned) : 0;
     int fd = planned && status == 0 ? format_segment(store, extents, planned) : status;
     status = fd < 0 ? fd : 0;
     for (size_t i = 0; i < planned && status == 0; i++) {
@@ -314,7 +314,9 @@ static int save(struct tic_store *store, const struct tic_layout *layout, int le
         return status;
     status = tic_rows_locate(&store->rows, saved->row, bytes, &place);
     if (status == 0)
-        status = tic_payload_write(store->h5, &place, layout, level, &saved->checksum, &written);
+        status = tic_payload_write(store->h5, &place, layout,
+                                   (struct tic_compression){level, &store->hurry}, &saved->checksum,
+                                   &written);
     if (status) {
         tic_same_forget(store, key);
         tic_rows_settle(&store->rows, saved->row);

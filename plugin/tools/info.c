@@ -229,32 +229,32 @@ static bool count_event(void *arg, const struct tic_log_record *record)
     return true;
 }
 
-/* Only SEL logs what is created. */
-static const char *protocol_of(const struct log_report *log, unsigned lines)
+/* Only SEL logs what is created; whether with lines every period, they tell themselves. */
+static const char *protocol_of(const struct log_report *log)
 {
-    return log->created == 0 ? "tic" : lines > 1 ? "tic+sel" : "sel";
+    return log->created == 0 ? "tic" : "sel";
 }
 
-static json_t *log_json(const struct log_report *log, unsigned lines)
+static json_t *log_json(const struct log_report *log)
 {
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "protocol",
-                     protocol_of(log, lines), "files", (json_int_t)log->files, "bytes",
-                     (json_int_t)log->bytes, "events", (json_int_t)log->events, "tasks_created",
-                     (json_int_t)log->created, "tasks_started", (json_int_t)log->started,
-                     "tasks_finished", (json_int_t)log->finished, "value_bytes",
-                     (json_int_t)log->value_bytes, "stored_bytes", (json_int_t)log->stored_bytes);
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "protocol", protocol_of(log),
+                     "files", (json_int_t)log->files, "bytes", (json_int_t)log->bytes, "events",
+                     (json_int_t)log->events, "tasks_created", (json_int_t)log->created,
+                     "tasks_started", (json_int_t)log->started, "tasks_finished",
+                     (json_int_t)log->finished, "value_bytes", (json_int_t)log->value_bytes,
+                     "stored_bytes", (json_int_t)log->stored_bytes);
 }
 
-static void print_log(const struct log_report *log, unsigned lines)
+static void print_log(const struct log_report *log)
 {
     if (log->events > 0)
         printf("event log (%s): %llu events in %llu files, %llu bytes; %llu tasks created, %llu "
                "started, %llu finished with %llu bytes of values, %llu bytes stored (%.2f : 1)\n",
-               protocol_of(log, lines), (unsigned long long)log->events,
-               (unsigned long long)log->files, (unsigned long long)log->bytes,
-               (unsigned long long)log->created, (unsigned long long)log->started,
-               (unsigned long long)log->finished, (unsigned long long)log->value_bytes,
-               (unsigned long long)log->stored_bytes, ratio(log->value_bytes, log->stored_bytes));
+               protocol_of(log), (unsigned long long)log->events, (unsigned long long)log->files,
+               (unsigned long long)log->bytes, (unsigned long long)log->created,
+               (unsigned long long)log->started, (unsigned long long)log->finished,
+               (unsigned long long)log->value_bytes, (unsigned long long)log->stored_bytes,
+               ratio(log->value_bytes, log->stored_bytes));
 }
 
 static int look_at(const char *path, const char *copy, struct report *report,
@@ -302,15 +302,15 @@ static int report_directory(const char *path, bool as_json)
     if (status)
         fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
     else if (as_json)
-        json_dumpf(json_pack_ex(NULL, 0, "{s:O, s:o}", "lines", report.lines, "log",
-                                log_json(&log, report.found)),
-                   stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
+        json_dumpf(
+            json_pack_ex(NULL, 0, "{s:O, s:o}", "lines", report.lines, "log", log_json(&log)),
+            stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     if (status == 0 && as_json)
         putchar('\n');
     if (status == 0 && !as_json && report.found == 0)
         printf("no recovery line in %s\n", path);
     if (status == 0 && !as_json)
-        print_log(&log, report.found);
+        print_log(&log);
     json_decref(report.lines);
     return status == 0 && report.good == report.found ? TIC_TOOL_OK : TIC_TOOL_FAILED;
 }

@@ -22,6 +22,7 @@ static const char *const event_names[] = {
     [TIC_LOGGED_ACQUIRED] = "acquired",
     [TIC_LOGGED_EVENT] = "event",
     [TIC_LOGGED_RESTORED] = "restored",
+    [TIC_LOGGED_INPUT] = "input",
 };
 
 static const char *name_of(enum tic_logged kind)
@@ -42,6 +43,7 @@ static const char *const fields[][4] = {
     [TIC_LOGGED_ACQUIRED] = {"data", "mode", "submissions"},
     [TIC_LOGGED_EVENT] = {"number", "kind", "value"},
     [TIC_LOGGED_RESTORED] = {"task"},
+    [TIC_LOGGED_INPUT] = {"data", "hash"},
 };
 
 static json_t *accesses_of(const struct tic_log_record *record)

@@ -14,6 +14,7 @@
 #include "store/linefile.h"
 #include "store/mirror.h"
 #include "store/schema.h"
+#include "store/forced.h"
 #include "store/store.h"
 #include "tools/tool.h"
 
@@ -100,22 +101,34 @@ static bool verify_line(void *arg, const char *name, int status, struct tic_line
     return false;
 }
 
-static bool pass_over(void *arg, const struct tic_log_record *record)
+static bool count_result(void *arg, const struct tic_log_record *record)
 {
-    (void)arg;
-    (void)record;
+    struct tic_forced forced;
+
+    *(uint64_t *)arg += tic_forced_decode(record, &forced);
     return true;
+}
+
+/* Which of them are still needed, only a restart finds out; the rows of others hold other values.
+ */
+static void tell_results(uint64_t results)
+{
+    if (results > 0)
+        printf("event log: %" PRIu64 " results of tasks, not read: a restart checks those that it "
+               "uses, and executes again what is damaged\n",
+               results);
 }
 
 static int verify_directory(const char *path)
 {
     struct tic_store store;
     struct verification verification = {.store = &store};
+    uint64_t results = 0;
     int status = tic_store_open(&store, path, TIC_STORE_READ, false, &tic_h5_ops);
 
     if (status == 0) {
         status = tic_store_walk(&store, verify_line, &verification);
-        status = status ? status : tic_eventlog_walk(&store, pass_over, NULL);
+        status = status ? status : tic_eventlog_walk(&store, count_result, &results);
         verification.damaged_logs = store.damaged_logs;
         tic_store_close(&store);
     }
@@ -123,6 +136,7 @@ static int verify_directory(const char *path)
         fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
         return TIC_TOOL_NOTHING;
     }
+    tell_results(results);
     if (verification.good == 0) {
         printf(verification.found == 0 ? "no recovery line in %s\n"
                                        : "no recovery line in %s can be used\n",

@@ -33,6 +33,44 @@ loses_nothing() {
     done
 }
 
+flip() { # segment, offset: one byte of a value
+    printf '\xa5' | dd of="$STARPU_TIC_DIR/$(printf 'p0-segment-%08d.h5' "$1")" bs=1 seek="$2" \
+        conv=notrunc 2>/dev/null
+}
+
+# Also those that no task will read, but that a task puts into their place among others.
+@test "a task whose result is damaged is executed again" {
+    local expected segment offset
+    export STARPU_TIC_PROTOCOL=sel
+    expected=$(STARPU_TIC_PROTOCOL=off "$lib/mainaccess")
+    crash task-end:60 "$lib/mainaccess"
+    mv store killed
+    "$tool" log --json killed >log
+    while read -r segment offset; do
+        rm -rf store
+        cp -r killed store
+        flip "$segment" "$offset"
+        run_apart "$tool" run -- "$lib/mainaccess"
+        is_right "$expected" lines || complain mainaccess "segment $segment, byte $offset"
+    done < <(jq -r '[.events[] | select(.event == "finished") | .written[]] |
+                    [.[range(0; length; 7)]][] | "\(.segment) \(.offset)"' log)
+}
+
+# What the newest line has as done may be overwritten in the older one's log.
+@test "the newest line is damaged: results that are gone are executed again" {
+    local expected
+    export STARPU_TIC_PROTOCOL=tic+sel STARPU_TIC_EVERY=15
+    expected=$(STARPU_TIC_PROTOCOL=off "$lib/mainaccess")
+    for point in 40 55 70; do
+        rm -rf store
+        crash "task-end:$point" "$lib/mainaccess"
+        printf X | dd of="$(find store -name '*-line-*' | sort | tail -1)" bs=1 seek=3000 \
+            conv=notrunc 2>/dev/null
+        run_apart "$tool" run -- "$lib/mainaccess"
+        is_right "$expected" lines || complain mainaccess "after $point"
+    done
+}
+
 # They are invalidated first, which StarPU must go on knowing.
 @test "reductions: results of contributions and of their sum" {
     need_examples

@@ -13,7 +13,7 @@
 #include "store/compact.h"
 
 #ifdef __SANITIZE_THREAD__ /* which takes ten times as long and more */
-enum { SIZES = 100, STEPS = 80 };
+enum { SIZES = 250, STEPS = 80 };
 #else
 enum { SIZES = 400, STEPS = 600 };
 #endif

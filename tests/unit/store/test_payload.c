@@ -22,6 +22,7 @@ enum { ROWS = 70, EXTENTS = 5, BYTES = 24000, LEVEL = 6 };
 static struct tic_tmpdir dir;
 static int directory, segment;
 static struct tic_random numbers;
+static _Atomic bool hurry;
 /* As many rows, so that only the address of its first chunk tells whose a node is. */
 static struct tic_line_extent extents[EXTENTS];
 static char values[ROWS][BYTES];
@@ -74,7 +75,9 @@ static uint64_t write_row(unsigned extent, unsigned row, int level, uint64_t *wr
     struct tic_layout layout = layout_of(extent, values[row]);
     uint64_t checksum;
 
-    assert_int_equal(tic_payload_write(&tic_h5_ops, &place, &layout, level, &checksum, written), 0);
+    assert_int_equal(tic_payload_write(&tic_h5_ops, &place, &layout,
+                                       (struct tic_compression){level, &hurry}, &checksum, written),
+                     0);
     assert_int_equal(checksum, tic_layout_checksum(&layout));
     return checksum;
 }
@@ -151,6 +154,19 @@ static void test_not_worth_it(void **state)
     }
 }
 
+/* Who waits gets it as it is. */
+static void test_in_a_hurry(void **state)
+{
+    uint64_t written;
+    (void)state;
+
+    hurry = true;
+    uint64_t checksum = write_row(0, 5, LEVEL, &written);
+    hurry = false;
+    assert_int_equal(written, BYTES);
+    check_row(0, 5, checksum);
+}
+
 static uint64_t blocks(void)
 {
     struct stat info;
@@ -223,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_written_and_read, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_worth_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_in_a_hurry, setup, teardown),
         cmocka_unit_test_setup_teardown(test_space, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damage_is_noticed, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_restart_finds_the_keys, setup, teardown),
