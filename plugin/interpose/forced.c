@@ -166,13 +166,7 @@ static void kernel(void *buffers[], void *arg)
         tic_interface_layout(*(enum starpu_data_interface_id *)buffers[i], buffers[i], &layout);
         int status = tic_store_read(&tic_session->store, &stand_in->values[i].saved, &layout);
         if (status)
-            tic_stop(
-                TIC_EXIT_REFUSED,
-                "cannot restore handle %llu from %s: what a task wrote, and the event log names, "
-                "is %s. Start again with STARPU_TIC_RESULTS=0: what was done after the last "
-                "recovery line is then executed again",
-                (unsigned long long)stand_in->values[i].id, tic_session->store.path,
-                tic_store_reason(status));
+            tic_data_stop_unreadable(stand_in->values[i].id, status, true);
     }
     tic_failpoint(TIC_FAIL_RESTORE_END);
 }
@@ -183,18 +177,6 @@ static struct starpu_codelet codelet = {
     .nbuffers = STARPU_VARIABLE_NBUFFERS,
     .name = "tic_forced",
 };
-
-/* Its values are as they were; else the task is executed again. The plan has looked at those that
- * it needs; what it does not need is not read, unless a task will put it in its place. */
-static bool is_whole(const struct tic_forced_value *values, unsigned count, bool placed)
-{
-    bool whole = true;
-
-    for (unsigned i = 0; i < count && whole; i++)
-        whole = values[i].fate == TIC_FATE_GOOD || (values[i].fate == TIC_FATE_SPARE && !placed) ||
-                tic_store_verify(&tic_session->store, &values[i].saved) == 0;
-    return whole;
-}
 
 /* What the application's task wrote, in its order, is what the record holds. */
 static bool matches(struct starpu_task *task, const struct tic_forced_found *result,
@@ -317,7 +299,7 @@ bool tic_forced_use(struct starpu_task *task, uint64_t sequence, bool awaited)
     if (result->count > STARPU_NMAXBUFS || !matches(task, result, values, data))
         return false;
     bool idle = are_idle(result, data); /* else a task must write them, in its place among others */
-    if (!is_whole(values, result->count, !idle))
+    if (!tic_snapshot_is_whole(snapshot, values, result->count, !idle))
         return false;
     if (idle)
         adopt(result, data);

@@ -21,7 +21,7 @@ struct restore {
     starpu_data_handle_t data; /* whose interface unpacks it; NULL: it has the shape above */
 };
 
-static void stop_unreadable(uint64_t id, int status, bool logged)
+_Noreturn void tic_data_stop_unreadable(uint64_t id, int status, bool logged)
 {
     if (logged)
         tic_stop(TIC_EXIT_REFUSED,
@@ -54,7 +54,7 @@ static void read_into(const struct restore *restore, const struct tic_layout *to
         status = tic_store_read(&session->store, &restore->saved, &layout);
     }
     if (status)
-        stop_unreadable(restore->id, status, restore->logged);
+        tic_data_stop_unreadable(restore->id, status, restore->logged);
     atomic_fetch_add_explicit(&session->restored, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_RESTORE_END);
 }
@@ -64,7 +64,7 @@ static void unpack_value(const struct restore *restore)
     tic_failpoint(TIC_FAIL_RESTORE_BEGIN);
     int status = tic_pack_restore(restore->data, &restore->saved);
     if (status)
-        stop_unreadable(restore->id, status, restore->logged);
+        tic_data_stop_unreadable(restore->id, status, restore->logged);
     atomic_fetch_add_explicit(&tic_session->restored, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_RESTORE_END);
 }

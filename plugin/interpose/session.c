@@ -197,6 +197,44 @@ void tic_session_event(enum tic_event kind, int64_t *value)
         tic_record_event(known, kind, *value);
 }
 
+/* ---- the end of the process ------------------------------------------------------------------ */
+
+static struct tic_session *succeeded; /* its recovery lines are to go */
+
+/* Last of all, after exit handlers that the program registered before it started StarPU: what kills
+ * it in one of them finds the lines. What it printed goes out first, if that is easy. */
+__attribute__((destructor)) static void remove_lines(void)
+{
+    if (!succeeded || getpid() != succeeded->process)
+        return;
+    if (ftrylockfile(stdout) == 0) {
+        fflush_unlocked(stdout);
+        funlockfile(stdout);
+    }
+    tic_store_remove(&succeeded->store);
+}
+
+static void finish(int status, void *arg)
+{
+    struct tic_session *session = arg;
+
+    if (getpid() != session->process)
+        return; /* a child of fork that ended by exit */
+    if (session->snapshot.started)
+        tic_snapshot_stop(&session->snapshot, true); /* the program did not shut StarPU down */
+    if (status == 0 && session->recovered && !tic_snapshot_is_broken(&session->snapshot) &&
+        !tic_session_is_replayed(session))
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "the replay differs from the recorded run: it started StarPU %llu times only. The "
+                 "recovery lines in %s are untouched",
+                 (unsigned long long)session->starts, session->store.path);
+    bool done = status == 0 && !session->settings.keep;
+    if (session->snapshot.copier)
+        tic_copier_stop(session->snapshot.copier, done);
+    session->snapshot.copier = NULL;
+    succeeded = done ? session : NULL;
+}
+
 /* ---- starpu_init ---------------------------------------------------------------------------- */
 
 static void report_unprotected(const char *why)
@@ -248,46 +286,6 @@ struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
         open_store(session, true);
     return copy;
 }
-
-/* ---- the end of the process ------------------------------------------------------------------ */
-
-static struct tic_session *succeeded; /* its recovery lines are to go */
-
-/* Last of all, after exit handlers that the program registered before it started StarPU: what kills
- * it in one of them finds the lines. What it printed goes out first, if that is easy. */
-__attribute__((destructor)) static void remove_lines(void)
-{
-    if (!succeeded || getpid() != succeeded->process)
-        return;
-    if (ftrylockfile(stdout) == 0) {
-        fflush_unlocked(stdout);
-        funlockfile(stdout);
-    }
-    tic_store_remove(&succeeded->store);
-}
-
-static void finish(int status, void *arg)
-{
-    struct tic_session *session = arg;
-
-    if (getpid() != session->process)
-        return; /* a child of fork that ended by exit */
-    if (session->snapshot.started)
-        tic_snapshot_stop(&session->snapshot, true); /* the program did not shut StarPU down */
-    if (status == 0 && session->recovered && !tic_snapshot_is_broken(&session->snapshot) &&
-        !tic_session_is_replayed(session))
-        tic_stop(TIC_EXIT_DIVERGED,
-                 "the replay differs from the recorded run: it started StarPU %llu times only. The "
-                 "recovery lines in %s are untouched",
-                 (unsigned long long)session->starts, session->store.path);
-    bool done = status == 0 && !session->settings.keep;
-    if (session->snapshot.copier)
-        tic_copier_stop(session->snapshot.copier, done);
-    session->snapshot.copier = NULL;
-    succeeded = done ? session : NULL;
-}
-
-/* ---- starpu_init, done ----------------------------------------------------------------------- */
 
 static bool is_up; /* owner thread only: StarPU, with the session */
 

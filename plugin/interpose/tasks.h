@@ -45,6 +45,8 @@ void tic_data_on_plan_after(starpu_data_handle_t data, starpu_data_handle_t *par
 void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count);
 /* Waits until every submitted task that uses the handle has ended. */
 void tic_data_wait(struct tic_handle *handle);
+/* Stops the start: a value cannot be read; logged: of a result in the event log. */
+_Noreturn void tic_data_stop_unreadable(uint64_t id, int status, bool logged);
 /* Writes a recorded value for main() to read; no live task has accessed the data yet. */
 void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved);
 /* The same while a value of this run is there, which waits until main() gives its access back;

@@ -69,6 +69,10 @@ const struct tic_forced_found *tic_snapshot_forced_of(const struct tic_snapshot 
                                                       uint64_t sequence);
 const struct tic_forced_value *tic_snapshot_forced_values(const struct tic_snapshot *snapshot,
                                                           const struct tic_forced_found *found);
+/* Are these values of a result as they were? The plan has looked at those that it needs; those that
+ * it does not need are read only if they are to be placed all the same. Any thread. */
+bool tic_snapshot_is_whole(struct tic_snapshot *snapshot, const struct tic_forced_value *values,
+                           uint32_t count, bool placed);
 /* Forgets those that are useless. */
 void tic_snapshot_drop_forced(struct tic_snapshot *snapshot);
 /* The task is done, and these handles, in the order of its values, hold what it wrote; nothing is

@@ -350,13 +350,14 @@ static bool locate(struct tic_snapshot *snapshot, struct tic_forced_found *found
     return true;
 }
 
-static bool is_whole(struct tic_snapshot *snapshot, const struct tic_forced_value *values,
-                     uint32_t count)
+bool tic_snapshot_is_whole(struct tic_snapshot *snapshot, const struct tic_forced_value *values,
+                           uint32_t count, bool placed)
 {
     bool whole = true;
 
     for (uint32_t i = 0; i < count && whole; i++)
-        whole = tic_store_verify(snapshot->store, &values[i].saved) == 0;
+        whole = values[i].fate == TIC_FATE_GOOD || (values[i].fate == TIC_FATE_SPARE && !placed) ||
+                tic_store_verify(snapshot->store, &values[i].saved) == 0;
     return whole;
 }
 
@@ -378,7 +379,8 @@ int tic_snapshot_keep_forced(struct tic_snapshot *snapshot)
             status = -ENOMEM;
         else if (!locate(snapshot, &found, &rows, snapshot->found_values + used) ||
                  (snapshot->doubts_results &&
-                  !is_whole(snapshot, snapshot->found_values + used, found.count)))
+                  !tic_snapshot_is_whole(snapshot, snapshot->found_values + used, found.count,
+                                         true)))
             continue;
         status = status ? status : tic_snapshot_keep_result(snapshot, &rows);
         found.first = used;

@@ -184,20 +184,31 @@ int tic_payload_write(const struct tic_h5_ops *h5, const struct tic_place *place
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* The packed bytes of a compressed row (malloc'ed). */
 static int read_compressed(const struct tic_h5_ops *h5, const struct tic_place *place,
-                           uint64_t size, char **bytes)
+                           uint64_t size, char *bytes)
 {
     unsigned char *from = malloc(size + 1);
-    int status = 0;
+    int status = from ? read_bytes(place->fd, place->offset, from, size) : -ENOMEM;
 
-    *bytes = malloc(tic_shape_bytes(&place->shape));
-    if (!from || !*bytes)
-        status = -ENOMEM;
-    status = status ? status : read_bytes(place->fd, place->offset, from, size);
     if (status == 0)
-        status = decompress_bytes(h5, &place->shape, from, size, (unsigned char *)*bytes);
+        status = decompress_bytes(h5, &place->shape, from, size, (unsigned char *)bytes);
     free(from);
+    return status;
+}
+
+/* *bytes: the packed bytes of the row (malloc'ed), if it is compressed; else NULL, as on failure.
+ */
+static int load_compressed(const struct tic_h5_ops *h5, const struct tic_place *place, char **bytes)
+{
+    struct tic_chunk_key key;
+    uint64_t size;
+    int status = tic_payload_size(place, &key, &size);
+
+    *bytes = NULL;
+    if (status || is_plain(&key))
+        return status;
+    *bytes = malloc(tic_shape_bytes(&place->shape));
+    status = *bytes ? read_compressed(h5, place, size, *bytes) : -ENOMEM;
     if (status) {
         free(*bytes);
         *bytes = NULL;
@@ -208,16 +219,13 @@ static int read_compressed(const struct tic_h5_ops *h5, const struct tic_place *
 int tic_payload_read(const struct tic_h5_ops *h5, const struct tic_place *place,
                      const struct tic_layout *layout, uint64_t *checksum)
 {
-    struct tic_chunk_key key;
-    uint64_t size;
     char *bytes;
-    int status = tic_payload_size(place, &key, &size);
+    int status = load_compressed(h5, place, &bytes);
 
-    if (status == 0 && is_plain(&key))
-        return tic_layout_read(layout, place->fd, place->offset, checksum);
-    status = status ? status : read_compressed(h5, place, size, &bytes);
     if (status)
         return status;
+    if (!bytes)
+        return tic_layout_read(layout, place->fd, place->offset, checksum);
     struct tic_layout packed = tic_layout_packed(&place->shape, bytes);
     tic_layout_copy(layout, &packed);
     *checksum = XXH3_64bits(bytes, tic_shape_bytes(&place->shape));
@@ -255,17 +263,15 @@ static int check_plain(int fd, uint64_t offset, uint64_t bytes, uint64_t checksu
 
 int tic_payload_check(const struct tic_h5_ops *h5, const struct tic_place *place, uint64_t checksum)
 {
-    struct tic_chunk_key key;
-    uint64_t size;
+    uint64_t whole = tic_shape_bytes(&place->shape);
     char *bytes;
-    int status = tic_payload_size(place, &key, &size);
+    int status = load_compressed(h5, place, &bytes);
 
-    if (status == 0 && is_plain(&key))
-        return check_plain(place->fd, (uint64_t)place->offset, size, checksum);
-    status = status ? status : read_compressed(h5, place, size, &bytes);
     if (status)
         return status == -ENODATA ? -EBADMSG : status;
-    if (XXH3_64bits(bytes, tic_shape_bytes(&place->shape)) != checksum)
+    if (!bytes)
+        return check_plain(place->fd, (uint64_t)place->offset, whole, checksum);
+    if (XXH3_64bits(bytes, whole) != checksum)
         status = -EBADMSG;
     free(bytes);
     return status;
@@ -274,16 +280,12 @@ int tic_payload_check(const struct tic_h5_ops *h5, const struct tic_place *place
 bool tic_payload_equals(const struct tic_h5_ops *h5, const struct tic_place *place,
                         const struct tic_layout *layout)
 {
-    struct tic_chunk_key key;
-    uint64_t size;
     char *bytes;
 
-    if (tic_payload_size(place, &key, &size) != 0)
+    if (load_compressed(h5, place, &bytes) != 0)
         return false;
-    if (is_plain(&key))
+    if (!bytes)
         return tic_layout_equals(layout, place->fd, place->offset);
-    if (read_compressed(h5, place, size, &bytes) != 0)
-        return false;
     struct tic_layout packed = tic_layout_packed(&place->shape, bytes);
     bool same = tic_layout_same(layout, &packed);
     free(bytes);

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "store/eventlog.h"
+#include "store/forced.h"
 #include "store/linefile.h"
 #include "store/mirror.h"
 #include "store/schema.h"
-#include "store/forced.h"
 #include "store/store.h"
 #include "tools/tool.h"
 

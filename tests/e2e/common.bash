@@ -34,6 +34,19 @@ stat_of() {
     jq -r ".$1" "$STARPU_TIC_STATS"
 }
 
+read_value() { # of a handle, by the example
+    /usr/bin/python3 "$BATS_TEST_DIRNAME/../../examples/02_read_checkpoint.py" "$STARPU_TIC_DIR" "$@"
+}
+
+need_h5py() {
+    /usr/bin/python3 -c 'import h5py' 2>/dev/null || skip "no python3-h5py"
+}
+
+# Makes a byte of a file of the store another one.
+flip_at() { # file, byte
+    printf '\xa5' | dd of="$STARPU_TIC_DIR/$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+
 # bats' run merges both outputs; this one keeps them apart in the files out and err.
 run_apart() {
     run bash -c '"$@" >out 2>err' run_apart "$@"
@@ -43,6 +56,23 @@ complain() { # the command, then what is wrong
     echo "$1: $2; status $status; out, err:"
     cat out err
     return 1
+}
+
+# What h5py reads of the four vectors of $program is what their versions say: check_vectors ELEMENTS
+check_vectors() {
+    local handle version expected
+    for handle in 0 1 2 3; do
+        read_value $handle >value
+        read -r _ version <value
+        [ "$version" -ge 10 ]
+        # Task i works on vector i % 4: every third one takes 3/2 of it, the others add 1.
+        expected=$(awk -v h=$handle -v n="$version" \
+            'BEGIN { x = 1 + h; for (k = 0; k < n; k++) x = (4 * k + h) % 3 == 0 ? x * 2 - x / 2 : x + 1
+                     printf "%.6e", x }')
+        tail -1 value | tr ' ' '\n' >elements
+        [ "$(wc -l <elements)" -eq "$1" ]
+        [ "$(awk '{ printf "%.6e\n", $1 }' elements | sort -u)" = "$expected" ]
+    done
 }
 
 # The last run printed what it should, protected, and continued from the lines that were there.

@@ -216,11 +216,6 @@ expected() { # the output of a run without faults
     [ "$(grep -v -e progress -e starpu-tic <<<"$output")" = "$reference" ]
 }
 
-# Where the value of a handle is, as verify tells it: file and byte.
-flip_at() { # file, byte
-    printf '\xa5' | dd of="$STARPU_TIC_DIR/$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
-}
-
 @test "verify tells what is damaged and which line is good" {
     STARPU_TIC_EVERY=20 crash line-renamed:3 "$program"
     run "$tool" verify "$STARPU_TIC_DIR"

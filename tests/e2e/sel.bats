@@ -33,11 +33,6 @@ loses_nothing() {
     done
 }
 
-flip() { # segment, offset: one byte of a value
-    printf '\xa5' | dd of="$STARPU_TIC_DIR/$(printf 'p0-segment-%08d.h5' "$1")" bs=1 seek="$2" \
-        conv=notrunc 2>/dev/null
-}
-
 # Also those that no task will read, but that a task puts into their place among others.
 @test "a task whose result is damaged is executed again" {
     local expected segment offset
@@ -49,7 +44,7 @@ flip() { # segment, offset: one byte of a value
     while read -r segment offset; do
         rm -rf store
         cp -r killed store
-        flip "$segment" "$offset"
+        flip_at "$(printf 'p0-segment-%08d.h5' "$segment")" "$offset"
         run_apart "$tool" run -- "$lib/mainaccess"
         is_right "$expected" lines || complain mainaccess "segment $segment, byte $offset"
     done < <(jq -r '[.events[] | select(.event == "finished") | .written[]] |

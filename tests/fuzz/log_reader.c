@@ -15,12 +15,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #include "fuzz/choices.h"
-#include "lib/random.h"
+#include "fuzz/fuzzer.h"
 #include "lib/tmpdir.h"
 #include "recovery/plan.h"
 #include "snapshot/forced.h"
@@ -28,9 +27,6 @@
 #include "store/schema.h"
 #include "store/segment.h"
 #include "store/store.h"
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MOST_FILES = 64, MOST_RECORDS = 4096, MOST_CHANGES = 4, WORKERS = 4 };
 
@@ -44,7 +40,7 @@ static unsigned file_count;
 static uint64_t *records[MOST_RECORDS]; /* of the log, from their checksum on */
 static unsigned record_count;
 static struct tic_tmpdir originals, work;
-static unsigned long inputs, recovered, results;
+static unsigned long recovered, results;
 
 /* ---- records -------------------------------------------------------------------------------- */
 
@@ -220,7 +216,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     take_back(changes, count);
     for (unsigned i = 0; i < record_count; i++)
         sign_record(records[i]);
-    inputs++;
     return 0;
 }
 
@@ -275,7 +270,7 @@ static void take_file(const char *directory, const char *name)
         find_records(file);
 }
 
-static void start(const char *directory)
+void fuzz_start(const char *directory)
 {
     struct dirent *entry;
     DIR *dir = directory ? opendir(directory) : NULL;
@@ -303,29 +298,8 @@ static void start(const char *directory)
     }
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
+int fuzz_finish(unsigned long inputs)
 {
-    (void)argc;
-    (void)argv;
-    start(getenv("TIC_FUZZ_STORE"));
-    return 0;
-}
-
-#ifndef TIC_LIBFUZZER
-int main(int argc, char **argv)
-{
-    struct tic_random random;
-    uint8_t bytes[64];
-
-    if (argc != 4)
-        return 2;
-    start(argv[1]);
-    tic_random_init(&random, strtoull(argv[2], NULL, 10));
-    time_t end = time(NULL) + atol(argv[3]);
-    do {
-        tic_random_fill(&random, bytes, sizeof(bytes));
-        LLVMFuzzerTestOneInput(bytes, sizeof(bytes));
-    } while (time(NULL) < end);
     printf(
         "%u records, %lu changed stores, %lu of them recovered from, %lu values of results good\n",
         record_count, inputs, recovered, results);
@@ -333,4 +307,3 @@ int main(int argc, char **argv)
     tic_tmpdir_remove(&originals);
     return recovered > 0 && results > 0 ? 0 : 1;
 }
-#endif

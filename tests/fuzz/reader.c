@@ -14,20 +14,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "fuzz/choices.h"
+#include "fuzz/fuzzer.h"
 #include "graph/graph.h"
-#include "lib/random.h"
 #include "lib/tmpdir.h"
 #include "store/forced.h"
 #include "store/linefile.h"
 #include "store/schema.h"
 #include "store/store.h"
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MOST_LINES = 16, MOST_CHANGES = 8, HANDLES = 8 };
 
@@ -173,7 +169,7 @@ static bool take(void *arg, const char *name, int status, struct tic_line *line)
     return false;
 }
 
-static void start(const char *directory)
+void fuzz_start(const char *directory)
 {
     struct tic_store store;
     struct dirent *entry;
@@ -196,34 +192,10 @@ static void start(const char *directory)
     closedir(dir);
 }
 
-int LLVMFuzzerInitialize(int *argc, char ***argv)
+int fuzz_finish(unsigned long inputs)
 {
-    (void)argc;
-    (void)argv;
-    start(getenv("TIC_FUZZ_STORE"));
-    return 0;
-}
-
-#ifndef TIC_LIBFUZZER
-int main(int argc, char **argv)
-{
-    struct tic_random random;
-    uint8_t bytes[256];
-    unsigned long inputs = 0;
-
-    if (argc != 4)
-        return 2;
-    start(argv[1]);
-    tic_random_init(&random, strtoull(argv[2], NULL, 10));
-    time_t end = time(NULL) + atol(argv[3]);
-    do {
-        tic_random_fill(&random, bytes, sizeof(bytes));
-        LLVMFuzzerTestOneInput(bytes, sizeof(bytes));
-        inputs++;
-    } while (time(NULL) < end);
     printf("%u lines, %lu changed ones read, %lu of them accepted\n", line_count, inputs,
            good_lines);
     tic_tmpdir_remove(&work);
     return read_lines > 0 ? 0 : 1;
 }
-#endif

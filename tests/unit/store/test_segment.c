@@ -44,32 +44,52 @@ static int teardown(void **state)
     return 0;
 }
 
-static void test_rows_are_where_they_were_made(void **state)
+static void expect_found(int fd, const struct tic_line_extent *extents, size_t expected)
 {
     struct tic_line_extent *found;
     size_t count;
 
-    (void)state;
-    assert_int_equal(tic_segment_read(segment, &found, &count), 0);
-    assert_int_equal(count, MANY);
-    assert_memory_equal(found, made, sizeof(made));
+    assert_int_equal(tic_segment_read(fd, &found, &count), 0);
+    assert_int_equal(count, expected);
+    assert_memory_equal(found, extents, expected * sizeof(*extents));
     free(found);
+}
+
+static void test_rows_are_where_they_were_made(void **state)
+{
+    (void)state;
+    expect_found(segment, made, MANY);
 }
 
 static void test_rows_may_be_small_and_many(void **state)
 {
     struct tic_line_extent extent = {
         .element_size = 1, .ndim = 1, .dims = {1, 1, 1, 1}, .rows = 5000};
-    struct tic_line_extent *found;
-    size_t count;
 
     (void)state;
     int fd = tic_segment_create(directory, "small", &tic_h5_ops, &extent, 1);
     assert_true(fd >= 0);
-    assert_int_equal(tic_segment_read(fd, &found, &count), 0);
-    assert_int_equal(count, 1);
-    assert_memory_equal(found, &extent, sizeof(extent));
-    free(found);
+    expect_found(fd, &extent, 1);
+    close(fd);
+}
+
+static void test_keys_are_found_again(void **state)
+{
+    struct tic_line_extent extents[] = {
+        {.element_size = 8, .ndim = 1, .dims = {3000, 1, 1, 1}, .rows = 70, .keys = 1},
+        {.element_size = 8, .ndim = 2, .dims = {30, 100, 1, 1}, .rows = 70, .keys = 1},
+        {.element_size = 8, .ndim = 1, .dims = {3000, 1, 1, 1}, .rows = 70},
+        {.element_size = 3, .ndim = 4, .dims = {2, 10, 20, 20}, .rows = 70, .keys = 1},
+        {.element_size = 1, .ndim = 1, .dims = {24000, 1, 1, 1}, .rows = 70, .keys = 1}};
+
+    (void)state;
+    for (uint32_t i = 0; i < TIC_COUNT(extents); i++)
+        extents[i].dataset = i;
+    int fd = tic_segment_create(directory, "keys", &tic_h5_ops, extents, TIC_COUNT(extents));
+    assert_true(fd >= 0);
+    expect_found(fd, extents, TIC_COUNT(extents));
+    assert_true(extents[0].keys > 1);
+    assert_int_equal(extents[2].keys, 0);
     close(fd);
 }
 
@@ -140,15 +160,18 @@ static void test_nobody_elses_file_is_taken(void **state)
     assert_int_equal(tic_segment_create(directory, "link", &tic_h5_ops, made, 1), -EEXIST);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_rows_are_where_they_were_made, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_rows_may_be_small_and_many, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_hdf5_reads_what_is_written_there, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_every_byte_counts, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_short_file_is_none, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_nobody_elses_file_is_taken, setup, teardown),
+        TEST(test_rows_are_where_they_were_made),
+        TEST(test_rows_may_be_small_and_many),
+        TEST(test_keys_are_found_again),
+        TEST(test_hdf5_reads_what_is_written_there),
+        TEST(test_every_byte_counts),
+        TEST(test_a_short_file_is_none),
+        TEST(test_nobody_elses_file_is_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
