@@ -11,13 +11,13 @@
 #define XXH_STATIC_LINKING_ONLY /* the streaming state on the stack needs its definition */
 #include <xxhash.h>
 
-#include "base/quiet.h"
+#include "base/io.h"
 #ifdef HAVE_XXH3_64BITS_UPDATE_DISPATCH
 #include <xxh_x86dispatch.h>
 #endif
 
 /* What is hashed is moved while it is still in cache. */
-enum { RUNS_PER_CALL = 256, BYTES_PER_CALL = 1 << 18, COMPARE_BYTES = 1 << 14 };
+enum { RUNS_PER_CALL = TIC_IO_PIECES, BYTES_PER_CALL = 1 << 18, COMPARE_BYTES = 1 << 14 };
 
 /* Walks the contiguous runs of a layout, the fastest dimension first. */
 struct run_cursor {
@@ -129,13 +129,11 @@ uint64_t tic_layout_checksum(const struct tic_layout *layout)
     return XXH3_64bits_digest(&state);
 }
 
-typedef ssize_t (*vector_io)(int fd, const struct iovec *runs, int count, off_t offset);
-
-/* Moves all bytes of the runs, however little each call moves. */
-static int move_runs(vector_io io, int fd, struct iovec *runs, int count, off_t *offset)
+/* Reads all bytes of the runs, however little each call reads. */
+static int read_runs(int fd, struct iovec *runs, int count, off_t *offset)
 {
     while (count > 0) {
-        ssize_t moved = io(fd, runs, count, *offset);
+        ssize_t moved = preadv(fd, runs, count, *offset);
         if (moved < 0 && errno == EINTR)
             continue;
         if (moved < 0)
@@ -162,6 +160,7 @@ struct batch {
     char *run; /* what is left of a run */
     size_t left;
     int count;
+    size_t bytes; /* of all pieces */
     struct iovec pieces[RUNS_PER_CALL];
 };
 
@@ -189,6 +188,7 @@ static bool batch_fill(struct batch *batch)
         batch->left -= bytes;
         room -= bytes;
     }
+    batch->bytes = BYTES_PER_CALL - room;
     return batch->count > 0;
 }
 
@@ -216,20 +216,19 @@ int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset, uint
     struct batch batch;
     XXH3_state_t state;
     char *buffer = layout->unsteady ? malloc(BYTES_PER_CALL) : NULL;
-    int status = tic_quiet_check_size((uint64_t)offset + tic_shape_bytes(&layout->shape));
+    int status = layout->unsteady && !buffer ? -ENOMEM : 0;
 
-    if (layout->unsteady && !buffer)
-        status = -ENOMEM;
     batch_begin(&batch, layout);
     XXH3_64bits_reset(&state);
     while (status == 0 && batch_fill(&batch)) {
         if (buffer)
             freeze(&batch, buffer);
         hash_batch(&state, &batch);
-        status = move_runs(pwritev, fd, batch.pieces, batch.count, &offset);
+        status = tic_io_write(fd, batch.pieces, batch.count, (uint64_t)offset);
+        offset += (off_t)batch.bytes;
     }
     *checksum = XXH3_64bits_digest(&state);
-    free(buffer);
+    free(buffer); /* a write that hangs may still read it: what comes of that is of no use */
     return status;
 }
 
@@ -244,7 +243,7 @@ int tic_layout_read(const struct tic_layout *layout, int fd, off_t offset, uint6
     XXH3_64bits_reset(&state);
     while (status == 0 && batch_fill(&batch)) {
         memcpy(pieces, batch.pieces, (size_t)batch.count * sizeof(*pieces));
-        status = move_runs(preadv, fd, pieces, batch.count, &offset);
+        status = read_runs(fd, pieces, batch.count, &offset);
         hash_batch(&state, &batch);
     }
     *checksum = XXH3_64bits_digest(&state);
@@ -261,12 +260,10 @@ struct reader {
 
 static bool refill(struct reader *reader, size_t most)
 {
-    ssize_t got;
+    ssize_t got =
+        tic_io_read(reader->fd, reader->buffer, most < COMPARE_BYTES ? most : COMPARE_BYTES,
+                    (uint64_t)reader->offset);
 
-    do
-        got = pread(reader->fd, reader->buffer, most < COMPARE_BYTES ? most : COMPARE_BYTES,
-                    reader->offset);
-    while (got < 0 && errno == EINTR);
     if (got <= 0)
         return false;
     reader->offset += got;

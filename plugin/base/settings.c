@@ -30,6 +30,12 @@ static bool parse_seconds(const char *text, double *out)
            *out < 1e9;
 }
 
+static bool parse_patience(const char *text, double *out)
+{
+    *out = text[0] ? 0 : TIC_PATIENCE_DEFAULT;
+    return text[0] == '\0' || strcmp(text, "0") == 0 || parse_seconds(text, out);
+}
+
 static bool parse_count(const char *text, unsigned long *out)
 {
     char *end;

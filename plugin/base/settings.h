@@ -16,6 +16,8 @@ enum tic_sync { TIC_SYNC_NEVER, TIC_SYNC_COMMIT };
 /* C types of the kinds that settings.def names. */
 typedef const char *tic_kind_string;
 typedef double tic_kind_seconds;
+typedef double tic_kind_patience;
+#define TIC_PATIENCE_DEFAULT (-1.0)
 typedef unsigned long tic_kind_count;
 typedef unsigned long tic_kind_lines;
 typedef int tic_kind_digit;

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/io.h"
 #include "interpose/h5load.h"
 #include "interpose/report.h"
 #include "interpose/tasks.h"
@@ -118,6 +119,11 @@ static struct tic_session *session_create(void)
     session->settings = settings;
     session->snapshot.period = settings.period;
     session->snapshot.every = settings.every;
+    if (settings.patience > 0)
+        session->snapshot.patience = settings.patience;
+    session->snapshot.hands_over =
+        settings.patience > 0 ||
+        (settings.patience == TIC_PATIENCE_DEFAULT && settings.protocol == TIC_PROTOCOL_TIC);
     session->snapshot.forced_percent = settings.forced;
     session->snapshot.ignore_results = !settings.results;
     session->snapshot.log_bound = settings.log;
@@ -153,8 +159,11 @@ static void open_store(struct tic_session *session, bool create)
         settings->dir[0] ? strdup(settings->dir) : tic_about_directory(&session->snapshot.about);
     if (!directory)
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
+    struct tic_io_watch watch;
+    tic_io_watch_begin(&watch, directory, session->snapshot.patience);
     int status = tic_recovery_open(&session->snapshot, directory, create,
                                    settings->sync == TIC_SYNC_COMMIT, tic_h5_load());
+    tic_io_watch_end(&watch);
     free(directory);
     session->opened_store = status >= 0;
     session->recovered = status > 0;
@@ -201,6 +210,11 @@ void tic_session_event(enum tic_event kind, int64_t *value)
 
 static struct tic_session *succeeded; /* its recovery lines are to go */
 
+static void remove_all(void *store)
+{
+    tic_store_remove(store);
+}
+
 /* Last of all, after exit handlers that the program registered before it started StarPU: what kills
  * it in one of them finds the lines. What it printed goes out first, if that is easy. */
 __attribute__((destructor)) static void remove_lines(void)
@@ -211,7 +225,14 @@ __attribute__((destructor)) static void remove_lines(void)
         fflush_unlocked(stdout);
         funlockfile(stdout);
     }
-    tic_store_remove(&succeeded->store);
+    tic_io_start(succeeded->snapshot.patience); /* else it may hang */
+    if (succeeded->snapshot.left || tic_io_call(remove_all, &succeeded->store) != 0)
+        tic_log(
+            TIC_LOG_WARN,
+            "%s does not answer: recovery lines may be left there, from which a new start would "
+            "continue. Remove them",
+            succeeded->store.path);
+    tic_io_stop();
 }
 
 static void finish(int status, void *arg)

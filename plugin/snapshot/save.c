@@ -28,25 +28,44 @@ static uint64_t rows_at_once(const struct tic_snapshot *snapshot, const struct t
     return !snapshot->log_all ? 1 : rows > MOST_ROWS ? MOST_ROWS : rows;
 }
 
-/* Not on the checkpoint thread. 0 when rows may be free now; -ECANCELED when it ends. */
+bool tic_snapshot_await_locked(struct tic_snapshot *snapshot, const struct timespec *until)
+{
+    if (pthread_cond_timedwait(&snapshot->served, &snapshot->lock.mutex, until) == ETIMEDOUT)
+        snapshot->silent = true;
+    return !snapshot->silent;
+}
+
+/* Not on the checkpoint thread. 0 when rows may be free now; -ECANCELED when it ends; -ETIME when
+ * it does not answer. */
 static int request_rows(struct tic_snapshot *snapshot, const struct tic_shape *shape)
 {
-    struct tic_row_request request = {
-        .demand = {.shape = *shape, .rows = rows_at_once(snapshot, shape)}};
+    struct timespec until = tic_after(snapshot->patience);
+    struct tic_row_request *request = calloc(1, sizeof(*request));
+    int status = !request ? -ENOMEM : 0;
 
     tic_lock(&snapshot->lock);
-    if (snapshot->exited || tic_snapshot_is_broken(snapshot)) {
+    if (snapshot->exited || tic_snapshot_is_broken(snapshot))
+        status = -ECANCELED;
+    else if (snapshot->silent)
+        status = -ETIME;
+    if (status) {
         tic_unlock(&snapshot->lock);
-        return -ECANCELED;
+        free(request);
+        return status;
     }
-    request.next = snapshot->requests;
-    snapshot->requests = &request;
+    request->demand = (struct tic_demand){*shape, rows_at_once(snapshot, shape)};
+    request->next = snapshot->requests;
+    snapshot->requests = request;
     atomic_store(&snapshot->store->hurry, true);
     pthread_cond_signal(&snapshot->wake);
-    while (!request.done)
-        pthread_cond_wait(&snapshot->served, &snapshot->lock.mutex);
+    while (!request->done && tic_snapshot_await_locked(snapshot, &until))
+        ;
+    request->left = !request->done;
+    status = request->left ? -ETIME : request->status;
+    if (!request->left)
+        free(request);
     tic_unlock(&snapshot->lock);
-    return request.status;
+    return status;
 }
 
 int tic_snapshot_want_row(struct tic_snapshot *snapshot, const struct tic_handle *handle)
@@ -56,13 +75,18 @@ int tic_snapshot_want_row(struct tic_snapshot *snapshot, const struct tic_handle
 
 int tic_snapshot_want_log(struct tic_snapshot *snapshot)
 {
+    struct timespec until = tic_after(snapshot->patience);
+
     tic_lock(&snapshot->lock);
     snapshot->log_wanted = true;
     atomic_store(&snapshot->store->hurry, true);
     pthread_cond_signal(&snapshot->wake);
-    while (snapshot->log_wanted && !snapshot->exited)
-        pthread_cond_wait(&snapshot->served, &snapshot->lock.mutex);
-    int status = snapshot->exited ? -ECANCELED : snapshot->log_status;
+    while (snapshot->log_wanted && !snapshot->exited && !snapshot->silent &&
+           tic_snapshot_await_locked(snapshot, &until))
+        ;
+    int status = snapshot->exited       ? -ECANCELED
+                 : snapshot->log_wanted ? -ETIME
+                                        : snapshot->log_status;
     tic_unlock(&snapshot->lock);
     return status;
 }
@@ -98,16 +122,19 @@ void tic_snapshot_serve_requests(struct tic_snapshot *snapshot)
         tic_lock(&snapshot->lock);
         request->status = status;
         request->done = true;
+        if (request->left)
+            free(request);
         pthread_cond_broadcast(&snapshot->served);
     }
+    snapshot->silent = false;
     atomic_store(&snapshot->store->hurry, snapshot->stopping || snapshot->log_wanted);
     tic_unlock(&snapshot->lock);
 }
 
 /* ---- one handle ----------------------------------------------------------------------------- */
 
-/* why: what keeps it from being written, so that it is to be held in memory (-EINPROGRESS: it is to
- * be compressed first); else 0. */
+/* why: what keeps it from being written, so that it is to be held in memory (-EINPROGRESS: it may
+ * take long); else 0. */
 static int write_or_hold(struct tic_snapshot *snapshot, const struct tic_layout *layout, int why,
                          struct tic_saved *saved)
 {
@@ -163,18 +190,25 @@ int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *h
     return save_locked(snapshot, handle, 0);
 }
 
-/* Tasks do not wait while a value is compressed: they may change it as soon as it is copied. */
+/* Only copies it, if there is room. */
+static int hold_or_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    int status = save_locked(snapshot, handle, -EINPROGRESS);
+
+    return status == -ENOMEM ? save_locked(snapshot, handle, 0) : status;
+}
+
+/* Tasks do not wait while a value is compressed and written: they may change it as soon as it is
+ * copied. */
 int tic_snapshot_save_later_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
                                    struct tic_row *held)
 {
-    if (tic_store_compresses(snapshot->store, &handle->layout.shape)) {
-        int status = save_locked(snapshot, handle, -EINPROGRESS);
-        *held = handle->current.saved.row;
-        if (status != -ENOMEM)
-            return status;
-    }
+    int status = hold_or_save_locked(snapshot, handle);
+
     held->extent = TIC_NO_EXTENT;
-    return save_locked(snapshot, handle, 0);
+    if (status == 0 && handle->current.saved.row.extent == TIC_HELD_EXTENT)
+        *held = handle->current.saved.row;
+    return status;
 }
 
 /* Saves the handle if the active cut needs its value, asking for rows where there are none. If that
@@ -190,11 +224,13 @@ static void save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, u
         if (!tic_handle_is_due(handle, cut) || tic_snapshot_is_lost(snapshot, cut))
             status = 0;
         else if (status == 0)
-            status = save_locked(snapshot, handle, 0);
+            status = hold_or_save_locked(snapshot, handle);
         if (status && status != -EAGAIN)
             tic_snapshot_lose_cut(snapshot, cut, status);
         tic_unlock(&handle->lock);
     } while (status == -EAGAIN);
+    if (status == -ETIME) /* the checkpoint thread may not be able to say so */
+        tic_snapshot_suspend_once(snapshot, status);
 }
 
 static void add(_Atomic uint64_t *sum, _Atomic uint64_t *most, uint64_t nanoseconds)
@@ -270,18 +306,20 @@ static bool may_block(struct tic_snapshot *snapshot, unsigned idle)
 }
 
 /* Counted checkpoints are exact: who reaches the count waits until the cut is taken, but not where
- * nothing moves meanwhile. */
+ * nothing moves meanwhile, and not for a checkpoint thread that does not answer. */
 static void count_task(struct tic_snapshot *snapshot)
 {
     uint64_t ended = atomic_fetch_add_explicit(&snapshot->ended, 1, memory_order_relaxed) + 1;
     uint64_t seen = ended;
+    unsigned most = (unsigned)(snapshot->patience / COUNT_POLL) + 1;
 
     if (ended % snapshot->every != 0)
         return;
     tic_lock(&snapshot->lock);
     pthread_cond_signal(&snapshot->wake);
-    for (unsigned idle = 0; snapshot->counted < ended / snapshot->every && !snapshot->exited &&
-                            snapshot->retry_ns == 0 && !may_block(snapshot, idle);
+    for (unsigned idle = 0;
+         snapshot->counted < ended / snapshot->every && !snapshot->exited &&
+         snapshot->retry_ns == 0 && !snapshot->silent && !may_block(snapshot, idle);
          idle++) {
         struct timespec until = tic_after(COUNT_POLL);
         pthread_cond_timedwait(&snapshot->served, &snapshot->lock.mutex, &until);
@@ -289,8 +327,12 @@ static void count_task(struct tic_snapshot *snapshot)
         if (now != seen)
             idle = 0;
         seen = now;
+        snapshot->silent |= idle > most;
     }
+    bool silent = snapshot->silent;
     tic_unlock(&snapshot->lock);
+    if (silent)
+        tic_snapshot_suspend_once(snapshot, -ETIME);
 }
 
 void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot)
@@ -311,6 +353,12 @@ void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot)
 
 /* ---- structural changes --------------------------------------------------------------------- */
 
+/* What main() keeps is only copied, too, as the next line writes it; SEL may take none for long. */
+static int first_try(const struct tic_snapshot *snapshot)
+{
+    return snapshot->log_all ? 0 : -EINPROGRESS;
+}
+
 static int save_now_once(struct tic_snapshot *snapshot, struct tic_handle *handle, int why)
 {
     tic_lock(&handle->lock);
@@ -325,7 +373,9 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
 
     if (tic_snapshot_is_broken(snapshot) || snapshot->dry || atomic_load(&handle->dirty_since) == 0)
         return;
-    int status = save_now_once(snapshot, handle, 0);
+    int status = save_now_once(snapshot, handle, first_try(snapshot));
+    if (status == -ENOMEM)
+        status = save_now_once(snapshot, handle, 0);
     while (status == -EAGAIN) {
         status = request_rows(snapshot, &handle->layout.shape);
         status = status ? status : save_now_once(snapshot, handle, 0);
@@ -457,8 +507,10 @@ int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *han
                            struct tic_saved *saved, bool *fresh)
 {
     uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
-    int status = log_value_once(snapshot, handle, 0, saved, fresh);
+    int status = log_value_once(snapshot, handle, first_try(snapshot), saved, fresh);
 
+    if (status == -ENOMEM)
+        status = log_value_once(snapshot, handle, 0, saved, fresh);
     while (status == -EAGAIN) {
         status = request_rows(snapshot, &handle->layout.shape);
         status = status ? status : log_value_once(snapshot, handle, 0, saved, fresh);

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/io.h"
 #include "base/thread.h"
 #include "snapshot/copier.h"
 #include "snapshot/forced.h"
@@ -19,6 +20,7 @@
 
 enum { STALL_PATIENCE = 200 }; /* looks of the checkpoint thread, each of 10 ms */
 enum { MOST_SAVERS = 4 };      /* more do not make a file system faster */
+enum { STOP_PATIENCE = 6 };    /* the end may wait so many times longer than anything before */
 
 int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
                       struct tic_store *store, unsigned workers)
@@ -27,6 +29,7 @@ int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
     snapshot->graph = graph;
     snapshot->store = store;
     snapshot->period = 10;
+    snapshot->patience = 10;
     snapshot->copy_newest = -1;
     snapshot->keep_lines = TIC_KEPT_DEFAULT;
     tic_lock_init(&snapshot->lock, TIC_RANK_CHECKPOINT);
@@ -246,10 +249,16 @@ static void note_first(struct tic_snapshot *snapshot)
 /* SEL: without a line the log means nothing. Owner thread. */
 static void await_first(struct tic_snapshot *snapshot)
 {
+    struct timespec until = tic_after(snapshot->patience);
+
     tic_lock(&snapshot->lock);
-    while (!snapshot->first_done && !snapshot->exited)
-        pthread_cond_wait(&snapshot->served, &snapshot->lock.mutex);
+    while (!snapshot->first_done && !snapshot->exited &&
+           tic_snapshot_await_locked(snapshot, &until))
+        ;
+    bool silent = snapshot->silent;
     tic_unlock(&snapshot->lock);
+    if (silent)
+        tic_snapshot_suspend_once(snapshot, -ETIME);
 }
 
 /* How many threads may save values beside this one. */
@@ -320,7 +329,11 @@ static void start_copier(struct tic_snapshot *snapshot)
 
 int tic_snapshot_start(struct tic_snapshot *snapshot)
 {
+    if (snapshot->left)
+        return -EBUSY;
     start_copier(snapshot);
+    if (snapshot->hands_over)
+        tic_io_start(snapshot->patience); /* else calls may hang */
 
     if (snapshot->started_ns == 0)
         snapshot->started_ns = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
@@ -340,6 +353,43 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
     return status;
 }
 
+/* Of the checkpoint thread, as far as others see it. */
+static uint64_t progress(struct tic_snapshot *snapshot)
+{
+    return atomic_load(&snapshot->store->values_written) + atomic_load(&snapshot->checkpoints) +
+           atomic_load(&snapshot->ended);
+}
+
+/* False when a call holds the checkpoint thread. */
+static bool await_exit(struct tic_snapshot *snapshot)
+{
+    uint64_t before, now = progress(snapshot);
+
+    tic_lock(&snapshot->lock);
+    do {
+        struct timespec until = tic_after(STOP_PATIENCE * snapshot->patience);
+        int waited = 0;
+        while (!snapshot->exited && waited != ETIMEDOUT)
+            waited = pthread_cond_timedwait(&snapshot->served, &snapshot->lock.mutex, &until);
+        before = now;
+        now = progress(snapshot);
+    } while (!snapshot->exited && now != before);
+    bool exited = snapshot->exited;
+    tic_unlock(&snapshot->lock);
+    return exited;
+}
+
+/* It saves nothing any more when it comes back: the program may have freed what it would save. */
+static void leave_thread(struct tic_snapshot *snapshot)
+{
+    tic_snapshot_break(snapshot, "%s does not answer (STARPU_TIC_PATIENCE)", snapshot->store->path);
+    uint64_t cut = atomic_load(&snapshot->cut.active_cut);
+    if (cut != 0)
+        tic_snapshot_lose_cut(snapshot, cut, -ETIME);
+    pthread_detach(snapshot->thread);
+    snapshot->left = true;
+}
+
 void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry)
 {
     tic_lock(&snapshot->lock);
@@ -348,7 +398,10 @@ void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry)
     atomic_store(&snapshot->store->hurry, true);
     pthread_cond_signal(&snapshot->wake);
     tic_unlock(&snapshot->lock);
-    if (snapshot->started)
+    if (snapshot->started && await_exit(snapshot))
         pthread_join(snapshot->thread, NULL);
+    else if (snapshot->started)
+        leave_thread(snapshot);
     snapshot->started = false;
+    tic_io_stop();
 }

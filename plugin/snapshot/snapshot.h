@@ -21,6 +21,7 @@ struct tic_row_request {
     struct tic_demand demand;
     int status;
     bool done;
+    bool left; /* nobody waits for it any more: who serves it frees it */
     struct tic_row_request *next;
 };
 
@@ -54,6 +55,8 @@ struct tic_snapshot {
     struct tic_store *store;
     struct tic_cut cut;
     double period;             /* seconds; immutable after start */
+    double patience;           /* the same: how long others than the checkpoint thread wait */
+    bool hands_over;           /* they do not read and write themselves; immutable after start */
     unsigned long every;       /* ended tasks; immutable after start */
     bool dry;                  /* nothing is saved; immutable after start */
     const char *copy;          /* directory for copies of lines, or NULL; immutable after start */
@@ -70,6 +73,7 @@ struct tic_snapshot {
 
     pthread_t thread;
     bool started;
+    bool left; /* it did not end when asked to, and may come back any time; owner thread */
     struct tic_lock lock;
     pthread_cond_t wake;   /* of the checkpoint thread; with lock */
     pthread_cond_t served; /* of those who wait for rows or for a counted cut; with lock */
@@ -77,6 +81,7 @@ struct tic_snapshot {
     bool stopping;
     bool hurry;       /* no counted checkpoint is finished either */
     bool exited;      /* nobody serves requests any more */
+    bool silent;      /* the checkpoint thread does not answer: a call of it hangs */
     uint64_t counted; /* multiples of `every` whose checkpoint has taken its cut */
     bool requested;
     struct tic_row_request *requests;
@@ -151,7 +156,8 @@ int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
 void tic_snapshot_fini(struct tic_snapshot *snapshot);
 int tic_snapshot_start(struct tic_snapshot *snapshot);
 /* Ends the checkpoint thread; a checkpoint that is not committed is given up, but for counted ones
- * unless in a hurry: then tasks may be running that never end. */
+ * unless in a hurry: then tasks may be running that never end. If a call holds the thread, it is
+ * left to it, and protection ends. */
 void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry);
 /* Asks for a checkpoint now. Any thread. */
 void tic_snapshot_request(struct tic_snapshot *snapshot);
@@ -217,11 +223,14 @@ uint64_t tic_snapshot_nanoseconds(clockid_t clock);
 
 /* ---- for checkpoint.c and save.c ------------------------------------------------------------ */
 int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle);
-/* The same on threads that nobody waits for: what is to be compressed is only copied, and *held
+/* The same on threads that nobody waits for: the value is only copied, if there is room, and *held
  * says what tic_held_write is to write then; its extent is TIC_NO_EXTENT when there is nothing. */
 int tic_snapshot_save_later_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
                                    struct tic_row *held);
 void tic_snapshot_serve_requests(struct tic_snapshot *snapshot);
+/* Under the lock: waits to be served. False when it took too long, for this one and all others,
+ * until the checkpoint thread answers again. */
+bool tic_snapshot_await_locked(struct tic_snapshot *snapshot, const struct timespec *until);
 /* Multiples of `every` that the ended tasks have reached. */
 uint64_t tic_snapshot_count(struct tic_snapshot *snapshot);
 /* Lets the workers that wait for the cut of this count go on. */

@@ -31,8 +31,7 @@ int tic_snapshot_hold_value(struct tic_snapshot *snapshot, const struct tic_layo
     if (status)
         return status;
     atomic_fetch_add_explicit(&snapshot->values_held, 1, memory_order_relaxed);
-    if (!atomic_load_explicit(&snapshot->suspended, memory_order_relaxed))
-        tic_snapshot_suspend(snapshot, why);
+    tic_snapshot_suspend_once(snapshot, why);
     return 0;
 }
 
@@ -66,10 +65,17 @@ void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status)
             snapshot->store->path,
             status == -EDQUOT && snapshot->space > 0
                 ? "it would take more than STARPU_TIC_SPACE, or a quota is exceeded"
-                : strerror(-status),
+            : status == -ETIME ? "it does not answer (STARPU_TIC_PATIENCE)"
+                               : strerror(-status),
             atomic_load_explicit(&snapshot->store->has_line, memory_order_relaxed)
                 ? "the last recovery line stays as it is"
                 : "there is no recovery line yet");
+}
+
+void tic_snapshot_suspend_once(struct tic_snapshot *snapshot, int status)
+{
+    if (!atomic_load_explicit(&snapshot->suspended, memory_order_relaxed))
+        tic_snapshot_suspend(snapshot, status);
 }
 
 void tic_snapshot_put_off(struct tic_snapshot *snapshot)

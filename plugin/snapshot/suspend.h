@@ -22,6 +22,8 @@ int tic_snapshot_hold_value(struct tic_snapshot *snapshot, const struct tic_layo
 /* A checkpoint failed, or a value is held: what follows is tried later. Says so when it begins. Any
  * thread. */
 void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status);
+/* The same, if it is not suspended. Any thread. */
+void tic_snapshot_suspend_once(struct tic_snapshot *snapshot, int status);
 /* A checkpoint succeeded. Checkpoint thread. */
 void tic_snapshot_resume(struct tic_snapshot *snapshot);
 /* No checkpoint was tried, or none will be: not at once again. Checkpoint thread. */

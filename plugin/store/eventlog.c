@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
-#include "base/quiet.h"
+#include "base/io.h"
 #include "store/schema.h"
 #include "store/segment.h"
 #include "store/store.h"
@@ -68,7 +68,7 @@ void tic_eventlog_fini(struct tic_eventlog *log)
 {
     for (unsigned long i = 0; i < log->file_count; i++)
         if (log->files[i].fd >= 0)
-            close(log->files[i].fd);
+            tic_io_close(log->files[i].fd);
     free(log->files);
     free(log->writers);
     tic_lock_fini(&log->lock);
@@ -160,28 +160,43 @@ void tic_eventlog_mark(struct tic_eventlog *log, uint64_t number)
             log->files[i].marked = true; /* committing thread only */
 }
 
-void tic_eventlog_sweep(struct tic_eventlog *log)
+/* If the file stays, its records are of tasks that are done. */
+static void remove_file(const struct tic_eventlog *log, const struct tic_log_file *file)
 {
     char name[NAME_SIZE];
-    unsigned long kept = 0;
+
+    name_file(log->store, file->number, name);
+    unlinkat(log->store->directory, name, 0);
+    if (file->fd >= 0)
+        tic_io_close(file->fd);
+    tic_failpoint(TIC_FAIL_LOG_REMOVED);
+}
+
+/* Takes one that is not needed off the list. */
+static bool take_needless(struct tic_eventlog *log, struct tic_log_file *taken)
+{
+    bool found = false;
 
     tic_lock(&log->lock);
-    for (unsigned long i = 0; i < log->file_count; i++) {
-        struct tic_log_file *file = &log->files[i];
-        if (file->settled && !file->marked) {
-            name_file(log->store, file->number, name);
-            unlinkat(log->store->directory, name,
-                     0); /* if it stays, its records are of tasks that are done */
-            if (file->fd >= 0)
-                close(file->fd);
-            tic_failpoint(TIC_FAIL_LOG_REMOVED);
-            continue;
-        }
-        file->marked = false;
-        log->files[kept++] = *file;
+    for (unsigned long i = 0; i < log->file_count && !found; i++) {
+        *taken = log->files[i];
+        found = taken->settled && !taken->marked;
+        if (found)
+            memmove(&log->files[i], &log->files[i + 1],
+                    (--log->file_count - i) * sizeof(*log->files));
     }
-    log->file_count = kept;
     tic_unlock(&log->lock);
+    return found;
+}
+
+void tic_eventlog_sweep(struct tic_eventlog *log)
+{
+    struct tic_log_file file;
+
+    while (take_needless(log, &file)) /* nobody waits for the lock while a file is removed */
+        remove_file(log, &file);
+    for (unsigned long i = 0; i < log->file_count; i++)
+        log->files[i].marked = false; /* committing thread only */
 }
 
 int tic_eventlog_sync(struct tic_eventlog *log)
@@ -246,25 +261,6 @@ static int take_block(struct tic_eventlog *log, struct tic_log_writer *writer)
     return status;
 }
 
-static int write_whole(int fd, const char *bytes, size_t left, int64_t at)
-{
-    int status = tic_quiet_check_size((uint64_t)at + left);
-
-    if (status)
-        return status;
-    while (left > 0) {
-        ssize_t written = pwrite(fd, bytes, left, (off_t)at);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return written < 0 ? -errno : -EIO;
-        bytes += written;
-        left -= (size_t)written;
-        at += written;
-    }
-    return 0;
-}
-
 int tic_eventlog_append(struct tic_eventlog *log, unsigned index, enum tic_logged kind,
                         const uint64_t *words, size_t count, uint64_t *file)
 {
@@ -284,7 +280,10 @@ int tic_eventlog_append(struct tic_eventlog *log, unsigned index, enum tic_logge
     if (count > 0)
         memcpy(buffer + TIC_LOG_HEAD_WORDS, words, count * 8);
     buffer[0] = XXH3_64bits(buffer + 1, head.bytes - 8);
-    int status = write_whole(writer->fd, (char *)buffer, head.bytes, writer->at);
+    struct iovec piece = {.iov_base = buffer, .iov_len = head.bytes};
+    int status = tic_io_write(writer->fd, &piece, 1, (uint64_t)writer->at);
+    if (status == -ETIME)
+        writer->at = writer->end; /* it may be written yet */
     if (status)
         return status;
     writer->at += head.bytes;

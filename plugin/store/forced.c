@@ -2,7 +2,10 @@
 /* Results of single tasks on disk. */
 #include "store/forced.h"
 
+#include <errno.h>
 #include <string.h>
+
+#include "store/held.h"
 
 enum { FIXED_WORDS = 8, OUTPUT_WORDS = sizeof(struct tic_forced_output) / 8 };
 
@@ -12,7 +15,9 @@ int tic_forced_describe(struct tic_store *store, const struct tic_saved *saved,
                         struct tic_forced_output *output)
 {
     struct tic_line_extent extent;
-    int status = tic_rows_extent(&store->rows, saved->row, &extent);
+    int status = saved->row.extent == TIC_HELD_EXTENT
+                     ? -EBUSY /* or compressed by now: a record is of plain bytes */
+                     : tic_rows_extent(&store->rows, saved->row, &extent);
 
     if (status)
         return status;
@@ -37,7 +42,8 @@ bool tic_forced_decode(const struct tic_log_record *record, struct tic_forced *f
         return false;
     memset(forced, 0, sizeof(*forced));
     memcpy(forced, record->words, FIXED_WORDS * 8);
-    if (forced->sequence >= TIC_LOG_MOST_TASKS || forced->count == 0 || forced->count > TIC_FORCED_OUTPUTS ||
+    if (forced->sequence >= TIC_LOG_MOST_TASKS || forced->count == 0 ||
+        forced->count > TIC_FORCED_OUTPUTS ||
         record->count != FIXED_WORDS + OUTPUT_WORDS * forced->count)
         return false;
     memcpy(forced->outputs, record->words + FIXED_WORDS, OUTPUT_WORDS * forced->count * 8);

@@ -30,7 +30,7 @@ struct tic_forced {
     struct tic_forced_output outputs[TIC_FORCED_OUTPUTS];
 };
 
-/* Where an output is. 0 or -errno. */
+/* Where an output is. 0; -EBUSY it was held in memory; other -errno. */
 int tic_forced_describe(struct tic_store *store, const struct tic_saved *saved,
                         struct tic_forced_output *output);
 /* The words of its record, at most TIC_FORCED_WORDS; how many. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/io.h"
 
 struct tic_held {
     char *bytes; /* NULL: written, or nobody needs it any more */
@@ -69,12 +70,20 @@ static int add(struct tic_rows *rows, const struct tic_held *held, uint32_t *num
     return place ? 0 : -ENOMEM;
 }
 
+static bool has_room(struct tic_rows *rows, uint64_t bytes)
+{
+    tic_lock(&rows->lock);
+    bool room = rows->held_bytes + bytes <= TIC_HELD_MOST;
+    tic_unlock(&rows->lock);
+    return room;
+}
+
 int tic_held_save(struct tic_store *store, const struct tic_layout *layout, struct tic_saved *saved)
 {
     uint64_t size = tic_shape_bytes(&layout->shape);
     struct tic_held held = {.shape = layout->shape, .busy = true, .keep = true};
 
-    held.bytes = size <= TIC_HELD_MOST ? malloc(size) : NULL;
+    held.bytes = has_room(&store->rows, size) ? malloc(size) : NULL;
     if (!held.bytes)
         return -ENOMEM;
     struct tic_layout packed = tic_layout_packed(&layout->shape, held.bytes);
@@ -151,7 +160,9 @@ static struct tic_held look_up(struct tic_rows *rows, uint32_t number)
     return held;
 }
 
-int tic_held_write(struct tic_store *store, struct tic_row row)
+static int write_held(struct tic_store *store, struct tic_row row,
+                      int (*save)(struct tic_store *store, const struct tic_layout *layout,
+                                  struct tic_saved *saved))
 {
     struct tic_rows *rows = &store->rows;
     struct tic_saved saved;
@@ -160,7 +171,9 @@ int tic_held_write(struct tic_store *store, struct tic_row row)
     if (!held.bytes)
         return 0;
     struct tic_layout packed = tic_layout_packed(&held.shape, held.bytes);
-    int status = tic_store_save_compressed(store, &packed, &saved);
+    bool before = tic_io_set_own(true); /* nobody waits for it */
+    int status = save(store, &packed, &saved);
+    tic_io_set_own(before);
     if (status)
         return status;
     tic_lock(&rows->lock);
@@ -175,16 +188,21 @@ int tic_held_write(struct tic_store *store, struct tic_row row)
     return 0;
 }
 
+int tic_held_write(struct tic_store *store, struct tic_row row)
+{
+    return write_held(store, row, tic_store_save_compressed);
+}
+
 /* Only this thread sweeps, so the bytes stay while they are written. */
 static int write_one(struct tic_store *store, uint32_t number)
 {
     const struct tic_row row = {TIC_HELD_EXTENT, number};
-    int status = tic_held_write(store, row);
+    int status = write_held(store, row, tic_store_save);
 
     while (status == -EAGAIN) { /* somebody else may take the row */
         struct tic_demand demand = {look_up(&store->rows, number).shape, 1};
         status = tic_store_provide(store, &demand, 1);
-        status = status ? status : tic_held_write(store, row);
+        status = status ? status : write_held(store, row, tic_store_save);
     }
     return status;
 }

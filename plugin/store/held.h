@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Values that later lines need, and that will change in memory before they are written: because the
- * store cannot be written now, or because they are to be compressed first, which takes longer than
- * tasks should wait. Copies of them wait in memory. Each goes by a number in the place of a row,
+/* Values that later lines need, and that may change in memory before they are written: a disk may
+ * take longer than tasks should wait, compression does, and sometimes the store cannot be written.
+ * Copies of them wait in memory. Each goes by a number in the place of a row,
  * with TIC_HELD_EXTENT; lines get the row that it was written to. */
 #ifndef TIC_STORE_HELD_H
 #define TIC_STORE_HELD_H
@@ -17,7 +17,7 @@ int tic_held_save(struct tic_store *store, const struct tic_layout *layout,
 /* Writes this one, which was just held, to a free row, compressed if rows of its shape are. Any
  * thread, while nobody sweeps. 0; -EAGAIN when no row is free; other -errno: it waits. */
 int tic_held_write(struct tic_store *store, struct tic_row row);
-/* Writes all that are not written yet. Committing thread. 0 or -errno. */
+/* Writes all that are not written yet, as they are: that is one thread's work. Committing thread. 0 or -errno. */
 int tic_held_write_all(struct tic_store *store);
 /* Puts the rows of those that are written into the tables of the line. 0, or -EIO: one is not. */
 int tic_held_resolve(struct tic_rows *rows, struct tic_line *line);

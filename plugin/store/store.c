@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/io.h"
 #include "store/eventlog.h"
 #include "store/linefile.h"
 #include "store/same.h"
@@ -119,7 +120,7 @@ int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mod
 void tic_store_close(struct tic_store *store)
 {
     for (unsigned long i = 0; i < store->segment_count; i++)
-        close(store->segments[i].fd);
+        tic_io_close(store->segments[i].fd);
     free(store->segments);
     free(store->extra);
     for (unsigned i = 0; i < store->kept_count; i++)
@@ -147,6 +148,8 @@ const char *tic_store_reason(int status)
         return "written by a newer version of starpu-tic";
     case -ENOTSUP:
         return "written on a machine with the other byte order";
+    case -ETIME:
+        return "not answering";
     default:
         return strerror(-status);
     }
@@ -191,7 +194,7 @@ void tic_store_remove_segment(struct tic_store *store, unsigned long i)
 
     snprintf(name, sizeof(name), TIC_FILE_SEGMENT, store->process,
              (unsigned long long)store->segments[i].number);
-    close(store->segments[i].fd);
+    tic_io_close(store->segments[i].fd);
     unlinkat(store->directory, name, 0); /* if it stays, the next restart removes it */
     store->segments[i] = store->segments[--store->segment_count];
     store->segments_removed++;
@@ -319,7 +322,8 @@ static int save(struct tic_store *store, const struct tic_layout *layout, int le
                                    &written);
     if (status) {
         tic_same_forget(store, key);
-        tic_rows_settle(&store->rows, saved->row);
+        if (status != -ETIME) /* else it may be written yet, and stays busy */
+            tic_rows_settle(&store->rows, saved->row);
         return status;
     }
     check_steady(layout, saved->checksum);

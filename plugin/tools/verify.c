@@ -10,12 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/eventlog.h"
+#include "graph/doneset.h"
 #include "store/forced.h"
 #include "store/linefile.h"
 #include "store/mirror.h"
 #include "store/schema.h"
 #include "store/store.h"
+#include "tools/events.h"
 #include "tools/tool.h"
 
 /* What is told of each line at most. */
@@ -29,6 +30,10 @@ struct verification {
     const struct tic_line *line;
     uint64_t rows, damaged;
     unsigned damaged_logs;
+    /* of the newest good line */
+    struct tic_doneset done; /* then also tasks whose results were looked at */
+    bool spawned;
+    uint64_t damaged_results;
 };
 
 static void tell_row(const struct verification *verification,
@@ -70,6 +75,14 @@ static int verify_row(void *arg, const struct tic_line_reference *reference)
     return 0;
 }
 
+static void note_newest(struct verification *verification, const struct tic_line *line)
+{
+    verification->newest_good = line->number;
+    verification->spawned = line->spawned_count > 0 || line->kept_count > 0;
+    for (size_t i = 0; i < line->done_count; i++)
+        verification->spawned |= tic_doneset_add_range(&verification->done, line->done[i]) != 0;
+}
+
 static bool verify_line(void *arg, const char *name, int status, struct tic_line *line)
 {
     struct verification *verification = arg;
@@ -97,46 +110,111 @@ static bool verify_line(void *arg, const char *name, int status, struct tic_line
         printf("  good: %" PRIu64 " tasks done, %" PRIu64 " values\n", line->tasks_done,
                verification->rows);
     if (verification->damaged == 0 && verification->good++ == 0)
-        verification->newest_good = line->number;
+        note_newest(verification, line);
     return false;
 }
 
-static bool count_result(void *arg, const struct tic_log_record *record)
-{
-    struct tic_forced forced;
+/* ---- results in the event log ---------------------------------------------------------------- */
 
-    *(uint64_t *)arg += tic_forced_decode(record, &forced);
+/* Of several records of a task the last one counts, and none if the line has the task as done: the
+ * rows of others may hold other values by now. */
+static bool counts(struct tic_doneset *known, uint64_t sequence)
+{
+    return tic_doneset_add(known, sequence) == 0;
+}
+
+static int verify_output(const struct tic_store *store, const struct tic_forced_output *output)
+{
+    const struct tic_shape shape = {1, 1, {output->bytes, 1, 1, 1}};
+    char *bytes = malloc(output->bytes + 1);
+    uint64_t checksum;
+
+    if (!bytes)
+        return -ENOMEM;
+    struct tic_layout layout = tic_layout_packed(&shape, bytes);
+    int fd = tic_store_peek_segment(store, output->segment);
+    int status = fd < 0 ? fd : tic_layout_read(&layout, fd, (off_t)output->offset, &checksum);
+    if (fd >= 0)
+        close(fd);
+    free(bytes);
+    return status == 0 && checksum != output->checksum ? -EBADMSG : status;
+}
+
+static bool verify_result(struct verification *verification, const struct tic_forced *forced)
+{
+    for (uint64_t i = 0; i < forced->count; i++) {
+        const struct tic_forced_output *output = &forced->outputs[i];
+        int status = verify_output(verification->store, output);
+        if (status == 0)
+            continue;
+        if (verification->damaged_results++ < MOST_TOLD)
+            printf("  task %" PRIu64 " (handle %" PRIu64 "): " TIC_FILE_SEGMENT ", at byte %" PRIu64
+                   ": %s\n",
+                   forced->sequence, output->id, verification->store->process,
+                   (unsigned long long)output->segment, output->offset,
+                   status == -EBADMSG || status == -ENODATA ? "does not have its checksum"
+                                                            : strerror(-status));
+        return false;
+    }
     return true;
 }
 
-/* Which of them are still needed, only a restart finds out; the rows of others hold other values.
- */
-static void tell_results(uint64_t results)
+/* Those that a restart from the newest line can use. */
+static int verify_results(struct verification *verification)
 {
-    if (results > 0)
-        printf("event log: %" PRIu64 " results of tasks, not read: a restart checks those that it "
-               "uses, and executes again what is damaged\n",
-               results);
+    struct tic_events events = {0};
+    struct tic_forced forced;
+    uint64_t count = 0;
+    int status = tic_events_load(verification->store, &events);
+
+    if (status == 0 && events.count > 0)
+        puts("event log");
+    for (size_t i = events.count; i-- > 0 && status == 0;) { /* the newest first */
+        if (!tic_forced_decode(&events.items[i], &forced) ||
+            !counts(&verification->done, forced.sequence))
+            continue;
+        count++;
+        verify_result(verification, &forced);
+    }
+    if (verification->damaged_results > 0)
+        printf("  damaged: %" PRIu64 " of %" PRIu64
+               " results of tasks, which a restart executes again\n",
+               verification->damaged_results, count);
+    else if (status == 0 && events.count > 0)
+        printf("  good: %" PRIu64 " results of tasks\n", count);
+    tic_events_clear(&events);
+    return status;
 }
+
+/* What an older line leaves to the log may be gone, and tasks of others than main() have no results
+ * there that count. */
+static bool has_results(const struct verification *verification)
+{
+    return verification->good > 0 && verification->good == verification->found &&
+           !verification->spawned;
+}
+
+/* ---- a directory ----------------------------------------------------------------------------- */
 
 static int verify_directory(const char *path)
 {
     struct tic_store store;
     struct verification verification = {.store = &store};
-    uint64_t results = 0;
     int status = tic_store_open(&store, path, TIC_STORE_READ, false, &tic_h5_ops);
 
+    tic_doneset_init(&verification.done);
     if (status == 0) {
         status = tic_store_walk(&store, verify_line, &verification);
-        status = status ? status : tic_eventlog_walk(&store, count_result, &results);
+        if (status == 0 && has_results(&verification))
+            status = verify_results(&verification);
         verification.damaged_logs = store.damaged_logs;
         tic_store_close(&store);
     }
+    tic_doneset_fini(&verification.done);
     if (status) {
         fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
         return TIC_TOOL_NOTHING;
     }
-    tell_results(results);
     if (verification.good == 0) {
         printf(verification.found == 0 ? "no recovery line in %s\n"
                                        : "no recovery line in %s can be used\n",
@@ -144,7 +222,9 @@ static int verify_directory(const char *path)
         return TIC_TOOL_NOTHING;
     }
     if (verification.good == verification.found)
-        return verification.damaged_logs == 0 ? TIC_TOOL_OK : TIC_TOOL_FAILED;
+        return verification.damaged_logs == 0 && verification.damaged_results == 0
+                   ? TIC_TOOL_OK
+                   : TIC_TOOL_FAILED;
     printf("a restart continues from recovery line %" PRIu64 "\n", verification.newest_good);
     return TIC_TOOL_FAILED;
 }

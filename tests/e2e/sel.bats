@@ -40,11 +40,17 @@ loses_nothing() {
     expected=$(STARPU_TIC_PROTOCOL=off "$lib/mainaccess")
     crash task-end:60 "$lib/mainaccess"
     mv store killed
+    "$tool" verify killed | tail -1 >good
+    grep -q "  good: [1-9][0-9]* results of tasks" good
     "$tool" log --json killed >log
     while read -r segment offset; do
         rm -rf store
         cp -r killed store
         flip_at "$(printf 'p0-segment-%08d.h5' "$segment")" "$offset"
+        run "$tool" verify store
+        [ "$status" -eq 1 ]
+        [[ $output == *"p0-segment-$(printf %08d "$segment").h5, at byte $offset: does not have its checksum"* ]]
+        [[ ${lines[-1]} == "  damaged: 1 of "*" results of tasks, which a restart executes again" ]]
         run_apart "$tool" run -- "$lib/mainaccess"
         is_right "$expected" lines || complain mainaccess "segment $segment, byte $offset"
     done < <(jq -r '[.events[] | select(.event == "finished") | .written[]] |

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A preloaded library for tests: the n-th call on files of the store fails. TIC_FAULT_PATH: the
  * directory. TIC_FAULT_AT: n, from 1 on; 0: none. TIC_FAULT_ERRNO: a number. TIC_FAULT_ON: 1: so do
- * all calls after it. TIC_FAULT_CALLS: files (default), or memory: what libstarputic allocates.
- * TIC_FAULT_LOCKS: there are no record locks. TIC_FAULT_COUNT: file that gets the number of such
- * calls at exit. */
+ * all calls after it. TIC_FAULT_CALLS: files (default); hang: such calls never come back, from the
+ * first one of a thread of ours (TIC_FAULT_START: of any) on, or not before the file
+ * TIC_FAULT_UNTIL is there; or memory: what libstarputic allocates. TIC_FAULT_LOCKS: there are no
+ * record locks. TIC_FAULT_COUNT: file that gets the number of such calls at exit. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/calls.h"
@@ -24,9 +27,10 @@
 /* these are immutable after start */
 static long at;
 static int code;
-static bool on, memory;
+static bool on, memory, hang;
 static uintptr_t begin, end; /* of libstarputic */
 static atomic_long calls;
+static atomic_bool ours; /* hang: a thread of ours has been here */
 static __thread bool inside __attribute__((tls_model("initial-exec")));
 
 static int find_library(struct dl_phdr_info *info, size_t size, void *arg)
@@ -53,6 +57,7 @@ __attribute__((constructor)) static void start(void)
     code = getenv("TIC_FAULT_ERRNO") ? atoi(getenv("TIC_FAULT_ERRNO")) : EIO;
     on = getenv("TIC_FAULT_ON") && strcmp(getenv("TIC_FAULT_ON"), "1") == 0;
     memory = calls_text && strcmp(calls_text, "memory") == 0;
+    hang = calls_text && strcmp(calls_text, "hang") == 0;
     tic_calls_path = memory ? NULL : getenv("TIC_FAULT_PATH");
     dl_iterate_phdr(find_library, NULL);
 }
@@ -67,11 +72,35 @@ __attribute__((destructor)) static void write_count(void)
     fclose(file);
 }
 
+static bool is_before_threads(void)
+{
+    char name[16] = "";
+
+    pthread_getname_np(pthread_self(), name, sizeof(name));
+    if (strncmp(name, "tic-", 4) == 0)
+        ours = true;
+    return !ours && !getenv("TIC_FAULT_START");
+}
+
+static void await_file(const char *name)
+{
+    const struct timespec look = {.tv_nsec = 1000000};
+
+    while (!name || faccessat(AT_FDCWD, name, F_OK, 0) != 0)
+        nanosleep(&look, NULL);
+}
+
 /* Counts a call. True: it fails. */
 static bool fails(void)
 {
+    if (hang && is_before_threads())
+        return false;
     long number = atomic_fetch_add(&calls, 1) + 1;
     if (at == 0 || (on ? number < at : number != at))
+        return false;
+    if (hang)
+        await_file(getenv("TIC_FAULT_UNTIL"));
+    if (hang)
         return false;
     errno = code;
     return true;
@@ -128,6 +157,18 @@ int close(int fd)
         return status;
     errno = code;
     return -1;
+}
+
+int unlinkat(int directory, const char *file, int flags)
+{
+    int (*real)(int, const char *, int) = next("unlinkat");
+    return is_ours(directory, file) && fails() ? -1 : real(directory, file, flags);
+}
+
+int fallocate(int fd, int mode, off_t offset, off_t length)
+{
+    int (*real)(int, int, off_t, off_t) = next("fallocate");
+    return fd_is_ours(fd) && fails() ? -1 : real(fd, mode, offset, length);
 }
 
 int rename(const char *from, const char *to)

@@ -6,7 +6,8 @@
  * starpu_conf), P_TIME (prints time() before and after starpu_init), P_NOSHUTDOWN, P_QUIET (prints
  * sums only), P_REQUEST (asks for checkpoints), P_SHOW (prints which scheduling policy runs),
  * P_LATE (dies by SIGKILL in an exit handler that it registers before it starts StarPU),
- * P_HOLD (once StarPU runs, opens the FIFO `ready` for writing, then waits at the FIFO `go`). */
+ * P_HOLD (once StarPU runs, opens the FIFO `ready` for writing, then waits at the FIFO `go`),
+ * P_PAUSE (does the same when so many tasks have ended, before it submits the others). */
 #include <signal.h>
 #include <starpu.h>
 #include <starpu_scheduler.h>
@@ -46,11 +47,21 @@ static struct starpu_codelet add_codelet = {
 static struct starpu_codelet twice_codelet = {
     .cpu_funcs = {twice}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "twice"};
 
+static void hold(void)
+{
+    fclose(fopen("ready", "w"));
+    fclose(fopen("go", "r"));
+}
+
 static void submit_all(starpu_data_handle_t handles[VECTORS])
 {
-    long tasks = knob("P_TASKS", 200), swap = knob("P_SWAP", -1);
+    long tasks = knob("P_TASKS", 200), swap = knob("P_SWAP", -1), pause = knob("P_PAUSE", 0);
 
     for (long i = 0; i < tasks; i++) {
+        if (pause > 0 && i == pause) {
+            starpu_task_wait_for_all();
+            hold();
+        }
         int which = (i % 3 == 0) != (i == swap);
         if (starpu_task_insert(which ? &twice_codelet : &add_codelet, STARPU_RW,
                                handles[i % VECTORS], 0) != 0)
@@ -58,12 +69,6 @@ static void submit_all(starpu_data_handle_t handles[VECTORS])
         if (knob("P_REQUEST", 0) && i % 50 == 0)
             starpu_tic_checkpoint_request();
     }
-}
-
-static void hold(void)
-{
-    fclose(fopen("ready", "w"));
-    fclose(fopen("go", "r"));
 }
 
 static void print_progress(void)

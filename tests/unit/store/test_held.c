@@ -6,6 +6,7 @@
 #include "lib/fakedata.h"
 #include "lib/rig.h"
 #include "lib/testing.h"
+#include "store/forced.h"
 #include "store/held.h"
 
 enum { WORDS = 100 };
@@ -63,6 +64,17 @@ static void test_pinned_during_a_sweep(void **state)
     tic_rows_pin(&rig.store.rows, saved.row);
     tic_rows_sweep_end(&rig.store.rows);
     check_written(&saved);
+}
+
+/* A record of a result names a place in a file: a number is none. */
+static void test_no_result(void **state)
+{
+    struct tic_saved saved;
+    struct tic_forced_output output;
+    (void)state;
+    assert_int_equal(tic_held_save(&rig.store, &layout, &saved), 0);
+    assert_int_equal(tic_forced_describe(&rig.store, &saved, &output), -EBUSY);
+    tic_rows_settle(&rig.store.rows, saved.row);
 }
 
 /* What nothing refers to is not written at all. */
@@ -125,7 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_held_during_a_sweep),     TEST(test_pinned_during_a_sweep), TEST(test_forgotten),
-        TEST(test_numbers_are_given_again), TEST(test_written_at_once),
+        TEST(test_numbers_are_given_again), TEST(test_written_at_once),       TEST(test_no_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

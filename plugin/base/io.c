@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/io.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/quiet.h"
+#include "base/thread.h"
+
+enum state {
+    IDLE,
+    ASKED,
+    BUSY,
+    DONE,
+    LEFT, /* who called has given up */
+};
+
+struct agent {
+    pthread_t thread;
+    pthread_cond_t begun, ended; /* with the lock */
+    /* guarded by the lock */
+    enum state state;
+    bool closes; /* LEFT: the file is to be closed */
+    bool over;   /* its thread has ended */
+    struct agent *next_idle;
+    /* its caller's until it is ASKED, then its own until it is DONE */
+    void (*work)(struct agent *agent);
+    int fd, count;
+    uint64_t offset;
+    size_t size;
+    ssize_t status;
+    void (*call)(void *arg);
+    void *arg;
+    struct iovec pieces[TIC_IO_PIECES];
+    char bytes[TIC_IO_PER_READ];
+};
+
+static struct {
+    struct tic_lock lock;
+    pthread_cond_t freed; /* with the lock */
+    double patience;      /* immutable while there are agents */
+    /* guarded by the lock */
+    struct agent *agents[TIC_IO_THREADS], *idle;
+    unsigned stuck;
+    bool stopping;
+    bool ready; /* owner thread: the condition is initialized */
+} io = {.lock = {.mutex = PTHREAD_MUTEX_INITIALIZER, .rank = TIC_RANK_IO}};
+
+static _Atomic bool started; /* there are agents; relaxed */
+static __thread bool own __attribute__((tls_model("initial-exec")));
+
+bool tic_io_set_own(bool now)
+{
+    bool before = own;
+
+    own = now;
+    return before;
+}
+
+static bool is_own(void)
+{
+    return own || !atomic_load_explicit(&started, memory_order_relaxed);
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+static void skip(struct iovec **pieces, int *count, size_t bytes)
+{
+    while (*count > 0 && bytes >= (*pieces)->iov_len) {
+        bytes -= (*pieces)->iov_len;
+        (*pieces)++;
+        (*count)--;
+    }
+    if (*count > 0) {
+        (*pieces)->iov_base = (char *)(*pieces)->iov_base + bytes;
+        (*pieces)->iov_len -= bytes;
+    }
+}
+
+static int write_all(int fd, struct iovec *pieces, int count, uint64_t offset)
+{
+    skip(&pieces, &count, 0);
+    while (count > 0) {
+        ssize_t written = pwritev(fd, pieces, count, (off_t)offset);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return written < 0 ? -errno : -EIO;
+        offset += (uint64_t)written;
+        skip(&pieces, &count, (size_t)written);
+    }
+    return 0;
+}
+
+static ssize_t read_some(int fd, void *bytes, size_t size, uint64_t offset)
+{
+    ssize_t got;
+
+    do
+        got = pread(fd, bytes, size, (off_t)offset);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? -errno : got;
+}
+
+static void work_write(struct agent *agent)
+{
+    agent->status = write_all(agent->fd, agent->pieces, agent->count, agent->offset);
+}
+
+static void work_read(struct agent *agent)
+{
+    agent->status = read_some(agent->fd, agent->bytes, agent->size, agent->offset);
+}
+
+static void work_call(struct agent *agent)
+{
+    agent->call(agent->arg);
+    agent->status = 0;
+}
+
+/* ---- agents --------------------------------------------------------------------------------- */
+
+static void free_locked(struct agent *agent)
+{
+    agent->state = IDLE;
+    if (agent->over)
+        return;
+    agent->next_idle = io.idle;
+    io.idle = agent;
+    pthread_cond_signal(&io.freed);
+}
+
+static void end_locked(struct agent *agent)
+{
+    if (agent->state == BUSY) {
+        agent->state = DONE;
+        pthread_cond_signal(&agent->ended);
+        return;
+    }
+    io.stuck--;
+    if (agent->closes)
+        close(agent->fd);
+    free_locked(agent);
+}
+
+static void *serve(void *arg)
+{
+    struct agent *agent = arg;
+
+    pthread_setname_np(pthread_self(), "tic-io");
+    tic_lock(&io.lock);
+    while (!io.stopping) {
+        if (agent->state != ASKED) {
+            pthread_cond_wait(&agent->begun, &io.lock.mutex);
+            continue;
+        }
+        agent->state = BUSY;
+        tic_unlock(&io.lock);
+        agent->work(agent);
+        tic_lock(&io.lock);
+        end_locked(agent);
+    }
+    agent->over = true;
+    tic_unlock(&io.lock);
+    return NULL;
+}
+
+static struct agent *create(void)
+{
+    struct agent *agent = calloc(1, sizeof(*agent));
+
+    if (!agent)
+        return NULL;
+    tic_cond_init(&agent->begun);
+    tic_cond_init(&agent->ended);
+    if (tic_thread_start(&agent->thread, serve, agent) == 0)
+        return agent;
+    free(agent);
+    return NULL;
+}
+
+static void destroy(struct agent *agent)
+{
+    pthread_join(agent->thread, NULL);
+    pthread_cond_destroy(&agent->begun);
+    pthread_cond_destroy(&agent->ended);
+    free(agent);
+}
+
+/* Those that a call held when they were to end, and that have ended since. */
+static void remove_ended_locked(void)
+{
+    for (unsigned i = 0; i < TIC_IO_THREADS; i++) {
+        struct agent *agent = io.agents[i];
+        if (!agent || !agent->over || agent->state != IDLE)
+            continue;
+        io.agents[i] = NULL;
+        destroy(agent); /* which has nothing to do any more */
+    }
+}
+
+int tic_io_start(double patience)
+{
+    if (atomic_load(&started))
+        return 0;
+    if (!io.ready)
+        tic_cond_init(&io.freed);
+    io.ready = true;
+    tic_lock(&io.lock);
+    io.patience = patience;
+    io.stopping = false;
+    remove_ended_locked();
+    for (unsigned i = 0; i < TIC_IO_THREADS; i++) {
+        io.agents[i] = io.agents[i] ? io.agents[i] : create();
+        if (io.agents[i] && io.agents[i]->state == IDLE) {
+            free_locked(io.agents[i]);
+            atomic_store(&started, true);
+        }
+    }
+    tic_unlock(&io.lock);
+    return atomic_load(&started) ? 0 : -ENOMEM;
+}
+
+void tic_io_stop(void)
+{
+    struct agent *idle[TIC_IO_THREADS] = {NULL};
+
+    atomic_store(&started, false);
+    tic_lock(&io.lock);
+    io.stopping = true;
+    io.idle = NULL;
+    for (unsigned i = 0; i < TIC_IO_THREADS; i++) {
+        if (!io.agents[i] || io.agents[i]->state != IDLE)
+            continue;
+        pthread_cond_signal(&io.agents[i]->begun);
+        idle[i] = io.agents[i];
+        io.agents[i] = NULL;
+    }
+    tic_unlock(&io.lock);
+    for (unsigned i = 0; i < TIC_IO_THREADS; i++)
+        if (idle[i])
+            destroy(idle[i]);
+}
+
+bool tic_io_is_stuck(void)
+{
+    tic_lock(&io.lock);
+    bool stuck = io.stuck > 0;
+    tic_unlock(&io.lock);
+    return stuck;
+}
+
+void tic_io_close(int fd)
+{
+    bool hangs = false;
+
+    tic_lock(&io.lock);
+    for (unsigned i = 0; i < TIC_IO_THREADS && !hangs; i++) {
+        struct agent *agent = io.agents[i];
+        hangs = agent && agent->state == LEFT && agent->work != work_call && agent->fd == fd;
+        if (hangs)
+            agent->closes = true;
+    }
+    tic_unlock(&io.lock);
+    if (!hangs)
+        close(fd);
+}
+
+/* ---- who calls ------------------------------------------------------------------------------ */
+
+/* NULL: a call hangs, or all take too long. */
+static struct agent *take(const struct timespec *until)
+{
+    struct agent *agent = NULL;
+    int waited = 0;
+
+    tic_lock(&io.lock);
+    while (io.stuck == 0 && !io.idle && waited != ETIMEDOUT)
+        waited = pthread_cond_timedwait(&io.freed, &io.lock.mutex, until);
+    if (io.stuck == 0 && io.idle) {
+        agent = io.idle;
+        io.idle = agent->next_idle;
+    }
+    tic_unlock(&io.lock);
+    return agent;
+}
+
+/* False: it takes too long; the agent is left to it. */
+static bool make_work(struct agent *agent, void (*work)(struct agent *agent),
+                      const struct timespec *until)
+{
+    int waited = 0;
+
+    agent->work = work;
+    tic_lock(&io.lock);
+    agent->state = ASKED;
+    pthread_cond_signal(&agent->begun);
+    while (agent->state != DONE && waited != ETIMEDOUT)
+        waited = pthread_cond_timedwait(&agent->ended, &io.lock.mutex, until);
+    bool done = agent->state == DONE;
+    if (agent->state == ASKED) {
+        free_locked(agent); /* it has not come to it */
+    } else if (!done) {
+        agent->state = LEFT;
+        agent->closes = false;
+        io.stuck++;
+        pthread_cond_broadcast(&io.freed); /* nobody waits for the others either */
+    }
+    tic_unlock(&io.lock);
+    return done;
+}
+
+static void give_back(struct agent *agent)
+{
+    tic_lock(&io.lock);
+    free_locked(agent);
+    tic_unlock(&io.lock);
+}
+
+static uint64_t sum(const struct iovec *pieces, int count)
+{
+    uint64_t bytes = 0;
+
+    for (int i = 0; i < count; i++)
+        bytes += pieces[i].iov_len;
+    return bytes;
+}
+
+/* What is small may be on the caller's stack, and would be something else by then. */
+static void set_pieces(struct agent *agent, const struct iovec *pieces, int count, uint64_t bytes)
+{
+    size_t at = 0;
+
+    if (bytes > TIC_IO_SMALL) {
+        memcpy(agent->pieces, pieces, (size_t)count * sizeof(*pieces));
+        agent->count = count;
+        return;
+    }
+    for (int i = 0; i < count; at += pieces[i++].iov_len)
+        memcpy(agent->bytes + at, pieces[i].iov_base, pieces[i].iov_len);
+    agent->pieces[0] = (struct iovec){.iov_base = agent->bytes, .iov_len = at};
+    agent->count = 1;
+}
+
+int tic_io_write(int fd, struct iovec *pieces, int count, uint64_t offset)
+{
+    uint64_t bytes = sum(pieces, count);
+
+    if (is_own()) {
+        int status = tic_quiet_check_size(offset + bytes);
+        return status ? status : write_all(fd, pieces, count, offset);
+    }
+    struct timespec until = tic_after(io.patience);
+    struct agent *agent = take(&until);
+    if (!agent)
+        return -ETIME;
+    set_pieces(agent, pieces, count, bytes);
+    agent->fd = fd;
+    agent->offset = offset;
+    if (!make_work(agent, work_write, &until))
+        return -ETIME;
+    int status = (int)agent->status;
+    give_back(agent);
+    return status;
+}
+
+ssize_t tic_io_read(int fd, void *bytes, size_t size, uint64_t offset)
+{
+    if (is_own())
+        return read_some(fd, bytes, size, offset);
+    struct timespec until = tic_after(io.patience);
+    struct agent *agent = take(&until);
+    if (!agent)
+        return -ETIME;
+    agent->fd = fd;
+    agent->size = size < TIC_IO_PER_READ ? size : TIC_IO_PER_READ;
+    agent->offset = offset;
+    if (!make_work(agent, work_read, &until))
+        return -ETIME;
+    ssize_t got = agent->status;
+    if (got > 0)
+        memcpy(bytes, agent->bytes, (size_t)got);
+    give_back(agent);
+    return got;
+}
+
+int tic_io_call(void (*call)(void *arg), void *arg)
+{
+    if (is_own()) {
+        call(arg);
+        return 0;
+    }
+    struct timespec until = tic_after(io.patience);
+    struct agent *agent = take(&until);
+    if (!agent)
+        return -ETIME;
+    agent->call = call;
+    agent->arg = arg;
+    if (!make_work(agent, work_call, &until))
+        return -ETIME;
+    give_back(agent);
+    return 0;
+}
+
+/* ---- waiting however long it takes ----------------------------------------------------------- */
+
+static void *watch_over(void *arg)
+{
+    struct tic_io_watch *watch = arg;
+    struct timespec until = tic_after(watch->seconds);
+    int waited = 0;
+
+    pthread_setname_np(pthread_self(), "tic-watch");
+    tic_lock(&watch->lock);
+    while (!watch->over && waited != ETIMEDOUT)
+        waited = pthread_cond_timedwait(&watch->changed, &watch->lock.mutex, &until);
+    bool late = !watch->over;
+    tic_unlock(&watch->lock);
+    if (late)
+        tic_log(TIC_LOG_WARN, "%s does not answer. The start waits for it", watch->path);
+    return NULL;
+}
+
+void tic_io_watch_begin(struct tic_io_watch *watch, const char *path, double seconds)
+{
+    *watch = (struct tic_io_watch){.path = path, .seconds = seconds};
+    tic_lock_init(&watch->lock, TIC_RANK_IO);
+    tic_cond_init(&watch->changed);
+    watch->started = tic_thread_start(&watch->thread, watch_over, watch) == 0;
+}
+
+void tic_io_watch_end(struct tic_io_watch *watch)
+{
+    tic_lock(&watch->lock);
+    watch->over = true;
+    pthread_cond_signal(&watch->changed);
+    tic_unlock(&watch->lock);
+    if (watch->started)
+        pthread_join(watch->thread, NULL);
+    pthread_cond_destroy(&watch->changed);
+    tic_lock_fini(&watch->lock);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Reading and writing that nobody waits for longer than a patience: a file system may hang, and a
+ * thread that it holds cannot be freed again. So threads of ours call it for the others, which give
+ * up the call, and leave the thread to it, when it takes too long. As long as one call hangs, all
+ * others fail at once. */
+#ifndef TIC_BASE_IO_H
+#define TIC_BASE_IO_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "base/lock.h"
+
+enum {
+    TIC_IO_THREADS = 8,       /* calls at a time */
+    TIC_IO_PIECES = 256,      /* of one write, at most */
+    TIC_IO_SMALL = 1 << 13,   /* bytes: so much is copied, more is taken where it is */
+    TIC_IO_PER_READ = 1 << 16 /* bytes at most */
+};
+
+/* Starts the threads, for calls of at most so many seconds each; without them calls are made by
+ * who wants them, and may hang. 0 or -errno. One thread at a time, as the next one. */
+int tic_io_start(double patience);
+/* Ends those threads that no call holds. */
+void tic_io_stop(void);
+/* Does a call hang now? */
+bool tic_io_is_stuck(void);
+
+/* Calls of this thread, which may hang, are its own from now on, or not. Gives what was before. */
+bool tic_io_set_own(bool own);
+
+/* All of these: -ETIME when the call takes too long, or another one hangs. */
+/* Writes all of it. Changes the pieces. After -ETIME it may be written yet: the place in the file
+ * must not be used again, but the memory may, as only the kernel reads it. 0 or -errno. */
+int tic_io_write(int fd, struct iovec *pieces, int count, uint64_t offset);
+/* As pread does. Bytes or -errno. */
+ssize_t tic_io_read(int fd, void *bytes, size_t size, uint64_t offset);
+/* Calls it. After -ETIME it is still being called. 0 or -ETIME. */
+int tic_io_call(void (*call)(void *arg), void *arg);
+
+/* For what must be waited for however long it takes: says so, once, if the end does not come within
+ * so many seconds. One thread. */
+struct tic_io_watch {
+    pthread_t thread;
+    struct tic_lock lock;
+    pthread_cond_t changed;
+    bool started, over; /* over: guarded by lock */
+    const char *path;
+    double seconds;
+};
+void tic_io_watch_begin(struct tic_io_watch *watch, const char *path, double seconds);
+void tic_io_watch_end(struct tic_io_watch *watch);
+
+/* Closes the file, at once or when no call hangs on it any more. */
+void tic_io_close(int fd);
+
+#endif

@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Checks that nobody waits for a file system that does not answer, and what comes after.
+# tests/crash/faults --calls hang tries every call.
+load common
+
+setup_file() {
+    export TIC_FAULT_CALLS=hang TIC_FAULT_ON=1 STARPU_TIC_PATIENCE=0.3 STARPU_TIC_EVERY=20
+}
+
+@test "a disk that never answers again: the run is right, ends, and says what it leaves" {
+    export TIC_FAULT_PATH=$PWD/store P_QUIET=1
+    expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
+    for protocol in tic sel tic+sel; do
+        for at in 1 20 45; do
+            rm -rf store
+            LD_PRELOAD=$TIC_BUILD/.libs/faults.so TIC_FAULT_AT=$at STARPU_TIC_PROTOCOL=$protocol \
+                run_apart "$tool" run -- "$program"
+            [ "$status" -eq 0 ]
+            [ "$(cat out)" = "$expected" ]
+            [ "$(grep -c "protection is suspended: .*store: it does not answer" err)" -le 1 ]
+            grep -q "store does not answer: recovery lines may be left" err
+            [ -d store ]
+            unset LD_PRELOAD
+            run_apart "$tool" run -- "$program" # what was left is as good as ever
+            [ "$status" -eq 0 ]
+            [ "$(cat out)" = "$expected" ]
+        done
+    done
+}
+
+@test "a disk that answers again: protection goes on, and a killed run continues" {
+    export TIC_FAULT_PATH=$PWD/store P_QUIET=1
+    expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
+    mkfifo ready go
+    for protocol in tic sel tic+sel; do
+        for at in 2 9 30; do
+            rm -rf store back
+            LD_PRELOAD=$TIC_BUILD/.libs/faults.so TIC_FAULT_AT=$at TIC_FAULT_UNTIL=$PWD/back \
+                P_PAUSE=100 STARPU_TIC_PROTOCOL=$protocol STARPU_TIC_FAIL=task-end:180 \
+                "$tool" run -- "$program" >out 2>err &
+            cat ready # a hundred tasks have ended
+            grep -q "protection is suspended: .*store: it does not answer" err
+            touch back
+            until grep -q "protection goes on: recovery line" err; do
+                sleep 0.01 # a trial comes
+            done
+            sh -c ': >go'
+            wait $! || [ $? -eq 137 ]
+            STARPU_TIC_PROTOCOL=$protocol run_apart "$tool" run -- "$program"
+            is_right "$expected" held
+            [ "$(stat_of recovered_tasks)" -ge 20 ]
+        done
+    done
+}
+
+@test "a disk that does not answer at the start: the start waits, and says so" {
+    export TIC_FAULT_PATH=$PWD/store P_QUIET=1
+    expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
+    LD_PRELOAD=$TIC_BUILD/.libs/faults.so TIC_FAULT_AT=1 TIC_FAULT_START=1 \
+        TIC_FAULT_UNTIL=$PWD/back "$tool" run -- "$program" >out 2>err &
+    until grep -q "store does not answer. The start waits for it" err; do
+        sleep 0.01 # the patience
+    done
+    touch back
+    wait $!
+    [ "$(cat out)" = "$expected" ]
+}
