@@ -14,6 +14,7 @@
 
 enum state {
     IDLE,
+    TAKEN, /* by a caller */
     ASKED,
     BUSY,
     DONE,
@@ -166,6 +167,7 @@ static void *serve(void *arg)
         end_locked(agent);
     }
     agent->over = true;
+    pthread_cond_signal(&agent->ended);
     tic_unlock(&io.lock);
     return NULL;
 }
@@ -280,11 +282,12 @@ static struct agent *take(const struct timespec *until)
     int waited = 0;
 
     tic_lock(&io.lock);
-    while (io.stuck == 0 && !io.idle && waited != ETIMEDOUT)
+    while (io.stuck == 0 && !io.idle && !io.stopping && waited != ETIMEDOUT)
         waited = pthread_cond_timedwait(&io.freed, &io.lock.mutex, until);
     if (io.stuck == 0 && io.idle) {
         agent = io.idle;
         io.idle = agent->next_idle;
+        agent->state = TAKEN;
     }
     tic_unlock(&io.lock);
     return agent;
@@ -300,7 +303,7 @@ static bool make_work(struct agent *agent, void (*work)(struct agent *agent),
     tic_lock(&io.lock);
     agent->state = ASKED;
     pthread_cond_signal(&agent->begun);
-    while (agent->state != DONE && waited != ETIMEDOUT)
+    while (agent->state != DONE && !agent->over && waited != ETIMEDOUT)
         waited = pthread_cond_timedwait(&agent->ended, &io.lock.mutex, until);
     bool done = agent->state == DONE;
     if (agent->state == ASKED) {

@@ -30,9 +30,7 @@ static uint64_t rows_at_once(const struct tic_snapshot *snapshot, const struct t
 
 bool tic_snapshot_await_locked(struct tic_snapshot *snapshot, const struct timespec *until)
 {
-    if (pthread_cond_timedwait(&snapshot->served, &snapshot->lock.mutex, until) == ETIMEDOUT)
-        snapshot->silent = true;
-    return !snapshot->silent;
+    return pthread_cond_timedwait(&snapshot->served, &snapshot->lock.mutex, until) != ETIMEDOUT;
 }
 
 /* Not on the checkpoint thread. 0 when rows may be free now; -ECANCELED when it ends; -ETIME when
@@ -61,6 +59,7 @@ static int request_rows(struct tic_snapshot *snapshot, const struct tic_shape *s
     while (!request->done && tic_snapshot_await_locked(snapshot, &until))
         ;
     request->left = !request->done;
+    snapshot->silent |= request->left;
     status = request->left ? -ETIME : request->status;
     if (!request->left)
         free(request);
@@ -84,6 +83,7 @@ int tic_snapshot_want_log(struct tic_snapshot *snapshot)
     while (snapshot->log_wanted && !snapshot->exited && !snapshot->silent &&
            tic_snapshot_await_locked(snapshot, &until))
         ;
+    snapshot->silent |= snapshot->log_wanted && !snapshot->exited;
     int status = snapshot->exited       ? -ECANCELED
                  : snapshot->log_wanted ? -ETIME
                                         : snapshot->log_status;

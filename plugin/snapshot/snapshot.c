@@ -147,6 +147,7 @@ void tic_snapshot_note_counted(struct tic_snapshot *snapshot, uint64_t count)
 {
     tic_lock(&snapshot->lock);
     snapshot->counted = count;
+    snapshot->silent = false;
     pthread_cond_broadcast(&snapshot->served);
     tic_unlock(&snapshot->lock);
 }
@@ -255,7 +256,8 @@ static void await_first(struct tic_snapshot *snapshot)
     while (!snapshot->first_done && !snapshot->exited &&
            tic_snapshot_await_locked(snapshot, &until))
         ;
-    bool silent = snapshot->silent;
+    bool silent = !snapshot->first_done && !snapshot->exited;
+    snapshot->silent |= silent;
     tic_unlock(&snapshot->lock);
     if (silent)
         tic_snapshot_suspend_once(snapshot, -ETIME);

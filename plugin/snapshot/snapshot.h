@@ -228,8 +228,7 @@ int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *h
 int tic_snapshot_save_later_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
                                    struct tic_row *held);
 void tic_snapshot_serve_requests(struct tic_snapshot *snapshot);
-/* Under the lock: waits to be served. False when it took too long, for this one and all others,
- * until the checkpoint thread answers again. */
+/* Under the lock: waits to be served, at most until then. False: it is then. */
 bool tic_snapshot_await_locked(struct tic_snapshot *snapshot, const struct timespec *until);
 /* Multiples of `every` that the ended tasks have reached. */
 uint64_t tic_snapshot_count(struct tic_snapshot *snapshot);

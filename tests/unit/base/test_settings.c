@@ -78,6 +78,12 @@ static void test_seconds(void **state)
     assert_true(settings.period == 0.25);
     assert_int_equal(read_with("STARPU_TIC_PERIOD=3600", &settings), 0);
     assert_true(settings.period == 3600.0);
+    assert_true(settings.patience == TIC_PATIENCE_DEFAULT);
+    assert_int_equal(read_with("STARPU_TIC_PATIENCE=0", &settings), 0);
+    assert_true(settings.patience == 0);
+    assert_int_equal(read_with("STARPU_TIC_PATIENCE=0.5", &settings), 0);
+    assert_true(settings.patience == 0.5);
+    assert_int_equal(read_with("STARPU_TIC_PATIENCE=-1", &settings), -EINVAL);
 }
 
 static void test_counts(void **state)
