@@ -21,9 +21,11 @@ static uint64_t memory[WORDS], other_memory[WORDS];
 static struct tic_handle *handle, *other;
 static struct tic_line line;
 
+static double period = LONG_PERIOD; /* seconds */
+
 static void start(unsigned long every)
 {
-    rig.snapshot.period = LONG_PERIOD;
+    rig.snapshot.period = period;
     rig.snapshot.every = every;
     handle = tic_rig_register(&rig, memory, WORDS);
     other = tic_rig_register(&rig, other_memory, WORDS);
@@ -326,9 +328,8 @@ static int remove_the_store(void *arg)
     (void)arg;
     rig.snapshot.log_all = true;
     rig.snapshot.periodic = false;
+    period = 0.001; /* of this child */
     start(0);
-    rig.snapshot.period = 0.001;
-    tic_snapshot_request(&rig.snapshot); /* the next period is as short */
     tic_rig_task(&rig, 0, handle, 1);
     wait_for_checkpoints(1);
     assert_int_equal(unlinkat(rig.store.directory, "p0-log-00000001.h5", 0), 0);
