@@ -32,6 +32,10 @@ bool tic_io_is_stuck(void);
 /* Calls of this thread, which may hang, are its own from now on, or not. Gives what was before. */
 bool tic_io_set_own(bool own);
 
+/* Has no thread that writes itself, of those that have begun, ended for so long? One thread asks,
+ * again and again. */
+bool tic_io_waits(double seconds);
+
 /* All of these: -ETIME when the call takes too long, or another one hangs. */
 /* Writes all of it. Changes the pieces. After -ETIME it may be written yet: the place in the file
  * must not be used again, but the memory may, as only the kernel reads it. 0 or -errno. */

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "graph/family.h"
 #include "interpose/tasks.h"
+#include "snapshot/suspend.h"
 
 /* ---- accesses -------------------------------------------------------------------------------- */
 
@@ -89,7 +90,8 @@ static void record_access(struct tic_handle *handle, bool reads, bool writes)
     if (fresh)
         tic_rows_settle(&snapshot->store->rows, saved.row);
     if (status)
-        tic_snapshot_break(snapshot, "cannot keep what main() read: %s", strerror(-status));
+        tic_snapshot_break(snapshot, "cannot keep what main() read: %s",
+                           tic_snapshot_reason(status));
 }
 
 static const char *why_no_access(const struct tic_handle *handle, bool writes)

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "interpose/tasks.h"
+#include "snapshot/suspend.h"
 
 /* ---- logging, on a worker before the kernel ------------------------------------------------- */
 
@@ -69,7 +70,7 @@ void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch)
     }
     if (status && status != -ECANCELED)
         tic_snapshot_break(&tic_session->snapshot, "cannot keep what a task read: %s",
-                           strerror(-status));
+                           tic_snapshot_reason(status));
 }
 
 void tic_reads_log_access(struct tic_handle *handle, uint64_t key)
@@ -83,7 +84,8 @@ void tic_reads_log_access(struct tic_handle *handle, uint64_t key)
             handle, tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM));
     int status = log_value(handle, key, 0, tic_snapshot_epoch(snapshot));
     if (status && status != -ECANCELED)
-        tic_snapshot_break(snapshot, "cannot keep what main() read: %s", strerror(-status));
+        tic_snapshot_break(snapshot, "cannot keep what main() read: %s",
+                           tic_snapshot_reason(status));
 }
 
 /* ---- delivering, in a replay ---------------------------------------------------------------- */

@@ -142,9 +142,9 @@ static int check_index(struct tic_snapshot *snapshot, uint64_t cut)
 int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct tic_line *line)
 {
     struct tic_index *index = &snapshot->store->index;
-    int status = copy_about(snapshot, line);
+    int status = tic_held_write_all(snapshot->store);
 
-    status = status ? status : tic_held_write_all(snapshot->store);
+    status = status ? status : copy_about(snapshot, line);
     status = status ? status : tic_graph_index(snapshot->graph, cut, &snapshot->due, index);
 #ifdef TIC_DEBUG
     status = status ? status : check_index(snapshot, cut);

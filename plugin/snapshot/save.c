@@ -190,12 +190,18 @@ int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *h
     return save_locked(snapshot, handle, 0);
 }
 
+/* Nothing more can be held. */
+static bool is_full(int status)
+{
+    return status == -ENOMEM || status == -ENOBUFS;
+}
+
 /* Only copies it, if there is room. */
 static int hold_or_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     int status = save_locked(snapshot, handle, -EINPROGRESS);
 
-    return status == -ENOMEM ? save_locked(snapshot, handle, 0) : status;
+    return is_full(status) ? save_locked(snapshot, handle, 0) : status;
 }
 
 /* Tasks do not wait while a value is compressed and written: they may change it as soon as it is
@@ -374,7 +380,7 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
     if (tic_snapshot_is_broken(snapshot) || snapshot->dry || atomic_load(&handle->dirty_since) == 0)
         return;
     int status = save_now_once(snapshot, handle, first_try(snapshot));
-    if (status == -ENOMEM)
+    if (is_full(status))
         status = save_now_once(snapshot, handle, 0);
     while (status == -EAGAIN) {
         status = request_rows(snapshot, &handle->layout.shape);
@@ -384,7 +390,7 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
         status = save_now_once(snapshot, handle, status);
     if (status && status != -ECANCELED)
         tic_snapshot_break(snapshot, "cannot keep a value that main() gets back: %s",
-                           strerror(-status));
+                           tic_snapshot_reason(status));
     atomic_fetch_add_explicit(&snapshot->main_held_ns,
                               tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start,
                               memory_order_relaxed);
@@ -509,7 +515,7 @@ int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *han
     uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
     int status = log_value_once(snapshot, handle, first_try(snapshot), saved, fresh);
 
-    if (status == -ENOMEM)
+    if (is_full(status))
         status = log_value_once(snapshot, handle, 0, saved, fresh);
     while (status == -EAGAIN) {
         status = request_rows(snapshot, &handle->layout.shape);

@@ -121,9 +121,22 @@ static bool is_stalled(struct tic_snapshot *snapshot)
     return snapshot->stalled > STALL_PATIENCE;
 }
 
+/* Tasks that write themselves wait as long as it takes, which nobody else can say. */
+static void look_for_waiting(struct tic_snapshot *snapshot)
+{
+    if (tic_io_waits(snapshot->patience) && !snapshot->waiting_told)
+        tic_log(TIC_LOG_WARN,
+                "%s does not answer, and tasks wait for it. STARPU_TIC_PATIENCE, in seconds, would "
+                "let them go on without protection until it does",
+                snapshot->store->path);
+    snapshot->waiting_told = tic_io_waits(snapshot->patience);
+}
+
 bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds)
 {
     struct timespec until = tic_after(seconds);
+
+    look_for_waiting(snapshot);
 
     sync_log(snapshot);
     tic_lock(&snapshot->lock);
@@ -163,8 +176,10 @@ static bool is_periodic(struct tic_snapshot *snapshot)
 /* Where no line is taken, nobody else would notice. */
 static void look_for_files(struct tic_snapshot *snapshot)
 {
-    if (tic_snapshot_is_broken(snapshot) ||
-        (tic_store_is_there(snapshot->store) && tic_eventlog_is_there(&snapshot->log)))
+    if (!tic_snapshot_is_broken(snapshot) && tic_store_is_moved(snapshot->store))
+        tic_snapshot_suspend_once(snapshot, -ENOENT);
+    else if (tic_snapshot_is_broken(snapshot) ||
+             (tic_store_is_there(snapshot->store) && tic_eventlog_is_there(&snapshot->log)))
         return;
     tic_snapshot_break(snapshot, TIC_LOST_FILES, snapshot->store->path);
 }
@@ -174,14 +189,15 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-/* Waits for a wake-up, at most until then, and no longer than the log may wait for the disk. True
- * when it is then. */
+/* Waits for a wake-up, at most until then, and no longer than the log may wait for the disk, and
+ * those who wait for it may stay untold. True when it is then. */
 static bool wait_until(struct tic_snapshot *snapshot, const struct timespec *until)
 {
-    struct timespec sync = tic_after((double)snapshot->sync_ns * 1e-9);
-    bool first = snapshot->sync_ns > 0 && is_before(&sync, until);
+    double most = snapshot->sync_ns > 0 ? (double)snapshot->sync_ns * 1e-9 : snapshot->patience;
+    struct timespec look = tic_after(most < snapshot->patience ? most : snapshot->patience);
+    bool first = is_before(&look, until);
 
-    return pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, first ? &sync : until) ==
+    return pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, first ? &look : until) ==
                ETIMEDOUT &&
            !first;
 }
@@ -210,14 +226,13 @@ static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
     snapshot->began = true;
     tic_lock(&snapshot->lock);
     for (;;) {
-        if (snapshot->requests || snapshot->log_wanted || snapshot->sync_ns > 0) {
-            tic_unlock(&snapshot->lock);
-            tic_snapshot_serve_requests(snapshot);
-            sync_log(snapshot);
-            tic_lock(&snapshot->lock);
-            if (snapshot->requests || snapshot->log_wanted)
-                continue;
-        }
+        tic_unlock(&snapshot->lock);
+        tic_snapshot_serve_requests(snapshot);
+        sync_log(snapshot);
+        look_for_waiting(snapshot);
+        tic_lock(&snapshot->lock);
+        if (snapshot->requests || snapshot->log_wanted)
+            continue;
         if (snapshot->stopping && snapshot->retry_ns)
             due = false; /* no more trials than those that are due by their count */
         due = due || (!snapshot->hurry && tic_snapshot_count(snapshot) > snapshot->counted) ||

@@ -92,6 +92,7 @@ struct tic_snapshot {
     struct tic_handle_list due; /* checkpoint thread only: dirty handles of the cut */
     struct tic_pool savers;     /* checkpoint thread only */
     bool over_bound;            /* checkpoint thread only: it was said */
+    bool waiting_told;          /* checkpoint thread only: that tasks wait for the disk */
     uint64_t given_up;          /* checkpoint thread only: cut whose tasks may still run, or 0 */
     uint64_t waited_ns;         /* checkpoint thread only: for tasks of the last cut */
     double took;                /* checkpoint thread only: seconds of a checkpoint, of late */

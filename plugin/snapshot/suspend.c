@@ -35,6 +35,13 @@ int tic_snapshot_hold_value(struct tic_snapshot *snapshot, const struct tic_layo
     return 0;
 }
 
+const char *tic_snapshot_reason(int status)
+{
+    return status == -ETIME     ? "it does not answer (STARPU_TIC_PATIENCE)"
+           : status == -ENOBUFS ? "256 MiB of values wait in memory for the disk already"
+                                : strerror(-status);
+}
+
 static double next_backoff(const struct tic_snapshot *snapshot, bool again)
 {
     double most = snapshot->period < LAST_TRIAL ? snapshot->period : LAST_TRIAL;
@@ -65,8 +72,7 @@ void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status)
             snapshot->store->path,
             status == -EDQUOT && snapshot->space > 0
                 ? "it would take more than STARPU_TIC_SPACE, or a quota is exceeded"
-            : status == -ETIME ? "it does not answer (STARPU_TIC_PATIENCE)"
-                               : strerror(-status),
+                : tic_snapshot_reason(status),
             atomic_load_explicit(&snapshot->store->has_line, memory_order_relaxed)
                 ? "the last recovery line stays as it is"
                 : "there is no recovery line yet");

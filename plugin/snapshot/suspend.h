@@ -19,6 +19,8 @@ static inline bool tic_snapshot_is_lost(struct tic_snapshot *snapshot, uint64_t 
 int tic_snapshot_hold_value(struct tic_snapshot *snapshot, const struct tic_layout *layout, int why,
                             struct tic_saved *saved);
 
+/* What a status means here, in words. */
+const char *tic_snapshot_reason(int status);
 /* A checkpoint failed, or a value is held: what follows is tried later. Says so when it begins. Any
  * thread. */
 void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status);

@@ -67,7 +67,7 @@ static int add(struct tic_rows *rows, const struct tic_held *held, uint32_t *num
         rows->held_bytes += bytes;
     }
     tic_unlock(&rows->lock);
-    return place ? 0 : -ENOMEM;
+    return place ? 0 : -ENOBUFS;
 }
 
 static bool has_room(struct tic_rows *rows, uint64_t bytes)
@@ -83,7 +83,9 @@ int tic_held_save(struct tic_store *store, const struct tic_layout *layout, stru
     uint64_t size = tic_shape_bytes(&layout->shape);
     struct tic_held held = {.shape = layout->shape, .busy = true, .keep = true};
 
-    held.bytes = has_room(&store->rows, size) ? malloc(size) : NULL;
+    if (!has_room(&store->rows, size))
+        return -ENOBUFS;
+    held.bytes = malloc(size);
     if (!held.bytes)
         return -ENOMEM;
     struct tic_layout packed = tic_layout_packed(&layout->shape, held.bytes);

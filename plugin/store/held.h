@@ -11,7 +11,7 @@
 /* What may be held at most, in bytes. */
 #define TIC_HELD_MOST (UINT64_C(256) << 20)
 
-/* Copies a value; it is busy until tic_rows_settle. 0, or -ENOMEM: too much is held. Any thread. */
+/* Copies a value; it is busy until tic_rows_settle. 0; -ENOBUFS: too much is held; -ENOMEM. Any thread. */
 int tic_held_save(struct tic_store *store, const struct tic_layout *layout,
                   struct tic_saved *saved);
 /* Writes this one, which was just held, to a free row, compressed if rows of its shape are. Any

@@ -444,6 +444,18 @@ static int write_and_rename(struct tic_store *store, struct tic_line *line)
     return 0;
 }
 
+/* Its path leads elsewhere, or nowhere; where it cannot be followed, nobody knows. */
+bool tic_store_is_moved(const struct tic_store *store)
+{
+    struct stat here, there;
+
+    if (fstat(store->directory, &here) != 0)
+        return false;
+    return stat(store->path, &there) != 0
+               ? errno == ENOENT || errno == ENOTDIR
+               : here.st_dev != there.st_dev || here.st_ino != there.st_ino;
+}
+
 /* A line would refer to what nobody finds again. */
 static int check_names(const struct tic_store *store)
 {
@@ -473,6 +485,8 @@ int tic_store_commit(struct tic_store *store, struct tic_line *line)
     line->process = store->process;
     line->big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
     int status = check_names(store);
+    if (status == 0 && tic_store_is_moved(store))
+        status = -ENOENT;
     status = status ? status : tic_rows_table(&store->rows, &line->extents, &line->extent_count);
     status = status || !store->sync ? status : tic_store_sync(store);
     status = status ? status : write_and_rename(store, line);

@@ -165,6 +165,8 @@ int tic_store_open_segment(struct tic_store *store, uint64_t number);
 /* False when somebody has removed the newest line or a segment: what is written would be lost.
  * Committing thread. */
 bool tic_store_is_there(const struct tic_store *store);
+/* The directory was moved away: nobody who starts again finds it. Committing thread. */
+bool tic_store_is_moved(const struct tic_store *store);
 /* Forces all segments to the disk. Committing thread. 0 or -errno. */
 int tic_store_sync(struct tic_store *store);
 /* Removes lines, segments, lock and, if then empty, the directory. */

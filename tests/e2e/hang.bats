@@ -66,3 +66,36 @@ setup_file() {
     wait $!
     [ "$(cat out)" = "$expected" ]
 }
+
+@test "tasks that write themselves wait, as sel has it, and somebody says so" {
+    export TIC_FAULT_PATH=$PWD/store P_QUIET=1 STARPU_TIC_PROTOCOL=sel
+    unset STARPU_TIC_PATIENCE
+    expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
+    LD_PRELOAD=$TIC_BUILD/.libs/faults.so TIC_FAULT_AT=60 TIC_FAULT_UNTIL=$PWD/back \
+        "$tool" run -- "$program" >out 2>err &
+    until grep -q "store does not answer, and tasks wait for it" err; do
+        sleep 0.1 # ten seconds
+    done
+    touch back
+    wait $!
+    [ "$(cat out)" = "$expected" ]
+    [ "$(grep -c "does not answer" err)" -eq 1 ]
+}
+
+@test "a directory that is moved away: suspended, and it goes on when it is back" {
+    export P_QUIET=1
+    unset STARPU_TIC_PATIENCE
+    expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
+    mkfifo ready go
+    for protocol in tic tic+sel; do
+        P_PAUSE=100 STARPU_TIC_PROTOCOL=$protocol "$tool" run -- "$program" >out 2>err &
+        cat ready
+        mv store away
+        sh -c ': >go'
+        wait $!
+        [ "$(cat out)" = "$expected" ]
+        grep -q "protection is suspended: cannot write to .*store: No such file or directory" err
+        [ "$(stat_of protected)" = true ]
+        rm -rf away
+    done
+}

@@ -57,6 +57,20 @@ loses_nothing() {
                     [.[range(0; length; 7)]][] | "\(.segment) \(.offset)"' log)
 }
 
+@test "a segment of results whose header is damaged: verify tells, and its tasks are executed again" {
+    local expected
+    export STARPU_TIC_PROTOCOL=sel
+    expected=$(STARPU_TIC_PROTOCOL=off "$lib/mainaccess")
+    crash task-end:60 "$lib/mainaccess"
+    flip_at p0-segment-00000001.h5 3
+    run "$tool" verify store
+    [ "$status" -eq 1 ]
+    [[ ${lines[-1]} == "  damaged: "*" results of tasks, which a restart executes again" ]]
+    run_apart "$tool" run -- "$lib/mainaccess"
+    is_right "$expected" lines
+    grep -q "segment 1 in .* is damaged" err
+}
+
 # What the newest line has as done may be overwritten in the older one's log.
 @test "the newest line is damaged: results that are gone are executed again" {
     local expected
