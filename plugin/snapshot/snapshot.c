@@ -35,6 +35,7 @@ int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
     tic_lock_init(&snapshot->lock, TIC_RANK_CHECKPOINT);
     tic_cond_init(&snapshot->wake);
     tic_cond_init(&snapshot->served);
+    tic_cond_init(&snapshot->watch);
     snapshot->periodic = true;
     int status = tic_eventlog_init(&snapshot->log, store, workers + 1);
     return status ? status : tic_cut_init(&snapshot->cut, workers);
@@ -52,6 +53,7 @@ void tic_snapshot_fini(struct tic_snapshot *snapshot)
     tic_snapshot_forget_forced(snapshot);
     pthread_cond_destroy(&snapshot->wake);
     pthread_cond_destroy(&snapshot->served);
+    pthread_cond_destroy(&snapshot->watch);
     tic_lock_fini(&snapshot->lock);
 }
 
@@ -121,22 +123,9 @@ static bool is_stalled(struct tic_snapshot *snapshot)
     return snapshot->stalled > STALL_PATIENCE;
 }
 
-/* Tasks that write themselves wait as long as it takes, which nobody else can say. */
-static void look_for_waiting(struct tic_snapshot *snapshot)
-{
-    if (tic_io_waits(snapshot->patience) && !snapshot->waiting_told)
-        tic_log(TIC_LOG_WARN,
-                "%s does not answer, and tasks wait for it. STARPU_TIC_PATIENCE, in seconds, would "
-                "let them go on without protection until it does",
-                snapshot->store->path);
-    snapshot->waiting_told = tic_io_waits(snapshot->patience);
-}
-
 bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds)
 {
     struct timespec until = tic_after(seconds);
-
-    look_for_waiting(snapshot);
 
     sync_log(snapshot);
     tic_lock(&snapshot->lock);
@@ -189,15 +178,14 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-/* Waits for a wake-up, at most until then, and no longer than the log may wait for the disk, and
- * those who wait for it may stay untold. True when it is then. */
+/* Waits for a wake-up, at most until then, and no longer than the log may wait for the disk. True
+ * when it is then. */
 static bool wait_until(struct tic_snapshot *snapshot, const struct timespec *until)
 {
-    double most = snapshot->sync_ns > 0 ? (double)snapshot->sync_ns * 1e-9 : snapshot->patience;
-    struct timespec look = tic_after(most < snapshot->patience ? most : snapshot->patience);
-    bool first = is_before(&look, until);
+    struct timespec sync = tic_after((double)snapshot->sync_ns * 1e-9);
+    bool first = snapshot->sync_ns > 0 && is_before(&sync, until);
 
-    return pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, first ? &look : until) ==
+    return pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, first ? &sync : until) ==
                ETIMEDOUT &&
            !first;
 }
@@ -226,13 +214,14 @@ static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
     snapshot->began = true;
     tic_lock(&snapshot->lock);
     for (;;) {
-        tic_unlock(&snapshot->lock);
-        tic_snapshot_serve_requests(snapshot);
-        sync_log(snapshot);
-        look_for_waiting(snapshot);
-        tic_lock(&snapshot->lock);
-        if (snapshot->requests || snapshot->log_wanted)
-            continue;
+        if (snapshot->requests || snapshot->log_wanted || snapshot->sync_ns > 0) {
+            tic_unlock(&snapshot->lock);
+            tic_snapshot_serve_requests(snapshot);
+            sync_log(snapshot);
+            tic_lock(&snapshot->lock);
+            if (snapshot->requests || snapshot->log_wanted)
+                continue;
+        }
         if (snapshot->stopping && snapshot->retry_ns)
             due = false; /* no more trials than those that are due by their count */
         due = due || (!snapshot->hurry && tic_snapshot_count(snapshot) > snapshot->counted) ||
@@ -334,6 +323,34 @@ static void *checkpoint_thread(void *arg)
     return NULL;
 }
 
+/* ---- the watch ------------------------------------------------------------------------------ */
+
+/* Tasks that write themselves wait as long as it takes. Whoever may hang with them cannot say so.
+ */
+static void *watch_thread(void *arg)
+{
+    struct tic_snapshot *snapshot = arg;
+    bool told = false;
+
+    pthread_setname_np(pthread_self(), "tic-watch");
+    tic_lock(&snapshot->lock);
+    while (!snapshot->stopping) {
+        struct timespec until = tic_after(snapshot->patience / 2);
+        pthread_cond_timedwait(&snapshot->watch, &snapshot->lock.mutex, &until);
+        tic_unlock(&snapshot->lock);
+        bool waits = tic_io_waits(snapshot->patience);
+        if (waits && !told)
+            tic_log(TIC_LOG_WARN,
+                    "%s does not answer, and tasks wait for it. STARPU_TIC_PATIENCE, in seconds, "
+                    "would let them go on without protection until it does",
+                    snapshot->store->path);
+        told = waits;
+        tic_lock(&snapshot->lock);
+    }
+    tic_unlock(&snapshot->lock);
+    return NULL;
+}
+
 static void start_copier(struct tic_snapshot *snapshot)
 {
     if (!snapshot->copy || snapshot->dry || snapshot->copier)
@@ -365,6 +382,8 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
     bool waits = snapshot->log_all && snapshot->store->kept_count == 0 && !snapshot->began;
     int status = tic_thread_start(&snapshot->thread, checkpoint_thread, snapshot);
     snapshot->started = status == 0;
+    snapshot->watched = status == 0 && !snapshot->hands_over &&
+                        tic_thread_start(&snapshot->watcher, watch_thread, snapshot) == 0;
     if (waits && status == 0)
         await_first(snapshot);
     return status;
@@ -414,7 +433,11 @@ void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry)
     snapshot->hurry = hurry;
     atomic_store(&snapshot->store->hurry, true);
     pthread_cond_signal(&snapshot->wake);
+    pthread_cond_signal(&snapshot->watch);
     tic_unlock(&snapshot->lock);
+    if (snapshot->watched)
+        pthread_join(snapshot->watcher, NULL);
+    snapshot->watched = false;
     if (snapshot->started && await_exit(snapshot))
         pthread_join(snapshot->thread, NULL);
     else if (snapshot->started)

@@ -75,7 +75,10 @@ struct tic_snapshot {
     bool started;
     bool left; /* it did not end when asked to, and may come back any time; owner thread */
     struct tic_lock lock;
+    pthread_t watcher;     /* who says that tasks wait for the disk */
+    bool watched;          /* there is one; owner thread */
     pthread_cond_t wake;   /* of the checkpoint thread; with lock */
+    pthread_cond_t watch;  /* of the watcher; with lock */
     pthread_cond_t served; /* of those who wait for rows or for a counted cut; with lock */
     /* guarded by lock */
     bool stopping;
@@ -92,7 +95,6 @@ struct tic_snapshot {
     struct tic_handle_list due; /* checkpoint thread only: dirty handles of the cut */
     struct tic_pool savers;     /* checkpoint thread only */
     bool over_bound;            /* checkpoint thread only: it was said */
-    bool waiting_told;          /* checkpoint thread only: that tasks wait for the disk */
     uint64_t given_up;          /* checkpoint thread only: cut whose tasks may still run, or 0 */
     uint64_t waited_ns;         /* checkpoint thread only: for tasks of the last cut */
     double took;                /* checkpoint thread only: seconds of a checkpoint, of late */

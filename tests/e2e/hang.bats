@@ -79,7 +79,7 @@ setup_file() {
     touch back
     wait $!
     [ "$(cat out)" = "$expected" ]
-    [ "$(grep -c "does not answer" err)" -eq 1 ]
+    [ "$(grep -c "and tasks wait for it" err)" -eq 1 ]
 }
 
 @test "a directory that is moved away: suspended, and it goes on when it is back" {
