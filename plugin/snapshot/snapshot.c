@@ -62,6 +62,7 @@ void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
     char reason[1024];
     va_list args;
 
+    atomic_store(&snapshot->store->idle, true); /* before: tasks wait for no save from then on */
     if (atomic_exchange(&snapshot->broken, true))
         return;
     va_start(args, fmt);

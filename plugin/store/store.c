@@ -287,14 +287,16 @@ int tic_store_provide(struct tic_store *store, const struct tic_demand *demands,
 /* ---- values --------------------------------------------------------------------------------- */
 
 /* What changes while it is saved is neither the old value nor the new one. */
-static void check_steady(const struct tic_layout *layout, uint64_t checksum)
+static void check_steady(const struct tic_store *store, const struct tic_layout *layout,
+                         uint64_t checksum)
 {
 #ifdef TIC_DEBUG
-    if (layout->unsteady || tic_layout_checksum(layout) == checksum)
+    if (layout->unsteady || tic_layout_checksum(layout) == checksum || atomic_load(&store->idle))
         return;
     tic_log(TIC_LOG_ERROR, "internal error: a value changed while it was saved");
     abort();
 #else
+    (void)store;
     (void)layout;
     (void)checksum;
 #endif
@@ -326,7 +328,7 @@ static int save(struct tic_store *store, const struct tic_layout *layout, int le
             tic_rows_settle(&store->rows, saved->row);
         return status;
     }
-    check_steady(layout, saved->checksum);
+    check_steady(store, layout, saved->checksum);
     tic_same_note(store, key, saved);
     atomic_fetch_add_explicit(&store->bytes_written, bytes, memory_order_relaxed);
     atomic_fetch_add_explicit(&store->values_written, 1, memory_order_relaxed);

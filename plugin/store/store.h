@@ -39,6 +39,7 @@ struct tic_store {
     unsigned process;            /* immutable after open */
     bool sync;                   /* immutable after open */
     int level;                   /* of compression, 0: none; immutable once there is a segment */
+    _Atomic bool idle;           /* protection has ended: what is saved goes into no line */
     _Atomic bool hurry;          /* somebody waits: what is being compressed is written as it is */
     const struct tic_h5_ops *h5; /* immutable after open; called by one thread at a time */
     struct tic_rows rows;
