@@ -350,7 +350,7 @@ static void set_pieces(struct agent *agent, const struct iovec *pieces, int coun
     agent->count = 1;
 }
 
-/* Calls that threads make themselves, but for those that are nobody else's business. */
+/* Writes that threads make themselves. */
 static _Atomic uint64_t own_begun, own_ended;
 
 bool tic_io_waits(double seconds)

@@ -134,12 +134,16 @@ void tic_snapshot_serve_requests(struct tic_snapshot *snapshot)
 /* ---- one handle ----------------------------------------------------------------------------- */
 
 /* why: what keeps it from being written, so that it is to be held in memory (-EINPROGRESS: it may
- * take long); else 0. */
+ * take long, so it is held if there is room); else 0. */
 static int write_or_hold(struct tic_snapshot *snapshot, const struct tic_layout *layout, int why,
                          struct tic_saved *saved)
 {
-    if (why == -EINPROGRESS)
-        return tic_held_save(snapshot->store, layout, saved);
+    if (why == -EINPROGRESS) {
+        int status = tic_held_save(snapshot->store, layout, saved);
+        if (status != -ENOBUFS && status != -ENOMEM)
+            return status;
+        why = 0;
+    }
     return why ? tic_snapshot_hold_value(snapshot, layout, why, saved)
                : tic_store_save(snapshot->store, layout, saved);
 }
@@ -190,26 +194,12 @@ int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *h
     return save_locked(snapshot, handle, 0);
 }
 
-/* Nothing more can be held. */
-static bool is_full(int status)
-{
-    return status == -ENOMEM || status == -ENOBUFS;
-}
-
-/* Only copies it, if there is room. */
-static int hold_or_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
-{
-    int status = save_locked(snapshot, handle, -EINPROGRESS);
-
-    return is_full(status) ? save_locked(snapshot, handle, 0) : status;
-}
-
 /* Tasks do not wait while a value is compressed and written: they may change it as soon as it is
  * copied. */
 int tic_snapshot_save_later_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
                                    struct tic_row *held)
 {
-    int status = hold_or_save_locked(snapshot, handle);
+    int status = save_locked(snapshot, handle, -EINPROGRESS);
 
     held->extent = TIC_NO_EXTENT;
     if (status == 0 && handle->current.saved.row.extent == TIC_HELD_EXTENT)
@@ -230,7 +220,7 @@ static void save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, u
         if (!tic_handle_is_due(handle, cut) || tic_snapshot_is_lost(snapshot, cut))
             status = 0;
         else if (status == 0)
-            status = hold_or_save_locked(snapshot, handle);
+            status = save_locked(snapshot, handle, -EINPROGRESS);
         if (status && status != -EAGAIN)
             tic_snapshot_lose_cut(snapshot, cut, status);
         tic_unlock(&handle->lock);
@@ -380,8 +370,6 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
     if (tic_snapshot_is_broken(snapshot) || snapshot->dry || atomic_load(&handle->dirty_since) == 0)
         return;
     int status = save_now_once(snapshot, handle, first_try(snapshot));
-    if (is_full(status))
-        status = save_now_once(snapshot, handle, 0);
     while (status == -EAGAIN) {
         status = request_rows(snapshot, &handle->layout.shape);
         status = status ? status : save_now_once(snapshot, handle, 0);
@@ -515,8 +503,6 @@ int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *han
     uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
     int status = log_value_once(snapshot, handle, first_try(snapshot), saved, fresh);
 
-    if (is_full(status))
-        status = log_value_once(snapshot, handle, 0, saved, fresh);
     while (status == -EAGAIN) {
         status = request_rows(snapshot, &handle->layout.shape);
         status = status ? status : log_value_once(snapshot, handle, 0, saved, fresh);

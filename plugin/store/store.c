@@ -216,7 +216,8 @@ static uint64_t rows_to_format(struct tic_store *store, const struct tic_demand 
     return rows > more ? rows : more;
 }
 
-bool tic_store_compresses(const struct tic_store *store, const struct tic_shape *shape)
+/* Are values of this shape worth it, and is compression wanted? */
+static bool compresses(const struct tic_store *store, const struct tic_shape *shape)
 {
     const uint64_t bytes = tic_shape_bytes(shape);
 
@@ -239,7 +240,7 @@ static size_t plan_extents(struct tic_store *store, const struct tic_demand *dem
         extent->ndim = demands[i].shape.ndim;
         memcpy(extent->dims, demands[i].shape.dims, sizeof(extent->dims));
         extent->rows = rows_to_format(store, &demands[i], available);
-        extent->keys = tic_store_compresses(store, &demands[i].shape);
+        extent->keys = compresses(store, &demands[i].shape);
         if (extent->keys && extent->rows > MOST_CHUNKS)
             extent->rows = MOST_CHUNKS; /* the others are asked for when they are missed */
     }

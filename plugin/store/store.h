@@ -143,8 +143,6 @@ int tic_store_save(struct tic_store *store, const struct tic_layout *layout,
 /* The same, compressed if rows of this shape are. */
 int tic_store_save_compressed(struct tic_store *store, const struct tic_layout *layout,
                               struct tic_saved *saved);
-/* Are values of this shape worth it, and is compression wanted? */
-bool tic_store_compresses(const struct tic_store *store, const struct tic_shape *shape);
 /* Reads a value and checks it. 0; -EBADMSG when the checksum differs; other -errno. */
 int tic_store_read(struct tic_store *store, const struct tic_saved *saved,
                    const struct tic_layout *layout);

@@ -169,7 +169,7 @@ static int verify_output(const struct verification *verification,
     return status == 0 && checksum != output->checksum ? -EBADMSG : status;
 }
 
-static bool verify_result(struct verification *verification, const struct tic_forced *forced)
+static void verify_result(struct verification *verification, const struct tic_forced *forced)
 {
     for (uint64_t i = 0; i < forced->count; i++) {
         const struct tic_forced_output *output = &forced->outputs[i];
@@ -183,9 +183,8 @@ static bool verify_result(struct verification *verification, const struct tic_fo
                    (unsigned long long)output->segment, output->offset,
                    status == -EBADMSG || status == -ENODATA ? "does not have its checksum"
                                                             : strerror(-status));
-        return false;
+        return;
     }
-    return true;
 }
 
 /* Those that a restart from the newest line can use. */

@@ -8,6 +8,16 @@ setup_file() {
     export TIC_FAULT_CALLS=hang TIC_FAULT_ON=1 STARPU_TIC_PATIENCE=0.3 STARPU_TIC_EVERY=20
 }
 
+# Waits until the run in the background says this; then the disk answers, and the run is right.
+answer_after() { # message
+    until grep -q "$1" err; do
+        sleep 0.05 # the patience
+    done
+    touch back
+    wait $!
+    [ "$(cat out)" = "$expected" ]
+}
+
 @test "a disk that never answers again: the run is right, ends, and says what it leaves" {
     export TIC_FAULT_PATH=$PWD/store P_QUIET=1
     expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
@@ -59,12 +69,7 @@ setup_file() {
     expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
     LD_PRELOAD=$TIC_BUILD/.libs/faults.so TIC_FAULT_AT=1 TIC_FAULT_START=1 \
         TIC_FAULT_UNTIL=$PWD/back "$tool" run -- "$program" >out 2>err &
-    until grep -q "store does not answer. The start waits for it" err; do
-        sleep 0.01 # the patience
-    done
-    touch back
-    wait $!
-    [ "$(cat out)" = "$expected" ]
+    answer_after "store does not answer. The start waits for it"
 }
 
 @test "tasks that write themselves wait, as sel has it, and somebody says so" {
@@ -73,16 +78,11 @@ setup_file() {
     expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
     LD_PRELOAD=$TIC_BUILD/.libs/faults.so TIC_FAULT_AT=60 TIC_FAULT_UNTIL=$PWD/back \
         "$tool" run -- "$program" >out 2>err &
-    until grep -q "store does not answer, and tasks wait for it" err; do
-        sleep 0.1 # ten seconds
-    done
-    touch back
-    wait $!
-    [ "$(cat out)" = "$expected" ]
+    answer_after "store does not answer, and tasks wait for it" # ten seconds
     [ "$(grep -c "and tasks wait for it" err)" -eq 1 ]
 }
 
-@test "a directory that is moved away: suspended, and it goes on when it is back" {
+@test "a directory that is moved away: suspended, and the run is right" {
     export P_QUIET=1
     unset STARPU_TIC_PATIENCE
     expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
