@@ -455,7 +455,8 @@ PYTHON
             TIC_ORACLE=$PWD/got LD_PRELOAD=$oracle run_apart "$tool" run -- "${command[@]}"
             [ "$status" -eq 0 ]
             [ "$(stat_of recovered)" = true ]
-            [ "$(stat_of values_shared)" -gt 0 ]
+            # Which versions checkpoints meet is chance; the log meets all.
+            [ "$protocol" = tic ] || [ "$(stat_of values_shared)" -gt 0 ]
             cmp expected got
         done
     done
