@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/error.h"
+#include "base/lock.h"
 #include "base/quiet.h"
 #include "base/thread.h"
 
@@ -35,6 +35,7 @@ struct agent {
     uint64_t offset;
     size_t size;
     ssize_t status;
+    uint64_t took_ns;
     void (*call)(void *arg);
     void *arg;
     struct iovec pieces[TIC_IO_PIECES];
@@ -43,29 +44,54 @@ struct agent {
 
 static struct {
     struct tic_lock lock;
-    pthread_cond_t freed; /* with the lock */
-    double patience;      /* immutable while there are agents */
+    pthread_cond_t freed;   /* with the lock */
+    double patience;        /* immutable while there are agents */
+    unsigned percent;       /* the same */
+    _Atomic unsigned stuck; /* changes under the lock; relaxed */
     /* guarded by the lock */
     struct agent *agents[TIC_IO_THREADS], *idle;
-    unsigned stuck;
     bool stopping;
     bool ready; /* owner thread: the condition is initialized */
 } io = {.lock = {.mutex = PTHREAD_MUTEX_INITIALIZER, .rank = TIC_RANK_IO}};
 
 static _Atomic bool started; /* there are agents; relaxed */
-static __thread bool own __attribute__((tls_model("initial-exec")));
+static __thread struct {
+    bool own;
+    uint64_t since; /* CLOCK_MONOTONIC, ns: its first call */
+    uint64_t spent; /* ns, beyond those of the calls */
+} mine __attribute__((tls_model("initial-exec")));
+/* Calls; relaxed. */
+static _Atomic uint64_t handed, not_handed, own_begun, own_ended;
 
 bool tic_io_set_own(bool now)
 {
-    bool before = own;
+    bool before = mine.own;
 
-    own = now;
+    mine.own = now;
     return before;
 }
 
 static bool is_own(void)
 {
-    return own || !atomic_load_explicit(&started, memory_order_relaxed);
+    return mine.own || !atomic_load_explicit(&started, memory_order_relaxed);
+}
+
+/* Has this thread had its share? */
+static bool is_over_share(void)
+{
+    if (io.percent == 100)
+        return false;
+    uint64_t now = tic_nanoseconds(CLOCK_MONOTONIC);
+    if (mine.since == 0)
+        mine.since = now;
+    bool over = mine.spent * 100 > (now - mine.since) * io.percent;
+    atomic_fetch_add_explicit(&not_handed, over, memory_order_relaxed);
+    return over;
+}
+
+static bool hangs(void)
+{
+    return atomic_load_explicit(&io.stuck, memory_order_relaxed) > 0;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -162,7 +188,9 @@ static void *serve(void *arg)
         }
         agent->state = BUSY;
         tic_unlock(&io.lock);
+        uint64_t begun = tic_nanoseconds(CLOCK_MONOTONIC);
         agent->work(agent);
+        agent->took_ns = tic_nanoseconds(CLOCK_MONOTONIC) - begun;
         tic_lock(&io.lock);
         end_locked(agent);
     }
@@ -206,7 +234,7 @@ static void remove_ended_locked(void)
     }
 }
 
-int tic_io_start(double patience)
+int tic_io_start(double patience, unsigned percent)
 {
     if (atomic_load(&started))
         return 0;
@@ -215,6 +243,7 @@ int tic_io_start(double patience)
     io.ready = true;
     tic_lock(&io.lock);
     io.patience = patience;
+    io.percent = percent;
     io.stopping = false;
     remove_ended_locked();
     for (unsigned i = 0; i < TIC_IO_THREADS; i++) {
@@ -251,10 +280,17 @@ void tic_io_stop(void)
 
 bool tic_io_is_stuck(void)
 {
-    tic_lock(&io.lock);
-    bool stuck = io.stuck > 0;
-    tic_unlock(&io.lock);
-    return stuck;
+    return hangs();
+}
+
+uint64_t tic_io_handed(void)
+{
+    return atomic_load_explicit(&handed, memory_order_relaxed);
+}
+
+uint64_t tic_io_not_handed(void)
+{
+    return atomic_load_explicit(&not_handed, memory_order_relaxed);
 }
 
 void tic_io_close(int fd)
@@ -282,9 +318,9 @@ static struct agent *take(const struct timespec *until)
     int waited = 0;
 
     tic_lock(&io.lock);
-    while (io.stuck == 0 && !io.idle && !io.stopping && waited != ETIMEDOUT)
+    while (!hangs() && !io.idle && !io.stopping && waited != ETIMEDOUT)
         waited = pthread_cond_timedwait(&io.freed, &io.lock.mutex, until);
-    if (io.stuck == 0 && io.idle) {
+    if (!hangs() && io.idle) {
         agent = io.idle;
         io.idle = agent->next_idle;
         agent->state = TAKEN;
@@ -297,6 +333,7 @@ static struct agent *take(const struct timespec *until)
 static bool make_work(struct agent *agent, void (*work)(struct agent *agent),
                       const struct timespec *until)
 {
+    uint64_t begun = tic_nanoseconds(CLOCK_MONOTONIC);
     int waited = 0;
 
     agent->work = work;
@@ -315,6 +352,9 @@ static bool make_work(struct agent *agent, void (*work)(struct agent *agent),
         pthread_cond_broadcast(&io.freed); /* nobody waits for the others either */
     }
     tic_unlock(&io.lock);
+    if (done)
+        mine.spent += tic_nanoseconds(CLOCK_MONOTONIC) - begun - agent->took_ns;
+    atomic_fetch_add_explicit(&handed, done, memory_order_relaxed);
     return done;
 }
 
@@ -350,9 +390,6 @@ static void set_pieces(struct agent *agent, const struct iovec *pieces, int coun
     agent->count = 1;
 }
 
-/* Writes that threads make themselves. */
-static _Atomic uint64_t own_begun, own_ended;
-
 bool tic_io_waits(double seconds)
 {
     static uint64_t seen;
@@ -383,7 +420,7 @@ int tic_io_write(int fd, struct iovec *pieces, int count, uint64_t offset)
 {
     uint64_t bytes = sum(pieces, count);
 
-    if (is_own())
+    if (is_own() || (!hangs() && is_over_share()))
         return write_oneself(fd, pieces, count, offset, bytes);
     struct timespec until = tic_after(io.patience);
     struct agent *agent = take(&until);
@@ -401,7 +438,7 @@ int tic_io_write(int fd, struct iovec *pieces, int count, uint64_t offset)
 
 ssize_t tic_io_read(int fd, void *bytes, size_t size, uint64_t offset)
 {
-    if (is_own())
+    if (is_own() || (!hangs() && is_over_share()))
         return read_some(fd, bytes, size, offset);
     struct timespec until = tic_after(io.patience);
     struct agent *agent = take(&until);
@@ -435,43 +472,4 @@ int tic_io_call(void (*call)(void *arg), void *arg)
         return -ETIME;
     give_back(agent);
     return 0;
-}
-
-/* ---- waiting however long it takes ----------------------------------------------------------- */
-
-static void *watch_over(void *arg)
-{
-    struct tic_io_watch *watch = arg;
-    struct timespec until = tic_after(watch->seconds);
-    int waited = 0;
-
-    pthread_setname_np(pthread_self(), "tic-watch");
-    tic_lock(&watch->lock);
-    while (!watch->over && waited != ETIMEDOUT)
-        waited = pthread_cond_timedwait(&watch->changed, &watch->lock.mutex, &until);
-    bool late = !watch->over;
-    tic_unlock(&watch->lock);
-    if (late)
-        tic_log(TIC_LOG_WARN, "%s does not answer. The start waits for it", watch->path);
-    return NULL;
-}
-
-void tic_io_watch_begin(struct tic_io_watch *watch, const char *path, double seconds)
-{
-    *watch = (struct tic_io_watch){.path = path, .seconds = seconds};
-    tic_lock_init(&watch->lock, TIC_RANK_IO);
-    tic_cond_init(&watch->changed);
-    watch->started = tic_thread_start(&watch->thread, watch_over, watch) == 0;
-}
-
-void tic_io_watch_end(struct tic_io_watch *watch)
-{
-    tic_lock(&watch->lock);
-    watch->over = true;
-    pthread_cond_signal(&watch->changed);
-    tic_unlock(&watch->lock);
-    if (watch->started)
-        pthread_join(watch->thread, NULL);
-    pthread_cond_destroy(&watch->changed);
-    tic_lock_fini(&watch->lock);
 }

@@ -6,13 +6,10 @@
 #ifndef TIC_BASE_IO_H
 #define TIC_BASE_IO_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
-
-#include "base/lock.h"
 
 enum {
     TIC_IO_THREADS = 8,       /* calls at a time */
@@ -22,12 +19,17 @@ enum {
 };
 
 /* Starts the threads, for calls of at most so many seconds each; without them calls are made by
- * who wants them, and may hang. 0 or -errno. One thread at a time, as the next one. */
-int tic_io_start(double patience);
+ * who wants them, and may hang. So are reads and writes when having them made has taken a thread
+ * this share of its time, unless it is 100. 0 or -errno. One thread at a time, as the next one. */
+int tic_io_start(double patience, unsigned percent);
 /* Ends those threads that no call holds. */
 void tic_io_stop(void);
 /* Does a call hang now? */
 bool tic_io_is_stuck(void);
+
+/* Calls that were made for others; those that were not because of the share. */
+uint64_t tic_io_handed(void);
+uint64_t tic_io_not_handed(void);
 
 /* Calls of this thread, which may hang, are its own from now on, or not. Gives what was before. */
 bool tic_io_set_own(bool own);
@@ -44,19 +46,6 @@ int tic_io_write(int fd, struct iovec *pieces, int count, uint64_t offset);
 ssize_t tic_io_read(int fd, void *bytes, size_t size, uint64_t offset);
 /* Calls it. After -ETIME it is still being called. 0 or -ETIME. */
 int tic_io_call(void (*call)(void *arg), void *arg);
-
-/* For what must be waited for however long it takes: says so, once, if the end does not come within
- * so many seconds. One thread. */
-struct tic_io_watch {
-    pthread_t thread;
-    struct tic_lock lock;
-    pthread_cond_t changed;
-    bool started, over; /* over: guarded by lock */
-    const char *path;
-    double seconds;
-};
-void tic_io_watch_begin(struct tic_io_watch *watch, const char *path, double seconds);
-void tic_io_watch_end(struct tic_io_watch *watch);
 
 /* Closes the file, at once or when no call hangs on it any more. */
 void tic_io_close(int fd);

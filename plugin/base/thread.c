@@ -38,3 +38,11 @@ struct timespec tic_after(double seconds)
     }
     return at;
 }
+
+uint64_t tic_nanoseconds(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}

@@ -4,6 +4,7 @@
 #define TIC_BASE_THREAD_H
 
 #include <pthread.h>
+#include <stdint.h>
 #include <time.h>
 
 /* All signals are blocked in it: they are for the application's threads. 0 or -errno. */
@@ -12,5 +13,6 @@ int tic_thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
 void tic_cond_init(pthread_cond_t *cond);
 /* So many seconds from now, for such waits. */
 struct timespec tic_after(double seconds);
+uint64_t tic_nanoseconds(clockid_t clock);
 
 #endif

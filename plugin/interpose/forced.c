@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/thread.h"
 #include "interpose/tasks.h"
 #include "sched/tic_ws.h"
 #include "snapshot/forced.h"
@@ -130,7 +131,7 @@ void tic_forced_begin(struct starpu_task *task, const struct tic_slot *slot)
         .signature = tic_signature_entry(&tic_session->graph.signature, slot->sequence),
         .arguments = hash_arguments(task),
         .workers = workers,
-        .started = tic_snapshot_nanoseconds(CLOCK_REALTIME),
+        .started = tic_nanoseconds(CLOCK_REALTIME),
     };
     tic_snapshot_events(snapshot, &running.forced.events, &running.forced.seen);
     if (snapshot->log_all)

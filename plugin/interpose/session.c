@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/io.h"
+#include "base/watch.h"
 #include "interpose/h5load.h"
 #include "interpose/report.h"
 #include "interpose/tasks.h"
@@ -101,6 +102,17 @@ static void check_stats(const char *path)
         fclose(stats);
 }
 
+/* Of the time that threads may spend on handing over what they write. A task writes several times
+ * under SEL. */
+static unsigned choose_share(const struct tic_settings *settings)
+{
+    enum { SHARE = 5 };
+
+    if (settings->patience != TIC_PATIENCE_DEFAULT)
+        return settings->patience > 0 ? 100 : 0;
+    return settings->protocol == TIC_PROTOCOL_TIC ? 100 : SHARE;
+}
+
 /* Allocates a session and reads its settings; NULL when the protocol is off. */
 static struct tic_session *session_create(void)
 {
@@ -121,9 +133,7 @@ static struct tic_session *session_create(void)
     session->snapshot.every = settings.every;
     if (settings.patience > 0)
         session->snapshot.patience = settings.patience;
-    session->snapshot.hands_over =
-        settings.patience > 0 ||
-        (settings.patience == TIC_PATIENCE_DEFAULT && settings.protocol == TIC_PROTOCOL_TIC);
+    session->snapshot.hand_percent = choose_share(&settings);
     session->snapshot.forced_percent = settings.forced;
     session->snapshot.ignore_results = !settings.results;
     session->snapshot.log_bound = settings.log;
@@ -152,6 +162,12 @@ static struct tic_session *session_create(void)
     return session;
 }
 
+static bool say_start_waits(void *path)
+{
+    tic_log(TIC_LOG_WARN, "%s does not answer. The start waits for it", (const char *)path);
+    return false;
+}
+
 static void open_store(struct tic_session *session, bool create)
 {
     const struct tic_settings *settings = &session->settings;
@@ -159,11 +175,11 @@ static void open_store(struct tic_session *session, bool create)
         settings->dir[0] ? strdup(settings->dir) : tic_about_directory(&session->snapshot.about);
     if (!directory)
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
-    struct tic_io_watch watch;
-    tic_io_watch_begin(&watch, directory, session->snapshot.patience);
+    struct tic_watch watch;
+    tic_watch_begin(&watch, session->snapshot.patience, say_start_waits, directory);
     int status = tic_recovery_open(&session->snapshot, directory, create,
                                    settings->sync == TIC_SYNC_COMMIT, tic_h5_load());
-    tic_io_watch_end(&watch);
+    tic_watch_end(&watch);
     free(directory);
     session->opened_store = status >= 0;
     session->recovered = status > 0;
@@ -225,7 +241,7 @@ __attribute__((destructor)) static void remove_lines(void)
         fflush_unlocked(stdout);
         funlockfile(stdout);
     }
-    tic_io_start(succeeded->snapshot.patience); /* else it may hang */
+    tic_io_start(succeeded->snapshot.patience, 100); /* else it may hang */
     if (succeeded->snapshot.left || tic_io_call(remove_all, &succeeded->store) != 0)
         tic_log(
             TIC_LOG_WARN,

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/thread.h"
 #include "snapshot/copier.h"
 #include "snapshot/forced.h"
 #include "snapshot/suspend.h"
@@ -316,10 +317,10 @@ static int save_pass(struct tic_snapshot *snapshot, uint64_t cut, unsigned long 
 /* For tasks of the cut. */
 static bool pause_for_tasks(struct tic_snapshot *snapshot)
 {
-    uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
     bool give_up = tic_snapshot_pause(snapshot, CUT_POLL);
 
-    snapshot->waited_ns += tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start;
+    snapshot->waited_ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
     return give_up;
 }
 

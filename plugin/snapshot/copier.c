@@ -219,7 +219,7 @@ struct tic_copier *tic_copier_start(const struct tic_store *store, const char *p
 static bool is_late(struct tic_copier *copier, bool busy)
 {
     uint64_t progress = atomic_load(&copier->work.progress),
-             now = tic_snapshot_nanoseconds(CLOCK_MONOTONIC) / 1000000000u;
+             now = tic_nanoseconds(CLOCK_MONOTONIC) / 1000000000u;
 
     if (!busy || progress != copier->seen || copier->seen_at == 0) {
         copier->seen = progress;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/thread.h"
 #include "snapshot/suspend.h"
 
 /* Other workers may take the rows that this one has asked for. */
@@ -142,7 +143,7 @@ static int force(struct tic_snapshot *snapshot, const struct tic_slot *slot,
 bool tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
                         struct tic_forced *forced)
 {
-    uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
     int most = snapshot->log_all ? LOG_TRIES : FORCED_TRIES;
 
     if (slot->writing.count == 0 || slot->writing.count > TIC_FORCED_OUTPUTS ||
@@ -157,7 +158,7 @@ bool tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
             status = tic_snapshot_want_row(snapshot, slot->writing.items[i]);
         status = status ? status : force(snapshot, slot, forced);
     }
-    slot->forced_ns += tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start;
+    slot->forced_ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
     if (status == 0)
         atomic_fetch_add_explicit(&snapshot->forced_saved, 1, memory_order_relaxed);
     else if (status != -EAGAIN && status != -EBUSY && status != -ECANCELED)

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/thread.h"
 #include "snapshot/copier.h"
 #include "snapshot/forced.h"
 #include "store/blocks.h"
@@ -21,7 +22,7 @@ enum { HANDLES_AT_ONCE = 256 };
 static void describe_account(const struct tic_snapshot *snapshot, struct tic_line *line)
 {
     const struct tic_account *earlier = &snapshot->earlier;
-    uint64_t now = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+    uint64_t now = tic_nanoseconds(CLOCK_MONOTONIC);
 
     line->runs = earlier->runs + 1;
     line->spent = earlier->spent + (snapshot->started_ns ? now - snapshot->started_ns : 0);

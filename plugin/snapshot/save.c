@@ -254,13 +254,13 @@ static void copy_on_write(struct tic_snapshot *snapshot, struct tic_slot *slot,
                           struct tic_handle *handle)
 {
     uint64_t cut = atomic_load(&snapshot->cut.active_cut);
-    uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
-    uint64_t on_processor = tic_snapshot_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
+    uint64_t on_processor = tic_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
 
     if (cut != 0 && !tic_snapshot_is_broken(snapshot))
         save_due(snapshot, handle, cut);
-    note_held(&slot->held, tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start,
-              tic_snapshot_nanoseconds(CLOCK_THREAD_CPUTIME_ID) - on_processor);
+    note_held(&slot->held, tic_nanoseconds(CLOCK_MONOTONIC) - start,
+              tic_nanoseconds(CLOCK_THREAD_CPUTIME_ID) - on_processor);
     tic_failpoint(TIC_FAIL_COPY_ON_WRITE);
 }
 
@@ -365,7 +365,7 @@ static int save_now_once(struct tic_snapshot *snapshot, struct tic_handle *handl
 
 void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
 
     if (tic_snapshot_is_broken(snapshot) || snapshot->dry || atomic_load(&handle->dirty_since) == 0)
         return;
@@ -380,7 +380,7 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
         tic_snapshot_break(snapshot, "cannot keep a value that main() gets back: %s",
                            tic_snapshot_reason(status));
     atomic_fetch_add_explicit(&snapshot->main_held_ns,
-                              tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start,
+                              tic_nanoseconds(CLOCK_MONOTONIC) - start,
                               memory_order_relaxed);
     tic_failpoint(TIC_FAIL_UNREGISTER_SAVE);
 }
@@ -500,7 +500,7 @@ static int log_value_once(struct tic_snapshot *snapshot, struct tic_handle *hand
 int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *handle,
                            struct tic_saved *saved, bool *fresh)
 {
-    uint64_t start = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
     int status = log_value_once(snapshot, handle, first_try(snapshot), saved, fresh);
 
     while (status == -EAGAIN) {
@@ -510,7 +510,7 @@ int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *han
     if (status && status != -ECANCELED)
         status = log_value_once(snapshot, handle, status, saved, fresh);
     atomic_fetch_add_explicit(&snapshot->main_held_ns,
-                              tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - start,
+                              tic_nanoseconds(CLOCK_MONOTONIC) - start,
                               memory_order_relaxed);
     return status;
 }

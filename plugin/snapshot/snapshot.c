@@ -35,7 +35,6 @@ int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
     tic_lock_init(&snapshot->lock, TIC_RANK_CHECKPOINT);
     tic_cond_init(&snapshot->wake);
     tic_cond_init(&snapshot->served);
-    tic_cond_init(&snapshot->watch);
     snapshot->periodic = true;
     int status = tic_eventlog_init(&snapshot->log, store, workers + 1);
     return status ? status : tic_cut_init(&snapshot->cut, workers);
@@ -53,7 +52,6 @@ void tic_snapshot_fini(struct tic_snapshot *snapshot)
     tic_snapshot_forget_forced(snapshot);
     pthread_cond_destroy(&snapshot->wake);
     pthread_cond_destroy(&snapshot->served);
-    pthread_cond_destroy(&snapshot->watch);
     tic_lock_fini(&snapshot->lock);
 }
 
@@ -82,17 +80,10 @@ void tic_snapshot_request(struct tic_snapshot *snapshot)
     tic_unlock(&snapshot->lock);
 }
 
-uint64_t tic_snapshot_nanoseconds(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Forces what was logged to the disk, if it is time. Checkpoint thread. */
 static void sync_log(struct tic_snapshot *snapshot)
 {
-    uint64_t now = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+    uint64_t now = tic_nanoseconds(CLOCK_MONOTONIC);
     uint64_t written = atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed);
 
     if (snapshot->sync_ns == 0 || written == snapshot->synced_bytes ||
@@ -101,7 +92,7 @@ static void sync_log(struct tic_snapshot *snapshot)
     int status = tic_store_sync(snapshot->store);
     status = status ? status : tic_eventlog_sync(&snapshot->log);
     snapshot->synced_bytes = written;
-    snapshot->synced_ns = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+    snapshot->synced_ns = tic_nanoseconds(CLOCK_MONOTONIC);
     if (status)
         tic_snapshot_break(snapshot, "cannot force the event log in %s to the disk: %s",
                            snapshot->store->path, strerror(-status));
@@ -201,7 +192,7 @@ double tic_checkpoint_wait(double period, double took, double since)
 
 static double seconds_since(uint64_t nanoseconds)
 {
-    return (double)(tic_snapshot_nanoseconds(CLOCK_MONOTONIC) - nanoseconds) * 1e-9;
+    return (double)(tic_nanoseconds(CLOCK_MONOTONIC) - nanoseconds) * 1e-9;
 }
 
 /* Sleeps until a checkpoint is due; serves row requests. False when the thread must end: then a
@@ -291,7 +282,7 @@ static void note_took(struct tic_snapshot *snapshot, uint64_t begun_ns)
 static void *checkpoint_thread(void *arg)
 {
     struct tic_snapshot *snapshot = arg;
-    uint64_t begun = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+    uint64_t begun = tic_nanoseconds(CLOCK_MONOTONIC);
 
     pthread_setname_np(pthread_self(), "tic-checkpoint");
     tic_pool_init(&snapshot->savers, count_helpers());
@@ -301,7 +292,7 @@ static void *checkpoint_thread(void *arg)
         tic_snapshot_suspend(snapshot, status);
     while (wait_until_due(snapshot, begun)) {
         uint64_t count = tic_snapshot_count(snapshot);
-        begun = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+        begun = tic_nanoseconds(CLOCK_MONOTONIC);
         status = tic_snapshot_is_broken(snapshot) ? 0 : tic_checkpoint_run(snapshot);
         tic_snapshot_note_counted(snapshot, count);
         note_first(snapshot);
@@ -324,32 +315,19 @@ static void *checkpoint_thread(void *arg)
     return NULL;
 }
 
-/* ---- the watch ------------------------------------------------------------------------------ */
-
-/* Tasks that write themselves wait as long as it takes. Whoever may hang with them cannot say so.
- */
-static void *watch_thread(void *arg)
+/* Tasks that write themselves wait as long as it takes. */
+static bool look_for_waits(void *arg)
 {
     struct tic_snapshot *snapshot = arg;
-    bool told = false;
+    bool waits = tic_io_waits(snapshot->patience);
 
-    pthread_setname_np(pthread_self(), "tic-watch");
-    tic_lock(&snapshot->lock);
-    while (!snapshot->stopping) {
-        struct timespec until = tic_after(snapshot->patience / 2);
-        pthread_cond_timedwait(&snapshot->watch, &snapshot->lock.mutex, &until);
-        tic_unlock(&snapshot->lock);
-        bool waits = tic_io_waits(snapshot->patience);
-        if (waits && !told)
-            tic_log(TIC_LOG_WARN,
-                    "%s does not answer, and tasks wait for it. STARPU_TIC_PATIENCE, in seconds, "
-                    "would let them go on without protection until it does",
-                    snapshot->store->path);
-        told = waits;
-        tic_lock(&snapshot->lock);
-    }
-    tic_unlock(&snapshot->lock);
-    return NULL;
+    if (waits && !snapshot->told_waits)
+        tic_log(TIC_LOG_WARN,
+                "%s does not answer, and tasks wait for it. STARPU_TIC_PATIENCE, in seconds, "
+                "would let them go on without protection until it does",
+                snapshot->store->path);
+    snapshot->told_waits = waits;
+    return true;
 }
 
 static void start_copier(struct tic_snapshot *snapshot)
@@ -367,11 +345,10 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
     if (snapshot->left)
         return -EBUSY;
     start_copier(snapshot);
-    if (snapshot->hands_over)
-        tic_io_start(snapshot->patience); /* else calls may hang */
-
+    if (snapshot->hand_percent > 0)
+        tic_io_start(snapshot->patience, snapshot->hand_percent); /* else calls may hang */
     if (snapshot->started_ns == 0)
-        snapshot->started_ns = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+        snapshot->started_ns = tic_nanoseconds(CLOCK_MONOTONIC);
     /* StarPU has stopped meanwhile: what it ran has ended. */
     for (unsigned i = 0; i < snapshot->cut.slot_count; i++)
         if (atomic_load(&snapshot->cut.slots[i].state) != TIC_SLOT_IDLE)
@@ -383,8 +360,9 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
     bool waits = snapshot->log_all && snapshot->store->kept_count == 0 && !snapshot->began;
     int status = tic_thread_start(&snapshot->thread, checkpoint_thread, snapshot);
     snapshot->started = status == 0;
-    snapshot->watched = status == 0 && !snapshot->hands_over &&
-                        tic_thread_start(&snapshot->watcher, watch_thread, snapshot) == 0;
+    snapshot->watched = status == 0 && snapshot->hand_percent < 100;
+    if (snapshot->watched)
+        tic_watch_begin(&snapshot->watch, snapshot->patience / 2, look_for_waits, snapshot);
     if (waits && status == 0)
         await_first(snapshot);
     return status;
@@ -434,10 +412,9 @@ void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry)
     snapshot->hurry = hurry;
     atomic_store(&snapshot->store->hurry, true);
     pthread_cond_signal(&snapshot->wake);
-    pthread_cond_signal(&snapshot->watch);
     tic_unlock(&snapshot->lock);
     if (snapshot->watched)
-        pthread_join(snapshot->watcher, NULL);
+        tic_watch_end(&snapshot->watch);
     snapshot->watched = false;
     if (snapshot->started && await_exit(snapshot))
         pthread_join(snapshot->thread, NULL);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/pool.h"
+#include "base/watch.h"
 #include "graph/graph.h"
 #include "snapshot/cut.h"
 #include "snapshot/known.h"
@@ -56,7 +57,7 @@ struct tic_snapshot {
     struct tic_cut cut;
     double period;             /* seconds; immutable after start */
     double patience;           /* the same: how long others than the checkpoint thread wait */
-    bool hands_over;           /* they do not read and write themselves; immutable after start */
+    unsigned hand_percent;     /* of their time to have calls made for them; the same */
     unsigned long every;       /* ended tasks; immutable after start */
     bool dry;                  /* nothing is saved; immutable after start */
     const char *copy;          /* directory for copies of lines, or NULL; immutable after start */
@@ -75,11 +76,11 @@ struct tic_snapshot {
     bool started;
     bool left; /* it did not end when asked to, and may come back any time; owner thread */
     struct tic_lock lock;
-    pthread_t watcher;     /* who says that tasks wait for the disk */
-    bool watched;          /* there is one; owner thread */
-    pthread_cond_t wake;   /* of the checkpoint thread; with lock */
-    pthread_cond_t watch;  /* of the watcher; with lock */
-    pthread_cond_t served; /* of those who wait for rows or for a counted cut; with lock */
+    struct tic_watch watch; /* says that tasks wait for the disk; owner thread */
+    bool watched;           /* it is there; owner thread */
+    bool told_waits;        /* the watch only */
+    pthread_cond_t wake;    /* of the checkpoint thread; with lock */
+    pthread_cond_t served;  /* of those who wait for rows or for a counted cut; with lock */
     /* guarded by lock */
     bool stopping;
     bool hurry;       /* no counted checkpoint is finished either */
@@ -221,8 +222,6 @@ int tic_snapshot_want_row(struct tic_snapshot *snapshot, const struct tic_handle
 
 /* Not on the checkpoint thread: the same for a block of the event log. 0 or -errno. */
 int tic_snapshot_want_log(struct tic_snapshot *snapshot);
-
-uint64_t tic_snapshot_nanoseconds(clockid_t clock);
 
 /* ---- for checkpoint.c and save.c ------------------------------------------------------------ */
 int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle);

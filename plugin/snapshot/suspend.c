@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/thread.h"
 #include "store/held.h"
 
 /* Seconds until the first trial; each takes twice as long, up to the period or a minute. */
@@ -54,7 +55,7 @@ static double next_backoff(const struct tic_snapshot *snapshot, bool again)
 
 void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status)
 {
-    uint64_t now = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+    uint64_t now = tic_nanoseconds(CLOCK_MONOTONIC);
 
     tic_lock(&snapshot->lock);
     bool again = snapshot->retry_ns != 0;
@@ -91,7 +92,7 @@ void tic_snapshot_put_off(struct tic_snapshot *snapshot)
         snapshot->retry_ns = 0;
     else if (snapshot->retry_ns != 0)
         snapshot->retry_ns =
-            tic_snapshot_nanoseconds(CLOCK_MONOTONIC) + (uint64_t)(snapshot->backoff * 1e9);
+            tic_nanoseconds(CLOCK_MONOTONIC) + (uint64_t)(snapshot->backoff * 1e9);
     tic_unlock(&snapshot->lock);
 }
 

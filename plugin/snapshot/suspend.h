@@ -5,6 +5,7 @@
 #ifndef TIC_SNAPSHOT_SUSPEND_H
 #define TIC_SNAPSHOT_SUSPEND_H
 
+#include "base/thread.h"
 #include "snapshot/snapshot.h"
 
 /* A value that this cut needs could not be saved, and is about to change: the cut is given up.
@@ -34,7 +35,7 @@ void tic_snapshot_put_off(struct tic_snapshot *snapshot);
 static inline bool tic_snapshot_may_try_locked(const struct tic_snapshot *snapshot)
 {
     return snapshot->retry_ns == 0 ||
-           tic_snapshot_nanoseconds(CLOCK_MONOTONIC) >= snapshot->retry_ns;
+           tic_nanoseconds(CLOCK_MONOTONIC) >= snapshot->retry_ns;
 }
 
 #endif

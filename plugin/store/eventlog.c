@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/io.h"
+#include "base/thread.h"
 #include "store/schema.h"
 #include "store/segment.h"
 #include "store/store.h"
@@ -267,15 +267,13 @@ int tic_eventlog_append(struct tic_eventlog *log, unsigned index, enum tic_logge
     uint64_t buffer[TIC_LOG_HEAD_WORDS + TIC_LOG_MOST_WORDS];
     struct tic_log_writer *writer = &log->writers[index];
     struct head head = {.bytes = (uint32_t)(sizeof(head) + count * 8), .kind = kind};
-    struct timespec now;
 
     if (index >= log->writer_count || count > TIC_LOG_MOST_WORDS)
         return -EINVAL;
     if ((writer->file == 0 || writer->end - writer->at < (int64_t)head.bytes) &&
         take_block(log, writer) != 0)
         return -EAGAIN;
-    clock_gettime(CLOCK_REALTIME, &now);
-    head.time = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    head.time = tic_nanoseconds(CLOCK_REALTIME);
     memcpy(buffer, &head, sizeof(head));
     if (count > 0)
         memcpy(buffer + TIC_LOG_HEAD_WORDS, words, count * 8);

@@ -72,9 +72,8 @@ answer_after() { # message
     answer_after "store does not answer. The start waits for it"
 }
 
-@test "tasks that write themselves wait, as sel has it, and somebody says so" {
-    export TIC_FAULT_PATH=$PWD/store P_QUIET=1 STARPU_TIC_PROTOCOL=sel
-    unset STARPU_TIC_PATIENCE
+@test "tasks that write themselves wait, and somebody says so" {
+    export TIC_FAULT_PATH=$PWD/store P_QUIET=1 STARPU_TIC_PROTOCOL=sel STARPU_TIC_PATIENCE=0
     expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
     LD_PRELOAD=$TIC_BUILD/.libs/faults.so TIC_FAULT_AT=60 TIC_FAULT_UNTIL=$PWD/back \
         "$tool" run -- "$program" >out 2>err &

@@ -53,7 +53,7 @@ static void test_write_and_read(void **state)
 
     for (int started = 0; started < 2; started++) {
         if (started)
-            assert_int_equal(tic_io_start(LONG), 0);
+            assert_int_equal(tic_io_start(LONG, 100), 0);
         check_write(fd, 1, 5);
         check_write(fd, TIC_IO_SMALL, 100);
         check_write(fd, TIC_IO_SMALL + 1, 3);
@@ -126,7 +126,7 @@ static void test_a_call_that_hangs(void **state)
 
     gate.passed = 0;
     open_gate(false);
-    assert_int_equal(tic_io_start(SHORT), 0);
+    assert_int_equal(tic_io_start(SHORT, 100), 0);
     hang();
     assert_int_equal(tic_io_write(fd, &piece, 1, 0), -ETIME); /* at once */
     assert_int_equal(tic_io_read(fd, &byte, 1, 0), -ETIME);
@@ -135,7 +135,7 @@ static void test_a_call_that_hangs(void **state)
     open_gate(true);
     await_passed(1);
     tic_io_stop();
-    assert_int_equal(tic_io_start(LONG), 0);
+    assert_int_equal(tic_io_start(LONG, 100), 0);
     assert_int_equal(tic_io_write(fd, &piece, 1, 0), 0);
     assert_int_equal(tic_io_call(pass_gate, NULL), 0);
     tic_io_stop();
@@ -148,19 +148,77 @@ static void test_stop_and_start_while_it_hangs(void **state)
     (void)state;
     gate.passed = 0;
     open_gate(false);
-    assert_int_equal(tic_io_start(SHORT), 0);
+    assert_int_equal(tic_io_start(SHORT, 100), 0);
     hang();
     tic_io_stop();
-    assert_int_equal(tic_io_start(SHORT), 0);
+    assert_int_equal(tic_io_start(SHORT, 100), 0);
     assert_int_equal(tic_io_call(pass_gate, NULL), -ETIME); /* still */
     tic_io_stop();
     open_gate(true);
     await_passed(1); /* its thread ends, too */
-    assert_int_equal(tic_io_start(LONG), 0);
+    assert_int_equal(tic_io_start(LONG, 100), 0);
     for (unsigned i = 0; i < 3 * TIC_IO_THREADS; i++)
         assert_int_equal(tic_io_call(pass_gate, NULL), 0);
     assert_int_equal(gate.passed, 1 + 3 * TIC_IO_THREADS);
     tic_io_stop();
+}
+
+static void *write_ten_times(void *fd)
+{
+    for (unsigned i = 0; i < 10; i++) {
+        char byte = 'x';
+        struct iovec piece = {.iov_base = &byte, .iov_len = 1};
+        assert_int_equal(tic_io_write(*(int *)fd, &piece, 1, i), 0);
+        assert_int_equal(tic_io_read(*(int *)fd, &byte, 1, i), 1);
+    }
+    return NULL;
+}
+
+/* Each thread has its own; none has spent anything before its first call. */
+static void test_share_of_the_time(void **state)
+{
+    (void)state;
+    struct tic_tmpdir dir;
+    tic_tmpdir_create(&dir);
+    int fd = open_file(&dir);
+
+    for (unsigned percent = 0; percent <= 100; percent += 100) {
+        uint64_t handed = tic_io_handed(), not_handed = tic_io_not_handed();
+        assert_int_equal(tic_io_start(LONG, percent), 0);
+        for (unsigned i = 0; i < 2; i++) {
+            pthread_t thread;
+            assert_int_equal(tic_thread_start(&thread, write_ten_times, &fd), 0);
+            pthread_join(thread, NULL);
+        }
+        assert_int_equal(tic_io_handed() - handed, percent ? 40 : 2);
+        assert_int_equal(tic_io_not_handed() - not_handed, percent ? 0 : 38);
+        tic_io_stop();
+    }
+    tic_io_close(fd);
+    tic_tmpdir_remove(&dir);
+}
+
+/* Nor does anybody make a call himself while one hangs. */
+static void test_share_while_a_call_hangs(void **state)
+{
+    (void)state;
+    struct tic_tmpdir dir;
+    tic_tmpdir_create(&dir);
+    int fd = open_file(&dir);
+    char byte = 'x';
+    struct iovec piece = {.iov_base = &byte, .iov_len = 1};
+
+    gate.passed = 0;
+    open_gate(false);
+    assert_int_equal(tic_io_start(SHORT, 0), 0);
+    hang();
+    assert_int_equal(tic_io_write(fd, &piece, 1, 0), -ETIME);
+    assert_int_equal(tic_io_read(fd, &byte, 1, 0), -ETIME);
+    open_gate(true);
+    await_passed(1);
+    tic_io_stop();
+    tic_io_close(fd);
+    tic_tmpdir_remove(&dir);
 }
 
 /* ---- many at a time -------------------------------------------------------------------------- */
@@ -185,7 +243,7 @@ static void test_more_callers_than_threads(void **state)
 
     tic_tmpdir_create(&dir);
     shared_file = open_file(&dir);
-    assert_int_equal(tic_io_start(LONG), 0);
+    assert_int_equal(tic_io_start(LONG, 100), 0);
     for (uintptr_t i = 0; i < CALLERS; i++)
         assert_int_equal(tic_thread_start(&threads[i], write_often, (void *)i), 0);
     for (unsigned i = 0; i < CALLERS; i++)
@@ -201,6 +259,8 @@ int main(void)
         cmocka_unit_test(test_write_and_read),
         cmocka_unit_test(test_a_call_that_hangs),
         cmocka_unit_test(test_stop_and_start_while_it_hangs),
+        cmocka_unit_test(test_share_of_the_time),
+        cmocka_unit_test(test_share_while_a_call_hangs),
         cmocka_unit_test(test_more_callers_than_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/thread.h"
 #include "lib/child.h"
 #include "lib/rig.h"
 #include "lib/testing.h"
@@ -67,7 +68,7 @@ static void test_period(void **state)
 static void test_suspended_and_put_off(void **state)
 {
     (void)state;
-    uint64_t begun = tic_snapshot_nanoseconds(CLOCK_MONOTONIC);
+    uint64_t begun = tic_nanoseconds(CLOCK_MONOTONIC);
     rig.snapshot.backoff = 100;
     rig.snapshot.retry_ns = begun;
     tic_snapshot_put_off(&rig.snapshot);
