@@ -235,10 +235,13 @@ static bool is_ours(const char *name)
 static int remove_unless_kept(void *arg, const char *name)
 {
     struct tic_store *store = arg;
-    if (is_ours(name) && !is_kept(store, name) && unlinkat(store->directory, name, 0) != 0 &&
-        errno != ENOENT)
-        return -errno;
-    return 0;
+
+    if (!is_ours(name) || is_kept(store, name) || unlinkat(store->directory, name, 0) == 0 ||
+        errno == ENOENT)
+        return 0;
+    int status = -errno;
+    tic_log(TIC_LOG_WARN, "%s/%s cannot be removed: %s", store->path, name, strerror(-status));
+    return status;
 }
 
 int tic_store_clean(struct tic_store *store)
@@ -334,6 +337,12 @@ static int skip_numbers(struct tic_store *store)
     return status;
 }
 
+/* Nothing that a run has written, or not any more. */
+static bool is_damage(int status)
+{
+    return status == -EBADMSG || status == -ELOOP || status == -EISDIR || status == -ESPIPE;
+}
+
 /* Segments that the line does not know; their extents come after its own. */
 static int add_extra(struct tic_store *store)
 {
@@ -348,11 +357,11 @@ static int add_extra(struct tic_store *store)
         status = fd < 0 ? fd : tic_segment_read(fd, &extents, &count);
         if (status == -ENOENT) { /* removed, as nothing needed it: of a task executed twice, say */
             status = 0;
-        } else if (status == -EBADMSG) {
-            tic_log(
-                TIC_LOG_WARN,
-                "segment %llu in %s is damaged: tasks whose results are in it are executed again",
-                (unsigned long long)store->extra[i], store->path);
+        } else if (is_damage(status)) {
+            tic_log(TIC_LOG_WARN,
+                    "%s/" TIC_FILE_SEGMENT
+                    " is damaged: tasks whose results are in it are executed again",
+                    store->path, store->process, (unsigned long long)store->extra[i]);
             status = 0;
         }
         for (size_t k = 0; k < count && status == 0; k++) {

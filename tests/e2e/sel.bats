@@ -68,7 +68,35 @@ loses_nothing() {
     [[ ${lines[-1]} == "  damaged: "*" results of tasks, which a restart executes again" ]]
     run_apart "$tool" run -- "$lib/mainaccess"
     is_right "$expected" lines
-    grep -q "segment 1 in .* is damaged" err
+    grep -q "store/p0-segment-00000001.h5 is damaged" err
+}
+
+@test "a segment of results that is a link, a pipe or a directory: its tasks are executed again" {
+    local expected as
+    export STARPU_TIC_PROTOCOL=sel
+    expected=$(STARPU_TIC_PROTOCOL=off "$lib/mainaccess")
+    for as in "ln -s $PWD/away" mkfifo mkdir; do
+        rm -rf store away
+        crash task-end:60 "$lib/mainaccess"
+        mv store/p0-segment-00000001.h5 away
+        $as store/p0-segment-00000001.h5
+        run_apart timeout 60 "$tool" run -- "$lib/mainaccess"
+        is_right "$expected" lines || complain mainaccess "$as"
+        grep -q "store/p0-segment-00000001.h5 is damaged" err
+        [ -s away ]
+    done
+}
+
+@test "what is in the way of the store's files is named" {
+    local name
+    for name in p0-segment-00000777.h5 p0-log-00000777.h5; do
+        rm -rf store
+        STARPU_TIC_PROTOCOL=sel crash task-end:60 "$lib/mainaccess"
+        mkdir "store/$name"
+        STARPU_TIC_PROTOCOL=sel run_apart "$tool" run -- "$lib/mainaccess"
+        [ "$status" -eq 78 ]
+        grep -q "store/$name cannot be removed: Is a directory" err
+    done
 }
 
 # What the newest line has as done may be overwritten in the older one's log.
