@@ -98,3 +98,29 @@ answer_after() { # message
         rm -rf away
     done
 }
+
+@test "a directory that was moved away and is back: protection goes on, and a killed run continues" {
+    export P_QUIET=1
+    unset STARPU_TIC_PATIENCE
+    expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
+    mkfifo ready go
+    for protocol in tic tic+sel; do
+        rm -rf store
+        P_HOLD=1 P_PAUSE=100 STARPU_TIC_PROTOCOL=$protocol STARPU_TIC_FAIL=task-end:180 \
+            "$tool" run -- "$program" >out 2>err &
+        cat ready
+        mv store away
+        sh -c ': >go'
+        cat ready # a hundred tasks have ended
+        grep -q "protection is suspended: .*store: No such file or directory" err
+        mv away store
+        until grep -q "protection goes on: recovery line" err; do
+            sleep 0.01 # a trial comes
+        done
+        sh -c ': >go'
+        wait $! || [ $? -eq 137 ]
+        STARPU_TIC_PROTOCOL=$protocol run_apart "$tool" run -- "$program"
+        is_right "$expected" held
+        [ "$(stat_of recovered_tasks)" -ge 20 ]
+    done
+}
