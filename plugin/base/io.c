@@ -59,9 +59,9 @@ static __thread struct {
     bool own;
     uint64_t since; /* CLOCK_MONOTONIC, ns: its first call */
     uint64_t spent; /* ns, beyond those of the calls */
+    unsigned place; /* in `waiting`, and 1; 0: none yet */
 } mine __attribute__((tls_model("initial-exec")));
-/* Calls; relaxed. */
-static _Atomic uint64_t handed, not_handed, own_begun, own_ended;
+static _Atomic uint64_t handed, not_handed; /* calls; relaxed */
 
 bool tic_io_set_own(bool now)
 {
@@ -87,6 +87,38 @@ static bool is_over_share(void)
     bool over = mine.spent * 100 > (now - mine.since) * io.percent;
     atomic_fetch_add_explicit(&not_handed, over, memory_order_relaxed);
     return over;
+}
+
+/* ---- threads that make their calls themselves ------------------------------------------------ */
+
+enum { PLACES = 512 }; /* threads beyond them are not seen */
+
+static struct {
+    _Atomic uint64_t since; /* CLOCK_MONOTONIC, ns: when its call began; 0: it makes none */
+} __attribute__((aligned(64))) waiting[PLACES];
+static _Atomic unsigned places;
+
+/* Not for threads of ours, whom nobody waits for. */
+static void note_waiting(uint64_t since)
+{
+    if (mine.own)
+        return;
+    if (mine.place == 0)
+        mine.place = atomic_fetch_add(&places, 1) + 1;
+    if (mine.place <= PLACES)
+        atomic_store_explicit(&waiting[mine.place - 1].since, since, memory_order_relaxed);
+}
+
+bool tic_io_waits(double seconds)
+{
+    uint64_t now = tic_nanoseconds(CLOCK_MONOTONIC);
+    bool waits = false;
+
+    for (unsigned i = 0; i < PLACES && !waits; i++) {
+        uint64_t since = atomic_load_explicit(&waiting[i].since, memory_order_relaxed);
+        waits = since != 0 && now > since && (double)(now - since) * 1e-9 > seconds;
+    }
+    return waits;
 }
 
 static bool hangs(void)
@@ -329,6 +361,14 @@ static struct agent *take(const struct timespec *until)
     return agent;
 }
 
+/* What takes longer than this is other threads' having the processors. */
+static void charge(uint64_t ns)
+{
+    enum { MOST = 200000 };
+
+    mine.spent += ns < MOST ? ns : MOST;
+}
+
 /* False: it takes too long; the agent is left to it. */
 static bool make_work(struct agent *agent, void (*work)(struct agent *agent),
                       const struct timespec *until)
@@ -353,7 +393,7 @@ static bool make_work(struct agent *agent, void (*work)(struct agent *agent),
     }
     tic_unlock(&io.lock);
     if (done)
-        mine.spent += tic_nanoseconds(CLOCK_MONOTONIC) - begun - agent->took_ns;
+        charge(tic_nanoseconds(CLOCK_MONOTONIC) - begun - agent->took_ns);
     atomic_fetch_add_explicit(&handed, done, memory_order_relaxed);
     return done;
 }
@@ -390,30 +430,24 @@ static void set_pieces(struct agent *agent, const struct iovec *pieces, int coun
     agent->count = 1;
 }
 
-bool tic_io_waits(double seconds)
-{
-    static uint64_t seen;
-    static struct timespec until;
-    struct timespec now = tic_after(0);
-    uint64_t ended = atomic_load(&own_ended);
-
-    if (ended != seen || ended == atomic_load(&own_begun) || until.tv_sec == 0) {
-        seen = ended;
-        until = tic_after(seconds);
-    }
-    return now.tv_sec > until.tv_sec || (now.tv_sec == until.tv_sec && now.tv_nsec > until.tv_nsec);
-}
-
 static int write_oneself(int fd, struct iovec *pieces, int count, uint64_t offset, uint64_t bytes)
 {
     int status = tic_quiet_check_size(offset + bytes);
 
     if (status)
         return status;
-    atomic_fetch_add_explicit(&own_begun, 1, memory_order_relaxed);
+    note_waiting(tic_nanoseconds(CLOCK_MONOTONIC));
     status = write_all(fd, pieces, count, offset);
-    atomic_fetch_add_explicit(&own_ended, 1, memory_order_relaxed);
+    note_waiting(0);
     return status;
+}
+
+static ssize_t read_oneself(int fd, void *bytes, size_t size, uint64_t offset)
+{
+    note_waiting(tic_nanoseconds(CLOCK_MONOTONIC));
+    ssize_t got = read_some(fd, bytes, size, offset);
+    note_waiting(0);
+    return got;
 }
 
 int tic_io_write(int fd, struct iovec *pieces, int count, uint64_t offset)
@@ -439,7 +473,7 @@ int tic_io_write(int fd, struct iovec *pieces, int count, uint64_t offset)
 ssize_t tic_io_read(int fd, void *bytes, size_t size, uint64_t offset)
 {
     if (is_own() || (!hangs() && is_over_share()))
-        return read_some(fd, bytes, size, offset);
+        return read_oneself(fd, bytes, size, offset);
     struct timespec until = tic_after(io.patience);
     struct agent *agent = take(&until);
     if (!agent)

@@ -34,8 +34,8 @@ uint64_t tic_io_not_handed(void);
 /* Calls of this thread, which may hang, are its own from now on, or not. Gives what was before. */
 bool tic_io_set_own(bool own);
 
-/* Has no thread that writes itself, of those that have begun, ended for so long? One thread asks,
- * again and again. */
+/* Has a thread that makes its calls itself waited for one so long? Threads that tic_io_set_own()
+ * has made own are not meant. */
 bool tic_io_waits(double seconds);
 
 /* All of these: -ETIME when the call takes too long, or another one hangs. */

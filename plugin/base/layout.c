@@ -17,7 +17,7 @@
 #endif
 
 /* What is hashed is moved while it is still in cache. */
-enum { RUNS_PER_CALL = TIC_IO_PIECES, BYTES_PER_CALL = 1 << 18, COMPARE_BYTES = 1 << 14 };
+enum { RUNS_PER_CALL = TIC_IO_PIECES, BYTES_PER_CALL = 1 << 18, COMPARE_BYTES = TIC_IO_PER_READ };
 
 /* Walks the contiguous runs of a layout, the fastest dimension first. */
 struct run_cursor {

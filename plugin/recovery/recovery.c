@@ -219,6 +219,11 @@ static void refuse_directory(const char *path, int status)
                  "the file system of %s has no locks, so it could not be told whether two runs use "
                  "the directory. Name a STARPU_TIC_DIR on another file system",
                  path);
+    if (status == -EISNAM)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "the lock in %s (p*.lock) is not a regular file: somebody else has put it there. "
+                 "Remove it",
+                 path);
     if (status == -EPERM)
         tic_stop(TIC_EXIT_REFUSED,
                  "the directory %s belongs to another user, or others may write to it: what it "

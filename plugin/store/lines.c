@@ -240,7 +240,8 @@ static int remove_unless_kept(void *arg, const char *name)
         errno == ENOENT)
         return 0;
     int status = -errno;
-    tic_log(TIC_LOG_WARN, "%s/%s cannot be removed: %s", store->path, name, strerror(-status));
+    tic_log(TIC_LOG_WARN, "%s/%s is in the way: %s. Remove it", store->path, name,
+            tic_store_reason(status));
     return status;
 }
 

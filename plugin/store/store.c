@@ -28,20 +28,24 @@ enum { MOST_CHUNKS = 65534 };
 
 /* ---- open and close ------------------------------------------------------------------------- */
 
-/* A POSIX record lock: gone when the process is gone, not inherited by its children. */
+/* A POSIX record lock: gone when the process is gone, not inherited by its children. -ENOENT: a run
+ * that has just ended has removed it. */
 static int take_lock(struct tic_store *store)
 {
     char name[NAME_SIZE];
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct stat info;
 
     snprintf(name, sizeof(name), TIC_FILE_LOCK, store->process);
     store->lock_file = tic_store_keep_fd(
         openat(store->directory, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (store->lock_file < 0)
+        return errno == ELOOP || errno == EISDIR ? -EISNAM : -errno;
+    if (fcntl(store->lock_file, F_SETLK, &lock) != 0)
+        return errno == EACCES || errno == EAGAIN ? -EBUSY : -errno;
+    if (fstat(store->lock_file, &info) != 0)
         return -errno;
-    if (fcntl(store->lock_file, F_SETLK, &lock) == 0)
-        return 0;
-    return errno == EACCES || errno == EAGAIN ? -EBUSY : -errno;
+    return info.st_nlink == 0 ? -ENOENT : !S_ISREG(info.st_mode) ? -EISNAM : 0;
 }
 
 /* Programs that close all descriptors get low numbers for what they open next: ours stay away, and
@@ -85,9 +89,37 @@ static int check_owner(int directory)
     return info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0 ? 0 : -EPERM;
 }
 
+static int open_directory(struct tic_store *store, const char *path, enum tic_store_mode mode)
+{
+    int status = mode == TIC_STORE_CREATE && mkdir(path, 0700) != 0 && errno != EEXIST ? -errno : 0;
+
+    if (status)
+        return status;
+    store->directory = tic_store_keep_fd(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (store->directory < 0)
+        return -errno;
+    if (mode == TIC_STORE_READ)
+        return 0;
+    status = check_owner(store->directory);
+    if (status == 0 && store->sync && mode == TIC_STORE_CREATE)
+        status = sync_parent(store->directory);
+    return status ? status : take_lock(store);
+}
+
+static void close_directory(struct tic_store *store)
+{
+    if (store->lock_file >= 0)
+        close(store->lock_file);
+    if (store->directory >= 0)
+        close(store->directory);
+    store->directory = store->lock_file = -1;
+}
+
 int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mode mode, bool sync,
                    const struct tic_h5_ops *h5)
 {
+    enum { TRIES = 100 };
+
     memset(store, 0, sizeof(*store));
     int status = tic_same_init(&store->same);
     store->directory = store->lock_file = -1;
@@ -98,18 +130,11 @@ int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mod
     tic_rows_init(&store->rows);
     tic_index_init(&store->index);
     store->index.rows = &store->rows;
-    if (mode == TIC_STORE_CREATE && mkdir(path, 0700) != 0 && errno != EEXIST)
-        status = -errno;
-    if (status == 0)
-        store->directory = tic_store_keep_fd(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (status == 0 && store->directory < 0)
-        status = -errno;
-    if (status == 0 && mode != TIC_STORE_READ)
-        status = check_owner(store->directory);
-    if (status == 0 && sync && mode == TIC_STORE_CREATE)
-        status = sync_parent(store->directory);
-    if (status == 0 && mode != TIC_STORE_READ)
-        status = take_lock(store);
+    status = status ? status : open_directory(store, path, mode);
+    for (int i = 0; status == -ENOENT && mode == TIC_STORE_CREATE && i < TRIES; i++) {
+        close_directory(store); /* a run that has just ended may have removed it */
+        status = open_directory(store, path, mode);
+    }
     if (status == 0 && !(store->path = realpath(path, NULL)))
         status = -errno;
     if (status)
@@ -128,10 +153,7 @@ void tic_store_close(struct tic_store *store)
     tic_index_fini(&store->index);
     tic_same_fini(&store->same);
     tic_rows_fini(&store->rows);
-    if (store->lock_file >= 0)
-        close(store->lock_file);
-    if (store->directory >= 0)
-        close(store->directory);
+    close_directory(store);
     free(store->path);
     memset(store, 0, sizeof(*store));
     store->directory = store->lock_file = -1;
@@ -150,6 +172,10 @@ const char *tic_store_reason(int status)
         return "written on a machine with the other byte order";
     case -ETIME:
         return "not answering";
+    case -EISDIR:
+    case -ELOOP:
+    case -ESPIPE:
+        return "not a regular file";
     default:
         return strerror(-status);
     }

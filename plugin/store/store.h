@@ -82,8 +82,9 @@ enum tic_store_mode {
     TIC_STORE_USE,    /* take the lock of process 0 */
     TIC_STORE_CREATE, /* make the directory if need be, and take the lock */
 };
-/* 0; -ENOENT when the directory is not there; -EBUSY when another run holds the lock; -EPERM
- * when it belongs to another user, or others may write to it (not TIC_STORE_READ); other -errno. */
+/* 0; -ENOENT when the directory is not there; -EBUSY when another run holds the lock; -EISNAM
+ * when the lock is no regular file; -EPERM when it belongs to another user, or others may write to
+ * it (not TIC_STORE_READ); other -errno. */
 int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mode mode, bool sync,
                    const struct tic_h5_ops *h5);
 void tic_store_close(struct tic_store *store);

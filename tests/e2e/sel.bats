@@ -95,7 +95,7 @@ loses_nothing() {
         mkdir "store/$name"
         STARPU_TIC_PROTOCOL=sel run_apart "$tool" run -- "$lib/mainaccess"
         [ "$status" -eq 78 ]
-        grep -q "store/$name cannot be removed: Is a directory" err
+        grep -q "store/$name is in the way: not a regular file. Remove it" err
     done
 }
 

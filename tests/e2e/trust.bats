@@ -45,6 +45,21 @@ resumes_after_all() { # the lines are still there, and the command continues fro
     [ "$status" -eq 0 ]
 }
 
+@test "a lock that is a link, a pipe or a directory is named, and the lines stay" {
+    STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
+    for as in "ln -s $PWD/away" mkfifo mkdir; do
+        rm "$STARPU_TIC_DIR/p0.lock"
+        $as "$STARPU_TIC_DIR/p0.lock"
+        run timeout 60 "$tool" run -- "$program"
+        [ "$status" -eq 78 ]
+        [[ $output == *"lock"*"is not a regular file"*"Remove it"* ]]
+        [ ! -e away ]
+        rm -d "$STARPU_TIC_DIR/p0.lock"
+        : >"$STARPU_TIC_DIR/p0.lock"
+    done
+    resumes_after_all
+}
+
 @test "segments that are links or pipes in a restart: found, not followed, no hang" {
     STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
     for segment in "$STARPU_TIC_DIR"/p0-segment-*.h5; do

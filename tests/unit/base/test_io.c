@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -198,6 +199,40 @@ static void test_share_of_the_time(void **state)
     tic_tmpdir_remove(&dir);
 }
 
+/* However busy the machine is: a call costs no more than 0.2 ms, as far as the share goes. */
+static void *write_seldom(void *fd)
+{
+    uint64_t begun = tic_nanoseconds(CLOCK_MONOTONIC);
+
+    for (unsigned i = 0; i < 5; i++) {
+        char byte = 'x';
+        struct iovec piece = {.iov_base = &byte, .iov_len = 1};
+        assert_int_equal(tic_io_write(*(int *)fd, &piece, 1, i), 0);
+        while (tic_nanoseconds(CLOCK_MONOTONIC) - begun < (i + 1) * 4000000u)
+            sched_yield(); /* 0.2 ms are 5 % of 4 ms */
+    }
+    return NULL;
+}
+
+static void test_long_tasks_have_all_calls_made(void **state)
+{
+    (void)state;
+    struct tic_tmpdir dir;
+    tic_tmpdir_create(&dir);
+    int fd = open_file(&dir);
+    uint64_t handed = tic_io_handed(), not_handed = tic_io_not_handed();
+    pthread_t thread;
+
+    assert_int_equal(tic_io_start(LONG, 5), 0);
+    assert_int_equal(tic_thread_start(&thread, write_seldom, &fd), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(tic_io_handed() - handed, 5);
+    assert_int_equal(tic_io_not_handed() - not_handed, 0);
+    tic_io_stop();
+    tic_io_close(fd);
+    tic_tmpdir_remove(&dir);
+}
+
 /* Nor does anybody make a call himself while one hangs. */
 static void test_share_while_a_call_hangs(void **state)
 {
@@ -219,6 +254,55 @@ static void test_share_while_a_call_hangs(void **state)
     tic_io_stop();
     tic_io_close(fd);
     tic_tmpdir_remove(&dir);
+}
+
+/* ---- who makes calls himself, and waits --------------------------------------------------------
+ */
+
+static __thread bool gated;
+
+ssize_t pwritev(int fd, const struct iovec *pieces, int count, off_t offset)
+{
+    if (gated)
+        pass_gate(NULL);
+    return (ssize_t)syscall(SYS_pwritev, fd, pieces, count, offset, 0);
+}
+
+static void *write_at_gate(void *own)
+{
+    char byte = 'x';
+    struct iovec piece = {.iov_base = &byte, .iov_len = 1};
+
+    tic_io_set_own(own != NULL);
+    gated = true;
+    return tic_io_write(-1, &piece, 1, 0) == -EBADF ? NULL : own;
+}
+
+/* Not a thread of ours, whom nobody waits for; and also if others make calls that end. */
+static void test_who_waits(void **state)
+{
+    (void)state;
+    pthread_t ours, theirs;
+    int own;
+
+    gate.passed = 0;
+    open_gate(false);
+    assert_int_equal(tic_thread_start(&ours, write_at_gate, &own), 0);
+    for (unsigned i = 0; i < 1000; i++) {
+        assert_false(tic_io_waits(0));
+        sched_yield();
+    }
+    assert_int_equal(tic_thread_start(&theirs, write_at_gate, NULL), 0);
+    while (!tic_io_waits(0)) {
+        struct iovec none = {0};
+        assert_int_equal(tic_io_write(-1, &none, 1, 0), 0);
+    }
+    assert_false(tic_io_waits(LONG));
+    open_gate(true);
+    pthread_join(ours, NULL);
+    pthread_join(theirs, NULL);
+    assert_int_equal(gate.passed, 2);
+    assert_false(tic_io_waits(0));
 }
 
 /* ---- many at a time -------------------------------------------------------------------------- */
@@ -261,6 +345,8 @@ int main(void)
         cmocka_unit_test(test_stop_and_start_while_it_hangs),
         cmocka_unit_test(test_share_of_the_time),
         cmocka_unit_test(test_share_while_a_call_hangs),
+        cmocka_unit_test(test_long_tasks_have_all_calls_made),
+        cmocka_unit_test(test_who_waits),
         cmocka_unit_test(test_more_callers_than_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

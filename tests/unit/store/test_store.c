@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "lib/child.h"
 #include "lib/fakedata.h"
@@ -106,6 +108,44 @@ static void test_open_modes(void **state)
     tic_tmpdir_store(&dir, "file", "x", 1);
     snprintf(path, sizeof(path), "%s/file", dir.path);
     assert_int_equal(tic_store_open(&store, path, TIC_STORE_CREATE, true, &tic_h5_ops), -ENOTDIR);
+}
+
+/* Opens and removes what another process opens and removes, too; 0, or what went wrong. */
+static int open_often(const char *path)
+{
+    enum { TIMES = 500 };
+    int status = 0;
+
+    for (int i = 0; i < TIMES && (status == 0 || status == -EBUSY); i++) {
+        struct tic_store often;
+        struct stat info;
+        status = tic_store_open(&often, path, TIC_STORE_CREATE, false, &tic_h5_ops);
+        if (status)
+            continue;
+        if (fstat(often.lock_file, &info) != 0 || info.st_nlink == 0) {
+            tic_store_close(&often);
+            return -ENOLCK;
+        }
+        tic_store_remove(&often);
+        tic_store_close(&often);
+    }
+    return status == -EBUSY ? 0 : status;
+}
+
+/* Another run that ends removes the lock and the directory. */
+static void test_open_while_another_run_ends(void **state)
+{
+    char path[300];
+    int status;
+    (void)state;
+    snprintf(path, sizeof(path), "%s/often", dir.path);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(-open_often(path));
+    assert_int_equal(open_often(path), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    open_store(TIC_STORE_CREATE); /* for the teardown */
 }
 
 static int open_in_child(void *arg)
@@ -568,6 +608,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_open_modes),
         TEST(test_lock_refuses_a_second_run),
+        TEST(test_open_while_another_run_ends),
         TEST(test_reasons),
         TEST(test_values_come_back),
         TEST(test_provide_fills_the_shortage_only),
