@@ -38,13 +38,16 @@ static int each_entry(struct tic_store *store, int (*each)(void *arg, const char
 {
     int fd = openat(store->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry;
+    struct dirent *entry = NULL;
     int status = 0;
 
     if (!dir)
         return -errno;
-    while (status == 0 && (entry = readdir(dir)))
-        status = each(arg, entry->d_name);
+    do {
+        errno = 0; /* or what comes after an error would not be missed */
+        entry = readdir(dir);
+        status = entry ? each(arg, entry->d_name) : -errno;
+    } while (entry && status == 0);
     closedir(dir);
     return status;
 }

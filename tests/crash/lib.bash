@@ -205,9 +205,10 @@ right() {
     done
 }
 
+# jq -e takes no input at all for true, unless it is asked for an input.
 good_line() {
     "$tool" info --json "$STARPU_TIC_DIR" 2>/dev/null |
-        jq -e '[.lines[] | select(.good)] | length > 0' >/dev/null
+        jq -en 'input | [.lines[] | select(.good)] | length > 0' >/dev/null 2>&1
 }
 
 # Reads the statistics of the last run; there are none if it was not protected from its start.

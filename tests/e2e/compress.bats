@@ -45,7 +45,7 @@ resume() {
 @test "info tells what values take in the files" {
     prepare line-renamed:4
     run "$tool" info --json "$STARPU_TIC_DIR"
-    jq -e '.lines[0] | .stored_bytes > 0 and .bytes > 1.5 * .stored_bytes' <<<"$output"
+    jq -en 'input | .lines[0] | .stored_bytes > 0 and .bytes > 1.5 * .stored_bytes' <<<"$output"
     run "$tool" info "$STARPU_TIC_DIR"
     [[ $output =~ "bytes stored ("[1-9]"."[0-9]+" : 1)" ]]
 }
@@ -55,7 +55,7 @@ resume() {
     run "$tool" verify copy
     [ "$status" -eq 0 ]
     run "$tool" info --json copy
-    jq -e '.lines[0] | .stored_bytes > 0 and .bytes > 1.5 * .stored_bytes' <<<"$output"
+    jq -en 'input | .lines[0] | .stored_bytes > 0 and .bytes > 1.5 * .stored_bytes' <<<"$output"
     rm -r "$STARPU_TIC_DIR"
     STARPU_TIC_COPY=$PWD/copy resume
 }

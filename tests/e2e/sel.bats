@@ -428,9 +428,9 @@ PYTHON
         run_apart "$tool" run -- "$program"
         [ "$status" -eq 0 ]
         [ "$(stat_of runs)" -eq 3 ]
-        jq -e '.all_seconds > .seconds and .fault_ratio >= 1 and .all_lost_seconds >= 0' \
+        jq -en 'input | .all_seconds > .seconds and .fault_ratio >= 1 and .all_lost_seconds >= 0' \
             "$STARPU_TIC_STATS"
-        jq -e '.fault_ratio == .all_seconds / (.all_seconds - .all_lost_seconds) or
+        jq -en 'input | .fault_ratio == .all_seconds / (.all_seconds - .all_lost_seconds) or
                (.fault_ratio - .all_seconds / (.all_seconds - .all_lost_seconds) | fabs) < 1e-6' \
             "$STARPU_TIC_STATS"
         [ "$(stat_of all_events)" -gt "$(stat_of events_logged)" ] || [ $protocol = tic ]
@@ -463,7 +463,7 @@ PYTHON
     export STARPU_TIC_PROTOCOL=sel
     crash task-end:300 "$examples/cg" -n 512 -nblocks 4 -no-reduction -maxiter 20
     run "$tool" info --json "$STARPU_TIC_DIR"
-    jq -e '.log.stored_bytes < .log.value_bytes and .log.stored_bytes > 0' <<<"$output"
+    jq -en 'input | .log.stored_bytes < .log.value_bytes and .log.stored_bytes > 0' <<<"$output"
     run "$tool" info "$STARPU_TIC_DIR"
     [[ $output =~ "bytes stored (1."[0-9]+" : 1)" ]]
 }

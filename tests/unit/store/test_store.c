@@ -3,6 +3,8 @@
  * a kept line refers to is ever overwritten or removed. */
 #include "store/store.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <hdf5.h>
 #include <stdio.h>
@@ -88,6 +90,41 @@ static void check_content(const struct content *content)
         assert_int_equal(tic_store_read(&store, &content->saved[i], &layout), 0);
         assert_memory_equal(words, content->words[i], sizeof(words));
     }
+}
+
+/* ---- a directory that cannot be read to its end ------------------------------------------------
+ */
+
+static bool fail_reading; /* the next entry of any directory, once */
+
+struct dirent *readdir(DIR *directory)
+{
+    struct dirent *(*real)(DIR *) = (struct dirent * (*)(DIR *)) dlsym(RTLD_NEXT, "readdir");
+
+    if (!fail_reading)
+        return real(directory);
+    fail_reading = false;
+    errno = EIO;
+    return NULL;
+}
+
+static bool is_never_called(void *arg, const char *name, int status, struct tic_line *line)
+{
+    (void)arg, (void)name, (void)status, (void)line;
+    fail();
+    return true;
+}
+
+/* Lines that are not seen would be taken for lines that are not there. */
+static void test_listing_that_fails(void **state)
+{
+    (void)state;
+    open_store(TIC_STORE_CREATE);
+    fail_reading = true;
+    assert_int_equal(tic_store_walk(&store, is_never_called, NULL), -EIO);
+    assert_false(fail_reading);
+    fail_reading = true;
+    assert_int_equal(tic_store_clean(&store), -EIO);
 }
 
 /* ---- open ----------------------------------------------------------------------------------- */
@@ -606,6 +643,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_listing_that_fails),
         TEST(test_open_modes),
         TEST(test_lock_refuses_a_second_run),
         TEST(test_open_while_another_run_ends),
