@@ -56,30 +56,30 @@ static struct {
 
 static _Atomic bool started; /* there are agents; relaxed */
 static __thread struct {
-    bool own;
+    enum tic_io_way way;
     uint64_t since; /* CLOCK_MONOTONIC, ns: its first call */
     uint64_t spent; /* ns, beyond those of the calls */
     unsigned place; /* in `waiting`, and 1; 0: none yet */
 } mine __attribute__((tls_model("initial-exec")));
 static _Atomic uint64_t handed, not_handed; /* calls; relaxed */
 
-bool tic_io_set_own(bool now)
+enum tic_io_way tic_io_set_way(enum tic_io_way way)
 {
-    bool before = mine.own;
+    enum tic_io_way before = mine.way;
 
-    mine.own = now;
+    mine.way = way;
     return before;
 }
 
 static bool is_own(void)
 {
-    return mine.own || !atomic_load_explicit(&started, memory_order_relaxed);
+    return mine.way == TIC_IO_OWN || !atomic_load_explicit(&started, memory_order_relaxed);
 }
 
 /* Has this thread had its share? */
 static bool is_over_share(void)
 {
-    if (io.percent == 100)
+    if (io.percent == 100 || mine.way == TIC_IO_ALWAYS)
         return false;
     uint64_t now = tic_nanoseconds(CLOCK_MONOTONIC);
     if (mine.since == 0)
@@ -98,10 +98,9 @@ static struct {
 } __attribute__((aligned(64))) waiting[PLACES];
 static _Atomic unsigned places;
 
-/* Not for threads of ours, whom nobody waits for. */
 static void note_waiting(uint64_t since)
 {
-    if (mine.own)
+    if (mine.way == TIC_IO_OWN) /* nobody waits for it */
         return;
     if (mine.place == 0)
         mine.place = atomic_fetch_add(&places, 1) + 1;

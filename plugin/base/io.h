@@ -31,11 +31,15 @@ bool tic_io_is_stuck(void);
 uint64_t tic_io_handed(void);
 uint64_t tic_io_not_handed(void);
 
-/* Calls of this thread, which may hang, are its own from now on, or not. Gives what was before. */
-bool tic_io_set_own(bool own);
+enum tic_io_way {
+    TIC_IO_SHARE,  /* calls are made for the thread within the share: tasks, main() */
+    TIC_IO_ALWAYS, /* without a share: what it holds while it calls would hold tasks */
+    TIC_IO_OWN     /* it makes them itself, and may hang: nobody waits for it */
+};
+/* For this thread from now on. Gives what was before. */
+enum tic_io_way tic_io_set_way(enum tic_io_way way);
 
-/* Has a thread that makes its calls itself waited for one so long? Threads that tic_io_set_own()
- * has made own are not meant. */
+/* Has a thread that makes its calls itself waited for one so long? Not those of TIC_IO_OWN. */
 bool tic_io_waits(double seconds);
 
 /* All of these: -ETIME when the call takes too long, or another one hangs. */

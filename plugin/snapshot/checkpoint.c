@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/io.h"
 #include "base/thread.h"
 #include "snapshot/copier.h"
 #include "snapshot/forced.h"
@@ -272,6 +273,7 @@ static void try_save_shared(void *arg, unsigned long i)
 {
     struct share *share = arg;
 
+    tic_io_set_way(TIC_IO_ALWAYS); /* on whatever thread of ours */
     share->statuses[i] = try_save(share->snapshot, share->handles[i], share->cut);
 }
 

@@ -285,6 +285,7 @@ static void *checkpoint_thread(void *arg)
     uint64_t begun = tic_nanoseconds(CLOCK_MONOTONIC);
 
     pthread_setname_np(pthread_self(), "tic-checkpoint");
+    tic_io_set_way(TIC_IO_ALWAYS);
     tic_pool_init(&snapshot->savers, count_helpers());
     /* Here, as no signal comes to this thread, also none of a limit to the size of files. */
     int status = snapshot->log_all ? tic_eventlog_provide(&snapshot->log) : 0;

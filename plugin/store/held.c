@@ -173,9 +173,9 @@ static int write_held(struct tic_store *store, struct tic_row row,
     if (!held.bytes)
         return 0;
     struct tic_layout packed = tic_layout_packed(&held.shape, held.bytes);
-    bool before = tic_io_set_own(true); /* nobody waits for it */
+    enum tic_io_way before = tic_io_set_way(TIC_IO_OWN);
     int status = save(store, &packed, &saved);
-    tic_io_set_own(before);
+    tic_io_set_way(before);
     if (status)
         return status;
     tic_lock(&rows->lock);

@@ -164,8 +164,11 @@ static void test_stop_and_start_while_it_hangs(void **state)
     tic_io_stop();
 }
 
+static enum tic_io_way way;
+
 static void *write_ten_times(void *fd)
 {
+    tic_io_set_way(way);
     for (unsigned i = 0; i < 10; i++) {
         char byte = 'x';
         struct iovec piece = {.iov_base = &byte, .iov_len = 1};
@@ -183,16 +186,18 @@ static void test_share_of_the_time(void **state)
     tic_tmpdir_create(&dir);
     int fd = open_file(&dir);
 
-    for (unsigned percent = 0; percent <= 100; percent += 100) {
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned percent = i == 0 ? 100 : 0;
+        way = i == 2 ? TIC_IO_ALWAYS : TIC_IO_SHARE;
         uint64_t handed = tic_io_handed(), not_handed = tic_io_not_handed();
         assert_int_equal(tic_io_start(LONG, percent), 0);
-        for (unsigned i = 0; i < 2; i++) {
+        for (unsigned k = 0; k < 2; k++) {
             pthread_t thread;
             assert_int_equal(tic_thread_start(&thread, write_ten_times, &fd), 0);
             pthread_join(thread, NULL);
         }
-        assert_int_equal(tic_io_handed() - handed, percent ? 40 : 2);
-        assert_int_equal(tic_io_not_handed() - not_handed, percent ? 0 : 38);
+        assert_int_equal(tic_io_handed() - handed, i == 1 ? 2 : 40);
+        assert_int_equal(tic_io_not_handed() - not_handed, i == 1 ? 38 : 0);
         tic_io_stop();
     }
     tic_io_close(fd);
@@ -273,7 +278,7 @@ static void *write_at_gate(void *own)
     char byte = 'x';
     struct iovec piece = {.iov_base = &byte, .iov_len = 1};
 
-    tic_io_set_own(own != NULL);
+    tic_io_set_way(own ? TIC_IO_OWN : TIC_IO_SHARE);
     gated = true;
     return tic_io_write(-1, &piece, 1, 0) == -EBADF ? NULL : own;
 }
