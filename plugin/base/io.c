@@ -363,7 +363,7 @@ static struct agent *take(const struct timespec *until)
 /* What takes longer than this is other threads' having the processors. */
 static void charge(uint64_t ns)
 {
-    enum { MOST = 200000 };
+    enum { MOST = 100000 };
 
     mine.spent += ns < MOST ? ns : MOST;
 }

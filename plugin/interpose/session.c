@@ -106,7 +106,7 @@ static void check_stats(const char *path)
  * under SEL. */
 static unsigned choose_share(const struct tic_settings *settings)
 {
-    enum { SHARE = 5 };
+    enum { SHARE = 1 };
 
     if (settings->patience != TIC_PATIENCE_DEFAULT)
         return settings->patience > 0 ? 100 : 0;

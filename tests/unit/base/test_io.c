@@ -204,7 +204,7 @@ static void test_share_of_the_time(void **state)
     tic_tmpdir_remove(&dir);
 }
 
-/* However busy the machine is: a call costs no more than 0.2 ms, as far as the share goes. */
+/* However busy the machine is: a call costs no more than 0.1 ms, as far as the share goes. */
 static void *write_seldom(void *fd)
 {
     uint64_t begun = tic_nanoseconds(CLOCK_MONOTONIC);
@@ -213,8 +213,8 @@ static void *write_seldom(void *fd)
         char byte = 'x';
         struct iovec piece = {.iov_base = &byte, .iov_len = 1};
         assert_int_equal(tic_io_write(*(int *)fd, &piece, 1, i), 0);
-        while (tic_nanoseconds(CLOCK_MONOTONIC) - begun < (i + 1) * 4000000u)
-            sched_yield(); /* 0.2 ms are 5 % of 4 ms */
+        while (tic_nanoseconds(CLOCK_MONOTONIC) - begun < (i + 1) * 2000000u)
+            sched_yield(); /* 0.1 ms are 5 % of 2 ms */
     }
     return NULL;
 }
