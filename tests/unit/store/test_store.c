@@ -125,6 +125,7 @@ static void test_listing_that_fails(void **state)
     assert_false(fail_reading);
     fail_reading = true;
     assert_int_equal(tic_store_clean(&store), -EIO);
+    tic_store_close(&store);
 }
 
 /* ---- open ----------------------------------------------------------------------------------- */
@@ -182,7 +183,6 @@ static void test_open_while_another_run_ends(void **state)
     assert_int_equal(open_often(path), 0);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    open_store(TIC_STORE_CREATE); /* for the teardown */
 }
 
 static int open_in_child(void *arg)
