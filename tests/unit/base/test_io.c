@@ -213,8 +213,8 @@ static void *write_seldom(void *fd)
         char byte = 'x';
         struct iovec piece = {.iov_base = &byte, .iov_len = 1};
         assert_int_equal(tic_io_write(*(int *)fd, &piece, 1, i), 0);
-        while (tic_nanoseconds(CLOCK_MONOTONIC) - begun < (i + 1) * 2000000u)
-            sched_yield(); /* 0.1 ms are 5 % of 2 ms */
+        while (tic_nanoseconds(CLOCK_MONOTONIC) - begun < (i + 1) * 3000000u)
+            sched_yield(); /* 0.1 ms are 5 % of 2 ms; its time began a little later */
     }
     return NULL;
 }
