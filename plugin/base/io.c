@@ -120,9 +120,15 @@ bool tic_io_waits(double seconds)
     return waits;
 }
 
-static bool hangs(void)
+bool tic_io_is_stuck(void)
 {
     return atomic_load_explicit(&io.stuck, memory_order_relaxed) > 0;
+}
+
+/* Does this thread make a read or write itself? */
+static bool makes_itself(void)
+{
+    return is_own() || (!tic_io_is_stuck() && is_over_share());
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -309,11 +315,6 @@ void tic_io_stop(void)
             destroy(idle[i]);
 }
 
-bool tic_io_is_stuck(void)
-{
-    return hangs();
-}
-
 uint64_t tic_io_handed(void)
 {
     return atomic_load_explicit(&handed, memory_order_relaxed);
@@ -349,9 +350,9 @@ static struct agent *take(const struct timespec *until)
     int waited = 0;
 
     tic_lock(&io.lock);
-    while (!hangs() && !io.idle && !io.stopping && waited != ETIMEDOUT)
+    while (!tic_io_is_stuck() && !io.idle && !io.stopping && waited != ETIMEDOUT)
         waited = pthread_cond_timedwait(&io.freed, &io.lock.mutex, until);
-    if (!hangs() && io.idle) {
+    if (!tic_io_is_stuck() && io.idle) {
         agent = io.idle;
         io.idle = agent->next_idle;
         agent->state = TAKEN;
@@ -453,7 +454,7 @@ int tic_io_write(int fd, struct iovec *pieces, int count, uint64_t offset)
 {
     uint64_t bytes = sum(pieces, count);
 
-    if (is_own() || (!hangs() && is_over_share()))
+    if (makes_itself())
         return write_oneself(fd, pieces, count, offset, bytes);
     struct timespec until = tic_after(io.patience);
     struct agent *agent = take(&until);
@@ -471,7 +472,7 @@ int tic_io_write(int fd, struct iovec *pieces, int count, uint64_t offset)
 
 ssize_t tic_io_read(int fd, void *bytes, size_t size, uint64_t offset)
 {
-    if (is_own() || (!hangs() && is_over_share()))
+    if (makes_itself())
         return read_oneself(fd, bytes, size, offset);
     struct timespec until = tic_after(io.patience);
     struct agent *agent = take(&until);

@@ -18,6 +18,19 @@ answer_after() { # message
     [ "$(cat out)" = "$expected" ]
 }
 
+# The run in the background is protected again; then it goes on and may be killed, and the next one
+# continues.
+goes_on_and_continues() { # protocol
+    until grep -q "protection goes on: recovery line" err; do
+        sleep 0.01 # a trial comes
+    done
+    sh -c ': >go'
+    wait $! || [ $? -eq 137 ]
+    STARPU_TIC_PROTOCOL=$1 run_apart "$tool" run -- "$program"
+    is_right "$expected" held
+    [ "$(stat_of recovered_tasks)" -ge 20 ]
+}
+
 @test "a disk that never answers again: the run is right, ends, and says what it leaves" {
     export TIC_FAULT_PATH=$PWD/store P_QUIET=1
     expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
@@ -52,14 +65,7 @@ answer_after() { # message
             cat ready # a hundred tasks have ended
             grep -q "protection is suspended: .*store: it does not answer" err
             touch back
-            until grep -q "protection goes on: recovery line" err; do
-                sleep 0.01 # a trial comes
-            done
-            sh -c ': >go'
-            wait $! || [ $? -eq 137 ]
-            STARPU_TIC_PROTOCOL=$protocol run_apart "$tool" run -- "$program"
-            is_right "$expected" held
-            [ "$(stat_of recovered_tasks)" -ge 20 ]
+            goes_on_and_continues "$protocol"
         done
     done
 }
@@ -114,13 +120,6 @@ answer_after() { # message
         cat ready # a hundred tasks have ended
         grep -q "protection is suspended: .*store: No such file or directory" err
         mv away store
-        until grep -q "protection goes on: recovery line" err; do
-            sleep 0.01 # a trial comes
-        done
-        sh -c ': >go'
-        wait $! || [ $? -eq 137 ]
-        STARPU_TIC_PROTOCOL=$protocol run_apart "$tool" run -- "$program"
-        is_right "$expected" held
-        [ "$(stat_of recovered_tasks)" -ge 20 ]
+        goes_on_and_continues "$protocol"
     done
 }

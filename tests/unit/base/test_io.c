@@ -19,15 +19,31 @@ enum { BYTES = 3 * TIC_IO_SMALL };
 #define LONG 1000.0 /* seconds */
 #define SHORT 0.01
 
-static int open_file(const struct tic_tmpdir *dir)
+/* An empty file, where tests have one. */
+static struct tic_tmpdir dir;
+static int fd;
+
+static int set_up(void **state)
 {
     char path[600];
 
-    snprintf(path, sizeof(path), "%s/file", dir->path);
-    return open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    (void)state;
+    tic_tmpdir_create(&dir);
+    snprintf(path, sizeof(path), "%s/file", dir.path);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    return fd < 0;
 }
 
-static void check_write(int fd, size_t bytes, uint64_t offset)
+static int tear_down(void **state)
+{
+    (void)state;
+    tic_io_stop();
+    tic_io_close(fd);
+    tic_tmpdir_remove(&dir);
+    return 0;
+}
+
+static void check_write(size_t bytes, uint64_t offset)
 {
     char *from = malloc(bytes), *back = malloc(bytes);
 
@@ -48,26 +64,20 @@ static void check_write(int fd, size_t bytes, uint64_t offset)
 static void test_write_and_read(void **state)
 {
     (void)state;
-    struct tic_tmpdir dir;
-    tic_tmpdir_create(&dir);
-    int fd = open_file(&dir);
 
     for (int started = 0; started < 2; started++) {
         if (started)
             assert_int_equal(tic_io_start(LONG, 100), 0);
-        check_write(fd, 1, 5);
-        check_write(fd, TIC_IO_SMALL, 100);
-        check_write(fd, TIC_IO_SMALL + 1, 3);
-        check_write(fd, 3 * TIC_IO_PER_READ, 77);
+        check_write(1, 5);
+        check_write(TIC_IO_SMALL, 100);
+        check_write(TIC_IO_SMALL + 1, 3);
+        check_write(3 * TIC_IO_PER_READ, 77);
         char byte = 'x';
         struct iovec piece = {.iov_base = &byte, .iov_len = 1};
         assert_int_equal(tic_io_write(-1, &piece, 1, 0), -EBADF);
         assert_int_equal(tic_io_read(-1, &byte, 1, 0), -EBADF);
         assert_int_equal(tic_io_read(fd, &byte, 1, 1 << 30), 0);
     }
-    tic_io_stop();
-    tic_io_close(fd);
-    tic_tmpdir_remove(&dir);
 }
 
 /* ---- a call that hangs ----------------------------------------------------------------------- */
@@ -108,9 +118,12 @@ static void await_passed(unsigned passed)
         sched_yield();
 }
 
-/* One that its thread has begun. */
-static void hang(void)
+/* With threads for this share, of which one has begun a call that hangs. */
+static void start_and_hang(unsigned percent)
 {
+    gate.passed = 0;
+    open_gate(false);
+    assert_int_equal(tic_io_start(SHORT, percent), 0);
     do
         assert_int_equal(tic_io_call(pass_gate, NULL), -ETIME);
     while (!tic_io_is_stuck());
@@ -119,16 +132,10 @@ static void hang(void)
 static void test_a_call_that_hangs(void **state)
 {
     (void)state;
-    struct tic_tmpdir dir;
-    tic_tmpdir_create(&dir);
-    int fd = open_file(&dir);
     char byte = 'x';
     struct iovec piece = {.iov_base = &byte, .iov_len = 1};
 
-    gate.passed = 0;
-    open_gate(false);
-    assert_int_equal(tic_io_start(SHORT, 100), 0);
-    hang();
+    start_and_hang(100);
     assert_int_equal(tic_io_write(fd, &piece, 1, 0), -ETIME); /* at once */
     assert_int_equal(tic_io_read(fd, &byte, 1, 0), -ETIME);
     assert_int_equal(tic_io_call(pass_gate, NULL), -ETIME);
@@ -139,18 +146,12 @@ static void test_a_call_that_hangs(void **state)
     assert_int_equal(tic_io_start(LONG, 100), 0);
     assert_int_equal(tic_io_write(fd, &piece, 1, 0), 0);
     assert_int_equal(tic_io_call(pass_gate, NULL), 0);
-    tic_io_stop();
-    tic_io_close(fd);
-    tic_tmpdir_remove(&dir);
 }
 
 static void test_stop_and_start_while_it_hangs(void **state)
 {
     (void)state;
-    gate.passed = 0;
-    open_gate(false);
-    assert_int_equal(tic_io_start(SHORT, 100), 0);
-    hang();
+    start_and_hang(100);
     tic_io_stop();
     assert_int_equal(tic_io_start(SHORT, 100), 0);
     assert_int_equal(tic_io_call(pass_gate, NULL), -ETIME); /* still */
@@ -166,14 +167,15 @@ static void test_stop_and_start_while_it_hangs(void **state)
 
 static enum tic_io_way way;
 
-static void *write_ten_times(void *fd)
+static void *write_ten_times(void *arg)
 {
+    (void)arg;
     tic_io_set_way(way);
     for (unsigned i = 0; i < 10; i++) {
         char byte = 'x';
         struct iovec piece = {.iov_base = &byte, .iov_len = 1};
-        assert_int_equal(tic_io_write(*(int *)fd, &piece, 1, i), 0);
-        assert_int_equal(tic_io_read(*(int *)fd, &byte, 1, i), 1);
+        assert_int_equal(tic_io_write(fd, &piece, 1, i), 0);
+        assert_int_equal(tic_io_read(fd, &byte, 1, i), 1);
     }
     return NULL;
 }
@@ -182,9 +184,6 @@ static void *write_ten_times(void *fd)
 static void test_share_of_the_time(void **state)
 {
     (void)state;
-    struct tic_tmpdir dir;
-    tic_tmpdir_create(&dir);
-    int fd = open_file(&dir);
 
     for (unsigned i = 0; i < 3; i++) {
         unsigned percent = i == 0 ? 100 : 0;
@@ -193,26 +192,25 @@ static void test_share_of_the_time(void **state)
         assert_int_equal(tic_io_start(LONG, percent), 0);
         for (unsigned k = 0; k < 2; k++) {
             pthread_t thread;
-            assert_int_equal(tic_thread_start(&thread, write_ten_times, &fd), 0);
+            assert_int_equal(tic_thread_start(&thread, write_ten_times, NULL), 0);
             pthread_join(thread, NULL);
         }
         assert_int_equal(tic_io_handed() - handed, i == 1 ? 2 : 40);
         assert_int_equal(tic_io_not_handed() - not_handed, i == 1 ? 38 : 0);
         tic_io_stop();
     }
-    tic_io_close(fd);
-    tic_tmpdir_remove(&dir);
 }
 
 /* However busy the machine is: a call costs no more than 0.1 ms, as far as the share goes. */
-static void *write_seldom(void *fd)
+static void *write_seldom(void *arg)
 {
+    (void)arg;
     uint64_t begun = tic_nanoseconds(CLOCK_MONOTONIC);
 
     for (unsigned i = 0; i < 5; i++) {
         char byte = 'x';
         struct iovec piece = {.iov_base = &byte, .iov_len = 1};
-        assert_int_equal(tic_io_write(*(int *)fd, &piece, 1, i), 0);
+        assert_int_equal(tic_io_write(fd, &piece, 1, i), 0);
         while (tic_nanoseconds(CLOCK_MONOTONIC) - begun < (i + 1) * 3000000u)
             sched_yield(); /* 0.1 ms are 5 % of 2 ms; its time began a little later */
     }
@@ -222,55 +220,39 @@ static void *write_seldom(void *fd)
 static void test_long_tasks_have_all_calls_made(void **state)
 {
     (void)state;
-    struct tic_tmpdir dir;
-    tic_tmpdir_create(&dir);
-    int fd = open_file(&dir);
     uint64_t handed = tic_io_handed(), not_handed = tic_io_not_handed();
     pthread_t thread;
 
     assert_int_equal(tic_io_start(LONG, 5), 0);
-    assert_int_equal(tic_thread_start(&thread, write_seldom, &fd), 0);
+    assert_int_equal(tic_thread_start(&thread, write_seldom, NULL), 0);
     pthread_join(thread, NULL);
     assert_int_equal(tic_io_handed() - handed, 5);
     assert_int_equal(tic_io_not_handed() - not_handed, 0);
-    tic_io_stop();
-    tic_io_close(fd);
-    tic_tmpdir_remove(&dir);
 }
 
 /* Nor does anybody make a call himself while one hangs. */
 static void test_share_while_a_call_hangs(void **state)
 {
     (void)state;
-    struct tic_tmpdir dir;
-    tic_tmpdir_create(&dir);
-    int fd = open_file(&dir);
     char byte = 'x';
     struct iovec piece = {.iov_base = &byte, .iov_len = 1};
 
-    gate.passed = 0;
-    open_gate(false);
-    assert_int_equal(tic_io_start(SHORT, 0), 0);
-    hang();
+    start_and_hang(0);
     assert_int_equal(tic_io_write(fd, &piece, 1, 0), -ETIME);
     assert_int_equal(tic_io_read(fd, &byte, 1, 0), -ETIME);
     open_gate(true);
     await_passed(1);
-    tic_io_stop();
-    tic_io_close(fd);
-    tic_tmpdir_remove(&dir);
 }
 
-/* ---- who makes calls himself, and waits --------------------------------------------------------
- */
+/* ---- who makes calls himself, and waits ------------------------------------------------------ */
 
 static __thread bool gated;
 
-ssize_t pwritev(int fd, const struct iovec *pieces, int count, off_t offset)
+ssize_t pwritev(int file, const struct iovec *pieces, int count, off_t offset)
 {
     if (gated)
         pass_gate(NULL);
-    return (ssize_t)syscall(SYS_pwritev, fd, pieces, count, offset, 0);
+    return (ssize_t)syscall(SYS_pwritev, file, pieces, count, offset, 0);
 }
 
 static void *write_at_gate(void *own)
@@ -312,14 +294,12 @@ static void test_who_waits(void **state)
 
 /* ---- many at a time -------------------------------------------------------------------------- */
 
-static int shared_file;
-
 static void *write_often(void *arg)
 {
     uint64_t mine = (uint64_t)(uintptr_t)arg;
 
     for (unsigned i = 0; i < 200; i++)
-        check_write(shared_file, i % 2 ? 100 : BYTES, mine * BYTES);
+        check_write(i % 2 ? 100 : BYTES, mine * BYTES);
     return NULL;
 }
 
@@ -327,32 +307,28 @@ static void test_more_callers_than_threads(void **state)
 {
     (void)state;
     enum { CALLERS = 2 * TIC_IO_THREADS };
-    struct tic_tmpdir dir;
     pthread_t threads[CALLERS];
 
-    tic_tmpdir_create(&dir);
-    shared_file = open_file(&dir);
     assert_int_equal(tic_io_start(LONG, 100), 0);
     for (uintptr_t i = 0; i < CALLERS; i++)
         assert_int_equal(tic_thread_start(&threads[i], write_often, (void *)i), 0);
     for (unsigned i = 0; i < CALLERS; i++)
         pthread_join(threads[i], NULL);
-    tic_io_stop();
-    tic_io_close(shared_file);
-    tic_tmpdir_remove(&dir);
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_write_and_read),
-        cmocka_unit_test(test_a_call_that_hangs),
-        cmocka_unit_test(test_stop_and_start_while_it_hangs),
-        cmocka_unit_test(test_share_of_the_time),
-        cmocka_unit_test(test_share_while_a_call_hangs),
-        cmocka_unit_test(test_long_tasks_have_all_calls_made),
-        cmocka_unit_test(test_who_waits),
-        cmocka_unit_test(test_more_callers_than_threads),
+        TEST(test_write_and_read),
+        TEST(test_a_call_that_hangs),
+        TEST(test_stop_and_start_while_it_hangs),
+        TEST(test_share_of_the_time),
+        TEST(test_share_while_a_call_hangs),
+        TEST(test_long_tasks_have_all_calls_made),
+        TEST(test_who_waits),
+        TEST(test_more_callers_than_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,8 +92,7 @@ static void check_content(const struct content *content)
     }
 }
 
-/* ---- a directory that cannot be read to its end ------------------------------------------------
- */
+/* ---- a directory that cannot be read to its end ---------------------------------------------- */
 
 static bool fail_reading; /* the next entry of any directory, once */
 
