@@ -49,6 +49,11 @@ static bool parse_lines(const char *text, unsigned long *out)
     return parse_count(text, out) && *out >= 1 && *out <= 100;
 }
 
+static bool parse_percent(const char *text, unsigned long *out)
+{
+    return parse_count(text, out) && *out <= 100;
+}
+
 static bool parse_digit(const char *text, int *out)
 {
     *out = text[0] - '0';

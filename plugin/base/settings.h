@@ -20,6 +20,7 @@ typedef double tic_kind_patience;
 #define TIC_PATIENCE_DEFAULT (-1.0)
 typedef unsigned long tic_kind_count;
 typedef unsigned long tic_kind_lines;
+typedef unsigned long tic_kind_percent;
 typedef int tic_kind_digit;
 typedef int tic_kind_level;
 typedef bool tic_kind_flag;

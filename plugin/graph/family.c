@@ -158,7 +158,8 @@ struct tic_handle **tic_family_due(struct tic_graph *graph, struct tic_handle *h
     tic_lock(&graph->lock);
     for (unsigned long i = 0; i < handle->overlap_count; i++) {
         struct tic_handle *other = handle->overlaps[i];
-        if (tic_handle_is_gone(other, cut) || !tic_handle_is_due(other, cut))
+        if (tic_handle_is_gone(other, cut) ||
+            (!tic_handle_is_due(other, cut) && !tic_handle_is_unchecked(other, cut)))
             continue;
         if (append(&due, count, &capacity, other) != 0) {
             free(due);

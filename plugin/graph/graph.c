@@ -20,6 +20,8 @@ int tic_graph_init(struct tic_graph *graph)
     tic_tail_init(&graph->acquires, TIC_TABLE_ACQUIRES);
     tic_tail_init(&graph->reads, TIC_TABLE_READS);
     tic_tail_init(&graph->callbacks, TIC_TABLE_CALLBACKS);
+    tic_tail_init(&graph->looks, TIC_TABLE_LOOKS);
+    tic_tail_init(&graph->ran, TIC_TABLE_RAN);
     int status = tic_spawns_init(&graph->spawns);
     return status ? status : tic_signature_init(&graph->signature);
 }
@@ -36,6 +38,10 @@ void tic_graph_fini(struct tic_graph *graph)
     tic_tail_fini(&graph->acquires);
     tic_tail_fini(&graph->reads);
     tic_tail_fini(&graph->callbacks);
+    tic_tail_fini(&graph->looks);
+    tic_tail_fini(&graph->ran);
+    free(graph->recovered_looks);
+    free(graph->recovered_ran);
     free(graph->recovered_events);
     free(graph->recovered_acquires);
     free(graph->recovered_reads);
@@ -160,6 +166,32 @@ static int load_callbacks(struct tic_graph *graph, struct tic_line *line)
     return tic_tail_load(&graph->callbacks, line);
 }
 
+static int by_look(const void *a, const void *b)
+{
+    const struct tic_line_look *x = a, *y = b;
+    if (x->wait != y->wait)
+        return x->wait < y->wait ? -1 : 1;
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    return x->part < y->part ? -1 : x->part > y->part;
+}
+
+static int load_looks(struct tic_graph *graph, struct tic_line *line)
+{
+    graph->recovered_position = line->position;
+    graph->recovered_quiescent = line->quiescent != 0;
+    graph->recovered_looks = duplicate(line->looks, line->look_count, sizeof(*line->looks));
+    graph->recovered_ran = duplicate(line->ran, line->ran_count, sizeof(*line->ran));
+    if (!graph->recovered_looks || !graph->recovered_ran)
+        return -ENOMEM;
+    graph->recovered_look_count = line->look_count;
+    graph->recovered_ran_count = line->ran_count;
+    qsort(graph->recovered_looks, line->look_count, sizeof(*line->looks), by_look);
+    qsort(graph->recovered_ran, line->ran_count, sizeof(*line->ran), by_number);
+    int status = tic_tail_load(&graph->looks, line);
+    return status ? status : tic_tail_load(&graph->ran, line);
+}
+
 static int load_signatures(struct tic_graph *graph, const struct tic_line *line)
 {
     int status = 0;
@@ -205,6 +237,7 @@ int tic_graph_load(struct tic_graph *graph, struct tic_line *line)
     status = status ? status : load_acquires(graph, line);
     status = status ? status : load_reads(graph, line);
     status = status ? status : load_callbacks(graph, line);
+    status = status ? status : load_looks(graph, line);
     status = status ? status : load_signatures(graph, line);
     status = status ? status : tic_spawns_load(&graph->spawns, line);
     return status ? status : load_done(graph, line);
@@ -466,4 +499,56 @@ uint64_t tic_graph_callback_clock(struct tic_graph *graph, uint64_t task)
     const struct tic_line_callback *found = find_callback(graph, task);
 
     return found ? found->clock : graph->recovered_clock; /* it had not run by then */
+}
+
+/* ---- tasks that write no content ------------------------------------------------------------- */
+
+int tic_graph_note_ran(struct tic_graph *graph, uint64_t task, uint64_t epoch)
+{
+    tic_lock(&graph->lock);
+    int status = tic_tail_append(&graph->ran, &task, epoch);
+    tic_unlock(&graph->lock);
+    return status;
+}
+
+bool tic_graph_has_run(const struct tic_graph *graph, uint64_t task)
+{
+    return graph->recovered_ran_count > 0 &&
+           bsearch(&task, graph->recovered_ran, graph->recovered_ran_count, sizeof(task),
+                   by_number) != NULL;
+}
+
+/* ---- what main() may look at ----------------------------------------------------------------- */
+
+int tic_graph_note_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t id,
+                               const char *bytes, uint32_t size, uint64_t epoch)
+{
+    int status = 0;
+
+    for (uint32_t done = 0; done < size && status == 0; done += TIC_LOOK_BYTES) {
+        struct tic_line_look look = {
+            .wait = wait, .id = id, .part = done / TIC_LOOK_BYTES, .bytes = size};
+        memcpy(look.words, bytes + done,
+               size - done < TIC_LOOK_BYTES ? size - done : TIC_LOOK_BYTES);
+        status = tic_tail_append(&graph->looks, &look, epoch);
+    }
+    return status;
+}
+
+const struct tic_line_look *tic_graph_find_looks(const struct tic_graph *graph, uint64_t wait,
+                                                 size_t *count)
+{
+    size_t low = 0, high = graph->recovered_look_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (graph->recovered_looks[middle].wait < wait)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (*count = 0; low + *count < graph->recovered_look_count &&
+                     graph->recovered_looks[low + *count].wait == wait;)
+        ++*count;
+    return graph->recovered_looks + low;
 }

@@ -32,12 +32,16 @@ struct tic_graph {
     struct tic_tail acquires;                /* in program order */
     struct tic_tail reads;                   /* by the epoch in which the task started */
     struct tic_tail callbacks;               /* that have run */
+    struct tic_tail looks;                   /* wait by wait */
+    struct tic_tail ran; /* tasks that write no content, by the epoch in which they started */
     struct tic_line_value *recovered_values; /* ascending id; claimed ones have id UINT64_MAX */
     bool *recovered_claimed;
     size_t recovered_value_count;
 
     _Atomic uint64_t registered; /* handles ever; under lock; relaxed */
     _Atomic uint64_t clock;      /* operations of main() begun; owner thread writes; release */
+    _Atomic uint64_t calls;      /* of main() that wait, begun and ended: odd while it is inside one;
+                                    owner thread writes; seq_cst */
 
     /* owner thread only */
     uint64_t next_handle;
@@ -53,6 +57,12 @@ struct tic_graph {
     struct tic_line_callback *recovered_callbacks; /* ascending task */
     size_t recovered_callback_count;
     uint64_t recovered_clock; /* main() had come so far at least */
+    uint64_t recovered_position; /* operations of main() begun at the recovered cut */
+    bool recovered_quiescent;    /* the line was a quiescent one */
+    struct tic_line_look *recovered_looks; /* ascending wait, id, part */
+    size_t recovered_look_count;
+    uint64_t *recovered_ran; /* ascending */
+    size_t recovered_ran_count;
     uint64_t recovered_tasks; /* how many tasks were done */
     size_t recovered_input_count;
     struct tic_line_input *recovered_inputs; /* ascending id */
@@ -117,6 +127,19 @@ bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer
                          struct tic_line_read *read);
 /* Any thread. 0 or -ENOMEM. */
 int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *read, uint64_t epoch);
+
+/* A task that writes no content begins in this epoch. Any thread. 0 or -ENOMEM. */
+int tic_graph_note_ran(struct tic_graph *graph, uint64_t task, uint64_t epoch);
+/* Did it, within the recovered cut? */
+bool tic_graph_has_run(const struct tic_graph *graph, uint64_t task);
+
+/* The bytes of a datum as main() may see them after its wait number `wait`, which returns in this
+ * epoch. 0 or -ENOMEM. */
+int tic_graph_note_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t id,
+                               const char *bytes, uint32_t size, uint64_t epoch);
+/* The entries of a wait in the recovered line; *count of them. */
+const struct tic_line_look *tic_graph_find_looks(const struct tic_graph *graph, uint64_t wait,
+                                                 size_t *count);
 
 /* The callback of a task begins. Any thread. 0 or -ENOMEM. */
 int tic_graph_note_callback(struct tic_graph *graph, uint64_t task);

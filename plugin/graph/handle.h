@@ -55,7 +55,7 @@ struct tic_handle {
     struct tic_redux *redux;             /* owner thread only: its reductions, or NULL */
     _Atomic bool invalid;                /* it has no value until something is written; relaxed */
     bool is_value;  /* immutable after registration: supported, and not empty */
-    bool mentioned; /* a task used it */
+    _Atomic bool mentioned; /* a task used it; relaxed */
     bool live;      /* it holds a value of this run: restored, or written by a live task */
     bool derived;   /* its first content came from tasks, through a partition */
     bool pending;   /* a recovered value must be restored before the first live access */
@@ -71,9 +71,20 @@ struct tic_handle {
     bool supported;           /* immutable after registration: the layout below can be saved */
     bool empty;               /* immutable after registration: data without content */
     int home_node;            /* immutable after registration */
+    bool imaged;              /* immutable after registration: memory of main() that a line holds
+                                 whole, and that is compared with what was saved of it */
+    _Atomic uint64_t written_in; /* calls of main() when its last write began; UINT64_MAX: main()
+                                    may write it at any time; relaxed */
+    _Atomic uint64_t checked;    /* the last cut whose value was compared with the memory; set under
+                                    lock; release */
     struct tic_lock lock;
     struct tic_value current;  /* guarded by lock */
     struct tic_value previous; /* guarded by lock: valid for the active cut when current is newer */
+
+    uint64_t result_hash, result_version; /* guarded by lock: of a value when its task ended, while
+                                             a line settles; version 0: none */
+    _Atomic bool split;  /* a partition is in force: its parts hold its content; relaxed */
+    unsigned refills;    /* checkpoint thread only: times that its initial content changed */
 
     struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle
                                  has no home node; the rest immutable */
@@ -90,6 +101,9 @@ struct tic_handle {
     bool partition_over;    /* in a replay: it is unpartitioned within the recovered cut */
     _Atomic unsigned holds; /* accesses of the program that are not released */
     bool main_writes;       /* main() holds it for writing */
+    bool main_fills;        /* the same, and nobody needs to know what was there */
+    uint64_t looked;        /* version that main() could look at, when it was logged last */
+    unsigned long look;     /* 1 + its place among those that are logged; 0: none */
     bool given_back;        /* main() may read its memory: it was unregistered, others share it */
     bool restored;          /* the recovered value was written into it */
     bool touched;      /* guarded by the submission lock: in a recovered run, a live task uses it */
@@ -159,6 +173,12 @@ static inline bool tic_handle_is_due(struct tic_handle *handle, uint64_t cut)
 {
     uint64_t since = atomic_load_explicit(&handle->dirty_since, memory_order_acquire);
     return since != 0 && since <= cut;
+}
+
+/* Must its memory be compared with the value of this cut before it changes? */
+static inline bool tic_handle_is_unchecked(const struct tic_handle *handle, uint64_t cut)
+{
+    return handle->imaged && atomic_load_explicit(&handle->checked, memory_order_acquire) < cut;
 }
 
 /* Notes a value just written to the store. Under the handle's lock, no writer running.

@@ -94,6 +94,13 @@ static void record_access(struct tic_handle *handle, bool reads, bool writes)
                            tic_snapshot_reason(status));
 }
 
+/* What main() made itself need not be known, but for what is compared with memory. */
+static bool is_to_be_known(const struct tic_handle *handle, bool reads, bool writes)
+{
+    return tic_data_holds_values(handle) ||
+           (handle->imaged && (reads || writes) && !(writes && handle->family));
+}
+
 static const char *why_no_access(const struct tic_handle *handle, bool writes)
 {
     const struct tic_family *family = handle->family;
@@ -106,7 +113,8 @@ static const char *why_no_access(const struct tic_handle *handle, bool writes)
     return NULL;
 }
 
-bool tic_access_on_acquire_before(starpu_data_handle_t data, bool writes, const char *call)
+bool tic_access_on_acquire_before(starpu_data_handle_t data, bool reads, bool writes,
+                                  const char *call)
 {
     struct tic_handle *handle = tic_handle_of(data);
     struct tic_graph *graph = &tic_session->graph;
@@ -125,10 +133,11 @@ bool tic_access_on_acquire_before(starpu_data_handle_t data, bool writes, const 
     const struct tic_line_acquire *known = tic_graph_replay_acquire(graph);
     if (known)
         return handle->replays_late = replay_access(handle, known, writes);
-    if (!tic_data_holds_values(handle)) {
+    if (!is_to_be_known(handle, reads, writes)) {
         struct tic_line_acquire plain = {.id = handle->id};
         if (tic_snapshot_note_acquire(&tic_session->snapshot, &plain) != 0)
             tic_snapshot_break(&tic_session->snapshot, "out of memory");
+        handle->main_fills = writes && handle->imaged;
         return false;
     }
     const char *why = why_no_access(handle, writes);
@@ -175,6 +184,10 @@ void tic_access_on_release_before(starpu_data_handle_t data)
 {
     struct tic_handle *handle = tic_handle_of(data);
 
+    if (handle && handle->main_fills && !handle->pending)
+        tic_snapshot_touch(&tic_session->snapshot, handle);
+    if (handle)
+        handle->main_fills = false;
     if (!handle || !handle->main_writes)
         return;
     handle->main_writes = false;

@@ -41,6 +41,8 @@ uint64_t tic_clock_now(void)
 void tic_clock_tick(void)
 {
     atomic_fetch_add(&tic_session->graph.clock, 1);
+    if (tic_position_is_ahead())
+        tic_position_tick();
 }
 
 static void hold_locked(const struct held *held)

@@ -94,6 +94,8 @@ static struct tic_handle *add_handle(starpu_data_handle_t data, int home_node)
                         tic_pack_supports(handle);
     handle->empty = handle->layout.shape.ndim == 0;
     handle->is_value = handle->supported && !handle->empty;
+    handle->imaged = home_node >= 0 && handle->is_value && !handle->packer &&
+                     tic_session->snapshot.verify.percent > 0;
     handle->signed_size = handle->packer ? 0 : tic_shape_bytes(&handle->layout.shape);
     tic_real.starpu_data_set_user_data(data, handle);
     tic_data_remember(data, handle);
@@ -104,6 +106,14 @@ static struct tic_handle *add_handle(starpu_data_handle_t data, int home_node)
         tic_spawns_was_written(&graph->spawns, handle->id, graph->signature.position))
         handle->submitted_writes++;
     return handle;
+}
+
+/* main() may have put something there, and may go on with that until a task mentions it. */
+static void take_content(struct tic_handle *handle)
+{
+    if (handle->imaged)
+        tic_snapshot_adopt_content(&tic_session->snapshot, handle);
+    tic_looks_add(handle);
 }
 
 /* StarPU does not know that others have the memory, too; to protection it is the value of all. */
@@ -128,6 +138,8 @@ void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
         return;
     }
     struct tic_handle *handle = add_handle(data, home_node);
+    if (handle)
+        take_content(handle);
     if (!handle || home_node < 0 || !handle->supported || tic_handle_is_empty(handle) ||
         handle->packer)
         return;
@@ -277,11 +289,12 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
         return;
     }
     tic_record_unregistered(handle);
+    tic_looks_remove(handle);
     tic_order_wait(handle, true);
     end_helpers(handle);
     bool pinned = coherent && is_pinned(handle);
     if (pinned)
-        tic_data_restore(handle, true);
+        tic_data_restore_leaving(handle);
     if (is_in_use(handle))
         tic_data_wait(handle);
     tic_family_part(&tic_session->graph, handle);
@@ -338,8 +351,9 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
         tic_data_on_unregister_before(data, true);
         return;
     }
+    tic_looks_remove(handle);
     if (is_pinned(handle))
-        tic_data_restore(handle, true);
+        tic_data_restore_leaving(handle);
     if (!is_in_use(handle)) {
         tic_data_on_unregister_before(data, true);
         return;
@@ -404,6 +418,7 @@ void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count)
         tic_data_forget(parts[i]);
         tic_redux_fold(part);
         end_helpers(part);
+        tic_looks_remove(part);
         part->data = NULL;
     }
 }
@@ -456,6 +471,7 @@ void tic_data_on_partition_after(starpu_data_handle_t data)
     if (!parent)
         return;
     tic_report_partition(tic_session->report, false);
+    atomic_store(&parent->split, true);
 
     parent->children = calloc(count ? count : 1, sizeof(struct tic_handle *));
     for (unsigned i = 0; parent->children && i < count; i++) {
@@ -466,6 +482,7 @@ void tic_data_on_partition_after(starpu_data_handle_t data)
         child->parent = parent;
         child->derived = tic_data_holds_values(parent);
         child->invalid = parent->invalid;
+        take_content(child);
         tic_redux_inherit(child, parent);
         parent->children[parent->child_count++] = child;
     }
@@ -499,9 +516,11 @@ static bool gather(struct tic_handle *parent, bool noted)
         changed |= atomic_load(&child->version) > 0;
         written |= child->submitted_writes > 0;
         tic_data_forget(child->data);
+        tic_looks_remove(child);
     }
     changed &= !parent->partition_over;
     tic_snapshot_merge(&tic_session->snapshot, parent, changed, noted);
+    atomic_store(&parent->split, false);
     free(parent->children);
     parent->children = NULL;
     parent->child_count = 0;

@@ -118,6 +118,30 @@ static void end_last(struct tic_slot *slot)
     }
 }
 
+/* While a quiescent line is taken no task begins. */
+static uint64_t announce(struct tic_slot *slot, uint64_t sequence)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+    uint64_t epoch = tic_cut_begin(&snapshot->cut, slot, sequence);
+
+    while (__builtin_expect(atomic_load(&snapshot->verify.closed), 0)) {
+        tic_cut_retract(slot);
+        tic_verify_await_open(snapshot);
+        epoch = tic_cut_begin(&snapshot->cut, slot, sequence);
+    }
+    return epoch;
+}
+
+/* A restart executes the task again. */
+static void note_ran(uint64_t key, uint64_t epoch)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+
+    if (!snapshot->dry && !tic_snapshot_is_broken(snapshot) &&
+        tic_graph_note_ran(snapshot->graph, key, epoch) != 0)
+        tic_snapshot_break(snapshot, "out of memory");
+}
+
 static void begin_task(struct starpu_task *task)
 {
     struct tic_session *session = tic_session;
@@ -125,14 +149,17 @@ static void begin_task(struct starpu_task *task)
     struct tic_spawn *spawn = tic_spawn_of(task);
 
     end_last(slot);
-    uint64_t epoch = tic_cut_begin(&session->snapshot.cut, slot, slot_sequence(task, spawn));
+    uint64_t epoch = announce(slot, slot_sequence(task, spawn));
 
     if (spawn)
         atomic_store_explicit(&spawn->started, epoch, memory_order_release);
     begin_writes(task, slot, epoch);
     slot->counts = slot->writing.count > 0 || !session->settings.rerun;
-    if (!slot->counts)
-        tic_reads_log(task, spawn ? spawn->task.id : slot->sequence, epoch);
+    if (!slot->counts) {
+        uint64_t key = spawn ? spawn->task.id : slot->sequence;
+        note_ran(key, epoch);
+        tic_reads_log(task, key, epoch);
+    }
     tic_forced_begin(task, slot);
     begun.task = task;
     begun.slot = slot;

@@ -358,7 +358,7 @@ static void restore_family(struct tic_family *family)
     family->pending = false;
 }
 
-void tic_data_restore_locked(struct tic_handle *handle, bool now)
+static void restore_now_locked(struct tic_handle *handle, bool now)
 {
     if (handle->family) {
         restore_family(handle->family);
@@ -380,6 +380,99 @@ void tic_data_restore_locked(struct tic_handle *handle, bool now)
         struct tic_saved saved = recovered_value(handle);
         tic_data_deliver(handle, &saved);
     }
+}
+
+/* Values of data in memory of main() come back when it is where it was at the cut. */
+void tic_data_restore_locked(struct tic_handle *handle, bool now)
+{
+    if (!tic_position_is_ahead() || !is_in_place(handle))
+        restore_now_locked(handle, now);
+}
+
+/* Those that stay in the family are given back with all others. */
+void tic_data_restore_leaving(struct tic_handle *handle)
+{
+    struct tic_family *family = handle->family;
+
+    tic_lock(&tic_session->submit);
+    restore_now_locked(handle, true);
+    for (unsigned long i = 0; family && tic_position_is_ahead() && i < family->count; i++)
+        if (family->members[i] != handle && family->members[i]->data &&
+            tic_handle_put_off(family->members[i]))
+            family->pending = true;
+    tic_unlock(&tic_session->submit);
+}
+
+/* ---- all at once ------------------------------------------------------------------------------ */
+
+/* How many partitions it is a part of. */
+static unsigned depth_of(const struct tic_handle *handle)
+{
+    unsigned depth = 0;
+
+    for (; handle->parent; handle = handle->parent)
+        depth++;
+    return depth;
+}
+
+static struct tic_handle **list_image(unsigned long *count, unsigned *deepest)
+{
+    struct tic_graph *graph = &tic_session->graph;
+
+    tic_lock(&graph->lock);
+    struct tic_handle **handles = calloc(graph->handle_count + 1, sizeof(struct tic_handle *));
+    *count = *deepest = 0;
+    for (unsigned long i = 0; handles && i < graph->handle_count; i++) {
+        struct tic_handle *handle = graph->handles[i];
+        if (!handle->data || !handle->pending || !is_in_place(handle))
+            continue;
+        handles[(*count)++] = handle;
+        unsigned depth = depth_of(handle);
+        *deepest = depth > *deepest ? depth : *deepest;
+    }
+    tic_unlock(&graph->lock);
+    return handles;
+}
+
+/* What was partitioned comes before its parts, which are later. */
+void tic_data_restore_image(void)
+{
+    unsigned long count;
+    unsigned deepest;
+    struct tic_handle **handles = list_image(&count, &deepest);
+
+    if (!handles)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    for (unsigned depth = 0; depth <= deepest; depth++)
+        for (unsigned long i = 0; i < count; i++)
+            if (depth_of(handles[i]) == depth)
+                restore_now_locked(handles[i], true);
+    free(handles);
+}
+
+static struct tic_handle_list adopted; /* guarded by the submission lock */
+
+void tic_data_note_adopted(struct tic_handle *handle)
+{
+    if (is_in_place(handle) && !tic_handle_append(&adopted, handle))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+}
+
+void tic_data_restore_adopted_locked(void)
+{
+    for (unsigned long i = 0; i < adopted.count; i++)
+        if (adopted.items[i]->data)
+            restore_now_locked(adopted.items[i], true);
+    adopted.count = 0;
+}
+
+void tic_data_restore_adopted(void)
+{
+    if (!tic_session->recovered)
+        return;
+    tic_lock(&tic_session->submit);
+    tic_data_restore_adopted_locked();
+    tic_unlock(&tic_session->submit);
 }
 
 void tic_data_restore(struct tic_handle *handle, bool now)

@@ -43,7 +43,7 @@ enum tic_context tic_session_context(void)
 
 bool tic_session_is_replayed(struct tic_session *session)
 {
-    return !tic_clock_holds() && !tic_early_holds() && tic_recovery_is_complete(&session->graph) &&
+    return !tic_position_is_ahead() && !tic_clock_holds() && !tic_early_holds() && tic_recovery_is_complete(&session->graph) &&
            tic_spawns_is_complete(&session->graph.spawns);
 }
 
@@ -135,7 +135,9 @@ static struct tic_session *session_create(void)
         session->snapshot.patience = settings.patience;
     session->snapshot.hand_percent = choose_share(&settings);
     session->snapshot.forced_percent = settings.forced;
-    session->snapshot.ignore_results = !settings.results;
+    /* Results beyond the line were not compared with memory. */
+    session->snapshot.ignore_results = !settings.results || settings.verify > 0;
+    session->snapshot.verify.percent = settings.report[0] ? 0 : (unsigned)settings.verify;
     session->snapshot.log_bound = settings.log;
     session->snapshot.log_all = settings.protocol != TIC_PROTOCOL_TIC && !settings.report[0];
     /* Copies are of lines: a log that is not copied would leave nothing but the first one. */
@@ -189,6 +191,7 @@ static void open_store(struct tic_session *session, bool create)
     atomic_store(&session->spawned, session->graph.spawns.kept_done);
     atomic_store(&session->skipped, session->graph.spawns.kept_done);
     session->recovered_submissions = tic_signature_count(&session->graph.signature);
+    tic_position_load(session);
 }
 
 /* Before starpu_init an event matters only if there is a store to replay it from. */

@@ -29,7 +29,6 @@ struct tic_session {
     struct tic_lock submit;         /* what the program did so far: submissions, uses, restores */
     _Atomic bool paused;            /* StarPU is; relaxed */
     _Atomic unsigned holds;         /* accesses that the program has not released */
-    bool restored_all;              /* owner thread only: no recovered value waits any more */
     bool waits_by_callback;         /* owner thread only: main() has asked for such an access */
     _Atomic bool racy;              /* some order in the program is a race; relaxed */
     bool explicit_dependencies; /* guarded by submit: a task had a tag or declared dependencies */
@@ -99,6 +98,13 @@ extern __thread int tic_in_callback __attribute__((tls_model("initial-exec")));
 static inline bool tic_session_is_watching(void)
 {
     return tic_guard == 0 && tic_session && atomic_load(&tic_session->watching);
+}
+
+/* position.c: main() has not come to the recovered cut: values of data in memory of main() wait, and
+ * so do live tasks. */
+static inline bool tic_position_is_ahead(void)
+{
+    return __builtin_expect(tic_session && atomic_load(&tic_session->snapshot.replaying), 0);
 }
 
 /* ---- parts of the session, a file each ------------------------------------------------------ */

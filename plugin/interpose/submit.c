@@ -215,8 +215,12 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
     bool main_context = submission->context == TIC_CONTEXT_MAIN;
     uint64_t sequence = submission->sequence;
 
-    if (session->recovered)
+    if (session->recovered) {
+        tic_data_restore_adopted_locked();
         restore_buffers(task, submission->accesses);
+    }
+    if (tic_position_is_ahead())
+        tic_position_gate(task, key_of(submission));
     if (main_context && sequence < session->recovered_submissions &&
         !session->explicit_dependencies && atomic_load(&session->holds) == 0)
         tic_commute_in_order(task);

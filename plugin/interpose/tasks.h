@@ -63,6 +63,15 @@ struct starpu_task *tic_data_copy_task(starpu_data_handle_t to, starpu_data_hand
  * that later accesses depend on. */
 void tic_data_restore(struct tic_handle *handle, bool now);
 void tic_data_restore_locked(struct tic_handle *handle, bool now); /* under the submission lock */
+/* The same for data that leaves the graph now, which may be before main() has come to the cut. */
+void tic_data_restore_leaving(struct tic_handle *handle);
+/* All data in memory of main(). */
+void tic_data_restore_image(void);
+/* A result of the event log became the value of this handle. Under the submission lock. */
+void tic_data_note_adopted(struct tic_handle *handle);
+/* Writes all that was adopted into memory: main() or a task may look at any of it. */
+void tic_data_restore_adopted_locked(void);
+void tic_data_restore_adopted(void);
 /* Writes into `copy` a saved value or, if NULL, what the handle `like` holds now: by a task that
  * the reader depends on, or at once. Inside the guard. False when it cannot be done. */
 bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
@@ -206,7 +215,8 @@ void tic_record_run(void);
 
 /* ---- access.c ------------------------------------------------------------------------------- */
 /* main() accesses data. True when the access must be recorded once it is granted. */
-bool tic_access_on_acquire_before(starpu_data_handle_t data, bool writes, const char *call);
+bool tic_access_on_acquire_before(starpu_data_handle_t data, bool reads, bool writes,
+                                  const char *call);
 void tic_access_on_acquire_after(starpu_data_handle_t data, bool reads, bool writes);
 /* Also after the end of protection. */
 void tic_access_on_release_first(starpu_data_handle_t data);
@@ -222,6 +232,25 @@ void tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_a
                                    void (**callback)(void *), void **argument);
 /* Does this thread run the callback of an access? */
 bool tic_access_is_running(void);
+
+/* ---- position.c ----------------------------------------------------------------------------- */
+/* The store was opened. */
+void tic_position_load(struct tic_session *session);
+/* main() begins an operation: if it is the one of the recovered cut, all values come back, and then
+ * live tasks may run. Not under the submission lock. */
+void tic_position_tick(void);
+/* Under the submission lock, before the real submission: the task was not done at the recovered
+ * cut, so it waits for main() to come there. */
+void tic_position_gate(struct starpu_task *task, uint64_t key);
+
+/* ---- looks.c -------------------------------------------------------------------------------- */
+/* main() begins a call that waits for tasks. */
+void tic_looks_enter(void);
+/* And comes back from it: what it may look at by pointer is logged, or given back. */
+void tic_looks_leave(void);
+/* The data was registered, or leaves. */
+void tic_looks_add(struct tic_handle *handle);
+void tic_looks_remove(struct tic_handle *handle);
 
 /* ---- clock.c -------------------------------------------------------------------------------- */
 /* Operations of main() begun so far. */

@@ -109,9 +109,11 @@ static void wait_for(struct starpu_task *task)
 
     tic_redux_after_submit();
     main_has_come();
+    tic_looks_enter();
     tic_guard++;
     tic_real.starpu_task_wait(task);
     tic_guard--;
+    tic_looks_leave();
     if (stays)
         task->synchronous = 1;
 }
@@ -276,25 +278,33 @@ static void fold_all(void)
         tic_redux_fold_all();
 }
 
-/* main() may look at all data, though StarPU does not promise that this works without an access.
- * Once, when nothing is left to replay. */
-static void restore_all(void)
-{
-    struct tic_session *session = tic_session;
+/* ---- waits ---------------------------------------------------------------------------------- */
 
-    if (!tic_session_is_watching() || !session->recovered || session->restored_all ||
-        !tic_session_is_owner() || !tic_session_is_replayed(session))
-        return;
-    session->restored_all = true;
-    tic_data_restore_all();
+/* main() begins a call that waits for tasks, after which it may look at data by its pointers. */
+static void begin_wait(void)
+{
+    main_comes();
+    if (tic_session_is_watching() && tic_session_is_owner()) {
+        tic_data_restore_adopted();
+        tic_looks_enter();
+    }
+}
+
+static void end_wait(void)
+{
+    if (tic_session && tic_guard == 0)
+        tic_looks_leave();
 }
 
 /* Callbacks have returned, too, when their tasks have been waited for. */
 WRAPPER int starpu_task_wait(struct starpu_task *task)
 {
+    begin_wait();
     if (has_runners())
         tic_runner_settle(false);
-    return RESOLVED(starpu_task_wait)(task);
+    int result = RESOLVED(starpu_task_wait)(task);
+    end_wait();
+    return result;
 }
 
 /* They may submit tasks. */
@@ -303,29 +313,36 @@ static bool settle_all(int result)
     return result == 0 && has_runners() && tic_runner_settle(true);
 }
 
-WRAPPER int starpu_task_wait_for_all(void)
-{
-    int result;
+#define WAIT_FOR_ALL(name, parameters, arguments)                                                  \
+    WRAPPER int name parameters                                                                    \
+    {                                                                                              \
+        int result;                                                                                \
+        fold_all();                                                                                \
+        begin_wait();                                                                              \
+        do                                                                                         \
+            result = RESOLVED(name) arguments;                                                     \
+        while (settle_all(result));                                                                \
+        end_wait();                                                                                \
+        return result;                                                                             \
+    }
 
-    fold_all();
-    restore_all();
-    do
-        result = RESOLVED(starpu_task_wait_for_all)();
-    while (settle_all(result));
-    return result;
-}
+WAIT_FOR_ALL(starpu_task_wait_for_all, (void), ())
+WAIT_FOR_ALL(starpu_task_wait_for_all_in_ctx, (unsigned context), (context))
 
-WRAPPER int starpu_task_wait_for_all_in_ctx(unsigned context)
-{
-    int result;
+#define WAIT(name, parameters, arguments)                                                          \
+    WRAPPER int name parameters                                                                    \
+    {                                                                                              \
+        begin_wait();                                                                              \
+        int result = RESOLVED(name) arguments;                                                     \
+        end_wait();                                                                                \
+        return result;                                                                             \
+    }
 
-    fold_all();
-    restore_all();
-    do
-        result = RESOLVED(starpu_task_wait_for_all_in_ctx)(context);
-    while (settle_all(result));
-    return result;
-}
+WAIT(starpu_task_wait_for_n_submitted, (unsigned count), (count))
+WAIT(starpu_task_wait_for_n_submitted_in_ctx, (unsigned context, unsigned count), (context, count))
+WAIT(starpu_task_wait_for_no_ready, (void), ())
+WAIT(starpu_tag_wait, (starpu_tag_t tag), (tag))
+WAIT(starpu_tag_wait_array, (unsigned count, starpu_tag_t *tags), (count, tags))
 
 /* ---- data ----------------------------------------------------------------------------------- */
 
@@ -355,13 +372,14 @@ WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
     struct tic_layout layout = report ? handle->layout : (struct tic_layout){.base = NULL};
     uint64_t id = handle ? handle->id : 0;
 
-    main_comes();
+    begin_wait();
     fold(data);
     if (tic_session_is_watching())
         tic_data_on_unregister_before(data, true);
     tic_guard++;
     RESOLVED(starpu_data_unregister)(data);
     tic_guard--;
+    end_wait();
     if (report)
         tic_report_data(tic_session->report, id, &layout);
 }
@@ -402,7 +420,7 @@ WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data
 
 WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
 {
-    main_comes();
+    begin_wait();
     bool watching = tic_session_is_watching();
     if (watching)
         tic_data_on_unpartition_before(data);
@@ -411,6 +429,7 @@ WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
     tic_guard--;
     if (watching)
         tic_data_on_unpartition_after(data);
+    end_wait();
 }
 
 WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
@@ -574,10 +593,10 @@ WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, 
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
         bool reads = (mode & STARPU_R) != 0, writes = (mode & STARPU_W) != 0;                      \
-        main_comes();                                                                              \
+        begin_wait();                                                                              \
         fold(data);                                                                                \
         bool record =                                                                              \
-            tic_session_is_watching() && tic_access_on_acquire_before(data, writes, #name);        \
+            tic_session_is_watching() && tic_access_on_acquire_before(data, reads, writes, #name); \
         tic_guard++;                                                                               \
         int result = RESOLVED(name) arguments;                                                     \
         tic_guard--;                                                                               \
@@ -587,6 +606,7 @@ WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, 
             tic_access_on_acquire_after(data, reads, writes);                                      \
         if (result == 0 && tic_session_is_watching())                                              \
             tic_access_note_hold(data, true);                                                      \
+        end_wait();                                                                                \
         return result;                                                                             \
     }
 
@@ -622,13 +642,14 @@ ACQUIRE(starpu_data_acquire_on_node,
             tic_access_after_try(result == 0);                                                     \
         if (result != 0)                                                                           \
             return result;                                                                         \
-        main_comes();                                                                              \
+        begin_wait();                                                                              \
         if (writes)                                                                                \
             note_valid(data);                                                                      \
-        if (watching && tic_access_on_acquire_before(data, writes, #name))                         \
+        if (watching && tic_access_on_acquire_before(data, reads, writes, #name))                  \
             tic_access_on_acquire_after(data, reads, writes);                                      \
         if (tic_session_is_watching())                                                             \
             tic_access_note_hold(data, true);                                                      \
+        end_wait();                                                                                \
         return 0;                                                                                  \
     }
 

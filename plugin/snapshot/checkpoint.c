@@ -196,6 +196,7 @@ static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
     uint64_t count = tic_snapshot_count(snapshot);
     tic_lock(&snapshot->graph->lock);
     *taken = tic_cut_raise(&snapshot->cut);
+    snapshot->position = atomic_load(&snapshot->graph->clock);
     int status = append_handles(&snapshot->due, &snapshot->graph->changed);
     tic_unlock(&snapshot->graph->lock);
     tic_snapshot_note_counted(snapshot, count);
@@ -287,10 +288,10 @@ static void serve_meanwhile(void *arg)
 
 /* One pass over the first `*left` handles; those that a task of the cut still writes are moved to
  * the front for the next pass. */
-static int save_pass(struct tic_snapshot *snapshot, uint64_t cut, unsigned long *left)
+static int save_pass(struct tic_snapshot *snapshot, struct tic_handle **handles, uint64_t cut,
+                     unsigned long *left)
 {
     struct share share = {.snapshot = snapshot, .cut = cut};
-    struct tic_handle **handles = snapshot->due.items;
     unsigned long busy = 0, count;
     int status = 0;
 
@@ -334,7 +335,7 @@ static int save_all(struct tic_snapshot *snapshot, uint64_t cut)
 
     while (status == 0 && (left > 0 || !ended)) {
         ended = tic_cut_has_ended(&snapshot->cut, cut);
-        status = save_pass(snapshot, cut, &left);
+        status = save_pass(snapshot, snapshot->due.items, cut, &left);
         if (status == 0 && (left > 0 || !ended) && pause_for_tasks(snapshot))
             status = -ECANCELED;
         if (tic_snapshot_is_broken(snapshot))
@@ -464,6 +465,8 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     tic_snapshot_sweep(snapshot, true);
     tic_graph_reclaim(snapshot->graph, cut);
     atomic_fetch_add_explicit(&snapshot->checkpoints, 1, memory_order_relaxed);
+    if (atomic_load(&snapshot->verify.quiescent))
+        atomic_fetch_add_explicit(&snapshot->verify.quiescent_lines, 1, memory_order_relaxed);
     tic_log(TIC_LOG_DETAIL, "checkpoint %llu: %llu tasks done",
             (unsigned long long)snapshot->store->kept[0].number,
             (unsigned long long)snapshot->store->kept[0].tasks_done);
@@ -501,12 +504,59 @@ static int settle_given_up(struct tic_snapshot *snapshot)
 
 /* ---- a checkpoint ---------------------------------------------------------------------------- */
 
+/* Saves what is dirty, and waits until main() cannot be writing any of it. */
+static int settle(struct tic_snapshot *snapshot)
+{
+    struct tic_handle_list *list = &snapshot->verify.list;
+    uint64_t epoch = atomic_load(&snapshot->cut.epoch);
+
+    atomic_store(&snapshot->verify.settling, true);
+    int status = tic_verify_list(snapshot);
+    unsigned long left = list->count;
+    status = status ? status : save_pass(snapshot, list->items, epoch, &left);
+    return status ? status : tic_verify_await_operation(snapshot);
+}
+
 static int save_cut(struct tic_snapshot *snapshot, uint64_t *cut)
 {
-    set_phase(snapshot, TIC_PHASE_SAVING);
     int status = take_cut(snapshot, cut);
+
     status = status ? status : save_all(snapshot, *cut);
     return status ? status : merge_done(snapshot, *cut);
+}
+
+/* All of memory was looked at, and nobody can change it. */
+static int save_quiescent_cut(struct tic_snapshot *snapshot, uint64_t *cut)
+{
+    int status = tic_verify_begin_calm(snapshot);
+
+    status = status ? status : save_cut(snapshot, cut);
+    for (unsigned long i = 0; status == 0 && i < snapshot->verify.list.count; i++)
+        atomic_store(&snapshot->verify.list.items[i]->checked, *cut);
+    if (status == 0 && !tic_verify_is_calm(snapshot))
+        status = -ESTALE;
+    tic_verify_end_calm(snapshot);
+    return status;
+}
+
+static int save_verified_cut(struct tic_snapshot *snapshot, uint64_t *cut)
+{
+    int status = settle(snapshot);
+
+    status = status ? status : save_cut(snapshot, cut);
+    status = status ? status : tic_verify_cut(snapshot, *cut);
+    atomic_store(&snapshot->verify.settling, false);
+    return status;
+}
+
+static int save(struct tic_snapshot *snapshot, uint64_t *cut)
+{
+    set_phase(snapshot, TIC_PHASE_SAVING);
+    if (snapshot->verify.percent == 0)
+        return save_cut(snapshot, cut);
+    atomic_store(&snapshot->verify.differs, false);
+    return atomic_load(&snapshot->verify.quiescent) ? save_quiescent_cut(snapshot, cut)
+                                                    : save_verified_cut(snapshot, cut);
 }
 
 static int run(struct tic_snapshot *snapshot)
@@ -519,7 +569,7 @@ static int run(struct tic_snapshot *snapshot)
     if (status == 0)
         tic_snapshot_move_values(snapshot);
     status = status ? status : provide_rows(snapshot);
-    status = status ? status : save_cut(snapshot, &cut);
+    status = status ? status : save(snapshot, &cut);
     if (status == 0) {
         tic_failpoint(TIC_FAIL_CHECKPOINT_SAVED);
         set_phase(snapshot, TIC_PHASE_COMMITTING);
@@ -532,18 +582,45 @@ static int run(struct tic_snapshot *snapshot)
     return status;
 }
 
+/* Times that a cut is taken anew when main() may have been writing what was saved. */
+enum { MOST_TRIES = 10 };
+
+static int try_until_sure(struct tic_snapshot *snapshot)
+{
+    int status = run(snapshot);
+
+    for (int tries = 1; status == -ESTALE && tries < MOST_TRIES; tries++) {
+        set_phase(snapshot, TIC_PHASE_IDLE);
+        status = tic_snapshot_pause(snapshot, CUT_POLL) ? -ECANCELED : run(snapshot);
+    }
+    return status;
+}
+
+/* Before main() has come to the recovered cut there is nothing new; before its first operation a
+ * restart could not give values back. */
+static bool may_be_taken(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->graph->lock);
+    bool any = snapshot->graph->handle_count > 0;
+    tic_unlock(&snapshot->graph->lock);
+    return !atomic_load(&snapshot->replaying) &&
+           (snapshot->verify.percent == 0 || !any || atomic_load(&snapshot->graph->clock) > 0);
+}
+
 int tic_checkpoint_run(struct tic_snapshot *snapshot)
 {
-    if (snapshot->dry || !has_news(snapshot) || is_over_bound(snapshot))
+    if (snapshot->dry || !may_be_taken(snapshot) || !has_news(snapshot) || is_over_bound(snapshot))
         return 1;
     tic_failpoint(TIC_FAIL_CHECKPOINT_BEGIN);
     snapshot->waited_ns = 0;
-    int status = run(snapshot);
+    int status = try_until_sure(snapshot);
     if (status < 0) {
         snapshot->executed_before = UINT64_MAX; /* it is still to be saved */
-        if (status != -ECANCELED)
+        if (status != -ECANCELED && status != -ESTALE)
             atomic_fetch_add_explicit(&snapshot->failures, 1, memory_order_relaxed);
     }
+    if (status == -ESTALE)
+        status = 1; /* the next one may be sure */
     if (status == -EINVAL)
         tic_snapshot_break(snapshot, "internal error: a value of the cut is missing");
     else if (status == -ENOTRECOVERABLE)

@@ -79,11 +79,18 @@ static inline uint64_t tic_cut_begin(struct tic_cut *cut, struct tic_slot *slot,
     slot->children = 0;
     return epoch;
 }
-/* True when the worker must first save the handle's value for the active cut (copy on write). */
+/* True when the worker must first save the handle's value for the active cut (copy on write), or
+ * compare it with the memory. */
 static inline bool tic_cut_must_copy(struct tic_cut *cut, uint64_t epoch, struct tic_handle *handle)
 {
     uint64_t active = atomic_load_explicit(&cut->active_cut, memory_order_acquire);
-    return __builtin_expect(active != 0, 0) && epoch > active && tic_handle_is_due(handle, active);
+    return __builtin_expect(active != 0, 0) && epoch > active &&
+           (tic_handle_is_due(handle, active) || tic_handle_is_unchecked(handle, active));
+}
+/* A begin is taken back, before any write. */
+static inline void tic_cut_retract(struct tic_slot *slot)
+{
+    atomic_store_explicit(&slot->state, TIC_SLOT_IDLE, memory_order_release);
 }
 /* What follows is only called by the three below. */
 void tic_cut_note_writing(struct tic_slot *slot, struct tic_handle *handle);

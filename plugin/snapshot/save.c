@@ -160,8 +160,9 @@ static int save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *h
     if (!handle->packer) {
         struct tic_layout layout = handle->layout;
         /* Tasks that write what shares its memory may run: their values, which are later, will
-         * cover what they change. */
-        layout.unsteady = atomic_load_explicit(&handle->shares, memory_order_acquire);
+         * cover what they change. main() may be at it, too (verify.h). */
+        layout.unsteady =
+            handle->imaged || atomic_load_explicit(&handle->shares, memory_order_acquire);
         if (handle->set_aside)
             layout = tic_layout_packed(&handle->layout.shape, handle->set_aside);
         return write_or_hold(snapshot, &layout, why, saved);
@@ -179,11 +180,14 @@ static int save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *h
 
 static int save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle, int why)
 {
+    uint64_t calls = atomic_load(&snapshot->graph->calls);
     struct tic_saved saved;
     int status = save_value_locked(snapshot, handle, why, &saved);
 
     if (status)
         return status;
+    if (handle->imaged)
+        tic_verify_note_saved_locked(snapshot, handle, &saved, calls);
     tic_handle_note_saved_locked(handle, &saved, atomic_load(&snapshot->cut.active_cut));
     tic_rows_settle(&snapshot->store->rows, saved.row);
     return 0;
@@ -207,18 +211,27 @@ int tic_snapshot_save_later_locked(struct tic_snapshot *snapshot, struct tic_han
     return status;
 }
 
-/* Saves the handle if the active cut needs its value, asking for rows where there are none. If that
- * fails, the cut is lost. */
+/* Does the active cut still need the memory of the handle as it is? */
+static bool is_needed(struct tic_handle *handle, uint64_t cut)
+{
+    return tic_handle_is_due(handle, cut) || tic_handle_is_unchecked(handle, cut);
+}
+
+/* Saves the handle if the active cut needs its value, asking for rows where there are none, or
+ * compares it with what was saved. If that fails, the cut is lost. */
 static void save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
 {
+    bool stale = tic_family_is_stale(snapshot->graph, handle);
     int status = 0;
 
     do {
         if (status == -EAGAIN)
             status = request_rows(snapshot, &handle->layout.shape);
         tic_lock(&handle->lock); /* also for a lost cut: the value may be being saved right now */
-        if (!tic_handle_is_due(handle, cut) || tic_snapshot_is_lost(snapshot, cut))
+        if (tic_snapshot_is_lost(snapshot, cut))
             status = 0;
+        else if (!tic_handle_is_due(handle, cut))
+            tic_verify_check_locked(snapshot, handle, cut, stale);
         else if (status == 0)
             status = save_locked(snapshot, handle, -EINPROGRESS);
         if (status && status != -EAGAIN)
@@ -333,6 +346,10 @@ static void count_task(struct tic_snapshot *snapshot)
 
 void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot)
 {
+    bool settling = atomic_load(&snapshot->verify.settling);
+
+    for (unsigned long i = 0; __builtin_expect(settling, 0) && i < slot->writing.count; i++)
+        tic_verify_note_result(snapshot, slot->writing.items[i]);
     uint64_t epoch = tic_cut_end(slot);
     bool wake = atomic_load_explicit(&snapshot->cut.active_cut, memory_order_relaxed) >= epoch;
 
@@ -390,7 +407,7 @@ static void save_for_active_cut(struct tic_snapshot *snapshot, struct tic_handle
 {
     uint64_t cut = atomic_load(&snapshot->cut.active_cut);
 
-    if (cut != 0 && !tic_snapshot_is_broken(snapshot) && tic_handle_is_due(handle, cut))
+    if (cut != 0 && !tic_snapshot_is_broken(snapshot) && is_needed(handle, cut))
         save_due(snapshot, handle, cut);
 }
 
@@ -435,6 +452,7 @@ void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handl
 static bool touch_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     tic_handle_count_write(handle);
+    atomic_store(&handle->written_in, UINT64_MAX); /* main() may be writing it now */
     if (atomic_load(&handle->dirty_since) == 0)
         atomic_store(&handle->dirty_since, epoch_locked(snapshot));
     return tic_graph_note_changed_locked(snapshot->graph, handle);
@@ -444,6 +462,21 @@ void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle
 {
     tic_lock(&snapshot->graph->lock);
     bool fine = touch_locked(snapshot, handle);
+    tic_unlock(&snapshot->graph->lock);
+    if (!fine)
+        tic_snapshot_break(snapshot, "out of memory");
+}
+
+void tic_snapshot_adopt_content(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    bool fine = true;
+
+    atomic_store(&handle->written_in, UINT64_MAX);
+    tic_lock(&snapshot->graph->lock);
+    if (!handle->current.exists) {
+        atomic_store(&handle->dirty_since, epoch_locked(snapshot));
+        fine = tic_graph_note_changed_locked(snapshot->graph, handle);
+    }
     tic_unlock(&snapshot->graph->lock);
     if (!fine)
         tic_snapshot_break(snapshot, "out of memory");
@@ -486,7 +519,8 @@ static int log_value_once(struct tic_snapshot *snapshot, struct tic_handle *hand
     tic_lock(&handle->lock);
     if (!stale && atomic_load(&handle->dirty_since) != 0)
         status = save_locked(snapshot, handle, why);
-    *fresh = status == 0 && (stale || !handle->current.exists);
+    *fresh = status == 0 && (stale || !handle->current.exists ||
+                             !tic_verify_is_current_locked(snapshot, handle));
     if (*fresh)
         status = save_value_locked(snapshot, handle, why, saved);
     else if (status == 0)
@@ -521,11 +555,11 @@ static struct tic_handle *find_due_locked(struct tic_snapshot *snapshot, struct 
 {
     if (cut == 0 || tic_snapshot_is_broken(snapshot) || tic_snapshot_is_lost(snapshot, cut))
         return NULL;
-    if (tic_handle_is_due(handle, cut))
+    if (is_needed(handle, cut))
         return handle;
     for (unsigned long i = 0; i < handle->overlap_count; i++) {
         struct tic_handle *other = handle->overlaps[i];
-        if (!tic_handle_is_gone(other, cut) && tic_handle_is_due(other, cut))
+        if (!tic_handle_is_gone(other, cut) && is_needed(other, cut))
             return other;
     }
     return NULL;

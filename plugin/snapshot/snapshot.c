@@ -46,6 +46,7 @@ void tic_snapshot_fini(struct tic_snapshot *snapshot)
     tic_line_clear(&snapshot->about);
     free(snapshot->due.items);
     free(snapshot->shapes.items);
+    free(snapshot->verify.list.items);
     free(snapshot->blocks);
     free(snapshot->forced);
     tic_eventlog_fini(&snapshot->log);
@@ -199,8 +200,10 @@ static double seconds_since(uint64_t nanoseconds)
  * checkpoint that is due by its count is still taken, so that counts are kept to the end. */
 static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
 {
-    struct timespec period =
-        tic_after(tic_checkpoint_wait(snapshot->period, snapshot->took, seconds_since(begun_ns)));
+    double since = seconds_since(begun_ns);
+    double wait = tic_checkpoint_wait(snapshot->period, snapshot->took, since);
+    double rest = tic_verify_rest(snapshot, since);
+    struct timespec period = tic_after(wait > rest ? wait : rest);
     bool due = snapshot->log_all && snapshot->store->kept_count == 0 && !snapshot->began;
 
     snapshot->began = true;
@@ -369,17 +372,16 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
     return status;
 }
 
-/* Of the checkpoint thread, as far as others see it. */
-static uint64_t progress(struct tic_snapshot *snapshot)
+uint64_t tic_snapshot_progress(struct tic_snapshot *snapshot)
 {
     return atomic_load(&snapshot->store->values_written) + atomic_load(&snapshot->checkpoints) +
-           atomic_load(&snapshot->ended);
+           atomic_load(&snapshot->ended) + atomic_load(&snapshot->verify.bytes);
 }
 
 /* False when a call holds the checkpoint thread. */
 static bool await_exit(struct tic_snapshot *snapshot)
 {
-    uint64_t before, now = progress(snapshot);
+    uint64_t before, now = tic_snapshot_progress(snapshot);
 
     tic_lock(&snapshot->lock);
     do {
@@ -388,7 +390,7 @@ static bool await_exit(struct tic_snapshot *snapshot)
         while (!snapshot->exited && waited != ETIMEDOUT)
             waited = pthread_cond_timedwait(&snapshot->served, &snapshot->lock.mutex, &until);
         before = now;
-        now = progress(snapshot);
+        now = tic_snapshot_progress(snapshot);
     } while (!snapshot->exited && now != before);
     bool exited = snapshot->exited;
     tic_unlock(&snapshot->lock);

@@ -12,6 +12,7 @@
 #include "graph/graph.h"
 #include "snapshot/cut.h"
 #include "snapshot/known.h"
+#include "snapshot/verify.h"
 #include "store/eventlog.h"
 #include "store/store.h"
 
@@ -92,6 +93,9 @@ struct tic_snapshot {
     uint64_t retry_ns; /* suspended: when the store is tried again, CLOCK_MONOTONIC; else 0 */
     double backoff;    /* suspended: seconds between the last trials */
 
+    struct tic_verify verify; /* verify.h */
+    _Atomic bool replaying;   /* main() has not come to the recovered cut: no lines are taken */
+    uint64_t position;        /* checkpoint thread only: operations of main() begun at the cut */
     enum tic_phase phase;       /* checkpoint thread only */
     struct tic_handle_list due; /* checkpoint thread only: dirty handles of the cut */
     struct tic_pool savers;     /* checkpoint thread only */
@@ -185,6 +189,9 @@ static inline void tic_snapshot_write(struct tic_snapshot *snapshot, struct tic_
     if (__builtin_expect(tic_cut_must_copy(&snapshot->cut, epoch, handle), 0) ||
         __builtin_expect(atomic_load_explicit(&handle->shares, memory_order_acquire), 0))
         tic_snapshot_save_before(snapshot, slot, epoch, handle);
+    atomic_store_explicit(&handle->written_in,
+                          atomic_load_explicit(&snapshot->graph->calls, memory_order_relaxed),
+                          memory_order_relaxed);
     tic_cut_write(slot, epoch, handle);
 }
 void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot);
@@ -206,6 +213,8 @@ int tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle,
 int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_line_acquire *access);
 /* main() releases it: what it wrote is a new version. */
 void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle);
+/* main() has registered it: its content is part of the next line. */
+void tic_snapshot_adopt_content(struct tic_snapshot *snapshot, struct tic_handle *handle);
 /* The epoch now. */
 uint64_t tic_snapshot_epoch(struct tic_snapshot *snapshot);
 /* The handle leaves the graph. pinned: main() may read its memory, so its value stays in later
@@ -236,6 +245,8 @@ bool tic_snapshot_await_locked(struct tic_snapshot *snapshot, const struct times
 uint64_t tic_snapshot_count(struct tic_snapshot *snapshot);
 /* Lets the workers that wait for the cut of this count go on. */
 void tic_snapshot_note_counted(struct tic_snapshot *snapshot, uint64_t count);
+/* Of the checkpoint thread, as far as others see it. */
+uint64_t tic_snapshot_progress(struct tic_snapshot *snapshot);
 /* Waits for a wake-up, at most `seconds`; serves requests. True when the thread must end and the
  * checkpoint under way be given up. */
 bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds);

@@ -26,7 +26,9 @@ enum tic_table_number {
     TIC_TABLE_CALLBACKS = 7,
     TIC_TABLE_SPAWNED = 8,
     TIC_TABLE_KEPT_WRITES = 9,
-    TIC_TABLES = 10, /* one above the last */
+    TIC_TABLE_LOOKS = 10,
+    TIC_TABLE_RAN = 11,
+    TIC_TABLES = 12, /* one above the last */
 };
 
 /* Entries of tables of plain numbers. */
@@ -118,6 +120,16 @@ struct tic_line_read {
     uint64_t checksum;
 };
 
+/* Some bytes of a datum as main() could see them, by its pointer, when it came back from a wait. */
+enum { TIC_LOOK_WORDS = 5, TIC_LOOK_BYTES = 8 * TIC_LOOK_WORDS };
+struct tic_line_look {
+    uint64_t wait;                 /* number of the wait, from 1 */
+    uint64_t id;                   /* handle id */
+    uint32_t part;                 /* bytes from part * TIC_LOOK_BYTES on */
+    uint32_t bytes;                /* of the whole datum, packed */
+    uint64_t words[TIC_LOOK_WORDS]; /* the bytes, as they lie in memory */
+};
+
 /* When the callback of a task ran: in a restart it must not run before main() has come as far. */
 struct tic_line_callback {
     uint64_t task;  /* key */
@@ -168,6 +180,8 @@ struct tic_line {
     uint64_t tasks_submitted;
     uint64_t tasks_done;
     uint64_t clock;     /* operations of main() begun before anything below was looked at */
+    uint64_t position;  /* operations of main() begun at the cut: values are those of its begin */
+    uint64_t quiescent; /* 1: no task ran at the cut, and main() was inside a call */
     uint64_t kept_done; /* of these: tasks that a restart need not submit at all */
     uint64_t big_endian;
     uint64_t runs;        /* of this store so far, with this one; and what they took: */
@@ -197,6 +211,10 @@ struct tic_line {
     size_t block_count;
     struct tic_line_read *reads; /* in no order, but nothing twice */
     size_t read_count;
+    struct tic_line_look *looks; /* wait by wait */
+    size_t look_count;
+    uint64_t *ran; /* keys of tasks that write no content and began, each at least once */
+    size_t ran_count;
     struct tic_line_callback *callbacks; /* as they ran; of a task the first counts */
     size_t callback_count;
     uint64_t *spawned; /* identities of done replayed tasks, each once */

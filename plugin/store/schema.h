@@ -3,7 +3,7 @@
 #ifndef TIC_STORE_SCHEMA_H
 #define TIC_STORE_SCHEMA_H
 
-#define TIC_FORMAT_MAJOR 4
+#define TIC_FORMAT_MAJOR 5
 #define TIC_FORMAT_MINOR 0
 
 /* Files of process P in the store directory. */
@@ -37,7 +37,7 @@
 #define TIC_LINE_NUMBERS(X)                                                                        \
     X(number)                                                                                      \
     X(process) X(workers) X(tasks_submitted) X(tasks_done) X(clock) X(kept_done) X(big_endian)     \
-    X(runs) X(spent) X(lost) X(stored) X(checkpoints) X(logged)
+    X(position) X(quiescent) X(runs) X(spent) X(lost) X(stored) X(checkpoints) X(logged)
 
 /* LINE_TEXT(member): attributes of the root group, UTF-8 strings. */
 #define TIC_LINE_TEXTS(X) X(version) X(starpu) X(host) X(program) X(directory)
@@ -60,6 +60,7 @@
     X(TIC_LINE_BLOCKS, tic_line_block, blocks, block_count, TIC_BLOCK_FIELDS)                      \
     X(TIC_LINE_READS, tic_line_read, reads, read_count, TIC_READ_FIELDS)                           \
     X("/callbacks", tic_line_callback, callbacks, callback_count, TIC_CALLBACK_FIELDS)             \
+    X("/looks", tic_line_look, looks, look_count, TIC_LOOK_FIELDS)                                 \
     X("/kept", tic_line_kept, kept, kept_count, TIC_KEPT_FIELDS)                                   \
     X("/kept_writes", tic_line_kept_write, kept_writes, kept_write_count, TIC_KEPT_WRITE_FIELDS)   \
     X("/kept_buffers", tic_line_buffer, buffers, buffer_count, TIC_BUFFER_FIELDS)
@@ -94,6 +95,12 @@
     F(S, "buffer", buffer, U32)                                                                    \
     F(S, "extent", extent, U32) F(S, "row", row, U32) F(S, "checksum", checksum, U64)
 #define TIC_CALLBACK_FIELDS(S, F) F(S, "task", task, U64) F(S, "clock", clock, U64)
+#define TIC_LOOK_FIELDS(S, F)                                                                      \
+    F(S, "wait", wait, U64)                                                                        \
+    F(S, "id", id, U64)                                                                            \
+    F(S, "part", part, U32) F(S, "bytes", bytes, U32) F(S, "word0", words[0], U64)                 \
+        F(S, "word1", words[1], U64) F(S, "word2", words[2], U64) F(S, "word3", words[3], U64)     \
+            F(S, "word4", words[4], U64)
 #define TIC_KEPT_FIELDS(S, F)                                                                      \
     F(S, "root", root, U64)                                                                        \
     F(S, "id", id, U64)                                                                            \
@@ -110,6 +117,7 @@
     X("/signatures", UINT32, signatures, signature_count)                                          \
     X("/arguments", UINT8, arguments, arguments_size)                                              \
     X("/spawned", UINT64, spawned, spawned_count)                                                  \
+    X("/ran", UINT64, ran, ran_count)                                                              \
     X("/kept_arguments", UINT8, bytes, byte_count)                                                 \
     X("/functions", UINT8, functions, functions_size)
 
@@ -126,7 +134,9 @@
       TIC_CALLBACK_FIELDS)                                                                         \
     X(TIC_TABLE_SPAWNED, tic_number64, spawned, spawned_count, 32768, TIC_NUMBER64_FIELDS)         \
     X(TIC_TABLE_KEPT_WRITES, tic_line_kept_write, kept_writes, kept_write_count, 32768,            \
-      TIC_KEPT_WRITE_FIELDS)
+      TIC_KEPT_WRITE_FIELDS)                                                                       \
+    X(TIC_TABLE_LOOKS, tic_line_look, looks, look_count, 32768, TIC_LOOK_FIELDS)                   \
+    X(TIC_TABLE_RAN, tic_number64, ran, ran_count, 32768, TIC_NUMBER64_FIELDS)
 #define TIC_NUMBER32_FIELDS(S, F) F(S, "number", number, U32)
 #define TIC_NUMBER64_FIELDS(S, F) F(S, "number", number, U64)
 

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Does memory hold what StarPU knows? */
+#include "snapshot/verify.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#include "base/error.h"
+#include "base/failpoint.h"
+#include "base/thread.h"
+#include "graph/family.h"
+#include "snapshot/snapshot.h"
+
+enum { HANDLES_AT_ONCE = 1024 };
+enum { MOST_REFILLS = 3 }; /* times that main() may fill data that no task has mentioned yet */
+#define POLL 0.001         /* seconds */
+
+/* ---- one datum ------------------------------------------------------------------------------- */
+
+static void tell_difference(struct tic_snapshot *snapshot, const struct tic_handle *handle)
+{
+    struct tic_verify *verify = &snapshot->verify;
+
+    atomic_fetch_add_explicit(&verify->differences, 1, memory_order_relaxed);
+    atomic_store(&verify->differs, true);
+    if (atomic_exchange(&verify->quiescent, true))
+        return;
+    tic_log(TIC_LOG_WARN,
+            "data %llu (number of registration, %llu bytes) changed behind StarPU's back: main() or "
+            "a task writes it without declaring that. Protection goes on with recovery lines that "
+            "are taken only while no task runs and main() waits in StarPU. More frequent ones need "
+            "starpu_data_acquire around what main() does, or the data among the handles of the "
+            "task; `starpu-tic check` tells where main() does it",
+            (unsigned long long)handle->id,
+            (unsigned long long)tic_shape_bytes(&handle->layout.shape));
+}
+
+static uint64_t hash(struct tic_snapshot *snapshot, const struct tic_handle *handle)
+{
+    struct tic_verify *verify = &snapshot->verify;
+    uint64_t start = tic_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+    struct tic_layout layout = handle->layout;
+    uint64_t sum;
+
+    if (handle->set_aside)
+        layout = tic_layout_packed(&handle->layout.shape, handle->set_aside);
+    sum = tic_layout_checksum(&layout);
+    atomic_fetch_add_explicit(&verify->ns, tic_nanoseconds(CLOCK_THREAD_CPUTIME_ID) - start,
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&verify->bytes, tic_shape_bytes(&layout.shape),
+                              memory_order_relaxed);
+    return sum;
+}
+
+static void raise_to(_Atomic uint64_t *most, uint64_t value)
+{
+    uint64_t now = atomic_load(most);
+
+    while (now < value && !atomic_compare_exchange_weak(most, &now, value))
+        ;
+}
+
+static void doubt(struct tic_snapshot *snapshot, uint64_t cut)
+{
+    if (cut != 0)
+        raise_to(&snapshot->verify.unsure_cut, cut);
+    raise_to(&snapshot->verify.suspect_clock, atomic_load(&snapshot->graph->clock));
+}
+
+void tic_verify_note_saved_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                                  const struct tic_saved *saved, uint64_t calls)
+{
+    uint64_t now = atomic_load(&snapshot->graph->calls);
+    uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
+    bool inside = now == calls && (now & 1) != 0;
+
+    if (!handle->imaged)
+        return;
+    if (version > 0 && handle->result_version == version) {
+        if (handle->result_hash != saved->checksum)
+            tell_difference(snapshot, handle);
+    } else if (!inside &&
+               atomic_load_explicit(&handle->written_in, memory_order_relaxed) != now) {
+        doubt(snapshot, atomic_load(&snapshot->cut.active_cut));
+    }
+}
+
+void tic_verify_note_result(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
+
+    if (!handle->imaged || atomic_load_explicit(&handle->shares, memory_order_relaxed) ||
+        atomic_load_explicit(&handle->writers, memory_order_acquire) != 1)
+        return;
+    uint64_t sum = hash(snapshot, handle);
+    tic_lock(&handle->lock);
+    /* A later writer counts itself before its kernel begins. */
+    if (atomic_load_explicit(&handle->version, memory_order_acquire) == version &&
+        atomic_load(&handle->dirty_since) != 0) {
+        handle->result_hash = sum;
+        handle->result_version = version;
+    }
+    tic_unlock(&handle->lock);
+}
+
+bool tic_verify_is_current_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    if (!handle->imaged || !handle->current.exists ||
+        atomic_load_explicit(&handle->split, memory_order_relaxed) ||
+        hash(snapshot, handle) == handle->current.saved.checksum)
+        return true;
+    tell_difference(snapshot, handle);
+    return false;
+}
+
+/* Its content is what main() put there before a task mentioned it: main() may go on with that. */
+static bool is_being_filled(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    if (atomic_load_explicit(&handle->mentioned, memory_order_relaxed) ||
+        handle->refills >= MOST_REFILLS)
+        return false;
+    handle->refills++;
+    doubt(snapshot, atomic_load(&snapshot->cut.active_cut));
+    return true;
+}
+
+void tic_verify_check_locked(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut,
+                             bool stale)
+{
+    if (!tic_handle_is_unchecked(handle, cut))
+        return;
+    const struct tic_value *value = tic_handle_value_at_locked(handle, cut);
+    bool comparable = value && value == &handle->current && !stale &&
+                      atomic_load(&handle->dirty_since) == 0 &&
+                      !atomic_load_explicit(&handle->split, memory_order_relaxed);
+
+    if (comparable && hash(snapshot, handle) != value->saved.checksum) {
+        if (is_being_filled(snapshot, handle)) /* it is saved anew */
+            atomic_store(&handle->dirty_since, atomic_load(&snapshot->cut.epoch));
+        else
+            tell_difference(snapshot, handle);
+    }
+    atomic_store_explicit(&handle->checked, cut, memory_order_release);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+int tic_verify_list(struct tic_snapshot *snapshot)
+{
+    struct tic_graph *graph = snapshot->graph;
+    struct tic_handle_list *list = &snapshot->verify.list;
+    unsigned long count = 1;
+    bool fine = true;
+
+    list->count = 0;
+    for (unsigned long i = 0; i < count && fine;) {
+        tic_lock(&graph->lock);
+        count = graph->handle_count;
+        for (unsigned n = 0; n < HANDLES_AT_ONCE && i < count && fine; n++, i++)
+            if (graph->handles[i]->imaged && graph->handles[i]->gone_since == 0)
+                fine = tic_handle_append(list, graph->handles[i]);
+        tic_unlock(&graph->lock);
+    }
+    return fine ? 0 : -ENOMEM;
+}
+
+struct pass {
+    struct tic_snapshot *snapshot;
+    uint64_t cut;
+    void (*visit)(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut,
+                  bool stale);
+};
+
+/* Handles are freed by the checkpoint thread only; their memory is main()'s once they have gone,
+ * and main() takes their lock in between. */
+static void visit_one(void *arg, unsigned long i)
+{
+    const struct pass *pass = arg;
+    struct tic_snapshot *snapshot = pass->snapshot;
+    struct tic_handle *handle = snapshot->verify.list.items[i];
+    bool stale = tic_family_is_stale(snapshot->graph, handle);
+
+    tic_lock(&snapshot->graph->lock);
+    bool gone = handle->gone_since != 0;
+    tic_lock(&handle->lock);
+    tic_unlock(&snapshot->graph->lock);
+    if (!gone)
+        pass->visit(snapshot, handle, pass->cut, stale);
+    tic_unlock(&handle->lock);
+}
+
+static void serve_meanwhile(void *arg)
+{
+    const struct pass *pass = arg;
+
+    tic_snapshot_serve_requests(pass->snapshot);
+}
+
+static void visit_all(struct pass *pass)
+{
+    tic_pool_run(&pass->snapshot->savers, pass->snapshot->verify.list.count, visit_one,
+                 serve_meanwhile, pass);
+}
+
+/* The next cut is to look at them. */
+static int list_changed(struct tic_snapshot *snapshot)
+{
+    struct tic_handle_list *list = &snapshot->verify.list;
+    bool fine = true;
+
+    for (unsigned long i = 0; i < list->count && fine;) {
+        tic_lock(&snapshot->graph->lock);
+        for (unsigned n = 0; n < HANDLES_AT_ONCE && i < list->count && fine; n++, i++)
+            if (atomic_load(&list->items[i]->dirty_since) != 0)
+                fine = tic_graph_note_changed_locked(snapshot->graph, list->items[i]);
+        tic_unlock(&snapshot->graph->lock);
+    }
+    return fine ? 0 : -ENOMEM;
+}
+
+static void note_rest(struct tic_snapshot *snapshot, uint64_t spent)
+{
+    struct tic_verify *verify = &snapshot->verify;
+    cpu_set_t processors;
+    unsigned count = sched_getaffinity(0, sizeof(processors), &processors) == 0
+                         ? (unsigned)CPU_COUNT(&processors)
+                         : 1;
+
+    verify->rest_ns = spent * 100 / (verify->percent * (count > 0 ? count : 1));
+}
+
+int tic_verify_cut(struct tic_snapshot *snapshot, uint64_t cut)
+{
+    struct tic_verify *verify = &snapshot->verify;
+    struct pass pass = {snapshot, cut, tic_verify_check_locked};
+    uint64_t before = atomic_load_explicit(&verify->ns, memory_order_relaxed);
+    int status = tic_verify_list(snapshot);
+
+    if (status)
+        return status;
+    visit_all(&pass);
+    note_rest(snapshot, atomic_load_explicit(&verify->ns, memory_order_relaxed) - before);
+    tic_failpoint(TIC_FAIL_LINE_VERIFIED);
+    if (!atomic_exchange(&verify->differs, false) && atomic_load(&verify->unsure_cut) < cut)
+        return 0;
+    atomic_fetch_add_explicit(&verify->repeated, 1, memory_order_relaxed);
+    status = list_changed(snapshot);
+    return status ? status : -ESTALE;
+}
+
+double tic_verify_rest(const struct tic_snapshot *snapshot, double since)
+{
+    double rest = (double)snapshot->verify.rest_ns * 1e-9 - since;
+
+    return rest > 0 ? rest : 0;
+}
+
+int tic_verify_await_operation(struct tic_snapshot *snapshot)
+{
+    const struct tic_verify *verify = &snapshot->verify;
+
+    while (atomic_load(&snapshot->graph->clock) <= atomic_load(&verify->suspect_clock) &&
+           atomic_load(&verify->suspect_clock) > 0)
+        if (tic_snapshot_pause(snapshot, POLL) || tic_snapshot_is_broken(snapshot))
+            return -ECANCELED;
+    return 0;
+}
+
+/* ---- quiescent lines ------------------------------------------------------------------------- */
+
+void tic_verify_enter(struct tic_snapshot *snapshot)
+{
+    atomic_fetch_add(&snapshot->graph->calls, 1);
+}
+
+/* While the line comes along main() stays; not for a checkpoint thread that does not answer. */
+static void stay_locked(struct tic_snapshot *snapshot)
+{
+    uint64_t before, now = tic_snapshot_progress(snapshot);
+
+    do {
+        struct timespec until = tic_after(snapshot->patience);
+        while (snapshot->verify.calm != TIC_CALM_NO && !snapshot->exited &&
+               tic_snapshot_await_locked(snapshot, &until))
+            ;
+        before = now;
+        now = tic_snapshot_progress(snapshot);
+    } while (snapshot->verify.calm != TIC_CALM_NO && !snapshot->exited && now != before);
+    snapshot->verify.calm = TIC_CALM_NO; /* the checkpoint thread sees that main() has gone on */
+}
+
+void tic_verify_leave(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    if (snapshot->verify.calm == TIC_CALM_WANTED)
+        pthread_cond_signal(&snapshot->wake);
+    if (snapshot->verify.calm != TIC_CALM_NO)
+        stay_locked(snapshot);
+    atomic_fetch_add(&snapshot->graph->calls, 1);
+    tic_unlock(&snapshot->lock);
+}
+
+void tic_verify_await_open(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    while (atomic_load(&snapshot->verify.closed) && !snapshot->exited)
+        pthread_cond_wait(&snapshot->served, &snapshot->lock.mutex);
+    tic_unlock(&snapshot->lock);
+}
+
+static bool is_idle(const struct tic_snapshot *snapshot)
+{
+    bool idle = true;
+
+    for (unsigned i = 0; i < snapshot->cut.slot_count && idle; i++)
+        idle = atomic_load(&snapshot->cut.slots[i].state) == TIC_SLOT_IDLE;
+    return idle;
+}
+
+/* True when main() is inside a call and will stay there. */
+static bool try_hold(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    bool inside = (atomic_load(&snapshot->graph->calls) & 1) != 0;
+    snapshot->verify.calm = inside ? TIC_CALM_HELD : TIC_CALM_WANTED;
+    tic_unlock(&snapshot->lock);
+    return inside;
+}
+
+bool tic_verify_is_calm(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    bool held = snapshot->verify.calm == TIC_CALM_HELD;
+    tic_unlock(&snapshot->lock);
+    return held;
+}
+
+static int await_idle(struct tic_snapshot *snapshot)
+{
+    uint64_t end = tic_nanoseconds(CLOCK_MONOTONIC) + (uint64_t)(snapshot->patience * 1e9);
+
+    while (!is_idle(snapshot)) {
+        if (tic_snapshot_pause(snapshot, POLL) || tic_snapshot_is_broken(snapshot))
+            return -ECANCELED;
+        if (tic_nanoseconds(CLOCK_MONOTONIC) > end || !tic_verify_is_calm(snapshot))
+            return -ESTALE;
+    }
+    return 0;
+}
+
+/* The memory counts, whatever was saved of it. */
+static void take_as_it_is(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut,
+                          bool stale)
+{
+    if (atomic_load(&handle->dirty_since) != 0 || atomic_load(&handle->split) ||
+        (!stale && handle->current.exists &&
+         hash(snapshot, handle) == handle->current.saved.checksum))
+        return;
+    tic_handle_count_write(handle); /* later than its parts */
+    atomic_store(&handle->dirty_since, cut);
+}
+
+static int collect(struct tic_snapshot *snapshot)
+{
+    struct tic_verify *verify = &snapshot->verify;
+    struct pass pass = {snapshot, atomic_load(&snapshot->cut.epoch), take_as_it_is};
+    uint64_t before = atomic_load_explicit(&verify->ns, memory_order_relaxed);
+    int status = tic_verify_list(snapshot);
+
+    if (status)
+        return status;
+    visit_all(&pass);
+    note_rest(snapshot, atomic_load_explicit(&verify->ns, memory_order_relaxed) - before);
+    return list_changed(snapshot);
+}
+
+int tic_verify_begin_calm(struct tic_snapshot *snapshot)
+{
+    struct tic_verify *verify = &snapshot->verify;
+    int status = 0;
+
+    while (!try_hold(snapshot))
+        if (tic_snapshot_pause(snapshot, POLL) || tic_snapshot_is_broken(snapshot))
+            return -ECANCELED;
+    atomic_store(&verify->closed, true);
+    status = await_idle(snapshot);
+    if (status == -ESTALE && !verify->told_calm)
+        tic_log(TIC_LOG_WARN, "tasks that run do not end while no other begins: a quiescent "
+                              "recovery line is put off");
+    verify->told_calm |= status == -ESTALE;
+    return status ? status : collect(snapshot);
+}
+
+void tic_verify_end_calm(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    atomic_store(&snapshot->verify.closed, false);
+    snapshot->verify.calm = TIC_CALM_NO;
+    pthread_cond_broadcast(&snapshot->served);
+    tic_unlock(&snapshot->lock);
+}

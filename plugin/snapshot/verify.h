@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Does memory hold what StarPU knows? main() and kernels may write registered memory behind
+ * StarPU's back. A line is committed only when the value that it holds of each datum in memory of
+ * main() was the content of that memory from before the cut until after all tasks of the cut had
+ * ended.
+ *
+ * - Dirty values are saved before the cut is raised (they settle), those that tasks write meanwhile
+ *   are hashed when their tasks end.
+ * - After the tasks of the cut have ended, memory is compared with the checksum of its value; whoever
+ *   is about to change it before that compares it first.
+ * - A value that main() could have been writing when it was saved counts only if main() has begun
+ *   another operation between the save and the cut: a restart gives values back at the begin of the
+ *   operation that main() was in at the cut.
+ *
+ * A difference gives up the line, and from then on lines are quiescent: taken while no task runs and
+ * main() is inside a call, of the memory as it is. */
+#ifndef TIC_SNAPSHOT_VERIFY_H
+#define TIC_SNAPSHOT_VERIFY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/handle.h"
+
+struct tic_snapshot;
+
+enum tic_calm {
+    TIC_CALM_NO,     /* tasks begin, main() comes and goes */
+    TIC_CALM_WANTED, /* a quiescent line is due: main() stays in the next call that waits */
+    TIC_CALM_HELD,   /* main() is inside a call and stays there, and no task begins */
+};
+
+struct tic_verify {
+    unsigned percent; /* of the processors' time; 0: nothing is compared; immutable after start */
+    _Atomic bool settling;           /* tasks that end hash what they wrote; seq_cst */
+    _Atomic uint64_t suspect_clock;  /* operations of main() begun when a value was saved that main()
+                                        may have been writing; seq_cst */
+    _Atomic uint64_t unsure_cut;     /* a value of this cut was saved so after it; seq_cst */
+    _Atomic bool differs;            /* a difference was found since the cut; seq_cst */
+    _Atomic bool quiescent;          /* only quiescent lines are taken; seq_cst */
+    _Atomic bool closed;             /* no task begins; seq_cst */
+    enum tic_calm calm;              /* guarded by the snapshot's lock */
+    bool told_calm;                  /* checkpoint thread only: tasks did not end */
+    struct tic_handle_list list;     /* checkpoint thread only: what is compared */
+    uint64_t rest_ns;                /* checkpoint thread only: the last line cost so much that the
+                                        next comes no sooner after it */
+    _Atomic uint64_t ns, bytes;      /* relaxed: time and bytes of comparing */
+    _Atomic uint64_t differences;    /* relaxed: statistics */
+    _Atomic uint64_t repeated;       /* relaxed: cuts that were given up as not sure */
+    _Atomic uint64_t quiescent_lines; /* relaxed: statistics */
+};
+
+/* ---- main() and workers ---------------------------------------------------------------------- */
+/* main() begins, and ends, a call that waits; a quiescent line may hold it there. Owner thread. */
+void tic_verify_enter(struct tic_snapshot *snapshot);
+void tic_verify_leave(struct tic_snapshot *snapshot);
+/* A worker is about to begin a task while `closed`: waits until it may. */
+void tic_verify_await_open(struct tic_snapshot *snapshot);
+/* The value is saved with this checksum; `calls` of main() before that. Under the handle's lock,
+ * before the save is noted. */
+void tic_verify_note_saved_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                                  const struct tic_saved *saved, uint64_t calls);
+/* The task's kernel has ended: hashes what it wrote, while a line settles. On its worker. */
+void tic_verify_note_result(struct tic_snapshot *snapshot, struct tic_handle *handle);
+/* Compares the memory with the value of the cut before it changes. stale: a part of the memory was
+ * written since the value, as another handle. Under the handle's lock. */
+void tic_verify_check_locked(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut,
+                             bool stale);
+
+/* Is the saved value what memory holds? Says so if not. No task writes it; under the handle's lock.
+ */
+bool tic_verify_is_current_locked(struct tic_snapshot *snapshot, struct tic_handle *handle);
+
+/* ---- checkpoint thread ----------------------------------------------------------------------- */
+/* Lists what is to be compared. 0 or -ENOMEM. */
+int tic_verify_list(struct tic_snapshot *snapshot);
+/* Waits until main() has begun an operation after the last suspect save. 0 or -ECANCELED. */
+int tic_verify_await_operation(struct tic_snapshot *snapshot);
+/* After the tasks of the cut have ended. 0; -ESTALE: not this time, the cut is to be given up. */
+int tic_verify_cut(struct tic_snapshot *snapshot, uint64_t cut);
+/* Waits until main() is inside a call and no task runs, and keeps it so. What was changed behind
+ * StarPU's back is dirty then. 0; -ECANCELED; -ESTALE: tasks do not end. */
+int tic_verify_begin_calm(struct tic_snapshot *snapshot);
+/* Has main() stayed? */
+bool tic_verify_is_calm(struct tic_snapshot *snapshot);
+void tic_verify_end_calm(struct tic_snapshot *snapshot);
+/* Seconds that the next line is put off for the sake of `percent`. */
+double tic_verify_rest(const struct tic_snapshot *snapshot, double since);
+
+#endif
