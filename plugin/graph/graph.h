@@ -40,6 +40,7 @@ struct tic_graph {
 
     _Atomic uint64_t registered; /* handles ever; under lock; relaxed */
     _Atomic uint64_t clock;      /* operations of main() begun; owner thread writes; release */
+    _Atomic uint32_t told;       /* callbacks that have run: they may tell main(); relaxed */
     _Atomic uint64_t calls;      /* of main() that wait, begun and ended: odd while it is inside one;
                                     owner thread writes; seq_cst */
 
@@ -78,6 +79,13 @@ struct tic_graph {
 
     struct tic_doneset done; /* checkpoint thread only, once it runs */
 };
+
+/* What main() can know of tasks that end: the same number means that it was told nothing. */
+static inline uint64_t tic_graph_knowledge(const struct tic_graph *graph)
+{
+    return (uint64_t)atomic_load_explicit(&graph->told, memory_order_relaxed) << 32 |
+           (uint32_t)atomic_load(&graph->calls);
+}
 
 int tic_graph_init(struct tic_graph *graph);
 void tic_graph_fini(struct tic_graph *graph);

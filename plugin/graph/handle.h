@@ -73,7 +73,7 @@ struct tic_handle {
     int home_node;            /* immutable after registration */
     bool imaged;              /* immutable after registration: memory of main() that a line holds
                                  whole, and that is compared with what was saved of it */
-    _Atomic uint64_t written_in; /* calls of main() when its last write began; UINT64_MAX: main()
+    _Atomic uint64_t written_in; /* tic_graph_knowledge when its last write began; UINT64_MAX: main()
                                     may write it at any time; relaxed */
     _Atomic uint64_t checked;    /* the last cut whose value was compared with the memory; set under
                                     lock; release */
@@ -102,7 +102,7 @@ struct tic_handle {
     _Atomic unsigned holds; /* accesses of the program that are not released */
     bool main_writes;       /* main() holds it for writing */
     bool main_fills;        /* the same, and nobody needs to know what was there */
-    uint64_t looked;        /* version that main() could look at, when it was logged last */
+    uint64_t looked;        /* hash of what main() could look at, when it was logged last */
     unsigned long look;     /* 1 + its place among those that are logged; 0: none */
     bool given_back;        /* main() may read its memory: it was unregistered, others share it */
     bool restored;          /* the recovered value was written into it */

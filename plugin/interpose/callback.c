@@ -28,6 +28,7 @@ void tic_callback_run(void (*run)(void *), void *argument)
     run(argument);
     tic_in_callback--;
     tic_guard = guard;
+    atomic_fetch_add_explicit(&tic_session->graph.told, 1, memory_order_relaxed);
 }
 
 void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)

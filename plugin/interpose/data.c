@@ -399,6 +399,8 @@ void tic_data_on_plan_after(starpu_data_handle_t data, starpu_data_handle_t *par
         else
             tic_redux_inherit(children[i], parent);
     }
+    for (unsigned i = 0; i < count && !why; i++)
+        tic_looks_add(children[i]);
     if (!why && tic_family_join(&tic_session->graph, parent, children, count) != 0)
         why = "out of memory";
     if (why)

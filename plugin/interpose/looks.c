@@ -55,21 +55,24 @@ void tic_looks_remove(struct tic_handle *handle)
 /* ---- logging --------------------------------------------------------------------------------- */
 
 /* Tasks that main() has not waited for may be writing it: main() does not look at it then. */
-static bool has_changed(const struct tic_handle *handle)
+static bool is_at_rest(const struct tic_handle *handle)
 {
-    return atomic_load_explicit(&handle->version, memory_order_relaxed) != handle->looked &&
-           atomic_load_explicit(&handle->writers, memory_order_acquire) == 0 &&
+    return atomic_load_explicit(&handle->writers, memory_order_acquire) == 0 &&
            !atomic_load_explicit(&handle->split, memory_order_relaxed);
 }
 
-static void log_one(struct tic_handle *handle)
+/* Its bytes count, not its version: who writes them need not have declared it. */
+static void log_if_changed(struct tic_handle *handle)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     struct tic_graph *graph = snapshot->graph;
     char bytes[MOST_BYTES];
-    uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
+    uint64_t hash = tic_layout_checksum(&handle->layout);
 
+    if (hash == handle->looked)
+        return;
+    handle->looked = hash;
     tic_layout_copy(&packed, &handle->layout);
     tic_lock(&graph->lock);
     int status = tic_graph_note_look_locked(graph, looks.waits, handle->id, bytes,
@@ -78,7 +81,6 @@ static void log_one(struct tic_handle *handle)
     tic_unlock(&graph->lock);
     if (status)
         tic_snapshot_break(snapshot, "out of memory");
-    handle->looked = version;
 }
 
 static void tell_time(void)
@@ -112,8 +114,8 @@ static void log_all(void)
     if (looks.begun_ns == 0)
         looks.begun_ns = start;
     for (unsigned long i = 0; i < looks.list.count; i++)
-        if (has_changed(looks.list.items[i]))
-            log_one(looks.list.items[i]);
+        if (is_at_rest(looks.list.items[i]))
+            log_if_changed(looks.list.items[i]);
     looks.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
     tell_time();
     tell_large();

@@ -80,7 +80,8 @@ void tic_verify_note_saved_locked(struct tic_snapshot *snapshot, struct tic_hand
         if (handle->result_hash != saved->checksum)
             tell_difference(snapshot, handle);
     } else if (!inside &&
-               atomic_load_explicit(&handle->written_in, memory_order_relaxed) != now) {
+               atomic_load_explicit(&handle->written_in, memory_order_relaxed) !=
+                   tic_graph_knowledge(snapshot->graph)) {
         doubt(snapshot, atomic_load(&snapshot->cut.active_cut));
     }
 }

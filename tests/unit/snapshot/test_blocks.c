@@ -63,6 +63,11 @@ static void log_one(uint64_t i)
     assert_int_equal(tic_graph_note_input(graph, i, i * 3), 0);
     assert_int_equal(tic_graph_event(graph, TIC_EVENT_TIME, &value), 0);
     assert_int_equal(tic_graph_note_callback(graph, i * 7), 0);
+    assert_int_equal(tic_graph_note_ran(graph, i * 5, epoch), 0);
+    tic_lock(&graph->lock);
+    assert_int_equal(tic_graph_note_look_locked(graph, i, 0, (const char *)&i, sizeof(i), epoch),
+                     0);
+    tic_unlock(&graph->lock);
     spawn(i, false);
     spawn(i, true);
 }
@@ -105,6 +110,8 @@ static void expect_everything(void)
     assert_int_equal(line.event_count, logged);
     assert_int_equal(line.callback_count, logged);
     assert_int_equal(line.spawned_count, logged);
+    assert_int_equal(line.ran_count, logged);
+    assert_int_equal(line.look_count, logged);
     assert_int_equal(line.kept_write_count, logged);
     assert_int_equal(line.signature_count, logged);
     for (uint64_t i = 0; i < logged; i++) {
@@ -112,6 +119,8 @@ static void expect_everything(void)
         assert_int_equal(line.inputs[i].hash, i * 3);
         assert_int_equal(line.callbacks[i].task, i * 7);
         assert_int_equal(line.reads[i].task, i);
+        assert_int_equal(line.ran[i], i * 5);
+        assert_int_equal(line.looks[i].words[0], i);
         assert_int_equal(line.spawned[i], (i * 2) | TIC_SPAWN_KEY);
         assert_int_equal(line.kept_writes[i].handle, i);
     }

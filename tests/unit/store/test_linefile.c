@@ -306,12 +306,12 @@ static void test_formats(void **state)
         const char *text;
         int status;
     } formats[] = {{"format 9.0", -EPROTONOSUPPORT},
-                   {"format 2.0", -EPROTONOSUPPORT},
-                   {"format 4.7", 0},
+                   {"format 4.0", -EPROTONOSUPPORT},
+                   {"format 5.7", 0},
                    {"format x.0", -EBADMSG}};
     (void)state;
     load_original(2);
-    char *at = strstr(image, "format 4.0");
+    char *at = strstr(image, "format 5.0");
     assert_non_null(at);
     for (size_t i = 0; i < TIC_COUNT(formats); i++) {
         struct tic_line again = {0};

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Checks that a line is committed only if nobody wrote memory behind StarPU's back, for each order
+ * of the end of a task, its save, main()'s return from a wait, main()'s write, and the cut. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/rig.h"
+#include "lib/testing.h"
+
+enum { WORDS = 4, HANDLES = 3 };
+
+static struct tic_rig rig;
+static uint64_t memory[HANDLES][WORDS];
+static struct tic_handle *handles[HANDLES];
+static struct tic_line line;
+
+/* main() begins an operation. */
+static void tick(void)
+{
+    atomic_fetch_add(&rig.graph.clock, 1);
+}
+
+static void wait_for_tasks(void)
+{
+    tick();
+    tic_verify_enter(&rig.snapshot);
+    tic_verify_leave(&rig.snapshot);
+}
+
+/* A cut is raised while main() waits; then main() comes back. A task keeps the cut from ending. */
+static void hold(void)
+{
+    tick();
+    tic_verify_enter(&rig.snapshot);
+    tic_rig_hold(&rig);
+    tic_verify_leave(&rig.snapshot);
+}
+
+/* Registered, filled, mentioned, and written once. */
+static void prepare(void)
+{
+    rig.snapshot.verify.percent = 2;
+    for (unsigned i = 0; i < HANDLES; i++) {
+        handles[i] = tic_rig_register(&rig, memory[i], WORDS);
+        handles[i]->imaged = true;
+        tic_snapshot_adopt_content(&rig.snapshot, handles[i]);
+        memory[i][0] = 10 + i;
+        atomic_store(&handles[i]->mentioned, true);
+    }
+    tick();
+    tic_rig_task(&rig, 0, handles[0], 1);
+    tick();
+}
+
+static void load_newest(void)
+{
+    tic_line_clear(&line);
+    assert_true(tic_rig_newest(&rig, &line));
+}
+
+static uint64_t saved_word(uint64_t id)
+{
+    const struct tic_line_value *value = tic_rig_find(&line, id);
+    uint64_t words[WORDS];
+
+    assert_non_null(value);
+    tic_rig_read(&rig, &line, value, words, WORDS);
+    return words[0];
+}
+
+/* A checkpoint while main() waits. */
+static void checkpoint(void)
+{
+    tick();
+    tic_verify_enter(&rig.snapshot);
+    assert_int_equal(tic_checkpoint_run(&rig.snapshot), 0);
+    tic_verify_leave(&rig.snapshot);
+    load_newest();
+}
+
+static void expect_no_difference(void)
+{
+    assert_false(atomic_load(&rig.snapshot.verify.quiescent));
+    assert_int_equal(line.quiescent, 0);
+}
+
+static void expect_difference(void)
+{
+    assert_true(atomic_load(&rig.snapshot.verify.quiescent));
+    assert_int_equal(line.quiescent, 1);
+}
+
+static void test_line_holds_all_memory(void **state)
+{
+    (void)state;
+    prepare();
+    checkpoint();
+    expect_no_difference();
+    assert_int_equal(saved_word(0), 1);
+    assert_int_equal(saved_word(1), 11);
+    assert_int_equal(line.position, atomic_load(&rig.graph.clock));
+}
+
+static void test_main_writes_what_is_saved(void **state)
+{
+    (void)state;
+    prepare();
+    checkpoint();
+    wait_for_tasks();
+    memory[0][0] = 99;
+    tic_rig_task(&rig, 1, handles[1], 2);
+    checkpoint();
+    expect_difference();
+    assert_int_equal(saved_word(0), 99);
+}
+
+/* Its write came before an operation, which comes before the save: a restart does it once. */
+static void test_main_writes_what_is_dirty(void **state)
+{
+    (void)state;
+    prepare();
+    wait_for_tasks();
+    memory[0][0] = 99;
+    checkpoint();
+    expect_no_difference();
+    assert_int_equal(saved_word(0), 99);
+}
+
+/* main() may be in the middle of it. */
+static void test_line_waits_for_an_operation(void **state)
+{
+    (void)state;
+    prepare();
+    wait_for_tasks();
+    memory[0][0] = 99;
+    rig.snapshot.stopping = true;
+    assert_int_equal(tic_checkpoint_run(&rig.snapshot), -ECANCELED);
+    rig.snapshot.stopping = false;
+    tick();
+    assert_int_equal(tic_checkpoint_run(&rig.snapshot), 0);
+    load_newest();
+    assert_int_equal(saved_word(0), 99);
+    assert_int_equal(line.position, atomic_load(&rig.graph.clock));
+}
+
+static void release(void)
+{
+    int status = tic_rig_release(&rig);
+
+    assert_true(status == 0 || status == -ESTALE || status == 1);
+    load_newest();
+}
+
+/* The cut waits for a task; main() writes meanwhile. */
+static void test_main_writes_after_the_cut(void **state)
+{
+    (void)state;
+    prepare();
+    checkpoint();
+    tic_rig_task(&rig, 1, handles[1], 2);
+    hold();
+    memory[0][0] = 99;
+    tic_verify_enter(&rig.snapshot); /* the quiescent line that follows */
+    release();
+    expect_difference();
+    assert_int_equal(saved_word(0), 99);
+}
+
+/* The task belongs to the cut, its value is saved after main() has changed it. */
+static void test_main_writes_between_end_and_save(void **state)
+{
+    (void)state;
+    prepare();
+    checkpoint();
+    assert_true(tic_rig_submit(&rig, 2));
+    tic_rig_begin(&rig, 0, 1, handles[0]);
+    hold();
+    memory[0][0] = 2;
+    tic_verify_note_result(&rig.snapshot, handles[0]);
+    wait_for_tasks();
+    memory[0][0] = 99;
+    tic_verify_enter(&rig.snapshot);
+    tic_cut_end(&rig.snapshot.cut.slots[0]);
+    release();
+    expect_difference();
+    assert_int_equal(saved_word(0), 99);
+}
+
+/* A later task is about to change what main() has changed. */
+static void test_worker_compares_before_it_writes(void **state)
+{
+    (void)state;
+    prepare();
+    checkpoint();
+    tic_rig_task(&rig, 1, handles[1], 2);
+    hold();
+    memory[0][0] = 99;
+    assert_true(tic_rig_submit(&rig, 3));
+    tic_rig_begin(&rig, 0, 2, handles[0]);
+    assert_true(atomic_load(&rig.snapshot.verify.quiescent));
+    memory[0][0]++;
+    tic_rig_end(&rig, 0);
+    tic_verify_enter(&rig.snapshot);
+    release();
+    expect_difference();
+    assert_int_equal(saved_word(0), 100);
+}
+
+/* What no task has mentioned is main()'s. */
+static void test_main_fills_data(void **state)
+{
+    (void)state;
+    prepare();
+    atomic_store(&handles[2]->mentioned, false);
+    checkpoint();
+    memory[2][0] = 77;
+    tic_rig_task(&rig, 1, handles[1], 2);
+    checkpoint();
+    expect_no_difference();
+    assert_int_equal(saved_word(2), 77);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(memory, 0, sizeof(memory));
+    tic_rig_open(&rig);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tic_line_clear(&line);
+    return tic_rig_finish(&rig);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_line_holds_all_memory),
+        TEST(test_main_writes_what_is_saved),
+        TEST(test_main_writes_what_is_dirty),
+        TEST(test_line_waits_for_an_operation),
+        TEST(test_main_writes_after_the_cut),
+        TEST(test_main_writes_between_end_and_save),
+        TEST(test_worker_compares_before_it_writes),
+        TEST(test_main_fills_data),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
