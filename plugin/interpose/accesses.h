@@ -64,6 +64,12 @@ static inline void tic_accesses_drop(struct tic_accesses *accesses)
         free(accesses->items);
 }
 
+/* pointers.c: why the memory that this task reaches through pointers ends protection, or NULL. kernel:
+ * it has one that runs. */
+const char *tic_pointers_refuse(const struct starpu_task *task, const struct tic_accesses *accesses,
+                                bool kernel);
+/* A task of main(): the first one with a pointer in its arguments is named in a message. */
+void tic_pointers_note(const struct starpu_task *task, const struct tic_accesses *accesses);
 /* refuse.c: why this task ends protection, or NULL. Under the submission lock. */
 const char *tic_refuse_task(struct starpu_task *task, const struct tic_accesses *accesses);
 

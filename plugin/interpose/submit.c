@@ -384,7 +384,8 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     if (nowhere) { /* nothing to skip, nothing to save */
         if (task->cl)
             prepare_buffers(submission->accesses);
-        return pass_control(task, submission->context, why);
+        *why = tic_pointers_refuse(task, submission->accesses, false);
+        return *why ? TIC_PASS : pass_control(task, submission->context, why);
     }
     submission->accesses->simple = tic_accesses_are_simple(submission->accesses);
     *why = tic_refuse_task(task, submission->accesses);
@@ -456,8 +457,10 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
         tic_session_unprotect(name_of(task), "out of memory");
         return TIC_PASS;
     }
-    if (submission.context == TIC_CONTEXT_MAIN)
+    if (submission.context == TIC_CONTEXT_MAIN) {
         tic_clock_tick();
+        tic_pointers_note(task, &accesses);
+    }
     tic_lock(&session->submit);
     enum tic_verdict verdict = decide(task, &submission, &why);
     tic_unlock(&session->submit);
