@@ -32,7 +32,8 @@ const char *tic_pointers_refuse(const struct starpu_task *task, const struct tic
     if (!has_tokens_only(accesses) || is_trusted())
         return NULL;
     if (kernel && tic_spawn_has_pointer(task))
-        return "it declares only data without content, and its arguments hold pointers: StarPU does "
+        return "it declares only data without content, and its arguments hold pointers: StarPU "
+               "does "
                "not see what it reads and writes. Register and declare that data, or set "
                "STARPU_TIC_POINTERS=trust if it only reads memory that the program prepares again";
     if (tic_callback_of(task) && argument != 0 && tic_symbol_is_pointer(argument))
@@ -51,7 +52,7 @@ enum { CODELETS = 64, SCANS = 4, ALL_SCANS = 1000 };
 static struct {
     const struct starpu_codelet *codelet;
     unsigned scans;
-} seen[CODELETS];       /* owner thread only; by the codelet's address; a newcomer takes the entry */
+} seen[CODELETS]; /* owner thread only; by the codelet's address; a newcomer takes the entry */
 static unsigned budget = ALL_SCANS; /* owner thread only: arguments that are still to be scanned */
 
 static bool is_worth_a_scan(const struct starpu_codelet *codelet)

@@ -320,12 +320,11 @@ static int identify(struct starpu_task *task, struct submission *submission, con
 }
 
 /* Control tasks of main() are known by the operation that submits them. */
-enum { CONTROL_KEY = 62 };
-
-static enum tic_verdict pass_control(struct starpu_task *task, enum tic_context context,
+static enum tic_verdict pass_control(struct starpu_task *task, const struct submission *submission,
                                      const char **why)
 {
-    uint64_t key = tic_clock_now() | UINT64_C(1) << CONTROL_KEY;
+    enum tic_context context = submission->context;
+    uint64_t key = tic_clock_now() | UINT64_C(1) << TIC_CONTROL_KEY_BIT;
     bool recorded = context == TIC_CONTEXT_MAIN && tic_session->recovered &&
                     tic_clock_now() <= tic_session->graph.recovered_clock;
 
@@ -335,7 +334,11 @@ static enum tic_verdict pass_control(struct starpu_task *task, enum tic_context 
         tic_callback_hold_start(task, key);
     else if (recorded)
         tic_callback_hold_prologues(task, key);
-    if (!tic_callback_wrap(task, false, key, false))
+    bool reads = tic_nowhere_reads(task, submission->accesses);
+    if (reads && tic_session->recovered)
+        tic_nowhere_prepare_locked(task, submission->accesses, key);
+    if ((reads && !tic_callback_watch_begin(task, key)) ||
+        !tic_callback_wrap(task, false, key, false))
         *why = "out of memory";
     return TIC_PASS;
 }
@@ -385,7 +388,9 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
         if (task->cl)
             prepare_buffers(submission->accesses);
         *why = tic_pointers_refuse(task, submission->accesses, false);
-        return *why ? TIC_PASS : pass_control(task, submission->context, why);
+        if (!*why && tic_nowhere_reads(task, submission->accesses))
+            *why = tic_nowhere_refuse(submission->accesses);
+        return *why ? TIC_PASS : pass_control(task, submission, why);
     }
     submission->accesses->simple = tic_accesses_are_simple(submission->accesses);
     *why = tic_refuse_task(task, submission->accesses);
