@@ -248,11 +248,19 @@ static const char *why_not_unregister(void)
                : "data unregistered by a callback, a task or another thread is not protected yet";
 }
 
-/* Do tasks of this run use it? Without a home node, a handle whose writers were all skipped holds
+/* Can tasks of this run hold it? Without a home node, a handle whose writers were all skipped holds
  * nothing to wait for. */
+static bool can_be_held(const struct tic_handle *handle)
+{
+    return !handle->pending &&
+           (handle->home_node >= 0 || handle->live || tic_handle_is_empty(handle));
+}
+
+/* Hooks of tasks look at its record, also of those that only read, or that use data without
+ * content. */
 static bool is_in_use(const struct tic_handle *handle)
 {
-    return has_task_values(handle) && !handle->pending && (handle->home_node >= 0 || handle->live);
+    return (handle->mentioned || has_task_values(handle)) && can_be_held(handle);
 }
 
 static bool is_pinned(const struct tic_handle *handle)
@@ -319,7 +327,7 @@ static void lose_value(void *arg)
 
 void tic_data_on_invalidate_before(struct tic_handle *handle)
 {
-    if (handle->home_node >= 0 || !is_in_use(handle))
+    if (handle->home_node >= 0 || !has_task_values(handle) || !can_be_held(handle))
         return;
     tic_guard++;
     int status = tic_real.starpu_data_acquire_on_node_cb(handle->data, STARPU_MAIN_RAM, STARPU_W,
@@ -494,7 +502,7 @@ static bool gather(struct tic_handle *parent, bool noted)
         if (inner)
             gather(child, false);
         tic_data_restore(child, inner);
-        if (has_task_values(child) && !inner)
+        if ((has_task_values(child) || child->mentioned) && !inner)
             tic_data_wait(child);
         changed |= atomic_load(&child->version) > 0;
         written |= child->submitted_writes > 0;
