@@ -71,9 +71,10 @@ const char *tic_pointers_refuse(const struct starpu_task *task, const struct tic
 /* A task of main(): the first one with a pointer in its arguments is named in a message. */
 void tic_pointers_note(const struct starpu_task *task, const struct tic_accesses *accesses);
 /* nowhere.c: a task that runs nowhere: may its callbacks read data? Then: why it ends protection,
- * or NULL; and, in a restart, before its submission by main(), under the submission lock. */
+ * or NULL; and before its submission by main(), under the submission lock, prepare in a restart. */
 bool tic_nowhere_reads(const struct starpu_task *task, const struct tic_accesses *accesses);
 const char *tic_nowhere_refuse(const struct tic_accesses *accesses);
+void tic_nowhere_note(const struct tic_accesses *accesses);
 void tic_nowhere_prepare_locked(const struct starpu_task *task, const struct tic_accesses *accesses,
                                 uint64_t key);
 /* refuse.c: why this task ends protection, or NULL. Under the submission lock. */

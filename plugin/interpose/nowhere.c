@@ -56,6 +56,14 @@ const char *tic_nowhere_refuse(const struct tic_accesses *accesses)
                  "callback may read data that it declares; this is not protected yet";
 }
 
+/* Its data stays until the task has ended. */
+void tic_nowhere_note(const struct tic_accesses *accesses)
+{
+    for (unsigned i = 0; i < accesses->count; i++)
+        if (accesses->items[i].handle && accesses->items[i].mode & STARPU_R)
+            tic_data_note_use(accesses->items[i].handle, true);
+}
+
 /* ---- a restart ------------------------------------------------------------------------------- */
 
 static void show_later(uint64_t key, const struct tic_handle *handle,

@@ -335,6 +335,8 @@ static enum tic_verdict pass_control(struct starpu_task *task, const struct subm
     else if (recorded)
         tic_callback_hold_prologues(task, key);
     bool reads = tic_nowhere_reads(task, submission->accesses);
+    if (reads)
+        tic_nowhere_note(submission->accesses);
     if (reads && tic_session->recovered)
         tic_nowhere_prepare_locked(task, submission->accesses, key);
     if ((reads && !tic_callback_watch_begin(task, key)) ||
