@@ -122,7 +122,7 @@ static bool changed_meanwhile(const struct tic_handle *handle)
 void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
 {
     if (!tic_session_is_owner()) {
-        tic_session_unprotect("starpu_data_register",
+        tic_session_unprotect(tic_session_place("starpu_data_register"),
                               "data registered by a task, a callback or another thread is not "
                               "protected yet");
         return;
@@ -277,7 +277,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     if (!handle)
         return;
     if (why) {
-        tic_session_unprotect("starpu_data_unregister", why);
+        tic_session_unprotect(tic_session_place("starpu_data_unregister"), why);
         tic_data_bring_up(handle);
         tic_lock(&tic_session->submit);
         handle->data = NULL; /* it has left */
@@ -396,7 +396,7 @@ void tic_data_on_plan_after(starpu_data_handle_t data, starpu_data_handle_t *par
     if (!why && tic_family_join(&tic_session->graph, parent, children, count) != 0)
         why = "out of memory";
     if (why)
-        tic_session_unprotect_now("starpu_data_partition_plan", why);
+        tic_session_unprotect_now(tic_session_place("starpu_data_partition_plan"), why);
     else
         prune(parent->family);
     free(children);
@@ -432,7 +432,7 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
 
     if (!handle || !tic_session_is_owner() || handle->home_node < 0 || handle->family) {
         tic_session_unprotect_now(
-            "starpu_data_partition",
+            tic_session_place("starpu_data_partition"),
             handle && handle->family
                 ? "partitions of data whose memory other handles share are not protected yet"
             : handle && handle->home_node < 0
