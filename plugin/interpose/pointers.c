@@ -9,10 +9,11 @@ static bool is_trusted(void)
     return tic_session->settings.pointers == TIC_POINTERS_TRUST;
 }
 
-/* Data that is a token only: StarPU orders tasks by it, and it holds nothing. */
+/* Data that is a token only: StarPU orders tasks by it, and it holds nothing. Of most data the
+ * first field tells, which submissions touch anyway. */
 static bool is_token(const struct tic_handle *handle)
 {
-    return handle && handle->supported && tic_handle_is_empty(handle);
+    return handle && !handle->is_value && handle->supported && tic_handle_is_empty(handle);
 }
 
 static bool has_tokens_only(const struct tic_accesses *accesses)
