@@ -273,6 +273,8 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     struct tic_handle *handle = tic_handle_of(data);
     const char *why = why_not_unregister();
 
+    if (why && tic_early_holds()) /* tasks that wait for main() may use it: the restart stops */
+        tic_session_unprotect_now(tic_session_place("starpu_data_unregister"), why);
     tic_data_forget(data);
     if (!handle)
         return;
