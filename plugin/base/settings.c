@@ -94,6 +94,12 @@ static bool parse_sync(const char *text, enum tic_sync *out)
     return *out == TIC_SYNC_COMMIT || strcmp(text, "never") == 0;
 }
 
+static bool parse_pointers(const char *text, enum tic_pointers *out)
+{
+    *out = strcmp(text, "trust") == 0 ? TIC_POINTERS_TRUST : TIC_POINTERS_REFUSE;
+    return *out == TIC_POINTERS_TRUST || strcmp(text, "refuse") == 0;
+}
+
 static bool is_known(const char *assignment)
 {
     size_t length = strcspn(assignment, "=");

@@ -12,6 +12,7 @@ enum tic_protocol { TIC_PROTOCOL_OFF, TIC_PROTOCOL_TIC, TIC_PROTOCOL_SEL, TIC_PR
 /* As the user writes them. */
 extern const char *const tic_protocol_names[];
 enum tic_sync { TIC_SYNC_NEVER, TIC_SYNC_COMMIT };
+enum tic_pointers { TIC_POINTERS_REFUSE, TIC_POINTERS_TRUST };
 
 /* C types of the kinds that settings.def names. */
 typedef const char *tic_kind_string;
@@ -26,6 +27,7 @@ typedef int tic_kind_level;
 typedef bool tic_kind_flag;
 typedef enum tic_protocol tic_kind_protocol;
 typedef enum tic_sync tic_kind_sync;
+typedef enum tic_pointers tic_kind_pointers;
 
 struct tic_settings {
 #define SETTING(field, NAME, kind, fallback, values, help) tic_kind_##kind field;

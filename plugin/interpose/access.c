@@ -120,8 +120,9 @@ bool tic_access_on_acquire_before(starpu_data_handle_t data, bool reads, bool wr
     struct tic_graph *graph = &tic_session->graph;
 
     if (!handle || !tic_session_is_owner()) {
-        tic_session_unprotect(call, "accesses by a task, a callback or another thread are not "
-                                    "protected yet");
+        tic_session_unprotect(tic_session_place(call),
+                              "accesses by a task, a callback or another thread are not "
+                              "protected yet");
         tic_data_bring_up(handle);
         return false;
     }
@@ -294,7 +295,7 @@ void tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_a
     const char *why = why_not(handle, mode);
 
     if (why) {
-        tic_session_unprotect("starpu_data_acquire_cb", why);
+        tic_session_unprotect(tic_session_place("starpu_data_acquire_cb"), why);
         tic_data_bring_up(handle);
         return;
     }

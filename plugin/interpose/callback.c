@@ -31,10 +31,22 @@ void tic_callback_run(void (*run)(void *), void *argument)
     atomic_fetch_add_explicit(&tic_session->graph.told, 1, memory_order_relaxed);
 }
 
+/* Prologues are known by the key of their task, changed in a bit. */
+enum { PROLOGUE_BIT = 61, PROLOGUE_POP_BIT = 60 };
+
+/* Its task may run nowhere: then it may look at what that task reads. */
+static void show_data(uint64_t key)
+{
+    if (tic_nowhere_has_key(key))
+        tic_nowhere_show(key & ~(UINT64_C(1) << PROLOGUE_BIT | UINT64_C(1) << PROLOGUE_POP_BIT));
+}
+
 void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
 {
     struct tic_session *session = tic_session;
 
+    if (session->recovered)
+        show_data(key);
     if (atomic_load(&session->watching) && tic_graph_note_callback(&session->graph, key) != 0)
         tic_snapshot_break(&session->snapshot, "out of memory");
     tic_callback_run(run, argument);
@@ -93,15 +105,15 @@ struct wrapped_prologue {
     void (*function)(void *);
     void *argument;
     uint64_t key;
-    bool held; /* it runs, or ran, at another time */
+    bool held;      /* it runs, or ran, at another time */
+    uint64_t reads; /* key of a task that runs nowhere, and whose callbacks may read; or 0 */
 };
-
-/* Prologues are known by the key of their task, changed in a bit. */
-enum { PROLOGUE_BIT = 61, PROLOGUE_POP_BIT = 60 };
 
 static void begin_prologue(const struct wrapped_prologue *wrapped)
 {
-    if (!wrapped->held)
+    if (wrapped->reads)
+        tic_nowhere_begin(wrapped->task, wrapped->reads);
+    if (!wrapped->held && wrapped->function)
         tic_callback_begin(wrapped->key, wrapped->function, wrapped->argument);
 }
 
@@ -131,7 +143,7 @@ static struct wrapped_prologue *wrap_prologue(struct starpu_task *task, void (**
     struct wrapped_prologue *wrapped = malloc(sizeof(*wrapped));
     if (!wrapped)
         return NULL;
-    *wrapped = (struct wrapped_prologue){task, *function, *argument, key, false};
+    *wrapped = (struct wrapped_prologue){task, *function, *argument, key, false, 0};
     *function = run;
     *argument = wrapped;
     return wrapped;
@@ -148,6 +160,20 @@ static bool wrap_prologues(struct starpu_task *task, uint64_t key)
            (!pop || pop == run_prologue_pop ||
             wrap_prologue(task, &task->prologue_callback_pop_func, &task->prologue_callback_pop_arg,
                           run_prologue_pop, key ^ UINT64_C(1) << PROLOGUE_POP_BIT));
+}
+
+bool tic_callback_watch_begin(struct starpu_task *task, uint64_t key)
+{
+    struct wrapped_prologue *wrapped =
+        task->prologue_callback_pop_func == run_prologue_pop
+            ? task->prologue_callback_pop_arg
+            : wrap_prologue(task, &task->prologue_callback_pop_func,
+                            &task->prologue_callback_pop_arg, run_prologue_pop,
+                            key ^ UINT64_C(1) << PROLOGUE_POP_BIT);
+
+    if (wrapped)
+        wrapped->reads = key;
+    return wrapped != NULL;
 }
 
 static void hold_prologue(struct starpu_task *task, void (**function)(void *), void **argument,

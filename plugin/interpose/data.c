@@ -132,7 +132,7 @@ static bool changed_meanwhile(const struct tic_handle *handle)
 void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
 {
     if (!tic_session_is_owner()) {
-        tic_session_unprotect("starpu_data_register",
+        tic_session_unprotect(tic_session_place("starpu_data_register"),
                               "data registered by a task, a callback or another thread is not "
                               "protected yet");
         return;
@@ -260,11 +260,19 @@ static const char *why_not_unregister(void)
                : "data unregistered by a callback, a task or another thread is not protected yet";
 }
 
-/* Do tasks of this run use it? Without a home node, a handle whose writers were all skipped holds
+/* Can tasks of this run hold it? Without a home node, a handle whose writers were all skipped holds
  * nothing to wait for. */
+static bool can_be_held(const struct tic_handle *handle)
+{
+    return !handle->pending &&
+           (handle->home_node >= 0 || handle->live || tic_handle_is_empty(handle));
+}
+
+/* Hooks of tasks look at its record, also of those that only read, or that use data without
+ * content. */
 static bool is_in_use(const struct tic_handle *handle)
 {
-    return has_task_values(handle) && !handle->pending && (handle->home_node >= 0 || handle->live);
+    return (handle->mentioned || has_task_values(handle)) && can_be_held(handle);
 }
 
 static bool is_pinned(const struct tic_handle *handle)
@@ -277,11 +285,13 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     struct tic_handle *handle = tic_handle_of(data);
     const char *why = why_not_unregister();
 
+    if (why && tic_early_holds()) /* tasks that wait for main() may use it: the restart stops */
+        tic_session_unprotect_now(tic_session_place("starpu_data_unregister"), why);
     tic_data_forget(data);
     if (!handle)
         return;
     if (why) {
-        tic_session_unprotect("starpu_data_unregister", why);
+        tic_session_unprotect(tic_session_place("starpu_data_unregister"), why);
         tic_data_bring_up(handle);
         tic_lock(&tic_session->submit);
         handle->data = NULL; /* it has left */
@@ -332,7 +342,7 @@ static void lose_value(void *arg)
 
 void tic_data_on_invalidate_before(struct tic_handle *handle)
 {
-    if (handle->home_node >= 0 || !is_in_use(handle))
+    if (handle->home_node >= 0 || !has_task_values(handle) || !can_be_held(handle))
         return;
     tic_guard++;
     int status = tic_real.starpu_data_acquire_on_node_cb(handle->data, STARPU_MAIN_RAM, STARPU_W,
@@ -404,7 +414,7 @@ void tic_data_on_plan_after(starpu_data_handle_t data, starpu_data_handle_t *par
     if (!why && tic_family_join(&tic_session->graph, parent, children, count) != 0)
         why = "out of memory";
     if (why)
-        tic_session_unprotect_now("starpu_data_partition_plan", why);
+        tic_session_unprotect_now(tic_session_place("starpu_data_partition_plan"), why);
     else
         prune(parent->family);
     free(children);
@@ -441,7 +451,7 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
 
     if (!handle || !tic_session_is_owner() || handle->home_node < 0 || handle->family) {
         tic_session_unprotect_now(
-            "starpu_data_partition",
+            tic_session_place("starpu_data_partition"),
             handle && handle->family
                 ? "partitions of data whose memory other handles share are not protected yet"
             : handle && handle->home_node < 0
@@ -513,7 +523,7 @@ static bool gather(struct tic_handle *parent, bool noted)
         if (inner)
             gather(child, false);
         tic_data_restore(child, inner);
-        if (has_task_values(child) && !inner)
+        if ((has_task_values(child) || child->mentioned) && !inner)
             tic_data_wait(child);
         changed |= atomic_load(&child->version) > 0;
         written |= child->submitted_writes > 0;

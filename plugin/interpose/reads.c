@@ -54,18 +54,22 @@ void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
     const struct tic_snapshot *snapshot = &tic_session->snapshot;
+    bool nowhere = tic_nowhere_has_key(key);
     int status = snapshot->dry || tic_snapshot_is_broken(&tic_session->snapshot) ? -ECANCELED : 0;
 
     for (unsigned i = 0; i < buffers && status == 0; i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         /* Of tasks that kernels submit always: who writes it next may not have been submitted yet,
-         * but is when recovery submits them. */
+         * but is when recovery submits them. Likewise where StarPU keeps no order. */
         if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_R) || !can_log(handle) ||
-            !(key & TIC_SPAWN_KEY || is_from_tasks(handle)))
+            !(key & TIC_SPAWN_KEY || (nowhere && !tic_nowhere_is_ordered(task, i)) ||
+              is_from_tasks(handle)))
             continue;
         if (handle->home_node < 0)
-            tic_handle_locate(handle,
-                              task->dyn_interfaces ? task->dyn_interfaces[i] : task->interfaces[i]);
+            tic_handle_locate(handle, nowhere ? tic_real.starpu_data_get_interface_on_node(
+                                                    handle->data, STARPU_MAIN_RAM)
+                                      : task->dyn_interfaces ? task->dyn_interfaces[i]
+                                                             : task->interfaces[i]);
         status = log_value(handle, key, i, epoch);
     }
     if (status && status != -ECANCELED)

@@ -54,5 +54,6 @@ const char *tic_refuse_task(struct starpu_task *task, const struct tic_accesses 
     if (tic_session->graph.signature.position >= INT_MAX - 1)
         return "a run of more than two thousand million tasks is not protected";
     const char *why = tic_version_why_not(task);
-    return why ? why : why_not_buffers(task, accesses);
+    why = why ? why : why_not_buffers(task, accesses);
+    return why ? why : tic_pointers_refuse(task, accesses, true);
 }

@@ -159,6 +159,20 @@ void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
     tic_guard--;
 }
 
+/* Who looks at it has no access, and StarPU grants none to callbacks. */
+void tic_data_expose_locked(struct tic_handle *handle, const struct tic_saved *saved)
+{
+    struct restore restore = describe_restore(handle);
+    unsigned home = handle->home_node >= 0 ? (unsigned)handle->home_node : STARPU_MAIN_RAM;
+    void *interface = tic_real.starpu_data_get_interface_on_node(handle->data, home);
+
+    restore.saved = *saved;
+    if (handle->home_node < 0)
+        tic_handle_locate(handle, interface);
+    if (handle->packer || handle->layout.base) /* else it has no memory yet */
+        read_value(&restore, interface);
+}
+
 /* ---- older values ---------------------------------------------------------------------------- */
 
 /* What the handle holds, without gaps; and where that is. */

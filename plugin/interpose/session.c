@@ -423,6 +423,20 @@ void tic_session_on_shutdown_after(void)
     tic_report_write(session->report, session);
 }
 
+const char *tic_session_place(const char *call)
+{
+    static __thread char place[256];
+    struct starpu_task *task = tic_clock_current_task();
+
+    if (!task)
+        task = tic_real.starpu_task_get_current();
+    if (!task || !task->cl)
+        return call;
+    snprintf(place, sizeof(place), "%s in %stask \"%s\"", call,
+             tic_in_callback > 0 ? "the callback of " : "", tic_task_name(task));
+    return place;
+}
+
 void tic_session_unprotect(const char *what, const char *why)
 {
     struct tic_session *session = tic_session;

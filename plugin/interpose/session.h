@@ -61,6 +61,9 @@ void tic_session_on_initialize_after(int result);
 void tic_session_on_shutdown_before(void);
 void tic_session_on_shutdown_after(void);
 
+/* The call, and the task in whose kernel or callback this thread makes it; valid until the next one
+ * of the thread. */
+const char *tic_session_place(const char *call);
 /* Ends protection: the program runs on unprotected. Any thread. On another than the owner's in a
  * recovered run no more lines are taken, but the replay goes on, which main() may be in the middle
  * of: who calls sees to the values that it uses itself. */

@@ -324,12 +324,11 @@ static int identify(struct starpu_task *task, struct submission *submission, con
 }
 
 /* Control tasks of main() are known by the operation that submits them. */
-enum { CONTROL_KEY = 62 };
-
-static enum tic_verdict pass_control(struct starpu_task *task, enum tic_context context,
+static enum tic_verdict pass_control(struct starpu_task *task, const struct submission *submission,
                                      const char **why)
 {
-    uint64_t key = tic_clock_now() | UINT64_C(1) << CONTROL_KEY;
+    enum tic_context context = submission->context;
+    uint64_t key = tic_clock_now() | UINT64_C(1) << TIC_CONTROL_KEY_BIT;
     bool recorded = context == TIC_CONTEXT_MAIN && tic_session->recovered &&
                     tic_clock_now() <= tic_session->graph.recovered_clock;
 
@@ -339,7 +338,13 @@ static enum tic_verdict pass_control(struct starpu_task *task, enum tic_context 
         tic_callback_hold_start(task, key);
     else if (recorded)
         tic_callback_hold_prologues(task, key);
-    if (!tic_callback_wrap(task, false, key, false))
+    bool reads = tic_nowhere_reads(task, submission->accesses);
+    if (reads)
+        tic_nowhere_note(submission->accesses);
+    if (reads && tic_session->recovered)
+        tic_nowhere_prepare_locked(task, submission->accesses, key);
+    if ((reads && !tic_callback_watch_begin(task, key)) ||
+        !tic_callback_wrap(task, false, key, false))
         *why = "out of memory";
     return TIC_PASS;
 }
@@ -388,7 +393,10 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     if (nowhere) { /* nothing to skip, nothing to save */
         if (task->cl)
             prepare_buffers(submission->accesses);
-        return pass_control(task, submission->context, why);
+        *why = tic_pointers_refuse(task, submission->accesses, false);
+        if (!*why && tic_nowhere_reads(task, submission->accesses))
+            *why = tic_nowhere_refuse(submission->accesses);
+        return *why ? TIC_PASS : pass_control(task, submission, why);
     }
     submission->accesses->simple = tic_accesses_are_simple(submission->accesses);
     *why = tic_refuse_task(task, submission->accesses);
@@ -460,8 +468,10 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
         tic_session_unprotect(name_of(task), "out of memory");
         return TIC_PASS;
     }
-    if (submission.context == TIC_CONTEXT_MAIN)
+    if (submission.context == TIC_CONTEXT_MAIN) {
         tic_clock_tick();
+        tic_pointers_note(task, &accesses);
+    }
     tic_lock(&session->submit);
     enum tic_verdict verdict = decide(task, &submission, &why);
     tic_unlock(&session->submit);

@@ -49,6 +49,8 @@ void tic_data_wait(struct tic_handle *handle);
 _Noreturn void tic_data_stop_unreadable(uint64_t id, int status, bool logged);
 /* Writes a recorded value for main() to read; no live task has accessed the data yet. */
 void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved);
+/* The same under the submission lock, on any thread: into its memory, without an access. */
+void tic_data_expose_locked(struct tic_handle *handle, const struct tic_saved *saved);
 /* The same while a value of this run is there, which waits until main() gives its access back;
  * main() holds it. */
 void tic_data_show(struct tic_handle *handle, const struct tic_saved *saved);
@@ -152,6 +154,21 @@ void tic_submit_on_refused(struct starpu_task *task);
 void tic_commute_in_order(struct starpu_task *task);
 /* Before its kernel, which sees the modes that the application gave. */
 void tic_commute_show(struct starpu_task *task);
+
+/* ---- nowhere.c ------------------------------------------------------------------------------ */
+/* Keys of control tasks of main() and of tasks that run nowhere have this bit: the operation of
+ * main() that submits them. */
+enum { TIC_CONTROL_KEY_BIT = 62 };
+static inline bool tic_nowhere_has_key(uint64_t key)
+{
+    return !(key & TIC_SPAWN_KEY) && key & UINT64_C(1) << TIC_CONTROL_KEY_BIT;
+}
+/* Does StarPU order this access of a task that runs nowhere as it orders others? */
+bool tic_nowhere_is_ordered(const struct starpu_task *task, unsigned buffer);
+/* Shows what the task of this key read before, where no live task uses the data. */
+void tic_nowhere_show(uint64_t key);
+/* The task has its data: what its callbacks may read is shown, and logged. */
+void tic_nowhere_begin(struct starpu_task *task, uint64_t key);
 
 /* ---- reads.c -------------------------------------------------------------------------------- */
 /* Logs what a task reads that a restart will execute again. On a worker, in its begin hook. */
@@ -357,6 +374,8 @@ static inline bool tic_callback_has_any(const struct starpu_task *task)
  * that, those of a task without a kernel by themselves, else the task with them. */
 void tic_callback_hold_prologues(struct starpu_task *task, uint64_t key);
 void tic_callback_hold_start(struct starpu_task *task, uint64_t key);
+/* tic_nowhere_begin is called when the task of this key has its data. False when out of memory. */
+bool tic_callback_watch_begin(struct starpu_task *task, uint64_t key);
 /* Gives a copy of a wrapped task its own callbacks back. */
 void tic_callback_unwrap(struct starpu_task *copy);
 /* Calls the application's function as the application. */

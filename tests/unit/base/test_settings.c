@@ -39,6 +39,7 @@ static void expect_defaults(const struct tic_settings *settings)
     assert_int_equal(settings->sync, TIC_SYNC_COMMIT);
     assert_false(settings->keep);
     assert_true(settings->inputs);
+    assert_int_equal(settings->pointers, TIC_POINTERS_REFUSE);
     assert_int_equal(settings->verbose, 1);
     assert_string_equal(settings->stats, "");
     assert_string_equal(settings->fail, "");
@@ -112,6 +113,10 @@ static void test_choices(void **state)
     assert_int_equal(settings.sync, TIC_SYNC_NEVER);
     assert_int_equal(read_with("STARPU_TIC_SYNC=commit", &settings), 0);
     assert_int_equal(settings.sync, TIC_SYNC_COMMIT);
+    assert_int_equal(read_with("STARPU_TIC_POINTERS=refuse", &settings), 0);
+    assert_int_equal(settings.pointers, TIC_POINTERS_REFUSE);
+    assert_int_equal(read_with("STARPU_TIC_POINTERS=trust", &settings), 0);
+    assert_int_equal(settings.pointers, TIC_POINTERS_TRUST);
 }
 
 static void test_flags_and_levels(void **state)
@@ -138,6 +143,7 @@ static const char *const bad[] = {
     "STARPU_TIC_EVERY= 1",     "STARPU_TIC_EVERY=1.5",
     "STARPU_TIC_EVERY=+1",     "STARPU_TIC_EVERY=9999999999999999999999",
     "STARPU_TIC_PROTOCOL=TIC", "STARPU_TIC_PROTOCOL=tic ",
+    "STARPU_TIC_POINTERS=1",   "STARPU_TIC_POINTERS=Trust",
     "STARPU_TIC_SYNC=always",  "STARPU_TIC_KEEP=2",
     "STARPU_TIC_KEEP=10",      "STARPU_TIC_KEEP=yes",
     "STARPU_TIC_INPUTS=true",  "STARPU_TIC_VERBOSE=3",

@@ -1,0 +1,142 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Checks programs that reach memory behind StarPU's back, or change what data there is, inside tasks
+# and callbacks (tests/lib/inside.c): protected and right after a kill, or not protected and told
+# why. Never wrong.
+load common
+
+inside=$lib/inside
+killer=$TIC_BUILD/.libs/killer.so
+
+setup_file() {
+    export STARPU_TIC_EVERY=7 STARPU_TIC_SYNC=never # a kill of the process loses no file
+}
+
+protected() { # mode: from the start
+    rm -rf "$STARPU_TIC_DIR"
+    run_apart timeout 60 "$tool" run -- "$inside" "$1"
+}
+
+# Ends protection with one message, and goes on: is_refused MODE EXPECTED MESSAGE
+is_refused() {
+    protected "$1"
+    [ "$status" -eq 0 ] && [ "$(cat out)" = "$2" ] && [ "$(stat_of protected)" = false ] &&
+        [ "$(grep -c 'protection ends here' err)" -eq 1 ] && grep -q "protection ends here: $3" err ||
+        complain "$1" "not refused as it should be"
+}
+
+# Killed after so many tasks, protected or not, and resumed, it is right, or the start is refused:
+# right_or_stopped MODE EXPECTED TASKS...
+right_or_stopped() {
+    local mode=$1 expected=$2 at workers
+    shift 2
+    for at in "$@"; do
+        for workers in 1 2 4; do
+            rm -rf "$STARPU_TIC_DIR"
+            LD_PRELOAD=$killer TIC_KILL_TASK=$at run_apart timeout 60 "$tool" run -- "$inside" "$mode"
+            [ "$status" -eq 137 ] || complain "$mode" "not killed at task $at"
+            STARPU_NCPU=$workers run_apart timeout 60 "$tool" run -- "$inside" "$mode"
+            [ "$status" -eq 70 ] || [ "$status" -eq 78 ] ||
+                { [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ]; } ||
+                complain "$mode" "wrong after task $at, on $workers workers"
+        done
+    done
+}
+
+# Kills at failpoints, and resumes: survives MODE EXPECTED TASKS...
+survives() {
+    local mode=$1 expected=$2 at workers=0 skipped=0
+    shift 2
+    for at in "$@"; do
+        resumes "task-end:$at" $((workers = workers % 3 + 1)) "$expected" "$inside" "$mode"
+    done
+    [ "$skipped" -gt 0 ] || complain "$mode" "nothing was ever skipped"
+}
+
+@test "tasks with tokens only, and pointers: refused before they cost anything" {
+    expected=$("$inside" tokens)
+    is_refused tokens "$expected" \
+        'factorize: it declares only data without content, and its arguments hold pointers'
+    [ "$(stat_of tasks_executed)" -eq 0 ]
+    right_or_stopped tokens "$expected" 130 200
+    expected=$("$inside" callback-tokens)
+    is_refused callback-tokens "$expected" \
+        'tick: it declares only data without content, and the argument of its callback is a pointer'
+    right_or_stopped callback-tokens "$expected" 130
+}
+
+@test "starpu-tic check tells of tasks with tokens only, and pointers" {
+    run_apart timeout 60 "$tool" check -- "$inside" tokens
+    [ "$status" -eq 1 ]
+    grep -Eq '^  factorize: it declares only data without content.* \(120 times\)$' out
+    STARPU_TIC_POINTERS=trust run_apart timeout 60 "$tool" check -- "$inside" tokens
+    [ "$status" -eq 0 ]
+}
+
+@test "tokens without pointers, and pointers that are trusted, stay protected" {
+    expected=$("$inside" plain-tokens)
+    for i in 1 2 3 4 5; do # tokens go while tasks may hold them
+        protected plain-tokens
+        is_right "$expected" "" && [ ! -s err ] || complain plain-tokens "wrong"
+    done
+    survives plain-tokens "$expected" 60 130
+    expected=$("$inside" tokens)
+    STARPU_TIC_POINTERS=trust protected tokens
+    is_right "$expected" "" && [ ! -s err ] || complain tokens "wrong"
+}
+
+@test "a store of a run that trusted pointers is not continued without" {
+    STARPU_TIC_POINTERS=trust crash task-end:100 "$inside" tokens
+    protected=$(find "$STARPU_TIC_DIR" -name '*-line-*.h5')
+    [ -n "$protected" ]
+    run_apart timeout 60 "$tool" run -- "$inside" tokens
+    [ "$status" -eq 70 ]
+    grep -q 'STARPU_TIC_POINTERS=trust' err
+}
+
+@test "tasks with content and pointers: one note in a run, none where pointers are trusted" {
+    expected=$("$inside" content-pointers)
+    protected content-pointers
+    is_right "$expected" "" || complain content-pointers "wrong"
+    [ "$(wc -l <err)" -eq 1 ]
+    grep -q 'scale: its arguments hold pointers.* is not saved' err
+    STARPU_TIC_POINTERS=trust protected content-pointers
+    is_right "$expected" "" && [ ! -s err ] || complain content-pointers "told although trusted"
+    STARPU_TIC_VERBOSE=0 protected content-pointers
+    is_right "$expected" "" && [ ! -s err ] || complain content-pointers "told although quiet"
+    survives content-pointers "$expected" 100 300
+}
+
+@test "callbacks of tasks that run nowhere see the data that these read" {
+    expected=$("$inside" nowhere)
+    protected nowhere
+    is_right "$expected" "" && [ ! -s err ] || complain nowhere "wrong"
+    survives nowhere "$expected" 20 60 100 150 195
+    for protocol in sel tic+sel; do
+        export STARPU_TIC_PROTOCOL=$protocol skipped=0
+        for at in 20 100 195; do
+            resumes "task-end:$at" 2 "$expected" "$inside" nowhere
+        done
+    done
+}
+
+@test "a kernel submits a task that runs nowhere and reads: refused" {
+    expected=$("$inside" nowhere-child)
+    is_refused nowhere-child "$expected" 'nowhere: a task, a callback or another thread submits it'
+    right_or_stopped nowhere-child "$expected" 100
+}
+
+@test "tasks and callbacks that register, partition, unregister, acquire: named, never wrong" {
+    data="data registered by a task"
+    while IFS='|' read -r mode message tasks; do
+        expected=$("$inside" "$mode")
+        is_refused "$mode" "$expected" "$message"
+        right_or_stopped "$mode" "$expected" $tasks </dev/null
+    done <<EOF
+registers|starpu_data_register in task "registers": $data|115 180
+callback-registers|starpu_data_register in the callback of task "step": $data|115 180
+partitions|starpu_data_partition_plan in task "partitions"|115 220
+unregisters|starpu_data_unregister in task "unregisters"|110 150
+acquires|starpu_data_acquire_cb in task "acquires"|110 150
+EOF
+}
