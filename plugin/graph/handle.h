@@ -103,7 +103,7 @@ struct tic_handle {
     bool main_writes;       /* main() holds it for writing */
     bool main_fills;        /* the same, and nobody needs to know what was there */
     uint64_t looked;        /* hash of what main() could look at, when it was logged last */
-    unsigned long look;     /* 1 + its place among those that are logged; 0: none */
+    bool look;              /* it is small enough to be logged */
     bool given_back;        /* main() may read its memory: it was unregistered, others share it */
     bool restored;          /* the recovered value was written into it */
     bool touched;      /* guarded by the submission lock: in a recovered run, a live task uses it */

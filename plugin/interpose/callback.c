@@ -16,6 +16,7 @@ struct wrapped_callback {
     void (*run)(void *);
     uint64_t key;
     struct tic_lent *lent; /* its handles, while it has some of ours; or NULL */
+    struct tic_small small; /* data that the callback may look at */
 };
 
 /* It may run inside a call of the owner thread. */
@@ -45,8 +46,10 @@ void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
 {
     struct tic_session *session = tic_session;
 
-    if (session->recovered)
+    if (session->recovered) {
         show_data(key);
+        tic_looks_show_callback(key);
+    }
     if (atomic_load(&session->watching) && tic_graph_note_callback(&session->graph, key) != 0)
         tic_snapshot_break(&session->snapshot, "out of memory");
     tic_callback_run(run, argument);
@@ -81,6 +84,7 @@ static void run_callback(void *arg)
     void (*run)(void *) = wrapped->run;
     void *argument = wrapped->argument;
     uint64_t key = wrapped->key;
+    struct tic_small small = wrapped->small;
 
     /* StarPU has read these fields; the application may submit the structure again. */
     task->callback_func = wrapped->function;
@@ -92,10 +96,12 @@ static void run_callback(void *arg)
     free(wrapped);
     if (!run || hold(task, key))
         return;
-    if (tic_is_owner && is_behind())
+    if (tic_is_owner && is_behind()) {
         tic_clock_run_apart(task, key);
-    else
-        tic_callback_begin(key, run, argument);
+        return;
+    }
+    tic_looks_note_callback(&small, key);
+    tic_callback_begin(key, run, argument);
 }
 
 /* ---- prologues ------------------------------------------------------------------------------ */
@@ -272,6 +278,8 @@ bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, boo
         .key = key,
         .lent = lent,
     };
+    if (run && !control)
+        tic_looks_list_small(task, &wrapped->small);
     task->callback_func = run_callback;
     task->callback_arg = wrapped;
     if (control)

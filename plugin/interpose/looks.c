@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What main() may look at by its own pointers. When main() comes back from a call that waits for
- * tasks, small data that changed since the last time are logged, as values that main() acquires
- * are, and a restart gives them back at the same place. So main() may sum up, print or decide by
- * what it reads there without an access. */
+/* What main() and callbacks may look at by their own pointers. When main() comes back from a call
+ * that waits for tasks, small data that changed since the last time are logged, as values that
+ * main() acquires are, and a restart gives them back at the same place. So main() may sum up, print
+ * or decide by what it reads there without an access. The same goes for the callback of a task, and
+ * the small data that its task declares. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,13 +12,14 @@
 #include "base/thread.h"
 #include "interpose/tasks.h"
 
-enum { MOST_BYTES = 4096 };          /* of a datum that is logged */
+enum { MOST_BYTES = 4096 };            /* of a datum that is logged */
 enum { MOST_PERCENT = 1 };           /* of the time */
 enum { LEAST_NANOSECONDS = 50000000 }; /* less is not worth a word */
 
+static struct tic_handle_list list; /* guarded by the submission lock: small data, ascending id */
+
 /* Owner thread only. */
 static struct {
-    struct tic_handle_list list;
     uint64_t waits; /* calls that main() came back from */
     bool inside;    /* such a call */
     bool large;     /* data that is too large for that was registered */
@@ -27,6 +29,27 @@ static struct {
 
 /* ---- which data ------------------------------------------------------------------------------ */
 
+static unsigned long place_of_locked(uint64_t id)
+{
+    unsigned long low = 0, high = list.count;
+
+    while (low < high) {
+        unsigned long middle = (low + high) / 2;
+        if (list.items[middle]->id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct tic_handle *find_locked(uint64_t id)
+{
+    unsigned long at = place_of_locked(id);
+
+    return at < list.count && list.items[at]->id == id ? list.items[at] : NULL;
+}
+
 void tic_looks_add(struct tic_handle *handle)
 {
     if (!handle->imaged)
@@ -35,21 +58,34 @@ void tic_looks_add(struct tic_handle *handle)
         looks.large = true;
         return;
     }
-    if (!tic_handle_append(&looks.list, handle)) {
+    tic_lock(&tic_session->submit);
+    handle->look = tic_handle_append(&list, handle); /* ids ascend */
+    tic_unlock(&tic_session->submit);
+    if (!handle->look)
         tic_snapshot_break(&tic_session->snapshot, "out of memory");
-        return;
-    }
-    handle->look = looks.list.count;
 }
 
 void tic_looks_remove(struct tic_handle *handle)
 {
-    if (handle->look == 0)
+    if (!handle->look)
         return;
-    struct tic_handle *last = looks.list.items[--looks.list.count];
-    looks.list.items[handle->look - 1] = last;
-    last->look = handle->look;
-    handle->look = 0;
+    tic_lock(&tic_session->submit);
+    unsigned long at = place_of_locked(handle->id);
+    memmove(&list.items[at], &list.items[at + 1], (--list.count - at) * sizeof(*list.items));
+    tic_unlock(&tic_session->submit);
+    handle->look = false;
+}
+
+void tic_looks_list_small(struct starpu_task *task, struct tic_small *small)
+{
+    unsigned buffers = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
+
+    small->count = 0;
+    for (unsigned i = 0; i < buffers && small->count < STARPU_NMAXBUFS; i++) {
+        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (handle && handle->look)
+            small->ids[small->count++] = handle->id;
+    }
 }
 
 /* ---- logging --------------------------------------------------------------------------------- */
@@ -61,26 +97,31 @@ static bool is_at_rest(const struct tic_handle *handle)
            !atomic_load_explicit(&handle->split, memory_order_relaxed);
 }
 
-/* Its bytes count, not its version: who writes them need not have declared it. */
-static void log_if_changed(struct tic_handle *handle)
+static void log_bytes(struct tic_handle *handle, uint64_t wait)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     struct tic_graph *graph = snapshot->graph;
     char bytes[MOST_BYTES];
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
-    uint64_t hash = tic_layout_checksum(&handle->layout);
 
-    if (hash == handle->looked)
-        return;
-    handle->looked = hash;
     tic_layout_copy(&packed, &handle->layout);
     tic_lock(&graph->lock);
-    int status = tic_graph_note_look_locked(graph, looks.waits, handle->id, bytes,
+    int status = tic_graph_note_look_locked(graph, wait, handle->id, bytes,
                                             (uint32_t)tic_shape_bytes(&handle->layout.shape),
                                             atomic_load(&snapshot->cut.epoch));
     tic_unlock(&graph->lock);
     if (status)
         tic_snapshot_break(snapshot, "out of memory");
+}
+
+/* Its bytes count, not its version: who writes them need not have declared it. */
+static void log_if_changed(struct tic_handle *handle)
+{
+    uint64_t hash = tic_layout_checksum(&handle->layout);
+
+    if (hash != handle->looked)
+        log_bytes(handle, looks.waits);
+    handle->looked = hash;
 }
 
 static void tell_time(void)
@@ -113,23 +154,15 @@ static void log_all(void)
 
     if (looks.begun_ns == 0)
         looks.begun_ns = start;
-    for (unsigned long i = 0; i < looks.list.count; i++)
-        if (is_at_rest(looks.list.items[i]))
-            log_if_changed(looks.list.items[i]);
+    for (unsigned long i = 0; i < list.count; i++) /* changed by this thread only */
+        if (is_at_rest(list.items[i]))
+            log_if_changed(list.items[i]);
     looks.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
     tell_time();
     tell_large();
 }
 
 /* ---- a restart ------------------------------------------------------------------------------- */
-
-static struct tic_handle *find(uint64_t id)
-{
-    for (unsigned long i = 0; i < looks.list.count; i++)
-        if (looks.list.items[i]->id == id)
-            return looks.list.items[i];
-    return NULL;
-}
 
 static void give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
 {
@@ -149,19 +182,53 @@ static void give_back(struct tic_handle *handle, const struct tic_line_look *loo
 }
 
 /* Nobody else uses the memory before main() has come to the recovered cut. */
-static void give_all_back(void)
+static void give_all_back_locked(uint64_t wait)
 {
     size_t count, parts;
-    const struct tic_line_look *look =
-        tic_graph_find_looks(&tic_session->graph, looks.waits, &count);
+    const struct tic_line_look *look = tic_graph_find_looks(&tic_session->graph, wait, &count);
 
     for (size_t i = 0; i < count; i += parts) {
-        struct tic_handle *handle = find(look[i].id);
-        for (parts = 1; i + parts < count && look[i + parts].id == look[i].id;)
+        struct tic_handle *handle = find_locked(look[i].id);
+        for (parts = 1; i + parts < count && look[i + parts].id == look[i].id &&
+                        look[i + parts].part > look[i + parts - 1].part;)
             parts++;
         if (handle)
             give_back(handle, &look[i], parts);
     }
+}
+
+/* ---- callbacks ------------------------------------------------------------------------------- */
+
+/* Beside the numbers of waits. */
+static uint64_t wait_of(uint64_t key)
+{
+    return ~key;
+}
+
+void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
+{
+    struct tic_session *session = tic_session;
+
+    if (small->count == 0 || tic_position_is_ahead() || !atomic_load(&session->watching) ||
+        tic_snapshot_is_broken(&session->snapshot))
+        return;
+    tic_lock(&session->submit);
+    for (unsigned i = 0; i < small->count; i++) {
+        struct tic_handle *handle = find_locked(small->ids[i]);
+        if (handle && is_at_rest(handle))
+            log_bytes(handle, wait_of(key));
+    }
+    tic_unlock(&session->submit);
+}
+
+void tic_looks_show_callback(uint64_t key)
+{
+    if (!tic_position_is_ahead())
+        return;
+    tic_lock(&tic_session->submit);
+    if (tic_position_is_ahead())
+        give_all_back_locked(wait_of(key));
+    tic_unlock(&tic_session->submit);
 }
 
 /* ---- main() ---------------------------------------------------------------------------------- */
@@ -183,10 +250,13 @@ void tic_looks_leave(void)
         return;
     looks.inside = false;
     looks.waits++;
-    if (tic_position_is_ahead())
-        give_all_back();
-    else if (atomic_load(&session->watching) && !tic_snapshot_is_broken(&session->snapshot))
+    if (tic_position_is_ahead()) {
+        tic_lock(&session->submit);
+        give_all_back_locked(looks.waits);
+        tic_unlock(&session->submit);
+    } else if (atomic_load(&session->watching) && !tic_snapshot_is_broken(&session->snapshot)) {
         log_all();
+    }
     tic_failpoint(TIC_FAIL_WAIT_END);
     tic_verify_leave(&session->snapshot);
 }

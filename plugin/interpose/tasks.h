@@ -265,6 +265,16 @@ void tic_position_gate(struct starpu_task *task, uint64_t key);
 void tic_looks_enter(void);
 /* And comes back from it: what it may look at by pointer is logged, or given back. */
 void tic_looks_leave(void);
+/* Small data that a task declares, which its callback may look at. */
+struct tic_small {
+    unsigned count;
+    uint64_t ids[STARPU_NMAXBUFS];
+};
+/* Lists it; under the submission lock, or before others know the task. */
+void tic_looks_list_small(struct starpu_task *task, struct tic_small *small);
+/* Before the callback of this task: logs them; in a restart gives them back. Any thread. */
+void tic_looks_note_callback(const struct tic_small *small, uint64_t key);
+void tic_looks_show_callback(uint64_t key);
 /* The data was registered, or leaves. */
 void tic_looks_add(struct tic_handle *handle);
 void tic_looks_remove(struct tic_handle *handle);

@@ -173,8 +173,9 @@ static void test_main_writes_between_end_and_save(void **state)
     (void)state;
     prepare();
     checkpoint();
-    assert_true(tic_rig_submit(&rig, 2));
-    tic_rig_begin(&rig, 0, 1, handles[0]);
+    tic_rig_task(&rig, 1, handles[1], 2);
+    assert_true(tic_rig_submit(&rig, 3));
+    tic_rig_begin(&rig, 0, 2, handles[0]);
     hold();
     memory[0][0] = 2;
     tic_verify_note_result(&rig.snapshot, handles[0]);
