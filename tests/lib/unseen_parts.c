@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Modes of tests/lib/unseen.c: main() writes the memory of data that is partitioned, or of data
+ * that it registers again. */
+#include "lib/unseen.h"
+
+enum { PARTS = 8 };
+
+static struct starpu_data_filter blocks = {.filter_func = starpu_vector_filter_block,
+                                           .nchildren = PARTS};
+
+/* ---- partition: tasks on parts, main() on the whole, which stays partitioned ----------------- */
+
+void run_partition(void)
+{
+    struct tiles x;
+
+    tiles_make(&x, 1, PARTS * LENGTH, 60);
+    starpu_data_partition(x.handles[0], &blocks);
+    for (unsigned phase = 0; phase < phases(50); phase++) {
+        for (unsigned i = 0; i < PARTS; i++)
+            submit_update(starpu_data_get_sub_data(x.handles[0], 1, i), phase);
+        starpu_task_wait_for_all();
+        note(tiles_digest(&x));
+        tiles_rescale(&x, phase);
+    }
+    starpu_data_unpartition(x.handles[0], STARPU_MAIN_RAM);
+    tiles_drop(&x);
+}
+
+/* ---- planned: the same with a planned partition, and tasks on the whole now and then --------- */
+
+static void planned_phase(struct tiles *x, starpu_data_handle_t *parts, unsigned phase)
+{
+    starpu_data_partition_submit(x->handles[0], PARTS, parts);
+    for (unsigned turn = 0; turn < 4; turn++) {
+        for (unsigned i = 0; i < PARTS; i++)
+            submit_combine(parts[i], parts[(i + 1) % PARTS], phase);
+        starpu_task_wait_for_all();
+        note(tiles_digest(x));
+        tiles_rescale(x, phase + turn);
+    }
+    starpu_data_unpartition_submit(x->handles[0], PARTS, parts, STARPU_MAIN_RAM);
+    submit_update(x->handles[0], phase);
+}
+
+void run_planned(void)
+{
+    struct tiles x;
+    starpu_data_handle_t parts[PARTS];
+
+    tiles_make(&x, 1, PARTS * LENGTH, 61);
+    starpu_data_partition_plan(x.handles[0], &blocks, parts);
+    for (unsigned phase = 0; phase < phases(12); phase++)
+        planned_phase(&x, parts, phase);
+    starpu_task_wait_for_all();
+    starpu_data_partition_clean(x.handles[0], PARTS, parts);
+    tiles_drop(&x);
+}
+
+/* ---- rereg: every call registers what it gets, and main() changes it between calls ----------- */
+
+static void library_call(struct tiles *x, unsigned number)
+{
+    tiles_register(x);
+    submit_updates(x, number);
+    for (unsigned i = 0; i < x->count; i++)
+        submit_combine(x->handles[i], x->handles[(i + 1) % x->count], number);
+    tiles_unregister(x);
+}
+
+void run_rereg(void)
+{
+    enum { TILES = 4 };
+    struct tiles x;
+
+    tiles_allocate(&x, TILES, LENGTH, 62);
+    for (unsigned call = 0; call < phases(50); call++) {
+        library_call(&x, call);
+        note(tiles_digest(&x));
+        tiles_rescale(&x, call);
+    }
+    free(x.at);
+}

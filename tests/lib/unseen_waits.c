@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Modes of tests/lib/unseen.c: main() and callbacks access data by pointer while tasks on other
+ * data run. */
+#include "lib/unseen.h"
+#include <sched.h>
+
+enum { TILES = 6 };
+
+static struct starpu_task *build_update(starpu_data_handle_t handle, unsigned number)
+{
+    struct starpu_task *task = starpu_task_build(&update_codelet, STARPU_RW, handle, STARPU_VALUE,
+                                                 &number, sizeof(number), 0);
+    must(task ? 0 : -1);
+    return task;
+}
+
+/* ---- partialwait: for one task, the last on its tile; keep: its structure outlives it -------- */
+
+static void wait_for_one(starpu_data_handle_t handle, unsigned number, bool keep)
+{
+    struct starpu_task *task = build_update(handle, number);
+
+    task->detach = 0;
+    task->destroy = !keep;
+    must(starpu_task_submit(task));
+    must(starpu_task_wait(task));
+    if (keep)
+        starpu_task_destroy(task);
+}
+
+static void wait_in_turn(bool keep)
+{
+    struct tiles x;
+
+    tiles_make(&x, TILES, LENGTH, 50);
+    for (unsigned turn = 0; turn < phases(70); turn++) {
+        unsigned which = turn % TILES;
+
+        for (unsigned i = 0; i < TILES; i++)
+            if (i != which)
+                submit_update(x.handles[i], turn);
+        wait_for_one(x.handles[which], turn, keep);
+        for (unsigned i = 0; i < LENGTH; i++)
+            tile(&x, which)[i] = tile(&x, which)[i] / 3 + i;
+        note(digest(tile(&x, which), LENGTH));
+        submit_update(x.handles[which], turn);
+    }
+    starpu_task_wait_for_all();
+    tiles_drop(&x);
+}
+
+void run_partialwait(void)
+{
+    wait_in_turn(false);
+}
+
+void run_partialwait_keep(void)
+{
+    wait_in_turn(true);
+}
+
+/* ---- fillsubmit: each tile is filled right before its first task ----------------------------- */
+
+static void fill_and_submit(void)
+{
+    struct tiles x;
+
+    tiles_make(&x, MOST_TILES, LENGTH, 51);
+    for (unsigned i = 0; i < MOST_TILES; i++) {
+        uint64_t busy = churn(i);
+        for (unsigned k = 0; k < LENGTH; k++)
+            tile(&x, i)[k] = mix(busy, k);
+        submit_update(x.handles[i], i);
+        if (i > 0)
+            submit_combine(x.handles[i], x.handles[i / 2], i);
+    }
+    starpu_task_wait_for_all();
+    tiles_drop(&x);
+}
+
+void run_fillsubmit(void)
+{
+    for (unsigned i = 0; i < phases(1); i++)
+        fill_and_submit();
+}
+
+/* ---- callbackread: callbacks add what their tasks wrote to a sum ----------------------------- */
+
+static uint64_t sum; /* addition commutes */
+
+static void add_tile(void *at)
+{
+    __atomic_add_fetch(&sum, digest(at, LENGTH), __ATOMIC_RELAXED);
+}
+
+void run_callbackread(void)
+{
+    struct tiles x;
+
+    tiles_make(&x, TILES, LENGTH, 52);
+    for (unsigned phase = 0; phase < phases(60); phase++) {
+        for (unsigned i = 0; i < TILES; i++) {
+            struct starpu_task *task = build_update(x.handles[i], phase);
+            task->callback_func = add_tile;
+            task->callback_arg = tile(&x, i);
+            must(starpu_task_submit(task));
+        }
+        starpu_task_wait_for_all();
+        note(sum);
+    }
+    tiles_drop(&x);
+}
+
+/* ---- polling: main() waits for a counter of callbacks, and calls nothing --------------------- */
+
+static volatile unsigned ended; /* callbacks add atomically */
+
+static void count_end(void *arg)
+{
+    (void)arg;
+    __atomic_add_fetch(&ended, 1, __ATOMIC_RELEASE);
+}
+
+static void poll_callbacks(unsigned until)
+{
+    while (__atomic_load_n(&ended, __ATOMIC_ACQUIRE) < until)
+        sched_yield();
+}
+
+void run_polling(void)
+{
+    enum { TURNS = 12 };
+    struct tiles x;
+
+    tiles_make(&x, TILES, LENGTH, 53);
+    for (unsigned phase = 0; phase < phases(6); phase++) {
+        for (unsigned i = 0; i < TURNS * TILES; i++) {
+            struct starpu_task *task = build_update(x.handles[i % TILES], i);
+            task->callback_func = count_end;
+            must(starpu_task_submit(task));
+        }
+        poll_callbacks((phase + 1) * TURNS * TILES);
+        note(tiles_digest(&x));
+        tiles_rescale(&x, phase);
+    }
+    tiles_drop(&x);
+}
