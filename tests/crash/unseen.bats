@@ -5,10 +5,10 @@
 load common
 
 @test "tic: no wrong result" {
-    campaign unseen --kills 4 --scale 0.3
+    campaign unseen --kills 4 --scale 0.2
 }
 
 @test "sel: no wrong result" {
-    campaign unseen --protocol sel --kills 4 --scale 0.3 \
+    campaign unseen --protocol sel --kills 4 --scale 0.2 \
         --mode history,rescale,kernelwrite-global,void-arg,fillsubmit
 }

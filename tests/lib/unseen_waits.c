@@ -133,11 +133,11 @@ static void poll_callbacks(unsigned until)
 
 void run_polling(void)
 {
-    enum { TURNS = 12 };
+    enum { TURNS = 6 };
     struct tiles x;
 
     tiles_make(&x, TILES, LENGTH, 53);
-    for (unsigned phase = 0; phase < phases(6); phase++) {
+    for (unsigned phase = 0; phase < phases(12); phase++) {
         for (unsigned i = 0; i < TURNS * TILES; i++) {
             struct starpu_task *task = build_update(x.handles[i % TILES], i);
             task->callback_func = count_end;
