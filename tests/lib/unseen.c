@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* StarPU programs that read and write registered memory behind StarPU's back, and are right all the
- * same, because they wait, or order their tasks by other means: unseen MODE [N]; N multiplies the
- * number of phases, `unseen list` prints the modes. Prints what main() has seen and what the data
- * holds at the end, as hashes: the same in every run, on any number of workers. */
+ * same, because they wait, or order their tasks by other means: unseen MODE [N]; N, 0.5 as well,
+ * multiplies the number of phases, `unseen list` prints the modes. Prints a hash of what main() has
+ * seen and of the data at the end: the same in every run, on any number of workers. */
 #include "lib/unseen.h"
 
 static const struct mode modes[] = {
@@ -49,7 +49,7 @@ static const struct mode modes[] = {
 enum { MODES = sizeof(modes) / sizeof(*modes) };
 
 static uint64_t history;
-static unsigned scale = 1;
+static double scale = 1;
 
 void note(uint64_t value)
 {
@@ -58,7 +58,9 @@ void note(uint64_t value)
 
 unsigned phases(unsigned usual)
 {
-    return usual * scale;
+    unsigned scaled = (unsigned)(usual * scale);
+
+    return scaled > 0 ? scaled : 1;
 }
 
 static int list_modes(void)
@@ -80,7 +82,7 @@ int main(int argc, char **argv)
         return list_modes();
     while (mode < modes + MODES && strcmp(mode->name, argv[1]) != 0)
         mode++;
-    if (mode == modes + MODES || (argc == 3 && (scale = (unsigned)atoi(argv[2])) == 0)) {
+    if (mode == modes + MODES || (argc == 3 && !((scale = atof(argv[2])) > 0))) {
         fprintf(stderr, "unseen: no such mode or number\n");
         return 2;
     }

@@ -61,12 +61,12 @@ void run_partialwait_keep(void)
 
 /* ---- fillsubmit: each tile is filled right before its first task ----------------------------- */
 
-static void fill_and_submit(void)
+static void fill_and_submit(unsigned count)
 {
     struct tiles x;
 
-    tiles_make(&x, MOST_TILES, LENGTH, 51);
-    for (unsigned i = 0; i < MOST_TILES; i++) {
+    tiles_make(&x, count, LENGTH, 51);
+    for (unsigned i = 0; i < count; i++) {
         uint64_t busy = churn(i);
         for (unsigned k = 0; k < LENGTH; k++)
             tile(&x, i)[k] = mix(busy, k);
@@ -80,8 +80,12 @@ static void fill_and_submit(void)
 
 void run_fillsubmit(void)
 {
-    for (unsigned i = 0; i < phases(1); i++)
-        fill_and_submit();
+    unsigned count;
+
+    for (unsigned left = phases(MOST_TILES); left > 0; left -= count) {
+        count = left < MOST_TILES ? left : MOST_TILES;
+        fill_and_submit(count);
+    }
 }
 
 /* ---- callbackread: callbacks add what their tasks wrote to a sum ----------------------------- */
@@ -129,11 +133,11 @@ static void poll_callbacks(unsigned until)
 
 void run_polling(void)
 {
-    enum { TURNS = 12 };
+    enum { TURNS = 6 };
     struct tiles x;
 
     tiles_make(&x, TILES, LENGTH, 53);
-    for (unsigned phase = 0; phase < phases(6); phase++) {
+    for (unsigned phase = 0; phase < phases(12); phase++) {
         for (unsigned i = 0; i < TURNS * TILES; i++) {
             struct starpu_task *task = build_update(x.handles[i % TILES], i);
             task->callback_func = count_end;

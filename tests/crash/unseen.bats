@@ -1,0 +1,14 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Checks that programs that access data behind StarPU's back are right after a kill, or refused;
+# tests/crash/unseen without options kills each of them 200 times.
+load common
+
+@test "tic: no wrong result" {
+    campaign unseen --kills 4 --scale 0.2
+}
+
+@test "sel: no wrong result" {
+    campaign unseen --protocol sel --kills 4 --scale 0.2 \
+        --mode history,rescale,kernelwrite-global,void-arg,fillsubmit
+}
