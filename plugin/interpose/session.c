@@ -15,6 +15,7 @@
 #include "base/io.h"
 #include "base/watch.h"
 #include "interpose/h5load.h"
+#include "interpose/pages.h"
 #include "interpose/report.h"
 #include "interpose/tasks.h"
 #include "sched/tic_ws.h"
@@ -157,6 +158,7 @@ static struct tic_session *session_create(void)
     if (settings.report[0]) {
         session->snapshot.dry = true;
         session->report = tic_report_create(&session->graph, settings.events);
+        tic_pages_enable(session->report && settings.pages);
     }
     tic_about_fill(&session->snapshot.about);
     return session;

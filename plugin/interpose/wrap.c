@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/pages.h"
 #include "interpose/report.h"
 #include "interpose/runner.h"
 #include "interpose/tasks.h"
@@ -28,6 +29,7 @@ static char *hide_environment(const char *sched)
 
 WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
 {
+    tic_pages_open();
     struct starpu_conf copy;
     const char *sched = NULL;
     if (tic_guard > 0)
@@ -62,6 +64,7 @@ WRAPPER struct starpu_task *starpu_task_get_current(void)
 
 WRAPPER void starpu_shutdown(void)
 {
+    tic_pages_open();
     if (has_runners())
         tic_runner_settle(true);
     tic_session_on_shutdown_before();
@@ -143,7 +146,8 @@ static int submit_watched(struct starpu_task *task)
 
 WRAPPER int starpu_task_submit(struct starpu_task *task)
 {
-    bool ours = tic_session && tic_guard == 0;
+    tic_pages_open();
+    bool ours = tic_session && tic_guard == 0, waits = task->synchronous;
 
     if (ours && tic_redux_concerns(task))
         reduce(task);
@@ -153,6 +157,8 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
         return result;
     tic_redux_after_submit();
     main_has_come();
+    if (waits)
+        tic_pages_close("a synchronous task");
     return result;
 }
 
@@ -242,6 +248,7 @@ WRAPPER void starpu_resume(void)
 WRAPPER int starpu_disk_register(struct starpu_disk_ops *operations, void *parameter,
                                  starpu_ssize_t size)
 {
+    tic_pages_open();
     if (tic_session_is_watching())
         tic_session_unprotect("starpu_disk_register",
                               "data on disks (more than one memory node) is not protected yet");
@@ -292,9 +299,12 @@ static void restore_all(void)
 /* Callbacks have returned, too, when their tasks have been waited for. */
 WRAPPER int starpu_task_wait(struct starpu_task *task)
 {
+    tic_pages_open();
     if (has_runners())
         tic_runner_settle(false);
-    return RESOLVED(starpu_task_wait)(task);
+    int result = RESOLVED(starpu_task_wait)(task);
+    tic_pages_close("starpu_task_wait");
+    return result;
 }
 
 /* They may submit tasks. */
@@ -305,6 +315,7 @@ static bool settle_all(int result)
 
 WRAPPER int starpu_task_wait_for_all(void)
 {
+    tic_pages_open();
     int result;
 
     fold_all();
@@ -312,11 +323,13 @@ WRAPPER int starpu_task_wait_for_all(void)
     do
         result = RESOLVED(starpu_task_wait_for_all)();
     while (settle_all(result));
+    tic_pages_close("starpu_task_wait_for_all");
     return result;
 }
 
 WRAPPER int starpu_task_wait_for_all_in_ctx(unsigned context)
 {
+    tic_pages_open();
     int result;
 
     fold_all();
@@ -324,6 +337,7 @@ WRAPPER int starpu_task_wait_for_all_in_ctx(unsigned context)
     do
         result = RESOLVED(starpu_task_wait_for_all_in_ctx)(context);
     while (settle_all(result));
+    tic_pages_close("starpu_task_wait_for_all_in_ctx");
     return result;
 }
 
@@ -339,16 +353,19 @@ static void fold(starpu_data_handle_t data)
 WRAPPER void starpu_data_register(starpu_data_handle_t *data, int home_node, void *interface,
                                   struct starpu_data_interface_ops *ops)
 {
+    tic_pages_open();
     bool watching = tic_session_is_watching();
     tic_guard++;
     RESOLVED(starpu_data_register)(data, home_node, interface, ops);
     tic_guard--;
     if (watching)
         tic_data_on_register_after(*data, home_node);
+    tic_pages_close("starpu_data_register");
 }
 
 WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
 {
+    tic_pages_open();
     struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
     bool report = handle && tic_session->report && handle->home_node >= 0 && handle->supported &&
                   !tic_handle_is_empty(handle) && !handle->packer;
@@ -364,19 +381,23 @@ WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
     tic_guard--;
     if (report)
         tic_report_data(tic_session->report, id, &layout);
+    tic_pages_close("starpu_data_unregister");
 }
 
 WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
 {
+    tic_pages_open();
     if (tic_session_is_watching())
         tic_data_on_unregister_before(data, false);
     tic_guard++;
     RESOLVED(starpu_data_unregister_no_coherency)(data);
     tic_guard--;
+    tic_pages_close("starpu_data_unregister_no_coherency");
 }
 
 WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
 {
+    tic_pages_open();
     main_comes();
     fold(data);
     if (tic_session_is_watching())
@@ -388,6 +409,7 @@ WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
 
 WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data_filter *filter)
 {
+    tic_pages_open();
     main_comes();
     fold(data);
     if (tic_session_is_watching())
@@ -402,6 +424,7 @@ WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data
 
 WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
 {
+    tic_pages_open();
     main_comes();
     bool watching = tic_session_is_watching();
     if (watching)
@@ -411,12 +434,14 @@ WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
     tic_guard--;
     if (watching)
         tic_data_on_unpartition_after(data);
+    tic_pages_close("starpu_data_unpartition");
 }
 
 WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
                                         struct starpu_data_filter *filter,
                                         starpu_data_handle_t *parts)
 {
+    tic_pages_open();
     fold(data);
     tic_guard++;
     RESOLVED(starpu_data_partition_plan)(data, filter, parts);
@@ -430,6 +455,7 @@ WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
 WRAPPER void starpu_data_partition_clean(starpu_data_handle_t data, unsigned count,
                                          starpu_data_handle_t *parts)
 {
+    tic_pages_open();
     fold(data);
     if (tic_session_is_watching())
         tic_data_on_clean_before(parts, count);
@@ -443,6 +469,7 @@ WRAPPER void starpu_data_partition_clean(starpu_data_handle_t data, unsigned cou
 #define SWITCH(name, parameters, arguments)                                                        \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
+        tic_pages_open();                                                                          \
         fold(a);                                                                                   \
         tic_guard++;                                                                               \
         RESOLVED(name) arguments;                                                                  \
@@ -480,6 +507,7 @@ WRAPPER void *starpu_data_get_user_data(starpu_data_handle_t data)
 #define HINT(name, parameters, arguments)                                                          \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
+        tic_pages_open();                                                                          \
         struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;        \
         if (handle && handle->pending)                                                             \
             return 0;                                                                              \
@@ -505,6 +533,7 @@ HINT(starpu_data_idle_prefetch_on_node_prio,
 /* A hint; it needs no value. */
 WRAPPER void starpu_data_wont_use(starpu_data_handle_t data)
 {
+    tic_pages_open();
     bool watching = tic_session_is_watching();
     struct tic_handle *handle = watching ? tic_handle_of(data) : NULL;
     if (handle && handle->pending)
@@ -537,6 +566,7 @@ static void note_valid(starpu_data_handle_t data)
 /* Invalid data of main() keeps its last value for us, nobody can tell; other data is freed. */
 WRAPPER void starpu_data_invalidate(starpu_data_handle_t data)
 {
+    tic_pages_open();
     if (!note_invalid(data))
         return;
     tic_guard++;
@@ -546,6 +576,7 @@ WRAPPER void starpu_data_invalidate(starpu_data_handle_t data)
 
 WRAPPER void starpu_data_invalidate_submit(starpu_data_handle_t data)
 {
+    tic_pages_open();
     if (!note_invalid(data))
         return;
     tic_guard++;
@@ -557,6 +588,7 @@ WRAPPER void starpu_data_invalidate_submit(starpu_data_handle_t data)
 WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, int asynchronous,
                             void (*callback)(void *), void *arg)
 {
+    tic_pages_open();
     struct starpu_task *task = tic_session_is_watching()
                                    ? tic_data_copy_task(to, from, asynchronous, callback, arg)
                                    : NULL;
@@ -574,6 +606,7 @@ WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, 
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
         bool reads = (mode & STARPU_R) != 0, writes = (mode & STARPU_W) != 0;                      \
+        tic_pages_open();                                                                          \
         main_comes();                                                                              \
         fold(data);                                                                                \
         bool record =                                                                              \
@@ -587,6 +620,7 @@ WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, 
             tic_access_on_acquire_after(data, reads, writes);                                      \
         if (result == 0 && tic_session_is_watching())                                              \
             tic_access_note_hold(data, true);                                                      \
+        tic_pages_close(#name);                                                                    \
         return result;                                                                             \
     }
 
@@ -601,6 +635,7 @@ ACQUIRE(starpu_data_acquire_on_node,
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
         bool watching = tic_session_is_watching();                                                 \
+        tic_pages_open();                                                                          \
         main_has_come();                                                                           \
         fold(data);                                                                                \
         switch (watching ? tic_access_replay_try() : TIC_TRY_REALLY) {                             \
@@ -629,6 +664,7 @@ ACQUIRE(starpu_data_acquire_on_node,
             tic_access_on_acquire_after(data, reads, writes);                                      \
         if (tic_session_is_watching())                                                             \
             tic_access_note_hold(data, true);                                                      \
+        tic_pages_close(#name);                                                                    \
         return 0;                                                                                  \
     }
 
@@ -642,6 +678,7 @@ TRY_ACQUIRE(starpu_data_acquire_on_node_try, starpu_data_acquire_on_node,
 WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
     TIC_ACQUIRE_JOBIDS_PARAMETERS
 {
+    tic_pages_open();
     fold(data);
     if (tic_session_is_watching() && tic_session_context() != TIC_CONTEXT_STARPU)
         tic_access_on_callback_before(data, mode, &callback, &arg);
@@ -655,6 +692,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
 #define RELEASE(name, parameters, arguments)                                                       \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
+        tic_pages_open();                                                                          \
         if (tic_session && tic_guard == 0)                                                         \
             tic_access_on_release_first(data);                                                     \
         if (tic_session_is_watching()) {                                                           \
@@ -667,6 +705,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
         if (tic_session_is_watching() && tic_session_is_owner())                                   \
             tic_clock_tick();                                                                      \
         main_has_come();                                                                           \
+        tic_pages_close(#name);                                                                    \
     }
 
 RELEASE(starpu_data_release, (starpu_data_handle_t data), (data))
@@ -677,6 +716,7 @@ RELEASE(starpu_data_release_on_node, (starpu_data_handle_t data, int node), (dat
 #define UNSUPPORTED(type, name, parameters, arguments)                                             \
     WRAPPER type name parameters                                                                   \
     {                                                                                              \
+        tic_pages_open();                                                                          \
         if (tic_session_is_watching())                                                             \
             tic_session_unprotect_now(#name, "this call is not protected yet");                    \
         return RESOLVED(name) arguments;                                                           \

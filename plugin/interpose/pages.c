@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Closes the pages of registered data while main() is between two calls of StarPU and there is no
+ * task, and opens a range again, with a note, when somebody comes to it.
+ *
+ * A fault is synchronous: the handler interrupts the instruction that touches the data and nothing
+ * else, so it may do what is not safe in signal handlers at large, as long as no function that
+ * touches registered data does the same. It allocates nothing. */
+#include "interpose/pages.h"
+
+#include <errno.h>
+#include <execinfo.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include "interpose/ranges.h"
+#include "interpose/session.h"
+#include "interpose/touched.h"
+
+enum { OPEN = PROT_READ | PROT_WRITE };
+
+bool tic_pages_enabled;
+_Atomic bool tic_pages_are_closed;
+
+/* Between threads that come to closed pages, and those that open and close them. The thread that
+ * has the lock touches no registered data. */
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+static __thread bool is_inside __attribute__((tls_model("initial-exec")));
+
+/* guarded by busy */
+static struct tic_page_ranges ranges;
+static uint64_t calls;    /* after which pages were closed */
+static const char *after; /* the last of them */
+static uint64_t spent_ns; /* time that all of this took */
+
+/* owner thread only */
+static struct tic_page_ranges spare;
+static uint64_t started_ns;
+
+static struct sigaction before; /* the program's own; changed while pages are open */
+
+static void enter(void)
+{
+    is_inside = true;
+    while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
+        sched_yield();
+}
+
+static void leave(void)
+{
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+    is_inside = false;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- opening and closing -------------------------------------------------------------------- */
+
+/* Gives ranges that follow each other their protection by one call. What cannot be closed stays
+ * open. */
+static void protect_locked(int protection)
+{
+    size_t next;
+
+    for (size_t i = 0; i < ranges.count; i = next) {
+        char *begin = ranges.items[i].begin, *end = ranges.items[i].end;
+        int given = protection;
+        for (next = i + 1; next < ranges.count && ranges.items[next].begin == end; next++)
+            end = ranges.items[next].end;
+        if (mprotect(begin, (size_t)(end - begin), protection) != 0) {
+            mprotect(begin, (size_t)(end - begin), OPEN);
+            given = OPEN;
+        }
+        for (size_t j = i; j < next; j++)
+            ranges.items[j].protection = given;
+    }
+}
+
+void tic_pages_open_all(void)
+{
+    uint64_t begin = now_ns();
+    int error = errno;
+
+    enter();
+    if (atomic_load(&tic_pages_are_closed)) {
+        protect_locked(OPEN);
+        atomic_store(&tic_pages_are_closed, false);
+        spent_ns += now_ns() - begin;
+    }
+    leave();
+    errno = error;
+}
+
+/* Adds what was found to the data, whose ranges may go. */
+static void collect_locked(void)
+{
+    for (size_t i = 0; i < ranges.count; i++) {
+        struct tic_page_range *range = &ranges.items[i];
+        if (range->kinds)
+            tic_touched_note_data(range->id, range->bytes, range->kinds);
+        range->kinds = 0;
+    }
+}
+
+static void refresh_ranges(struct tic_session *session)
+{
+    if (!tic_page_ranges_find(&spare, &ranges, &session->graph.views,
+                              atomic_load(&session->holds) > 0))
+        return;
+    enter();
+    collect_locked();
+    struct tic_page_ranges old = ranges;
+    ranges = spare;
+    spare = old;
+    leave();
+}
+
+/* ---- faults --------------------------------------------------------------------------------- */
+
+static unsigned kind_of(const ucontext_t *context)
+{
+#ifdef __x86_64__
+    enum { WRITE_FAULT = 2 };
+    return context->uc_mcontext.gregs[REG_ERR] & WRITE_FAULT ? TIC_TOUCH_WRITE : TIC_TOUCH_READ;
+#else
+    (void)context;
+    return TIC_TOUCH_READ | TIC_TOUCH_WRITE;
+#endif
+}
+
+static void *instruction_of(const ucontext_t *context)
+{
+#ifdef __x86_64__
+    return (void *)context->uc_mcontext.gregs[REG_RIP];
+#else
+    (void)context;
+    return NULL;
+#endif
+}
+
+/* A stack of the program's own for signals may be too small to look at callers. */
+static bool has_room(void)
+{
+    enum { ROOM = 32768 };
+    stack_t stack;
+
+    return sigaltstack(NULL, &stack) == 0 &&
+           (!(stack.ss_flags & SS_ONSTACK) || stack.ss_size >= ROOM);
+}
+
+/* The instruction, then its callers. */
+static void find_frames(const ucontext_t *context, struct tic_touched_place *place)
+{
+    enum { OWN = 6 }; /* this function, the handler, the kernel's frame */
+    void *all[TIC_TOUCHED_FRAMES + OWN], *instruction = instruction_of(context);
+    int count = has_room() ? backtrace(all, TIC_TOUCHED_FRAMES + OWN) : 0, first = 0;
+
+    while (first < count && all[first] != instruction)
+        first++;
+    if (first == count) {
+        place->frames[0] = instruction;
+        place->frame_count = 1;
+        return;
+    }
+    while (first < count && place->frame_count < TIC_TOUCHED_FRAMES)
+        place->frames[place->frame_count++] = all[first++];
+}
+
+static struct tic_page_range *find_range(const char *address)
+{
+    size_t low = 0, high = ranges.count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (ranges.items[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < ranges.count && ranges.items[low].begin <= address ? &ranges.items[low] : NULL;
+}
+
+/* Kernels come to closed pages only if other threads submit tasks meanwhile. */
+static void note(struct tic_page_range *range, unsigned kind, const ucontext_t *context)
+{
+    struct tic_touched_place place = {range->id, range->bytes, calls, after,
+                                      kind,      tic_is_owner, 0,     {NULL}};
+
+    if (!tic_is_owner && tic_real.starpu_worker_get_id() >= 0)
+        return;
+    range->kinds |= kind;
+    find_frames(context, &place);
+    tic_touched_note_place(&place);
+}
+
+/* True when the access may be tried again. */
+static bool open_one(const char *address, const ucontext_t *context)
+{
+    struct tic_page_range *range = find_range(address);
+    unsigned kind = kind_of(context);
+    int wanted = kind & TIC_TOUCH_WRITE ? OPEN : PROT_READ;
+
+    if (!range || (range->protection & wanted) == wanted ||
+        mprotect(range->begin, (size_t)(range->end - range->begin), wanted) != 0)
+        return false;
+    range->protection = wanted;
+    note(range, kind, context);
+    return true;
+}
+
+/* Another thread may have opened the page since the fault: a second one in the same place is not of
+ * our making. */
+static bool may_try_again(const void *address)
+{
+    static __thread const void *last __attribute__((tls_model("initial-exec")));
+
+    if (last == address) {
+        last = NULL;
+        return false;
+    }
+    last = address;
+    return true;
+}
+
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+    if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
+        sigaction(number, &before, NULL); /* the fault comes again, and ends the program */
+        if (info->si_code <= 0)
+            raise(number); /* it was sent */
+    } else if (before.sa_flags & SA_SIGINFO) {
+        before.sa_sigaction(number, info, context);
+    } else {
+        before.sa_handler(number);
+    }
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    int error = errno;
+    bool ours = false;
+
+    if (info->si_code == SEGV_ACCERR && !is_inside) {
+        uint64_t begin = now_ns();
+        enter();
+        ours = open_one(info->si_addr, context);
+        spent_ns += now_ns() - begin;
+        leave();
+        ours = ours || may_try_again(info->si_addr);
+    }
+    if (!ours)
+        pass_on(number, info, context);
+    errno = error;
+}
+
+/* The program may have set its own since. */
+static bool install_handler(void)
+{
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK},
+                     current;
+
+    if (sigaction(SIGSEGV, NULL, &current) != 0)
+        return false;
+    if (current.sa_flags & SA_SIGINFO && current.sa_sigaction == on_fault)
+        return true;
+    before = current;
+    sigemptyset(&action.sa_mask);
+    return sigaction(SIGSEGV, &action, NULL) == 0;
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+/* Looking may take a second, and then a quarter of the time. Under `busy`. */
+static bool may_spend_locked(uint64_t now)
+{
+    enum { SHARE = 4 };
+    const uint64_t grace = 1000000000;
+
+    return spent_ns <= grace + (now - started_ns) / SHARE;
+}
+
+void tic_pages_enable(bool report)
+{
+    void *frame;
+
+    if (!report || !tic_page_ranges_create(&ranges) || !tic_page_ranges_create(&spare))
+        return;
+    started_ns = now_ns();
+    backtrace(&frame, 1); /* loads what it needs */
+    tic_pages_enabled = true;
+}
+
+void tic_pages_close_all(const char *call)
+{
+    struct tic_session *session = tic_session;
+    uint64_t begin = now_ns();
+
+    if (!tic_session_is_watching() || !tic_session_is_owner() ||
+        tic_real.starpu_task_nsubmitted() > 0)
+        return;
+    enter();
+    bool may = may_spend_locked(begin) && !atomic_load(&tic_pages_are_closed);
+    leave();
+    if (!may)
+        return;
+    refresh_ranges(session);
+    if (!install_handler())
+        return;
+    enter();
+    calls++;
+    after = call;
+    atomic_store(&tic_pages_are_closed, true);
+    protect_locked(PROT_NONE);
+    spent_ns += now_ns() - begin;
+    leave();
+}
+
+void tic_pages_report(json_t *report)
+{
+    if (!tic_pages_enabled)
+        return;
+    tic_pages_open_all();
+    enter();
+    collect_locked();
+    leave();
+    tic_touched_report(report);
+}
