@@ -14,6 +14,7 @@
 #include "base/failpoint.h"
 #include "base/io.h"
 #include "base/watch.h"
+#include "interpose/advice.h"
 #include "interpose/h5load.h"
 #include "interpose/pages.h"
 #include "interpose/report.h"
@@ -181,6 +182,8 @@ static void open_store(struct tic_session *session, bool create)
     tic_watch_begin(&watch, session->snapshot.patience, say_start_waits, directory);
     int status = tic_recovery_open(&session->snapshot, directory, create,
                                    settings->sync == TIC_SYNC_COMMIT, tic_h5_load());
+    if (status >= 0 && !settings->report[0])
+        tic_advice_read(directory);
     tic_watch_end(&watch);
     free(directory);
     session->opened_store = status >= 0;

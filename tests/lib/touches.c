@@ -2,9 +2,9 @@
 /* A StarPU program whose main() touches registered data, for tests of `starpu-tic check`; the
  * argument says how: reads, writes, changes (reads and writes in one place), copies (memcpy), part
  * (of a partitioned matrix), synchronous (after a synchronous task), beside (while it holds other
- * data), handler (with a handler of SIGSEGV of its own), input (data that no task writes),
- * acquires, small (reads a small piece), gone (after it was unregistered), system (a system call
- * reads it). Prints a sum of what it saw. */
+ * data), handler (has a handler of SIGSEGV, and use for it), crash (by a fault of its own), input
+ * (data that no task writes), acquires, small (reads a small piece), gone (after it was
+ * unregistered), system (a system call reads it). Prints a sum of what it saw. */
 #include <fcntl.h>
 #include <signal.h>
 #include <starpu.h>
@@ -207,9 +207,9 @@ int main(int argc, char **argv)
     data = calloc(LENGTH, sizeof(*data));
     other = calloc(LENGTH, sizeof(*other));
     copy = calloc(LENGTH, sizeof(*copy));
+    must(starpu_init(NULL));
     if (is("handler"))
         handle_faults();
-    must(starpu_init(NULL));
     starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)data, length, sizeof(*data));
     starpu_vector_data_register(&other_handle, STARPU_MAIN_RAM, (uintptr_t)other, LENGTH,
                                 sizeof(*other));
