@@ -214,7 +214,8 @@ static bool open_one(const char *address, const ucontext_t *context)
         mprotect(range->begin, (size_t)(range->end - range->begin), wanted) != 0)
         return false;
     range->protection = wanted;
-    note(range, kind, context);
+    if (address >= range->first && address < range->last) /* else malloc comes to its own words */
+        note(range, kind, context);
     return true;
 }
 

@@ -26,24 +26,45 @@ struct search {
     bool held;
 };
 
+/* glibc gives large pieces mappings of their own, where its own words come first. Is this all of
+ * one? Then nobody else has the pages at both ends. The words are readable: they precede the data
+ * in its page. */
+static bool is_own_mapping(const char *run, uint64_t bytes, uintptr_t page, size_t *size)
+{
+    enum { HEAD = 16, IS_MAPPED = 2, FLAGS = 7 };
+
+    if ((uintptr_t)run % page != HEAD || bytes < page)
+        return false;
+    size_t word = ((const size_t *)run)[-1];
+    *size = word & ~(size_t)FLAGS;
+    return word & IS_MAPPED && *size % page == 0 && *size >= bytes + HEAD &&
+           *size - bytes - HEAD < page;
+}
+
 static int add_run(char *run, uint64_t bytes, void *arg)
 {
     struct search *search = arg;
     struct tic_page_ranges *ranges = search->ranges;
-    uintptr_t page = search->page;
-    char *begin = (char *)(((uintptr_t)run + page - 1) / page * page);
-    char *end = (char *)(((uintptr_t)run + bytes) / page * page);
+    uintptr_t page = search->page, begin = ((uintptr_t)run + page - 1) / page * page;
+    uintptr_t end = ((uintptr_t)run + bytes) / page * page;
+    size_t size;
 
     if (bytes < page || ranges->count == TIC_PAGE_RANGES_MAX)
         return 1;
+    if (is_own_mapping(run, bytes, page, &size)) {
+        begin = (uintptr_t)run / page * page;
+        end = begin + size;
+    }
     if (begin < end)
-        ranges->items[ranges->count++] =
-            (struct tic_page_range){begin,
-                                    end,
-                                    search->handle->id,
-                                    tic_shape_bytes(&search->handle->layout.shape),
-                                    PROT_READ | PROT_WRITE,
-                                    0};
+        ranges->items[ranges->count++] = (struct tic_page_range){
+            .begin = (char *)begin,
+            .end = (char *)end,
+            .first = run,
+            .last = run + bytes,
+            .id = search->handle->id,
+            .bytes = tic_shape_bytes(&search->handle->layout.shape),
+            .protection = PROT_READ | PROT_WRITE,
+        };
     return 0;
 }
 

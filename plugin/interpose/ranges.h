@@ -16,9 +16,10 @@ enum { TIC_PAGE_RANGES_MAX = 8192 };
 
 struct tic_page_range {
     char *begin, *end;
-    uint64_t id, bytes; /* of the data */
-    int protection;     /* as mprotect has it */
-    unsigned kinds;     /* enum tic_touch, since it was closed first */
+    const char *first, *last; /* the data lies from here to before there */
+    uint64_t id, bytes;       /* of the data */
+    int protection;           /* as mprotect has it */
+    unsigned kinds;           /* enum tic_touch, since it was closed first */
 };
 
 struct tic_page_ranges {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A StarPU program whose main() touches registered data, for tests of `starpu-tic check`; the
- * argument says how: reads, writes, changes (reads and writes in one place), copies (memcpy), part
- * (of a partitioned matrix), synchronous (after a synchronous task), beside (while it holds other
- * data), handler (has a handler of SIGSEGV, and use for it), crash (by a fault of its own), input
- * (data that no task writes), acquires, small (reads a small piece), gone (after it was
- * unregistered), system (a system call reads it). Prints a sum of what it saw. */
+ * argument says how: reads, first (reads the first element), writes, changes (reads and writes in
+ * one place), copies (memcpy), part (of a partitioned vector), synchronous (after a synchronous
+ * task), beside (while it holds other data), handler (has a handler of SIGSEGV, and use for it),
+ * crash (by a fault of its own), input (data that no task writes), acquires, small (reads a small
+ * piece), gone (after it was unregistered), system (a system call reads it). Prints a sum of what
+ * it saw. */
 #include <fcntl.h>
 #include <signal.h>
 #include <starpu.h>
@@ -145,6 +146,8 @@ static long touch(void)
         abort_by_fault();
     if (is("handler"))
         return sum(data, LENGTH) + touch_own();
+    if (is("first"))
+        return data[0];
     if (is("reads") || is("part") || is("synchronous"))
         return sum(data, LENGTH);
     if (is("acquires"))
