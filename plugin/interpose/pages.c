@@ -39,7 +39,7 @@ static uint64_t spent_ns; /* time that all of this took */
 
 /* owner thread only */
 static struct tic_page_ranges spare;
-static uint64_t started_ns;
+static uint64_t started_ns, waited_ns;
 
 static struct sigaction before; /* the program's own; changed while pages are open */
 
@@ -101,24 +101,12 @@ void tic_pages_open_all(void)
     errno = error;
 }
 
-/* Adds what was found to the data, whose ranges may go. */
-static void collect_locked(void)
-{
-    for (size_t i = 0; i < ranges.count; i++) {
-        struct tic_page_range *range = &ranges.items[i];
-        if (range->kinds)
-            tic_touched_note_data(range->id, range->bytes, range->kinds);
-        range->kinds = 0;
-    }
-}
-
 static void refresh_ranges(struct tic_session *session)
 {
     if (!tic_page_ranges_find(&spare, &ranges, &session->graph.views,
                               atomic_load(&session->holds) > 0))
         return;
     enter();
-    collect_locked();
     struct tic_page_ranges old = ranges;
     ranges = spare;
     spare = old;
@@ -190,32 +178,68 @@ static struct tic_page_range *find_range(const char *address)
     return low < ranges.count && ranges.items[low].begin <= address ? &ranges.items[low] : NULL;
 }
 
-/* Kernels come to closed pages only if other threads submit tasks meanwhile. */
-static void note(struct tic_page_range *range, unsigned kind, const ucontext_t *context)
+/* A fault, and the data at its address. */
+struct fault {
+    const char *address;
+    unsigned kind;
+    bool held; /* main() holds some data */
+    const struct tic_handle *data;
+};
+
+static int find_data(struct tic_handle *handle, void *arg)
 {
-    struct tic_touched_place place = {range->id, range->bytes, calls, after,
-                                      kind,      tic_is_owner, 0,     {NULL}};
+    struct fault *fault = arg;
+
+    if (tic_page_ranges_has(handle, fault->address) && tic_page_ranges_watches(handle, fault->held))
+        fault->data = handle;
+    return fault->data != NULL;
+}
+
+static int note_data(struct tic_handle *handle, void *arg)
+{
+    const struct fault *fault = arg;
+
+    if (tic_page_ranges_watches(handle, fault->held))
+        tic_touched_note_data(handle->id, tic_shape_bytes(&handle->layout.shape), fault->kind);
+    return 0;
+}
+
+/* The whole range is open now, so all data in it counts as touched. Nothing is registered or
+ * unregistered meanwhile: that would open the pages first. A worker comes to closed pages only if
+ * another thread submits tasks meanwhile. */
+static void note(const struct tic_page_range *range, struct fault *fault, const ucontext_t *context)
+{
+    const struct tic_views *views = &tic_session->graph.views;
 
     if (!tic_is_owner && tic_real.starpu_worker_get_id() >= 0)
         return;
-    range->kinds |= kind;
+    tic_views_visit(views, fault->address, fault->address + 1, find_data, fault);
+    if (!fault->data)
+        return;
+    struct tic_touched_place place = {.id = fault->data->id,
+                                      .bytes = tic_shape_bytes(&fault->data->layout.shape),
+                                      .calls = calls,
+                                      .after = after,
+                                      .kinds = fault->kind,
+                                      .is_main = tic_is_owner};
     find_frames(context, &place);
     tic_touched_note_place(&place);
+    tic_views_visit(views, range->begin, range->end, note_data, fault);
 }
 
 /* True when the access may be tried again. */
 static bool open_one(const char *address, const ucontext_t *context)
 {
     struct tic_page_range *range = find_range(address);
-    unsigned kind = kind_of(context);
-    int wanted = kind & TIC_TOUCH_WRITE ? OPEN : PROT_READ;
+    struct fault fault = {.address = address, .kind = kind_of(context)};
+    int wanted = fault.kind & TIC_TOUCH_WRITE ? OPEN : PROT_READ;
 
-    if (!range || (range->protection & wanted) == wanted ||
+    if (!atomic_load(&tic_pages_are_closed) || !range || (range->protection & wanted) == wanted ||
         mprotect(range->begin, (size_t)(range->end - range->begin), wanted) != 0)
         return false;
     range->protection = wanted;
-    if (address >= range->first && address < range->last) /* else malloc comes to its own words */
-        note(range, kind, context);
+    fault.held = atomic_load(&tic_session->holds) > 0;
+    note(range, &fault, context);
     return true;
 }
 
@@ -290,6 +314,22 @@ static bool may_spend_locked(uint64_t now)
     return spent_ns <= grace + (now - started_ns) / SHARE;
 }
 
+/* A task that main() has waited for counts as submitted a moment longer. */
+static bool is_quiet(void)
+{
+    const uint64_t patience = 2000000, bound = 1000000000;
+    uint64_t begin = now_ns(), now = begin;
+
+    while (tic_real.starpu_task_nsubmitted() > 0) {
+        if (now - begin > patience || waited_ns > bound)
+            return false;
+        sched_yield();
+        waited_ns += now_ns() - now;
+        now = now_ns();
+    }
+    return true;
+}
+
 void tic_pages_enable(bool report)
 {
     void *frame;
@@ -304,18 +344,17 @@ void tic_pages_enable(bool report)
 void tic_pages_close_all(const char *call)
 {
     struct tic_session *session = tic_session;
-    uint64_t begin = now_ns();
 
-    if (!tic_session_is_watching() || !tic_session_is_owner() ||
-        tic_real.starpu_task_nsubmitted() > 0)
+    if (!tic_session_is_watching() || !tic_session_is_owner() || !is_quiet())
         return;
+    uint64_t begin = now_ns();
     enter();
     bool may = may_spend_locked(begin) && !atomic_load(&tic_pages_are_closed);
     leave();
     if (!may)
         return;
     refresh_ranges(session);
-    if (!install_handler())
+    if (!install_handler() || !tic_touched_reserve(session->graph.next_handle))
         return;
     enter();
     calls++;
@@ -331,8 +370,5 @@ void tic_pages_report(json_t *report)
     if (!tic_pages_enabled)
         return;
     tic_pages_open_all();
-    enter();
-    collect_locked();
-    leave();
     tic_touched_report(report);
 }

@@ -10,6 +10,8 @@
 
 #include "interpose/tasks.h"
 
+enum { OPEN = PROT_READ | PROT_WRITE };
+
 bool tic_page_ranges_create(struct tic_page_ranges *ranges)
 {
     *ranges =
@@ -17,14 +19,78 @@ bool tic_page_ranges_create(struct tic_page_ranges *ranges)
     return ranges->items != NULL;
 }
 
-/* ---- what the data has ---------------------------------------------------------------------- */
+static void add(struct tic_page_ranges *ranges, uintptr_t begin, uintptr_t end)
+{
+    if (begin < end && ranges->count < TIC_PAGE_RANGES_MAX)
+        ranges->items[ranges->count++] = (struct tic_page_range){(char *)begin, (char *)end, OPEN};
+}
+
+/* ---- data ----------------------------------------------------------------------------------- */
+
+/* Data that no task has written is what main() made it, and will make it again. */
+static bool has_task_values(const struct tic_handle *handle)
+{
+    bool has = tic_data_holds_values(handle);
+
+    for (unsigned i = 0; i < handle->child_count && !has; i++)
+        has = has_task_values(handle->children[i]);
+    return has;
+}
+
+/* The data that main() holds may be a part of this one, or share its memory. */
+static bool is_free(const struct tic_handle *handle, bool held)
+{
+    return handle->data && !(held && (atomic_load(&handle->holds) > 0 || handle->family ||
+                                      handle->child_count > 0));
+}
+
+bool tic_page_ranges_watches(const struct tic_handle *handle, bool held)
+{
+    enum { SMALL = 4096 }; /* a run logs such data in any case */
+
+    return tic_shape_bytes(&handle->layout.shape) > SMALL && is_free(handle, held) &&
+           has_task_values(handle);
+}
+
+bool tic_page_ranges_has(const struct tic_handle *handle, const char *address)
+{
+    const struct tic_layout *layout = &handle->layout;
+    uint64_t offset;
+
+    if (address < layout->base || address >= layout->base + tic_layout_span(layout))
+        return false;
+    offset = (uint64_t)(address - layout->base) / layout->shape.element_size;
+    for (unsigned dim = layout->shape.ndim; dim-- > 0;) {
+        uint64_t stride = layout->stride[dim] > 0 ? layout->stride[dim] : 1;
+        if (offset / stride >= layout->shape.dims[dim])
+            return false;
+        offset %= stride;
+    }
+    return true;
+}
+
+static bool is_contiguous(const struct tic_layout *layout)
+{
+    return tic_layout_span(layout) == tic_shape_bytes(&layout->shape);
+}
+
+/* ---- pages of one piece of data ------------------------------------------------------------- */
 
 struct search {
     struct tic_page_ranges *ranges;
-    const struct tic_handle *handle;
     uintptr_t page;
     bool held;
+    struct area { /* data that lies side by side, or in turns */
+        uintptr_t begin, end;
+        uint64_t bytes; /* of all data in it */
+        unsigned count;
+        bool is_free; /* all of it may be closed */
+    } area;
+    struct area *full; /* those without gaps; AREAS of them */
+    size_t full_count;
 };
+
+enum { AREAS = 1024 };
 
 /* glibc gives large pieces mappings of their own, where its own words come first. Is this all of
  * one? Then nobody else has the pages at both ends. The words are readable: they precede the data
@@ -41,59 +107,112 @@ static bool is_own_mapping(const char *run, uint64_t bytes, uintptr_t page, size
            *size - bytes - HEAD < page;
 }
 
+/* The whole pages of a piece of memory. */
+static void round_to_pages(uintptr_t page, uintptr_t *begin, uintptr_t *end)
+{
+    size_t size;
+
+    if (is_own_mapping((const char *)*begin, *end - *begin, page, &size)) {
+        *begin = *begin / page * page;
+        *end = *begin + size;
+    } else {
+        *begin = (*begin + page - 1) / page * page;
+        *end = *end / page * page;
+    }
+}
+
 static int add_run(char *run, uint64_t bytes, void *arg)
 {
     struct search *search = arg;
-    struct tic_page_ranges *ranges = search->ranges;
-    uintptr_t page = search->page, begin = ((uintptr_t)run + page - 1) / page * page;
-    uintptr_t end = ((uintptr_t)run + bytes) / page * page;
-    size_t size;
+    uintptr_t begin = (uintptr_t)run, end = begin + bytes;
 
-    if (bytes < page || ranges->count == TIC_PAGE_RANGES_MAX)
+    if (bytes < search->page || search->ranges->count == TIC_PAGE_RANGES_MAX)
         return 1;
-    if (is_own_mapping(run, bytes, page, &size)) {
-        begin = (uintptr_t)run / page * page;
-        end = begin + size;
-    }
-    if (begin < end)
-        ranges->items[ranges->count++] = (struct tic_page_range){
-            .begin = (char *)begin,
-            .end = (char *)end,
-            .first = run,
-            .last = run + bytes,
-            .id = search->handle->id,
-            .bytes = tic_shape_bytes(&search->handle->layout.shape),
-            .protection = PROT_READ | PROT_WRITE,
-        };
+    round_to_pages(search->page, &begin, &end);
+    add(search->ranges, begin, end);
     return 0;
 }
 
-/* Data that no task has written is what main() made it, and will make it again. */
-static bool has_task_values(const struct tic_handle *handle)
-{
-    bool has = tic_data_holds_values(handle);
-
-    for (unsigned i = 0; i < handle->child_count && !has; i++)
-        has = has_task_values(handle->children[i]);
-    return has;
-}
-
-/* What main() holds may be a part of it, or share its memory. */
-static bool is_free(const struct tic_handle *handle, bool held)
-{
-    return handle->data && has_task_values(handle) &&
-           !(held &&
-             (atomic_load(&handle->holds) > 0 || handle->family || handle->child_count > 0));
-}
-
-static int add_handle(struct tic_handle *handle, void *arg)
+static int add_alone(struct tic_handle *handle, void *arg)
 {
     struct search *search = arg;
 
-    search->handle = handle;
-    if (is_free(handle, search->held))
+    if (tic_page_ranges_watches(handle, search->held))
         tic_layout_visit(&handle->layout, add_run, search);
     return search->ranges->count == TIC_PAGE_RANGES_MAX;
+}
+
+/* ---- pages that several pieces of data share ------------------------------------------------ */
+
+static int add_contiguous(struct tic_handle *handle, void *arg)
+{
+    return is_contiguous(&handle->layout) ? add_alone(handle, arg) : 0;
+}
+
+/* An area is complete. One that is full belongs to its data together: the pages between those of
+ * single pieces are added later. */
+static void end_area(struct search *search, const struct tic_views *views)
+{
+    struct area area = search->area;
+    bool is_full = area.count > 1 && area.is_free && area.bytes == area.end - area.begin &&
+                   search->full_count < AREAS;
+
+    if (area.count > 0)
+        tic_views_visit(views, (const char *)area.begin, (const char *)area.end,
+                        is_full ? add_contiguous : add_alone, search);
+    if (is_full)
+        search->full[search->full_count++] = area;
+    search->area.count = 0;
+}
+
+struct walk {
+    struct search *search;
+    const struct tic_views *views;
+};
+
+static int join(struct tic_handle *handle, void *arg)
+{
+    struct walk *walk = arg;
+    struct area *area = &walk->search->area;
+    uintptr_t begin = (uintptr_t)handle->layout.base;
+    uintptr_t end = begin + tic_layout_span(&handle->layout);
+
+    if (area->count > 0 && begin > area->end)
+        end_area(walk->search, walk->views);
+    if (area->count == 0)
+        *area = (struct area){begin, end, 0, 0, true};
+    area->end = end > area->end ? end : area->end;
+    area->bytes += tic_shape_bytes(&handle->layout.shape);
+    area->count++;
+    area->is_free &= !handle->family && is_free(handle, walk->search->held);
+    return 0;
+}
+
+/* In pieces, as each is opened whole. */
+static void add_gap(struct search *search, uintptr_t begin, uintptr_t end, uintptr_t piece)
+{
+    for (; begin < end; begin += piece)
+        add(search->ranges, begin, end - begin < piece ? end : begin + piece);
+}
+
+/* `count` ranges are in order. */
+static void fill_area(struct search *search, const struct area *area, size_t count)
+{
+    enum { PIECES = 256 };
+    uintptr_t begin = area->begin, end = area->end;
+
+    round_to_pages(search->page, &begin, &end);
+    if (begin >= end)
+        return;
+    uintptr_t piece = ((end - begin) / PIECES / search->page + 1) * search->page;
+    for (size_t i = 0; i < count; i++) {
+        const struct tic_page_range *range = &search->ranges->items[i];
+        if ((uintptr_t)range->end <= begin || (uintptr_t)range->begin >= end)
+            continue;
+        add_gap(search, begin, (uintptr_t)range->begin, piece);
+        begin = (uintptr_t)range->end;
+    }
+    add_gap(search, begin, end, piece);
 }
 
 /* ---- putting them in order ------------------------------------------------------------------ */
@@ -102,16 +221,15 @@ static int compare(const void *a, const void *b)
 {
     const struct tic_page_range *first = a, *second = b;
 
-    if (first->begin != second->begin)
-        return first->begin < second->begin ? -1 : 1;
-    return first->id < second->id ? -1 : first->id > second->id;
+    return first->begin < second->begin ? -1 : first->begin > second->begin;
 }
 
-/* Memory that several pieces of data share counts for one of them. */
-static void make_disjoint(struct tic_page_ranges *ranges)
+/* Several pieces of data may have the same memory. */
+static void put_in_order(struct tic_page_ranges *ranges)
 {
     size_t count = 0;
 
+    qsort(ranges->items, ranges->count, sizeof(*ranges->items), compare);
     for (size_t i = 0; i < ranges->count; i++) {
         struct tic_page_range range = ranges->items[i];
         if (count > 0 && range.begin < ranges->items[count - 1].end)
@@ -122,14 +240,28 @@ static void make_disjoint(struct tic_page_ranges *ranges)
     ranges->count = count;
 }
 
+static void find_all(struct search *search, const struct tic_views *views)
+{
+    struct walk walk = {search, views};
+    struct tic_page_ranges *ranges = search->ranges;
+
+    tic_views_visit(views, NULL, (const char *)UINTPTR_MAX, join, &walk);
+    end_area(search, views);
+    put_in_order(ranges);
+    size_t count = ranges->count;
+    for (size_t i = 0; i < search->full_count; i++)
+        fill_area(search, &search->full[i], count);
+    if (ranges->count > count)
+        put_in_order(ranges);
+}
+
 static uint64_t hash_of(const struct tic_page_ranges *ranges)
 {
     uint64_t hash = ranges->count;
 
     for (size_t i = 0; i < ranges->count; i++) {
         hash = (hash ^ (uintptr_t)ranges->items[i].begin) * UINT64_C(0x9e3779b97f4a7c15);
-        hash = (hash ^ (uintptr_t)ranges->items[i].end) * UINT64_C(0xd6e8feb86659fd93);
-        hash = (hash ^ ranges->items[i].id ^ hash >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+        hash = (hash ^ (uintptr_t)ranges->items[i].end ^ hash >> 32) * UINT64_C(0xd6e8feb86659fd93);
     }
     return hash;
 }
@@ -184,14 +316,14 @@ bool tic_page_ranges_find(struct tic_page_ranges *ranges, const struct tic_page_
                           const struct tic_views *views, bool held)
 {
     static struct tic_page_ranges all;
-    struct search search = {&all, NULL, (uintptr_t)sysconf(_SC_PAGESIZE), held};
+    static struct area full[AREAS];
+    struct search search = {
+        .ranges = &all, .page = (uintptr_t)sysconf(_SC_PAGESIZE), .held = held, .full = full};
 
     if (!all.items && !tic_page_ranges_create(&all))
         return false;
     all.count = 0;
-    tic_views_visit(views, NULL, (const char *)UINTPTR_MAX, add_handle, &search);
-    qsort(all.items, all.count, sizeof(*all.items), compare);
-    make_disjoint(&all);
+    find_all(&search, views);
     ranges->hash = hash_of(&all);
     if (ranges->hash == current->hash)
         return false;

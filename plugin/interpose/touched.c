@@ -48,6 +48,15 @@ void tic_touched_note_place(const struct tic_touched_place *place)
         places[place_count++] = *place;
 }
 
+bool tic_touched_reserve(uint64_t ids)
+{
+    struct datum *grown = tic_grow(data, &data_capacity, ids, sizeof(*data));
+
+    if (grown)
+        data = grown;
+    return grown || ids == 0;
+}
+
 void tic_touched_note_data(uint64_t id, uint64_t bytes, unsigned kinds)
 {
     unsigned long at = data_count;
@@ -58,10 +67,8 @@ void tic_touched_note_data(uint64_t id, uint64_t bytes, unsigned kinds)
         data[at].kinds |= kinds;
         return;
     }
-    struct datum *grown = tic_grow(data, &data_capacity, data_count + 1, sizeof(*data));
-    if (!grown)
-        return; /* it is still among the places, if there are not too many */
-    data = grown;
+    if (data_count == data_capacity)
+        return;
     memmove(&data[at + 1], &data[at], (data_count - at) * sizeof(*data));
     data[at] = (struct datum){id, bytes, kinds};
     data_count++;

@@ -25,7 +25,9 @@ struct tic_touched_place {
 
 /* Notes a place, once; the first TIC_TOUCHED_PLACES of them. May be called in a signal handler. */
 void tic_touched_note_place(const struct tic_touched_place *place);
-/* Notes the data, all of it; not in a signal handler. */
+/* Makes room for data with this many ids. False when out of memory. */
+bool tic_touched_reserve(uint64_t ids);
+/* Notes the data, if there is room. May be called in a signal handler. */
 void tic_touched_note_data(uint64_t id, uint64_t bytes, unsigned kinds);
 /* Adds "touched", a list of places, and "touched_data", a list of [id, bytes, kinds]. */
 void tic_touched_report(json_t *report);

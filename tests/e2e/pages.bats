@@ -88,6 +88,15 @@ nothing() {
     advises 1
 }
 
+@test "tiles of a matrix whose columns are shorter than a page" {
+    look tile
+    finds 1
+    grep -q '^  main() reads data 6 (80000 bytes) by its pointer' out
+    sed -n 's/^log //p' "$STARPU_TIC_DIR.advice" | grep -qx 6
+    look held-tile
+    finds 0
+}
+
 @test "nothing is said of accesses, of small data, of data that only main() writes, of former data" {
     for mode in acquires small input gone; do
         look $mode

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A StarPU program whose main() touches registered data, for tests of `starpu-tic check`; the
  * argument says how: reads, first (reads the first element), writes, changes (reads and writes in
- * one place), copies (memcpy), part (of a partitioned vector), synchronous (after a synchronous
- * task), beside (while it holds other data), handler (has a handler of SIGSEGV, and use for it),
- * crash (by a fault of its own), input (data that no task writes), acquires, small (reads a small
- * piece), gone (after it was unregistered), system (a system call reads it). Prints a sum of what
- * it saw. */
+ * one place), copies (memcpy), part (of a partitioned vector), tile (reads from one of many),
+ * held-tile (acquires it), synchronous (after a synchronous task), beside (while it holds other
+ * data), handler (has a handler of SIGSEGV, and use for it), crash (by a fault of its own), input
+ * (data that no task writes), acquires, small (reads a small piece), gone (after it was
+ * unregistered), system (a system call reads it). Prints a sum of what it saw. */
 #include <fcntl.h>
 #include <signal.h>
 #include <starpu.h>
@@ -16,10 +16,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LENGTH = 100000, SMALL = 100, PARTS = 4 };
+enum { LENGTH = 100000, SMALL = 100, PARTS = 4, TILES = 3, SIDE = 100, WIDTH = TILES * SIDE };
 
 static long *data, *other, *copy;
-static starpu_data_handle_t handle, other_handle;
+static starpu_data_handle_t handle, other_handle, tiles[TILES][TILES];
 static const char *mode;
 static char *own;
 static long own_faults;
@@ -40,6 +40,18 @@ static void step(void *buffers[], void *arg)
 
 static struct starpu_codelet change = {
     .cpu_funcs = {step}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "change"};
+
+static void fill(void *buffers[], void *arg)
+{
+    long *to = (long *)STARPU_MATRIX_GET_PTR(buffers[0]);
+    (void)arg;
+    for (unsigned j = 0; j < SIDE; j++)
+        for (unsigned i = 0; i < SIDE; i++)
+            to[i + j * STARPU_MATRIX_GET_LD(buffers[0])] += i * j;
+}
+
+static struct starpu_codelet fill_tile = {
+    .cpu_funcs = {fill}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "fill"};
 
 static void look(void *buffers[], void *arg)
 {
@@ -84,6 +96,14 @@ static long acquire(void)
     long seen = sum(data, LENGTH);
     data[LENGTH / 2] = 1;
     starpu_data_release(handle);
+    return seen;
+}
+
+static long acquire_tile(void)
+{
+    must(starpu_data_acquire(tiles[1][1], STARPU_RW));
+    long seen = copy[WIDTH / 2 + WIDTH / 2 * WIDTH]++;
+    starpu_data_release(tiles[1][1]);
     return seen;
 }
 
@@ -146,6 +166,10 @@ static long touch(void)
         abort_by_fault();
     if (is("handler"))
         return sum(data, LENGTH) + touch_own();
+    if (is("tile"))
+        return copy[WIDTH / 2 + WIDTH / 2 * WIDTH];
+    if (is("held-tile"))
+        return acquire_tile();
     if (is("first"))
         return data[0];
     if (is("reads") || is("part") || is("synchronous"))
@@ -169,6 +193,30 @@ static long touch(void)
 
 /* ---- the program ---------------------------------------------------------------------------- */
 
+/* Columns of a tile are shorter than a page. */
+static void register_tiles(void)
+{
+    for (int j = 0; j < TILES; j++)
+        for (int i = 0; i < TILES; i++)
+            starpu_matrix_data_register(&tiles[j][i], STARPU_MAIN_RAM,
+                                        (uintptr_t)&copy[i * SIDE + j * SIDE * WIDTH], WIDTH, SIDE,
+                                        SIDE, sizeof(*copy));
+}
+
+static void fill_tiles(void)
+{
+    for (int j = 0; j < TILES; j++)
+        for (int i = 0; i < TILES; i++)
+            must(starpu_task_insert(&fill_tile, STARPU_RW, tiles[j][i], 0));
+}
+
+static void unregister_tiles(void)
+{
+    for (int j = 0; j < TILES; j++)
+        for (int i = 0; i < TILES; i++)
+            starpu_data_unregister(tiles[j][i]);
+}
+
 static void work(void)
 {
     struct starpu_data_filter filter = {.filter_func = starpu_vector_filter_block,
@@ -176,6 +224,8 @@ static void work(void)
 
     if (is("input")) {
         must(starpu_task_insert(&use, STARPU_R, handle, 0));
+    } else if (is("tile") || is("held-tile")) {
+        fill_tiles();
     } else if (is("part")) {
         starpu_data_partition(handle, &filter);
         for (int i = 0; i < PARTS; i++)
@@ -216,7 +266,11 @@ int main(int argc, char **argv)
     starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)data, length, sizeof(*data));
     starpu_vector_data_register(&other_handle, STARPU_MAIN_RAM, (uintptr_t)other, LENGTH,
                                 sizeof(*other));
+    if (is("tile") || is("held-tile"))
+        register_tiles();
     long seen = run();
+    if (is("tile") || is("held-tile"))
+        unregister_tiles();
     starpu_data_unregister(handle);
     if (is("gone"))
         write_data();
