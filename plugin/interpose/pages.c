@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Closes the pages of registered data while main() is between two calls of StarPU and there is no
- * task, and opens a range again, with a note, when somebody comes to it.
+ * task. The first access to a range opens it again, and is noted.
  *
- * A fault is synchronous: the handler interrupts the instruction that touches the data and nothing
- * else, so it may do what is not safe in signal handlers at large, as long as no function that
- * touches registered data does the same. It allocates nothing. */
+ * Faults are synchronous: the handler interrupts the instruction that touches the data and nothing
+ * else. Calls that are not safe in other signal handlers are safe here, unless the interrupted
+ * function is in the midst of them. The handler allocates nothing. */
 #include "interpose/pages.h"
 
 #include <errno.h>
@@ -26,8 +26,8 @@ enum { OPEN = PROT_READ | PROT_WRITE };
 bool tic_pages_enabled;
 _Atomic bool tic_pages_are_closed;
 
-/* Between threads that come to closed pages, and those that open and close them. The thread that
- * has the lock touches no registered data. */
+/* Lock between threads that open and close pages, in the handler or not. Its owner touches no
+ * registered data. */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 static __thread bool is_inside __attribute__((tls_model("initial-exec")));
 
@@ -66,8 +66,7 @@ static uint64_t now_ns(void)
 
 /* ---- opening and closing -------------------------------------------------------------------- */
 
-/* Gives ranges that follow each other their protection by one call. What cannot be closed stays
- * open. */
+/* Adjacent ranges get their protection by one call. Ranges that cannot be closed stay open. */
 static void protect_locked(int protection)
 {
     size_t next;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Which data does main() touch outside of an access, by its plain pointer? Only for
- * `starpu-tic check` (STARPU_TIC_REPORT with STARPU_TIC_PAGES=1): between two calls of StarPU,
- * while there is no task, the pages of registered data are closed by mprotect, and a handler of
- * SIGSEGV notes who comes to them. Pages are closed that lie wholly in one piece of data that
- * main() does not hold by an access. */
+/* Closed pages: how `starpu-tic check` finds data that main() touches by its plain pointer, outside
+ * of an access. Only with STARPU_TIC_REPORT and STARPU_TIC_PAGES=1. Between two calls of StarPU,
+ * while there is no task, mprotect closes the pages of registered data, and a handler of SIGSEGV
+ * notes each access. A page is closed if all of it belongs to data that main() does not hold. */
 #ifndef TIC_INTERPOSE_PAGES_H
 #define TIC_INTERPOSE_PAGES_H
 
@@ -13,9 +12,9 @@
 
 /* Owner thread writes, before tasks exist. */
 extern bool tic_pages_enabled;
-extern _Atomic bool tic_pages_are_closed; /* relaxed: the handler opens what comes too early */
+extern _Atomic bool tic_pages_are_closed; /* relaxed: the handler opens pages, too */
 
-/* When the session begins: whether anything of this happens at all. */
+/* When the session begins; report: pages are to be closed. */
 void tic_pages_enable(bool report);
 void tic_pages_open_all(void);
 void tic_pages_close_all(const char *call);
@@ -35,7 +34,7 @@ static inline void tic_pages_close(const char *call)
         tic_pages_close_all(call);
 }
 
-/* Adds to a report what was found. */
+/* Adds the findings to a report. */
 void tic_pages_report(json_t *report);
 
 #endif

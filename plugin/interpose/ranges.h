@@ -27,8 +27,8 @@ struct tic_page_ranges {
 
 /* False when out of memory. */
 bool tic_page_ranges_create(struct tic_page_ranges *ranges);
-/* Is it to be told that main() touches this data? Tasks have written it, and main() does not hold
- * it; main() holds some data: `held`. Any thread, while nothing is registered or unregistered. */
+/* Data that main() must not touch: tasks have written it, and main() does not hold it. held: main()
+ * holds some data. Any thread, while nothing is registered or unregistered. */
 bool tic_page_ranges_watches(const struct tic_handle *handle, bool held);
 /* Does this byte belong to the data? Any thread. */
 bool tic_page_ranges_has(const struct tic_handle *handle, const char *address);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What was found by closed pages: data, and places in the program that touch it. */
+/* Findings of closed pages: data, and places in the program that touch it. */
 #include "interpose/touched.h"
 
 #include <dlfcn.h>

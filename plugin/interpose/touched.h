@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What was found by closed pages (pages.h): data, and places in the program that touch it. The
- * caller synchronises. */
+/* Findings of closed pages (pages.h): data, and places in the program that touch it. The caller
+ * synchronises. */
 #ifndef TIC_INTERPOSE_TOUCHED_H
 #define TIC_INTERPOSE_TOUCHED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* For starpu-tic check: what main() touches by plain pointers, in plain words, and as advice. */
+/* For starpu-tic check: data that main() touches by plain pointers, in words, and as advice. */
 #include "tools/touched.h"
 
 #include <errno.h>

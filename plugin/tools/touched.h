@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* For starpu-tic check: what main() touches by plain pointers, in plain words, and as advice for
- * runs. */
+/* For starpu-tic check: data that main() touches by plain pointers, in plain words, and as advice
+ * for runs. */
 #ifndef TIC_TOOLS_TOUCHED_H
 #define TIC_TOOLS_TOUCHED_H
 
