@@ -32,19 +32,24 @@ static void *caller_of(const struct tic_touched_place *place)
 
 static bool is_same(const struct tic_touched_place *a, const struct tic_touched_place *b)
 {
-    return a->id == b->id && a->is_main == b->is_main && a->frames[0] == b->frames[0] &&
-           caller_of(a) == caller_of(b);
+    return a->is_main == b->is_main && a->frames[0] == b->frames[0] && caller_of(a) == caller_of(b);
 }
 
 void tic_touched_note_place(const struct tic_touched_place *place)
 {
+    enum { DATA_PER_PLACE = 8 }; /* a loop over all data must not hide other places */
+    unsigned same = 0;
+
     for (unsigned i = 0; i < place_count; i++) {
         if (!is_same(&places[i], place))
+            continue;
+        same++;
+        if (places[i].id != place->id)
             continue;
         places[i].kinds |= place->kinds;
         return;
     }
-    if (place_count < TIC_TOUCHED_PLACES)
+    if (place_count < TIC_TOUCHED_PLACES && same < DATA_PER_PLACE)
         places[place_count++] = *place;
 }
 

@@ -23,7 +23,8 @@ struct tic_touched_place {
     void *frames[TIC_TOUCHED_FRAMES];
 };
 
-/* Notes a place, once; the first TIC_TOUCHED_PLACES of them. May be called in a signal handler. */
+/* Notes a place, once for each piece of data; no more than TIC_TOUCHED_PLACES, and few pieces of
+ * data for each place. May be called in a signal handler. */
 void tic_touched_note_place(const struct tic_touched_place *place);
 /* Makes room for data with this many ids. False when out of memory. */
 bool tic_touched_reserve(uint64_t ids);

@@ -74,18 +74,40 @@ static const char *verb(bool reads, bool writes)
     return reads && writes ? "reads and writes" : writes ? "writes" : "reads";
 }
 
-static void tell_place(const json_t *place)
+/* The same for another piece of data? */
+static bool is_same(const json_t *a, const json_t *b)
+{
+    static const char *const members[] = {"object", "offset", "after", "reads", "writes", "main"};
+
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+        if (!json_equal(json_object_get(a, members[i]), json_object_get(b, members[i])))
+            return false;
+    return true;
+}
+
+/* Places from `from` to before `to`. */
+static size_t count_same(const json_t *places, size_t from, size_t to, const json_t *place)
+{
+    size_t count = 0;
+
+    for (size_t i = from; i < to; i++)
+        count += is_same(json_array_get(places, i), place);
+    return count;
+}
+
+/* others: the same place touches other data, too. */
+static void tell_place(const json_t *place, bool others)
 {
     const char *where = json_string_value(json_object_get(place, "place"));
     char *line = find_line(place);
 
-    printf("  %s %s data %lld (%lld bytes) by its pointer, without starpu_data_acquire, at %s, "
+    printf("  %s %s data %lld (%lld bytes)%s by its pointer, without starpu_data_acquire, at %s, "
            "after %s\n",
            json_is_true(json_object_get(place, "main")) ? "main()" : "another thread",
            verb(json_is_true(json_object_get(place, "reads")),
                 json_is_true(json_object_get(place, "writes"))),
            json_integer_value(json_object_get(place, "id")),
-           json_integer_value(json_object_get(place, "bytes")),
+           json_integer_value(json_object_get(place, "bytes")), others ? ", and other data," : "",
            line    ? line
            : where ? where
                    : "an unknown place",
@@ -105,7 +127,11 @@ void tic_tool_tell_touched(const json_t *report)
            "0) by plain pointers, where protection does not see it. After a restart such a read "
            "may give another value, and such a write may be lost:\n",
            data);
-    json_array_foreach(places, i, place) tell_place(place);
+    json_array_foreach(places, i, place)
+    {
+        if (count_same(places, 0, i, place) == 0)
+            tell_place(place, count_same(places, i + 1, json_array_size(places), place) > 0);
+    }
 }
 
 /* ---- advice --------------------------------------------------------------------------------- */
