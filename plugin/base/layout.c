@@ -61,6 +61,19 @@ static char *cursor_next(struct run_cursor *cursor)
     return layout->base + offset * layout->shape.element_size;
 }
 
+int tic_layout_visit(const struct tic_layout *layout,
+                     int (*visit)(char *run, uint64_t bytes, void *arg), void *arg)
+{
+    struct run_cursor cursor;
+    int status = 0;
+    char *run;
+
+    cursor_begin(&cursor, layout);
+    while (status == 0 && (run = cursor_next(&cursor)))
+        status = visit(run, cursor.run_bytes, arg);
+    return status;
+}
+
 bool tic_shape_equal(const struct tic_shape *a, const struct tic_shape *b)
 {
     return a->element_size == b->element_size && a->ndim == b->ndim &&

@@ -46,6 +46,11 @@ uint64_t tic_layout_sample(const struct tic_layout *layout);
 /* Bytes from the first to after the last one. */
 uint64_t tic_layout_span(const struct tic_layout *layout);
 
+/* Calls `visit` for each contiguous run, all of `bytes` bytes, until it returns nonzero; this it
+ * returns. */
+int tic_layout_visit(const struct tic_layout *layout,
+                     int (*visit)(char *run, uint64_t bytes, void *arg), void *arg);
+
 /* Do they have a byte in common? */
 bool tic_layout_overlaps(const struct tic_layout *a, const struct tic_layout *b);
 

@@ -4,12 +4,14 @@
  * main() acquires are, and a restart gives them back at the same place. So main() may sum up, print
  * or decide by what it reads there without an access. The same goes for the callback of a task, and
  * the small data that its task declares. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/thread.h"
+#include "interpose/advice.h"
 #include "interpose/tasks.h"
 
 enum { MOST_BYTES = 4096 };            /* of a datum that is logged */
@@ -28,6 +30,16 @@ static struct {
 } looks;
 
 /* ---- which data ------------------------------------------------------------------------------ */
+
+/* `starpu-tic check` has seen main() look at it, or at what it is a part of. */
+static bool is_advised(const struct tic_handle *handle)
+{
+    bool advised = tic_shape_bytes(&handle->layout.shape) <= UINT32_MAX;
+
+    for (; handle && !tic_advice_logs(handle); handle = handle->parent)
+        ;
+    return advised && handle;
+}
 
 static unsigned long place_of_locked(uint64_t id)
 {
@@ -54,7 +66,7 @@ void tic_looks_add(struct tic_handle *handle)
 {
     if (!handle->imaged)
         return;
-    if (tic_shape_bytes(&handle->layout.shape) > MOST_BYTES) {
+    if (tic_shape_bytes(&handle->layout.shape) > MOST_BYTES && !is_advised(handle)) {
         looks.large = true;
         return;
     }
@@ -101,17 +113,21 @@ static void log_bytes(struct tic_handle *handle, uint64_t wait)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     struct tic_graph *graph = snapshot->graph;
-    char bytes[MOST_BYTES];
+    uint64_t size = tic_shape_bytes(&handle->layout.shape);
+    char small[MOST_BYTES], *bytes = size > MOST_BYTES ? malloc(size) : small;
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
 
-    tic_layout_copy(&packed, &handle->layout);
+    if (bytes)
+        tic_layout_copy(&packed, &handle->layout);
     tic_lock(&graph->lock);
-    int status = tic_graph_note_look_locked(graph, wait, handle->id, bytes,
-                                            (uint32_t)tic_shape_bytes(&handle->layout.shape),
-                                            atomic_load(&snapshot->cut.epoch));
+    int status = bytes ? tic_graph_note_look_locked(graph, wait, handle->id, bytes, (uint32_t)size,
+                                                    atomic_load(&snapshot->cut.epoch))
+                       : -ENOMEM;
     tic_unlock(&graph->lock);
     if (status)
         tic_snapshot_break(snapshot, "out of memory");
+    if (bytes != small)
+        free(bytes);
 }
 
 /* Its bytes count, not its version: who writes them need not have declared it. */
@@ -167,18 +183,19 @@ static void log_all(void)
 static void give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
 {
     uint64_t size = tic_shape_bytes(&handle->layout.shape);
-    char bytes[MOST_BYTES];
+    char *bytes = malloc(parts * TIC_LOOK_BYTES);
 
-    if (look->bytes != size || size > MOST_BYTES || (parts - 1) * TIC_LOOK_BYTES >= size)
+    if (!bytes)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    if (look->bytes != size || parts != (size + TIC_LOOK_BYTES - 1) / TIC_LOOK_BYTES)
         tic_stop(TIC_EXIT_DIVERGED,
                  "the replay differs from the recorded run: handle %llu has another shape now",
                  (unsigned long long)handle->id);
-    for (size_t i = 0; i < parts; i++) {
-        size_t at = (size_t)look[i].part * TIC_LOOK_BYTES;
-        memcpy(bytes + at, look[i].words, size - at < TIC_LOOK_BYTES ? size - at : TIC_LOOK_BYTES);
-    }
+    for (size_t i = 0; i < parts; i++)
+        memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
     tic_layout_copy(&handle->layout, &packed);
+    free(bytes);
 }
 
 /* Nobody else uses the memory before main() has come to the recovered cut. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "interpose/pages.h"
 
 /* The order in which `starpu-tic check` lists them. FEATURE(member, "words") */
 #define FEATURES(FEATURE)                                                                          \
@@ -215,6 +216,16 @@ static json_t *events(const struct tic_graph *graph)
     return list;
 }
 
+/* Where a run of the same command keeps its recovery lines, if nothing else is set. */
+static void add_directory(json_t *report, const struct tic_line *about)
+{
+    char *directory = tic_about_directory(about);
+
+    json_object_set_new(report, "working", json_string(about->directory));
+    json_object_set_new(report, "directory", json_string(directory ? directory : ""));
+    free(directory);
+}
+
 int tic_report_write(struct tic_report *report, struct tic_session *session)
 {
     char spawned[24];
@@ -228,6 +239,10 @@ int tic_report_write(struct tic_report *report, struct tic_session *session)
                   "pointers", report->pointers, "data", report->data,                            //
                   "signatures", signatures(&session->graph), "inputs", inputs(&session->graph),  //
                   "events", events(&session->graph), "spawned", spawned);
+    if (whole) {
+        add_directory(whole, &session->snapshot.about);
+        tic_pages_report(whole);
+    }
     int status =
         whole && json_dump_file(whole, session->settings.report, JSON_COMPACT) == 0 ? 0 : -EIO;
     json_decref(whole);

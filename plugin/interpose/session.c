@@ -14,7 +14,9 @@
 #include "base/failpoint.h"
 #include "base/io.h"
 #include "base/watch.h"
+#include "interpose/advice.h"
 #include "interpose/h5load.h"
+#include "interpose/pages.h"
 #include "interpose/report.h"
 #include "interpose/tasks.h"
 #include "sched/tic_ws.h"
@@ -159,6 +161,7 @@ static struct tic_session *session_create(void)
     if (settings.report[0]) {
         session->snapshot.dry = true;
         session->report = tic_report_create(&session->graph, settings.events);
+        tic_pages_enable(session->report && settings.pages);
     }
     tic_about_fill(&session->snapshot.about);
     return session;
@@ -181,6 +184,8 @@ static void open_store(struct tic_session *session, bool create)
     tic_watch_begin(&watch, session->snapshot.patience, say_start_waits, directory);
     int status = tic_recovery_open(&session->snapshot, directory, create,
                                    settings->sync == TIC_SYNC_COMMIT, tic_h5_load());
+    if (status >= 0 && !settings->report[0])
+        tic_advice_read(directory);
     tic_watch_end(&watch);
     free(directory);
     session->opened_store = status >= 0;

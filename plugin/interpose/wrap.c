@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/pages.h"
 #include "interpose/report.h"
 #include "interpose/runner.h"
 #include "interpose/tasks.h"
@@ -28,6 +29,7 @@ static char *hide_environment(const char *sched)
 
 WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
 {
+    tic_pages_open();
     struct starpu_conf copy;
     const char *sched = NULL;
     if (tic_guard > 0)
@@ -62,6 +64,7 @@ WRAPPER struct starpu_task *starpu_task_get_current(void)
 
 WRAPPER void starpu_shutdown(void)
 {
+    tic_pages_open();
     if (has_runners())
         tic_runner_settle(true);
     tic_session_on_shutdown_before();
@@ -145,7 +148,8 @@ static int submit_watched(struct starpu_task *task)
 
 WRAPPER int starpu_task_submit(struct starpu_task *task)
 {
-    bool ours = tic_session && tic_guard == 0;
+    tic_pages_open();
+    bool ours = tic_session && tic_guard == 0, waits = task->synchronous;
 
     if (ours && tic_redux_concerns(task))
         reduce(task);
@@ -155,6 +159,8 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
         return result;
     tic_redux_after_submit();
     main_has_come();
+    if (waits)
+        tic_pages_close("a synchronous task");
     return result;
 }
 
@@ -244,6 +250,7 @@ WRAPPER void starpu_resume(void)
 WRAPPER int starpu_disk_register(struct starpu_disk_ops *operations, void *parameter,
                                  starpu_ssize_t size)
 {
+    tic_pages_open();
     if (tic_session_is_watching())
         tic_session_unprotect("starpu_disk_register",
                               "data on disks (more than one memory node) is not protected yet");
@@ -283,6 +290,7 @@ static void fold_all(void)
 /* main() begins a call that waits for tasks, after which it may look at data by its pointers. */
 static void begin_wait(void)
 {
+    tic_pages_open();
     main_comes();
     if (tic_session_is_watching() && tic_session_is_owner()) {
         tic_data_restore_adopted();
@@ -290,10 +298,11 @@ static void begin_wait(void)
     }
 }
 
-static void end_wait(void)
+static void end_wait(const char *call)
 {
     if (tic_session && tic_guard == 0)
         tic_looks_leave();
+    tic_pages_close(call);
 }
 
 /* Callbacks have returned, too, when their tasks have been waited for. */
@@ -303,7 +312,7 @@ WRAPPER int starpu_task_wait(struct starpu_task *task)
     if (has_runners())
         tic_runner_settle(false);
     int result = RESOLVED(starpu_task_wait)(task);
-    end_wait();
+    end_wait("starpu_task_wait");
     return result;
 }
 
@@ -317,12 +326,13 @@ static bool settle_all(int result)
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
         int result;                                                                                \
+        tic_pages_open();                                                                          \
         fold_all();                                                                                \
         begin_wait();                                                                              \
         do                                                                                         \
             result = RESOLVED(name) arguments;                                                     \
         while (settle_all(result));                                                                \
-        end_wait();                                                                                \
+        end_wait(#name);                                                                           \
         return result;                                                                             \
     }
 
@@ -334,7 +344,7 @@ WAIT_FOR_ALL(starpu_task_wait_for_all_in_ctx, (unsigned context), (context))
     {                                                                                              \
         begin_wait();                                                                              \
         int result = RESOLVED(name) arguments;                                                     \
-        end_wait();                                                                                \
+        end_wait(#name);                                                                           \
         return result;                                                                             \
     }
 
@@ -356,16 +366,19 @@ static void fold(starpu_data_handle_t data)
 WRAPPER void starpu_data_register(starpu_data_handle_t *data, int home_node, void *interface,
                                   struct starpu_data_interface_ops *ops)
 {
+    tic_pages_open();
     bool watching = tic_session_is_watching();
     tic_guard++;
     RESOLVED(starpu_data_register)(data, home_node, interface, ops);
     tic_guard--;
     if (watching)
         tic_data_on_register_after(*data, home_node);
+    tic_pages_close("starpu_data_register");
 }
 
 WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
 {
+    tic_pages_open();
     struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
     bool report = handle && tic_session->report && handle->home_node >= 0 && handle->supported &&
                   !tic_handle_is_empty(handle) && !handle->packer;
@@ -379,22 +392,25 @@ WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
     tic_guard++;
     RESOLVED(starpu_data_unregister)(data);
     tic_guard--;
-    end_wait();
     if (report)
         tic_report_data(tic_session->report, id, &layout);
+    end_wait("starpu_data_unregister");
 }
 
 WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
 {
+    tic_pages_open();
     if (tic_session_is_watching())
         tic_data_on_unregister_before(data, false);
     tic_guard++;
     RESOLVED(starpu_data_unregister_no_coherency)(data);
     tic_guard--;
+    tic_pages_close("starpu_data_unregister_no_coherency");
 }
 
 WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
 {
+    tic_pages_open();
     main_comes();
     fold(data);
     if (tic_session_is_watching())
@@ -406,6 +422,7 @@ WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
 
 WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data_filter *filter)
 {
+    tic_pages_open();
     main_comes();
     fold(data);
     if (tic_session_is_watching())
@@ -429,13 +446,14 @@ WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
     tic_guard--;
     if (watching)
         tic_data_on_unpartition_after(data);
-    end_wait();
+    end_wait("starpu_data_unpartition");
 }
 
 WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
                                         struct starpu_data_filter *filter,
                                         starpu_data_handle_t *parts)
 {
+    tic_pages_open();
     fold(data);
     tic_guard++;
     RESOLVED(starpu_data_partition_plan)(data, filter, parts);
@@ -449,6 +467,7 @@ WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
 WRAPPER void starpu_data_partition_clean(starpu_data_handle_t data, unsigned count,
                                          starpu_data_handle_t *parts)
 {
+    tic_pages_open();
     fold(data);
     if (tic_session_is_watching())
         tic_data_on_clean_before(parts, count);
@@ -462,6 +481,7 @@ WRAPPER void starpu_data_partition_clean(starpu_data_handle_t data, unsigned cou
 #define SWITCH(name, parameters, arguments)                                                        \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
+        tic_pages_open();                                                                          \
         fold(a);                                                                                   \
         tic_guard++;                                                                               \
         RESOLVED(name) arguments;                                                                  \
@@ -499,6 +519,7 @@ WRAPPER void *starpu_data_get_user_data(starpu_data_handle_t data)
 #define HINT(name, parameters, arguments)                                                          \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
+        tic_pages_open();                                                                          \
         struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;        \
         if (handle && handle->pending)                                                             \
             return 0;                                                                              \
@@ -524,6 +545,7 @@ HINT(starpu_data_idle_prefetch_on_node_prio,
 /* A hint; it needs no value. */
 WRAPPER void starpu_data_wont_use(starpu_data_handle_t data)
 {
+    tic_pages_open();
     bool watching = tic_session_is_watching();
     struct tic_handle *handle = watching ? tic_handle_of(data) : NULL;
     if (handle && handle->pending)
@@ -556,6 +578,7 @@ static void note_valid(starpu_data_handle_t data)
 /* Invalid data of main() keeps its last value for us, nobody can tell; other data is freed. */
 WRAPPER void starpu_data_invalidate(starpu_data_handle_t data)
 {
+    tic_pages_open();
     if (!note_invalid(data))
         return;
     tic_guard++;
@@ -565,6 +588,7 @@ WRAPPER void starpu_data_invalidate(starpu_data_handle_t data)
 
 WRAPPER void starpu_data_invalidate_submit(starpu_data_handle_t data)
 {
+    tic_pages_open();
     if (!note_invalid(data))
         return;
     tic_guard++;
@@ -576,6 +600,7 @@ WRAPPER void starpu_data_invalidate_submit(starpu_data_handle_t data)
 WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, int asynchronous,
                             void (*callback)(void *), void *arg)
 {
+    tic_pages_open();
     struct starpu_task *task = tic_session_is_watching()
                                    ? tic_data_copy_task(to, from, asynchronous, callback, arg)
                                    : NULL;
@@ -606,7 +631,7 @@ WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, 
             tic_access_on_acquire_after(data, reads, writes);                                      \
         if (result == 0 && tic_session_is_watching())                                              \
             tic_access_note_hold(data, true);                                                      \
-        end_wait();                                                                                \
+        end_wait(#name);                                                                           \
         return result;                                                                             \
     }
 
@@ -621,6 +646,7 @@ ACQUIRE(starpu_data_acquire_on_node,
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
         bool watching = tic_session_is_watching();                                                 \
+        tic_pages_open();                                                                          \
         main_has_come();                                                                           \
         fold(data);                                                                                \
         switch (watching ? tic_access_replay_try() : TIC_TRY_REALLY) {                             \
@@ -649,7 +675,7 @@ ACQUIRE(starpu_data_acquire_on_node,
             tic_access_on_acquire_after(data, reads, writes);                                      \
         if (tic_session_is_watching())                                                             \
             tic_access_note_hold(data, true);                                                      \
-        end_wait();                                                                                \
+        end_wait(#name);                                                                           \
         return 0;                                                                                  \
     }
 
@@ -663,6 +689,7 @@ TRY_ACQUIRE(starpu_data_acquire_on_node_try, starpu_data_acquire_on_node,
 WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
     TIC_ACQUIRE_JOBIDS_PARAMETERS
 {
+    tic_pages_open();
     fold(data);
     if (tic_session_is_watching() && tic_session_context() != TIC_CONTEXT_STARPU)
         tic_access_on_callback_before(data, mode, &callback, &arg);
@@ -676,6 +703,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
 #define RELEASE(name, parameters, arguments)                                                       \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
+        tic_pages_open();                                                                          \
         if (tic_session && tic_guard == 0)                                                         \
             tic_access_on_release_first(data);                                                     \
         if (tic_session_is_watching()) {                                                           \
@@ -688,6 +716,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
         if (tic_session_is_watching() && tic_session_is_owner())                                   \
             tic_clock_tick();                                                                      \
         main_has_come();                                                                           \
+        tic_pages_close(#name);                                                                    \
     }
 
 RELEASE(starpu_data_release, (starpu_data_handle_t data), (data))
@@ -698,6 +727,7 @@ RELEASE(starpu_data_release_on_node, (starpu_data_handle_t data, int node), (dat
 #define UNSUPPORTED(type, name, parameters, arguments)                                             \
     WRAPPER type name parameters                                                                   \
     {                                                                                              \
+        tic_pages_open();                                                                          \
         if (tic_session_is_watching())                                                             \
             tic_session_unprotect_now(#name, "this call is not protected yet");                    \
         return RESOLVED(name) arguments;                                                           \

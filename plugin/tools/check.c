@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic check: tells before any failure whether a program can be protected. It runs the
  * program twice with a report each (interpose/report.c), the second time with the time() and the
- * like of the first, and compares what must not differ. */
+ * like of the first, and compares what must not differ. In the second run the pages of registered
+ * data are closed to main() (interpose/pages.c); if that fails, it is repeated without. */
 #include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
@@ -15,12 +16,13 @@
 #include <unistd.h>
 
 #include "tools/tool.h"
+#include "tools/touched.h"
 
 enum { CHECK_YES = 0, CHECK_NO = 1, CHECK_FAILED = 3 };
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-static void set_environment(const char *directory, int run)
+static void set_environment(const char *directory, int run, bool pages)
 {
     char path[PATH_MAX + 32];
 
@@ -35,17 +37,18 @@ static void set_environment(const char *directory, int run)
     setenv("STARPU_TIC_REPORT", path, 1);
     snprintf(path, sizeof(path), "%s.run1", directory);
     setenv("STARPU_TIC_EVENTS", run > 1 ? path : "", 1);
+    setenv("STARPU_TIC_PAGES", pages ? "1" : "0", 1);
 }
 
 /* The status as the shell has it, or -1. */
-static int run_program(char **argv, const char *directory, int run)
+static int run_program(char **argv, const char *directory, int run, bool pages)
 {
     int status;
 
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        set_environment(directory, run);
+        set_environment(directory, run, pages);
         if (tic_tool_preload() != 0)
             _exit(127);
         execvp(argv[0], argv);
@@ -150,7 +153,27 @@ static bool tell_differences(const json_t *first, const json_t *second)
     return signature >= 0 || input || spawned;
 }
 
-static int tell(json_t *first, json_t *second)
+/* Advice that an earlier check has left is replaced even if there is none now. */
+static void advise(const json_t *report, const char *chosen)
+{
+    char *path = chosen ? strdup(chosen) : tic_tool_advice_path(report);
+    bool needed = tic_tool_has_touched(report);
+    int status = path ? 0 : -ENOMEM;
+
+    if (path && (needed || access(path, F_OK) == 0))
+        status = tic_tool_write_advice(report, path);
+    if (status)
+        fprintf(stderr, "starpu-tic: cannot write %s: %s\n", path ? path : "the advice",
+                strerror(-status));
+    else if (needed)
+        printf("What to do: call starpu_data_acquire before these accesses and "
+               "starpu_data_release after them, or keep the file %s, which runs of the same "
+               "command read.\n",
+               path);
+    free(path);
+}
+
+static int tell(json_t *first, json_t *second, bool pages, const char *advice)
 {
     tell_features(first);
     tell_counted(json_object_get(first, "effects"),
@@ -161,6 +184,13 @@ static int tell(json_t *first, json_t *second)
                  "Tasks get pointers in their arguments. If their kernels write through them, a "
                  "restart misses that; registered data has no such risk:",
                  " tasks");
+    if (pages) {
+        tic_tool_tell_touched(second);
+        advise(second, advice);
+    } else {
+        puts("Note: the program fails while its data is closed to it, so that it could not be "
+             "looked for what main() reads or writes without starpu_data_acquire.");
+    }
     bool ends = tell_problems(first), differs = tell_differences(first, second);
     puts(ends || differs ? "It cannot be protected as it is." : "It can be protected.");
     return ends || differs ? CHECK_NO : CHECK_YES;
@@ -168,20 +198,33 @@ static int tell(json_t *first, json_t *second)
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static int check(char **argv, const char *directory)
+/* *pages: whether they were closed in the second run. 0, or a status after a message. */
+static int run_twice(char **argv, const char *directory, bool *pages)
 {
-    for (int run = 1; run <= 2; run++) {
-        int status = run_program(argv, directory, run);
-        if (status != 0) {
-            fprintf(stderr, "starpu-tic: run %d of 2 ended with status %d: nothing can be said\n",
-                    run, status);
-            return CHECK_FAILED;
-        }
+    int run = 1, status = run_program(argv, directory, run, false);
+
+    if (status == 0) {
+        status = run_program(argv, directory, ++run, true);
+        *pages = status == 0;
     }
+    if (run == 2 && status != 0)
+        status = run_program(argv, directory, run, false);
+    if (status != 0)
+        fprintf(stderr, "starpu-tic: run %d of 2 ended with status %d: nothing can be said\n", run,
+                status);
+    return status;
+}
+
+static int check(char **argv, const char *directory, const char *advice)
+{
+    bool pages = false;
+
+    if (run_twice(argv, directory, &pages) != 0)
+        return CHECK_FAILED;
     json_t *first = load_report(directory, 1), *second = load_report(directory, 2);
     int result = CHECK_FAILED;
     if (first && second)
-        result = tell(first, second);
+        result = tell(first, second, pages, advice);
     else
         fputs("starpu-tic: the program does not start StarPU, or does not shut it down: nothing "
               "can be said\n",
@@ -204,32 +247,47 @@ static void clean(const char *directory)
     rmdir(directory);
 }
 
-int tic_tool_check(int argc, char **argv)
+/* *advice: the file that was chosen, or NULL. An exit status, or -1: go on. */
+static int parse_options(int argc, char **argv, const char **advice)
 {
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
-    const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-    char directory[PATH_MAX];
+    static const struct option options[] = {
+        {"advice", required_argument, NULL, 'a'}, {"help", no_argument, NULL, 'h'}, {0}};
     int option;
 
-    while ((option = getopt_long(argc, argv, "+h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "+a:h", options, NULL)) != -1) {
+        if (option == 'a') {
+            *advice = optarg;
+            continue;
+        }
         if (option != 'h')
             return tic_tool_usage("check", TIC_TOOL_USAGE);
         tic_tool_usage("check", TIC_TOOL_OK);
-        puts("\nThe program runs twice, unprotected; nothing is saved. Its output is not changed,\n"
-             "and the report comes after it. Exit status: 0 it can be protected, 1 it cannot, 3 "
-             "the\n"
-             "program failed, or does not use StarPU.");
+        puts("\n  -a, --advice FILE      file for advice; default: the directory of a run with "
+             ".advice\n\n"
+             "The program runs twice, unprotected; nothing is saved. Its output is not changed,\n"
+             "and the report comes after it. If main() touches data without an access, a file\n"
+             "with advice for runs is written. Exit status: 0 it can be protected, 1 it cannot,\n"
+             "3 the program failed, or does not use StarPU.");
         return TIC_TOOL_OK;
     }
-    if (optind >= argc)
-        return tic_tool_usage("check", TIC_TOOL_USAGE);
+    return optind < argc ? -1 : tic_tool_usage("check", TIC_TOOL_USAGE);
+}
+
+int tic_tool_check(int argc, char **argv)
+{
+    const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", *advice = NULL;
+    char directory[PATH_MAX];
+    int status = parse_options(argc, argv, &advice);
+
+    if (status >= 0)
+        return status;
     snprintf(directory, sizeof(directory), "%s/starpu-tic-check-XXXXXX", temporary);
     if (!mkdtemp(directory)) {
         fprintf(stderr, "starpu-tic: cannot make a directory in %s: %s\n", temporary,
                 strerror(errno));
         return CHECK_FAILED;
     }
-    int result = check(argv + optind, directory);
+    int result = check(argv + optind, directory, advice);
     clean(directory);
     return result;
 }

@@ -276,6 +276,44 @@ static void test_shape_equal(void **state)
     assert_false(tic_shape_equal(&shape, &other));
 }
 
+struct visited {
+    char *first;
+    unsigned count, last; /* runs; the visit ends with this one */
+    uint64_t bytes;
+};
+
+static int note_run(char *run, uint64_t bytes, void *arg)
+{
+    struct visited *visited = arg;
+
+    if (visited->count++ == 0)
+        visited->first = run;
+    assert_ptr_equal(run, visited->first + (visited->count - 1) * 20);
+    visited->bytes = bytes;
+    return visited->count == visited->last ? 7 : 0;
+}
+
+static void test_visit(void **state)
+{
+    char bytes[1];
+    struct tic_layout layout = {make_shape(4, 2, (uint64_t[]){3, 5}), bytes, {1, 5}, false};
+    struct visited all = {.last = 0}, some = {.last = 2}, none = {.last = 0};
+    (void)state;
+    assert_int_equal(tic_layout_visit(&layout, note_run, &all), 0);
+    assert_ptr_equal(all.first, bytes);
+    assert_int_equal(all.count, 5);
+    assert_int_equal(all.bytes, 12);
+    assert_int_equal(tic_layout_visit(&layout, note_run, &some), 7);
+    assert_int_equal(some.count, 2);
+    layout.stride[1] = 3;
+    some = (struct visited){.last = 1};
+    assert_int_equal(tic_layout_visit(&layout, note_run, &some), 7);
+    assert_int_equal(some.bytes, 60);
+    layout.shape.dims[1] = 0;
+    assert_int_equal(tic_layout_visit(&layout, note_run, &none), 0);
+    assert_int_equal(none.count, 0);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -303,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_errors_are_passed_on),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_shape_equal),
+        cmocka_unit_test(test_visit),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

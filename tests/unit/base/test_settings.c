@@ -41,6 +41,7 @@ static void expect_defaults(const struct tic_settings *settings)
     assert_true(settings->inputs);
     assert_int_equal(settings->pointers, TIC_POINTERS_REFUSE);
     assert_int_equal(settings->verbose, 1);
+    assert_false(settings->pages);
     assert_string_equal(settings->stats, "");
     assert_string_equal(settings->fail, "");
 }

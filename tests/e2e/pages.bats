@@ -1,0 +1,181 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Checks that starpu-tic check finds registered data that main() touches by plain pointers, that it
+# disturbs no program by that, and that runs read the advice that it leaves.
+load common
+
+touches=$lib/touches
+
+# look MODE [OPTION...]: out, err and status of check. It leaves nothing but advice, and the program
+# prints what it prints by itself, twice.
+look() {
+    local mode=$1
+    shift
+    env -u STARPU_TIC_STATS "$touches" "$mode" >alone
+    mkdir -p temporary
+    TMPDIR=$PWD/temporary run_apart timeout 60 "$tool" check "$@" -- "$touches" "$mode"
+    [ -z "$(ls -A temporary)" ]
+    [ "$status" -eq 0 ] || complain "$mode" "check failed"
+    [ ! -s err ] || complain "$mode" "there are messages"
+    cat alone alone | cmp - <(head -n 2 out)
+    [ "$(tail -n 1 out)" = "It can be protected." ]
+}
+
+# found VERB ID AFTER: one line of the report.
+found() {
+    grep -Eq "^  main\(\) $1 data $2 \(800000 bytes\) by its pointer, without starpu_data_acquire, at .+, after $3\$" out ||
+        complain "$1 data $2" "was not found"
+}
+
+finds() { # how many lines there are
+    [ "$(grep -c 'by its pointer' out)" -eq "$1" ] || complain "$1 lines" "found others"
+}
+
+advises() { # ids
+    [ "$(sed -n 's/^log //p' "$STARPU_TIC_DIR.advice" | xargs)" = "$*" ]
+}
+
+nothing() {
+    finds 0
+    [ ! -e "$STARPU_TIC_DIR.advice" ]
+}
+
+@test "main() reads, or writes, after it has waited for all tasks" {
+    look reads
+    finds 1
+    found reads 0 starpu_task_wait_for_all
+    advises 0
+    look first
+    finds 1
+    found reads 0 starpu_task_wait_for_all
+    look writes
+    finds 1
+    found writes 0 starpu_task_wait_for_all
+    advises 0
+    look changes
+    found reads 0 starpu_task_wait_for_all
+    found writes 0 starpu_task_wait_for_all
+    grep -q 'reads and writes' "$STARPU_TIC_DIR.advice"
+}
+
+@test "the place is the line of the source, that of the program if a library does it" {
+    command -v addr2line >/dev/null || skip "no addr2line"
+    look reads
+    line=$(sed -n 's/.* at touches\.c:\([0-9]*\) (sum),.*/\1/p' out)
+    sed -n "${line}p" "$BATS_TEST_DIRNAME/../lib/touches.c" | grep -q 'values\[i\]'
+    look copies
+    finds 1
+    grep -q ' at touches\.c:[0-9]* (touch), after' out
+}
+
+@test "without addr2line the place is an address in the program" {
+    mkdir bin
+    for name in env timeout; do ln -s "$(command -v $name)" bin/; done
+    PATH=$PWD/bin "$tool" check "$touches" reads >out
+    grep -Eq ' at touches\+0x[0-9a-f]+, after' out
+}
+
+@test "partitioned data, synchronous tasks, and data beside what main() holds" {
+    look part
+    finds 1
+    found reads 0 starpu_task_wait_for_all
+    look synchronous
+    finds 1
+    found reads 0 "a synchronous task"
+    look beside
+    finds 1
+    found reads 1 starpu_data_acquire
+    advises 1
+}
+
+@test "tiles of a matrix whose columns are shorter than a page" {
+    look tile
+    finds 1
+    grep -q '^  main() reads data 6 (80000 bytes) by its pointer' out
+    sed -n 's/^log //p' "$STARPU_TIC_DIR.advice" | grep -qx 6
+    look held-tile
+    finds 0
+}
+
+@test "nothing is said of accesses, of small data, of data that only main() writes, of former data" {
+    for mode in acquires small input gone; do
+        look $mode
+        nothing
+    done
+}
+
+@test "a program that handles SIGSEGV itself" {
+    look handler
+    found reads 0 starpu_task_wait_for_all
+}
+
+@test "a fault of the program's own ends it as ever" {
+    run_apart "$touches" crash
+    [ "$status" -eq 139 ]
+    run_apart timeout 60 "$tool" check "$touches" crash
+    [ "$status" -eq 3 ]
+    grep -q 'run 1 of 2 ended with status 139' err
+    STARPU_TIC_PAGES=1 STARPU_TIC_REPORT=report LD_PRELOAD=$library run_apart "$touches" crash
+    [ "$status" -eq 139 ]
+}
+
+@test "a program that fails because a system call does is run once more without" {
+    "$touches" system >alone
+    run_apart timeout 60 "$tool" check "$touches" system
+    [ "$status" -eq 0 ]
+    cat alone alone | cmp - <(head -n 2 out)
+    grep -q '^Note: the program fails while its data is closed to it' out
+    nothing
+}
+
+@test "where the advice is written: beside the directory of a run, or where it is wanted" {
+    unset STARPU_TIC_DIR
+    "$tool" check --advice wanted "$touches" reads >out
+    grep -qx 'log 0' wanted
+    grep -q ' the file wanted, ' out
+    [ "$(ls -d ./*.advice 2>/dev/null)" = "" ]
+    "$tool" check "$touches" reads >out
+    advice=$(echo touches-*.tic.advice)
+    grep -qx 'log 0' "$advice"
+    # the run's own directory has this name
+    STARPU_TIC_KEEP=1 STARPU_TIC_VERBOSE=2 LD_PRELOAD=$library run_apart "$touches" reads
+    grep -q "advice in $advice: .* 1 " err
+    [ -d "${advice%.advice}" ]
+    # elsewhere, with a message if it cannot be
+    run_apart "$tool" check --advice missing/file "$touches" reads
+    [ "$status" -eq 0 ]
+    grep -q 'cannot write missing/file' err
+}
+
+@test "advice that is not needed any more is replaced" {
+    look reads
+    advises 0
+    look acquires
+    finds 0
+    advises
+}
+
+@test "a run reads advice, but not what others may write" {
+    printf '# comment\n\nlog 3\n  log 0\nlog 7 8\n' >"$STARPU_TIC_DIR.advice"
+    STARPU_TIC_VERBOSE=2 LD_PRELOAD=$library run_apart "$touches" reads
+    [ "$status" -eq 0 ]
+    grep -q "advice in $STARPU_TIC_DIR.advice: .* 2 " err
+    grep -q "$STARPU_TIC_DIR.advice, line 5, is ignored" err
+    chmod g+w "$STARPU_TIC_DIR.advice"
+    STARPU_TIC_VERBOSE=2 LD_PRELOAD=$library run_apart "$touches" reads
+    [ "$status" -eq 0 ]
+    grep -q "$STARPU_TIC_DIR.advice is ignored: .* others may write to it" err
+    ! grep -q ' 2 pieces' err
+}
+
+@test "examples run as they do without" {
+    need_examples
+    export STARPU_TIC_REPORT=$PWD/report STARPU_TIC_PAGES=1 LD_PRELOAD=$library
+    for name in vector_scal variable block cholesky_implicit reductions/dot_product; do
+        [ -x "$examples/$name" ] || continue
+        run_apart timeout 60 "$examples/$name"
+        [ "$status" -eq 0 ] || complain "$name" "failed"
+        [ -s report ] || complain "$name" "has no report"
+        rm report
+    done
+}

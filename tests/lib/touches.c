@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A StarPU program whose main() touches registered data, for tests of `starpu-tic check`; the
+ * argument says how: reads, first (reads the first element), writes, changes (reads and writes in
+ * one place), copies (memcpy), part (of a partitioned vector), tile (reads from one of many),
+ * held-tile (acquires it), synchronous (after a synchronous task), beside (while it holds other
+ * data), handler (has a handler of SIGSEGV, and use for it), crash (by a fault of its own), input
+ * (data that no task writes), acquires, small (reads a small piece), gone (after it was
+ * unregistered), system (a system call reads it). Prints a sum of what it saw. */
+#include <fcntl.h>
+#include <signal.h>
+#include <starpu.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { LENGTH = 100000, SMALL = 100, PARTS = 4, TILES = 3, SIDE = 100, WIDTH = TILES * SIDE };
+
+static long *data, *other, *copy;
+static starpu_data_handle_t handle, other_handle, tiles[TILES][TILES];
+static const char *mode;
+static char *own;
+static long own_faults;
+
+static void must(int status)
+{
+    if (status < 0)
+        abort();
+}
+
+static void step(void *buffers[], void *arg)
+{
+    long *to = (long *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    (void)arg;
+    for (unsigned i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
+        to[i] = (to[i] * 31 + i) % 1000003;
+}
+
+static struct starpu_codelet change = {
+    .cpu_funcs = {step}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "change"};
+
+static void fill(void *buffers[], void *arg)
+{
+    long *to = (long *)STARPU_MATRIX_GET_PTR(buffers[0]);
+    (void)arg;
+    for (unsigned j = 0; j < SIDE; j++)
+        for (unsigned i = 0; i < SIDE; i++)
+            to[i + j * STARPU_MATRIX_GET_LD(buffers[0])] += i * j;
+}
+
+static struct starpu_codelet fill_tile = {
+    .cpu_funcs = {fill}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "fill"};
+
+static void look(void *buffers[], void *arg)
+{
+    (void)buffers;
+    (void)arg;
+}
+
+static struct starpu_codelet use = {
+    .cpu_funcs = {look}, .nbuffers = 1, .modes = {STARPU_R}, .name = "use"};
+
+static bool is(const char *name)
+{
+    return strcmp(mode, name) == 0;
+}
+
+static long sum(const long *values, int count)
+{
+    long result = 0;
+
+    for (int i = 0; i < count; i++)
+        result = (result * 7 + values[i]) % 1000003;
+    return result;
+}
+
+/* ---- main() has waited for all tasks -------------------------------------------------------- */
+
+static __attribute__((noinline)) void write_data(void)
+{
+    for (int i = 0; i < LENGTH; i++)
+        data[i] = i;
+}
+
+static __attribute__((noinline)) void change_data(void)
+{
+    for (int i = 0; i < LENGTH; i++)
+        data[i] = data[i] / 2 + 1;
+}
+
+static long acquire(void)
+{
+    must(starpu_data_acquire(handle, STARPU_RW));
+    long seen = sum(data, LENGTH);
+    data[LENGTH / 2] = 1;
+    starpu_data_release(handle);
+    return seen;
+}
+
+static long acquire_tile(void)
+{
+    must(starpu_data_acquire(tiles[1][1], STARPU_RW));
+    long seen = copy[WIDTH / 2 + WIDTH / 2 * WIDTH]++;
+    starpu_data_release(tiles[1][1]);
+    return seen;
+}
+
+static long read_beside(void)
+{
+    must(starpu_data_acquire(handle, STARPU_R));
+    long seen = sum(data, LENGTH) + sum(other, LENGTH);
+    starpu_data_release(handle);
+    return seen;
+}
+
+static long write_file(void)
+{
+    int file = open("values", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    bool done = write(file, data, LENGTH * sizeof(*data)) == (ssize_t)(LENGTH * sizeof(*data));
+
+    close(file);
+    if (!done)
+        exit(9);
+    return 1;
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    (void)context;
+    if (info->si_addr != own || mprotect(own, 1, PROT_READ | PROT_WRITE) != 0)
+        _exit(7);
+    own_faults++;
+}
+
+static void handle_faults(void)
+{
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+
+    sigaction(SIGSEGV, &action, NULL);
+    own = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (own == MAP_FAILED)
+        abort();
+}
+
+/* A page of its own, which its handler opens. */
+static long touch_own(void)
+{
+    must(mprotect(own, 1, PROT_NONE));
+    *(volatile char *)own = 1;
+    return own_faults;
+}
+
+static void abort_by_fault(void)
+{
+    char *page = mmap(NULL, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    *(volatile char *)page = 1;
+}
+
+static long touch(void)
+{
+    if (is("crash"))
+        abort_by_fault();
+    if (is("handler"))
+        return sum(data, LENGTH) + touch_own();
+    if (is("tile"))
+        return copy[WIDTH / 2 + WIDTH / 2 * WIDTH];
+    if (is("held-tile"))
+        return acquire_tile();
+    if (is("first"))
+        return data[0];
+    if (is("reads") || is("part") || is("synchronous"))
+        return sum(data, LENGTH);
+    if (is("acquires"))
+        return acquire();
+    if (is("beside"))
+        return read_beside();
+    if (is("small"))
+        return sum(data, SMALL);
+    if (is("system"))
+        return write_file();
+    if (is("writes"))
+        write_data();
+    if (is("changes") || is("input"))
+        change_data();
+    if (is("copies"))
+        memcpy(copy, data, LENGTH * sizeof(*data));
+    return 0;
+}
+
+/* ---- the program ---------------------------------------------------------------------------- */
+
+/* Columns of a tile are shorter than a page. */
+static void register_tiles(void)
+{
+    for (int j = 0; j < TILES; j++)
+        for (int i = 0; i < TILES; i++)
+            starpu_matrix_data_register(&tiles[j][i], STARPU_MAIN_RAM,
+                                        (uintptr_t)&copy[i * SIDE + j * SIDE * WIDTH], WIDTH, SIDE,
+                                        SIDE, sizeof(*copy));
+}
+
+static void fill_tiles(void)
+{
+    for (int j = 0; j < TILES; j++)
+        for (int i = 0; i < TILES; i++)
+            must(starpu_task_insert(&fill_tile, STARPU_RW, tiles[j][i], 0));
+}
+
+static void unregister_tiles(void)
+{
+    for (int j = 0; j < TILES; j++)
+        for (int i = 0; i < TILES; i++)
+            starpu_data_unregister(tiles[j][i]);
+}
+
+static void work(void)
+{
+    struct starpu_data_filter filter = {.filter_func = starpu_vector_filter_block,
+                                        .nchildren = PARTS};
+
+    if (is("input")) {
+        must(starpu_task_insert(&use, STARPU_R, handle, 0));
+    } else if (is("tile") || is("held-tile")) {
+        fill_tiles();
+    } else if (is("part")) {
+        starpu_data_partition(handle, &filter);
+        for (int i = 0; i < PARTS; i++)
+            must(starpu_task_insert(&change, STARPU_RW, starpu_data_get_sub_data(handle, 1, i), 0));
+    } else if (is("synchronous")) {
+        must(starpu_task_insert(&change, STARPU_RW, handle, STARPU_TASK_SYNCHRONOUS, 1, 0));
+        return;
+    } else {
+        must(starpu_task_insert(&change, STARPU_RW, handle, 0));
+        must(starpu_task_insert(&change, STARPU_RW, other_handle, 0));
+    }
+    must(starpu_task_wait_for_all());
+}
+
+static long run(void)
+{
+    long seen = 0;
+
+    for (int round = 0; round < 3; round++) {
+        work();
+        seen = (seen + touch()) % 1000003;
+        if (is("part"))
+            starpu_data_unpartition(handle, STARPU_MAIN_RAM);
+    }
+    return seen;
+}
+
+int main(int argc, char **argv)
+{
+    mode = argc > 1 ? argv[1] : "reads";
+    int length = is("small") ? SMALL : LENGTH;
+    data = calloc(LENGTH, sizeof(*data));
+    other = calloc(LENGTH, sizeof(*other));
+    copy = calloc(LENGTH, sizeof(*copy));
+    must(starpu_init(NULL));
+    if (is("handler"))
+        handle_faults();
+    starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)data, length, sizeof(*data));
+    starpu_vector_data_register(&other_handle, STARPU_MAIN_RAM, (uintptr_t)other, LENGTH,
+                                sizeof(*other));
+    if (is("tile") || is("held-tile"))
+        register_tiles();
+    long seen = run();
+    if (is("tile") || is("held-tile"))
+        unregister_tiles();
+    starpu_data_unregister(handle);
+    if (is("gone"))
+        write_data();
+    starpu_data_unregister(other_handle);
+    printf("%ld %ld %ld\n", seen, sum(data, LENGTH), sum(copy, LENGTH));
+    starpu_shutdown();
+    return 0;
+}
