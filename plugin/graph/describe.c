@@ -127,9 +127,6 @@ static int describe_tails_locked(struct tic_graph *graph, uint64_t cut, struct t
 
 int tic_graph_describe(struct tic_graph *graph, uint64_t cut, struct tic_line *line)
 {
-    line->clock = atomic_load(&graph->clock); /* a callback that ran before is in the line */
-    if (line->clock < graph->recovered_clock)
-        line->clock = graph->recovered_clock;
     /* More of them than submissions before the cut is harmless, fewer is not; and none without the
      * events before it. */
     int status = describe_signatures(graph, line);

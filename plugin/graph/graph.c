@@ -178,7 +178,6 @@ static int by_look(const void *a, const void *b)
 
 static int load_looks(struct tic_graph *graph, struct tic_line *line)
 {
-    graph->recovered_position = line->position;
     graph->recovered_quiescent = line->quiescent != 0;
     graph->recovered_looks = duplicate(line->looks, line->look_count, sizeof(*line->looks));
     graph->recovered_ran = duplicate(line->ran, line->ran_count, sizeof(*line->ran));

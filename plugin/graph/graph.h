@@ -57,8 +57,7 @@ struct tic_graph {
     struct tic_doneset recovered_done;
     struct tic_line_callback *recovered_callbacks; /* ascending task */
     size_t recovered_callback_count;
-    uint64_t recovered_clock; /* main() had come so far at least */
-    uint64_t recovered_position; /* operations of main() begun at the recovered cut */
+    uint64_t recovered_clock; /* operations of main() begun at the recovered cut */
     bool recovered_quiescent;    /* the line was a quiescent one */
     struct tic_line_look *recovered_looks; /* ascending wait, id, part */
     size_t recovered_look_count;

@@ -121,7 +121,7 @@ static bool is_being_filled(struct tic_snapshot *snapshot, struct tic_handle *ha
         handle->refills >= MOST_REFILLS)
         return false;
     handle->refills++;
-    doubt(snapshot, atomic_load(&snapshot->cut.active_cut));
+    raise_to(&snapshot->verify.unsure_cut, atomic_load(&snapshot->cut.active_cut));
     return true;
 }
 

@@ -179,8 +179,8 @@ struct tic_line {
     uint64_t workers;
     uint64_t tasks_submitted;
     uint64_t tasks_done;
-    uint64_t clock;     /* operations of main() begun before anything below was looked at */
-    uint64_t position;  /* operations of main() begun at the cut: values are those of its begin */
+    uint64_t clock;     /* operations of main() begun at the cut: values are those of the begin of
+                           the last of them, and callbacks in the table have run by then */
     uint64_t quiescent; /* 1: no task ran at the cut, and main() was inside a call */
     uint64_t kept_done; /* of these: tasks that a restart need not submit at all */
     uint64_t big_endian;

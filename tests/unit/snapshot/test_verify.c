@@ -99,7 +99,7 @@ static void test_line_holds_all_memory(void **state)
     expect_no_difference();
     assert_int_equal(saved_word(0), 1);
     assert_int_equal(saved_word(1), 11);
-    assert_int_equal(line.position, atomic_load(&rig.graph.clock));
+    assert_int_equal(line.clock, atomic_load(&rig.graph.clock));
 }
 
 static void test_main_writes_what_is_saved(void **state)
@@ -141,7 +141,7 @@ static void test_line_waits_for_an_operation(void **state)
     assert_int_equal(tic_checkpoint_run(&rig.snapshot), 0);
     load_newest();
     assert_int_equal(saved_word(0), 99);
-    assert_int_equal(line.position, atomic_load(&rig.graph.clock));
+    assert_int_equal(line.clock, atomic_load(&rig.graph.clock));
 }
 
 static void release(void)
