@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/report.h"
+#include "interpose/digest.h"
 #include "interpose/runner.h"
 #include "interpose/tasks.h"
 
@@ -349,11 +349,8 @@ WRAPPER void starpu_data_register(starpu_data_handle_t *data, int home_node, voi
 
 WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
 {
-    struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
-    bool report = handle && tic_session->report && handle->home_node >= 0 && handle->supported &&
-                  !tic_handle_is_empty(handle) && !handle->packer;
-    struct tic_layout layout = report ? handle->layout : (struct tic_layout){.base = NULL};
-    uint64_t id = handle ? handle->id : 0;
+    struct tic_return returned =
+        tic_digest_before_unregister(tic_session_is_watching() ? tic_handle_of(data) : NULL);
 
     main_comes();
     fold(data);
@@ -362,8 +359,7 @@ WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
     tic_guard++;
     RESOLVED(starpu_data_unregister)(data);
     tic_guard--;
-    if (report)
-        tic_report_data(tic_session->report, id, &layout);
+    tic_digest_after_unregister(&returned);
 }
 
 WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
@@ -409,8 +405,10 @@ WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
     tic_guard++;
     RESOLVED(starpu_data_unpartition)(data, node);
     tic_guard--;
-    if (watching)
+    if (watching) {
         tic_data_on_unpartition_after(data);
+        tic_digest_after_unpartition(tic_handle_of(data));
+    }
 }
 
 WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
@@ -587,6 +585,8 @@ WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, 
             tic_access_on_acquire_after(data, reads, writes);                                      \
         if (result == 0 && tic_session_is_watching())                                              \
             tic_access_note_hold(data, true);                                                      \
+        if (result == 0 && reads && tic_session_is_watching())                                     \
+            tic_digest_after_acquire(tic_handle_of(data));                                         \
         return result;                                                                             \
     }
 
