@@ -90,8 +90,9 @@ size_t tic_digests_mark(struct tic_digests *digests, const struct tic_digests *o
 
     for (size_t i = 0; i < digests->count; i++) {
         const struct tic_datum *found = find(other, digests->data[i].id);
-        digests->data[i].varies = found && found->hash != digests->data[i].hash;
-        marked += digests->data[i].varies;
+        bool varies = found && found->hash != digests->data[i].hash && !digests->data[i].varies;
+        digests->data[i].varies |= varies;
+        marked += varies;
     }
     return marked;
 }

@@ -25,7 +25,7 @@ struct tic_digests {
 int tic_digests_read(struct tic_digests *digests, const char *path);
 void tic_digests_free(struct tic_digests *digests);
 
-/* Marks the data that have another hash in the other run. Returns their number. */
+/* Marks the data that have another hash in the other run. Returns how many more these are. */
 size_t tic_digests_mark(struct tic_digests *digests, const struct tic_digests *other);
 
 /* The first datum of one of them that the other one has not so; false when there is none. */

@@ -227,9 +227,13 @@ static bool judge_protection(struct tic_rehearsal *rehearsal, const struct tic_t
     bool there = stats != NULL, whole = json_is_true(json_object_get(stats, "protected"));
     rehearsal->suspended += json_integer_value(json_object_get(stats, "suspensions")) > 0;
     json_decref(stats);
+    if (!there && rehearsal->status != 0)
+        tic_trial_message(trial, &rehearsal->place, "", finding->message);
     if (!there)
         return tic_finding_set(finding, TIC_VERDICT_UNKNOWN,
-                               "The program does not start StarPU, or does not shut it down.");
+                               "The program does not start StarPU, or does not shut it down. It "
+                               "ends with status %d.",
+                               rehearsal->status);
     return whole ||
            tic_finding_set(finding, TIC_VERDICT_UNPROTECTED, "The program is not protected.");
 }

@@ -176,7 +176,9 @@ const char *tic_output_show(const struct tic_output *output, size_t line, char *
     for (size_t i = 0; i < output->lines[line].length && length + 4 < size; i++) {
         char c = output->lines[line].text[i];
         if (c != '\n')
-            text[length++] = isprint((unsigned char)c) || (unsigned char)c >= 0x80 ? c : '?';
+            text[length++] = c == '\t'                                               ? ' '
+                             : isprint((unsigned char)c) || (unsigned char)c >= 0x80 ? c
+                                                                                     : '?';
     }
     text[length] = '\0';
     if (length + 4 >= size)

@@ -40,6 +40,8 @@ struct tic_chain {
     unsigned count;
 };
 
+enum tic_cpus_matter { TIC_CPUS_NOT_TRIED, TIC_CPUS_SAME, TIC_CPUS_MATTER };
+
 struct tic_rehearsal {
     struct tic_trial_place place;
     const char *program; /* its name, for people */
@@ -58,17 +60,21 @@ struct tic_rehearsal {
     struct tic_digests digests;
     bool has_digests; /* these are known */
     size_t varying;   /* data whose content differs without a kill */
+    bool rechecked;   /* by more runs without a kill */
     bool unordered;   /* lines of output come in any order without a kill */
     struct tic_kill_counts counts;
     uint64_t every; /* tasks from one line to the next */
+    /* Does the result on cpus[i] differ from that on cpus[0], without a kill? */
+    enum tic_cpus_matter matter[TIC_REHEARSAL_CPUS];
 
     /* What was done. */
     unsigned rehearsed, happened, again; /* kills; of these that hit; in resumed runs */
     unsigned reordered, united;          /* resumed runs whose output is so: see tic_match */
     unsigned resumed, continued;         /* runs after a kill; of these that found a line */
     unsigned suspended;                  /* runs in which protection was */
-    uint64_t skipped;                    /* tasks, by all resumed runs */
-    struct tic_chain chain;              /* the last one */
+    unsigned repeated;      /* kills that were repeated on one number of workers, as it matters */
+    uint64_t skipped;       /* tasks, by all resumed runs */
+    struct tic_chain chain; /* the last one */
     struct tic_finding finding;
     int interrupted; /* signal, or 0 */
 };

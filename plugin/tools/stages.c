@@ -15,13 +15,16 @@
 #include "tools/rehearse.h"
 
 enum {
-    LINES = 8,             /* that a run takes where they are taken by tasks */
-    PERIODS = 10,          /* the same by time */
-    LIMIT_TIMES = 10,      /* a run may take so many times what the program takes alone, */
-    LIMIT_SECONDS = 60,    /* and so much more */
-    NEVER = 1000,          /* seconds */
-    MANY = 1000000000,     /* passes that no failpoint comes to */
-    LARGEST_PAD = 1 << 16, /* bytes by which the heap grows further */
+    LINES = 8,                /* that a run takes where they are taken by tasks */
+    PERIODS = 10,             /* the same by time */
+    LIMIT_TIMES = 10,         /* a run may take so many times what the program takes alone, */
+    LIMIT_SECONDS = 60,       /* and so much more */
+    RECHECKS = 4,             /* runs without a kill, before a kill is blamed */
+    NEVER = 1000,             /* seconds */
+    MANY = 1000000000,        /* passes that no failpoint comes to */
+    LARGEST_PAD = 1 << 16,    /* bytes by which the heap grows further */
+    CLOCK_BEGIN = 1600000000, /* what time() is when a run begins */
+    CLOCK_RANGE = 100000000,
     NOT_RUNNABLE = 126,
     NOT_FOUND = 127,
 };
@@ -109,10 +112,16 @@ static void perturb(struct tic_trial *trial, uint64_t seed, unsigned number)
                   (unsigned)(z >> 32) % 255 + 1, ((unsigned)(z >> 40) * 4096) % LARGEST_PAD + 4096);
 }
 
+static void set_start(const struct tic_rehearsal *rehearsal, struct tic_trial *trial, unsigned cpus)
+{
+    tic_trial_set(trial, "STARPU_NCPU=%u", cpus);
+    tic_trial_set(trial, "STARPU_TIC_CLOCK=%" PRIu64, CLOCK_BEGIN + rehearsal->seed % CLOCK_RANGE);
+}
+
 static void set_protection(const struct tic_rehearsal *rehearsal, struct tic_trial *trial,
                            const char *store, unsigned cpus, bool periodic)
 {
-    tic_trial_set(trial, "STARPU_NCPU=%u", cpus);
+    set_start(rehearsal, trial, cpus);
     tic_trial_set(trial, "STARPU_TIC_DIR=%s/%s.store", rehearsal->place.folder, store);
     tic_trial_set(trial, "STARPU_TIC_PROTOCOL=%s", rehearsal->protocol);
     if (periodic)
@@ -128,7 +137,7 @@ static void set_protection(const struct tic_rehearsal *rehearsal, struct tic_tri
 
 static bool run_plain(struct tic_rehearsal *rehearsal, struct tic_trial *trial)
 {
-    tic_trial_set(trial, "STARPU_NCPU=%u", rehearsal->cpus[0]);
+    set_start(rehearsal, trial, rehearsal->cpus[0]);
     tic_trial_set(trial, "STARPU_TIC_PROTOCOL=off");
     return run(rehearsal, trial);
 }
@@ -150,15 +159,19 @@ static bool check_plain_end(struct tic_rehearsal *rehearsal, const struct tic_tr
 {
     struct tic_finding *finding = &rehearsal->finding;
 
-    tic_trial_message(trial, &rehearsal->place, "", finding->message);
-    if (trial->end != TIC_TRIAL_EXITED)
+    if (trial->end == TIC_TRIAL_EXITED && trial->status == NOT_FOUND)
         return tic_finding_set(finding, TIC_VERDICT_UNKNOWN,
-                               "The program alone, without protection, is ended by signal %d (%s).",
-                               trial->status, strsignal(trial->status));
-    if (trial->status == NOT_FOUND || trial->status == NOT_RUNNABLE)
-        return tic_finding_set(finding, TIC_VERDICT_UNKNOWN, "The program cannot be started.");
-    finding->message[0] = '\0';
-    return true;
+                               "%s was not found, or does not find what it needs.",
+                               rehearsal->place.command[0]);
+    if (trial->end == TIC_TRIAL_EXITED && trial->status == NOT_RUNNABLE)
+        return tic_finding_set(finding, TIC_VERDICT_UNKNOWN, "%s cannot be executed.",
+                               rehearsal->place.command[0]);
+    if (trial->end == TIC_TRIAL_EXITED)
+        return true;
+    tic_trial_message(trial, &rehearsal->place, "", finding->message);
+    return tic_finding_set(finding, TIC_VERDICT_UNKNOWN,
+                           "The program alone, without protection, is ended by signal %d (%s).",
+                           trial->status, strsignal(trial->status));
 }
 
 static bool compare_plain(struct tic_rehearsal *rehearsal, const struct tic_trial *first,
@@ -305,14 +318,20 @@ bool tic_rehearse_reference(struct tic_rehearsal *rehearsal)
 /* ---- kills ------------------------------------------------------------------------------------
  */
 
+static void forget_run(const struct tic_rehearsal *rehearsal, const struct tic_trial *trial)
+{
+    static const char *const kinds[] = {"out", "raw", "err", "stats", "digests", "store"};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        forget(rehearsal, trial, kinds[i]);
+}
+
 static void clear_chain(struct tic_rehearsal *rehearsal)
 {
-    static const char *const kinds[] = {"out", "raw", "err", "stats", "digests"};
     struct tic_chain *chain = &rehearsal->chain;
 
     for (unsigned i = 0; i < chain->count; i++) {
-        for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
-            forget(rehearsal, &chain->runs[i], kinds[k]);
+        forget_run(rehearsal, &chain->runs[i]);
         tic_trial_destroy(&chain->runs[i]);
     }
     chain->count = 0;
@@ -337,19 +356,81 @@ static void count_resumed(struct tic_rehearsal *rehearsal, const struct tic_tria
     json_decref(stats);
 }
 
+/* A run without a kill, as another one. */
+static bool run_whole(struct tic_rehearsal *rehearsal, struct tic_trial *trial, unsigned turn)
+{
+    set_protection(rehearsal, trial, trial->name, rehearsal->cpus[turn], false);
+    tell("rehearse: the result differs; one more run without a kill, on %u workers",
+         rehearsal->cpus[turn]);
+    return run(rehearsal, trial);
+}
+
+/* Programs vary by themselves, and two runs may be equal by chance. Once; false when nothing can be
+ * said of this program's output. */
+static bool recheck(struct tic_rehearsal *rehearsal)
+{
+    bool good = true;
+
+    for (unsigned i = 0; i < RECHECKS && !rehearsal->rechecked && good; i++) {
+        struct tic_trial whole = tic_trial_create("whole%u", i + 3);
+        struct tic_digests other = {.data = NULL};
+        perturb(&whole, rehearsal->seed, UINT16_MAX + i);
+        rehearsal->has_digests = false;
+        good = run_whole(rehearsal, &whole, 0) && tic_judge(rehearsal, &whole, NULL) &&
+               read_digests(rehearsal, &whole, &other);
+        rehearsal->has_digests = true;
+        if (good)
+            rehearsal->varying += tic_digests_mark(&rehearsal->digests, &other);
+        else
+            tic_finding_set(&rehearsal->finding, TIC_VERDICT_UNKNOWN,
+                            "The program varies by itself: under protection, without a kill, one "
+                            "of %u runs differs from the others.",
+                            i + 3);
+        tic_digests_free(&other);
+        forget_run(rehearsal, &whole);
+        tic_trial_destroy(&whole);
+    }
+    rehearsal->rechecked = true;
+    return good;
+}
+
+/* Results may depend on the number of workers without a kill, as sums in another order do. A
+ * restart cannot be compared then with a run on another number. */
+static bool do_cpus_matter(struct tic_rehearsal *rehearsal, unsigned turn)
+{
+    struct tic_trial whole = tic_trial_create("whole-%u-workers", rehearsal->cpus[turn]);
+
+    if (turn > 0 && rehearsal->matter[turn] == TIC_CPUS_NOT_TRIED) {
+        struct tic_finding kept = rehearsal->finding;
+        bool same = run_whole(rehearsal, &whole, turn) && tic_judge(rehearsal, &whole, NULL);
+        rehearsal->finding = kept;
+        rehearsal->matter[turn] = same ? TIC_CPUS_SAME : TIC_CPUS_MATTER;
+        forget_run(rehearsal, &whole);
+        tic_trial_destroy(&whole);
+    }
+    return turn > 0 && rehearsal->matter[turn] == TIC_CPUS_MATTER && !rehearsal->interrupted;
+}
+
+/* Of the run `index` of a chain: the index of its number of workers. */
+static unsigned choose_turn(const struct tic_rehearsal *rehearsal, unsigned number, unsigned index)
+{
+    return index == 0 ? 0 : (number + index) % rehearsal->cpu_count;
+}
+
 /* Runs the program until it is not killed. False when this process is to end. */
-static bool run_chain(struct tic_rehearsal *rehearsal, const struct tic_kill *kill, unsigned number)
+static bool run_chain(struct tic_rehearsal *rehearsal, const struct tic_kill *kill, unsigned number,
+                      bool same_cpus)
 {
     struct tic_chain *chain = &rehearsal->chain;
-    char store[16];
+    char name[24];
 
-    snprintf(store, sizeof(store), "kill%u", number + 1);
+    snprintf(name, sizeof(name), "kill%u%s", number + 1, same_cpus ? "-same" : "");
     while (chain->count < TIC_CHAIN_RUNS) {
         unsigned index = chain->count++;
         struct tic_trial *trial = &chain->runs[index];
-        *trial = tic_trial_create("kill%u-run%u", number + 1, index + 1);
-        unsigned turn = index == 0 ? 0 : (number + index) % rehearsal->cpu_count;
-        set_protection(rehearsal, trial, store, rehearsal->cpus[turn], kill->periodic);
+        *trial = tic_trial_create("%s-run%u", name, index + 1);
+        unsigned turn = same_cpus ? 0 : choose_turn(rehearsal, number, index);
+        set_protection(rehearsal, trial, name, rehearsal->cpus[turn], kill->periodic);
         perturb(trial, rehearsal->seed, 1 + number * TIC_CHAIN_RUNS + index);
         set_kill(trial, kill, index);
         if (!run(rehearsal, trial))
@@ -362,32 +443,59 @@ static bool run_chain(struct tic_rehearsal *rehearsal, const struct tic_kill *ki
     return true;
 }
 
-/* The store is removed by another name than that of a run. */
-static void forget_store(const struct tic_rehearsal *rehearsal, unsigned number)
+/* A kill with its restarts. */
+static bool rehearse_chain(struct tic_rehearsal *rehearsal, const struct tic_kill *kill,
+                           unsigned number, bool same_cpus)
 {
-    struct tic_trial store = tic_trial_create("kill%u", number + 1);
+    struct tic_chain *chain = &rehearsal->chain;
+    struct tic_trial store = tic_trial_create("kill%u%s", number + 1, same_cpus ? "-same" : "");
+    bool right = false;
 
+    clear_chain(rehearsal);
+    if (run_chain(rehearsal, kill, number, same_cpus)) {
+        const struct tic_trial *last = &chain->runs[chain->count - 1];
+        right = tic_judge(rehearsal, last, chain);
+        if (chain->count > 1 && last->end == TIC_TRIAL_EXITED)
+            count_resumed(rehearsal, last);
+    }
     forget(rehearsal, &store, "store");
+    return right;
+}
+
+/* The result after a kill is another one. False when that is because of the kill. */
+static bool is_excused(struct tic_rehearsal *rehearsal, const struct tic_kill *kill,
+                       unsigned number)
+{
+    const struct tic_chain *chain = &rehearsal->chain;
+    bool matters = false;
+
+    if (!recheck(rehearsal))
+        return false;
+    rehearsal->finding = (struct tic_finding){.verdict = TIC_VERDICT_SAFE};
+    if (tic_judge(rehearsal, &chain->runs[chain->count - 1], chain))
+        return true;
+    for (unsigned i = 1; i < chain->count && !rehearsal->interrupted; i++)
+        matters |= do_cpus_matter(rehearsal, choose_turn(rehearsal, number, i));
+    if (!matters || rehearsal->interrupted)
+        return false;
+    rehearsal->finding = (struct tic_finding){.verdict = TIC_VERDICT_SAFE};
+    rehearsal->repeated++;
+    rehearsal->rehearsed++;
+    return rehearse_chain(rehearsal, kill, number, true);
 }
 
 static bool rehearse_kill(struct tic_rehearsal *rehearsal, unsigned number)
 {
     struct tic_kill kill = tic_kill_choose(rehearsal->seed, number, &rehearsal->counts);
-    struct tic_chain *chain = &rehearsal->chain;
 
     tell("rehearse: kill %u of %u, at %s:%" PRIu64 "%s%s", number + 1, rehearsal->kills, kill.point,
          kill.pass, kill.again ? ", and in the restart at " : "", kill.again ? kill.again : "");
-    if (!run_chain(rehearsal, &kill, number)) {
-        forget_store(rehearsal, number);
-        return false;
-    }
-    const struct tic_trial *last = &chain->runs[chain->count - 1];
-    bool right = tic_judge(rehearsal, last, chain);
     rehearsal->rehearsed++;
-    if (chain->count > 1 && last->end == TIC_TRIAL_EXITED)
-        count_resumed(rehearsal, last);
-    rehearsal->finding.kill = right ? 0 : number + 1;
-    forget_store(rehearsal, number);
+    bool right = rehearse_chain(rehearsal, &kill, number, false);
+    if (!right && !rehearsal->interrupted && rehearsal->finding.verdict == TIC_VERDICT_DIFFERS)
+        right = is_excused(rehearsal, &kill, number);
+    rehearsal->finding.kill =
+        right || rehearsal->finding.verdict == TIC_VERDICT_UNKNOWN ? 0 : number + 1;
     return right;
 }
 
@@ -396,10 +504,8 @@ bool tic_rehearse_kills(struct tic_rehearsal *rehearsal)
     struct tic_finding *finding = &rehearsal->finding;
     bool right = true;
 
-    for (unsigned number = 0; number < rehearsal->kills && right; number++) {
-        clear_chain(rehearsal);
+    for (unsigned number = 0; number < rehearsal->kills && right; number++)
         right = rehearse_kill(rehearsal, number);
-    }
     tell_nothing();
     if (right && rehearsal->skipped == 0) {
         finding->advice = "Take a larger input, so that the program runs longer; or more kills "

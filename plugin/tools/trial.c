@@ -85,9 +85,9 @@ static void set_path(const struct tic_trial *trial, const struct tic_trial_place
 
 static void set_environment(const struct tic_trial *trial, const struct tic_trial_place *place)
 {
-    static const char *const ours[] = {"COPY",   "DIGESTS", "DIR",      "EVENTS",
-                                       "EVERY",  "FAIL",    "KEEP",     "PERIOD",
-                                       "REPORT", "STATS",   "PROTOCOL", "VERBOSE"};
+    static const char *const ours[] = {"CLOCK", "COPY",     "DIGESTS", "DIR",    "EVENTS",
+                                       "EVERY", "FAIL",     "KEEP",    "PERIOD", "REPORT",
+                                       "STATS", "PROTOCOL", "VERBOSE"};
     char name[64];
 
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {

@@ -117,6 +117,11 @@ static void print_notes(const struct tic_rehearsal *rehearsal)
     if (rehearsal->unordered || rehearsal->reordered > 0)
         print_fact("Note", "lines of output came in another order (%s).",
                    rehearsal->unordered ? "without protection, too" : "tasks print, probably");
+    if (rehearsal->repeated > 0)
+        print_fact("Note",
+                   "the result depends on the number of workers without a kill, too, as sums in "
+                   "another order do. %u restarts on another number were repeated on %u workers.",
+                   rehearsal->repeated, rehearsal->cpus[0]);
     if (rehearsal->united > 0)
         print_fact("Note",
                    "tasks print. %u restarts did not print again what the killed run had printed; "
@@ -132,14 +137,17 @@ static void print_work(const struct tic_rehearsal *rehearsal)
     char cpus[128] = "";
 
     print_cpus(rehearsal, cpus, sizeof(cpus));
-    print_fact("Kills", "%u of %u came about (others: the run ended before), %u more in restarts",
-               rehearsal->happened, rehearsal->rehearsed, rehearsal->again);
-    print_fact("Restarts",
-               "%u, on %s workers; %u continued from a recovery line, and skipped %" PRIu64
-               " tasks; a whole run has %" PRIu64,
-               rehearsal->resumed, cpus, rehearsal->continued, rehearsal->skipped,
-               rehearsal->counts.tasks);
-    print_fact("Compared", "exit status, %zu lines of output, content of %zu data",
+    print_fact("Kills",
+               "%u; %u runs ended before the place of their kill; %u restarts killed again",
+               rehearsal->happened, rehearsal->rehearsed - rehearsal->happened, rehearsal->again);
+    print_fact(
+        "Restarts",
+        "%u, on %s workers; %u of them continued from a recovery line; tasks skipped: %" PRIu64
+        ", in a whole run: %" PRIu64,
+        rehearsal->resumed, cpus, rehearsal->continued, rehearsal->skipped,
+        rehearsal->counts.tasks);
+    print_fact("Compared",
+               "exit status; lines of output: %zu; data that main() gets back, by content: %zu",
                rehearsal->output.count, rehearsal->digests.count - rehearsal->varying);
 }
 
