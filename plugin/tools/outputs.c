@@ -57,8 +57,7 @@ void tic_output_free(struct tic_output *output)
     *output = (struct tic_output){.bytes = NULL};
 }
 
-/* ---- comparing --------------------------------------------------------------------------------
- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {

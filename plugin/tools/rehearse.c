@@ -21,8 +21,7 @@
 
 enum { KILLS = 12, MOST_CPUS = 256, STATUS_BY_SIGNAL = 128 };
 
-/* ---- options ----------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *number)
 {
@@ -156,8 +155,7 @@ static int parse_options(int argc, char **argv, struct tic_rehearsal *rehearsal)
     return optind < argc ? -1 : tic_tool_usage("rehearse", TIC_TOOL_USAGE);
 }
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* Takes the whole standard input, for all runs. A terminal gives none. 0 or -errno. */
 static int take_input(struct tic_rehearsal *rehearsal)
@@ -204,8 +202,7 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
     return 0;
 }
 
-/* ---- the command ------------------------------------------------------------------------------
- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int rehearse(struct tic_rehearsal *rehearsal)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the files of `starpu-tic rehearse` share: one rehearsal, its runs and what was found.
- * rehearse.c options; stages.c the runs; judge.c one run against what is expected; verdict.c the
- * answer. */
+ * rehearse.c options; rehearse_plain.c, rehearse_kills.c the runs; rehearse_judge.c a run against
+ * what is expected; rehearse_verdict.c the answer. */
 #ifndef TIC_TOOLS_REHEARSE_H
 #define TIC_TOOLS_REHEARSE_H
 
@@ -40,8 +40,6 @@ struct tic_chain {
     unsigned count;
 };
 
-enum tic_cpus_matter { TIC_CPUS_NOT_TRIED, TIC_CPUS_SAME, TIC_CPUS_MATTER };
-
 struct tic_rehearsal {
     struct tic_trial_place place;
     const char *program; /* its name, for people */
@@ -63,9 +61,10 @@ struct tic_rehearsal {
     bool rechecked;   /* by more runs without a kill */
     bool unordered;   /* lines of output come in any order without a kill */
     struct tic_kill_counts counts;
-    uint64_t every; /* tasks from one line to the next */
+    uint64_t submitted; /* tasks, by the program */
+    uint64_t every;     /* tasks from one line to the next */
     /* Does the result on cpus[i] differ from that on cpus[0], without a kill? */
-    enum tic_cpus_matter matter[TIC_REHEARSAL_CPUS];
+    bool matter[TIC_REHEARSAL_CPUS];
 
     /* What was done. */
     unsigned rehearsed, happened, again; /* kills; of these that hit; in resumed runs */
@@ -79,14 +78,12 @@ struct tic_rehearsal {
     int interrupted; /* signal, or 0 */
 };
 
-/* ---- stages.c: each false when the finding, or a signal, ends the rehearsal -------------------
- */
+/* ---- runs: each false when the finding, or a signal, ends the rehearsal ---------------------- */
 bool tic_rehearse_plain(struct tic_rehearsal *rehearsal);
 bool tic_rehearse_reference(struct tic_rehearsal *rehearsal);
 bool tic_rehearse_kills(struct tic_rehearsal *rehearsal);
 
-/* ---- judge.c ----------------------------------------------------------------------------------
- */
+/* ---- rehearse_judge.c ------------------------------------------------------------------------ */
 /* Fills the finding but for its kill. Always false. */
 __attribute__((format(printf, 3, 4))) bool
 tic_finding_set(struct tic_finding *finding, enum tic_verdict verdict, const char *what, ...);
@@ -98,8 +95,7 @@ bool tic_judge(struct tic_rehearsal *rehearsal, const struct tic_trial *trial,
 void tic_judge_note_lines(struct tic_finding *finding, const struct tic_output *expected,
                           const struct tic_output *found);
 
-/* ---- verdict.c --------------------------------------------------------------------------------
- */
+/* ---- rehearse_verdict.c ---------------------------------------------------------------------- */
 /* Prints the answer; returns the exit status. */
 int tic_verdict_print(const struct tic_rehearsal *rehearsal);
 

@@ -32,8 +32,7 @@ void tic_trial_prepare(void)
     sigprocmask(SIG_BLOCK, &awaited, &original);
 }
 
-/* ---- what is run ------------------------------------------------------------------------------
- */
+/* ---- what is run ----------------------------------------------------------------------------- */
 
 struct tic_trial tic_trial_create(const char *name, ...)
 {
@@ -80,8 +79,7 @@ static void set_path(const struct tic_trial *trial, const struct tic_trial_place
     setenv(variable, path, 1);
 }
 
-/* ---- the child --------------------------------------------------------------------------------
- */
+/* ---- the child ------------------------------------------------------------------------------- */
 
 static void set_environment(const struct tic_trial *trial, const struct tic_trial_place *place)
 {
@@ -150,8 +148,7 @@ static void become(const struct tic_trial *trial, const struct tic_trial_place *
     execute(place->command);
 }
 
-/* ---- its end ----------------------------------------------------------------------------------
- */
+/* ---- its end --------------------------------------------------------------------------------- */
 
 static double now(void)
 {

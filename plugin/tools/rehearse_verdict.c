@@ -23,8 +23,7 @@ static const struct {
     [TIC_VERDICT_UNKNOWN] = {"unknown", "Cannot say", 3},
 };
 
-/* ---- commands ---------------------------------------------------------------------------------
- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 /* For the shell. */
 static void print_quoted(FILE *out, const char *word)
@@ -58,8 +57,7 @@ static void print_command(FILE *out, const struct tic_rehearsal *rehearsal,
     fputs(rehearsal->has_input ? " <INPUT" : "", out);
 }
 
-/* ---- words ------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 enum { WIDTH = 96 };
 
@@ -184,7 +182,7 @@ static void print_words(const struct tic_rehearsal *rehearsal)
     printf("%s: ", verdicts[finding->verdict].words);
     if (finding->verdict == TIC_VERDICT_SAFE)
         printf("%s gave the same result after each of %u kills.\n", rehearsal->program,
-               rehearsal->rehearsed);
+               rehearsal->kills);
     else if (finding->kill > 0)
         printf("after kill %u of %u: %s\n", finding->kill, rehearsal->kills, finding->what);
     else if (finding->verdict == TIC_VERDICT_DIFFERS || finding->verdict == TIC_VERDICT_REFUSED ||
@@ -204,8 +202,7 @@ static void print_words(const struct tic_rehearsal *rehearsal)
         printf("  %-12s%s\n", "Files", rehearsal->place.folder);
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static json_t *commands(const struct tic_rehearsal *rehearsal)
 {

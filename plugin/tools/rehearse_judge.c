@@ -49,8 +49,7 @@ bool tic_finding_set(struct tic_finding *finding, enum tic_verdict verdict, cons
     return false;
 }
 
-/* ---- output -----------------------------------------------------------------------------------
- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 /* A sed script that removes lines like this one: by its longest word, else by its number. */
 static void suggest(struct tic_finding *finding, const char *line, size_t number)
@@ -132,8 +131,7 @@ static bool judge_output(struct tic_rehearsal *rehearsal, const struct tic_trial
     return match != TIC_MATCH_NONE;
 }
 
-/* ---- data -------------------------------------------------------------------------------------
- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 static bool judge_data(struct tic_rehearsal *rehearsal, const struct tic_trial *trial)
 {
@@ -164,8 +162,7 @@ static bool judge_data(struct tic_rehearsal *rehearsal, const struct tic_trial *
     return !differs;
 }
 
-/* ---- the end of a run -------------------------------------------------------------------------
- */
+/* ---- the end of a run ------------------------------------------------------------------------ */
 
 static bool judge_end(struct tic_rehearsal *rehearsal, const struct tic_trial *trial)
 {
@@ -220,7 +217,8 @@ static bool judge_protection(struct tic_rehearsal *rehearsal, const struct tic_t
         if (!finding->message[0])
             continue;
         finding->advice = advice_protection;
-        return tic_finding_set(finding, TIC_VERDICT_UNPROTECTED, "The program is not protected.");
+        return tic_finding_set(finding, TIC_VERDICT_UNPROTECTED,
+                               "protection ends while the program runs.");
     }
     tic_trial_path(trial, &rehearsal->place, "stats", path);
     json_t *stats = json_load_file(path, 0, NULL);
@@ -234,8 +232,8 @@ static bool judge_protection(struct tic_rehearsal *rehearsal, const struct tic_t
                                "The program does not start StarPU, or does not shut it down. It "
                                "ends with status %d.",
                                rehearsal->status);
-    return whole ||
-           tic_finding_set(finding, TIC_VERDICT_UNPROTECTED, "The program is not protected.");
+    return whole || tic_finding_set(finding, TIC_VERDICT_UNPROTECTED,
+                                    "protection ends while the program runs.");
 }
 
 bool tic_judge(struct tic_rehearsal *rehearsal, const struct tic_trial *trial,
