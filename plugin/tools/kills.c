@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where a rehearsal kills a program: one table of places, gone through in turn; which pass of a
- * place is random. */
+ * place is random. A place is left out if there is no such failpoint. */
 #include "tools/kills.h"
 
 #include <string.h>
@@ -12,8 +12,8 @@ enum passes {
     PASS_NONE,
     PASS_FIRST,
     PASS_ANY_TASK,
-    PASS_LATE_TASK, /* of the second half, so that the restart has something to skip */
-    PASS_HALF_TASK, /* of the first half */
+    PASS_LATE_TASK,  /* of the second half, so that the restart has something to skip */
+    PASS_EARLY_TASK, /* of the first quarter: the restart still skips */
     PASS_LAST_LINE,
     PASS_ANY_WAIT,
     PASS_FEW,
@@ -26,9 +26,9 @@ static const struct place {
     enum passes again_pass;
     bool periodic;
 } places[] = {
-    {"task-end", PASS_ANY_TASK, NULL, PASS_NONE, false},
-    {"line-renamed", PASS_FIRST, NULL, PASS_NONE, true},
-    {"task-end", PASS_LATE_TASK, "replay-skip", PASS_HALF_TASK, false},
+    {"task-end", PASS_ANY_TASK, NULL, PASS_NONE, true},
+    {"line-renamed", PASS_FIRST, NULL, PASS_NONE, false},
+    {"task-end", PASS_LATE_TASK, "replay-skip", PASS_EARLY_TASK, false},
     {"wait-end", PASS_ANY_WAIT, NULL, PASS_NONE, true},
     {"task-end", PASS_LATE_TASK, NULL, PASS_NONE, true},
     {"line-renamed", PASS_LAST_LINE, "restore-end", PASS_FEW, false},
@@ -72,8 +72,8 @@ static uint64_t choose(enum passes passes, uint64_t *state, const struct tic_kil
         return below(state, counts->tasks);
     case PASS_LATE_TASK:
         return counts->tasks / 2 + below(state, counts->tasks - counts->tasks / 2);
-    case PASS_HALF_TASK:
-        return below(state, counts->tasks / 2);
+    case PASS_EARLY_TASK:
+        return below(state, counts->tasks / 4);
     case PASS_LAST_LINE:
         return counts->lines > 0 ? counts->lines : 1;
     case PASS_ANY_WAIT:

@@ -72,7 +72,7 @@ struct tic_rehearsal {
     unsigned resumed, continued;         /* runs after a kill; of these that found a line */
     unsigned suspended;                  /* runs in which protection was */
     unsigned repeated;      /* kills that were repeated on one number of workers, as it matters */
-    uint64_t skipped;       /* tasks, by all resumed runs */
+    uint64_t skipped;       /* tasks, by all resumed runs; their results were there */
     struct tic_chain chain; /* the last one */
     struct tic_finding finding;
     int interrupted; /* signal, or 0 */

@@ -108,8 +108,8 @@ static void print_notes(const struct tic_rehearsal *rehearsal)
                    rehearsal->status);
     if (rehearsal->varying > 0)
         print_fact("Note",
-                   "%zu data have another content in two runs without a kill, so their content was "
-                   "not compared. Some of their memory is never written, or they vary by "
+                   "the content of %zu data differs between runs without a kill, so it was not "
+                   "compared. Some of their memory is never written, or they vary by "
                    "themselves.",
                    rehearsal->varying);
     if (rehearsal->unordered || rehearsal->reordered > 0)
@@ -118,15 +118,15 @@ static void print_notes(const struct tic_rehearsal *rehearsal)
     if (rehearsal->repeated > 0)
         print_fact("Note",
                    "the result depends on the number of workers without a kill, too, as sums in "
-                   "another order do. %u restarts on another number were repeated on %u workers.",
+                   "another order do. %u restart(s) on another number were repeated on %u.",
                    rehearsal->repeated, rehearsal->cpus[0]);
     if (rehearsal->united > 0)
         print_fact("Note",
-                   "tasks print. %u restarts did not print again what the killed run had printed; "
+                   "tasks print. %u restart(s) did not print again what the killed run had printed; "
                    "both outputs together were compared.",
                    rehearsal->united);
     if (rehearsal->suspended > 0)
-        print_fact("Note", "protection was suspended for a while in %u runs. Is there room in %s?",
+        print_fact("Note", "protection was suspended for a while in %u run(s). Is there room in %s?",
                    rehearsal->suspended, rehearsal->place.folder);
 }
 
@@ -136,7 +136,7 @@ static void print_work(const struct tic_rehearsal *rehearsal)
 
     print_cpus(rehearsal, cpus, sizeof(cpus));
     print_fact("Kills",
-               "%u; %u runs ended before the place of their kill; %u restarts killed again",
+               "%u; %u run(s) ended before the place of their kill; restarts killed again: %u",
                rehearsal->happened, rehearsal->rehearsed - rehearsal->happened, rehearsal->again);
     print_fact(
         "Restarts",
