@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
@@ -16,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/settings.h"
-#include "tools/rehearse.h"
+#include "tools/rehearse_runs.h"
 #include "tools/tool.h"
 
 enum { KILLS = 12, MOST_CPUS = 256, STATUS_BY_SIGNAL = 128 };
@@ -193,15 +192,6 @@ static int make_folder(struct tic_rehearsal *rehearsal)
     return -1;
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
-{
-    (void)status;
-    (void)kind;
-    (void)where;
-    remove(path);
-    return 0;
-}
-
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int rehearse(struct tic_rehearsal *rehearsal)
@@ -213,11 +203,10 @@ static int rehearse(struct tic_rehearsal *rehearsal)
         return TIC_TOOL_NOTHING;
     }
     tic_trial_prepare();
-    bool safe = tic_rehearse_plain(rehearsal) && tic_rehearse_reference(rehearsal) &&
-                tic_rehearse_kills(rehearsal);
+    if (tic_rehearse_plain(rehearsal) && tic_rehearse_reference(rehearsal))
+        tic_rehearse_kills(rehearsal);
     if (rehearsal->interrupted)
         return STATUS_BY_SIGNAL + rehearsal->interrupted;
-    (void)safe; /* the finding says so */
     return tic_verdict_print(rehearsal);
 }
 
@@ -247,7 +236,7 @@ int tic_tool_rehearse(int argc, char **argv)
         return TIC_TOOL_NOTHING;
     status = rehearse(&rehearsal);
     if (!rehearsal.keep)
-        nftw(rehearsal.place.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        tic_rehearse_remove(rehearsal.place.folder);
     for (unsigned i = 0; i < rehearsal.chain.count; i++)
         tic_trial_destroy(&rehearsal.chain.runs[i]);
     tic_output_free(&rehearsal.output);

@@ -37,8 +37,8 @@ static void count_resumed(struct tic_rehearsal *rehearsal, const struct tic_tria
 
     rehearsal->resumed++;
     rehearsal->continued += json_is_true(json_object_get(stats, "recovered"));
-    rehearsal->skipped += tic_rehearse_stat(stats, "tasks_skipped") +
-                          tic_rehearse_stat(stats, "forced_used");
+    rehearsal->skipped +=
+        tic_rehearse_stat(stats, "tasks_skipped") + tic_rehearse_stat(stats, "forced_used");
     json_decref(stats);
 }
 

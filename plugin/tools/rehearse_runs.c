@@ -20,7 +20,7 @@ enum {
 
 /* ---- telling how far it is ------------------------------------------------------------------- */
 
-__attribute__((format(printf, 1, 2))) void tic_rehearse_tell(const char *progress, ...)
+void tic_rehearse_tell(const char *progress, ...)
 {
     bool terminal = isatty(STDERR_FILENO);
     va_list args;
@@ -50,6 +50,11 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
     return 0;
 }
 
+void tic_rehearse_remove(const char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 void tic_rehearse_forget(const struct tic_rehearsal *rehearsal, const struct tic_trial *trial,
                          const char *kind)
 {
@@ -58,7 +63,7 @@ void tic_rehearse_forget(const struct tic_rehearsal *rehearsal, const struct tic
     if (rehearsal->keep)
         return;
     tic_trial_path(trial, &rehearsal->place, kind, path);
-    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    tic_rehearse_remove(path);
 }
 
 void tic_rehearse_forget_run(const struct tic_rehearsal *rehearsal, const struct tic_trial *trial)

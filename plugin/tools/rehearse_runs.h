@@ -11,6 +11,8 @@
 __attribute__((format(printf, 1, 2))) void tic_rehearse_tell(const char *progress, ...);
 void tic_rehearse_tell_nothing(void);
 
+/* A file, or a folder with all in it. */
+void tic_rehearse_remove(const char *path);
 /* Removes a file or folder of a run, or all of them, unless all are kept. */
 void tic_rehearse_forget(const struct tic_rehearsal *rehearsal, const struct tic_trial *trial,
                          const char *kind);

@@ -121,12 +121,14 @@ static void print_notes(const struct tic_rehearsal *rehearsal)
                    "another order do. %u restart(s) on another number were repeated on %u.",
                    rehearsal->repeated, rehearsal->cpus[0]);
     if (rehearsal->united > 0)
-        print_fact("Note",
-                   "tasks print. %u restart(s) did not print again what the killed run had printed; "
-                   "both outputs together were compared.",
-                   rehearsal->united);
+        print_fact(
+            "Note",
+            "tasks print. %u restart(s) did not print again what the killed run had printed; "
+            "both outputs together were compared.",
+            rehearsal->united);
     if (rehearsal->suspended > 0)
-        print_fact("Note", "protection was suspended for a while in %u run(s). Is there room in %s?",
+        print_fact("Note",
+                   "protection was suspended for a while in %u run(s). Is there room in %s?",
                    rehearsal->suspended, rehearsal->place.folder);
 }
 
@@ -167,7 +169,7 @@ static void print_finding(const struct tic_rehearsal *rehearsal)
         print_fact("For example", "%s", finding->suggestion);
     if (finding->verdict == TIC_VERDICT_UNKNOWN || chain->count == 0)
         return;
-    puts("  To repeat it:");
+    puts("  To repeat it (the directory rehearse.tic must not be there before):");
     for (unsigned i = 0; i < chain->count; i++) {
         fputs("    ", stdout);
         print_command(stdout, rehearsal, &chain->runs[i]);

@@ -42,7 +42,8 @@ __attribute__((format(printf, 2, 3))) void tic_trial_set(struct tic_trial *trial
                                                          const char *assignment, ...);
 void tic_trial_destroy(struct tic_trial *trial);
 
-/* Variables of the environment that a rehearsal decides, all others are the user's. */
+/* Runs the program, and waits until nothing of it is left. The settings of starpu-tic that a
+ * rehearsal decides are those of the trial or the default; all other variables are the user's. */
 void tic_trial_run(struct tic_trial *trial, const struct tic_trial_place *place);
 /* The path of one of its files. */
 void tic_trial_path(const struct tic_trial *trial, const struct tic_trial_place *place,
