@@ -82,6 +82,7 @@ static void submit(struct starpu_codelet *codelet, starpu_data_handle_t to,
     if (starpu_task_submit(task) != 0)
         tic_log(TIC_LOG_ERROR, "internal error: StarPU refuses a task of a reduction");
     submitting = false;
+    atomic_fetch_add_explicit(&tic_session->reduction_tasks, 1, memory_order_relaxed);
     tic_guard -= hidden;
 }
 

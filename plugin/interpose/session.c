@@ -15,6 +15,7 @@
 #include "base/io.h"
 #include "base/watch.h"
 #include "interpose/advice.h"
+#include "interpose/digest.h"
 #include "interpose/h5load.h"
 #include "interpose/pages.h"
 #include "interpose/report.h"
@@ -265,6 +266,7 @@ static void finish(int status, void *arg)
 
     if (getpid() != session->process)
         return; /* a child of fork that ended by exit */
+    tic_digest_write(session);
     if (session->snapshot.started)
         tic_snapshot_stop(&session->snapshot, true); /* the program did not shut StarPU down */
     if (status == 0 && session->recovered && !tic_snapshot_is_broken(&session->snapshot) &&
@@ -425,6 +427,7 @@ void tic_session_on_shutdown_after(void)
         return;
     if (session->settings.stats[0])
         tic_stats_write(session);
+    tic_digest_write(session);
     tic_report_write(session->report, session);
 }
 

@@ -43,6 +43,7 @@ struct tic_session {
     _Atomic uint64_t restored;    /* relaxed: statistics */
     _Atomic uint64_t forced_used; /* relaxed: tasks that forced checkpoints stood in for */
     _Atomic uint64_t stand_ins;   /* relaxed: of these, tasks of ours that wrote the results */
+    _Atomic uint64_t reduction_tasks; /* relaxed: statistics: tasks of ours that reductions need */
     _Atomic uint64_t rerun;       /* relaxed: tasks executed again because they write no handle */
 };
 

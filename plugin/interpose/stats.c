@@ -58,11 +58,13 @@ static json_t *describe_run(struct tic_session *session, const struct totals *to
     const struct starpu_sched_policy *policy = &session->policies[0];
 
     return json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, s:f, "
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o, "
+        "s:f, "
         "s:I, s:I, s:I, s:I}",
         "scheduler", policy->policy_name ? policy->policy_name : "", //
         "tasks_submitted",
         (json_int_t)(session->graph.signature.position + atomic_load(&session->spawned)), //
+        "tasks_of_reductions", (json_int_t)atomic_load(&session->reduction_tasks),        //
         "forced_checkpoints", (json_int_t)atomic_load(&snapshot->forced_saved), "forced_used",
         (json_int_t)atomic_load(&session->forced_used), "tasks_executed",
         (json_int_t)(totals->executed - atomic_load(&session->stand_ins)),         //

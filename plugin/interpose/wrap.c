@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/digest.h"
 #include "interpose/pages.h"
-#include "interpose/report.h"
 #include "interpose/runner.h"
 #include "interpose/tasks.h"
 
@@ -379,11 +379,8 @@ WRAPPER void starpu_data_register(starpu_data_handle_t *data, int home_node, voi
 WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
 {
     tic_pages_open();
-    struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
-    bool report = handle && tic_session->report && handle->home_node >= 0 && handle->supported &&
-                  !tic_handle_is_empty(handle) && !handle->packer;
-    struct tic_layout layout = report ? handle->layout : (struct tic_layout){.base = NULL};
-    uint64_t id = handle ? handle->id : 0;
+    struct tic_return returned =
+        tic_digest_before_unregister(tic_session_is_watching() ? tic_handle_of(data) : NULL);
 
     begin_wait();
     fold(data);
@@ -392,8 +389,7 @@ WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
     tic_guard++;
     RESOLVED(starpu_data_unregister)(data);
     tic_guard--;
-    if (report)
-        tic_report_data(tic_session->report, id, &layout);
+    tic_digest_after_unregister(&returned);
     end_wait("starpu_data_unregister");
 }
 
@@ -444,8 +440,10 @@ WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
     tic_guard++;
     RESOLVED(starpu_data_unpartition)(data, node);
     tic_guard--;
-    if (watching)
+    if (watching) {
         tic_data_on_unpartition_after(data);
+        tic_digest_after_unpartition(tic_handle_of(data));
+    }
     end_wait("starpu_data_unpartition");
 }
 
@@ -631,6 +629,8 @@ WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, 
             tic_access_on_acquire_after(data, reads, writes);                                      \
         if (result == 0 && tic_session_is_watching())                                              \
             tic_access_note_hold(data, true);                                                      \
+        if (result == 0 && reads && tic_session_is_watching())                                     \
+            tic_digest_after_acquire(tic_handle_of(data));                                         \
         end_wait(#name);                                                                           \
         return result;                                                                             \
     }

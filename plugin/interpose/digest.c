@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What `starpu-tic rehearse` compares. docs: starpu-tic(1), tools/digests.c reads it. A line of the
+ * file is "CALL ID HASH": CALL is U (unregister), A (acquire) or P (unpartition), ID the number of
+ * registration. */
+#include "interpose/digest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/quiet.h"
+#include "interpose/report.h"
+
+struct digest {
+    char call;
+    uint64_t id, hash;
+};
+
+/* Owner thread only. */
+static struct digest *digests;
+static unsigned long count, capacity;
+static bool incomplete;
+
+static void add(char call, uint64_t id, const struct tic_layout *layout)
+{
+    struct digest *grown = tic_grow(digests, &capacity, count + 1, sizeof(*digests));
+
+    incomplete |= !grown;
+    if (!grown)
+        return;
+    digests = grown;
+    digests[count++] = (struct digest){call, id, tic_layout_checksum(layout)};
+}
+
+static bool has_layout(const struct tic_handle *handle)
+{
+    return handle && handle->supported && !tic_handle_is_empty(handle) && !handle->packer;
+}
+
+static bool is_asked(void)
+{
+    return tic_session->settings.digests[0] && tic_is_owner;
+}
+
+struct tic_return tic_digest_before_unregister(const struct tic_handle *handle)
+{
+    struct tic_return returned = {.layout.base = NULL};
+
+    if (has_layout(handle) && handle->home_node >= 0 && (tic_session->report || is_asked()))
+        returned = (struct tic_return){handle->id, handle->layout};
+    return returned;
+}
+
+void tic_digest_after_unregister(const struct tic_return *returned)
+{
+    if (!returned->layout.base)
+        return;
+    tic_report_data(tic_session->report, returned->id, &returned->layout);
+    if (is_asked())
+        add('U', returned->id, &returned->layout);
+}
+
+void tic_digest_after_acquire(struct tic_handle *handle)
+{
+    if (!is_asked() || !has_layout(handle))
+        return;
+    if (handle->home_node < 0) /* no task of this run need have told where it is */
+        tic_handle_locate(
+            handle, tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM));
+    if (handle->layout.base)
+        add('A', handle->id, &handle->layout);
+}
+
+void tic_digest_after_unpartition(const struct tic_handle *handle)
+{
+    if (is_asked() && has_layout(handle) && !handle->parent && handle->layout.base)
+        add('P', handle->id, &handle->layout);
+}
+
+static int write_all(FILE *file)
+{
+    for (unsigned long i = 0; i < count; i++)
+        fprintf(file, "%c %llu %016llx\n", digests[i].call, (unsigned long long)digests[i].id,
+                (unsigned long long)digests[i].hash);
+    int failed = ferror(file);
+    return fclose(file) != 0 || failed ? -EIO : 0;
+}
+
+void tic_digest_write(const struct tic_session *session)
+{
+    const char *path = session->settings.digests;
+    struct tic_quiet quiet;
+
+    if (!path[0])
+        return;
+    tic_quiet_begin(&quiet);
+    FILE *file = fopen(path, "we");
+    int status = file ? write_all(file) : -errno;
+    tic_quiet_end(&quiet);
+    if (status != 0 || incomplete)
+        tic_log(TIC_LOG_WARN, "cannot write all digests to %s: %s", path,
+                incomplete ? "out of memory" : strerror(-status));
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Hashes of data that main() got back in a run (written by interpose/digest.c). */
+#include "tools/digests.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+static int compare(const void *a, const void *b)
+{
+    const struct tic_datum *left = a, *right = b;
+
+    if (left->id != right->id)
+        return left->id < right->id ? -1 : 1;
+    return (left->times > right->times) - (left->times < right->times);
+}
+
+/* Of each datum the last entry stays, with the number of all. */
+static void fold(struct tic_digests *digests)
+{
+    size_t kept = 0;
+
+    if (digests->count > 0)
+        qsort(digests->data, digests->count, sizeof(*digests->data), compare);
+    for (size_t i = 0; i < digests->count; i++) {
+        bool again = kept > 0 && digests->data[kept - 1].id == digests->data[i].id;
+        uint64_t times = again ? digests->data[kept - 1].times + 1 : 1;
+        kept += !again;
+        digests->data[kept - 1] = digests->data[i];
+        digests->data[kept - 1].times = times;
+    }
+    digests->count = kept;
+}
+
+int tic_digests_read(struct tic_digests *digests, const char *path)
+{
+    struct tic_digests read = {.data = NULL};
+    unsigned long capacity = 0;
+    struct tic_datum datum = {.times = 0};
+    FILE *file = fopen(path, "re");
+
+    if (!file)
+        return -errno;
+    while (fscanf(file, " %c %" SCNu64 " %" SCNx64, &datum.call, &datum.id, &datum.hash) == 3) {
+        struct tic_datum *grown =
+            tic_grow(read.data, &capacity, read.count + 1, sizeof(*read.data));
+        if (!grown)
+            break;
+        read.data = grown;
+        datum.times = read.count; /* their order, until they are folded */
+        read.data[read.count++] = datum;
+    }
+    bool whole = feof(file) != 0;
+    fclose(file);
+    if (!whole) {
+        free(read.data);
+        return -EIO;
+    }
+    fold(&read);
+    *digests = read;
+    return 0;
+}
+
+void tic_digests_free(struct tic_digests *digests)
+{
+    free(digests->data);
+    *digests = (struct tic_digests){.data = NULL};
+}
+
+static const struct tic_datum *find(const struct tic_digests *digests, uint64_t id)
+{
+    size_t low = 0, high = digests->count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (digests->data[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < digests->count && digests->data[low].id == id ? &digests->data[low] : NULL;
+}
+
+size_t tic_digests_mark(struct tic_digests *digests, const struct tic_digests *other)
+{
+    size_t marked = 0;
+
+    for (size_t i = 0; i < digests->count; i++) {
+        const struct tic_datum *found = find(other, digests->data[i].id);
+        bool varies = found && found->hash != digests->data[i].hash && !digests->data[i].varies;
+        digests->data[i].varies |= varies;
+        marked += varies;
+    }
+    return marked;
+}
+
+static bool is_same(const struct tic_datum *expected, const struct tic_datum *found)
+{
+    return found && found->times == expected->times &&
+           (expected->varies || found->hash == expected->hash);
+}
+
+bool tic_digests_differ(const struct tic_digests *expected, const struct tic_digests *found,
+                        struct tic_digest_difference *difference)
+{
+    for (size_t i = 0; i < expected->count; i++) {
+        const struct tic_datum *other = find(found, expected->data[i].id);
+        if (is_same(&expected->data[i], other))
+            continue;
+        *difference = (struct tic_digest_difference){&expected->data[i], other};
+        return true;
+    }
+    for (size_t i = 0; i < found->count; i++) {
+        if (find(expected, found->data[i].id))
+            continue;
+        *difference = (struct tic_digest_difference){NULL, &found->data[i]};
+        return true;
+    }
+    return false;
+}
+
+const char *tic_digest_call(char call)
+{
+    return call == 'U'   ? "starpu_data_unregister"
+           : call == 'A' ? "starpu_data_acquire"
+                         : "starpu_data_unpartition";
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* starpu-tic rehearse: kills a program many times, resumes it, and tells whether it does what it
+ * does without a kill. Here: options, the folder of its files, and the order of its stages. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/settings.h"
+#include "tools/rehearse_runs.h"
+#include "tools/tool.h"
+
+enum { KILLS = 12, MOST_CPUS = 256, STATUS_BY_SIGNAL = 128 };
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *number)
+{
+    char *end;
+
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    return isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && *number >= least &&
+           *number <= most;
+}
+
+static bool parse_cpus(const char *list, struct tic_rehearsal *rehearsal)
+{
+    char *copy = strdup(list), *rest = copy;
+    uint64_t number;
+    bool good = copy != NULL;
+
+    rehearsal->cpu_count = 0;
+    for (char *item = strsep(&rest, ","); item && good; item = strsep(&rest, ",")) {
+        good =
+            parse_number(item, 1, MOST_CPUS, &number) && rehearsal->cpu_count < TIC_REHEARSAL_CPUS;
+        if (good)
+            rehearsal->cpus[rehearsal->cpu_count++] = (unsigned)number;
+    }
+    free(copy);
+    return good;
+}
+
+/* The number that the user has set comes first. */
+static void choose_cpus(struct tic_rehearsal *rehearsal)
+{
+    static const unsigned usual[] = {2, 1, 4};
+    const char *wanted = getenv("STARPU_NCPU");
+    uint64_t first = 0;
+
+    if (wanted && parse_number(wanted, 1, MOST_CPUS, &first))
+        rehearsal->cpus[rehearsal->cpu_count++] = (unsigned)first;
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+        if (usual[i] != first)
+            rehearsal->cpus[rehearsal->cpu_count++] = usual[i];
+}
+
+static bool parse_protocol(const char *name, struct tic_rehearsal *rehearsal)
+{
+    rehearsal->protocol = name;
+    for (int i = TIC_PROTOCOL_TIC; i <= TIC_PROTOCOL_TIC_SEL; i++)
+        if (strcmp(tic_protocol_names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool parse_option(int option, struct tic_rehearsal *rehearsal)
+{
+    uint64_t number = 0;
+    char *end;
+
+    switch (option) {
+    case 'k':
+        if (!parse_number(optarg, 1, 100000, &number))
+            return false;
+        rehearsal->kills = (unsigned)number;
+        return true;
+    case 'c':
+        return parse_cpus(optarg, rehearsal);
+    case 'P':
+        return parse_protocol(optarg, rehearsal);
+    case 'p':
+        rehearsal->period = strtod(optarg, &end);
+        rehearsal->period_chosen = true;
+        return end != optarg && *end == '\0' && isfinite(rehearsal->period) &&
+               rehearsal->period > 0 && rehearsal->period < 1e9;
+    case 'f':
+        rehearsal->place.filter = optarg;
+        return true;
+    case 'S':
+        return parse_number(optarg, 0, INT64_MAX, &rehearsal->seed);
+    case 'j':
+        return rehearsal->as_json = true;
+    case 'K':
+        return rehearsal->keep = true;
+    default:
+        return false;
+    }
+}
+
+static void print_help(void)
+{
+    tic_tool_usage("rehearse", TIC_TOOL_OK);
+    printf("\n  -k, --kills N          how often the program is killed and resumed (%d)\n"
+           "  -c, --cpus LIST        numbers of CPU workers: the first one for the runs that are\n"
+           "                         killed, all of them in turn for restarts (STARPU_NCPU, if it\n"
+           "                         is set, then 2,1,4)\n"
+           "      --protocol NAME    tic, sel or tic+sel (STARPU_TIC_PROTOCOL, or tic)\n"
+           "  -p, --period SECONDS   period between checkpoints in half of the runs (a tenth of\n"
+           "                         what the program takes; the other half counts tasks)\n"
+           "  -f, --filter SCRIPT    sed -E script for the standard output, before it is compared\n"
+           "      --seed N           choose the same kills as the rehearsal that printed N\n"
+           "  -j, --json             print the answer as a JSON object\n"
+           "      --keep             keep the files of all runs\n\n"
+           "The program runs in the current directory: four times from its start to its end, then\n"
+           "N times killed and resumed. Each run reads the same standard input; its output is not\n"
+           "shown. What it writes to files it writes each time. Choose an input with which it "
+           "runs\n"
+           "for some seconds. Exit status: 0 every restart gave the same result, 1 it did not, or\n"
+           "the program is not protected, 3 nothing can be said.\n",
+           KILLS);
+}
+
+/* -1, or an exit status. */
+static int parse_options(int argc, char **argv, struct tic_rehearsal *rehearsal)
+{
+    static const struct option options[] = {
+        {"kills", required_argument, NULL, 'k'},    {"cpus", required_argument, NULL, 'c'},
+        {"protocol", required_argument, NULL, 'P'}, {"period", required_argument, NULL, 'p'},
+        {"filter", required_argument, NULL, 'f'},   {"seed", required_argument, NULL, 'S'},
+        {"json", no_argument, NULL, 'j'},           {"keep", no_argument, NULL, 'K'},
+        {"help", no_argument, NULL, 'h'},           {0}};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "+k:c:p:f:jh", options, NULL)) != -1) {
+        if (option == 'h') {
+            print_help();
+            return TIC_TOOL_OK;
+        }
+        if (option != '?' && !parse_option(option, rehearsal))
+            fprintf(stderr, "starpu-tic: %s is no value of this option\n", optarg);
+        else if (option != '?')
+            continue;
+        return tic_tool_usage("rehearse", TIC_TOOL_USAGE);
+    }
+    return optind < argc ? -1 : tic_tool_usage("rehearse", TIC_TOOL_USAGE);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* Takes the whole standard input, for all runs. A terminal gives none. 0 or -errno. */
+static int take_input(struct tic_rehearsal *rehearsal)
+{
+    char path[PATH_MAX + 8], buffer[65536];
+    ssize_t got = 0;
+
+    snprintf(path, sizeof(path), "%s/input", rehearsal->place.folder);
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0)
+        return -errno;
+    int status = 0;
+    while (!isatty(STDIN_FILENO) && (got = read(STDIN_FILENO, buffer, sizeof(buffer))) > 0) {
+        rehearsal->has_input = true;
+        if (write(file, buffer, (size_t)got) != got)
+            status = -(errno ? errno : ENOSPC);
+        if (status)
+            break;
+    }
+    if (got < 0 && errno != EBADF && errno != EIO)
+        status = -errno;
+    return close(file) != 0 ? -errno : status;
+}
+
+static int make_folder(struct tic_rehearsal *rehearsal)
+{
+    const char *temporary = getenv("TMPDIR") && getenv("TMPDIR")[0] ? getenv("TMPDIR") : "/tmp";
+    char name[PATH_MAX];
+
+    if (snprintf(name, sizeof(name), "%s/starpu-tic-rehearse-XXXXXX", temporary) >= PATH_MAX - 64)
+        errno = ENAMETOOLONG;
+    else if (mkdtemp(name) && realpath(name, rehearsal->place.folder))
+        return 0;
+    fprintf(stderr, "starpu-tic: cannot make a directory in %s: %s\n", temporary, strerror(errno));
+    return -1;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int rehearse(struct tic_rehearsal *rehearsal)
+{
+    int status = take_input(rehearsal);
+
+    if (status) {
+        fprintf(stderr, "starpu-tic: cannot keep the standard input: %s\n", strerror(-status));
+        return TIC_TOOL_NOTHING;
+    }
+    tic_trial_prepare();
+    if (tic_rehearse_plain(rehearsal) && tic_rehearse_reference(rehearsal))
+        tic_rehearse_kills(rehearsal);
+    if (rehearsal->interrupted)
+        return STATUS_BY_SIGNAL + rehearsal->interrupted;
+    return tic_verdict_print(rehearsal);
+}
+
+static const char *name_of(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+
+    return slash ? slash + 1 : program;
+}
+
+int tic_tool_rehearse(int argc, char **argv)
+{
+    static struct tic_rehearsal rehearsal = {.kills = KILLS};
+    const char *protocol = getenv("STARPU_TIC_PROTOCOL");
+
+    rehearsal.seed = (uint64_t)time(NULL);
+    if (!protocol || !parse_protocol(protocol, &rehearsal))
+        rehearsal.protocol = "tic";
+    int status = parse_options(argc, argv, &rehearsal);
+    if (status >= 0)
+        return status;
+    if (rehearsal.cpu_count == 0)
+        choose_cpus(&rehearsal);
+    rehearsal.place.command = argv + optind;
+    rehearsal.program = name_of(argv[optind]);
+    if (make_folder(&rehearsal) != 0)
+        return TIC_TOOL_NOTHING;
+    status = rehearse(&rehearsal);
+    if (!rehearsal.keep)
+        tic_rehearse_remove(rehearsal.place.folder);
+    for (unsigned i = 0; i < rehearsal.chain.count; i++)
+        tic_trial_destroy(&rehearsal.chain.runs[i]);
+    tic_output_free(&rehearsal.output);
+    tic_digests_free(&rehearsal.digests);
+    return status;
+}

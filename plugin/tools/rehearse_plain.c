@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* starpu-tic rehearse: the runs without a kill. Two without protection tell what the program does,
+ * two with protection what a run under protection is like. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "tools/rehearse_runs.h"
+
+enum {
+    LINES = 8,          /* that a run takes where they are taken by tasks */
+    PERIODS = 10,       /* the same by time */
+    LIMIT_TIMES = 10,   /* a run may take so many times what the program takes alone, */
+    LIMIT_SECONDS = 60, /* and so much more */
+    MANY = 1000000000,  /* passes that no failpoint comes to */
+    NOT_RUNNABLE = 126,
+    NOT_FOUND = 127,
+};
+
+/* ---- without protection ---------------------------------------------------------------------- */
+
+static bool run_plain(struct tic_rehearsal *rehearsal, struct tic_trial *trial)
+{
+    tic_rehearse_set_start(rehearsal, trial, rehearsal->cpus[0]);
+    tic_trial_set(trial, "STARPU_TIC_PROTOCOL=off");
+    return tic_rehearse_run(rehearsal, trial);
+}
+
+static bool read_output(struct tic_rehearsal *rehearsal, const struct tic_trial *trial,
+                        struct tic_output *output)
+{
+    char path[PATH_MAX];
+
+    tic_trial_path(trial, &rehearsal->place, "out", path);
+    return tic_output_read(output, path) == 0 ||
+           tic_finding_set(&rehearsal->finding, TIC_VERDICT_UNKNOWN,
+                           rehearsal->place.filter ? "sed -E does not take the filter: %s"
+                                                   : "The output cannot be read: %s",
+                           rehearsal->place.filter ? rehearsal->place.filter : path);
+}
+
+static bool check_plain_end(struct tic_rehearsal *rehearsal, const struct tic_trial *trial)
+{
+    struct tic_finding *finding = &rehearsal->finding;
+
+    if (trial->end == TIC_TRIAL_EXITED && trial->status == NOT_FOUND)
+        return tic_finding_set(finding, TIC_VERDICT_UNKNOWN,
+                               "%s was not found, or does not find what it needs.",
+                               rehearsal->place.command[0]);
+    if (trial->end == TIC_TRIAL_EXITED && trial->status == NOT_RUNNABLE)
+        return tic_finding_set(finding, TIC_VERDICT_UNKNOWN, "%s cannot be executed.",
+                               rehearsal->place.command[0]);
+    if (trial->end == TIC_TRIAL_EXITED)
+        return true;
+    tic_trial_message(trial, &rehearsal->place, "", finding->message);
+    return tic_finding_set(finding, TIC_VERDICT_UNKNOWN,
+                           "The program alone, without protection, is ended by signal %d (%s).",
+                           trial->status, strsignal(trial->status));
+}
+
+static bool compare_plain(struct tic_rehearsal *rehearsal, const struct tic_trial *first,
+                          const struct tic_trial *second, const struct tic_output *other)
+{
+    struct tic_finding *finding = &rehearsal->finding;
+    enum tic_match match = tic_output_match(&rehearsal->output, other, NULL, 0);
+
+    rehearsal->unordered = match == TIC_MATCH_ORDER;
+    if (first->status != second->status)
+        return tic_finding_set(finding, TIC_VERDICT_UNKNOWN,
+                               "The program varies by itself: two runs without protection ended "
+                               "with status %d and %d.",
+                               first->status, second->status);
+    if (match == TIC_MATCH_EXACT || match == TIC_MATCH_ORDER)
+        return true;
+    tic_judge_note_lines(finding, &rehearsal->output, other);
+    finding->advice = "If the line holds a time or the like, leave it out of the comparison with "
+                      "--filter SCRIPT, a sed -E script for the output.";
+    return tic_finding_set(finding, TIC_VERDICT_UNKNOWN,
+                           "The program varies by itself: two runs without protection print "
+                           "another line %zu.",
+                           tic_output_difference(&rehearsal->output, other) + 1);
+}
+
+bool tic_rehearse_plain(struct tic_rehearsal *rehearsal)
+{
+    struct tic_trial first = tic_trial_create("plain1"), second = tic_trial_create("plain2");
+    struct tic_output other = {.bytes = NULL};
+
+    tic_rehearse_tell("rehearse: run 1 of 2 without protection");
+    bool good = run_plain(rehearsal, &first) && check_plain_end(rehearsal, &first) &&
+                read_output(rehearsal, &first, &rehearsal->output);
+    if (good) {
+        tic_rehearse_tell("rehearse: run 2 of 2 without protection (the first one took %.1f s)",
+                          first.seconds);
+        good = run_plain(rehearsal, &second) && check_plain_end(rehearsal, &second) &&
+               read_output(rehearsal, &second, &other) &&
+               compare_plain(rehearsal, &first, &second, &other);
+    }
+    tic_rehearse_tell_nothing();
+    rehearsal->status = first.status;
+    rehearsal->plain_seconds = first.seconds > second.seconds ? first.seconds : second.seconds;
+    rehearsal->place.limit = rehearsal->plain_seconds * LIMIT_TIMES + LIMIT_SECONDS;
+    tic_output_free(&other);
+    tic_trial_destroy(&first);
+    tic_trial_destroy(&second);
+    return good;
+}
+
+/* ---- with protection, without a kill --------------------------------------------------------- */
+
+/* By the program itself. */
+static uint64_t count_submitted(const json_t *stats)
+{
+    return tic_rehearse_stat(stats, "tasks_submitted") -
+           tic_rehearse_stat(stats, "tasks_of_reductions");
+}
+
+static void note_counts(struct tic_rehearsal *rehearsal, const struct tic_trial *trial)
+{
+    json_t *stats = tic_rehearse_load_stats(rehearsal, trial);
+    json_t *seconds = json_object_get(stats, "seconds");
+
+    rehearsal->counts.tasks = tic_rehearse_stat(stats, "tasks_executed");
+    rehearsal->submitted = count_submitted(stats);
+    rehearsal->counts.waits = tic_rehearse_stat(stats, "failpoint_passes");
+    rehearsal->every = rehearsal->counts.tasks / LINES > 0 ? rehearsal->counts.tasks / LINES : 1;
+    if (!rehearsal->period_chosen)
+        rehearsal->period = json_number_value(seconds) / PERIODS;
+    if (rehearsal->period < 1e-6)
+        rehearsal->period = 1e-6;
+    json_decref(stats);
+}
+
+/* Tells how many tasks end, and how often main() waits. */
+static bool run_first(struct tic_rehearsal *rehearsal, struct tic_trial *trial)
+{
+    rehearsal->every = 0;
+    tic_rehearse_set_protection(rehearsal, trial, trial->name, rehearsal->cpus[0], false);
+    if (tic_kill_has("wait-end"))
+        tic_trial_set(trial, "STARPU_TIC_FAIL=wait-end:%d", MANY);
+    bool good = tic_rehearse_run(rehearsal, trial) && tic_judge(rehearsal, trial, NULL) &&
+                tic_rehearse_read_digests(rehearsal, trial, &rehearsal->digests);
+    if (!good)
+        return false;
+    note_counts(rehearsal, trial);
+    if (rehearsal->counts.tasks == 0)
+        return tic_finding_set(&rehearsal->finding, TIC_VERDICT_UNKNOWN,
+                               "The program executes no task.");
+    return true;
+}
+
+static const char advice_memory[] =
+    "This run is the second one under protection, and the first one was right. It differs in the "
+    "content of fresh memory only, which malloc() does not promise, and takes checkpoints. Most "
+    "probably memory is read that was never written; valgrind tells where.";
+
+static void note_memory(struct tic_finding *finding)
+{
+    finding->advice = advice_memory;
+    finding->suggestion[0] = '\0';
+}
+
+/* Tells how many lines there are, and which data vary. */
+static bool run_second(struct tic_rehearsal *rehearsal, struct tic_trial *trial)
+{
+    struct tic_digests other = {.data = NULL};
+
+    tic_rehearse_set_protection(rehearsal, trial, trial->name, rehearsal->cpus[0], false);
+    tic_rehearse_perturb(trial, rehearsal->seed, 0);
+    tic_trial_set(trial, "STARPU_TIC_FAIL=line-renamed:%d", MANY);
+    bool good = tic_rehearse_run(rehearsal, trial) && tic_judge(rehearsal, trial, NULL);
+    if (!good && rehearsal->finding.verdict == TIC_VERDICT_DIFFERS)
+        note_memory(&rehearsal->finding);
+    if (!good || !tic_rehearse_read_digests(rehearsal, trial, &other))
+        return false;
+    rehearsal->varying = tic_digests_mark(&rehearsal->digests, &other);
+    rehearsal->has_digests = true;
+    json_t *stats = tic_rehearse_load_stats(rehearsal, trial);
+    rehearsal->counts.lines = tic_rehearse_stat(stats, "failpoint_passes");
+    json_decref(stats);
+    tic_digests_free(&other);
+    return true;
+}
+
+static const char advice_workers[] =
+    "A restart on another number of workers may be stopped, or mix the results of both. Choose the "
+    "number of tasks and the sizes of data from the input, not from starpu_worker_get_count() and "
+    "the like; or restart on the same number only (--cpus with one number rehearses that).";
+
+/* Then it may decide by a result, and so by its last bits, how many tasks there are. */
+static bool does_main_read(const struct tic_digests *digests)
+{
+    for (size_t i = 0; i < digests->count; i++)
+        if (digests->data[i].times > 1 || digests->data[i].call != 'U')
+            return true;
+    return false;
+}
+
+/* Does it submit as many tasks? Results may be others without a kill, as sums in another order are;
+ * a restart cannot be compared then with a run on another number. */
+static bool run_other(struct tic_rehearsal *rehearsal, struct tic_trial *trial, unsigned turn)
+{
+    struct tic_finding *finding = &rehearsal->finding;
+
+    tic_rehearse_set_protection(rehearsal, trial, trial->name, rehearsal->cpus[turn], false);
+    bool good = tic_rehearse_run(rehearsal, trial) && tic_judge(rehearsal, trial, NULL);
+    rehearsal->matter[turn] = !good && finding->verdict == TIC_VERDICT_DIFFERS;
+    if (!good && !rehearsal->matter[turn])
+        return false;
+    *finding = (struct tic_finding){.verdict = TIC_VERDICT_SAFE};
+    json_t *stats = tic_rehearse_load_stats(rehearsal, trial);
+    uint64_t submitted = count_submitted(stats);
+    json_decref(stats);
+    rehearsal->matter[turn] |= submitted != rehearsal->submitted;
+    if (submitted == rehearsal->submitted || does_main_read(&rehearsal->digests))
+        return true;
+    finding->advice = advice_workers;
+    return tic_finding_set(finding, TIC_VERDICT_DIFFERS,
+                           "On %u workers the program submits %" PRIu64 " tasks, on %u workers "
+                           "%" PRIu64 ".",
+                           rehearsal->cpus[0], rehearsal->submitted, rehearsal->cpus[turn],
+                           submitted);
+}
+
+/* The commands of the last run are shown if it is wrong. */
+static bool keep_last(struct tic_rehearsal *rehearsal, struct tic_trial *trial, bool good)
+{
+    tic_rehearse_forget(rehearsal, trial, "store");
+    if (good)
+        tic_trial_destroy(trial);
+    else
+        rehearsal->chain.runs[rehearsal->chain.count++] = *trial;
+    return good;
+}
+
+bool tic_rehearse_reference(struct tic_rehearsal *rehearsal)
+{
+    struct tic_trial trial = tic_trial_create("whole1");
+    unsigned runs = rehearsal->cpu_count + 1;
+
+    tic_rehearse_tell("rehearse: run 1 of %u with protection, without a kill", runs);
+    bool good = keep_last(rehearsal, &trial, run_first(rehearsal, &trial));
+    if (good) {
+        tic_rehearse_tell("rehearse: run 2 of %u with protection, without a kill", runs);
+        trial = tic_trial_create("whole2");
+        good = keep_last(rehearsal, &trial, run_second(rehearsal, &trial));
+    }
+    for (unsigned turn = 1; turn < rehearsal->cpu_count && good; turn++) {
+        tic_rehearse_tell("rehearse: run %u of %u with protection, without a kill", turn + 2, runs);
+        trial = tic_trial_create("whole-%u-workers", rehearsal->cpus[turn]);
+        good = keep_last(rehearsal, &trial, run_other(rehearsal, &trial, turn));
+    }
+    tic_rehearse_tell_nothing();
+    return good;
+}

@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Checks what starpu-tic rehearse finds out about programs: those whose restarts are right, those
+# whose restarts are not, and those of which nothing can be said.
+load common
+
+rehearsed=$TIC_BUILD/tests/lib/rehearsed
+
+# rehearse [OPTION...] -- COMMAND...: out, err and status; it must leave nothing behind. The
+# standard input of all runs is the file `given`.
+rehearse() {
+    mkdir -p temporary
+    [ -e given ] || : >given
+    TMPDIR=$PWD/temporary run_apart timeout 120 "$tool" rehearse --seed 7 "$@" <given
+    [ -z "$(ls -A temporary)" ]
+    [ ! -e "$STARPU_TIC_DIR" ]
+    [ ! -e "$STARPU_TIC_STATS" ]
+}
+
+answers() { # status, begin of the first line
+    [ "$status" -eq "$1" ] && [[ $(head -n 1 out) == "$2"* ]] && return
+    echo "status $status, not $1; out, err:"
+    cat out err
+    return 1
+}
+
+@test "a safe program: kills hit, and restarts skip tasks" {
+    P_QUIET=1 rehearse --kills 8 --json -- "$program"
+    [ "$status" -eq 0 ] || complain rehearse "wrong"
+    [ "$(jq -r '.verdict, .kills, .seed, .tasks, .output_lines, .data' out | tr '\n' ' ')" = \
+        "safe 8 7 200 4 4 " ]
+    jq -e '.kills_happened >= 6 and .kills_in_restarts >= 1' out
+    jq -e '.restarts_recovered >= 3 and .tasks_skipped > 200' out
+}
+
+@test "the answer in words, and a line of progress for each kill" {
+    P_QUIET=1 rehearse --kills 3 -- "$program"
+    answers 0 "Safe: program gave the same result after each of 3 kills."
+    grep -q -- '--seed 7 chooses the same kills' out
+    grep -q '^  Compared .*lines of output: 4; data .*: 4$' out
+    [ "$(grep -c '^rehearse: kill [1-3] of 3' err)" -eq 3 ]
+}
+
+@test "all protocols" {
+    for protocol in sel tic+sel; do
+        P_QUIET=1 rehearse --kills 3 --protocol $protocol --json -- "$program"
+        [ "$status" -eq 0 ] || complain $protocol "wrong"
+        [ "$(jq -r .protocol out)" = $protocol ]
+    done
+}
+
+@test "Debian's examples" {
+    need_examples
+    rehearse --kills 4 -- "$examples/vector_scal"
+    answers 0 "Safe: "
+    rehearse --kills 4 --filter '/^[0-9]/d' -- "$examples/cholesky_implicit" -size 320 -nblocks 5
+    answers 0 "Safe: "
+}
+
+@test "results that depend on the number of workers by rounding are no error" {
+    need_examples
+    rehearse --kills 3 -- "$examples/cg" -n 256 -nblocks 4 -maxiter 10
+    answers 0 "Safe: "
+}
+
+@test "main() decides by the standard input: each run gets it" {
+    echo 10 20 30 >given
+    rehearse --kills 4 --json -- "$rehearsed" input
+    [ "$status" -eq 0 ] || complain input "wrong"
+    [ "$(jq -r '.tasks, .data' out | tr '\n' ' ')" = "60 1 " ]
+}
+
+@test "the number of workers decides how many tasks there are" {
+    rehearse --kills 2 -- "$rehearsed" workers
+    answers 1 "Not safe: "
+    grep -q 'On 2 workers the program submits 42 tasks, on 1 workers 41\.' out
+    rehearse --kills 2 --cpus 2 -- "$rehearsed" workers
+    [ "$status" -ne 1 ]
+}
+
+@test "memory that is not initialised is read" {
+    rehearse --kills 2 -- "$rehearsed" fresh
+    answers 1 "Not safe: "
+    grep -q '^  Expected  *result ' out
+    grep -q '^  Found  *result ' out
+    grep -q 'never written' out
+}
+
+@test "a restart is refused: the message is told" {
+    rehearse --kills 6 -- "$lib/patterns" pid-data
+    [ "$status" -eq 3 ] # its output tells
+    rehearse --kills 12 --filter d -- "$lib/patterns" pid-data
+    answers 1 "Not restartable: after kill "
+    grep -q '^  Message  *the input of this run differs' out
+    grep -Eq '^    STARPU_NCPU=2 .* STARPU_TIC_FAIL=.* starpu-tic run -- .*/patterns pid-data$' out
+}
+
+@test "main() reads data that tasks write by its plain pointer" {
+    rehearse --kills 12 -- "$rehearsed" history
+    answers 1 "Not safe: after kill "
+    grep -q '^  Expected  *result ' out
+    grep -q 'starpu_data_acquire' out
+}
+
+@test "a program that prints a clock: nothing can be said, but with a filter" {
+    rehearse --kills 2 -- "$rehearsed" clock
+    answers 3 "Cannot say: "
+    grep -qF -- "--filter '/elapsed/d'" out
+    rehearse --kills 4 --filter '/elapsed/d' -- "$rehearsed" clock
+    answers 0 "Safe: "
+}
+
+@test "tasks that print: a restart need not print again" {
+    rehearse --kills 4 -- "$rehearsed" talk
+    answers 0 "Safe: "
+    grep -q '^  Note  *tasks print\.' out
+}
+
+@test "a program that always fails fails in restarts, too" {
+    rehearse --kills 4 -- "$rehearsed" fail
+    answers 0 "Safe: "
+    grep -q 'ends with status 3' out
+}
+
+@test "protection ends: the message is told" {
+    rehearse --kills 2 -- "$lib/patterns" child-pointer
+    answers 1 "Not protected: "
+    grep -q '^  Message .*with_pointer' out
+}
+
+@test "nothing can be said of what is not there, does not use StarPU, or crashes by itself" {
+    for command in ./no-such-program "sh -c true" "sh -c kill\${IFS}-TERM\${IFS}\$\$"; do
+        rehearse -- $command
+        answers 3 "Cannot say: "
+    done
+    grep -q 'signal 15' out
+}
+
+@test "settings of a run do not disturb" {
+    P_QUIET=1 STARPU_TIC_FAIL=task-end:5 STARPU_TIC_EVERY=10 STARPU_TIC_KEEP=1 STARPU_TIC_COPY=$PWD/copy \
+        rehearse --kills 3 -- "$program"
+    answers 0 "Safe: "
+    [ ! -e copy ]
+}
+
+@test "--keep keeps the files of all runs" {
+    mkdir temporary
+    P_QUIET=1 TMPDIR=$PWD/temporary run_apart "$tool" rehearse --kills 2 --keep -- "$program" </dev/null
+    [ "$status" -eq 0 ] || complain keep "wrong"
+    folder=$(sed -n 's/^  Files  *//p' out)
+    [ -s "$folder/plain1.out" ]
+    cmp "$folder/plain1.out" "$folder/kill2-run2.out"
+}
+
+@test "it ends with all it has started when it is told to" {
+    mkdir temporary
+    mkfifo ready go
+    TMPDIR=$PWD/temporary P_HOLD=1 "$tool" rehearse -- "$program" </dev/null >out 2>err &
+    cat ready # until the program is there
+    kill -TERM $!
+    wait $! || status=$?
+    [ "$status" -eq 143 ]
+    [ -z "$(ls -A temporary)" ]
+}
+
+@test "wrong use: status 2; help: status 0" {
+    for arguments in "" "--" "--kills 0 $program" "--cpus 1,x $program" "--protocol off $program" \
+        "--period 0 $program" "--nonsense $program"; do
+        run_apart "$tool" rehearse $arguments </dev/null
+        [ "$status" -eq 2 ]
+        [ ! -s out ]
+        grep -q '^Usage: starpu-tic rehearse' err
+    done
+    rehearse --filter 's/(/' -- "$program"
+    answers 3 "Cannot say: sed -E does not take the filter"
+    run_apart "$tool" rehearse --help
+    [ "$status" -eq 0 ]
+    [ ! -s err ]
+    grep -q '^Usage: starpu-tic rehearse' out
+}
