@@ -187,6 +187,9 @@ static int load_looks(struct tic_graph *graph, struct tic_line *line)
     graph->recovered_ran_count = line->ran_count;
     qsort(graph->recovered_looks, line->look_count, sizeof(*line->looks), by_look);
     qsort(graph->recovered_ran, line->ran_count, sizeof(*line->ran), by_number);
+    for (size_t i = 0; i < line->look_count && graph->recovered_looks[i].wait < TIC_LOOK_CALLBACK;
+         i++)
+        graph->last_look = graph->recovered_looks[i].wait;
     int status = tic_tail_load(&graph->looks, line);
     return status ? status : tic_tail_load(&graph->ran, line);
 }
@@ -493,11 +496,12 @@ int tic_graph_note_callback(struct tic_graph *graph, uint64_t task)
     return status;
 }
 
-uint64_t tic_graph_callback_clock(struct tic_graph *graph, uint64_t task)
+uint64_t tic_graph_callback_clock(struct tic_graph *graph, uint64_t task, bool *known)
 {
     const struct tic_line_callback *found = find_callback(graph, task);
 
-    return found ? found->clock : graph->recovered_clock; /* it had not run by then */
+    *known = found != NULL;
+    return found ? found->clock : graph->recovered_clock;
 }
 
 /* ---- tasks that write no content ------------------------------------------------------------- */
@@ -550,4 +554,9 @@ const struct tic_line_look *tic_graph_find_looks(const struct tic_graph *graph, 
                      graph->recovered_looks[low + *count].wait == wait;)
         ++*count;
     return graph->recovered_looks + low;
+}
+
+uint64_t tic_graph_last_look(const struct tic_graph *graph)
+{
+    return graph->last_look;
 }

@@ -61,6 +61,7 @@ struct tic_graph {
     bool recovered_quiescent;    /* the line was a quiescent one */
     struct tic_line_look *recovered_looks; /* ascending wait, id, part */
     size_t recovered_look_count;
+    uint64_t last_look; /* last wait among them; 0: none */
     uint64_t *recovered_ran; /* ascending */
     size_t recovered_ran_count;
     uint64_t recovered_tasks; /* how many tasks were done */
@@ -148,10 +149,14 @@ int tic_graph_note_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t 
 const struct tic_line_look *tic_graph_find_looks(const struct tic_graph *graph, uint64_t wait,
                                                  size_t *count);
 
+/* The last wait that has entries there; 0: none. */
+uint64_t tic_graph_last_look(const struct tic_graph *graph);
+
 /* The callback of a task begins. Any thread. 0 or -ENOMEM. */
 int tic_graph_note_callback(struct tic_graph *graph, uint64_t task);
-/* How far main() must have come before this callback may run in a replay. */
-uint64_t tic_graph_callback_clock(struct tic_graph *graph, uint64_t task);
+/* How far main() must have come before this callback may run in a replay. *known: it had run by the
+ * recovered cut. */
+uint64_t tic_graph_callback_clock(struct tic_graph *graph, uint64_t task, bool *known);
 
 /* ---- describing a cut; the checkpoint thread, after everything is saved ---------------------- */
 

@@ -12,6 +12,7 @@
 
 struct held {
     uint64_t clock, key;
+    bool known; /* it had run by the recovered cut */
     void (*run)(void *);
     void *argument;
     bool free_argument;
@@ -69,7 +70,7 @@ static void note_earliest_locked(void)
 /* main() may tick meanwhile: it sees what is held, or we see its tick. */
 static bool try_hold_locked(struct held *held)
 {
-    held->clock = tic_graph_callback_clock(&tic_session->graph, held->key);
+    held->clock = tic_graph_callback_clock(&tic_session->graph, held->key, &held->known);
     if (held->clock <= tic_clock_now())
         return false;
     hold_locked(held);
@@ -133,14 +134,17 @@ struct starpu_task *tic_clock_current_task(void)
     return current;
 }
 
-/* The first that main() has come to. */
+/* The first that main() has come to. Those that had not run by the cut come when its values are
+ * there. */
 static bool take(struct held *held)
 {
+    bool ahead = tic_position_is_ahead();
     uint64_t now = tic_clock_now();
     unsigned long found = 0;
 
     tic_lock(&tic_session->submit);
-    while (found < list.count && list.items[found].clock > now)
+    while (found < list.count &&
+           (list.items[found].clock > now || (ahead && !list.items[found].known)))
         found++;
     bool any = found < list.count;
     if (any) {

@@ -100,7 +100,8 @@ bool tic_early_hold_locked(struct starpu_task *task, const struct tic_spawn *spa
 {
     if (!tic_session->recovered)
         return false;
-    uint64_t clock = tic_graph_callback_clock(&tic_session->graph, spawn->task.id);
+    bool known;
+    uint64_t clock = tic_graph_callback_clock(&tic_session->graph, spawn->task.id, &known);
     if (clock <= tic_clock_now() && atomic_load(&pending) == 0)
         return false;
     void *grown = tic_grow(list.items, &list.capacity, list.count + 1, sizeof(*list.items));

@@ -219,7 +219,7 @@ static void give_all_back_locked(uint64_t wait)
 /* Beside the numbers of waits. */
 static uint64_t wait_of(uint64_t key)
 {
-    return ~key;
+    return key | TIC_LOOK_CALLBACK;
 }
 
 void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
@@ -271,7 +271,8 @@ void tic_looks_leave(void)
         tic_lock(&session->submit);
         give_all_back_locked(looks.waits);
         tic_unlock(&session->submit);
-    } else if (atomic_load(&session->watching) && !tic_snapshot_is_broken(&session->snapshot)) {
+    } else if (looks.waits > tic_graph_last_look(&session->graph) &&
+               atomic_load(&session->watching) && !tic_snapshot_is_broken(&session->snapshot)) {
         log_all();
     }
     tic_failpoint(TIC_FAIL_WAIT_END);

@@ -91,6 +91,7 @@ void tic_position_tick(void)
 
     if (tic_clock_now() < session->graph.recovered_clock)
         return;
+    tic_clock_release(); /* callbacks that had run by then saw older values */
     await_again();
     tic_lock(&session->submit);
     tic_data_restore_image();

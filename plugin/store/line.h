@@ -121,9 +121,10 @@ struct tic_line_read {
 };
 
 /* Some bytes of a datum as main() could see them, by its pointer, when it came back from a wait. */
+#define TIC_LOOK_CALLBACK (UINT64_C(3) << 62) /* bits of the keys of tasks whose callbacks look */
 enum { TIC_LOOK_WORDS = 5, TIC_LOOK_BYTES = 8 * TIC_LOOK_WORDS };
 struct tic_line_look {
-    uint64_t wait;                 /* number of the wait, from 1 */
+    uint64_t wait;                 /* number of the wait, from 1; or key of a task, see above */
     uint64_t id;                   /* handle id */
     uint32_t part;                 /* bytes from part * TIC_LOOK_BYTES on */
     uint32_t bytes;                /* of the whole datum, packed */
