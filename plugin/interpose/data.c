@@ -475,6 +475,18 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
     }
 }
 
+/* Then what main() has put into it need not be saved twice. */
+static bool parts_hold_all(const struct tic_handle *parent)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < parent->child_count; i++)
+        bytes += parent->children[i]->imaged
+                     ? tic_shape_bytes(&parent->children[i]->layout.shape)
+                     : 0;
+    return parent->imaged && bytes == tic_shape_bytes(&parent->layout.shape);
+}
+
 void tic_data_on_partition_after(starpu_data_handle_t data)
 {
     struct tic_handle *parent = tic_handle_of(data);
@@ -500,6 +512,8 @@ void tic_data_on_partition_after(starpu_data_handle_t data)
     }
     if (!parent->children)
         tic_session_unprotect("starpu_data_partition", "out of memory");
+    else if (parts_hold_all(parent))
+        tic_snapshot_leave_content(&tic_session->snapshot, parent);
 }
 
 static void fold_children(struct tic_handle *parent)
@@ -532,6 +546,8 @@ static bool gather(struct tic_handle *parent, bool noted)
     }
     changed &= !parent->partition_over;
     tic_snapshot_merge(&tic_session->snapshot, parent, changed, noted);
+    if (parent->imaged && !parent->pending) /* if it has no value that a line may hold */
+        tic_snapshot_adopt_content(&tic_session->snapshot, parent);
     atomic_store(&parent->split, false);
     free(parent->children);
     parent->children = NULL;

@@ -103,9 +103,9 @@ void tic_looks_list_small(struct starpu_task *task, struct tic_small *small)
 /* ---- logging --------------------------------------------------------------------------------- */
 
 /* Tasks that main() has not waited for may be writing it: main() does not look at it then. */
-static bool is_at_rest(const struct tic_handle *handle)
+static bool is_at_rest(const struct tic_handle *handle, unsigned writers)
 {
-    return atomic_load_explicit(&handle->writers, memory_order_acquire) == 0 &&
+    return atomic_load_explicit(&handle->writers, memory_order_acquire) <= writers &&
            !atomic_load_explicit(&handle->split, memory_order_relaxed);
 }
 
@@ -171,7 +171,7 @@ static void log_all(void)
     if (looks.begun_ns == 0)
         looks.begun_ns = start;
     for (unsigned long i = 0; i < list.count; i++) /* changed by this thread only */
-        if (is_at_rest(list.items[i]))
+        if (is_at_rest(list.items[i], 0))
             log_if_changed(list.items[i]);
     looks.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
     tell_time();
@@ -232,7 +232,7 @@ void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
     tic_lock(&session->submit);
     for (unsigned i = 0; i < small->count; i++) {
         struct tic_handle *handle = find_locked(small->ids[i]);
-        if (handle && is_at_rest(handle))
+        if (handle && is_at_rest(handle, 1)) /* its own task comes to its end hook after this */
             log_bytes(handle, wait_of(key));
     }
     tic_unlock(&session->submit);

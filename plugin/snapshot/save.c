@@ -473,13 +473,21 @@ void tic_snapshot_adopt_content(struct tic_snapshot *snapshot, struct tic_handle
 
     atomic_store(&handle->written_in, UINT64_MAX);
     tic_lock(&snapshot->graph->lock);
-    if (!handle->current.exists) {
+    if (!handle->current.exists && atomic_load(&handle->dirty_since) == 0) {
         atomic_store(&handle->dirty_since, epoch_locked(snapshot));
         fine = tic_graph_note_changed_locked(snapshot->graph, handle);
     }
     tic_unlock(&snapshot->graph->lock);
     if (!fine)
         tic_snapshot_break(snapshot, "out of memory");
+}
+
+void tic_snapshot_leave_content(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    tic_lock(&handle->lock);
+    if (!handle->current.exists)
+        atomic_store(&handle->dirty_since, 0);
+    tic_unlock(&handle->lock);
 }
 
 void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent, bool changed,

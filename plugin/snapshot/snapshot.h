@@ -215,6 +215,8 @@ int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_li
 void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle);
 /* main() has registered it: its content is part of the next line. */
 void tic_snapshot_adopt_content(struct tic_snapshot *snapshot, struct tic_handle *handle);
+/* Its parts, just registered, hold its content; a value that a line has stays. */
+void tic_snapshot_leave_content(struct tic_snapshot *snapshot, struct tic_handle *handle);
 /* The epoch now. */
 uint64_t tic_snapshot_epoch(struct tic_snapshot *snapshot);
 /* The handle leaves the graph. pinned: main() may read its memory, so its value stays in later
