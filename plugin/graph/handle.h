@@ -82,7 +82,8 @@ struct tic_handle {
     struct tic_value previous; /* guarded by lock: valid for the active cut when current is newer */
 
     uint64_t result_hash, result_version; /* guarded by lock: of a value when its task ended, while
-                                             a line settles; version 0: none */
+                                             a line settles, or main() may change it;
+                                             version + 1, 0: none */
     _Atomic bool split;  /* a partition is in force: its parts hold its content; relaxed */
     unsigned refills;    /* checkpoint thread only: times that its initial content changed */
 

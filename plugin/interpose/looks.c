@@ -158,7 +158,7 @@ static void tell_large(void)
     if (!looks.large || looks.told_large || looks.waits < 2)
         return;
     looks.told_large = true;
-    tic_log(TIC_LOG_DETAIL,
+    tic_log(TIC_LOG_INFO,
             "main() goes on after it has waited for tasks. What it reads by its pointers then, in "
             "data of more than %d bytes, is not logged: `starpu-tic check` tells whether it does",
             MOST_BYTES);

@@ -144,7 +144,8 @@ static struct tic_session *session_create(void)
     session->snapshot.log_bound = settings.log;
     session->snapshot.log_all = settings.protocol != TIC_PROTOCOL_TIC && !settings.report[0];
     /* Copies are of lines: a log that is not copied would leave nothing but the first one. */
-    session->snapshot.periodic = settings.protocol != TIC_PROTOCOL_SEL || settings.copy[0];
+    session->snapshot.periodic = settings.protocol != TIC_PROTOCOL_SEL || settings.copy[0] ||
+                                 session->snapshot.ignore_results;
     session->snapshot.sync_ns =
         session->snapshot.log_all ? (uint64_t)settings.log_sync * 1000000 : 0;
     session->snapshot.keep_lines = (unsigned)settings.keep_lines;

@@ -197,6 +197,7 @@ static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
     tic_lock(&snapshot->graph->lock);
     *taken = tic_cut_raise(&snapshot->cut);
     snapshot->position = atomic_load(&snapshot->graph->clock);
+    atomic_store(&snapshot->verify.cut_ns, tic_nanoseconds(CLOCK_MONOTONIC));
     int status = append_handles(&snapshot->due, &snapshot->graph->changed);
     tic_unlock(&snapshot->graph->lock);
     tic_snapshot_note_counted(snapshot, count);

@@ -484,6 +484,7 @@ void tic_snapshot_adopt_content(struct tic_snapshot *snapshot, struct tic_handle
 
 void tic_snapshot_leave_content(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
+    save_for_active_cut(snapshot, handle);
     tic_lock(&handle->lock);
     if (!handle->current.exists)
         atomic_store(&handle->dirty_since, 0);

@@ -76,7 +76,7 @@ void tic_verify_note_saved_locked(struct tic_snapshot *snapshot, struct tic_hand
 
     if (!handle->imaged)
         return;
-    if (version > 0 && handle->result_version == version) {
+    if (handle->result_version == version + 1) {
         if (handle->result_hash != saved->checksum)
             tell_difference(snapshot, handle);
     } else if (!inside &&
@@ -99,9 +99,63 @@ void tic_verify_note_result(struct tic_snapshot *snapshot, struct tic_handle *ha
     if (atomic_load_explicit(&handle->version, memory_order_acquire) == version &&
         atomic_load(&handle->dirty_since) != 0) {
         handle->result_hash = sum;
-        handle->result_version = version;
+        handle->result_version = version + 1;
     }
     tic_unlock(&handle->lock);
+}
+
+/* ---- main() comes back from a wait ------------------------------------------------------------ */
+
+/* What main() may change from now on: of values that no line has, the hash is known then. What no
+ * task has mentioned is being filled. */
+static void note_exposed_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
+
+    if (atomic_load_explicit(&handle->shares, memory_order_relaxed) || atomic_load(&handle->writers) != 0 ||
+        atomic_load(&handle->split) || handle->result_version == version + 1 ||
+        !atomic_load_explicit(&handle->mentioned, memory_order_relaxed))
+        return;
+    handle->result_hash = hash(snapshot, handle);
+    handle->result_version = version + 1;
+}
+
+/* main() may stay away for long, and no line could be taken meanwhile. This costs it no more than
+ * its share of the time since the last line. */
+static bool may_hash_exposed(struct tic_snapshot *snapshot, uint64_t now)
+{
+    struct tic_verify *verify = &snapshot->verify;
+    uint64_t since = now - atomic_load(&verify->cut_ns);
+
+    return (atomic_load(&verify->settling) || snapshot->every > 0 ||
+            (double)since * 1e-9 > snapshot->period / 2) &&
+           !atomic_load(&verify->quiescent) &&
+           verify->exposed_ns * 100 <= (now - snapshot->started_ns) * verify->percent;
+}
+
+static void hash_exposed(struct tic_snapshot *snapshot)
+{
+    struct tic_graph *graph = snapshot->graph;
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
+    unsigned long count = 1;
+
+    if (!may_hash_exposed(snapshot, start))
+        return;
+    for (unsigned long i = 0; i < count; i++) { /* only this thread and reclaim change the list */
+        tic_lock(&graph->lock);
+        count = graph->handle_count;
+        struct tic_handle *handle = i < count ? graph->handles[i] : NULL;
+        bool due = handle && handle->imaged && handle->gone_since == 0 &&
+                   atomic_load(&handle->dirty_since) != 0;
+        if (due)
+            tic_lock(&handle->lock);
+        tic_unlock(&graph->lock);
+        if (due) {
+            note_exposed_locked(snapshot, handle);
+            tic_unlock(&handle->lock);
+        }
+    }
+    snapshot->verify.exposed_ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
 }
 
 bool tic_verify_is_current_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
@@ -296,6 +350,8 @@ static void stay_locked(struct tic_snapshot *snapshot)
 
 void tic_verify_leave(struct tic_snapshot *snapshot)
 {
+    if (!tic_snapshot_is_broken(snapshot))
+        hash_exposed(snapshot);
     tic_lock(&snapshot->lock);
     if (snapshot->verify.calm == TIC_CALM_WANTED)
         pthread_cond_signal(&snapshot->wake);

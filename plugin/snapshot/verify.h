@@ -42,6 +42,8 @@ struct tic_verify {
     _Atomic bool closed;             /* no task begins; seq_cst */
     enum tic_calm calm;              /* guarded by the snapshot's lock */
     bool told_calm;                  /* checkpoint thread only: tasks did not end */
+    _Atomic uint64_t cut_ns;         /* relaxed: when the last cut was taken, CLOCK_MONOTONIC */
+    uint64_t exposed_ns;             /* owner thread only: spent on what main() may change */
     struct tic_handle_list list;     /* checkpoint thread only: what is compared */
     uint64_t rest_ns;                /* checkpoint thread only: the last line cost so much that the
                                         next comes no sooner after it */
