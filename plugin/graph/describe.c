@@ -141,8 +141,8 @@ int tic_graph_describe(struct tic_graph *graph, uint64_t cut, struct tic_line *l
 
 void tic_graph_drop_tail(struct tic_graph *graph, uint32_t number, size_t count)
 {
-    struct tic_tail *tails[] = {&graph->inputs, &graph->events, &graph->acquires, &graph->reads,
-                                &graph->callbacks, &graph->looks, &graph->ran};
+    struct tic_tail *tails[] = {&graph->inputs,    &graph->events, &graph->acquires, &graph->reads,
+                                &graph->callbacks, &graph->looks,  &graph->ran};
 
     if (number == TIC_TABLE_SIGNATURES)
         graph->signature.in_blocks += count;

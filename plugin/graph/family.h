@@ -39,8 +39,8 @@ int tic_family_join(struct tic_graph *graph, struct tic_handle *parent,
 int tic_family_meet(struct tic_graph *graph, struct tic_handle *handle);
 /* It is unregistered, or no longer to be met. */
 void tic_family_part(struct tic_graph *graph, struct tic_handle *handle);
-/* Members that overlap a handle, whose value is due for a cut or not compared with their memory: a new array, or NULL if there are
- * none (*count 0) or no memory (*count > 0). */
+/* Members that overlap a handle, whose value is due for a cut or not compared with their memory: a
+ * new array, or NULL if there are none (*count 0) or no memory (*count > 0). */
 struct tic_handle **tic_family_due(struct tic_graph *graph, struct tic_handle *handle, uint64_t cut,
                                    unsigned long *count);
 /* True when a part of it was written since its own last write. */

@@ -163,6 +163,7 @@ static int load_callbacks(struct tic_graph *graph, struct tic_line *line)
     graph->recovered_callbacks = callbacks;
     graph->recovered_callback_count = used;
     graph->recovered_clock = line->clock;
+    graph->recovered_position = line->clock << TIC_WAIT_BITS | line->waits;
     return tic_tail_load(&graph->callbacks, line);
 }
 

@@ -19,6 +19,9 @@ enum tic_event {
     TIC_EVENT_TRY = 4,
 };
 
+/* Operations of main() are compared with the recorded run, its waits are not. */
+enum { TIC_WAIT_BITS = 16 };
+
 struct tic_graph {
     struct tic_lock lock;
 
@@ -29,20 +32,22 @@ struct tic_graph {
     struct tic_handle_list gone;    /* to be freed when no cut sees them any more */
     struct tic_tail inputs;         /* in order of first use */
     struct tic_tail events;
-    struct tic_tail acquires;                /* in program order */
-    struct tic_tail reads;                   /* by the epoch in which the task started */
-    struct tic_tail callbacks;               /* that have run */
-    struct tic_tail looks;                   /* wait by wait */
-    struct tic_tail ran; /* tasks that write no content, by the epoch in which they started */
+    struct tic_tail acquires;  /* in program order */
+    struct tic_tail reads;     /* by the epoch in which the task started */
+    struct tic_tail callbacks; /* that have run */
+    struct tic_tail looks;     /* wait by wait */
+    struct tic_tail ran;       /* tasks that write no content, by the epoch in which they started */
     struct tic_line_value *recovered_values; /* ascending id; claimed ones have id UINT64_MAX */
     bool *recovered_claimed;
     size_t recovered_value_count;
 
     _Atomic uint64_t registered; /* handles ever; under lock; relaxed */
     _Atomic uint64_t clock;      /* operations of main() begun; owner thread writes; release */
+    _Atomic uint64_t position;   /* where main() is: clock << TIC_WAIT_BITS, and waits since; owner
+                                    thread writes; seq_cst */
     _Atomic uint32_t told;       /* callbacks that have run: they may tell main(); relaxed */
-    _Atomic uint64_t calls;      /* of main() that wait, begun and ended: odd while it is inside one;
-                                    owner thread writes; seq_cst */
+    _Atomic uint64_t calls; /* of main() that wait, begun and ended: odd while it is inside one;
+                               owner thread writes; seq_cst */
 
     /* owner thread only */
     uint64_t next_handle;
@@ -57,11 +62,12 @@ struct tic_graph {
     struct tic_doneset recovered_done;
     struct tic_line_callback *recovered_callbacks; /* ascending task */
     size_t recovered_callback_count;
-    uint64_t recovered_clock; /* operations of main() begun at the recovered cut */
-    bool recovered_quiescent;    /* the line was a quiescent one */
+    uint64_t recovered_clock;              /* operations of main() begun at the recovered cut */
+    uint64_t recovered_position;           /* with the waits since */
+    bool recovered_quiescent;              /* the line was a quiescent one */
     struct tic_line_look *recovered_looks; /* ascending wait, id, part */
     size_t recovered_look_count;
-    uint64_t last_look; /* last wait among them; 0: none */
+    uint64_t last_look;      /* last wait among them; 0: none */
     uint64_t *recovered_ran; /* ascending */
     size_t recovered_ran_count;
     uint64_t recovered_tasks; /* how many tasks were done */

@@ -54,12 +54,12 @@ struct tic_handle {
                                             planned partitions, or NULL */
     struct tic_redux *redux;             /* owner thread only: its reductions, or NULL */
     _Atomic bool invalid;                /* it has no value until something is written; relaxed */
-    bool is_value;  /* immutable after registration: supported, and not empty */
+    bool is_value;          /* immutable after registration: supported, and not empty */
     _Atomic bool mentioned; /* a task used it; relaxed */
-    bool live;      /* it holds a value of this run: restored, or written by a live task */
-    bool derived;   /* its first content came from tasks, through a partition */
-    bool pending;   /* a recovered value must be restored before the first live access */
-    bool foreign;   /* no data of the graph: only user_data counts */
+    bool live;              /* it holds a value of this run: restored, or written by a live task */
+    bool derived;           /* its first content came from tasks, through a partition */
+    bool pending;           /* a recovered value must be restored before the first live access */
+    bool foreign;           /* no data of the graph: only user_data counts */
 
     /* ---- workers, while main() submits with what stands above */
     _Atomic uint64_t dirty_since __attribute__((aligned(64))); /* set by the exclusive writer,
@@ -73,8 +73,8 @@ struct tic_handle {
     int home_node;            /* immutable after registration */
     bool imaged;              /* immutable after registration: memory of main() that a line holds
                                  whole, and that is compared with what was saved of it */
-    _Atomic uint64_t written_in; /* tic_graph_knowledge when its last write began; UINT64_MAX: main()
-                                    may write it at any time; relaxed */
+    _Atomic uint64_t written_in; /* tic_graph_knowledge when its last write began; UINT64_MAX:
+                                    main() may write it at any time; relaxed */
     _Atomic uint64_t checked;    /* the last cut whose value was compared with the memory; set under
                                     lock; release */
     struct tic_lock lock;
@@ -84,8 +84,8 @@ struct tic_handle {
     uint64_t result_hash, result_version; /* guarded by lock: of a value when its task ended, while
                                              a line settles, or main() may change it;
                                              version + 1, 0: none */
-    _Atomic bool split;  /* a partition is in force: its parts hold its content; relaxed */
-    unsigned refills;    /* checkpoint thread only: times that its initial content changed */
+    _Atomic bool split; /* a partition is in force: its parts hold its content; relaxed */
+    unsigned refills;   /* checkpoint thread only: times that its initial content changed */
 
     struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle
                                  has no home node; the rest immutable */

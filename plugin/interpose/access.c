@@ -242,6 +242,7 @@ struct wait {
     struct tic_handle *handle;
     uint64_t key;
     bool logs;    /* what it reads */
+    bool unknown; /* it was not granted by the recovered cut */
     bool replays; /* it reads this */
     struct tic_saved saved;
     void (*callback)(void *);
@@ -262,7 +263,7 @@ static void run(void (*callback)(void *), void *argument)
     running = false;
 }
 
-static void granted(void *arg)
+static void granted_now(void *arg)
 {
     struct wait wait = *(struct wait *)arg;
 
@@ -272,6 +273,22 @@ static void granted(void *arg)
     if (wait.replays)
         tic_data_show(wait.handle, &wait.saved);
     run(wait.callback, wait.argument);
+}
+
+/* In a restart StarPU may grant it before main() has come to the recovered cut, and before the
+ * value is there; it had not been granted by then. */
+static void granted(void *arg)
+{
+    const struct wait *wait = arg;
+    bool held = false;
+
+    if (tic_position_is_ahead() && wait->unknown) {
+        tic_lock(&tic_session->submit);
+        held = tic_clock_hold_locked(wait->key, granted_now, arg, false);
+        tic_unlock(&tic_session->submit);
+    }
+    if (!held)
+        granted_now(arg);
 }
 
 static const char *why_not(const struct tic_handle *handle, enum starpu_data_access_mode mode)
@@ -317,7 +334,7 @@ void tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_a
         tic_data_restore(handle, false);
     if (known && !live) /* nobody uses it: StarPU gives the access now */
         tic_data_deliver(handle, &saved);
-    *wait = (struct wait){handle, key, values, known && live, saved, *callback, *argument};
+    *wait = (struct wait){handle, key, values, !known, known && live, saved, *callback, *argument};
     *callback = granted;
     *argument = wait;
     tic_access_note_hold(data, true);

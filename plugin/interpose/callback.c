@@ -15,7 +15,7 @@ struct wrapped_callback {
     starpu_data_handle_t *dyn_handles;
     void (*run)(void *);
     uint64_t key;
-    struct tic_lent *lent; /* its handles, while it has some of ours; or NULL */
+    struct tic_lent *lent;  /* its handles, while it has some of ours; or NULL */
     struct tic_small small; /* data that the callback may look at */
 };
 

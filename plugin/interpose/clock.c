@@ -41,7 +41,20 @@ uint64_t tic_clock_now(void)
 
 void tic_clock_tick(void)
 {
-    atomic_fetch_add(&tic_session->graph.clock, 1);
+    struct tic_graph *graph = &tic_session->graph;
+
+    atomic_store(&graph->position, (atomic_fetch_add(&graph->clock, 1) + 1) << TIC_WAIT_BITS);
+    if (tic_position_is_ahead())
+        tic_position_tick();
+}
+
+void tic_clock_wait(void)
+{
+    struct tic_graph *graph = &tic_session->graph;
+    const uint64_t most = (1u << TIC_WAIT_BITS) - 1;
+
+    if ((atomic_load(&graph->position) & most) < most)
+        atomic_fetch_add(&graph->position, 1);
     if (tic_position_is_ahead())
         tic_position_tick();
 }

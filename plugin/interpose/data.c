@@ -481,9 +481,8 @@ static bool parts_hold_all(const struct tic_handle *parent)
     uint64_t bytes = 0;
 
     for (unsigned i = 0; i < parent->child_count; i++)
-        bytes += parent->children[i]->imaged
-                     ? tic_shape_bytes(&parent->children[i]->layout.shape)
-                     : 0;
+        bytes +=
+            parent->children[i]->imaged ? tic_shape_bytes(&parent->children[i]->layout.shape) : 0;
     return parent->imaged && bytes == tic_shape_bytes(&parent->layout.shape);
 }
 

@@ -15,7 +15,7 @@
 #include "interpose/tasks.h"
 
 enum { MOST_BYTES = 4096 };            /* of a datum that is logged */
-enum { MOST_PERCENT = 1 };           /* of the time */
+enum { MOST_PERCENT = 1 };             /* of the time */
 enum { LEAST_NANOSECONDS = 50000000 }; /* less is not worth a word */
 
 static struct tic_handle_list list; /* guarded by the submission lock: small data, ascending id */
@@ -148,9 +148,11 @@ static void tell_time(void)
         looks.ns * 100 <= (now - looks.begun_ns) * MOST_PERCENT)
         return;
     looks.told_time = true;
-    tic_log(TIC_LOG_INFO,
-            "main() waits for tasks so often that logging what it may look at afterwards takes more "
-            "than %d %% of the time", MOST_PERCENT);
+    tic_log(
+        TIC_LOG_INFO,
+        "main() waits for tasks so often that logging what it may look at afterwards takes more "
+        "than %d %% of the time",
+        MOST_PERCENT);
 }
 
 static void tell_large(void)

@@ -21,7 +21,7 @@ static uint64_t again; /* guarded by the submission lock: tasks that are execute
 void tic_position_load(struct tic_session *session)
 {
     atomic_store(&session->snapshot.replaying,
-                 session->recovered && session->graph.recovered_clock > 0);
+                 session->recovered && session->graph.recovered_position > 0);
     atomic_store(&session->snapshot.verify.quiescent,
                  session->recovered && session->graph.recovered_quiescent);
 }
@@ -89,7 +89,7 @@ void tic_position_tick(void)
 {
     struct tic_session *session = tic_session;
 
-    if (tic_clock_now() < session->graph.recovered_clock)
+    if (atomic_load(&session->graph.position) < session->graph.recovered_position)
         return;
     tic_clock_release(); /* callbacks that had run by then saw older values */
     await_again();

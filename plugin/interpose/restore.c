@@ -417,7 +417,8 @@ void tic_data_restore_leaving(struct tic_handle *handle)
     tic_unlock(&tic_session->submit);
 }
 
-/* ---- all at once ------------------------------------------------------------------------------ */
+/* ---- all at once ------------------------------------------------------------------------------
+ */
 
 /* How many partitions it is a part of. */
 static unsigned depth_of(const struct tic_handle *handle)

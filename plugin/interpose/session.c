@@ -46,7 +46,8 @@ enum tic_context tic_session_context(void)
 
 bool tic_session_is_replayed(struct tic_session *session)
 {
-    return !tic_position_is_ahead() && !tic_clock_holds() && !tic_early_holds() && tic_recovery_is_complete(&session->graph) &&
+    return !tic_position_is_ahead() && !tic_clock_holds() && !tic_early_holds() &&
+           tic_recovery_is_complete(&session->graph) &&
            tic_spawns_is_complete(&session->graph.spawns);
 }
 

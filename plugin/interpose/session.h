@@ -38,13 +38,13 @@ struct tic_session {
     struct starpu_sched_policy policies[STARPU_NMAX_SCHED_CTXS];
     _Atomic bool watching; /* StarPU runs and calls matter; owner thread writes; seq_cst */
 
-    _Atomic uint64_t spawned;     /* relaxed: statistics: tasks not submitted by main() */
-    _Atomic uint64_t skipped;     /* relaxed: statistics */
-    _Atomic uint64_t restored;    /* relaxed: statistics */
-    _Atomic uint64_t forced_used; /* relaxed: tasks that forced checkpoints stood in for */
-    _Atomic uint64_t stand_ins;   /* relaxed: of these, tasks of ours that wrote the results */
+    _Atomic uint64_t spawned;         /* relaxed: statistics: tasks not submitted by main() */
+    _Atomic uint64_t skipped;         /* relaxed: statistics */
+    _Atomic uint64_t restored;        /* relaxed: statistics */
+    _Atomic uint64_t forced_used;     /* relaxed: tasks that forced checkpoints stood in for */
+    _Atomic uint64_t stand_ins;       /* relaxed: of these, tasks of ours that wrote the results */
     _Atomic uint64_t reduction_tasks; /* relaxed: statistics: tasks of ours that reductions need */
-    _Atomic uint64_t rerun;       /* relaxed: tasks executed again because they write no handle */
+    _Atomic uint64_t rerun; /* relaxed: tasks executed again because they write no handle */
 };
 
 /* The one session of this process; NULL while nothing is protected. Set by the owner thread before
@@ -104,8 +104,8 @@ static inline bool tic_session_is_watching(void)
     return tic_guard == 0 && tic_session && atomic_load(&tic_session->watching);
 }
 
-/* position.c: main() has not come to the recovered cut: values of data in memory of main() wait, and
- * so do live tasks. */
+/* position.c: main() has not come to the recovered cut: values of data in memory of main() wait,
+ * and so do live tasks. */
 static inline bool tic_position_is_ahead(void)
 {
     return __builtin_expect(tic_session && atomic_load(&tic_session->snapshot.replaying), 0);

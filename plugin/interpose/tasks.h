@@ -282,8 +282,9 @@ void tic_looks_remove(struct tic_handle *handle);
 /* ---- clock.c -------------------------------------------------------------------------------- */
 /* Operations of main() begun so far. */
 uint64_t tic_clock_now(void);
-/* main() begins another one. */
+/* main() begins another one; or a call that only waits. */
 void tic_clock_tick(void);
+void tic_clock_wait(void);
 /* main() has come this far: what was held back for it happens. Not inside the guard. */
 void tic_clock_release(void);
 /* Is something held back that main() has come far enough for? */

@@ -287,11 +287,15 @@ static void fold_all(void)
 
 /* ---- waits ---------------------------------------------------------------------------------- */
 
-/* main() begins a call that waits for tasks, after which it may look at data by its pointers. */
-static void begin_wait(void)
+/* main() begins a call that waits for tasks, after which it may look at data by its pointers;
+ * operates: on data, too. */
+static void begin_wait(bool operates)
 {
     tic_pages_open();
-    main_comes();
+    if (operates)
+        main_comes();
+    else if (tic_session_is_watching() && tic_session_is_owner())
+        tic_clock_wait();
     if (tic_session_is_watching() && tic_session_is_owner()) {
         tic_data_restore_adopted();
         tic_looks_enter();
@@ -308,7 +312,7 @@ static void end_wait(const char *call)
 /* Callbacks have returned, too, when their tasks have been waited for. */
 WRAPPER int starpu_task_wait(struct starpu_task *task)
 {
-    begin_wait();
+    begin_wait(false);
     if (has_runners())
         tic_runner_settle(false);
     int result = RESOLVED(starpu_task_wait)(task);
@@ -328,7 +332,7 @@ static bool settle_all(int result)
         int result;                                                                                \
         tic_pages_open();                                                                          \
         fold_all();                                                                                \
-        begin_wait();                                                                              \
+        begin_wait(false);                                                                         \
         do                                                                                         \
             result = RESOLVED(name) arguments;                                                     \
         while (settle_all(result));                                                                \
@@ -342,7 +346,7 @@ WAIT_FOR_ALL(starpu_task_wait_for_all_in_ctx, (unsigned context), (context))
 #define WAIT(name, parameters, arguments)                                                          \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
-        begin_wait();                                                                              \
+        begin_wait(false);                                                                         \
         int result = RESOLVED(name) arguments;                                                     \
         end_wait(#name);                                                                           \
         return result;                                                                             \
@@ -382,7 +386,7 @@ WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
     struct tic_return returned =
         tic_digest_before_unregister(tic_session_is_watching() ? tic_handle_of(data) : NULL);
 
-    begin_wait();
+    begin_wait(true);
     fold(data);
     if (tic_session_is_watching())
         tic_data_on_unregister_before(data, true);
@@ -433,7 +437,7 @@ WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data
 
 WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
 {
-    begin_wait();
+    begin_wait(true);
     bool watching = tic_session_is_watching();
     if (watching)
         tic_data_on_unpartition_before(data);
@@ -616,7 +620,7 @@ WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, 
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
         bool reads = (mode & STARPU_R) != 0, writes = (mode & STARPU_W) != 0;                      \
-        begin_wait();                                                                              \
+        begin_wait(true);                                                                          \
         fold(data);                                                                                \
         bool record =                                                                              \
             tic_session_is_watching() && tic_access_on_acquire_before(data, reads, writes, #name); \
@@ -668,7 +672,7 @@ ACQUIRE(starpu_data_acquire_on_node,
             tic_access_after_try(result == 0);                                                     \
         if (result != 0)                                                                           \
             return result;                                                                         \
-        begin_wait();                                                                              \
+        begin_wait(true);                                                                          \
         if (writes)                                                                                \
             note_valid(data);                                                                      \
         if (watching && tic_access_on_acquire_before(data, reads, writes, #name))                  \

@@ -196,7 +196,7 @@ static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
     uint64_t count = tic_snapshot_count(snapshot);
     tic_lock(&snapshot->graph->lock);
     *taken = tic_cut_raise(&snapshot->cut);
-    snapshot->position = atomic_load(&snapshot->graph->clock);
+    snapshot->position = atomic_load(&snapshot->graph->position);
     atomic_store(&snapshot->verify.cut_ns, tic_nanoseconds(CLOCK_MONOTONIC));
     int status = append_handles(&snapshot->due, &snapshot->graph->changed);
     tic_unlock(&snapshot->graph->lock);
@@ -605,7 +605,7 @@ static bool may_be_taken(struct tic_snapshot *snapshot)
     bool any = snapshot->graph->handle_count > 0;
     tic_unlock(&snapshot->graph->lock);
     return !atomic_load(&snapshot->replaying) &&
-           (snapshot->verify.percent == 0 || !any || atomic_load(&snapshot->graph->clock) > 0);
+           (snapshot->verify.percent == 0 || !any || atomic_load(&snapshot->graph->position) > 0);
 }
 
 int tic_checkpoint_run(struct tic_snapshot *snapshot)

@@ -43,7 +43,8 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
     clock_gettime(CLOCK_REALTIME, &now);
     line->created = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
     line->workers = about->workers;
-    line->clock = snapshot->position;
+    line->clock = snapshot->position >> TIC_WAIT_BITS;
+    line->waits = snapshot->position & ((1u << TIC_WAIT_BITS) - 1);
     line->quiescent = atomic_load(&snapshot->verify.quiescent);
     describe_account(snapshot, line);
     line->version = strdup(about->version);

@@ -396,8 +396,7 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
     if (status && status != -ECANCELED)
         tic_snapshot_break(snapshot, "cannot keep a value that main() gets back: %s",
                            tic_snapshot_reason(status));
-    atomic_fetch_add_explicit(&snapshot->main_held_ns,
-                              tic_nanoseconds(CLOCK_MONOTONIC) - start,
+    atomic_fetch_add_explicit(&snapshot->main_held_ns, tic_nanoseconds(CLOCK_MONOTONIC) - start,
                               memory_order_relaxed);
     tic_failpoint(TIC_FAIL_UNREGISTER_SAVE);
 }
@@ -528,8 +527,8 @@ static int log_value_once(struct tic_snapshot *snapshot, struct tic_handle *hand
     tic_lock(&handle->lock);
     if (!stale && atomic_load(&handle->dirty_since) != 0)
         status = save_locked(snapshot, handle, why);
-    *fresh = status == 0 && (stale || !handle->current.exists ||
-                             !tic_verify_is_current_locked(snapshot, handle));
+    *fresh = status == 0 &&
+             (stale || !handle->current.exists || !tic_verify_is_current_locked(snapshot, handle));
     if (*fresh)
         status = save_value_locked(snapshot, handle, why, saved);
     else if (status == 0)
@@ -552,8 +551,7 @@ int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *han
     }
     if (status && status != -ECANCELED)
         status = log_value_once(snapshot, handle, status, saved, fresh);
-    atomic_fetch_add_explicit(&snapshot->main_held_ns,
-                              tic_nanoseconds(CLOCK_MONOTONIC) - start,
+    atomic_fetch_add_explicit(&snapshot->main_held_ns, tic_nanoseconds(CLOCK_MONOTONIC) - start,
                               memory_order_relaxed);
     return status;
 }

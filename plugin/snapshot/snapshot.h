@@ -93,9 +93,9 @@ struct tic_snapshot {
     uint64_t retry_ns; /* suspended: when the store is tried again, CLOCK_MONOTONIC; else 0 */
     double backoff;    /* suspended: seconds between the last trials */
 
-    struct tic_verify verify; /* verify.h */
-    _Atomic bool replaying;   /* main() has not come to the recovered cut: no lines are taken */
-    uint64_t position;        /* checkpoint thread only: operations of main() begun at the cut */
+    struct tic_verify verify;   /* verify.h */
+    _Atomic bool replaying;     /* main() has not come to the recovered cut: no lines are taken */
+    uint64_t position;          /* checkpoint thread only: where main() was at the cut */
     enum tic_phase phase;       /* checkpoint thread only */
     struct tic_handle_list due; /* checkpoint thread only: dirty handles of the cut */
     struct tic_pool savers;     /* checkpoint thread only */
@@ -189,8 +189,7 @@ static inline void tic_snapshot_write(struct tic_snapshot *snapshot, struct tic_
     if (__builtin_expect(tic_cut_must_copy(&snapshot->cut, epoch, handle), 0) ||
         __builtin_expect(atomic_load_explicit(&handle->shares, memory_order_acquire), 0))
         tic_snapshot_save_before(snapshot, slot, epoch, handle);
-    atomic_store_explicit(&handle->written_in,
-                          tic_graph_knowledge(snapshot->graph),
+    atomic_store_explicit(&handle->written_in, tic_graph_knowledge(snapshot->graph),
                           memory_order_relaxed);
     tic_cut_write(slot, epoch, handle);
 }

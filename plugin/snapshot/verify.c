@@ -25,14 +25,14 @@ static void tell_difference(struct tic_snapshot *snapshot, const struct tic_hand
     atomic_store(&verify->differs, true);
     if (atomic_exchange(&verify->quiescent, true))
         return;
-    tic_log(TIC_LOG_WARN,
-            "data %llu (number of registration, %llu bytes) changed behind StarPU's back: main() or "
-            "a task writes it without declaring that. Protection goes on with recovery lines that "
-            "are taken only while no task runs and main() waits in StarPU. More frequent ones need "
-            "starpu_data_acquire around what main() does, or the data among the handles of the "
-            "task; `starpu-tic check` tells where main() does it",
-            (unsigned long long)handle->id,
-            (unsigned long long)tic_shape_bytes(&handle->layout.shape));
+    tic_log(
+        TIC_LOG_WARN,
+        "data %llu (number of registration, %llu bytes) changed behind StarPU's back: main() or "
+        "a task writes it without declaring that. Protection goes on with recovery lines that "
+        "are taken only while no task runs and main() waits in StarPU. More frequent ones need "
+        "starpu_data_acquire around what main() does, or the data among the handles of the "
+        "task; `starpu-tic check` tells where main() does it",
+        (unsigned long long)handle->id, (unsigned long long)tic_shape_bytes(&handle->layout.shape));
 }
 
 static uint64_t hash(struct tic_snapshot *snapshot, const struct tic_handle *handle)
@@ -47,8 +47,7 @@ static uint64_t hash(struct tic_snapshot *snapshot, const struct tic_handle *han
     sum = tic_layout_checksum(&layout);
     atomic_fetch_add_explicit(&verify->ns, tic_nanoseconds(CLOCK_THREAD_CPUTIME_ID) - start,
                               memory_order_relaxed);
-    atomic_fetch_add_explicit(&verify->bytes, tic_shape_bytes(&layout.shape),
-                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&verify->bytes, tic_shape_bytes(&layout.shape), memory_order_relaxed);
     return sum;
 }
 
@@ -64,7 +63,7 @@ static void doubt(struct tic_snapshot *snapshot, uint64_t cut)
 {
     if (cut != 0)
         raise_to(&snapshot->verify.unsure_cut, cut);
-    raise_to(&snapshot->verify.suspect_clock, atomic_load(&snapshot->graph->clock));
+    raise_to(&snapshot->verify.suspect, atomic_load(&snapshot->graph->position));
 }
 
 void tic_verify_note_saved_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
@@ -79,9 +78,8 @@ void tic_verify_note_saved_locked(struct tic_snapshot *snapshot, struct tic_hand
     if (handle->result_version == version + 1) {
         if (handle->result_hash != saved->checksum)
             tell_difference(snapshot, handle);
-    } else if (!inside &&
-               atomic_load_explicit(&handle->written_in, memory_order_relaxed) !=
-                   tic_graph_knowledge(snapshot->graph)) {
+    } else if (!inside && atomic_load_explicit(&handle->written_in, memory_order_relaxed) !=
+                              tic_graph_knowledge(snapshot->graph)) {
         doubt(snapshot, atomic_load(&snapshot->cut.active_cut));
     }
 }
@@ -104,7 +102,8 @@ void tic_verify_note_result(struct tic_snapshot *snapshot, struct tic_handle *ha
     tic_unlock(&handle->lock);
 }
 
-/* ---- main() comes back from a wait ------------------------------------------------------------ */
+/* ---- main() comes back from a wait ------------------------------------------------------------
+ */
 
 /* What main() may change from now on: of values that no line has, the hash is known then. What no
  * task has mentioned is being filled. */
@@ -112,8 +111,9 @@ static void note_exposed_locked(struct tic_snapshot *snapshot, struct tic_handle
 {
     uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
 
-    if (atomic_load_explicit(&handle->shares, memory_order_relaxed) || atomic_load(&handle->writers) != 0 ||
-        atomic_load(&handle->split) || handle->result_version == version + 1 ||
+    if (atomic_load_explicit(&handle->shares, memory_order_relaxed) ||
+        atomic_load(&handle->writers) != 0 || atomic_load(&handle->split) ||
+        handle->result_version == version + 1 ||
         !atomic_load_explicit(&handle->mentioned, memory_order_relaxed))
         return;
     handle->result_hash = hash(snapshot, handle);
@@ -317,8 +317,8 @@ int tic_verify_await_operation(struct tic_snapshot *snapshot)
 
     /* While main() is inside a call, it has been there since before the save: it begins an
      * operation before it counts as inside. */
-    while (atomic_load(&verify->suspect_clock) > 0 &&
-           atomic_load(&graph->clock) <= atomic_load(&verify->suspect_clock) &&
+    while (atomic_load(&verify->suspect) > 0 &&
+           atomic_load(&graph->position) <= atomic_load(&verify->suspect) &&
            (atomic_load(&graph->calls) & 1) == 0)
         if (tic_snapshot_pause(snapshot, POLL) || tic_snapshot_is_broken(snapshot))
             return -ECANCELED;

@@ -6,14 +6,14 @@
  *
  * - Dirty values are saved before the cut is raised (they settle), those that tasks write meanwhile
  *   are hashed when their tasks end.
- * - After the tasks of the cut have ended, memory is compared with the checksum of its value; whoever
- *   is about to change it before that compares it first.
+ * - After the tasks of the cut have ended, memory is compared with the checksum of its value;
+ * whoever is about to change it before that compares it first.
  * - A value that main() could have been writing when it was saved counts only if main() has begun
  *   another operation between the save and the cut: a restart gives values back at the begin of the
  *   operation that main() was in at the cut.
  *
- * A difference gives up the line, and from then on lines are quiescent: taken while no task runs and
- * main() is inside a call, of the memory as it is. */
+ * A difference gives up the line, and from then on lines are quiescent: taken while no task runs
+ * and main() is inside a call, of the memory as it is. */
 #ifndef TIC_SNAPSHOT_VERIFY_H
 #define TIC_SNAPSHOT_VERIFY_H
 
@@ -33,23 +33,23 @@ enum tic_calm {
 
 struct tic_verify {
     unsigned percent; /* of the processors' time; 0: nothing is compared; immutable after start */
-    _Atomic bool settling;           /* tasks that end hash what they wrote; seq_cst */
-    _Atomic uint64_t suspect_clock;  /* operations of main() begun when a value was saved that main()
-                                        may have been writing; seq_cst */
-    _Atomic uint64_t unsure_cut;     /* a value of this cut was saved so after it; seq_cst */
-    _Atomic bool differs;            /* a difference was found since the cut; seq_cst */
-    _Atomic bool quiescent;          /* only quiescent lines are taken; seq_cst */
-    _Atomic bool closed;             /* no task begins; seq_cst */
-    enum tic_calm calm;              /* guarded by the snapshot's lock */
-    bool told_calm;                  /* checkpoint thread only: tasks did not end */
-    _Atomic uint64_t cut_ns;         /* relaxed: when the last cut was taken, CLOCK_MONOTONIC */
-    uint64_t exposed_ns;             /* owner thread only: spent on what main() may change */
-    struct tic_handle_list list;     /* checkpoint thread only: what is compared */
-    uint64_t rest_ns;                /* checkpoint thread only: the last line cost so much that the
-                                        next comes no sooner after it */
-    _Atomic uint64_t ns, bytes;      /* relaxed: time and bytes of comparing */
-    _Atomic uint64_t differences;    /* relaxed: statistics */
-    _Atomic uint64_t repeated;       /* relaxed: cuts that were given up as not sure */
+    _Atomic bool settling;        /* tasks that end hash what they wrote; seq_cst */
+    _Atomic uint64_t suspect;     /* where main() was when a value was saved that it may have been
+                                     writing; seq_cst */
+    _Atomic uint64_t unsure_cut;  /* a value of this cut was saved so after it; seq_cst */
+    _Atomic bool differs;         /* a difference was found since the cut; seq_cst */
+    _Atomic bool quiescent;       /* only quiescent lines are taken; seq_cst */
+    _Atomic bool closed;          /* no task begins; seq_cst */
+    enum tic_calm calm;           /* guarded by the snapshot's lock */
+    bool told_calm;               /* checkpoint thread only: tasks did not end */
+    _Atomic uint64_t cut_ns;      /* relaxed: when the last cut was taken, CLOCK_MONOTONIC */
+    uint64_t exposed_ns;          /* owner thread only: spent on what main() may change */
+    struct tic_handle_list list;  /* checkpoint thread only: what is compared */
+    uint64_t rest_ns;             /* checkpoint thread only: the last line cost so much that the
+                                     next comes no sooner after it */
+    _Atomic uint64_t ns, bytes;   /* relaxed: time and bytes of comparing */
+    _Atomic uint64_t differences; /* relaxed: statistics */
+    _Atomic uint64_t repeated;    /* relaxed: cuts that were given up as not sure */
     _Atomic uint64_t quiescent_lines; /* relaxed: statistics */
 };
 
