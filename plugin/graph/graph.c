@@ -485,14 +485,17 @@ static const struct tic_line_callback *find_callback(const struct tic_graph *gra
                          sizeof(key), by_callback_task);
 }
 
-int tic_graph_note_callback(struct tic_graph *graph, uint64_t task)
+int tic_graph_note_callback_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch)
 {
     struct tic_line_callback entry = {task, atomic_load(&graph->clock)};
 
-    if (find_callback(graph, task))
-        return 0;
+    return find_callback(graph, task) ? 0 : tic_tail_append(&graph->callbacks, &entry, epoch);
+}
+
+int tic_graph_note_callback(struct tic_graph *graph, uint64_t task)
+{
     tic_lock(&graph->lock);
-    int status = tic_tail_append(&graph->callbacks, &entry, 0);
+    int status = tic_graph_note_callback_locked(graph, task, 0);
     tic_unlock(&graph->lock);
     return status;
 }

@@ -160,6 +160,8 @@ uint64_t tic_graph_last_look(const struct tic_graph *graph);
 
 /* The callback of a task begins. Any thread. 0 or -ENOMEM. */
 int tic_graph_note_callback(struct tic_graph *graph, uint64_t task);
+/* The same in this epoch: only cuts from then on know it. */
+int tic_graph_note_callback_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch);
 /* How far main() must have come before this callback may run in a replay. *known: it had run by the
  * recovered cut. */
 uint64_t tic_graph_callback_clock(struct tic_graph *graph, uint64_t task, bool *known);

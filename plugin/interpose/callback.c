@@ -50,7 +50,7 @@ void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
         show_data(key);
         tic_looks_show_callback(key);
     }
-    if (atomic_load(&session->watching) && tic_graph_note_callback(&session->graph, key) != 0)
+    if (atomic_load(&session->watching) && tic_snapshot_note_callback(&session->snapshot, key) != 0)
         tic_snapshot_break(&session->snapshot, "out of memory");
     tic_callback_run(run, argument);
 }

@@ -630,6 +630,7 @@ void tic_data_note_use(struct tic_handle *handle, bool reads)
         return;
     handle->mentioned = true;
     if (!reads || !session->settings.inputs || tic_data_holds_values(handle) ||
+        handle->restored || /* the line holds it, whatever main() has put there */
         handle->home_node < 0 || !handle->supported || tic_handle_is_empty(handle) ||
         handle->packer)
         return;

@@ -216,7 +216,8 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
     uint64_t sequence = submission->sequence;
 
     if (session->recovered) {
-        tic_data_restore_adopted_locked();
+        if (session->snapshot.verify.percent > 0) /* else it uses what it declares */
+            tic_data_restore_adopted_locked();
         restore_buffers(task, submission->accesses);
     }
     if (tic_position_is_ahead())

@@ -294,8 +294,10 @@ static void begin_wait(bool operates)
     tic_pages_open();
     if (operates)
         main_comes();
-    else if (tic_session_is_watching() && tic_session_is_owner())
+    else if (tic_session_is_watching() && tic_session_is_owner()) {
         tic_clock_wait();
+        tic_clock_release();
+    }
     if (tic_session_is_watching() && tic_session_is_owner()) {
         tic_data_restore_adopted();
         tic_looks_enter();

@@ -210,6 +210,8 @@ int tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle,
                       const struct tic_line_acquire *access);
 /* An access of main() that reads only. 0 or -errno. */
 int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_line_acquire *access);
+/* The callback of a task begins. Any thread. 0 or -ENOMEM. */
+int tic_snapshot_note_callback(struct tic_snapshot *snapshot, uint64_t task);
 /* main() releases it: what it wrote is a new version. */
 void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle);
 /* main() has registered it: its content is part of the next line. */

