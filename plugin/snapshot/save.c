@@ -309,6 +309,11 @@ void tic_snapshot_save_before(struct tic_snapshot *snapshot, struct tic_slot *sl
  * end late (end dependencies), or meet other tasks at a barrier of their own. */
 static bool may_block(struct tic_snapshot *snapshot, unsigned idle)
 {
+    /* The cut waits for main(), which may wait for this task in a way of its own. */
+    bool waits = atomic_load(&snapshot->verify.settling) || atomic_load(&snapshot->verify.quiescent);
+
+    if (waits && idle > COUNT_PATIENCE)
+        return true;
     return atomic_load(&snapshot->cut.active_cut) != 0 &&
            (idle > COUNT_PATIENCE ||
             atomic_load_explicit(&snapshot->late_ends, memory_order_relaxed));
