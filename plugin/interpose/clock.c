@@ -80,14 +80,19 @@ static void note_earliest_locked(void)
     atomic_store(&tic_clock_earliest, next);
 }
 
+static bool is_to_wait(const struct held *held)
+{
+    return held->clock > tic_clock_now() || (!held->known && tic_position_is_ahead());
+}
+
 /* main() may tick meanwhile: it sees what is held, or we see its tick. */
 static bool try_hold_locked(struct held *held)
 {
     held->clock = tic_graph_callback_clock(&tic_session->graph, held->key, &held->known);
-    if (held->clock <= tic_clock_now())
+    if (!is_to_wait(held))
         return false;
     hold_locked(held);
-    if (held->clock > tic_clock_now())
+    if (is_to_wait(held))
         return true;
     list.count--;
     note_earliest_locked();

@@ -4,7 +4,8 @@
 load common
 
 @test "sel: no task that has ended is executed again" {
-    campaign loss --protocol sel --kills 4 --only cholesky
+    # results that are younger than the last line are used
+    STARPU_TIC_VERIFY=0 campaign loss --protocol sel --kills 4 --only cholesky
 }
 
 @test "tic: no task of the line before is executed again" {
