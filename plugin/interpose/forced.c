@@ -257,8 +257,10 @@ static void adopt(const struct tic_forced_found *result, const starpu_data_handl
     for (unsigned i = 0; i < result->count; i++) {
         tic_data_note_write(handles[i], false);
         handles[i]->pending = handles[i]->adopted = true;
-        tic_data_note_adopted(handles[i]);
+        if (tic_session->settings.verify > 0)
+            tic_data_note_adopted(handles[i]);
     }
+    tic_session->restored_all = false;
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
 }
 

@@ -21,7 +21,8 @@ static uint64_t again; /* guarded by the submission lock: tasks that are execute
 void tic_position_load(struct tic_session *session)
 {
     atomic_store(&session->snapshot.replaying,
-                 session->recovered && session->graph.recovered_position > 0);
+                 session->recovered && session->settings.verify > 0 &&
+                     session->graph.recovered_position > 0);
     atomic_store(&session->snapshot.verify.quiescent,
                  session->recovered && session->graph.recovered_quiescent);
 }

@@ -156,8 +156,9 @@ bool tic_reads_deliver(struct starpu_task *task, uint64_t key)
         bool pending = tic_data_is_pending(handle);
         bool ordered = task->sequential_consistency &&
                        tic_real.starpu_data_get_sequential_consistency_flag(handle->data) != 0;
-        bool initial = reads && ordered && pending && tic_position_is_ahead() &&
-                       tic_graph_has_run(&tic_session->graph, key) &&
+        bool initial = reads && ordered && pending &&
+                       (tic_session->settings.verify == 0 ||
+                        (tic_position_is_ahead() && tic_graph_has_run(&tic_session->graph, key))) &&
                        !tic_data_holds_values(handle) && handle->home_node >= 0 &&
                        atomic_load(&handle->holds) == 0 && handle->supported &&
                        !tic_handle_is_empty(handle) && !handle->packer;

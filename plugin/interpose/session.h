@@ -29,6 +29,7 @@ struct tic_session {
     struct tic_lock submit;         /* what the program did so far: submissions, uses, restores */
     _Atomic bool paused;            /* StarPU is; relaxed */
     _Atomic unsigned holds;         /* accesses that the program has not released */
+    bool restored_all;              /* owner thread only: no recovered value waits any more */
     bool waits_by_callback;         /* owner thread only: main() has asked for such an access */
     _Atomic bool racy;              /* some order in the program is a race; relaxed */
     bool explicit_dependencies; /* guarded by submit: a task had a tag or declared dependencies */

@@ -287,6 +287,19 @@ static void fold_all(void)
 
 /* ---- waits ---------------------------------------------------------------------------------- */
 
+/* Without STARPU_TIC_VERIFY values come back on demand; main() may look at all data when nothing is
+ * left to replay. */
+static void restore_all(void)
+{
+    struct tic_session *session = tic_session;
+
+    if (session->settings.verify > 0 || !session->recovered || session->restored_all ||
+        !tic_session_is_replayed(session))
+        return;
+    session->restored_all = true;
+    tic_data_restore_all();
+}
+
 /* main() begins a call that waits for tasks, after which it may look at data by its pointers;
  * operates: on data, too. */
 static void begin_wait(bool operates)
@@ -297,9 +310,11 @@ static void begin_wait(bool operates)
     else if (tic_session_is_watching() && tic_session_is_owner()) {
         tic_clock_wait();
         tic_clock_release();
+        restore_all();
     }
     if (tic_session_is_watching() && tic_session_is_owner()) {
-        tic_data_restore_adopted();
+        if (tic_session->settings.verify > 0)
+            tic_data_restore_adopted();
         tic_looks_enter();
     }
 }

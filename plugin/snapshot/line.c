@@ -44,6 +44,11 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
     line->created = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
     line->workers = about->workers;
     line->clock = snapshot->position >> TIC_WAIT_BITS;
+    if (snapshot->verify.percent == 0) { /* a callback that ran before is in the line */
+        uint64_t clock = atomic_load(&snapshot->graph->clock);
+        line->clock = clock < snapshot->graph->recovered_clock ? snapshot->graph->recovered_clock
+                                                               : clock;
+    }
     line->waits = snapshot->position & ((1u << TIC_WAIT_BITS) - 1);
     line->quiescent = atomic_load(&snapshot->verify.quiescent);
     describe_account(snapshot, line);

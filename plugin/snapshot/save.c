@@ -628,7 +628,8 @@ int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_li
 int tic_snapshot_note_callback(struct tic_snapshot *snapshot, uint64_t task)
 {
     tic_lock(&snapshot->graph->lock);
-    int status = tic_graph_note_callback_locked(snapshot->graph, task, epoch_locked(snapshot));
+    int status = tic_graph_note_callback_locked(
+        snapshot->graph, task, snapshot->verify.percent > 0 ? epoch_locked(snapshot) : 0);
     tic_unlock(&snapshot->graph->lock);
     return status;
 }

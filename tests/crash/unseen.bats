@@ -3,6 +3,7 @@
 # Checks that programs that access data behind StarPU's back are right after a kill, or refused;
 # tests/crash/unseen without options kills each of them 200 times.
 load common
+export STARPU_TIC_VERIFY=2
 
 # Not here: large data that main() reads by its pointer, which a message tells of, and memory that
 # nobody registered. callbackread is wrong in rare cases still.

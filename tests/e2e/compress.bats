@@ -23,7 +23,7 @@ resume() {
 }
 
 @test "a factorization that is killed, and continues on another number of workers" {
-    for point in line-renamed:3 row-write:200 task-end:150 checkpoint-saved:4; do
+    for point in line-renamed:3 row-write:60 task-end:150 checkpoint-saved:4; do
         prepare "$point"
         run "$tool" verify "$STARPU_TIC_DIR"
         [ "$status" -eq 0 ]

@@ -197,29 +197,25 @@ exit_as_usual() { # scenarios...
     end_protection thread-reads
 }
 
-# Killed with one worker, then resumed with a slow main(), or a quick one.
-resume_slowly() { # scenario, failpoint, quick or nothing
+# Killed with one worker, then resumed with a slow main().
+resume_slowly() { # scenario, failpoint
     STARPU_NCPU=1 STARPU_TIC_FAIL=$2 protected "$1"
     [ "$status" -eq 137 ] || complain "$1" "not killed"
-    if [ -z "$3" ]; then
-        export ORDERS_SLOW=1
-    fi
-    run_apart timeout 60 "$tool" run -- "$lib/orders" "$1"
+    ORDERS_SLOW=1 run_apart timeout 60 "$tool" run -- "$lib/orders" "$1"
     [ "$(stat_of recovered)" = true ] || complain "$1" "not resumed"
 }
 
 @test "a kernel ends protection in a restart before main() has come to what it wrote" {
     local expected scenario=late-children-slow
     expected=$("$lib/orders" $scenario)
-    # main() must not wait for the kernel in a way of its own: it did not before the kill.
-    resume_slowly $scenario task-begin:4 quick
+    resume_slowly $scenario task-begin:4
     is_unprotected_and_right "$expected" || complain $scenario "wrong after a kill"
 }
 
 @test "a restart is faster with a kernel that submits than main() is" {
     local expected scenario=late-children-chain
     expected=$("$lib/orders" $scenario)
-    resume_slowly $scenario task-begin:3 quick
+    resume_slowly $scenario task-begin:3
     is_unprotected_and_right "$expected" || complain $scenario "wrong after a kill"
 }
 

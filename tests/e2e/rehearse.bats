@@ -43,7 +43,7 @@ answers() { # status, begin of the first line
 
 @test "all protocols" {
     for protocol in sel tic+sel; do
-        P_QUIET=1 STARPU_TIC_VERIFY=0 rehearse --kills 3 --protocol $protocol --json -- "$program"
+        P_QUIET=1 rehearse --kills 3 --protocol $protocol --json -- "$program"
         [ "$status" -eq 0 ] || complain $protocol "wrong"
         [ "$(jq -r .protocol out)" = $protocol ]
     done

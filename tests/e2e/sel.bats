@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Checks systematic event logging: what has finished is not executed again, whatever lines there are.
 load common
-export STARPU_TIC_VERIFY=0 # results that are younger than the last line are used
 
 # After a kill when N tasks had finished, at most the others are executed, and those that the log does
 # not hold. loses_nothing PROTOCOL NOT-LOGGED N WORKERS COMMAND...
