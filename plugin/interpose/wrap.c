@@ -310,7 +310,6 @@ static void begin_wait(bool operates)
     else if (tic_session_is_watching() && tic_session_is_owner()) {
         tic_clock_wait();
         tic_clock_release();
-        restore_all();
     }
     if (tic_session_is_watching() && tic_session_is_owner()) {
         if (tic_session->settings.verify > 0)
@@ -350,6 +349,8 @@ static bool settle_all(int result)
         tic_pages_open();                                                                          \
         fold_all();                                                                                \
         begin_wait(false);                                                                         \
+        if (tic_session_is_watching() && tic_session_is_owner())                                   \
+            restore_all();                                                                         \
         do                                                                                         \
             result = RESOLVED(name) arguments;                                                     \
         while (settle_all(result));                                                                \
