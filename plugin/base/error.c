@@ -43,12 +43,22 @@ void tic_log(enum tic_level level, const char *fmt, ...)
     va_end(args);
 }
 
+static const char *(*explain_difference)(void); /* set before a replay begins */
+
+void tic_stop_explain(const char *(*explain)(void))
+{
+    explain_difference = explain;
+}
+
 void tic_stop(enum tic_exit status, const char *fmt, ...)
 {
+    char text[1536];
     va_list args;
     va_start(args, fmt);
-    print_line(fmt, args);
+    vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
+    tic_log(TIC_LOG_ERROR, "%s%s", text,
+            status == TIC_EXIT_DIVERGED && explain_difference ? explain_difference() : "");
     _exit(status);
 }
 

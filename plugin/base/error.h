@@ -28,6 +28,9 @@ void tic_log(enum tic_level level, const char *fmt, ...) __attribute__((format(p
 void tic_stop(enum tic_exit status, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
 
+/* What the message of a TIC_EXIT_DIVERGED is to end with; `explain` may return "". */
+void tic_stop_explain(const char *(*explain)(void));
+
 /* malloc family whose failure is reported once by the caller as -ENOMEM. */
 void *tic_grow(void *array, unsigned long *capacity, unsigned long needed, unsigned long item);
 

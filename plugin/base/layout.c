@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -97,6 +98,22 @@ uint64_t tic_layout_span(const struct tic_layout *layout)
     for (unsigned dim = 0; dim < layout->shape.ndim; dim++)
         last += (layout->shape.dims[dim] - 1) * layout->stride[dim];
     return (last + 1) * layout->shape.element_size;
+}
+
+bool tic_layout_is_mapped(const struct tic_layout *layout)
+{
+    enum { PAGES_AT_ONCE = 4096 };
+    unsigned char there[PAGES_AT_ONCE];
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t at = (uintptr_t)layout->base / page * page;
+    uintptr_t end = (uintptr_t)layout->base + tic_layout_span(layout);
+
+    for (; at < end; at += PAGES_AT_ONCE * page) {
+        uintptr_t bytes = end - at < PAGES_AT_ONCE * page ? end - at : PAGES_AT_ONCE * page;
+        if (mincore((void *)at, bytes, there) != 0 && errno == ENOMEM)
+            return false;
+    }
+    return true;
 }
 
 struct tic_layout tic_layout_packed(const struct tic_shape *shape, char *bytes)

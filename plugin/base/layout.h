@@ -46,6 +46,9 @@ uint64_t tic_layout_sample(const struct tic_layout *layout);
 /* Bytes from the first to after the last one. */
 uint64_t tic_layout_span(const struct tic_layout *layout);
 
+/* Is there memory? False for what the program has unmapped meanwhile. */
+bool tic_layout_is_mapped(const struct tic_layout *layout);
+
 /* Calls `visit` for each contiguous run, all of `bytes` bytes, until it returns nonzero; this it
  * returns. */
 int tic_layout_visit(const struct tic_layout *layout,

@@ -94,10 +94,31 @@ static bool parse_sync(const char *text, enum tic_sync *out)
     return *out == TIC_SYNC_COMMIT || strcmp(text, "never") == 0;
 }
 
+/* Digits are what it took once. */
+static bool parse_inputs(const char *text, enum tic_inputs *out)
+{
+    static const char *const names[][2] = {[TIC_INPUTS_IGNORE] = {"ignore", "0"},
+                                           [TIC_INPUTS_CHECK] = {"check", "1"},
+                                           [TIC_INPUTS_SAVE] = {"save", "save"}};
+
+    for (unsigned i = 0; i <= TIC_INPUTS_SAVE; i++)
+        if (strcmp(text, names[i][0]) == 0 || strcmp(text, names[i][1]) == 0) {
+            *out = (enum tic_inputs)i;
+            return true;
+        }
+    return false;
+}
+
 static bool parse_pointers(const char *text, enum tic_pointers *out)
 {
     *out = strcmp(text, "trust") == 0 ? TIC_POINTERS_TRUST : TIC_POINTERS_REFUSE;
     return *out == TIC_POINTERS_TRUST || strcmp(text, "refuse") == 0;
+}
+
+static bool parse_workers(const char *text, enum tic_worker_numbers *out)
+{
+    *out = strcmp(text, "real") == 0 ? TIC_WORKERS_REAL : TIC_WORKERS_RECORDED;
+    return *out == TIC_WORKERS_REAL || strcmp(text, "recorded") == 0;
 }
 
 static bool is_known(const char *assignment)

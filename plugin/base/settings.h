@@ -12,7 +12,9 @@ enum tic_protocol { TIC_PROTOCOL_OFF, TIC_PROTOCOL_TIC, TIC_PROTOCOL_SEL, TIC_PR
 /* As the user writes them. */
 extern const char *const tic_protocol_names[];
 enum tic_sync { TIC_SYNC_NEVER, TIC_SYNC_COMMIT };
+enum tic_inputs { TIC_INPUTS_IGNORE, TIC_INPUTS_CHECK, TIC_INPUTS_SAVE };
 enum tic_pointers { TIC_POINTERS_REFUSE, TIC_POINTERS_TRUST };
+enum tic_worker_numbers { TIC_WORKERS_RECORDED, TIC_WORKERS_REAL };
 
 /* C types of the kinds that settings.def names. */
 typedef const char *tic_kind_string;
@@ -28,6 +30,8 @@ typedef bool tic_kind_flag;
 typedef enum tic_protocol tic_kind_protocol;
 typedef enum tic_sync tic_kind_sync;
 typedef enum tic_pointers tic_kind_pointers;
+typedef enum tic_inputs tic_kind_inputs;
+typedef enum tic_worker_numbers tic_kind_workers;
 
 struct tic_settings {
 #define SETTING(field, NAME, kind, fallback, values, help) tic_kind_##kind field;

@@ -179,6 +179,7 @@ static int by_look(const void *a, const void *b)
 
 static int load_looks(struct tic_graph *graph, struct tic_line *line)
 {
+    graph->recovered_verified = line->verified != 0;
     graph->recovered_quiescent = line->quiescent != 0;
     graph->recovered_looks = duplicate(line->looks, line->look_count, sizeof(*line->looks));
     graph->recovered_ran = duplicate(line->ran, line->ran_count, sizeof(*line->ran));
@@ -230,6 +231,7 @@ int tic_graph_load(struct tic_graph *graph, struct tic_line *line)
     graph->recovered_value_count = line->value_count;
     graph->recovered_tasks = line->tasks_done;
     graph->recovered_input_count = line->input_count;
+    graph->recovered_workers = line->workers;
     graph->recovered_event_count = line->event_count;
     for (size_t i = 0; i < line->event_count; i++)
         graph->event_chain = tic_graph_chain(graph->event_chain, &line->events[i]);
@@ -357,18 +359,32 @@ void tic_graph_reclaim(struct tic_graph *graph, uint64_t cut)
 
 /* ---- inputs and events ---------------------------------------------------------------------- */
 
-int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash)
+static const struct tic_line_input *find_input(const struct tic_graph *graph, uint64_t id)
+{
+    const struct tic_line_input entry = {.id = id};
+
+    return graph->recovered_input_count == 0
+               ? NULL
+               : bsearch(&entry, graph->recovered_inputs, graph->recovered_input_count,
+                         sizeof(entry), by_input_id);
+}
+
+uint64_t tic_graph_recorded_input(const struct tic_graph *graph, uint64_t id)
+{
+    const struct tic_line_input *known = find_input(graph, id);
+
+    return known ? known->hash : 0;
+}
+
+int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash, uint64_t epoch)
 {
     struct tic_line_input entry = {id, hash};
-    struct tic_line_input *known =
-        graph->recovered_input_count == 0
-            ? NULL
-            : bsearch(&entry, graph->recovered_inputs, graph->recovered_input_count, sizeof(entry),
-                      by_input_id);
+    const struct tic_line_input *known = find_input(graph, id);
+
     if (known)
         return known->hash == hash ? 0 : -EILSEQ;
     tic_lock(&graph->lock);
-    int status = tic_tail_append(&graph->inputs, &entry, 0);
+    int status = tic_tail_append(&graph->inputs, &entry, epoch);
     tic_unlock(&graph->lock);
     return status;
 }
@@ -380,22 +396,88 @@ uint64_t tic_graph_chain(uint64_t hash, const struct tic_line_event *event)
     return XXH3_64bits(words, sizeof(words));
 }
 
-int tic_graph_event(struct tic_graph *graph, enum tic_event kind, int64_t *value)
+static bool is_answer(const struct tic_line_event *event)
 {
-    int status = 0;
+    return event->kind >= TIC_EVENT_WORKERS;
+}
+
+const struct tic_line_event *tic_graph_next_event(const struct tic_graph *graph)
+{
+    return graph->next_event < graph->recovered_event_count
+               ? &graph->recovered_events[graph->next_event]
+               : NULL;
+}
+
+int tic_graph_note_event(struct tic_graph *graph, enum tic_event kind, int64_t value)
+{
+    struct tic_line_event event = {kind, value};
+
     tic_lock(&graph->lock);
-    if (graph->next_event < graph->recovered_event_count) {
-        const struct tic_line_event *event = &graph->recovered_events[graph->next_event++];
-        status = event->kind == (uint32_t)kind ? 0 : -EILSEQ;
-        *value = event->value;
-    } else {
-        struct tic_line_event event = {kind, *value};
-        status = tic_tail_append(&graph->events, &event, 0);
-        graph->next_event += status == 0;
-        graph->event_chain = tic_graph_chain(graph->event_chain, &event);
-    }
+    int status = tic_tail_append(&graph->events, &event, 0);
+    graph->next_event += status == 0;
+    graph->event_chain = tic_graph_chain(graph->event_chain, &event);
     tic_unlock(&graph->lock);
     return status;
+}
+
+int tic_graph_event(struct tic_graph *graph, enum tic_event kind, int64_t *value)
+{
+    const struct tic_line_event *event = tic_graph_next_event(graph);
+
+    for (; event && is_answer(event); event = tic_graph_next_event(graph))
+        graph->next_event++;
+    if (!event)
+        return tic_graph_note_event(graph, kind, *value);
+    graph->next_event++;
+    *value = event->value;
+    return event->kind == (uint32_t)kind ? 0 : -EILSEQ;
+}
+
+/* The recorded end of the answers that come next: where main() goes on. */
+static const struct tic_line_event *find_asked(struct tic_graph *graph)
+{
+    if (graph->next_asked < graph->next_event)
+        graph->next_asked = graph->next_event;
+    while (graph->next_asked < graph->recovered_event_count &&
+           graph->recovered_events[graph->next_asked].kind != TIC_EVENT_ASKED)
+        graph->next_asked++;
+    return graph->next_asked < graph->recovered_event_count
+               ? &graph->recovered_events[graph->next_asked]
+               : NULL;
+}
+
+uint64_t tic_graph_end_answers(struct tic_graph *graph, uint64_t position)
+{
+    const struct tic_line_event *event = tic_graph_next_event(graph);
+    uint64_t unasked = 0;
+
+    while (event && is_answer(event)) {
+        const struct tic_line_event *end = find_asked(graph);
+        if (end && (uint64_t)end->value > position)
+            break;
+        unasked += event->kind >= TIC_EVENT_ANSWER || event->kind == TIC_EVENT_SAME;
+        graph->next_event++;
+        event = tic_graph_next_event(graph);
+    }
+    return unasked;
+}
+
+int64_t tic_graph_find_workers(const struct tic_graph *graph, enum tic_event kind, uint64_t start,
+                               bool earlier)
+{
+    int64_t found = -1;
+    bool counts = earlier; /* the recorded run may not have come to this start */
+
+    for (size_t i = 0; i < graph->recovered_event_count; i++) {
+        const struct tic_line_event *event = &graph->recovered_events[i];
+        if (event->kind == TIC_EVENT_START && (uint64_t)event->value > start)
+            break;
+        if (event->kind == TIC_EVENT_START)
+            counts = earlier || (uint64_t)event->value == start;
+        if (event->kind == (uint32_t)kind && counts)
+            found = event->value;
+    }
+    return found;
 }
 
 void tic_graph_rewind_events(struct tic_graph *graph)

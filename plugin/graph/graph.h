@@ -17,6 +17,12 @@ enum tic_event {
     TIC_EVENT_REDUX_WIDTH = 2,
     TIC_EVENT_START = 3,
     TIC_EVENT_TRY = 4,
+    /* What main() asked StarPU. A restart that asks less often, or more often, goes on. */
+    TIC_EVENT_WORKERS = 5,  /* the number of workers that it was told, once for each start */
+    TIC_EVENT_COMBINED = 6, /* the same of combined workers */
+    TIC_EVENT_SAME = 7,     /* so many questions were answered like the last one of the same kind */
+    TIC_EVENT_ASKED = 8,    /* the position at which main() goes on after the answers before it */
+    TIC_EVENT_ANSWER = 16,  /* and numbers from there on: an answer of the call of that number */
 };
 
 /* Operations of main() are compared with the recorded run, its waits are not. */
@@ -45,13 +51,15 @@ struct tic_graph {
     _Atomic uint64_t clock;      /* operations of main() begun; owner thread writes; release */
     _Atomic uint64_t position;   /* where main() is: clock << TIC_WAIT_BITS, and waits since; owner
                                     thread writes; seq_cst */
-    _Atomic uint32_t told;       /* callbacks that have run: they may tell main(); relaxed */
+    _Atomic uint32_t told;       /* callbacks that have run: they may tell main(); and that it
+                                    was told that there are no tasks; relaxed */
     _Atomic uint64_t calls; /* of main() that wait, begun and ended: odd while it is inside one;
                                owner thread writes; seq_cst */
 
     /* owner thread only */
     uint64_t next_handle;
     uint64_t next_event; /* events replayed or logged by this run */
+    uint64_t next_asked; /* index of a recorded TIC_EVENT_ASKED, if it is not before next_event */
     uint64_t next_acquire;
     struct tic_views views;
 
@@ -64,7 +72,9 @@ struct tic_graph {
     size_t recovered_callback_count;
     uint64_t recovered_clock;              /* operations of main() begun at the recovered cut */
     uint64_t recovered_position;           /* with the waits since */
+    bool recovered_verified;               /* the values of the line were compared with memory */
     bool recovered_quiescent;              /* the line was a quiescent one */
+    uint64_t recovered_workers;            /* of the run that wrote the line */
     struct tic_line_look *recovered_looks; /* ascending wait, id, part */
     size_t recovered_look_count;
     uint64_t last_look;      /* last wait among them; 0: none */
@@ -111,12 +121,26 @@ bool tic_graph_leave_locked(struct tic_graph *graph, struct tic_handle *handle, 
 /* Frees handles that have left and that no cut > `cut` can see. */
 void tic_graph_reclaim(struct tic_graph *graph, uint64_t cut);
 
+/* The hash that was recorded, or 0. */
+uint64_t tic_graph_recorded_input(const struct tic_graph *graph, uint64_t id);
 /* Compares with, or adds to, the recorded inputs. 0; -EILSEQ when an earlier run read other
- * content; -ENOMEM. */
-int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash);
-/* The next event: replaced by the recorded value in a replay, else recorded. 0; -EILSEQ
- * when the recorded run had an event of another kind here; -ENOMEM. */
+ * content; -ENOMEM. epoch: of the first use; lines of cuts before know nothing of it, as a restart
+ * may number other data so then. */
+int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash, uint64_t epoch);
+/* The next event, but for answers: replaced by the recorded value in a replay, else recorded. 0;
+ * -EILSEQ when the recorded run had an event of another kind here; -ENOMEM. */
 int tic_graph_event(struct tic_graph *graph, enum tic_event kind, int64_t *value);
+/* Records an event. There is no recorded one left. 0 or -ENOMEM. */
+int tic_graph_note_event(struct tic_graph *graph, enum tic_event kind, int64_t value);
+/* The recorded event that comes next in a replay, answers too; NULL: there is none. */
+const struct tic_line_event *tic_graph_next_event(const struct tic_graph *graph);
+/* main() comes to this position: recorded answers of questions that it asked before are over. How
+ * many it did not ask for. */
+uint64_t tic_graph_end_answers(struct tic_graph *graph, uint64_t position);
+/* The recorded number of workers, or combined workers, for this start of StarPU; -1: main() did not
+ * ask. With `earlier`, of an earlier start if there is none for this one. */
+int64_t tic_graph_find_workers(const struct tic_graph *graph, enum tic_event kind, uint64_t start,
+                               bool earlier);
 
 /* The events so far are a recorded run, which begins now. Before anything else happens. */
 void tic_graph_rewind_events(struct tic_graph *graph);

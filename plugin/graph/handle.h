@@ -85,7 +85,7 @@ struct tic_handle {
                                              a line settles, or main() may change it;
                                              version + 1, 0: none */
     _Atomic bool split; /* a partition is in force: its parts hold its content; relaxed */
-    unsigned refills;   /* checkpoint thread only: times that its initial content changed */
+    unsigned refills;   /* guarded by lock: times that its initial content changed */
 
     struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle
                                  has no home node; the rest immutable */
@@ -105,8 +105,12 @@ struct tic_handle {
     bool main_fills;        /* the same, and nobody needs to know what was there */
     uint64_t looked;        /* hash of what main() could look at, when it was logged last */
     bool look;              /* it is small enough to be logged */
-    bool given_back;        /* main() may read its memory: it was unregistered, others share it */
-    bool restored;          /* the recovered value was written into it */
+    const struct tic_line_look *last_look; /* in a replay: what main() could look at last, in: */
+    size_t look_parts;
+    bool differs;      /* in a replay: its first content is not that of the recorded run */
+    bool shown;        /* in a replay: what was logged was written into it */
+    bool given_back;   /* main() may read its memory: it was unregistered, others share it */
+    bool restored;     /* the recovered value was written into it */
     bool touched;      /* guarded by the submission lock: in a recovered run, a live task uses it */
     bool adopted;      /* the same: its value is one of the event log that no line knew */
     bool replays_late; /* the access that main() waits for is in the recovered cut, and: */
@@ -117,6 +121,8 @@ struct tic_handle {
     uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */
     void *place;        /* guarded by the submission lock: data of StarPU's, or NULL; order.c */
     bool place_written; /* guarded by the submission lock */
+    uint64_t
+        place_clock; /* guarded by the submission lock: what is there waits for this operation */
     struct tic_view view;
 
     /* ---- guarded by the graph lock */

@@ -39,16 +39,35 @@ static void stop_unknown(const struct tic_handle *handle)
              tic_session->store.path, (unsigned long long)handle->id);
 }
 
+static const char *name_of_mode(bool reads, bool writes)
+{
+    return reads && writes ? "for reading and writing (STARPU_RW)"
+           : writes        ? "for writing (STARPU_W)"
+                           : "for reading (STARPU_R)";
+}
+
+/* Of what main() made itself, no mode is recorded. */
+static void check_access(const struct tic_handle *handle, const struct tic_line_acquire *known,
+                         bool reads, bool writes)
+{
+    if (known->id != handle->id)
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "the replay differs from the recorded run: main() accesses handle %llu, and "
+                 "accessed handle %llu (numbers of registration) in the recorded run",
+                 (unsigned long long)handle->id, (unsigned long long)known->id);
+    if (!is_plain(known) && known->writes != (uint32_t)writes)
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "the replay differs from the recorded run: main() accesses handle %llu (number of "
+                 "registration) %s, and accessed it %s in the recorded run",
+                 (unsigned long long)handle->id, name_of_mode(reads, writes),
+                 name_of_mode(known->recorded, known->writes));
+}
+
 /* The access belongs to the recovered cut: delivers what it read then. True when that must wait
  * until it is granted. */
 static bool replay_access(struct tic_handle *handle, const struct tic_line_acquire *known,
                           bool writes)
 {
-    if (known->id != handle->id || (!is_plain(known) && known->writes != (uint32_t)writes))
-        tic_stop(TIC_EXIT_DIVERGED,
-                 "the replay differs from the recorded run: main() accesses handle %llu, and "
-                 "accessed handle %llu in the recorded run",
-                 (unsigned long long)handle->id, (unsigned long long)known->id);
     if (is_plain(known))
         return false;
     handle->main_writes = writes;
@@ -132,8 +151,10 @@ bool tic_access_on_acquire_before(starpu_data_handle_t data, bool reads, bool wr
     note_access(handle, writes);
     tic_record_acquired(handle, true, writes);
     const struct tic_line_acquire *known = tic_graph_replay_acquire(graph);
-    if (known)
+    if (known) {
+        check_access(handle, known, reads, writes);
         return handle->replays_late = replay_access(handle, known, writes);
+    }
     if (!is_to_be_known(handle, reads, writes)) {
         struct tic_line_acquire plain = {.id = handle->id};
         if (tic_snapshot_note_acquire(&tic_session->snapshot, &plain) != 0)
@@ -194,7 +215,7 @@ void tic_access_on_release_before(starpu_data_handle_t data)
     handle->main_writes = false;
     /* In the recovered cut, a later value, or a later write by main(), stands for this one. */
     if (handle->pending || (handle->family && handle->family->pending) ||
-        handle->main_writes_left > 0 || (handle->parent && handle->parent->partition_over))
+        handle->main_writes_left > 0 || tic_data_is_past_part(handle))
         return;
     handle->live = true;
     if (handle->family)
@@ -209,13 +230,20 @@ void tic_access_on_release_before(starpu_data_handle_t data)
 
 static int64_t failures; /* owner thread only: since the last success */
 
-/* A success is an event, with the number of failures before it. */
+/* An operation of main() that the recovered cut knows follows this try. */
+static bool is_before_another(void)
+{
+    return tic_session->recovered && tic_clock_now() < tic_session->graph.recovered_clock;
+}
+
+/* A success is an event, with the number of failures before it. So where none is recorded, all
+ * tries up to the recovered cut failed, and main() went on by that. */
 enum tic_try tic_access_replay_try(void)
 {
-    int64_t expected;
+    int64_t expected = INT64_MAX;
 
     if (!tic_session_is_owner() ||
-        !tic_graph_expects(&tic_session->graph, TIC_EVENT_TRY, &expected))
+        (!tic_graph_expects(&tic_session->graph, TIC_EVENT_TRY, &expected) && !is_before_another()))
         return TIC_TRY_REALLY;
     if (failures < expected) {
         failures++;
@@ -242,7 +270,7 @@ struct wait {
     struct tic_handle *handle;
     uint64_t key;
     bool logs;    /* what it reads */
-    bool unknown; /* it was not granted by the recovered cut */
+    bool unknown; /* no value that it read is recorded */
     bool replays; /* it reads this */
     struct tic_saved saved;
     void (*callback)(void *);
@@ -272,11 +300,15 @@ static void granted_now(void *arg)
         tic_reads_log_access(wait.handle, wait.key);
     if (wait.replays)
         tic_data_show(wait.handle, &wait.saved);
+    if (tic_session->settings.verify > 0 && atomic_load(&tic_session->watching) &&
+        tic_snapshot_note_callback(&tic_session->snapshot, wait.key) != 0)
+        tic_snapshot_break(&tic_session->snapshot, "out of memory");
     run(wait.callback, wait.argument);
 }
 
 /* In a restart StarPU may grant it before main() has come to the recovered cut, and before the
- * value is there; it had not been granted by then. */
+ * value is there. If it had been granted by then, what it read was made by main(), which makes it
+ * again, or is recorded. */
 static void granted(void *arg)
 {
     const struct wait *wait = arg;

@@ -16,6 +16,7 @@
 /* Immutable once it was read. */
 static uint64_t *logged; /* ids, ascending */
 static unsigned long count, capacity;
+static bool there;
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
@@ -105,6 +106,7 @@ void tic_advice_read(const char *directory)
     int status = path ? open_trusted(path, &file) : -ENOMEM;
 
     count = 0;
+    there = file != NULL;
     if (status)
         tic_log(TIC_LOG_WARN, "the advice in %s.advice is ignored: %s", directory,
                 status == -EPERM ? "it belongs to another user, or others may write to it"
@@ -116,6 +118,11 @@ void tic_advice_read(const char *directory)
                 path, count);
     }
     free(path);
+}
+
+bool tic_advice_is_there(void)
+{
+    return there;
 }
 
 bool tic_advice_logs(const struct tic_handle *handle)

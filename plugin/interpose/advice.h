@@ -12,6 +12,8 @@
 /* When the session begins, on the owner thread. A file that others may write to is ignored, with a
  * message. */
 void tic_advice_read(const char *directory);
+/* A file was read, whatever it says. */
+bool tic_advice_is_there(void);
 /* Is the value of this data to be logged where main() may look at it? Any thread. */
 bool tic_advice_logs(const struct tic_handle *handle);
 

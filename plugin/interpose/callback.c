@@ -17,10 +17,12 @@ struct wrapped_callback {
     uint64_t key;
     struct tic_lent *lent;  /* its handles, while it has some of ours; or NULL */
     struct tic_small small; /* data that the callback may look at */
+    bool control;           /* the task is skipped */
+    bool expected;          /* main() waits for it at the recovered cut */
 };
 
 /* It may run inside a call of the owner thread. */
-void tic_callback_run(void (*run)(void *), void *argument)
+static void run_as_application(void (*run)(void *), void *argument)
 {
     int guard = tic_guard;
 
@@ -30,6 +32,13 @@ void tic_callback_run(void (*run)(void *), void *argument)
     tic_in_callback--;
     tic_guard = guard;
     atomic_fetch_add_explicit(&tic_session->graph.told, 1, memory_order_relaxed);
+}
+
+void tic_callback_run(void (*run)(void *), void *argument)
+{
+    run_as_application(run, argument);
+    if (tic_in_callback == 0)
+        tic_clock_run_put_off();
 }
 
 /* Prologues are known by the key of their task, changed in a bit. */
@@ -55,24 +64,15 @@ void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
     tic_callback_run(run, argument);
 }
 
-/* Is main() not yet where it was at the recovered cut? */
-static bool is_behind(void)
-{
-    const struct tic_session *session = tic_session;
-
-    return session->recovered && atomic_load(&session->watching) &&
-           tic_clock_now() < session->graph.recovered_clock;
-}
-
 /* Its task was not done at the recovered cut, and a restart may be faster with it than main(). */
-static bool hold(struct starpu_task *task, uint64_t key)
+static bool hold(struct starpu_task *task, uint64_t key, const struct tic_small *small)
 {
     struct tic_session *session = tic_session;
 
-    if (!is_behind())
+    if (!tic_clock_is_behind())
         return false;
     tic_lock(&session->submit);
-    bool held = tic_clock_hold_callback_locked(task, key, false);
+    bool held = tic_clock_hold_callback_locked(task, key, false, small);
     tic_unlock(&session->submit);
     return held;
 }
@@ -85,6 +85,7 @@ static void run_callback(void *arg)
     void *argument = wrapped->argument;
     uint64_t key = wrapped->key;
     struct tic_small small = wrapped->small;
+    bool expected = wrapped->expected, control = wrapped->control;
 
     /* StarPU has read these fields; the application may submit the structure again. */
     task->callback_func = wrapped->function;
@@ -94,14 +95,20 @@ static void run_callback(void *arg)
     tic_reads_put_back(task, wrapped->lent);
     tic_reads_end_loan(wrapped->lent);
     free(wrapped);
-    if (!run || hold(task, key))
+    if (!run || hold(task, key, &small)) {
+        ;
+    } else if (control && tic_in_callback > 0) {
+        tic_clock_put_off_ended(task, key, expected, &small);
         return;
-    if (tic_is_owner && is_behind()) {
-        tic_clock_run_apart(task, key);
+    } else if (tic_is_owner && tic_clock_is_behind()) {
+        tic_clock_run_apart(task, key, expected, control, &small);
         return;
+    } else {
+        tic_looks_note_callback(&small, key);
+        tic_callback_begin(key, run, argument);
     }
-    tic_looks_note_callback(&small, key);
-    tic_callback_begin(key, run, argument);
+    if (expected)
+        tic_position_note_shown();
 }
 
 /* ---- prologues ------------------------------------------------------------------------------ */
@@ -209,6 +216,16 @@ void tic_callback_hold_prologues(struct starpu_task *task, uint64_t key)
     task->prologue_callback_pop_arg_free = free_pop & 1;
 }
 
+uint64_t tic_callback_start_clock(const struct starpu_task *task, uint64_t key)
+{
+    unsigned bit = task->prologue_callback_func ? PROLOGUE_BIT : PROLOGUE_POP_BIT;
+    bool known;
+
+    if ((!task->prologue_callback_func && !task->prologue_callback_pop_func) || !task->destroy)
+        return 0;
+    return tic_graph_callback_clock(&tic_session->graph, key ^ UINT64_C(1) << bit, &known);
+}
+
 static void release_start(void *gate)
 {
     tic_guard++;
@@ -224,7 +241,7 @@ void tic_callback_hold_start(struct starpu_task *task, uint64_t key)
 
     if ((!task->prologue_callback_func && !task->prologue_callback_pop_func) || !task->destroy)
         return;
-    struct starpu_task *gate = tic_real.starpu_task_create();
+    struct starpu_task *gate = tic_task_create();
     if (!gate)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     if (!tic_clock_hold_locked(key ^ UINT64_C(1) << bit, release_start, gate, false)) {
@@ -277,8 +294,10 @@ bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, boo
         .run = run,
         .key = key,
         .lent = lent,
+        .control = control,
     };
-    if (run && !control)
+    wrapped->expected = run && tic_position_expect(key);
+    if (run)
         tic_looks_list_small(task, &wrapped->small);
     task->callback_func = run_callback;
     task->callback_arg = wrapped;

@@ -3,21 +3,26 @@
  * but its callback came later, maybe after main() had gone on: it is held back until main() has
  * come as far as it had then. So is its prologue, and a task that is not done because of its
  * prologue. main() came there without it, so this cannot block main(); nor does what it does then,
- * as it runs on a thread of its own (runner.c). */
+ * as it runs on a thread of its own (runner.c). Callbacks of tasks that are skipped inside another
+ * callback run after that one, not inside it. */
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "interpose/answers.h"
 #include "interpose/runner.h"
 #include "interpose/tasks.h"
 
 struct held {
-    uint64_t clock, key;
-    bool known; /* it had run by the recovered cut */
+    struct tic_postponed postponed; /* first: what the backlog gives back is this */
+    uint64_t key;
     void (*run)(void *);
     void *argument;
     bool free_argument;
     struct starpu_task *task; /* whose callback it is; or NULL */
-    bool owned;               /* StarPU has not seen the task: it goes after its callback */
+    bool owned;               /* StarPU needs the task no more: it goes after its callback */
+    bool expected;            /* main() waits for it at the recovered cut */
+    struct tic_small small;   /* data that the callback may look at */
+    struct held *next;        /* put off after it on the same thread */
 };
 
 static struct {
@@ -26,13 +31,9 @@ static struct {
 } buried; /* guarded by the submission lock: tasks whose callbacks come after their ends; they stay
            */
 
-static __thread struct starpu_task *current __attribute__((tls_model("initial-exec")));
+bool tic_clock_lags;
 
-static struct {
-    struct held *items;
-    unsigned long count, capacity;
-} list; /* guarded by the submission lock; in the order in which main() submitted */
-_Atomic uint64_t tic_clock_earliest = UINT64_MAX;
+static __thread struct starpu_task *current __attribute__((tls_model("initial-exec")));
 
 uint64_t tic_clock_now(void)
 {
@@ -42,8 +43,11 @@ uint64_t tic_clock_now(void)
 void tic_clock_tick(void)
 {
     struct tic_graph *graph = &tic_session->graph;
+    uint64_t clock = atomic_load_explicit(&graph->clock, memory_order_relaxed) + 1;
 
-    atomic_store(&graph->position, (atomic_fetch_add(&graph->clock, 1) + 1) << TIC_WAIT_BITS);
+    tic_answers_end(clock << TIC_WAIT_BITS);
+    atomic_store(&graph->clock, clock);
+    atomic_store(&graph->position, clock << TIC_WAIT_BITS);
     if (tic_position_is_ahead())
         tic_position_tick();
 }
@@ -53,50 +57,50 @@ void tic_clock_wait(void)
     struct tic_graph *graph = &tic_session->graph;
     const uint64_t most = (1u << TIC_WAIT_BITS) - 1;
 
-    if ((atomic_load(&graph->position) & most) < most)
-        atomic_fetch_add(&graph->position, 1);
+    uint64_t position = atomic_load(&graph->position);
+    if ((position & most) < most)
+        position++;
+    tic_answers_end(position);
+    atomic_store(&graph->position, position);
     if (tic_position_is_ahead())
         tic_position_tick();
 }
 
-static void hold_locked(const struct held *held)
+static struct held *copy_of(const struct held *held)
 {
-    void *grown = tic_grow(list.items, &list.capacity, list.count + 1, sizeof(*list.items));
+    struct held *copy = malloc(sizeof(*copy));
 
-    if (!grown)
+    if (!copy)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    list.items = grown;
-    list.items[list.count++] = *held;
-    if (held->clock < atomic_load(&tic_clock_earliest))
-        atomic_store(&tic_clock_earliest, held->clock);
+    *copy = *held;
+    return copy;
 }
 
-static void note_earliest_locked(void)
+static void add(const struct held *held)
 {
-    uint64_t next = UINT64_MAX;
-
-    for (unsigned long i = 0; i < list.count; i++)
-        next = list.items[i].clock < next ? list.items[i].clock : next;
-    atomic_store(&tic_clock_earliest, next);
+    if (!tic_backlog_add(&copy_of(held)->postponed))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
 }
 
-static bool is_to_wait(const struct held *held)
+static bool is_to_wait(const struct tic_postponed *postponed)
 {
-    return held->clock > tic_clock_now() || (!held->known && tic_position_is_ahead());
+    return postponed->clock > tic_clock_now() || (!postponed->known && tic_position_is_ahead());
 }
+
+static void release_due(void);
 
 /* main() may tick meanwhile: it sees what is held, or we see its tick. */
 static bool try_hold_locked(struct held *held)
 {
-    held->clock = tic_graph_callback_clock(&tic_session->graph, held->key, &held->known);
-    if (!is_to_wait(held))
+    struct tic_postponed *postponed = &held->postponed;
+
+    postponed->clock = tic_graph_callback_clock(&tic_session->graph, held->key, &postponed->known);
+    if (!is_to_wait(postponed))
         return false;
-    hold_locked(held);
-    if (is_to_wait(held))
-        return true;
-    list.count--;
-    note_earliest_locked();
-    return false;
+    add(held);
+    if (!is_to_wait(postponed))
+        tic_runner_ask(release_due);
+    return true;
 }
 
 bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument)
@@ -128,18 +132,27 @@ static void keep_locked(struct starpu_task *task, bool owned)
     task->destroy = 0;
 }
 
-static struct held callback_of(struct starpu_task *task, uint64_t key, bool owned)
+/* small: of a task that has ended, whose data may be gone; NULL: it has not. */
+static struct held callback_of(struct starpu_task *task, uint64_t key, bool owned,
+                               const struct tic_small *small)
 {
-    return (struct held){.key = key,
-                         .run = tic_callback_of(task),
-                         .argument = task->callback_arg,
-                         .task = task,
-                         .owned = owned};
+    struct held held = {.key = key,
+                        .run = tic_callback_of(task),
+                        .argument = task->callback_arg,
+                        .task = task,
+                        .owned = owned};
+
+    if (small)
+        held.small = *small;
+    else
+        tic_looks_list_small(task, &held.small);
+    return held;
 }
 
-bool tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key, bool owned)
+bool tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key, bool owned,
+                                    const struct tic_small *small)
 {
-    struct held held = callback_of(task, key, owned);
+    struct held held = callback_of(task, key, owned, small);
 
     if (!held.run || !try_hold_locked(&held))
         return false;
@@ -152,38 +165,18 @@ struct starpu_task *tic_clock_current_task(void)
     return current;
 }
 
-/* The first that main() has come to. Those that had not run by the cut come when its values are
- * there. */
-static bool take(struct held *held)
-{
-    bool ahead = tic_position_is_ahead();
-    uint64_t now = tic_clock_now();
-    unsigned long found = 0;
-
-    tic_lock(&tic_session->submit);
-    while (found < list.count &&
-           (list.items[found].clock > now || (ahead && !list.items[found].known)))
-        found++;
-    bool any = found < list.count;
-    if (any) {
-        *held = list.items[found];
-        list.count--;
-        for (unsigned long i = found; i < list.count; i++)
-            list.items[i] = list.items[i + 1];
-    }
-    note_earliest_locked();
-    tic_unlock(&tic_session->submit);
-    return any;
-}
-
 /* As StarPU does it on a worker. */
 static void run_held(void *arg)
 {
     const struct held *held = arg;
+    struct starpu_task *outer = current;
 
     current = held->task;
+    tic_looks_note_callback(&held->small, held->key);
     tic_callback_begin(held->key, held->run, held->argument);
-    current = NULL;
+    current = outer;
+    if (held->expected)
+        tic_position_note_shown();
     if (held->free_argument)
         free(held->argument);
     if (held->owned)
@@ -191,39 +184,159 @@ static void run_held(void *arg)
     free(arg);
 }
 
-static void run_apart(const struct held *held)
-{
-    struct held *copy = malloc(sizeof(*copy));
+/* ---- what is due ----------------------------------------------------------------------------- */
 
-    if (!copy)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    *copy = *held;
-    tic_runner_run(run_held, copy);
+/* Those that had not run by the cut come when its values are there. */
+static bool has_due(void)
+{
+    bool ahead = tic_position_is_ahead();
+
+    return tic_clock_is_due() && tic_backlog_has_due(tic_clock_now(), ahead);
 }
 
-void tic_clock_run_apart(struct starpu_task *task, uint64_t key)
+static struct held *take(void)
 {
-    const struct held held = callback_of(task, key, false);
+    bool ahead = tic_position_is_ahead();
 
-    tic_lock(&tic_session->submit);
-    keep_locked(task, false);
-    tic_unlock(&tic_session->submit);
-    run_apart(&held);
+    return (struct held *)tic_backlog_take(tic_clock_now(), ahead);
+}
+
+static void run_due(void *arg)
+{
+    struct held *held;
+
+    (void)arg;
+    while (!tic_runner_is_left() && (held = take()) != NULL)
+        run_held(held);
+}
+
+/* One that waits for somebody keeps its runner; another one goes on after it. */
+static void release_due(void)
+{
+    while (has_due())
+        tic_runner_run(run_due, NULL);
+}
+
+void tic_clock_catch_up(void)
+{
+    tic_clock_lags = false;
+    tic_runner_await();
+    release_due();
 }
 
 void tic_clock_release(void)
 {
-    struct held held = {.run = NULL};
-
+    if (tic_clock_lags)
+        tic_clock_catch_up();
     if (tic_early_holds())
         tic_early_release();
-    if (!tic_clock_is_due())
+    tic_clock_catch_up();
+}
+
+/* To hand each callback to a runner and wait for it would take longer than what is skipped. */
+void tic_clock_release_meanwhile(void)
+{
+    tic_clock_lags = true;
+    if (!tic_runner_ask(release_due))
+        tic_clock_catch_up();
+}
+
+static void add_due(struct held *held)
+{
+    held->postponed = (struct tic_postponed){.clock = tic_clock_now(), .known = true};
+    add(held);
+}
+
+void tic_clock_run_apart(struct starpu_task *task, uint64_t key, bool expected, bool meanwhile,
+                         const struct tic_small *small)
+{
+    struct held held = callback_of(task, key, false, small);
+
+    held.expected = expected;
+    tic_lock(&tic_session->submit);
+    keep_locked(task, false);
+    tic_unlock(&tic_session->submit);
+    add_due(&held);
+    if (meanwhile)
+        tic_clock_release_meanwhile();
+    else
+        tic_clock_catch_up();
+}
+
+/* ---- callbacks inside callbacks ---------------------------------------------------------------
+ */
+
+/* A skipped task ends inside its submission. If its callback ran there, in the callback that
+ * submits it, a chain of tasks that submit each other by callbacks would fill the stack. So this
+ * thread queues such callbacks, and runs them when the outermost callback has returned. */
+static __thread struct {
+    struct held *first, *last;
+    bool runs; /* this thread takes them out of the queue now */
+} queue __attribute__((tls_model("initial-exec")));
+
+static void put_off(const struct held *held)
+{
+    struct held *copy = copy_of(held);
+
+    if (queue.first)
+        queue.last->next = copy;
+    else
+        queue.first = copy;
+    queue.last = copy;
+}
+
+bool tic_clock_put_off_locked(struct starpu_task *task, uint64_t key)
+{
+    bool nested = tic_in_callback > 0;
+
+    if (!nested && !(tic_is_owner && tic_clock_is_behind()))
+        return false;
+    struct held held = callback_of(task, key, true, NULL);
+    held.expected = tic_position_expect(key);
+    keep_locked(task, true);
+    if (nested)
+        put_off(&held);
+    else
+        add_due(&held);
+    return true;
+}
+
+/* When its callback runs, the submission that ended the task has returned. */
+void tic_clock_put_off_ended(struct starpu_task *task, uint64_t key, bool expected,
+                             const struct tic_small *small)
+{
+    bool owned = task->destroy && task->detach;
+
+    tic_lock(&tic_session->submit);
+    struct held held = callback_of(task, key, owned, small);
+    keep_locked(task, owned);
+    tic_unlock(&tic_session->submit);
+    held.expected = expected;
+    put_off(&held);
+}
+
+void tic_clock_run_put_off(void)
+{
+    if (queue.runs)
         return;
-    while (take(&held))
-        run_apart(&held);
+    queue.runs = true;
+    while (queue.first) {
+        struct held *held = queue.first;
+        queue.first = held->next;
+        run_held(held);
+    }
+    queue.runs = false;
+}
+
+bool tic_clock_is_behind(void)
+{
+    const struct tic_session *session = tic_session;
+
+    return session->recovered && atomic_load(&session->watching) &&
+           (tic_clock_now() < session->graph.recovered_clock || tic_position_is_ahead());
 }
 
 bool tic_clock_holds(void)
 {
-    return atomic_load(&tic_clock_earliest) != UINT64_MAX;
+    return atomic_load(&tic_backlog_earliest) != UINT64_MAX;
 }

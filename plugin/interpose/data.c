@@ -275,9 +275,10 @@ static bool is_in_use(const struct tic_handle *handle)
     return (handle->mentioned || has_task_values(handle)) && can_be_held(handle);
 }
 
+/* main() may read its memory from then on. Tasks may have written there without saying so. */
 static bool is_pinned(const struct tic_handle *handle)
 {
-    return handle->home_node >= 0 && has_task_values(handle);
+    return handle->imaged || (handle->home_node >= 0 && has_task_values(handle));
 }
 
 void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
@@ -378,6 +379,35 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
         tic_session_unprotect("starpu_data_unregister_submit", "StarPU gives no access to it");
 }
 
+/* Those that nobody has unregistered: StarPU frees the memory of what has no home when it shuts
+ * down. */
+static void list_left_over(struct tic_handle_list *list)
+{
+    struct tic_graph *graph = &tic_session->graph;
+    bool fine = true;
+
+    tic_lock(&graph->lock);
+    for (unsigned long i = 0; i < graph->handle_count && fine; i++) {
+        struct tic_handle *handle = graph->handles[i];
+        if (handle->data && handle->gone_since == 0 && handle->home_node < 0 && !handle->parent &&
+            handle->child_count == 0 && !handle->accumulates)
+            fine = tic_handle_append(list, handle);
+    }
+    tic_unlock(&graph->lock);
+    if (!fine)
+        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+}
+
+void tic_data_leave_all(void)
+{
+    struct tic_handle_list list = {NULL, 0, 0};
+
+    list_left_over(&list);
+    for (unsigned long i = 0; i < list.count; i++)
+        tic_data_on_unregister_before(list.items[i]->data, true);
+    free(list.items);
+}
+
 /* ---- planned partitions --------------------------------------------------------------------- */
 
 static const char *why_no_plan(const struct tic_handle *parent)
@@ -441,7 +471,7 @@ void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count)
 static bool is_over(const struct tic_handle *handle)
 {
     return tic_session->recovered &&
-           ((handle->parent && handle->parent->partition_over) ||
+           (tic_data_is_past_part(handle) ||
             tic_graph_expects_unpartition(&tic_session->graph, handle->id));
 }
 
@@ -621,6 +651,49 @@ void tic_data_note_valid(struct tic_handle *handle)
     tic_unlock(&tic_session->graph.lock);
 }
 
+_Noreturn void tic_data_stop_input(const struct tic_handle *handle)
+{
+    tic_stop(TIC_EXIT_REFUSED,
+             "the input of this run differs: handle %llu (number of registration) held other "
+             "data in the recorded run when a task first read it. Start with the same input to "
+             "continue; or start over: name another STARPU_TIC_DIR, or remove %s. If the "
+             "content does not matter, STARPU_TIC_INPUTS=ignore skips this check",
+             (unsigned long long)handle->id, tic_session->store.path);
+}
+
+/* The handle in whose value the line holds that of this one: a part has none of its own when its
+ * partition is over in the recovered cut. */
+static const struct tic_handle *holder_of(const struct tic_handle *handle)
+{
+    while (tic_data_is_past_part(handle))
+        handle = handle->parent;
+    return handle;
+}
+
+/* The line holds what it held then, or what came of that, and gives it back before any task that
+ * was not done runs. */
+static bool is_saved(struct tic_handle *handle)
+{
+    const struct tic_handle *holder = holder_of(handle);
+
+    handle->differs = tic_session->settings.inputs == TIC_INPUTS_SAVE && tic_position_is_ahead() &&
+                      holder->imaged && tic_data_is_pending(holder);
+    return handle->differs;
+}
+
+static void tell_input(const struct tic_handle *handle)
+{
+    static bool told; /* under the submission lock */
+
+    if (!told)
+        tic_log(TIC_LOG_INFO,
+                "data %llu (number of registration) held other content in the recorded run when a "
+                "task first read it: the restart goes on with what was recorded, not with the "
+                "input of this run",
+                (unsigned long long)handle->id);
+    told = true;
+}
+
 void tic_data_note_use(struct tic_handle *handle, bool reads)
 {
     struct tic_session *session = tic_session;
@@ -631,21 +704,22 @@ void tic_data_note_use(struct tic_handle *handle, bool reads)
     handle->mentioned = true;
     if (!reads || !session->settings.inputs || tic_data_holds_values(handle) ||
         handle->restored || /* the line holds it, whatever main() has put there */
+        handle->shown ||    /* a callback may submit it later than it did */
         handle->home_node < 0 || !handle->supported || tic_handle_is_empty(handle) ||
         handle->packer)
         return;
     uint64_t hash = tic_layout_checksum(&handle->layout);
     uint64_t known = tic_tail_total(&session->graph.inputs);
-    int status = tic_graph_note_input(&session->graph, handle->id, hash);
+    int status = tic_graph_note_input(&session->graph, handle->id, hash,
+                                      atomic_load(&session->snapshot.cut.epoch));
     if (status == 0 && tic_tail_total(&session->graph.inputs) > known)
         tic_record_input(handle, hash);
+    if (status == -EILSEQ && is_saved(handle)) {
+        tell_input(handle);
+        return;
+    }
     if (status == -EILSEQ)
-        tic_stop(TIC_EXIT_REFUSED,
-                 "the input of this run differs: handle %llu (number of registration) held other "
-                 "data in the recorded run when a task first read it. Start with the same input to "
-                 "continue; or start over: name another STARPU_TIC_DIR, or remove %s. If the "
-                 "content does not matter, STARPU_TIC_INPUTS=0 skips this check",
-                 (unsigned long long)handle->id, session->store.path);
+        tic_data_stop_input(handle);
     if (status)
         tic_snapshot_break(&session->snapshot, "out of memory");
 }

@@ -204,7 +204,7 @@ static struct starpu_task *make_task(const struct tic_forced_found *result,
                                      const struct tic_forced_value *values,
                                      starpu_data_handle_t *data)
 {
-    struct starpu_task *task = tic_real.starpu_task_create();
+    struct starpu_task *task = tic_task_create();
     struct stand_in *stand_in = calloc(1, sizeof(*stand_in));
 
     if (!task || !stand_in)
@@ -232,8 +232,7 @@ static bool is_idle(const struct tic_handle *handle)
     return !(handle->home_node >= 0 && handle->invalid) && !handle->live && !handle->touched &&
            !handle->family && !handle->accumulates && !handle->main_writes && !handle->set_aside &&
            handle->main_writes_left == 0 && atomic_load(&handle->holds) == 0 &&
-           atomic_load(&handle->dirty_since) == 0 &&
-           !(handle->parent && handle->parent->partition_over);
+           atomic_load(&handle->dirty_since) == 0 && !tic_data_is_past_part(handle);
 }
 
 static bool are_idle(const struct tic_forced_found *result, const starpu_data_handle_t *data)

@@ -57,6 +57,8 @@ static void finish(struct tic_slot *slot)
     struct tic_session *session = tic_session;
 
     tic_failpoint(TIC_FAIL_TASK_END);
+    if (__builtin_expect(slot->again, 0))
+        tic_position_note_again();
     if (slot->sequence & TIC_SPAWN_KEY && !slot->counts) {
         struct tic_spawn *spawn =
             tic_spawns_get(&session->graph.spawns, (uint32_t)(slot->sequence & ~TIC_SPAWN_KEY));
@@ -137,7 +139,7 @@ static void note_ran(uint64_t key, uint64_t epoch)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
 
-    if (!snapshot->dry && !tic_snapshot_is_broken(snapshot) &&
+    if (snapshot->verify.percent > 0 && !snapshot->dry && !tic_snapshot_is_broken(snapshot) &&
         tic_graph_note_ran(snapshot->graph, key, epoch) != 0)
         tic_snapshot_break(snapshot, "out of memory");
 }
@@ -155,8 +157,9 @@ static void begin_task(struct starpu_task *task)
         atomic_store_explicit(&spawn->started, epoch, memory_order_release);
     begin_writes(task, slot, epoch);
     slot->counts = slot->writing.count > 0 || !session->settings.rerun;
+    uint64_t key = spawn ? spawn->task.id : slot->sequence;
+    slot->again = tic_position_is_again(key);
     if (!slot->counts) {
-        uint64_t key = spawn ? spawn->task.id : slot->sequence;
         note_ran(key, epoch);
         tic_reads_log(task, key, epoch);
     }
@@ -266,6 +269,16 @@ static void post_exec(struct starpu_task *task, unsigned context)
         policy->post_exec_hook(task, context);
 }
 
+static int push(struct starpu_task *task)
+{
+    return tic_hold_take(task) ? 0 : tic_session->policies[task->sched_ctx].push_task(task);
+}
+
+void tic_hooks_push(struct starpu_task *task)
+{
+    tic_session->policies[task->sched_ctx].push_task(task);
+}
+
 static bool install(struct tic_session *session, unsigned context)
 {
     struct starpu_sched_policy *policy = tic_real.starpu_sched_ctx_get_sched_policy(context);
@@ -277,6 +290,8 @@ static bool install(struct tic_session *session, unsigned context)
     session->policies[context] = *policy;
     policy->post_exec_hook = post_exec;
     policy->pre_exec_hook = pre_exec;
+    if (tic_position_is_ahead())
+        policy->push_task = push;
     return true;
 }
 

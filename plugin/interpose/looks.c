@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/fault.h"
 #include "base/thread.h"
 #include "interpose/advice.h"
 #include "interpose/tasks.h"
@@ -27,7 +28,10 @@ static struct {
     bool large;     /* data that is too large for that was registered */
     bool told_large, told_time;
     uint64_t ns, begun_ns;
+    uint64_t stirred; /* in a replay: how many had changed memory when it was given back last */
 } looks;
+
+static _Atomic uint64_t shown_callbacks; /* in a replay: they leave older content behind */
 
 /* ---- which data ------------------------------------------------------------------------------ */
 
@@ -130,10 +134,13 @@ static void log_bytes(struct tic_handle *handle, uint64_t wait)
         free(bytes);
 }
 
-/* Its bytes count, not its version: who writes them need not have declared it. */
-static void log_if_changed(struct tic_handle *handle)
+/* Its bytes count, not its version: who writes them need not have declared it. main() may have
+ * unmapped it: then `land` is where to go. */
+static void log_if_changed(struct tic_handle *handle, sigjmp_buf *land)
 {
+    tic_fault_landing = land;
     uint64_t hash = tic_layout_checksum(&handle->layout);
+    tic_fault_landing = NULL;
 
     if (hash != handle->looked)
         log_bytes(handle, looks.waits);
@@ -155,9 +162,11 @@ static void tell_time(void)
         MOST_PERCENT);
 }
 
+/* In the first run, where there is still time for it, and if nobody has looked yet. */
 static void tell_large(void)
 {
-    if (!looks.large || looks.told_large || looks.waits < 2)
+    if (!looks.large || looks.told_large || looks.waits < 2 || tic_session->recovered ||
+        tic_advice_is_there())
         return;
     looks.told_large = true;
     tic_log(TIC_LOG_INFO,
@@ -166,15 +175,33 @@ static void tell_large(void)
             MOST_BYTES);
 }
 
+/* A system call for each would cost more than its hash. */
+static void log_each(void)
+{
+    struct tic_faults faults;
+    sigjmp_buf land;
+    volatile unsigned long i = 0; /* the list is changed by this thread only */
+
+    if (list.count == 0)
+        return;
+    tic_faults_begin(&faults);
+    if (sigsetjmp(land, 1) != 0) {
+        tic_fault_landing = NULL;
+        i++;
+    }
+    for (; i < list.count; i++)
+        if (is_at_rest(list.items[i], 0))
+            log_if_changed(list.items[i], &land);
+    tic_faults_end(&faults);
+}
+
 static void log_all(void)
 {
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
 
     if (looks.begun_ns == 0)
         looks.begun_ns = start;
-    for (unsigned long i = 0; i < list.count; i++) /* changed by this thread only */
-        if (is_at_rest(list.items[i], 0))
-            log_if_changed(list.items[i]);
+    log_each();
     looks.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
     tell_time();
     tell_large();
@@ -200,35 +227,91 @@ static void give_back(struct tic_handle *handle, const struct tic_line_look *loo
     free(bytes);
 }
 
-/* Nobody else uses the memory before main() has come to the recovered cut. */
-static void give_all_back_locked(uint64_t wait)
+/* Not if a task that was not done uses it already. */
+static void try_give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
+{
+    if (!handle || handle->restored || !tic_layout_is_mapped(&handle->layout))
+        return;
+    give_back(handle, look, parts);
+    handle->shown = true;
+}
+
+static size_t count_parts(const struct tic_line_look *look, size_t count)
+{
+    size_t parts = 1;
+
+    while (parts < count && look[parts].id == look[0].id && look[parts].part > look[parts - 1].part)
+        parts++;
+    return parts;
+}
+
+static void give_callback_back_locked(uint64_t key)
+{
+    size_t count, parts;
+    const struct tic_line_look *look = tic_graph_find_looks(&tic_session->graph, key, &count);
+
+    for (size_t i = 0; i < count; i += parts) {
+        parts = count_parts(&look[i], count - i);
+        try_give_back(find_locked(look[i].id), &look[i], parts);
+    }
+}
+
+/* Who has changed memory, or may be doing so: tasks that are executed again, and whoever shows
+ * callbacks what they saw. */
+static bool was_stirred(void)
+{
+    const struct tic_cut *cut = &tic_session->snapshot.cut;
+    uint64_t before = looks.stirred;
+
+    looks.stirred = tic_cut_count_executed(cut) + atomic_load(&shown_callbacks);
+    return looks.stirred != before || !tic_cut_is_idle(cut);
+}
+
+/* What main() saw is what it saw last of each datum: a task that is executed again may come later
+ * among main()'s waits than it did. */
+static void give_main_back_locked(uint64_t wait)
 {
     size_t count, parts;
     const struct tic_line_look *look = tic_graph_find_looks(&tic_session->graph, wait, &count);
+    bool stirred = was_stirred();
 
     for (size_t i = 0; i < count; i += parts) {
         struct tic_handle *handle = find_locked(look[i].id);
-        for (parts = 1; i + parts < count && look[i + parts].id == look[i].id &&
-                        look[i + parts].part > look[i + parts - 1].part;)
-            parts++;
-        if (handle)
-            give_back(handle, &look[i], parts);
+        parts = count_parts(&look[i], count - i);
+        if (handle) {
+            handle->last_look = &look[i];
+            handle->look_parts = parts;
+        }
+        if (!stirred)
+            try_give_back(handle, &look[i], parts);
     }
+    for (unsigned long i = 0; stirred && i < list.count; i++)
+        if (list.items[i]->last_look)
+            try_give_back(list.items[i], list.items[i]->last_look, list.items[i]->look_parts);
 }
 
 /* ---- callbacks ------------------------------------------------------------------------------- */
 
-/* Beside the numbers of waits. */
+/* Beside the numbers of waits. Callbacks that no restart knows again have UINT64_MAX. */
 static uint64_t wait_of(uint64_t key)
 {
     return key | TIC_LOOK_CALLBACK;
+}
+
+bool tic_looks_has_callback(uint64_t key)
+{
+    size_t count;
+
+    tic_graph_find_looks(&tic_session->graph, wait_of(key), &count);
+    return count > 0;
 }
 
 void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
 {
     struct tic_session *session = tic_session;
 
-    if (small->count == 0 || tic_position_is_ahead() || !atomic_load(&session->watching) ||
+    if (small->count == 0 || key == UINT64_MAX || tic_looks_has_callback(key) ||
+        tic_position_is_ahead() || !atomic_load(&session->watching) ||
         tic_snapshot_is_broken(&session->snapshot))
         return;
     tic_lock(&session->submit);
@@ -240,13 +323,16 @@ void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
     tic_unlock(&session->submit);
 }
 
+/* It may run under locks of StarPU: no lock of ours for those who have nothing to see. */
 void tic_looks_show_callback(uint64_t key)
 {
-    if (!tic_position_is_ahead())
+    if (!tic_position_is_ahead() || !tic_looks_has_callback(key))
         return;
     tic_lock(&tic_session->submit);
-    if (tic_position_is_ahead())
-        give_all_back_locked(wait_of(key));
+    if (tic_position_is_ahead()) {
+        give_callback_back_locked(wait_of(key));
+        atomic_fetch_add(&shown_callbacks, 1);
+    }
     tic_unlock(&tic_session->submit);
 }
 
@@ -271,7 +357,7 @@ void tic_looks_leave(void)
     looks.waits++;
     if (tic_position_is_ahead()) {
         tic_lock(&session->submit);
-        give_all_back_locked(looks.waits);
+        give_main_back_locked(looks.waits);
         tic_unlock(&session->submit);
     } else if (looks.waits > tic_graph_last_look(&session->graph) &&
                atomic_load(&session->watching) && !tic_snapshot_is_broken(&session->snapshot)) {

@@ -26,7 +26,7 @@ static struct starpu_codelet codelet = {
 static struct starpu_task *create(starpu_data_handle_t *places, enum starpu_data_access_mode *modes,
                                   unsigned count)
 {
-    struct starpu_task *task = tic_real.starpu_task_create();
+    struct starpu_task *task = tic_task_create();
 
     if (!task || !places || !modes)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
@@ -77,6 +77,7 @@ static void make_place(struct tic_handle *handle)
     tic_guard--;
     handle->place = place;
     handle->place_written = false;
+    handle->place_clock = 0;
 }
 
 /* Must an access to its data wait for something? */
@@ -85,7 +86,7 @@ static bool is_behind(const struct tic_handle *handle, bool writes)
     return handle->place && (writes || handle->place_written);
 }
 
-static bool comes_after_any(struct starpu_task *task)
+bool tic_order_is_behind(struct starpu_task *task)
 {
     enum starpu_data_access_mode mode;
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
@@ -118,8 +119,26 @@ static bool holds_any(struct starpu_task *task)
     return i < buffers;
 }
 
-/* A task that accesses the places as the other accesses the data; and what is held, if it waits. */
-static struct starpu_task *like(struct starpu_task *task, bool waits)
+/* All its places wait until main() has come as far as the latest of them does. */
+static void delay_places(struct starpu_task *task, uint64_t clock)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    enum starpu_data_access_mode mode;
+
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (unsigned i = 0; i < buffers; i++) {
+            struct tic_handle *handle = ordered(task, i, &mode);
+            if (handle && pass == 0 && handle->place_clock > clock)
+                clock = handle->place_clock;
+            else if (handle && pass == 1)
+                handle->place_clock = clock;
+        }
+}
+
+/* A task that accesses the places as the other accesses the data; and what is held, if it waits.
+ * Where it comes after what starts when main() has come to an operation, so does what comes next.
+ */
+static struct starpu_task *like(struct starpu_task *task, bool waits, uint64_t clock)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task), count = 0;
     starpu_data_handle_t *places = calloc(2 * buffers, sizeof(*places));
@@ -134,6 +153,7 @@ static struct starpu_task *like(struct starpu_task *task, bool waits)
         handle->place_written |= (modes[count] & STARPU_W) != 0;
         places[count++] = handle->place;
     }
+    delay_places(task, clock);
     for (unsigned i = 0; i < buffers && waits && places && modes; i++) {
         const struct tic_handle *handle = held(task, i);
         if (!handle)
@@ -159,21 +179,21 @@ static void wait_for(struct starpu_task *task, bool enters, struct starpu_task *
 
 void tic_order_follow(struct starpu_task *task, bool enters)
 {
-    if (comes_after_any(task))
-        wait_for(task, enters, like(task, false));
+    if (tic_order_is_behind(task))
+        wait_for(task, enters, like(task, false, 0));
 }
 
 /* Waits for the task that this thread is about to submit. */
 static __thread struct starpu_task *behind __attribute__((tls_model("initial-exec")));
 
-void tic_order_again(struct starpu_task *task)
+void tic_order_again(struct starpu_task *task, uint64_t key)
 {
     tic_order_after_submit(true); /* inside the submission of another: StarPU has taken that */
-    if (comes_after_any(task) || holds_any(task))
-        wait_for(task, true, like(task, true));
+    if (tic_order_is_behind(task) || holds_any(task))
+        wait_for(task, true, like(task, true, 0));
     if (!task->destroy) /* StarPU would tell our task each time that it runs: main() waits for it */
         return;
-    behind = like(task, false);
+    behind = like(task, false, tic_callback_start_clock(task, key));
     tic_real.starpu_task_declare_deps_array(behind, 1, &task);
 }
 
@@ -199,7 +219,9 @@ void tic_order_wait(struct tic_handle *handle, bool writes)
     if (atomic_load(&outstanding) == 0)
         return;
     tic_lock(&tic_session->submit);
-    if (is_behind(keeper(handle), writes)) {
+    /* main() came past this operation before those that are held back until later: the place is of
+     * more than this data. */
+    if (is_behind(keeper(handle), writes) && keeper(handle)->place_clock <= tic_clock_now()) {
         place = malloc(sizeof(*place));
         mode = malloc(sizeof(*mode));
         task = create(place, mode, 1);

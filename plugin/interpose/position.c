@@ -12,26 +12,93 @@
 
 #include "base/error.h"
 #include "base/thread.h"
+#include "base/watch.h"
+#include "interpose/runner.h"
 #include "interpose/tasks.h"
 
 /* Guarded by the submission lock: what live tasks wait for; NULL: nothing waits yet. */
 static struct starpu_task *gate;
 static uint64_t again; /* guarded by the submission lock: tasks that are executed again by then */
+static _Atomic uint64_t ended_again; /* of these */
+static _Atomic unsigned long shown;  /* callbacks that are to look at what they looked at then */
+
+/* Callbacks, and main()'s clock, mean something else in lines of each kind. */
+static void check_kind(const struct tic_session *session)
+{
+    bool verified = session->graph.recovered_verified;
+
+    if (session->recovered && !session->settings.report[0] &&
+        verified != (session->settings.verify > 0))
+        tic_stop(
+            TIC_EXIT_REFUSED,
+            "the recovery lines in %s were written with STARPU_TIC_VERIFY%s0: start with that, "
+            "too; or start over: name another STARPU_TIC_DIR, or remove it",
+            session->store.path, verified ? " above " : "=");
+}
+
+/* ---- a main() that waits where it did not -----------------------------------------------------
+ */
+
+static struct {
+    bool begun; /* owner thread only */
+    struct tic_watch watch;
+    uint64_t calls, executed; /* the watch only: of its last look */
+} stuck;
+
+/* main() waits inside StarPU, before the cut, for what waits for it. */
+static bool look_for_progress(void *arg)
+{
+    struct tic_session *session = arg;
+    const struct tic_cut *cut = &session->snapshot.cut;
+    uint64_t calls = atomic_load(&session->graph.calls), executed = tic_cut_count_executed(cut);
+    bool same = calls == stuck.calls && executed == stuck.executed;
+
+    stuck.calls = calls;
+    stuck.executed = executed;
+    if (tic_position_is_ahead() && same && (calls & 1) != 0 && tic_cut_is_idle(cut) &&
+        !tic_runner_is_busy())
+        tic_stop(
+            TIC_EXIT_DIVERGED,
+            "the replay differs from the recorded run: main() waits for tasks where it did not "
+            "wait for them, and nothing goes on. If the program waits by the clock, or by what "
+            "it finds done, start it with STARPU_TIC_VERIFY=0 from the beginning");
+    return tic_position_is_ahead();
+}
+
+/* ---- the start ------------------------------------------------------------------------------- */
 
 void tic_position_load(struct tic_session *session)
 {
-    atomic_store(&session->snapshot.replaying,
-                 session->recovered && session->settings.verify > 0 &&
-                     session->graph.recovered_position > 0);
+    check_kind(session);
+    atomic_store(&session->snapshot.replaying, session->recovered && session->settings.verify > 0 &&
+                                                   session->graph.recovered_position > 0);
     atomic_store(&session->snapshot.verify.quiescent,
                  session->recovered && session->graph.recovered_quiescent);
+    stuck.begun = atomic_load(&session->snapshot.replaying);
+    if (stuck.begun)
+        tic_watch_begin(&stuck.watch, session->snapshot.patience, look_for_progress, session);
 }
+
+void tic_position_close(void)
+{
+    if (stuck.begun)
+        tic_watch_end(&stuck.watch);
+    stuck.begun = false;
+}
+
+/* ---- tasks before the cut -------------------------------------------------------------------- */
 
 static void make_gate_locked(void)
 {
-    gate = tic_real.starpu_task_create();
+    gate = tic_task_create();
     if (!gate)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+}
+
+/* StarPU would ask a structure that stays for the gate each time that it is submitted. */
+bool tic_position_is_to_gate(const struct starpu_task *task, uint64_t key)
+{
+    return tic_position_is_ahead() && task->destroy && !tic_graph_has_run(&tic_session->graph, key);
 }
 
 void tic_position_gate(struct starpu_task *task, uint64_t key)
@@ -39,46 +106,65 @@ void tic_position_gate(struct starpu_task *task, uint64_t key)
     bool has_run = tic_graph_has_run(&tic_session->graph, key);
 
     again += has_run;
-    if (has_run)
+    if (!has_run && !task->destroy && !tic_hold_expect(task))
+        tic_data_restore_early_locked(task);
+    if (!tic_position_is_to_gate(task, key))
         return;
-    if (!task->destroy) { /* StarPU would ask for the gate each time that it is submitted */
-        tic_data_restore_image();
-        return;
-    }
     if (!gate)
         make_gate_locked();
     tic_real.starpu_task_declare_deps_array(task, 1, &gate);
 }
 
-static uint64_t count_executed(void)
+bool tic_position_is_again(uint64_t key)
 {
-    const struct tic_cut *cut = &tic_session->snapshot.cut;
-    uint64_t executed = 0;
-
-    for (unsigned i = 0; i < cut->slot_count; i++)
-        executed += atomic_load_explicit(&cut->slots[i].executed, memory_order_relaxed);
-    return executed;
+    return __builtin_expect(tic_position_is_ahead(), 0) &&
+           tic_graph_has_run(&tic_session->graph, key);
 }
 
-/* Tasks that are executed again may use memory that they do not declare. They had ended when the
- * line was committed; one that waits for something that main() does later is not waited for. */
+void tic_position_note_again(void)
+{
+    atomic_fetch_add(&ended_again, 1);
+}
+
+bool tic_position_expect(uint64_t key)
+{
+    bool expected = tic_position_is_ahead() && tic_looks_has_callback(key);
+
+    if (expected)
+        atomic_fetch_add(&shown, 1);
+    return expected;
+}
+
+void tic_position_note_shown(void)
+{
+    atomic_fetch_sub(&shown, 1);
+}
+
+/* Tasks that are executed again, and callbacks, may use memory that they do not declare. They had
+ * come that far when the line was committed; one that waits for something that main() does later is
+ * not waited for. */
 static void await_again(void)
 {
     const struct timespec pause = {.tv_nsec = 100000};
     uint64_t end =
         tic_nanoseconds(CLOCK_MONOTONIC) + (uint64_t)(tic_session->snapshot.patience * 1e9);
 
-    while (count_executed() < again && tic_nanoseconds(CLOCK_MONOTONIC) < end)
+    while ((atomic_load(&ended_again) < again || atomic_load(&shown) > 0) &&
+           tic_nanoseconds(CLOCK_MONOTONIC) < end)
         nanosleep(&pause, NULL);
 }
 
-static void open_gate(void)
+/* Whoever still sees main() ahead of it writes nothing any more. */
+static void arrive(void)
 {
     tic_lock(&tic_session->submit);
+    tic_data_restore_image();
     atomic_store(&tic_session->snapshot.replaying, false);
     struct starpu_task *open = gate;
     gate = NULL;
     tic_unlock(&tic_session->submit);
+    tic_clock_release(); /* callbacks of tasks that were done come before the tasks after them */
+    tic_hold_release();
     if (!open)
         return;
     tic_guard++;
@@ -94,8 +180,6 @@ void tic_position_tick(void)
         return;
     tic_clock_release(); /* callbacks that had run by then saw older values */
     await_again();
-    tic_lock(&session->submit);
-    tic_data_restore_image();
-    tic_unlock(&session->submit);
-    open_gate();
+    arrive();
+    tic_position_close();
 }

@@ -134,18 +134,30 @@ static void deliver(struct starpu_task *task, unsigned buffer, const struct tic_
     STARPU_TASK_SET_HANDLE(task, copy, buffer);
 }
 
+/* Its first content is another one in this run. */
+static bool find_initial(struct tic_handle *handle, struct tic_saved *saved)
+{
+    *saved = tic_data_recovered_value(handle);
+    if (saved->checksum != tic_graph_recorded_input(&tic_session->graph, handle->id))
+        tic_data_stop_input(handle);
+    return true;
+}
+
 bool tic_reads_deliver(struct starpu_task *task, uint64_t key)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
 
     if (!tic_session->recovered)
         return false;
-    if (!writes_nothing(task)) {
-        tic_order_follow(task, true);
+    if (tic_position_is_to_gate(task, key)) /* when it runs all these have run */
         return false;
-    }
-    if (key & TIC_SPAWN_KEY || key < tic_session->recovered_submissions)
-        tic_order_again(task);
+    bool again = !tic_position_is_ahead() || tic_graph_has_run(&tic_session->graph, key);
+    if (!writes_nothing(task) || !again)
+        tic_order_follow(task, true);
+    if (!writes_nothing(task))
+        return false;
+    if (again && (key & TIC_SPAWN_KEY || key < tic_session->recovered_submissions))
+        tic_order_again(task, key);
     for (unsigned i = 0; i < buffers; i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         struct tic_line_read read;
@@ -162,6 +174,12 @@ bool tic_reads_deliver(struct starpu_task *task, uint64_t key)
                        !tic_data_holds_values(handle) && handle->home_node >= 0 &&
                        atomic_load(&handle->holds) == 0 && handle->supported &&
                        !tic_handle_is_empty(handle) && !handle->packer;
+        bool lost = reads && !recorded && tic_data_is_past_part(handle) &&
+                    !tic_data_holds_values(handle); /* the line holds what came of it */
+        if (lost && handle->differs)
+            tic_data_stop_input(handle);
+        if (initial && handle->differs)
+            recorded = find_initial(handle, &saved);
         if (recorded || initial)
             deliver(task, i, recorded ? &saved : NULL);
     }

@@ -60,6 +60,35 @@ void tic_redux_inherit(struct tic_handle *child, const struct tic_handle *parent
 
 /* ---- tasks ---------------------------------------------------------------------------------- */
 
+static bool set_mode(struct starpu_task *task, unsigned buffer, enum starpu_data_access_mode mode)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    if (!task->dyn_modes) {
+        enum starpu_data_access_mode *modes = calloc(buffers, sizeof(*modes));
+        if (!modes)
+            return false;
+        for (unsigned i = 0; i < buffers; i++)
+            modes[i] = STARPU_TASK_GET_MODE(task, i);
+        task->dyn_modes = modes; /* StarPU prefers them, and frees them */
+    }
+    task->dyn_modes[buffer] = mode;
+    return true;
+}
+
+/* Modes that the application left out, as StarPU completes them. It calls the kernel of an
+ * initialization without looking at its mode: whatever that is, there is no value to read yet. */
+static void complete_modes(struct starpu_task *task, bool folds)
+{
+    static const enum starpu_data_access_mode modes[2][2] = {{STARPU_W}, {STARPU_RW, STARPU_R}};
+
+    for (unsigned i = 0; i < (folds ? 2u : 1u); i++)
+        if (STARPU_CODELET_GET_MODE(task->cl, i) == STARPU_NONE)
+            STARPU_CODELET_SET_MODE(task->cl, modes[folds][i], i);
+    if (!folds && STARPU_CODELET_GET_MODE(task->cl, 0) & STARPU_R && !set_mode(task, 0, STARPU_W))
+        tic_log(TIC_LOG_ERROR, "out of memory for a reduction");
+}
+
 /* This thread submits a task of ours: what else is open comes later. */
 static __thread bool submitting __attribute__((tls_model("initial-exec")));
 
@@ -67,13 +96,10 @@ static __thread bool submitting __attribute__((tls_model("initial-exec")));
 static void submit(struct starpu_codelet *codelet, starpu_data_handle_t to,
                    starpu_data_handle_t from)
 {
-    struct starpu_task *task = tic_real.starpu_task_create();
-    static const enum starpu_data_access_mode modes[2][2] = {{STARPU_W}, {STARPU_RW, STARPU_R}};
+    struct starpu_task *task = tic_task_create();
 
-    for (unsigned i = 0; i < (from ? 2u : 1u); i++)
-        if (STARPU_CODELET_GET_MODE(codelet, i) == STARPU_NONE)
-            STARPU_CODELET_SET_MODE(codelet, modes[from != NULL][i], i); /* as StarPU does */
     task->cl = codelet;
+    complete_modes(task, from != NULL);
     task->handles[0] = to;
     task->handles[1] = from;
     bool hidden = !tic_session_is_owner();
@@ -195,22 +221,6 @@ void tic_redux_drop(struct tic_handle *handle)
 }
 
 /* ---- submissions ---------------------------------------------------------------------------- */
-
-static bool set_mode(struct starpu_task *task, unsigned buffer, enum starpu_data_access_mode mode)
-{
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-
-    if (!task->dyn_modes) {
-        enum starpu_data_access_mode *modes = calloc(buffers, sizeof(*modes));
-        if (!modes)
-            return false;
-        for (unsigned i = 0; i < buffers; i++)
-            modes[i] = STARPU_TASK_GET_MODE(task, i);
-        task->dyn_modes = modes; /* StarPU prefers them, and frees them */
-    }
-    task->dyn_modes[buffer] = mode;
-    return true;
-}
 
 /* With explicit dependencies, or while main() holds data, tasks may have to wait for later ones.
  * The same in every run: how long an access by callback is held is a race. */

@@ -109,8 +109,7 @@ static struct restore describe_restore(struct tic_handle *handle)
     };
 }
 
-/* The value that the handle has at the cut. */
-static struct tic_saved recovered_value(struct tic_handle *handle)
+struct tic_saved tic_data_recovered_value(struct tic_handle *handle)
 {
     tic_lock(&handle->lock);
     struct tic_saved saved = handle->current.saved;
@@ -143,6 +142,8 @@ void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
     unsigned home = handle->home_node >= 0 ? (unsigned)handle->home_node : STARPU_MAIN_RAM;
 
     restore.saved = *saved;
+    if (is_in_place(handle) && !tic_layout_is_mapped(&handle->layout))
+        return; /* main() has given it away by now, and nobody can want it */
     if (handle->family) {
         read_into(&restore, &handle->layout);
         return;
@@ -252,7 +253,7 @@ void tic_data_put_back(struct tic_handle *handle)
 static struct starpu_task *restore_task(starpu_data_handle_t data, const struct restore *model)
 {
     struct restore *restore = malloc(sizeof(*restore));
-    struct starpu_task *task = restore ? tic_real.starpu_task_create() : NULL;
+    struct starpu_task *task = restore ? tic_task_create() : NULL;
 
     if (!task) {
         free(restore);
@@ -284,7 +285,7 @@ static bool restore_by_task(struct tic_handle *handle)
 {
     struct restore model = describe_restore(handle);
 
-    model.saved = recovered_value(handle);
+    model.saved = tic_data_recovered_value(handle);
     struct starpu_task *task = restore_task(handle->data, &model);
     return task && submit_restore(task);
 }
@@ -343,7 +344,7 @@ void tic_data_make_readable_locked(struct tic_handle *handle)
 {
     if (handle->home_node >= 0 || handle->live || handle->submitted_writes == 0)
         return;
-    struct starpu_task *task = tic_real.starpu_task_create();
+    struct starpu_task *task = tic_task_create();
     if (!task)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     task->cl = &touch_codelet;
@@ -363,7 +364,7 @@ static void restore_family(struct tic_family *family)
     if (!pending)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     for (unsigned long i = 0; i < count; i++) {
-        struct tic_saved saved = recovered_value(pending[i]);
+        struct tic_saved saved = tic_data_recovered_value(pending[i]);
         tic_data_deliver(pending[i], &saved);
         pending[i]->pending = false;
         pending[i]->restored = true;
@@ -391,7 +392,7 @@ static void restore_now_locked(struct tic_handle *handle, bool now)
                  (unsigned long long)handle->id);
     bool ordered = tic_real.starpu_data_get_sequential_consistency_flag(handle->data) != 0;
     if (now || !ordered || !restore_by_task(handle)) {
-        struct tic_saved saved = recovered_value(handle);
+        struct tic_saved saved = tic_data_recovered_value(handle);
         tic_data_deliver(handle, &saved);
     }
 }
@@ -401,6 +402,17 @@ void tic_data_restore_locked(struct tic_handle *handle, bool now)
 {
     if (!tic_position_is_ahead() || !is_in_place(handle))
         restore_now_locked(handle, now);
+}
+
+void tic_data_restore_early_locked(struct starpu_task *task)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    for (unsigned i = 0; i < buffers; i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_RW)
+            restore_now_locked(handle, true);
+    }
 }
 
 /* Those that stay in the family are given back with all others. */

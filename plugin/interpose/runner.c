@@ -2,6 +2,7 @@
 #include "interpose/runner.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -19,6 +20,7 @@ struct runner {
     void (*run)(void *arg); /* NULL: it has returned */
     void *arg;
     long thread;         /* for the system */
+    _Atomic bool left;   /* who gave it this work waits for it no longer */
     struct runner *next; /* of all; immutable */
 };
 
@@ -29,13 +31,22 @@ static struct {
     bool ready;
 } runners = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-static __thread bool is_runner __attribute__((tls_model("initial-exec")));
+/* Gives work to runners and looks at them, while main() goes on. */
+static struct {
+    pthread_cond_t changed;
+    void (*work)(void);        /* immutable once it was started */
+    bool started;              /* guarded by the mutex of the runners */
+    _Atomic bool wanted, busy; /* lowered under that mutex; busy: raised under it, before wanted is
+                                  lowered */
+} foreman;
+
+static __thread struct runner *self __attribute__((tls_model("initial-exec"))); /* or NULL */
 
 static void *serve(void *arg)
 {
     struct runner *runner = arg;
 
-    is_runner = true;
+    self = runner;
     pthread_setname_np(pthread_self(), "tic-callback");
     pthread_mutex_lock(&runners.mutex);
     runner->thread = syscall(SYS_gettid);
@@ -75,6 +86,7 @@ static struct runner *start_locked(void (*run)(void *arg), void *arg)
         return NULL;
     runner->run = run;
     runner->arg = arg;
+    atomic_store(&runner->left, false);
     pthread_cond_broadcast(&runners.changed);
     if (!fresh)
         return runner;
@@ -136,25 +148,95 @@ static void await_locked(const struct runner *runner)
 
 void tic_runner_run(void (*run)(void *arg), void *arg)
 {
-    if (is_runner) {
+    if (self) {
         run(arg);
         return;
     }
     pthread_mutex_lock(&runners.mutex);
-    const struct runner *runner = start_locked(run, arg);
+    struct runner *runner = start_locked(run, arg);
     if (runner)
         await_locked(runner);
+    if (runner && runner->run)
+        atomic_store(&runner->left, true);
     pthread_mutex_unlock(&runners.mutex);
     if (!runner)
         run(arg);
 }
 
+bool tic_runner_is_left(void)
+{
+    return self && atomic_load(&self->left);
+}
+
+/* ---- the foreman ----------------------------------------------------------------------------- */
+
+static void *lead(void *arg)
+{
+    (void)arg;
+    pthread_setname_np(pthread_self(), "tic-foreman");
+    pthread_mutex_lock(&runners.mutex);
+    for (;;) {
+        while (!atomic_load(&foreman.wanted))
+            pthread_cond_wait(&foreman.changed, &runners.mutex);
+        atomic_store(&foreman.busy, true);
+        atomic_store(&foreman.wanted, false);
+        pthread_mutex_unlock(&runners.mutex);
+        foreman.work();
+        pthread_mutex_lock(&runners.mutex);
+        atomic_store(&foreman.busy, false);
+        pthread_cond_broadcast(&foreman.changed);
+    }
+    return NULL;
+}
+
+static bool start_foreman_locked(void (*work)(void))
+{
+    pthread_t thread;
+
+    if (foreman.started)
+        return true;
+    tic_cond_init(&foreman.changed);
+    foreman.work = work;
+    foreman.started = tic_thread_start(&thread, lead, NULL) == 0;
+    if (foreman.started)
+        pthread_detach(thread);
+    return foreman.started;
+}
+
+bool tic_runner_ask(void (*work)(void))
+{
+    if (atomic_exchange(&foreman.wanted, true))
+        return true;
+    pthread_mutex_lock(&runners.mutex);
+    bool started = start_foreman_locked(work);
+    if (started)
+        pthread_cond_broadcast(&foreman.changed);
+    else
+        atomic_store(&foreman.wanted, false);
+    pthread_mutex_unlock(&runners.mutex);
+    return started;
+}
+
+void tic_runner_await(void)
+{
+    if (!atomic_load(&foreman.wanted) && !atomic_load(&foreman.busy))
+        return;
+    pthread_mutex_lock(&runners.mutex);
+    while (foreman.started && (atomic_load(&foreman.wanted) || atomic_load(&foreman.busy)))
+        pthread_cond_wait(&foreman.changed, &runners.mutex);
+    pthread_mutex_unlock(&runners.mutex);
+}
+
+/* ---- who waits for all of them ----------------------------------------------------------------
+ */
+
 bool tic_runner_settle(bool all)
 {
     bool any = false;
 
-    if (is_runner)
+    if (self)
         return false;
+    tic_runner_await();
     pthread_mutex_lock(&runners.mutex);
     for (const struct runner *runner = runners.first; runner; runner = runner->next) {
         any |= runner->run != NULL;
@@ -164,4 +246,15 @@ bool tic_runner_settle(bool all)
     }
     pthread_mutex_unlock(&runners.mutex);
     return any;
+}
+
+bool tic_runner_is_busy(void)
+{
+    bool busy = false;
+
+    pthread_mutex_lock(&runners.mutex);
+    for (const struct runner *runner = runners.first; runner && !busy; runner = runner->next)
+        busy = runner->run != NULL;
+    pthread_mutex_unlock(&runners.mutex);
+    return busy;
 }

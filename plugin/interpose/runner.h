@@ -9,8 +9,19 @@
 /* run(arg) on a thread of ours. Returns when it has, or when it waits for somebody, who may be the
  * caller: then it goes on meanwhile. In a runner, and if there is no thread: here. */
 void tic_runner_run(void (*run)(void *arg), void *arg);
+/* In what tic_runner_run has called: does the caller of that no longer wait for it? Then others
+ * do what is left to do. */
+bool tic_runner_is_left(void);
+/* Calls work() on another thread of ours, which may call tic_runner_run; the caller goes on
+ * meanwhile. Always the same function; what is asked for several times before it begins is done
+ * once. False: there is no such thread. */
+bool tic_runner_ask(void (*work)(void));
+/* Waits until all that was asked for is done. */
+void tic_runner_await(void);
 /* Waits for what still runs; for what waits for somebody, only if `all`. In a runner, for nothing.
  * True if anything ran. */
 bool tic_runner_settle(bool all);
+/* Does any of them run, or wait? */
+bool tic_runner_is_busy(void);
 
 #endif

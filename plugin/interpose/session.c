@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "base/io.h"
 #include "base/watch.h"
 #include "interpose/advice.h"
+#include "interpose/answers.h"
 #include "interpose/digest.h"
 #include "interpose/h5load.h"
 #include "interpose/pages.h"
@@ -25,9 +27,15 @@
 
 struct tic_session *tic_session;
 
-/* Before tic_session is set: opened early, or NULL. Owner thread only. */
+/* Held while a thread starts StarPU or shuts it down: other threads may do so at the same time. */
+static pthread_mutex_t life = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static unsigned long starts; /* guarded by life: of StarPU, without those that were undone */
+
+/* A leaf, but for what opening a store takes: time() of main() may come while a thread starts. */
+static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
+/* Before tic_session is set: opened early, or NULL. Guarded by preparing; immutable once set. */
 static struct tic_session *prepared;
-static bool used; /* a session was tried: a process has at most one */
+static bool used; /* a session was tried: a process has at most one; the same */
 
 __thread bool tic_is_owner __attribute__((tls_model("initial-exec")));
 __thread int tic_guard __attribute__((tls_model("initial-exec")));
@@ -46,6 +54,8 @@ enum tic_context tic_session_context(void)
 
 bool tic_session_is_replayed(struct tic_session *session)
 {
+    if (tic_is_owner && tic_clock_lags && tic_in_callback == 0)
+        tic_clock_catch_up();
     return !tic_position_is_ahead() && !tic_clock_holds() && !tic_early_holds() &&
            tic_recovery_is_complete(&session->graph) &&
            tic_spawns_is_complete(&session->graph.spawns);
@@ -161,6 +171,7 @@ static struct tic_session *session_create(void)
                 tic_protocol_names[settings.protocol]);
     session->snapshot.copy = settings.copy[0] && !settings.report[0] ? settings.copy : NULL;
     session->process = getpid();
+    tic_answers_start();
     if (settings.report[0]) {
         session->snapshot.dry = true;
         session->report = tic_report_create(&session->graph, settings.events);
@@ -199,29 +210,59 @@ static void open_store(struct tic_session *session, bool create)
     atomic_store(&session->spawned, session->graph.spawns.kept_done);
     atomic_store(&session->skipped, session->graph.spawns.kept_done);
     session->recovered_submissions = tic_signature_count(&session->graph.signature);
+    session->asks_successors = session->recovered && tic_successors_were_asked(&session->graph);
     tic_position_load(session);
+}
+
+static struct tic_session *prepare_first(void)
+{
+    if (why_not_at_all())
+        return NULL;
+    struct tic_session *session = session_create();
+    if (session)
+        open_store(session, false);
+    return session;
 }
 
 /* Before starpu_init an event matters only if there is a store to replay it from. */
 static struct tic_session *prepare(void)
 {
-    if (prepared || used)
-        return prepared;
+    pthread_mutex_lock(&preparing);
+    if (!used)
+        prepared = prepare_first();
     used = true;
-    if (why_not_at_all())
-        return NULL;
-    prepared = session_create();
-    if (prepared)
-        open_store(prepared, false);
+    pthread_mutex_unlock(&preparing);
     return prepared;
+}
+
+struct tic_session *tic_session_of_events(void)
+{
+    struct tic_session *session = tic_session ? tic_session : prepare();
+
+    return tic_session && !tic_session_is_watching() ? NULL : session;
+}
+
+bool tic_session_note(enum tic_event kind, int64_t value)
+{
+    struct tic_session *session = tic_session_of_events();
+
+    if (!session || tic_graph_next_event(&session->graph))
+        return false;
+    uint64_t known = tic_tail_total(&session->graph.events); /* the owner thread adds to it */
+    if (tic_graph_note_event(&session->graph, kind, value) == 0)
+        tic_record_event(known, kind, value);
+    else
+        tic_snapshot_break(&session->snapshot, "out of memory");
+    return true;
 }
 
 void tic_session_event(enum tic_event kind, int64_t *value)
 {
-    struct tic_session *session = tic_session ? tic_session : prepare();
+    struct tic_session *session = tic_session_of_events();
 
-    if (!session || (tic_session && !tic_session_is_watching()))
+    if (!session)
         return;
+    tic_answers_break();
     uint64_t known = tic_tail_total(&session->graph.events); /* the owner thread adds to it */
     int status = tic_graph_event(&session->graph, kind, value);
     if (status == -EILSEQ)
@@ -333,33 +374,67 @@ struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
     *sched = tic_policy_choose(copy, &session->settings);
     if (!session->opened_store)
         open_store(session, true);
+    if (starts == 0)
+        tic_workers_start(session, copy);
     return copy;
 }
 
-static bool is_up; /* owner thread only: StarPU, with the session */
+void tic_session_enter_life(void)
+{
+    pthread_mutex_lock(&life);
+}
+
+void tic_session_leave_life(void)
+{
+    pthread_mutex_unlock(&life);
+}
+
+void tic_session_count_start(int result)
+{
+    starts += result == 0;
+}
+
+/* Why StarPU, as it has started, cannot be protected, or NULL. */
+static const char *why_not_here(unsigned workers)
+{
+    if (tic_real.starpu_memory_nodes_get_count() > 1)
+        return "StarPU uses more than one memory node (devices, NUMA or disk), which is not "
+               "supported yet; STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_USE_NUMA=0 leave one";
+    return workers > TIC_MAX_WORKERS
+               ? "StarPU has more than 256 workers, which is not supported yet"
+               : NULL;
+}
+
+/* This start is not protected: no file of ours stays behind, but for lines of earlier runs. A later
+ * start opens the store again. */
+static void withdraw(struct tic_session *session)
+{
+    if (session->recovered || tic_session)
+        return;
+    tic_store_remove(&session->store);
+    tic_store_close(&session->store);
+    session->opened_store = false;
+}
 
 void tic_session_on_initialize_after(int result)
 {
     struct tic_session *session = prepared;
 
-    if (session && tic_session && result == 0 && is_up) {
-        session->nested++;
-        return;
-    }
-    if (!session || atomic_load(&session->watching) || session->ended)
+    if (session && starts == 0)
+        tic_workers_started(session, result == 0);
+    if (!session || starts > 0 || atomic_load(&session->watching) || session->ended)
         return;
     if (result != 0) {
-        if (!session->recovered && !tic_session)
-            tic_store_remove(&session->store);
+        withdraw(session);
         return;
     }
-    unsigned nodes = tic_real.starpu_memory_nodes_get_count();
     unsigned workers = tic_real.starpu_worker_get_count();
-    if (nodes > 1 || workers > TIC_MAX_WORKERS) {
-        report_unprotected(
-            "StarPU uses more than one memory node (devices, NUMA or disk), which "
-            "is not supported yet; STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_USE_NUMA=0 "
-            "leave one");
+    const char *why = why_not_here(workers);
+    if (why) {
+        report_unprotected(why);
+        tic_report_problem(session->report, "starpu_init", why);
+        tic_report_write(session->report, session); /* no shutdown will */
+        withdraw(session);
         return;
     }
     session->snapshot.about.workers = workers;
@@ -379,7 +454,6 @@ void tic_session_on_initialize_after(int result)
         tic_record_run();
     tic_record_event(known, TIC_EVENT_START, number);
     tic_hooks_install(session);
-    is_up = true;
     atomic_store(&session->watching, true);
 }
 
@@ -401,32 +475,31 @@ static void check_complete(struct tic_session *session)
                  session->store.path);
 }
 
-void tic_session_on_shutdown_before(void)
+bool tic_session_on_shutdown_before(void)
 {
     struct tic_session *session = tic_session;
 
-    if (!session || tic_guard > 0)
-        return;
-    if (session->nested > 0) { /* StarPU counts, too */
-        session->nested--;
-        return;
-    }
-    is_up = false;
+    starts -= starts > 0; /* StarPU counts, too */
+    if (!session || starts > 0)
+        return false;
+    tic_workers_shutdown();
+    if (tic_session_is_watching())
+        tic_data_leave_all();
     if (atomic_exchange(&session->watching, false))
         check_complete(session);
     else
         session->ended = true;
     tic_data_forget_all();
+    tic_position_close();
     if (session->snapshot.started)
         tic_snapshot_stop(&session->snapshot, false);
+    return true;
 }
 
 void tic_session_on_shutdown_after(void)
 {
     struct tic_session *session = tic_session;
 
-    if (!session || tic_guard > 0 || is_up)
-        return;
     if (session->settings.stats[0])
         tic_stats_write(session);
     tic_digest_write(session);
@@ -479,4 +552,11 @@ void tic_session_unprotect_now(const char *what, const char *why)
         tic_data_restore_all();
     atomic_store(&session->watching, false);
     tic_redux_fold_all();
+}
+
+void tic_session_stop_watching(const char *what, const char *why)
+{
+    tic_session_unprotect(what, why);
+    if (tic_session->report)
+        atomic_store(&tic_session->watching, false);
 }

@@ -22,7 +22,6 @@ struct tic_session {
     bool opened_store;              /* owner thread only */
     bool ended;                     /* owner thread only: protection ended before StarPU did */
     uint64_t starts;                /* owner thread only: of StarPU */
-    unsigned nested;                /* owner thread only: starpu_init while it runs */
     bool recovered;                 /* immutable after start */
     uint64_t recovered_tasks;       /* immutable after start */
     uint64_t recovered_submissions; /* immutable after start: known from the earlier run */
@@ -32,6 +31,7 @@ struct tic_session {
     bool restored_all;              /* owner thread only: no recovered value waits any more */
     bool waits_by_callback;         /* owner thread only: main() has asked for such an access */
     _Atomic bool racy;              /* some order in the program is a race; relaxed */
+    bool asks_successors;           /* immutable after open: main() asked for successors of tasks */
     bool explicit_dependencies; /* guarded by submit: a task had a tag or declared dependencies */
     pid_t process;              /* immutable after start */
     /* The policies in use, as they were; each immutable once a task was submitted to its context.
@@ -56,11 +56,22 @@ extern struct tic_session *tic_session;
 /* The next event of this kind, on the owner thread, before or while StarPU runs: replaces *value
  * in a replay, else records it. Opens an existing store when it is called before starpu_init. */
 void tic_session_event(enum tic_event kind, int64_t *value);
+/* What main() asked, on the owner thread: recorded, unless there are recorded events that the
+ * replay has not come to; then false. */
+bool tic_session_note(enum tic_event kind, int64_t value);
+/* The session whose events main() comes to now, perhaps before starpu_init; NULL: none. */
+struct tic_session *tic_session_of_events(void);
 /* Around the real starpu_initialize. `before` may replace the configuration (into *copy). */
 struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
                                                      struct starpu_conf *copy, const char **sched);
 void tic_session_on_initialize_after(int result);
-void tic_session_on_shutdown_before(void);
+/* Around each start and shutdown of StarPU, by whatever thread: one at a time. */
+void tic_session_enter_life(void);
+void tic_session_leave_life(void);
+/* Inside: after each start. */
+void tic_session_count_start(int result);
+/* True when StarPU stops with this call, and the session with it. */
+bool tic_session_on_shutdown_before(void);
 void tic_session_on_shutdown_after(void);
 
 /* The call, and the task in whose kernel or callback this thread makes it; valid until the next one
@@ -73,6 +84,9 @@ void tic_session_unprotect(const char *what, const char *why);
 /* The same, and the replay ends, too: after restoring all that a recovered run still needs; which
  * stops when its replay is not complete. */
 void tic_session_unprotect_now(const char *what, const char *why);
+/* Ends protection by a call after which `starpu-tic check`, which goes on otherwise, would change
+ * what the program computes: our own accesses take it that data is in main memory only. */
+void tic_session_stop_watching(const char *what, const char *why);
 
 /* True while calls of the application matter, and this thread is not inside a real call. */
 static inline bool tic_session_is_watching(void);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "interpose/accesses.h"
+#include "interpose/answers.h"
 #include "interpose/report.h"
 #include "interpose/tasks.h"
 #include "snapshot/forced.h"
@@ -19,7 +20,7 @@ const char *tic_task_name(const struct starpu_task *task)
         return task->cl->name;
     if (task->cl->model && task->cl->model->symbol)
         return task->cl->model->symbol;
-    return task->name ? task->name : "(a codelet without a name)";
+    return task->name && !tic_task_is_own(task) ? task->name : "(a codelet without a name)";
 }
 
 /* ---- identity ------------------------------------------------------------------------------- */
@@ -89,9 +90,12 @@ static bool is_plain(const struct starpu_task *task)
     return is_plain_but_for_callback(task) && !tic_callback_of(task);
 }
 
-/* StarPU never hears of it. */
+/* StarPU never hears of it. main() may ask for its successors, which it had when it was not done.
+ */
 static enum tic_verdict drop(struct starpu_task *task)
 {
+    if (tic_session->asks_successors)
+        return TIC_DROP;
     task->destroy = 0; /* starpu_task_destroy insists */
     tic_real.starpu_task_destroy(task);
     return TIC_DROP;
@@ -99,9 +103,13 @@ static enum tic_verdict drop(struct starpu_task *task)
 
 static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t key)
 {
+    if (tic_session->asks_successors) /* main() may name it, though it ends at once */
+        task->destroy = 0;
     tic_callback_hold_prologues(task, key);
     bool plain = is_plain_but_for_callback(task);
-    bool held = tic_clock_hold_callback_locked(task, key, plain);
+    bool held = tic_clock_hold_callback_locked(task, key, plain, NULL);
+    if (!held && plain && tic_callback_of(task) && !tic_order_is_behind(task))
+        held = tic_clock_put_off_locked(task, key);
     plain = plain && (held || !tic_callback_of(task));
     atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
@@ -216,6 +224,7 @@ static void make_live(struct starpu_task *task, const struct submission *submiss
     uint64_t sequence = submission->sequence;
 
     if (session->recovered) {
+        tic_workers_require(task);
         if (session->snapshot.verify.percent > 0) /* else it uses what it declares */
             tic_data_restore_adopted_locked();
         restore_buffers(task, submission->accesses);
@@ -284,7 +293,7 @@ static bool submit_done(struct starpu_task *task, const struct tic_spawn *model)
     tic_order_follow(task, true);
     bool fine = tic_spawn_register(task, model);
     task->hypervisor_tag = 0;
-    bool held = tic_clock_hold_callback_locked(task, model->task.id, false);
+    bool held = tic_clock_hold_callback_locked(task, model->task.id, false, NULL);
     fine = fine && tic_callback_wrap(task, true, model->task.id, held);
     tic_unlock(&tic_session->submit);
     tic_accesses_drop(&accesses);
@@ -382,6 +391,14 @@ static void note_created(struct starpu_task *task, const struct submission *subm
     tic_record_created(task, submission->sequence);
 }
 
+/* Only the owner thread changes the position. */
+bool tic_submit_is_done(const struct starpu_task *task)
+{
+    const struct tic_graph *graph = &tic_session->graph;
+
+    return !tic_task_runs_nowhere(task) && tic_recovery_is_done(graph, graph->signature.position);
+}
+
 /* Under the submission lock. */
 static enum tic_verdict decide(struct starpu_task *task, struct submission *submission,
                                const char **why)
@@ -390,8 +407,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
      * of all tasks of a bundle, which a restart may not have restored yet. */
     if (task->bundle)
         tic_real.starpu_task_bundle_remove(task->bundle, task);
-    bool nowhere = !task->cl || task->where == STARPU_NOWHERE || task->cl->where == STARPU_NOWHERE;
-    if (nowhere) { /* nothing to skip, nothing to save */
+    if (tic_task_runs_nowhere(task)) { /* nothing to skip, nothing to save */
         if (task->cl)
             prepare_buffers(submission->accesses);
         *why = tic_pointers_refuse(task, submission->accesses, false);

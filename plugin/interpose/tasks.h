@@ -4,12 +4,20 @@
 #define TIC_INTERPOSE_TASKS_H
 
 #include "graph/family.h"
+#include "interpose/backlog.h"
 #include "interpose/session.h"
 
 /* starpu_task.hypervisor_tag says which task it is: 0 not protected; above, the sequence number + 1
  * in the main context; below TIC_TAG_HAS_DEPENDENCIES, -2 - index of a spawned task. Before the
  * submission: explicit dependencies name this task. */
 #define TIC_TAG_HAS_DEPENDENCIES (-1)
+
+/* ---- successors.c --------------------------------------------------------------------------- */
+/* A task of ours, which the application does not see among its own. NULL when out of memory. */
+struct starpu_task *tic_task_create(void);
+bool tic_task_is_own(const struct starpu_task *task);
+/* Did main() ask for successors of tasks in the recorded run? */
+bool tic_successors_were_asked(const struct tic_graph *graph);
 
 /* ---- lookup.c ------------------------------------------------------------------------------- */
 /* Our record of a StarPU handle; NULL when we have none. */
@@ -18,6 +26,8 @@ struct tic_handle *tic_handle_of(starpu_data_handle_t data);
 void tic_data_remember(starpu_data_handle_t data, struct tic_handle *handle);
 void tic_data_forget(starpu_data_handle_t data);
 void tic_data_forget_all(void);
+/* StarPU shuts down: data without a home that is still registered leaves. */
+void tic_data_leave_all(void);
 /* Keeps what the application stores with its data. False when out of memory. */
 bool tic_data_keep_user_data(starpu_data_handle_t data, void *user_data);
 
@@ -65,7 +75,12 @@ struct starpu_task *tic_data_copy_task(starpu_data_handle_t to, starpu_data_hand
  * that later accesses depend on. */
 void tic_data_restore(struct tic_handle *handle, bool now);
 void tic_data_restore_locked(struct tic_handle *handle, bool now); /* under the submission lock */
-/* The same for data that leaves the graph now, which may be before main() has come to the cut. */
+/* What a task uses, before main() has come to the cut; and data that leaves the graph now. */
+void tic_data_restore_early_locked(struct starpu_task *task);
+/* The value that the handle has at the cut. */
+struct tic_saved tic_data_recovered_value(struct tic_handle *handle);
+/* Stops the start: what a task reads first is not what it was. */
+_Noreturn void tic_data_stop_input(const struct tic_handle *handle);
 void tic_data_restore_leaving(struct tic_handle *handle);
 /* All data in memory of main(). */
 void tic_data_restore_image(void);
@@ -129,6 +144,16 @@ static inline bool tic_data_is_pending(const struct tic_handle *handle)
 {
     return handle->family ? handle->family->pending : handle->pending;
 }
+/* In a replay: a part of data that is whole again in the recovered cut. */
+static inline bool tic_data_is_past_part(const struct tic_handle *handle)
+{
+    return handle->parent && handle->parent->partition_over;
+}
+
+static inline bool tic_task_runs_nowhere(const struct starpu_task *task)
+{
+    return !task->cl || task->where == STARPU_NOWHERE || task->cl->where == STARPU_NOWHERE;
+}
 
 /* ---- submit.c ------------------------------------------------------------------------------- */
 /* What becomes of a submission. */
@@ -146,6 +171,8 @@ bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model);
  * out of memory. */
 bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn);
 const char *tic_task_name(const struct starpu_task *task);
+/* Will main() skip this submission, if it is its next one? Owner thread. */
+bool tic_submit_is_done(const struct starpu_task *task);
 /* StarPU did not take the task. */
 void tic_submit_on_refused(struct starpu_task *task);
 
@@ -192,10 +219,12 @@ void tic_reads_end_loan(struct tic_lent *lent);
 /* ---- order.c -------------------------------------------------------------------------------- */
 /* In a replay, under the submission lock, before the real submission: the task is executed again.
  */
-void tic_order_again(struct starpu_task *task);
+void tic_order_again(struct starpu_task *task, uint64_t key);
 /* The task comes after those that are executed again, if they use the same data. enters: StarPU
  * will know it. */
 void tic_order_follow(struct starpu_task *task, bool enters);
+/* Does it wait for such a task? */
+bool tic_order_is_behind(struct starpu_task *task);
 /* After the real submission of a task that is executed again. */
 void tic_order_after_submit(bool accepted);
 /* main() waits for tasks that are executed again, and for what came after them. */
@@ -253,12 +282,31 @@ bool tic_access_is_running(void);
 /* ---- position.c ----------------------------------------------------------------------------- */
 /* The store was opened. */
 void tic_position_load(struct tic_session *session);
+void tic_position_close(void);
 /* main() begins an operation: if it is the one of the recovered cut, all values come back, and then
  * live tasks may run. Not under the submission lock. */
 void tic_position_tick(void);
 /* Under the submission lock, before the real submission: the task was not done at the recovered
  * cut, so it waits for main() to come there. */
+bool tic_position_is_to_gate(const struct starpu_task *task, uint64_t key);
 void tic_position_gate(struct starpu_task *task, uint64_t key);
+/* hold.c. The task, whose structure stays, is to wait for that, too, if it comes to the policy:
+ * false if it does not. Under the submission lock. */
+bool tic_hold_expect(struct starpu_task *task);
+/* Any thread, under locks of StarPU: the task comes to the policy. True: not now. */
+bool tic_hold_take(struct starpu_task *task);
+/* main() is there: those that have come go on. */
+void tic_hold_release(void);
+/* hooks.c: to the policy. */
+void tic_hooks_push(struct starpu_task *task);
+/* A task begins that had begun by the recovered cut, without output: main() waits for its end
+ * there, which is to be noted once. */
+bool tic_position_is_again(uint64_t key);
+void tic_position_note_again(void);
+/* The callback of this task is to come; true if main() waits for it at the recovered cut. Then,
+ * once, it has returned, or main() need not wait. Any thread. */
+bool tic_position_expect(uint64_t key);
+void tic_position_note_shown(void);
 
 /* ---- looks.c -------------------------------------------------------------------------------- */
 /* main() begins a call that waits for tasks. */
@@ -275,6 +323,8 @@ void tic_looks_list_small(struct starpu_task *task, struct tic_small *small);
 /* Before the callback of this task: logs them; in a restart gives them back. Any thread. */
 void tic_looks_note_callback(const struct tic_small *small, uint64_t key);
 void tic_looks_show_callback(uint64_t key);
+/* Is there something to give back to it? */
+bool tic_looks_has_callback(uint64_t key);
 /* The data was registered, or leaves. */
 void tic_looks_add(struct tic_handle *handle);
 void tic_looks_remove(struct tic_handle *handle);
@@ -285,24 +335,42 @@ uint64_t tic_clock_now(void);
 /* main() begins another one; or a call that only waits. */
 void tic_clock_tick(void);
 void tic_clock_wait(void);
+/* Is main() not yet where it was at the recovered cut? */
+bool tic_clock_is_behind(void);
 /* main() has come this far: what was held back for it happens. Not inside the guard. */
 void tic_clock_release(void);
+/* The same, but main() goes on meanwhile: it has skipped a task, and will skip the next. Nothing
+ * that is skipped can have come before what these callbacks submit now. */
+void tic_clock_release_meanwhile(void);
+extern bool tic_clock_lags; /* main() went on; owner thread only */
+/* Until what is due has happened; not what main() has to submit before that. */
+void tic_clock_catch_up(void);
 /* Is something held back that main() has come far enough for? */
-extern _Atomic uint64_t tic_clock_earliest; /* clock of the first to release; UINT64_MAX: none */
 static inline bool tic_clock_is_due(void)
 {
-    return __builtin_expect(atomic_load(&tic_clock_earliest) != UINT64_MAX, 0) &&
-           atomic_load(&tic_clock_earliest) <= tic_clock_now();
+    return __builtin_expect(atomic_load(&tic_backlog_earliest) != UINT64_MAX, 0) &&
+           atomic_load(&tic_backlog_earliest) <= tic_clock_now();
 }
 /* Must main() come further before this may run? Then it is kept until then. Under the submission
  * lock. */
 bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument);
 /* The same for the callback of a task, if it has one, which must not run at its end then. The
- * structure stays until it has run; owned: it goes then, StarPU does not see it. */
-bool tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key, bool owned);
+ * structure stays until it has run; owned: it goes then, StarPU does not see it. small: what it may
+ * look at, of a task that has ended, whose data may be gone; else NULL. */
+bool tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key, bool owned,
+                                    const struct tic_small *small);
 /* Runs the callback of a task that ends at its submission by main(), which it may want something
- * of; before, a worker did. */
-void tic_clock_run_apart(struct starpu_task *task, uint64_t key);
+ * of; before, a worker did. expected: tic_position_expect said so. meanwhile: main() goes on. */
+void tic_clock_run_apart(struct starpu_task *task, uint64_t key, bool expected, bool meanwhile,
+                         const struct tic_small *small);
+/* A task is skipped. Inside a callback, its own callback runs when that one has returned; of
+ * main(), which is behind, when it releases what is due. locked: under the submission lock, of a
+ * task that StarPU does not see; false elsewhere. ended: inside a callback, in place of its own. */
+bool tic_clock_put_off_locked(struct starpu_task *task, uint64_t key);
+void tic_clock_put_off_ended(struct starpu_task *task, uint64_t key, bool expected,
+                             const struct tic_small *small);
+/* The outermost callback of this thread has returned. */
+void tic_clock_run_put_off(void);
 /* The task whose callback, held back before, this thread runs; or NULL. */
 struct starpu_task *tic_clock_current_task(void);
 /* Is anything held back? */
@@ -385,11 +453,13 @@ static inline bool tic_callback_has_any(const struct starpu_task *task)
  * that, those of a task without a kernel by themselves, else the task with them. */
 void tic_callback_hold_prologues(struct starpu_task *task, uint64_t key);
 void tic_callback_hold_start(struct starpu_task *task, uint64_t key);
+/* The operation that the task waits for then; 0: none. */
+uint64_t tic_callback_start_clock(const struct starpu_task *task, uint64_t key);
 /* tic_nowhere_begin is called when the task of this key has its data. False when out of memory. */
 bool tic_callback_watch_begin(struct starpu_task *task, uint64_t key);
 /* Gives a copy of a wrapped task its own callbacks back. */
 void tic_callback_unwrap(struct starpu_task *copy);
-/* Calls the application's function as the application. */
+/* Calls the application's function as the application; then callbacks that were put off in it. */
 void tic_callback_run(void (*run)(void *), void *argument);
 /* And notes that the callback of this task has begun. */
 void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument);

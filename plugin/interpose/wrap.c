@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/answers.h"
 #include "interpose/digest.h"
 #include "interpose/pages.h"
 #include "interpose/runner.h"
@@ -27,13 +28,10 @@ static char *hide_environment(const char *sched)
     return kept;
 }
 
-WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
+static int initialize(struct starpu_conf *conf, int *argc, char ***argv)
 {
-    tic_pages_open();
     struct starpu_conf copy;
     const char *sched = NULL;
-    if (tic_guard > 0)
-        return RESOLVED(starpu_initialize)(conf, argc, argv);
     struct starpu_conf *chosen = tic_session_on_initialize_before(conf, &copy, &sched);
     if (!chosen)
         return RESOLVED(starpu_initialize)(conf, argc, argv);
@@ -45,6 +43,18 @@ WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
         setenv("STARPU_SCHED", kept, 1);
     free(kept);
     tic_session_on_initialize_after(result);
+    return result;
+}
+
+WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
+{
+    tic_pages_open();
+    if (tic_guard > 0)
+        return RESOLVED(starpu_initialize)(conf, argc, argv);
+    tic_session_enter_life();
+    int result = initialize(conf, argc, argv);
+    tic_session_count_start(result);
+    tic_session_leave_life();
     return result;
 }
 
@@ -67,11 +77,18 @@ WRAPPER void starpu_shutdown(void)
     tic_pages_open();
     if (has_runners())
         tic_runner_settle(true);
-    tic_session_on_shutdown_before();
+    if (tic_guard > 0) {
+        tic_real.starpu_shutdown();
+        return;
+    }
+    tic_session_enter_life();
+    bool stops = tic_session_on_shutdown_before();
     tic_guard++;
     RESOLVED(starpu_shutdown)();
     tic_guard--;
-    tic_session_on_shutdown_after();
+    if (stops)
+        tic_session_on_shutdown_after();
+    tic_session_leave_life();
 }
 
 /* ---- the clock of main() -------------------------------------------------------------------- */
@@ -90,6 +107,24 @@ static void main_has_come(void)
     if ((tic_clock_is_due() || tic_early_is_due()) && tic_session_is_watching() &&
         tic_session_is_owner())
         tic_clock_release();
+}
+
+/* main() has skipped a task. */
+static void main_has_skipped(void)
+{
+    if (tic_early_holds())
+        main_has_come();
+    else if (tic_clock_is_due() && tic_session_is_watching() && tic_session_is_owner())
+        tic_clock_release_meanwhile();
+}
+
+/* main() is about to submit a task. If that runs, or contributes to a reduction, it comes after
+ * what callbacks submitted before. */
+static void main_submits(struct starpu_task *task)
+{
+    if (tic_is_owner && tic_clock_lags && tic_session_is_owner() &&
+        (tic_redux_concerns(task) || !tic_submit_is_done(task)))
+        tic_clock_catch_up();
 }
 
 /* ---- tasks ---------------------------------------------------------------------------------- */
@@ -121,9 +156,10 @@ static void wait_for(struct starpu_task *task)
         task->synchronous = 1;
 }
 
-static int submit_watched(struct starpu_task *task)
+static int submit_watched(struct starpu_task *task, bool *skipped)
 {
     enum tic_verdict verdict = tic_submit_on_before(task);
+    *skipped = verdict == TIC_DROP || (verdict == TIC_CONTROL && !task->synchronous);
     if (verdict == TIC_HELD)
         return 0;
     bool waits = verdict != TIC_DROP && task->synchronous;
@@ -149,16 +185,23 @@ static int submit_watched(struct starpu_task *task)
 WRAPPER int starpu_task_submit(struct starpu_task *task)
 {
     tic_pages_open();
-    bool ours = tic_session && tic_guard == 0, waits = task->synchronous;
+    bool ours = tic_session && tic_guard == 0, waits = task->synchronous, skipped = false;
 
+    if (ours) {
+        main_submits(task);
+        tic_workers_place(task);
+    }
     if (ours && tic_redux_concerns(task))
         reduce(task);
-    int result =
-        tic_session_is_watching() ? submit_watched(task) : RESOLVED(starpu_task_submit)(task);
+    int result = tic_session_is_watching() ? submit_watched(task, &skipped)
+                                           : RESOLVED(starpu_task_submit)(task);
     if (!ours)
         return result;
     tic_redux_after_submit();
-    main_has_come();
+    if (skipped)
+        main_has_skipped();
+    else
+        main_has_come();
     if (waits)
         tic_pages_close("a synchronous task");
     return result;
@@ -252,8 +295,8 @@ WRAPPER int starpu_disk_register(struct starpu_disk_ops *operations, void *param
 {
     tic_pages_open();
     if (tic_session_is_watching())
-        tic_session_unprotect("starpu_disk_register",
-                              "data on disks (more than one memory node) is not protected yet");
+        tic_session_stop_watching("starpu_disk_register",
+                                  "data on disks (more than one memory node) is not protected yet");
     return RESOLVED(starpu_disk_register)(operations, parameter, size);
 }
 
@@ -375,6 +418,92 @@ WAIT(starpu_task_wait_for_n_submitted_in_ctx, (unsigned context, unsigned count)
 WAIT(starpu_task_wait_for_no_ready, (void), ())
 WAIT(starpu_tag_wait, (starpu_tag_t tag), (tag))
 WAIT(starpu_tag_wait_array, (unsigned count, starpu_tag_t *tags), (count, tags))
+
+/* ---- questions of main() about tasks, time and the machine ------------------------------------
+ */
+
+/* main() is told that there are no such tasks, as then, and may rely on it. Beyond the recovered
+ * cut there may be: tasks that are executed again. All had ended without main(). */
+static void come_as_far(enum tic_answer call)
+{
+    if (tic_position_is_ahead() || tic_session->paused)
+        return;
+    do {
+        tic_guard++;
+        if (call == TIC_starpu_task_nready)
+            tic_real.starpu_task_wait_for_no_ready();
+        else
+            tic_real.starpu_task_wait_for_all();
+        tic_guard--;
+    } while (call == TIC_starpu_task_nsubmitted && settle_all(0));
+}
+
+/* A count of tasks that the real answer is above. */
+static bool is_to_come(enum tic_answer call, int64_t told, int64_t real)
+{
+    return (call == TIC_starpu_task_nready || call == TIC_starpu_task_nsubmitted) && told == 0 &&
+           real > 0;
+}
+
+static int64_t bits_of_int(int value)
+{
+    return value;
+}
+
+static int64_t bits_of_starpu_ssize_t(starpu_ssize_t value)
+{
+    return value;
+}
+
+static int64_t bits_of_double(double value)
+{
+    int64_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+static int int_of(int64_t bits)
+{
+    return (int)bits;
+}
+
+static starpu_ssize_t starpu_ssize_t_of(int64_t bits)
+{
+    return (starpu_ssize_t)bits;
+}
+
+static double double_of(int64_t bits)
+{
+    double value;
+
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+#define ANSWER(number, type, name, parameters, arguments, key)                                     \
+    WRAPPER type name parameters                                                                   \
+    {                                                                                              \
+        bool asked = tic_answers_are_asked(__builtin_return_address(0));                           \
+        if (asked && tic_clock_lags) /* a program may ask until no task is left */                 \
+            tic_clock_catch_up();                                                                  \
+        if (asked)                                                                                 \
+            main_has_come();                                                                       \
+        tic_guard++;                                                                               \
+        type real = RESOLVED(name) arguments;                                                      \
+        tic_guard--;                                                                               \
+        int64_t bits = bits_of_##type(real);                                                       \
+        if (!asked)                                                                                \
+            return type##_of(                                                                      \
+                tic_answers_elsewhere(TIC_##name, __builtin_return_address(0), bits));             \
+        if (tic_answer(TIC_##name, (unsigned)(key), &bits) &&                                      \
+            is_to_come(TIC_##name, bits, bits_of_##type(real)))                                    \
+            come_as_far(TIC_##name);                                                               \
+        tic_answers_told(TIC_##name, bits);                                                        \
+        return type##_of(bits);                                                                    \
+    }
+#include "real/answers.def"
+#undef ANSWER
 
 /* ---- data ----------------------------------------------------------------------------------- */
 

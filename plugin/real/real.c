@@ -15,12 +15,15 @@ struct tic_real tic_real;
                    "StarPU declares " #name " differently");
 #define UNSUPPORTED(type, name, parameters, arguments) REAL(type, name, parameters)
 #define SWITCH(name, parameters, arguments) REAL(void, name, parameters)
+#define ANSWER(number, type, name, parameters, arguments, key) REAL(type, name, parameters)
 #include "real/real.def"
+#include "real/answers.def"
 #include "real/switches.def"
 #include "real/unsupported.def"
 #undef REAL
 #undef SWITCH
 #undef UNSUPPORTED
+#undef ANSWER
 
 struct entry {
     const char *name;
@@ -32,6 +35,10 @@ static const struct entry entries[] = {
 #define REAL(type, name, parameters) {#name, offsetof(struct tic_real, name), true},
 #include "real/real.def"
 #undef REAL
+#define ANSWER(number, type, name, parameters, arguments, key)                                     \
+    {#name, offsetof(struct tic_real, name), true},
+#include "real/answers.def"
+#undef ANSWER
 #define UNSUPPORTED(type, name, parameters, arguments)                                             \
     {#name, offsetof(struct tic_real, name), false},
 #include "real/unsupported.def"

@@ -16,6 +16,9 @@ struct tic_real {
 #define REAL(type, name, parameters) type(*name) parameters;
 #include "real/real.def"
 #undef REAL
+#define ANSWER(number, type, name, parameters, arguments, key) type(*name) parameters;
+#include "real/answers.def"
+#undef ANSWER
 #define UNSUPPORTED(type, name, parameters, arguments) type(*name) parameters;
 #include "real/unsupported.def"
 #undef UNSUPPORTED

@@ -419,9 +419,8 @@ static int merge_done(struct tic_snapshot *snapshot, uint64_t cut)
 
 static bool has_news(struct tic_snapshot *snapshot)
 {
-    uint64_t executed = 0;
-    for (unsigned i = 0; i < snapshot->cut.slot_count; i++)
-        executed += atomic_load_explicit(&snapshot->cut.slots[i].executed, memory_order_relaxed);
+    uint64_t executed = tic_cut_count_executed(&snapshot->cut);
+
     tic_lock(&snapshot->graph->lock);
     bool news = executed != snapshot->executed_before || snapshot->graph->changed.count > 0;
     tic_unlock(&snapshot->graph->lock);

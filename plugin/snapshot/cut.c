@@ -99,3 +99,21 @@ void tic_cut_finish(struct tic_cut *cut)
 {
     atomic_store(&cut->active_cut, 0);
 }
+
+uint64_t tic_cut_count_executed(const struct tic_cut *cut)
+{
+    uint64_t executed = 0;
+
+    for (unsigned i = 0; i < cut->slot_count; i++)
+        executed += atomic_load_explicit(&cut->slots[i].executed, memory_order_relaxed);
+    return executed;
+}
+
+bool tic_cut_is_idle(const struct tic_cut *cut)
+{
+    bool idle = true;
+
+    for (unsigned i = 0; i < cut->slot_count && idle; i++)
+        idle = atomic_load(&cut->slots[i].state) == TIC_SLOT_IDLE;
+    return idle;
+}

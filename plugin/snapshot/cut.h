@@ -42,6 +42,7 @@ struct tic_slot {
     _Atomic(const void *) task;     /* the task between begin and end; TIC_SLOT_ENDING while
                                        somebody ends it, who has the slot to himself; acq_rel */
     bool counts;                    /* worker only: done when it ends, even if it wrote nothing */
+    bool again;                     /* worker only: a restart executes it again, before the cut */
     uint64_t children;              /* worker only: tasks that it has submitted */
     _Atomic bool failed;            /* relaxed: a list could not grow; protection ends */
     struct tic_handle_list writing; /* worker only: what the running task writes */
@@ -140,6 +141,12 @@ static inline uint64_t tic_cut_end(struct tic_slot *slot)
     atomic_store_explicit(&slot->task, NULL, memory_order_release);
     return epoch;
 }
+
+/* ---- any thread ------------------------------------------------------------------------------ */
+/* Tasks that have ended. */
+uint64_t tic_cut_count_executed(const struct tic_cut *cut);
+/* Does no task run? */
+bool tic_cut_is_idle(const struct tic_cut *cut);
 
 /* ---- the checkpoint thread ------------------------------------------------------------------ */
 /* Takes a cut now: its number. */

@@ -316,12 +316,17 @@ int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *lin
     int status = tic_eventlog_walk(snapshot->store, visit, &search);
 
     status = search.status ? search.status : status;
-    status = status ? status : add_events(line, &search);
-    status = status ? status : add_inputs(line, &search);
-    status = status ? status : choose(snapshot, line);
     /* Results of before others than main() submitted do not know what the line holds of theirs. */
     snapshot->found_racy = line->spawned_count > 0 || line->kept_count > 0 || line->kept_done > 0;
-    if (snapshot->found_racy || snapshot->ignore_results)
+    bool used = !snapshot->found_racy && !snapshot->ignore_results;
+    /* Without results the run goes its own way after the line, and numbers other data as it likes.
+     */
+    if (used && status == 0)
+        status = add_events(line, &search);
+    if (used && status == 0)
+        status = add_inputs(line, &search);
+    status = status ? status : choose(snapshot, line);
+    if (!used)
         snapshot->found_count = 0;
     tic_known_sort(&snapshot->known);
     sum_lost(snapshot, &search);

@@ -50,6 +50,7 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
                                                                : clock;
     }
     line->waits = snapshot->position & ((1u << TIC_WAIT_BITS) - 1);
+    line->verified = snapshot->verify.percent > 0;
     line->quiescent = atomic_load(&snapshot->verify.quiescent);
     describe_account(snapshot, line);
     line->version = strdup(about->version);

@@ -148,6 +148,18 @@ static int write_or_hold(struct tic_snapshot *snapshot, const struct tic_layout 
                : tic_store_save(snapshot->store, layout, saved);
 }
 
+/* main() has given the memory away that it still has registered: nobody can use it any more. */
+static int save_nothing(struct tic_snapshot *snapshot, const struct tic_shape *shape, int why,
+                        struct tic_saved *saved)
+{
+    char *zeros = calloc(1, tic_shape_bytes(shape));
+    struct tic_layout layout = tic_layout_packed(shape, zeros);
+    int status = zeros ? write_or_hold(snapshot, &layout, why, saved) : -ENOMEM;
+
+    free(zeros);
+    return status;
+}
+
 /* Writes the value to a free row, which stays busy. 0; -EAGAIN no free row; other -errno. */
 static int save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *handle, int why,
                              struct tic_saved *saved)
@@ -165,6 +177,8 @@ static int save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *h
             handle->imaged || atomic_load_explicit(&handle->shares, memory_order_acquire);
         if (handle->set_aside)
             layout = tic_layout_packed(&handle->layout.shape, handle->set_aside);
+        else if (handle->home_node >= 0 && !tic_layout_is_mapped(&layout))
+            return save_nothing(snapshot, &layout.shape, why, saved);
         return write_or_hold(snapshot, &layout, why, saved);
     }
     int status = handle->packer->pack(handle, &packed.base, &size);
@@ -310,7 +324,8 @@ void tic_snapshot_save_before(struct tic_snapshot *snapshot, struct tic_slot *sl
 static bool may_block(struct tic_snapshot *snapshot, unsigned idle)
 {
     /* The cut waits for main(), which may wait for this task in a way of its own. */
-    bool waits = atomic_load(&snapshot->verify.settling) || atomic_load(&snapshot->verify.quiescent);
+    bool waits =
+        atomic_load(&snapshot->verify.settling) || atomic_load(&snapshot->verify.quiescent);
 
     if (waits && idle > COUNT_PATIENCE)
         return true;
@@ -377,9 +392,18 @@ static int first_try(const struct tic_snapshot *snapshot)
     return snapshot->log_all ? 0 : -EINPROGRESS;
 }
 
+/* Whoever writes it behind StarPU's back does not mark it. What shares memory counts elsewhere. */
+static void mark_if_other_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    if (!atomic_load(&snapshot->replaying) && !atomic_load(&handle->shares) &&
+        atomic_load(&handle->dirty_since) == 0 && !tic_verify_is_current_locked(snapshot, handle))
+        atomic_store(&handle->dirty_since, atomic_load(&snapshot->cut.epoch));
+}
+
 static int save_now_once(struct tic_snapshot *snapshot, struct tic_handle *handle, int why)
 {
     tic_lock(&handle->lock);
+    mark_if_other_locked(snapshot, handle);
     int status = atomic_load(&handle->dirty_since) == 0 ? 0 : save_locked(snapshot, handle, why);
     tic_unlock(&handle->lock);
     return status;
@@ -389,7 +413,8 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
 {
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
 
-    if (tic_snapshot_is_broken(snapshot) || snapshot->dry || atomic_load(&handle->dirty_since) == 0)
+    if (tic_snapshot_is_broken(snapshot) || snapshot->dry ||
+        (atomic_load(&handle->dirty_since) == 0 && !handle->imaged))
         return;
     int status = save_now_once(snapshot, handle, first_try(snapshot));
     while (status == -EAGAIN) {

@@ -23,6 +23,8 @@ static void tell_difference(struct tic_snapshot *snapshot, const struct tic_hand
 
     atomic_fetch_add_explicit(&verify->differences, 1, memory_order_relaxed);
     atomic_store(&verify->differs, true);
+    if (tic_snapshot_is_broken(snapshot)) /* what ended protection has been said */
+        return;
     if (atomic_exchange(&verify->quiescent, true))
         return;
     tic_log(
@@ -75,7 +77,8 @@ void tic_verify_note_saved_locked(struct tic_snapshot *snapshot, struct tic_hand
 
     if (!handle->imaged)
         return;
-    if (handle->result_version == version + 1) {
+    if (handle->result_version == version + 1 &&
+        !atomic_load_explicit(&handle->shares, memory_order_acquire)) { /* others do not count it */
         if (handle->result_hash != saved->checksum)
             tell_difference(snapshot, handle);
     } else if (!inside && atomic_load_explicit(&handle->written_in, memory_order_relaxed) !=
@@ -114,7 +117,8 @@ static void note_exposed_locked(struct tic_snapshot *snapshot, struct tic_handle
     if (atomic_load_explicit(&handle->shares, memory_order_relaxed) ||
         atomic_load(&handle->writers) != 0 || atomic_load(&handle->split) ||
         handle->result_version == version + 1 ||
-        !atomic_load_explicit(&handle->mentioned, memory_order_relaxed))
+        !atomic_load_explicit(&handle->mentioned, memory_order_relaxed) ||
+        !tic_layout_is_mapped(&handle->layout))
         return;
     handle->result_hash = hash(snapshot, handle);
     handle->result_version = version + 1;
@@ -158,16 +162,6 @@ static void hash_exposed(struct tic_snapshot *snapshot)
     snapshot->verify.exposed_ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
 }
 
-bool tic_verify_is_current_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
-{
-    if (!handle->imaged || !handle->current.exists ||
-        atomic_load_explicit(&handle->split, memory_order_relaxed) ||
-        hash(snapshot, handle) == handle->current.saved.checksum)
-        return true;
-    tell_difference(snapshot, handle);
-    return false;
-}
-
 /* Its content is what main() put there before a task mentioned it: main() may go on with that. */
 static bool is_being_filled(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
@@ -179,6 +173,19 @@ static bool is_being_filled(struct tic_snapshot *snapshot, struct tic_handle *ha
     return true;
 }
 
+bool tic_verify_is_current_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    if (!handle->imaged || !handle->current.exists ||
+        atomic_load_explicit(&handle->split, memory_order_relaxed) ||
+        !tic_layout_is_mapped(&handle->layout) ||
+        hash(snapshot, handle) == handle->current.saved.checksum)
+        return true;
+    if (!atomic_load(&snapshot->replaying) && /* else the value is a later one */
+        !is_being_filled(snapshot, handle))
+        tell_difference(snapshot, handle);
+    return false;
+}
+
 void tic_verify_check_locked(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut,
                              bool stale)
 {
@@ -187,7 +194,8 @@ void tic_verify_check_locked(struct tic_snapshot *snapshot, struct tic_handle *h
     const struct tic_value *value = tic_handle_value_at_locked(handle, cut);
     bool comparable = value && value == &handle->current && !stale &&
                       atomic_load(&handle->dirty_since) == 0 &&
-                      !atomic_load_explicit(&handle->split, memory_order_relaxed);
+                      !atomic_load_explicit(&handle->split, memory_order_relaxed) &&
+                      tic_layout_is_mapped(&handle->layout);
 
     if (comparable && hash(snapshot, handle) != value->saved.checksum) {
         if (is_being_filled(snapshot, handle)) /* it is saved anew */
@@ -239,7 +247,7 @@ static void visit_one(void *arg, unsigned long i)
     bool gone = handle->gone_since != 0;
     tic_lock(&handle->lock);
     tic_unlock(&snapshot->graph->lock);
-    if (!gone)
+    if (!gone && tic_layout_is_mapped(&handle->layout))
         pass->visit(snapshot, handle, pass->cut, stale);
     tic_unlock(&handle->lock);
 }
@@ -369,15 +377,6 @@ void tic_verify_await_open(struct tic_snapshot *snapshot)
     tic_unlock(&snapshot->lock);
 }
 
-static bool is_idle(const struct tic_snapshot *snapshot)
-{
-    bool idle = true;
-
-    for (unsigned i = 0; i < snapshot->cut.slot_count && idle; i++)
-        idle = atomic_load(&snapshot->cut.slots[i].state) == TIC_SLOT_IDLE;
-    return idle;
-}
-
 /* True when main() is inside a call and will stay there. */
 static bool try_hold(struct tic_snapshot *snapshot)
 {
@@ -400,7 +399,7 @@ static int await_idle(struct tic_snapshot *snapshot)
 {
     uint64_t end = tic_nanoseconds(CLOCK_MONOTONIC) + (uint64_t)(snapshot->patience * 1e9);
 
-    while (!is_idle(snapshot)) {
+    while (!tic_cut_is_idle(&snapshot->cut)) {
         if (tic_snapshot_pause(snapshot, POLL) || tic_snapshot_is_broken(snapshot))
             return -ECANCELED;
         if (tic_nanoseconds(CLOCK_MONOTONIC) > end || !tic_verify_is_calm(snapshot))
@@ -440,11 +439,17 @@ int tic_verify_begin_calm(struct tic_snapshot *snapshot)
     struct tic_verify *verify = &snapshot->verify;
     int status = 0;
 
+    if (tic_nanoseconds(CLOCK_MONOTONIC) < verify->calm_after_ns)
+        return -ESTALE;
     while (!try_hold(snapshot))
         if (tic_snapshot_pause(snapshot, POLL) || tic_snapshot_is_broken(snapshot))
             return -ECANCELED;
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
     atomic_store(&verify->closed, true);
     status = await_idle(snapshot);
+    if (status == -ESTALE) /* the program stood still for nothing */
+        verify->calm_after_ns = tic_nanoseconds(CLOCK_MONOTONIC) +
+                                (tic_nanoseconds(CLOCK_MONOTONIC) - start) * 100 / verify->percent;
     if (status == -ESTALE && !verify->told_calm)
         tic_log(TIC_LOG_WARN, "tasks that run do not end while no other begins: a quiescent "
                               "recovery line is put off");

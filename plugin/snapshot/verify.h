@@ -42,6 +42,7 @@ struct tic_verify {
     _Atomic bool closed;          /* no task begins; seq_cst */
     enum tic_calm calm;           /* guarded by the snapshot's lock */
     bool told_calm;               /* checkpoint thread only: tasks did not end */
+    uint64_t calm_after_ns;       /* checkpoint thread only: no such try before; CLOCK_MONOTONIC */
     _Atomic uint64_t cut_ns;      /* relaxed: when the last cut was taken, CLOCK_MONOTONIC */
     uint64_t exposed_ns;          /* owner thread only: spent on what main() may change */
     struct tic_handle_list list;  /* checkpoint thread only: what is compared */

@@ -121,7 +121,7 @@ struct tic_line_read {
 };
 
 /* Some bytes of a datum as main() could see them, by its pointer, when it came back from a wait. */
-#define TIC_LOOK_CALLBACK (UINT64_C(3) << 62) /* bits of the keys of tasks whose callbacks look */
+#define TIC_LOOK_CALLBACK (UINT64_C(1) << 63) /* beside the keys of tasks whose callbacks look */
 enum { TIC_LOOK_WORDS = 5, TIC_LOOK_BYTES = 8 * TIC_LOOK_WORDS };
 struct tic_line_look {
     uint64_t wait;                  /* number of the wait, from 1; or key of a task, see above */
@@ -183,6 +183,7 @@ struct tic_line {
     uint64_t clock;     /* operations of main() begun at the cut: values are those of the begin of
                            the last of them, and callbacks in the table have run by then */
     uint64_t waits;     /* of main() begun since then: these count, too, as operations */
+    uint64_t verified;  /* 1: its values were compared with memory (STARPU_TIC_VERIFY) */
     uint64_t quiescent; /* 1: no task ran at the cut, and main() was inside a call */
     uint64_t kept_done; /* of these: tasks that a restart need not submit at all */
     uint64_t big_endian;

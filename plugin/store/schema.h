@@ -37,7 +37,7 @@
 #define TIC_LINE_NUMBERS(X)                                                                        \
     X(number)                                                                                      \
     X(process) X(workers) X(tasks_submitted) X(tasks_done) X(clock) X(kept_done) X(big_endian)     \
-    X(waits) X(quiescent) X(runs) X(spent) X(lost) X(stored) X(checkpoints) X(logged)
+    X(waits) X(verified) X(quiescent) X(runs) X(spent) X(lost) X(stored) X(checkpoints) X(logged)
 
 /* LINE_TEXT(member): attributes of the root group, UTF-8 strings. */
 #define TIC_LINE_TEXTS(X) X(version) X(starpu) X(host) X(program) X(directory)

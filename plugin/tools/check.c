@@ -15,12 +15,36 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/input.h"
 #include "tools/tool.h"
 #include "tools/touched.h"
 
 enum { CHECK_YES = 0, CHECK_NO = 1, CHECK_FAILED = 3 };
 
 /* ---- running -------------------------------------------------------------------------------- */
+
+/* Both runs read the same standard input, but for a terminal, which may answer each of them. */
+static void path_of_input(const char *directory, char path[PATH_MAX + 32])
+{
+    snprintf(path, PATH_MAX + 32, "%s.input", directory);
+}
+
+static bool save_input(const char *directory)
+{
+    char path[PATH_MAX + 32];
+    bool any;
+
+    path_of_input(directory, path);
+    return isatty(STDIN_FILENO) || tic_input_save(path, &any);
+}
+
+static bool give_input(const char *directory)
+{
+    char path[PATH_MAX + 32];
+
+    path_of_input(directory, path);
+    return isatty(STDIN_FILENO) || tic_input_give(path);
+}
 
 static void set_environment(const char *directory, int run, bool pages)
 {
@@ -49,7 +73,7 @@ static int run_program(char **argv, const char *directory, int run, bool pages)
     pid_t child = fork();
     if (child == 0) {
         set_environment(directory, run, pages);
-        if (tic_tool_preload() != 0)
+        if (!give_input(directory) || tic_tool_preload() != 0)
             _exit(127);
         execvp(argv[0], argv);
         fprintf(stderr, "starpu-tic: cannot run %s: %s\n", argv[0], strerror(errno));
@@ -142,9 +166,12 @@ static bool tell_differences(const json_t *first, const json_t *second)
         puts("Two runs differ: callbacks, tasks or threads submit other tasks. A restart would be "
              "stopped at its end.");
     if (input)
-        printf("Two runs differ: handle %s (number of registration) holds other data when a task "
-               "first reads it. A restart would be refused; STARPU_TIC_INPUTS=0 allows it.\n",
-               input);
+        printf(
+            "Two runs differ: handle %s (number of registration) holds other data when a task "
+            "first reads it. A restart goes on with the recorded content, not with its own, or is "
+            "refused where that is gone; STARPU_TIC_INPUTS=ignore trusts that it does not "
+            "matter.\n",
+            input);
     if (data && signature < 0 && !spawned && !input)
         printf("Note: two runs have other results, as in handle %s (number of "
                "registration): they vary by themselves, as sums do that are added in another "
@@ -219,7 +246,7 @@ static int check(char **argv, const char *directory, const char *advice)
 {
     bool pages = false;
 
-    if (run_twice(argv, directory, &pages) != 0)
+    if (!save_input(directory) || run_twice(argv, directory, &pages) != 0)
         return CHECK_FAILED;
     json_t *first = load_report(directory, 1), *second = load_report(directory, 2);
     int result = CHECK_FAILED;
@@ -242,6 +269,8 @@ static void clean(const char *directory)
         snprintf(path, sizeof(path), "%s.run%d", directory, run);
         unlink(path);
     }
+    path_of_input(directory, path);
+    unlink(path);
     snprintf(path, sizeof(path), "%s/p0.lock", directory);
     unlink(path);
     rmdir(directory);
@@ -262,12 +291,13 @@ static int parse_options(int argc, char **argv, const char **advice)
         if (option != 'h')
             return tic_tool_usage("check", TIC_TOOL_USAGE);
         tic_tool_usage("check", TIC_TOOL_OK);
-        puts("\n  -a, --advice FILE      file for advice; default: the directory of a run with "
-             ".advice\n\n"
-             "The program runs twice, unprotected; nothing is saved. Its output is not changed,\n"
-             "and the report comes after it. If main() touches data without an access, a file\n"
-             "with advice for runs is written. Exit status: 0 it can be protected, 1 it cannot,\n"
-             "3 the program failed, or does not use StarPU.");
+        puts(
+            "\n  -a, --advice FILE      file for advice; default: the directory of a run with "
+            ".advice\n\n"
+            "The program runs twice, unprotected, with the same standard input; nothing is saved.\n"
+            "Its output is not changed, and the report comes after it. If main() touches data\n"
+            "without an access, a file with advice for runs is written. Exit status: 0 it can be\n"
+            "protected, 1 it cannot, 3 the program failed, or does not use StarPU.");
         return TIC_TOOL_OK;
     }
     return optind < argc ? -1 : tic_tool_usage("check", TIC_TOOL_USAGE);

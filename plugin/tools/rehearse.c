@@ -3,7 +3,6 @@
  * does without a kill. Here: options, the folder of its files, and the order of its stages. */
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/settings.h"
+#include "tools/input.h"
 #include "tools/rehearse_runs.h"
 #include "tools/tool.h"
 
@@ -156,27 +156,12 @@ static int parse_options(int argc, char **argv, struct tic_rehearsal *rehearsal)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Takes the whole standard input, for all runs. A terminal gives none. 0 or -errno. */
-static int take_input(struct tic_rehearsal *rehearsal)
+static bool take_input(struct tic_rehearsal *rehearsal)
 {
-    char path[PATH_MAX + 8], buffer[65536];
-    ssize_t got = 0;
+    char path[PATH_MAX + 8];
 
     snprintf(path, sizeof(path), "%s/input", rehearsal->place.folder);
-    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0)
-        return -errno;
-    int status = 0;
-    while (!isatty(STDIN_FILENO) && (got = read(STDIN_FILENO, buffer, sizeof(buffer))) > 0) {
-        rehearsal->has_input = true;
-        if (write(file, buffer, (size_t)got) != got)
-            status = -(errno ? errno : ENOSPC);
-        if (status)
-            break;
-    }
-    if (got < 0 && errno != EBADF && errno != EIO)
-        status = -errno;
-    return close(file) != 0 ? -errno : status;
+    return tic_input_save(path, &rehearsal->has_input);
 }
 
 static int make_folder(struct tic_rehearsal *rehearsal)
@@ -196,12 +181,8 @@ static int make_folder(struct tic_rehearsal *rehearsal)
 
 static int rehearse(struct tic_rehearsal *rehearsal)
 {
-    int status = take_input(rehearsal);
-
-    if (status) {
-        fprintf(stderr, "starpu-tic: cannot keep the standard input: %s\n", strerror(-status));
+    if (!take_input(rehearsal))
         return TIC_TOOL_NOTHING;
-    }
     tic_trial_prepare();
     if (tic_rehearse_plain(rehearsal) && tic_rehearse_reference(rehearsal))
         tic_rehearse_kills(rehearsal);

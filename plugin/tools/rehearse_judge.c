@@ -13,7 +13,7 @@
 static const char advice_input[] =
     "The program must begin with the same data each time: initialise all memory before tasks read "
     "it, and read the same files. Content that does not matter can be excepted with "
-    "STARPU_TIC_INPUTS=0.";
+    "STARPU_TIC_INPUTS=ignore.";
 static const char advice_replay[] =
     "main() must submit the same tasks whenever the command is the same, whatever the number of "
     "workers, addresses, clocks and random numbers are. `starpu-tic check` compares two runs.";

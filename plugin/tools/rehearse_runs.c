@@ -127,7 +127,7 @@ void tic_rehearse_set_protection(const struct tic_rehearsal *rehearsal, struct t
         tic_trial_set(trial, "STARPU_TIC_PERIOD=%.9f", rehearsal->period);
     else
         tic_trial_set(trial, "STARPU_TIC_PERIOD=%d", NEVER);
-    if (!periodic && strcmp(rehearsal->protocol, "sel") != 0) /* it takes lines when it must */
+    if (!periodic)
         tic_trial_set(trial, "STARPU_TIC_EVERY=%" PRIu64, rehearsal->every);
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/settings.h"
+#include "tools/input.h"
 #include "tools/tool.h"
 
 enum { STATUS_NOT_FOUND = 127, STATUS_NOT_RUNNABLE = 126, STATUS_BY_SIGNAL = 128 };
@@ -106,10 +107,7 @@ static void redirect(const struct tic_trial *trial, const struct tic_trial_place
 {
     char path[PATH_MAX];
 
-    if (kind)
-        tic_trial_path(trial, place, kind, path);
-    else
-        snprintf(path, sizeof(path), "%.*s/input", PATH_MAX - 8, place->folder);
+    tic_trial_path(trial, place, kind, path);
     int file = open(path, flags, 0600);
     if (file < 0 || dup2(file, to) < 0)
         _exit(STATUS_NOT_RUNNABLE);
@@ -137,8 +135,12 @@ static void execute(char **command)
 
 static void become(const struct tic_trial *trial, const struct tic_trial_place *place)
 {
+    char input[PATH_MAX];
+
     setpgid(0, 0);
-    redirect(trial, place, NULL, O_RDONLY, STDIN_FILENO);
+    snprintf(input, sizeof(input), "%.*s/input", PATH_MAX - 8, place->folder);
+    if (!tic_input_give(input))
+        _exit(STATUS_NOT_RUNNABLE);
     redirect(trial, place, "raw", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, STDOUT_FILENO);
     redirect(trial, place, "err", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, STDERR_FILENO);
     set_environment(trial, place);

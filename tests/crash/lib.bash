@@ -5,6 +5,8 @@
 # sets counts to those that say which tests there are, calls campaign_begin, then list_each with a
 # function that runs the tests of one program, and campaign_end.
 crash_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/lib/blas.bash
+. "$crash_folder/../lib/blas.bash"
 limit=120 # seconds; a run that takes longer hangs
 
 # ---- options ------------------------------------------------------------------------------------
@@ -55,6 +57,7 @@ campaign_begin() {
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     unset DISPLAY LD_PRELOAD
+    use_reference_blas
     export STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_SILENT=1 STARPU_BUS_CALIBRATE=0
     export STARPU_HOME=$work/home STARPU_TIC_PERIOD=1000 STARPU_TIC_VERBOSE=0
     export STARPU_TIC_DIR=$work/store STARPU_TIC_STATS=$work/stats
@@ -166,7 +169,7 @@ fresh() {
 how_to_repeat() {
     echo "repeat: $(basename "$0") --protocol $wanted --seed $seed $counts $program; or by hand:"
     echo 'W=$(mktemp -d); mkdir $W/home $W/run; cd $W/run'
-    export -p | sed -n 's/^declare -x \(\(STARPU\|OMPI\)_[^=]*=\)/export \1/p' |
+    export -p | sed -n 's/^declare -x \(\(STARPU_\|OMPI_\|LD_LIBRARY_PATH\)[^=]*=\)/export \1/p' |
         sed "s|$work|\$W|"
     sed "s|$work|\$W|g" "$work/commands"
 }

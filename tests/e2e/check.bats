@@ -125,3 +125,38 @@ answers() { # status, last line
     [ ! -s out ]
     grep -q missing err
 }
+
+# StarPU's main memory and the disk hold copies of the same data.
+@test "data on a disk is refused by name, and computes what it computes without check" {
+    "$patterns" disk >reference
+    check "$patterns" disk
+    answers 1 "$no"
+    cat reference reference >twice
+    head -n "$(wc -l <twice)" out | cmp - twice
+    grep -qx '  starpu_disk_register: data on disks .* is not protected yet (1 times)' out
+    ! grep -q 'differ' out
+}
+
+@test "several memory nodes from the start are refused by name" {
+    mkdir swap
+    STARPU_DISK_SWAP=$PWD/swap STARPU_DISK_SWAP_BACKEND=unistd STARPU_DISK_SWAP_SIZE=200 check "$program"
+    answers 1 "$no"
+    grep -q '^  starpu_init: StarPU uses more than one memory node .* (1 times)$' out
+}
+
+# The shell of the program reads its standard input, and prints it.
+@test "both runs read the whole standard input" {
+    seq 20000 >numbers
+    check sh -c 'cksum; "$1" temporary' sh "$patterns" <numbers
+    answers 0 "$yes"
+    [ "$(grep -cx "$(cksum <numbers)" out)" -eq 2 ]
+    check sh -c 'cksum; "$1" temporary' sh "$patterns" < <(cat numbers)
+    answers 0 "$yes"
+    [ "$(grep -cx "$(cksum <numbers)" out)" -eq 2 ]
+}
+
+@test "a standard input that is closed is empty" {
+    run_apart bash -c '"$@" <&-' closed "$tool" check -- sh -c 'wc -c; "$1" temporary' sh "$patterns"
+    answers 0 "$yes"
+    [ "$(grep -cx 0 out)" -eq 2 ]
+}

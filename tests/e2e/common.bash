@@ -7,11 +7,14 @@ lib=$TIC_BUILD/tests/lib
 program=$lib/program
 oracle=$TIC_BUILD/.libs/oracle.so
 fixed_time=$TIC_BUILD/.libs/fixed_time.so
+# shellcheck source=tests/lib/blas.bash
+. "$BATS_TEST_DIRNAME/../lib/blas.bash"
 examples=$(dpkg -L starpu-examples 2>/dev/null | grep '/cholesky_implicit$' | xargs -r dirname)
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     unset LD_PRELOAD DISPLAY
+    use_reference_blas
     export STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_SILENT=1 STARPU_BUS_CALIBRATE=0
     export STARPU_HOME=$BATS_FILE_TMPDIR STARPU_TIC_PERIOD=1000 STARPU_TIC_DIR=$PWD/store
     export STARPU_TIC_STATS=$PWD/stats.json

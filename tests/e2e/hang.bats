@@ -53,7 +53,7 @@ goes_on_and_continues() { # protocol
 }
 
 @test "a disk that answers again: protection goes on, and a killed run continues" {
-    export TIC_FAULT_PATH=$PWD/store P_QUIET=1
+    export TIC_FAULT_PATH=$PWD/store P_QUIET=1 STARPU_TIC_VERIFY=0
     expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
     mkfifo ready go
     for protocol in tic sel tic+sel; do
@@ -106,7 +106,7 @@ goes_on_and_continues() { # protocol
 }
 
 @test "a directory that was moved away and is back: protection goes on, and a killed run continues" {
-    export P_QUIET=1
+    export P_QUIET=1 STARPU_TIC_VERIFY=0 # main() stays outside of StarPU, where it might write
     unset STARPU_TIC_PATIENCE
     expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
     mkfifo ready go

@@ -10,6 +10,7 @@ expected() { # the output of a run without faults
 # The result of the task that was stolen last is not executed again, although no line knows it.
 @test "stolen tasks are not executed again" {
     need_examples
+    export STARPU_TIC_VERIFY=0 # else results are not used
     cholesky=("$examples/cholesky_implicit" -size 960 -nblocks 12)
     for _ in {1..10}; do # there is a twelfth theft, and it comes after the first line, nearly always
         rm -rf "$STARPU_TIC_DIR"
@@ -169,13 +170,32 @@ expected() { # the output of a run without faults
     [[ $output == *"after 3 submissions"* ]]
 }
 
-@test "other input is found; STARPU_TIC_INPUTS=0 skips the check" {
+@test "other input: a restart goes on with what was recorded, or stops, or nobody looks" {
+    export P_QUIET=1
+    expected=$("$program" 2>/dev/null)
     STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
-    P_INPUT=5 run "$tool" run -- "$program"
+    STARPU_TIC_INPUTS=check P_INPUT=5 run "$tool" run -- "$program"
     [ "$status" -eq 78 ]
     [[ $output == *"the input of this run differs: handle 0"* ]]
-    STARPU_TIC_INPUTS=0 P_INPUT=5 run "$tool" run -- "$program"
+    cp -r "$STARPU_TIC_DIR" again
+    STARPU_TIC_INPUTS=ignore P_INPUT=5 run "$tool" run -- "$program"
     [ "$status" -eq 0 ]
+    STARPU_TIC_DIR=$PWD/again P_INPUT=5 run_apart "$tool" run -- "$program"
+    [ "$status" -eq 0 ]
+    [ "$(cat out)" = "$expected" ]
+    [ "$(grep -c "held other content in the recorded run" err)" -eq 1 ]
+}
+
+@test "other input at any moment: the result is that of the recorded one" {
+    expected=$(P_QUIET=1 "$program" 2>/dev/null)
+    for at in 2 40 90 170; do
+        rm -rf "$STARPU_TIC_DIR"
+        P_QUIET=1 STARPU_TIC_EVERY=2 STARPU_TIC_FAIL=task-begin:$at \
+            run_apart "$tool" run -- "$program"
+        [ "$status" -eq 137 ]
+        P_QUIET=1 P_INPUT=5 STARPU_NCPU=3 run_apart "$tool" run -- "$program"
+        [ "$(stat_of recovered)" = false ] || is_right "$expected" "" || complain "$at" "wrong"
+    done
 }
 
 @test "time() of the program is replayed, before and after starpu_init" {
@@ -320,7 +340,7 @@ store_size() {
 }
 
 @test "STARPU_TIC_SPACE counts what is written, not what is only formatted" {
-    export STARPU_TIC_EVERY=20 STARPU_TIC_KEEP=1
+    export STARPU_TIC_EVERY=20 STARPU_TIC_KEEP=1 STARPU_TIC_VERIFY=0
     run "$tool" run -- "$program"
     size=$(store_size)
     rm -rf "$STARPU_TIC_DIR"
@@ -377,4 +397,96 @@ store_size() {
     STARPU_TIC_SPACE=1 "$tool" run -- "$program" 2>&5 | tail -4 >sums
     [ "${PIPESTATUS[0]}" -eq 0 ]
     [ "$(cat sums)" = "$(expected | tail -4)" ]
+}
+
+# Which of the threads is main() for protection is a race: it ends when the second one comes.
+@test "threads that start StarPU, and shut it down, at the same time" {
+    local expected
+    expected=$(timeout 60 "$lib/starters" 3)
+    for _ in {1..5}; do
+        rm -rf "$STARPU_TIC_DIR"
+        run_apart timeout 60 "$tool" run -- "$lib/starters" 3
+        [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain starters "wrong"
+        [ "$(grep -c 'another thread starts StarPU' err)" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] ||
+            complain starters "it did not say once that protection ends"
+    done
+}
+
+# swap_with COMMAND...: StarPU has a second memory node, a disk.
+swap_with() {
+    mkdir -p swap
+    STARPU_DISK_SWAP=$PWD/swap STARPU_DISK_SWAP_BACKEND=unistd STARPU_DISK_SWAP_SIZE=200 \
+        run_apart timeout 60 "$@"
+}
+
+@test "a start that is refused because of a second memory node leaves no file" {
+    expected >reference
+    swap_with "$tool" run -- "$program"
+    [ "$status" -eq 0 ]
+    grep -v progress out | cmp - reference
+    [ "$(grep -c 'not protected: StarPU uses more than one memory node' err)" -eq 1 ]
+    [ ! -e "$STARPU_TIC_DIR" ] || complain program "something is left: $(ls -A "$STARPU_TIC_DIR")"
+}
+
+@test "it leaves recovery lines of earlier runs, and the next start is protected" {
+    STARPU_TIC_EVERY=20 crash task-end:120 "$program"
+    swap_with "$tool" run -- "$program"
+    grep -q 'not protected: StarPU uses more than one memory node' err
+    ls "$STARPU_TIC_DIR"/p0-line-*.h5
+    rm -rf "$STARPU_TIC_DIR"
+    export STARPU_TIC_EVERY=10 STARPU_TIC_KEEP=1
+    swap_with "$tool" run -- "$lib/patterns" swap-first
+    [ "$status" -eq 0 ]
+    "$tool" verify "$STARPU_TIC_DIR"
+    [ "$(stat_of tasks_executed)" -eq 60 ]
+}
+
+# An access of main() is another one than in the recorded run; what is said of it:
+# other_access VARIABLE VALUE MODE-THEN
+other_access() {
+    rm -rf "$STARPU_TIC_DIR"
+    M_MODE=$3 STARPU_TIC_EVERY=20 crash task-end:200 "$lib/mainaccess"
+    run_apart env "$1=$2" timeout 60 "$tool" run -- "$lib/mainaccess"
+    [ "$status" -eq 70 ]
+    grep -Eo 'main\(\) accesses handle .* in the recorded run' err >said
+}
+
+@test "another access of main() than before: what differs is named, mode or handle" {
+    local it="handle [0-9]+ \(number of registration\)"
+    other_access M_MODE w r
+    grep -Eqx "main\(\) accesses $it for writing \(STARPU_W\), and accessed it for reading \(STARPU_R\) in the recorded run" said
+    other_access M_MODE r rw
+    grep -Eqx "main\(\) accesses $it for reading \(STARPU_R\), and accessed it for reading and writing \(STARPU_RW\) in the recorded run" said
+    other_access M_MODE r w
+    grep -Eqx "main\(\) accesses $it for reading \(STARPU_R\), and accessed it for writing \(STARPU_W\) in the recorded run" said
+    other_access M_VECTOR 1 r
+    grep -Eqx "main\(\) accesses handle [0-9]+, and accessed handle [0-9]+ \(numbers of registration\) in the recorded run" said
+}
+
+# Tasks that are executed again have order tokens of ours as successors.
+@test "main() asks for successors of tasks: a restart shows it its own" {
+    local expected protocol
+    expected=$("$lib/patterns" listed)
+    [ "$(STARPU_TIC_EVERY=20 "$tool" run -- "$lib/patterns" listed)" = "$expected" ]
+    for protocol in tic sel tic+sel; do
+        export STARPU_TIC_PROTOCOL=$protocol
+        rm -rf "$STARPU_TIC_DIR"
+        STARPU_TIC_EVERY=20 crash task-end:150 "$lib/patterns" listed
+        run_apart timeout 60 "$tool" run -- "$lib/patterns" listed
+        is_right "$expected" lines || complain "$protocol" "wrong"
+        [ $(($(stat_of tasks_skipped) + $(stat_of forced_used))) -ge 5 ] ||
+            complain "$protocol" "skipped too little"
+    done
+}
+
+@test "main() asks for successors of tasks that a restart skips: it stops, and says why" {
+    local protocol
+    for protocol in tic sel tic+sel; do
+        export STARPU_TIC_PROTOCOL=$protocol
+        rm -rf "$STARPU_TIC_DIR"
+        STARPU_TIC_EVERY=20 crash task-end:150 "$lib/patterns" listed-done
+        run_apart timeout 60 "$tool" run -- "$lib/patterns" listed-done
+        [ "$status" -eq 70 ] || complain "$protocol" "not stopped"
+        grep -q 'starpu_task_get_task_succs gives main() 0 tasks, and gave 1' err
+    done
 }

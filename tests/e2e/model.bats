@@ -87,7 +87,17 @@ survive_modes() { # program, modes...
 @test "two sessions of StarPU in one process" {
     # libpapi 7.1, which StarPU 1.4 of Debian 13 starts, fails the second time
     "$lib/modes" second-init || skip "a second session fails without us"
-    survive_modes modes second-init
+    survive_modes modes second-init left-over
+}
+
+# The first line after the second start is of data that had died with the first.
+@test "data without a home that is still registered when StarPU shuts down" {
+    local expected
+    "$lib/modes" second-init || skip "a second session fails without us"
+    expected=$("$lib/modes" left-over)
+    STARPU_TIC_EVERY=50 run_apart "$tool" run -- "$lib/modes" left-over
+    is_right "$expected" || complain left-over "wrong without a kill"
+    [ "$(stat_of bytes_written)" -lt 40000000 ] || complain left-over "saved all the same"
 }
 
 @test "random programs that were wrong once" {

@@ -71,7 +71,7 @@ exit_as_usual() { # scenarios...
         protected "$scenario"
         [ "$status" -eq 0 ] && [ "$(cat out)" = bye ] && [ ! -s err ] ||
             complain "$scenario" "wrong without a kill"
-        STARPU_TIC_FAIL=task-end:5 protected "$scenario"
+        STARPU_TIC_FAIL=task-end:4 protected "$scenario" # the tasks before it, at least
         [ "$status" -eq 137 ] || complain "$scenario" "not killed"
         STARPU_NCPU=3 run_apart timeout 60 "$tool" run -- "$lib/orders" "$scenario"
         [ "$status" -eq 0 ] && [ "$(cat out)" = bye ] || complain "$scenario" "wrong after a kill"
@@ -80,6 +80,11 @@ exit_as_usual() { # scenarios...
 
 @test "who reads first; values that main() moves; the same data twice in a task" {
     keep_order read-first fetch same-data kept-reader
+}
+
+@test "main() goes by a starpu_data_acquire_try that failed" {
+    keep_order try-in-vain
+    STARPU_TIC_PROTOCOL=sel keep_order try-in-vain
 }
 
 @test "one memory by two handles" {
@@ -129,6 +134,10 @@ exit_as_usual() { # scenarios...
         fold-invalidated
 }
 
+@test "reductions whose initialization declares that it reads" {
+    keep_order fold-reading-init
+}
+
 @test "reductions of a whole and of its parts" {
     keep_order parts-gathered
     expected=$("$lib/orders" parts-added)
@@ -170,6 +179,26 @@ exit_as_usual() { # scenarios...
     keep_order parts-read-early children-reader
 }
 
+# Killed when a line is there of a moment after the partition, and resumed with other input:
+# resume_with_input SCENARIO
+resume_with_input() {
+    STARPU_TIC_EVERY=7 STARPU_TIC_VERIFY=100 STARPU_TIC_FAIL=line-renamed:1 protected "$1"
+    [ "$status" -eq 137 ] || complain "$1" "not killed"
+    ORDERS_INPUT=5 run_apart timeout 60 "$tool" run -- "$lib/orders" "$1"
+}
+
+@test "data whose parts are used first holds other input in a restart" {
+    local expected
+    keep_order parts-input parts-input-read
+    expected=$("$lib/orders" parts-input)
+    resume_with_input parts-input
+    is_right "$expected" "" && [ "$(stat_of recovered)" = true ] || complain parts-input wrong
+    grep -q "held other content in the recorded run" err
+    resume_with_input parts-input-read
+    [ "$status" -eq 78 ] && grep -q "the input of this run differs" err ||
+        complain parts-input-read "not refused"
+}
+
 @test "main() gets data back, or changes it, after tasks without output have read it" {
     keep_order reader-unregister reader-acquire reader-writer reader-through reader-again \
         reader-held
@@ -197,8 +226,10 @@ exit_as_usual() { # scenarios...
     end_protection thread-reads
 }
 
-# Killed with one worker, then resumed with a slow main().
+# Killed with one worker, then resumed with a slow main(): it waits where it did not wait, which
+# only lines that were not compared with memory allow.
 resume_slowly() { # scenario, failpoint
+    export STARPU_TIC_VERIFY=0
     STARPU_NCPU=1 STARPU_TIC_FAIL=$2 protected "$1"
     [ "$status" -eq 137 ] || complain "$1" "not killed"
     ORDERS_SLOW=1 run_apart timeout 60 "$tool" run -- "$lib/orders" "$1"
@@ -224,6 +255,15 @@ resume_slowly() { # scenario, failpoint
     expected=$("$lib/orders" $scenario)
     resume_slowly $scenario task-begin:3
     is_right "$expected" "" || complain $scenario "wrong after a kill"
+}
+
+@test "a main() that waits where it did not wait is stopped, and does not hang" {
+    STARPU_NCPU=1 STARPU_TIC_FAIL=task-begin:3 protected late-callback-chain
+    [ "$status" -eq 137 ]
+    ORDERS_SLOW=1 STARPU_TIC_PATIENCE=0.2 run_apart timeout 60 \
+        "$tool" run -- "$lib/orders" late-callback-chain
+    [ "$status" -eq 70 ]
+    grep -q "main() waits for tasks where it did not wait" err
 }
 
 @test "callbacks come after their tasks, however far main() was" {

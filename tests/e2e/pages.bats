@@ -179,3 +179,18 @@ nothing() {
         rm report
     done
 }
+
+@test "the note about larger data comes once, and not where somebody has looked" {
+    local note="is not logged: .starpu-tic check. tells"
+    STARPU_TIC_FAIL=task-end:40 STARPU_TIC_EVERY=5 run_apart "$tool" run -- "$lib/unseen" sumlarge 0.2
+    [ "$status" -eq 137 ]
+    [ "$(grep -c "$note" err)" -eq 1 ]
+    run_apart "$tool" run -- "$lib/unseen" sumlarge 0.2
+    grep -q "continuing from" err
+    [ "$(grep -c "$note" err)" -eq 0 ]
+    run_apart "$tool" run -- "$lib/unseen" sumlarge 0.2
+    [ "$(grep -c "$note" err)" -eq 1 ]
+    : >"$STARPU_TIC_DIR.advice"
+    run_apart "$tool" run -- "$lib/unseen" sumlarge 0.2
+    [ "$(grep -c "$note" err)" -eq 0 ]
+}

@@ -87,6 +87,7 @@ answers() { # status, begin of the first line
 }
 
 @test "a restart is refused: the message is told" {
+    export STARPU_TIC_INPUTS=check
     rehearse --kills 6 -- "$lib/patterns" pid-data
     [ "$status" -eq 3 ] # its output tells
     rehearse --kills 12 --filter d -- "$lib/patterns" pid-data

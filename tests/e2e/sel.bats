@@ -3,6 +3,11 @@
 # Checks systematic event logging: what has finished is not executed again, whatever lines there are.
 load common
 
+# Else results after the last line are not used, and lines are taken.
+setup_file() {
+    export STARPU_TIC_VERIFY=0
+}
+
 # After a kill when N tasks had finished, at most the others are executed, and those that the log does
 # not hold. loses_nothing PROTOCOL NOT-LOGGED N WORKERS COMMAND...
 loses_nothing() {
@@ -30,6 +35,23 @@ loses_nothing() {
     done
     for i in 1 100 363; do # one of its tasks has a callback
         loses_nothing sel 1 "$i" 3 "$examples/cholesky_implicit" -size 960 -nblocks 12 -check
+    done
+}
+
+# Under sel no line knows the tasks, but the event log does; under tic+sel both may.
+@test "statistics: what was not executed again counts once, by where its result comes from" {
+    local protocol
+    for protocol in sel tic+sel; do
+        rm -rf "$STARPU_TIC_DIR"
+        export STARPU_TIC_PROTOCOL=$protocol
+        STARPU_TIC_EVERY=80 crash task-end:150 "$program"
+        run_apart timeout 60 "$tool" run -- "$program"
+        [ "$status" -eq 0 ] || complain "$protocol" "failed"
+        [ "$(stat_of tasks_skipped)" -eq "$(stat_of recovered_tasks)" ]
+        [ "$protocol" != sel ] || [ "$(stat_of tasks_skipped)" -eq 0 ]
+        [ $(($(stat_of tasks_skipped) + $(stat_of forced_used))) -ge 149 ]
+        [ $(($(stat_of tasks_executed) + $(stat_of tasks_skipped) + $(stat_of forced_used))) -eq \
+            "$(stat_of tasks_submitted)" ]
     done
 }
 

@@ -16,9 +16,9 @@ load common
     unset STARPU_TIC_DIR
     export STARPU_TIC_EVERY=16
     example=$TIC_BUILD/examples/01_progress
-    run "$example"
+    run_apart "$example"
     [ "$status" -eq 0 ]
-    reference=$output
+    reference=$(cat out)
     STARPU_TIC_FAIL=line-renamed:3 run "$example"
     [ "$status" -eq 137 ]
     run_apart "$example"
@@ -127,6 +127,23 @@ policy_of() { # environment assignments...
         run timeout 60 "$tool" run -- "$TIC_BUILD/tests/lib/patterns" $name
         [ "$status" -eq 0 ] && [ "$output" = "$reference" ] || { echo "$name: $output"; return 1; }
         [ "$(stat_of recovered)" = true ]
+    done
+}
+
+@test "memory that main() has unmapped, but not unregistered, is not touched" {
+    patterns=$TIC_BUILD/tests/lib/patterns
+    expected=$("$patterns" unmapped)
+    for setting in STARPU_TIC_PERIOD=10 STARPU_TIC_EVERY=1 STARPU_TIC_VERIFY=0; do
+        rm -rf "$STARPU_TIC_DIR"
+        env $setting "$tool" run -- "$patterns" unmapped >out 2>err
+        [ "$(cat out)" = "$expected" ]
+        for at in 70 178; do
+            rm -rf "$STARPU_TIC_DIR"
+            STARPU_TIC_EVERY=5 crash task-end:$at env $setting "$patterns" unmapped
+            run_apart env $setting "$tool" run -- "$patterns" unmapped
+            [ "$status" -eq 0 ]
+            [ "$(cat out)" = "$expected" ]
+        done
     done
 }
 

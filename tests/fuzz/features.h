@@ -42,7 +42,11 @@
     F(RESTART, "restart")                                                                          \
     F(RAW, "raw")                                                                                  \
     F(BETWEEN, "between")                                                                          \
-    F(SUM_FIRST, "sum-first")
+    F(SUM_FIRST, "sum-first")                                                                      \
+    F(UNDECLARED, "undeclared")                                                                    \
+    F(MEDDLE, "meddle")                                                                            \
+    F(FRESH, "fresh")                                                                              \
+    F(ASK, "ask")
 
 enum flow_feature {
 #define FLOW_NUMBER(name, word) FLOW_##name,

@@ -40,6 +40,7 @@ static inline bool flow_chance(enum flow_feature feature, unsigned n)
 }
 /* What main() has seen decides what it does next. */
 void flow_stir(void);
+void flow_trace(const char *what, uint64_t which, uint64_t value);
 void flow_fold(const void *bytes, size_t size);
 void flow_fold_number(uint64_t number);
 _Noreturn void flow_fail(const char *what);
@@ -60,6 +61,8 @@ struct flow_item {
     bool homeless;
     bool filled; /* it has a value */
     bool frozen; /* only read in this phase */
+    bool fresh;  /* its memory was never set: other bytes in every run */
+    bool lent;   /* to a callback, perhaps beyond this phase's tasks */
     bool reduces;
     bool explicit_plans;
     unsigned nx, ny, nz, ld; /* ld: row length in memory, in elements */
@@ -128,6 +131,8 @@ struct flow_work {
     uint32_t salt, us;
     uint8_t count, effect, depth, children;
     uint16_t lane, sink;
+    uint8_t hidden, peek; /* an index plus one, or 0 */
+    bool changes;         /* what is hidden */
     uint8_t uses[FLOW_BUFFERS];
 };
 
@@ -159,6 +164,19 @@ void flow_spawn_parent(struct starpu_task *task);       /* its kernel submits */
 void flow_spawn_thread(void);
 void flow_spawn_join(void);
 void flow_spawn_late(void); /* blocked tasks whose callbacks or children come after later ones */
+
+/* ---- behind.c: what StarPU does not see --------------------------------------------------------
+ */
+void flow_behind_open(void);
+void flow_behind_close(void);
+void flow_behind_add(struct starpu_task *task);
+uint64_t flow_behind_read(const struct flow_work *work, uint64_t state);
+void flow_behind_write(const struct flow_work *work, uint64_t state);
+void flow_behind_end_phase(void); /* after main() has waited for all tasks */
+
+/* ---- ask.c ------------------------------------------------------------------------------------
+ */
+void flow_ask(void);
 
 /* ---- access.c: main() reads and writes ---------------------------------------------------------
  */

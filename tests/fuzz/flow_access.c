@@ -83,6 +83,7 @@ static void granted(void *arg)
             for (size_t i = 0; i < bytes.row; i++)
                 seen = seen * 31 + bytes.base[k * bytes.plane_stride + j * bytes.row_stride + i];
     starpu_data_release(data);
+    flow_trace("granted", 0, seen);
     atomic_fetch_add(&flow_sum, seen);
 }
 
@@ -92,6 +93,7 @@ void flow_access_callback(void)
 
     if (!item->data || !item->filled || !flow_item_is_whole(item))
         return;
+    item->lent = true;
     starpu_data_acquire_cb(item->data, STARPU_R, granted, item->data);
 }
 

@@ -2,6 +2,7 @@
 /* The data of random programs. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "flow.h"
 
@@ -62,6 +63,15 @@ static void fill_memory(struct flow_item *item)
 {
     for (size_t i = 0; i < item->bytes; i++)
         item->memory[i] = (unsigned char)flow_below(256);
+    item->fresh = false;
+}
+
+/* As malloc may give it: nothing may depend on it. */
+static void leave_memory(struct flow_item *item)
+{
+    if (getrandom(item->memory, item->bytes, 0) != (ssize_t)item->bytes)
+        flow_fail("no random bytes");
+    item->fresh = true;
 }
 
 void flow_item_create(void)
@@ -77,7 +87,10 @@ void flow_item_create(void)
     item->memory = malloc(item->bytes);
     if (!item->memory)
         flow_fail("out of memory");
-    fill_memory(item);
+    if (!item->homeless && item->ld == item->nx && flow_chance(FLOW_FRESH, 3))
+        leave_memory(item);
+    else
+        fill_memory(item);
     flow_item_register(item);
 }
 
@@ -96,7 +109,7 @@ void flow_item_register(struct flow_item *item)
     else
         starpu_block_data_register(&item->data, home, at, item->ld, item->ld * item->ny, item->nx,
                                    item->ny, item->nz, item->element);
-    item->filled = !item->homeless;
+    item->filled = !item->homeless && !item->fresh;
     item->on_twin = false;
     item->explicit_plans = flow_chance(FLOW_EXPLICIT, 2);
     item->reduces = flow_chance(FLOW_REDUX, 2);
@@ -125,8 +138,10 @@ void flow_item_unregister(struct flow_item *item)
     drop_twin(item);
     starpu_data_unregister(item->data);
     item->data = NULL;
-    if (!item->homeless && item->filled)
+    if (!item->homeless && item->filled) {
         flow_fold(item->memory, item->bytes);
+        item->fresh = false;
+    }
     if (flow_below(2))
         fill_memory(item);
 }
@@ -186,6 +201,7 @@ void flow_data_open(void)
     open_variables(flow_sinks, sink_values, FLOW_SINKS);
     open_variables(flow_lanes, lane_values, FLOW_LANES);
     starpu_void_data_register(&flow_gate);
+    flow_behind_open();
     for (unsigned i = 0; i < flow_item_count; i++)
         flow_item_register(&flow_items[i]);
     for (unsigned i = 6 + flow_below(10); i > flow_item_count;)
@@ -205,6 +221,7 @@ void flow_data_close(void)
     close_variables(flow_sinks, sink_values, FLOW_SINKS);
     close_variables(flow_lanes, lane_values, FLOW_LANES);
     starpu_data_unregister(flow_gate);
+    flow_behind_close();
     for (unsigned i = 0; i < flow_item_count; i++)
         if (flow_items[i].data)
             flow_item_unregister(&flow_items[i]);
@@ -219,9 +236,11 @@ void flow_data_begin_phase(void)
     flow_fold_number(sink_values[sink]);
     starpu_data_release(flow_sinks[sink]);
     lanes_taken = 0;
-    for (unsigned i = 0; i < flow_item_count; i++)
+    for (unsigned i = 0; i < flow_item_count; i++) {
+        flow_items[i].lent = false;
         flow_items[i].frozen = flow_items[i].data && flow_items[i].filled &&
                                flow_item_is_whole(&flow_items[i]) && flow_below(5) == 0;
+    }
 }
 
 unsigned flow_lane_take(void)

@@ -70,6 +70,7 @@ static void kernel(void *buffers[], void *arg)
     for (unsigned i = 0; i < work.count; i++)
         if (work.uses[i] == FLOW_READ || work.uses[i] == FLOW_UPDATE)
             use_buffer(buffers[i], FLOW_READ, &state);
+    state = flow_behind_read(&work, state);
     take_time(work.us);
     uint64_t seen = state;
     for (unsigned i = 0; i < work.count; i++) {
@@ -77,6 +78,9 @@ static void kernel(void *buffers[], void *arg)
         if (work.uses[i] != FLOW_READ && work.uses[i] != FLOW_NOTHING)
             use_buffer(buffers[i], (enum flow_use)work.uses[i], &own);
     }
+    flow_behind_write(&work, seen);
+    if (work.effect == FLOW_SUM || work.effect == FLOW_CHAIN)
+        flow_trace("effect", work.salt, seen);
     if (work.effect == FLOW_SUM)
         atomic_fetch_add(&flow_sum, seen);
     else if (work.effect == FLOW_CHAIN)
@@ -216,7 +220,7 @@ struct starpu_task *flow_task_update(starpu_data_handle_t data, uint32_t salt)
 /* StarPU 1.3 switches plans for a reduction as if it only read. */
 static bool may_reduce(const struct flow_item *item)
 {
-    return item->reduces && !item->on_twin && (item->explicit_plans || !item->plans[0].count);
+    return item->reduces && !item->on_twin && (item->filled || !item->fresh) && (item->explicit_plans || !item->plans[0].count);
 }
 
 static void add_item(struct starpu_task *task, struct flow_item *item)
@@ -229,7 +233,8 @@ static void add_item(struct starpu_task *task, struct flow_item *item)
         if (may_reduce(item) && flow_chance(FLOW_SUM_FIRST, 2))
             flow_task_add(task, data, STARPU_REDUX, FLOW_ADD); /* to what StarPU sets to zero */
         else
-            flow_task_add(task, data, STARPU_W, FLOW_WRITE);
+            flow_task_add(task, data, item->fresh && flow_below(2) ? STARPU_RW : STARPU_W,
+                          FLOW_WRITE);
         item->filled = true;
     } else if (item->frozen || dice < 4)
         flow_task_add(task, data, STARPU_R, FLOW_READ);
@@ -306,5 +311,7 @@ struct starpu_task *flow_task_random(void)
     else
         make_writer(task);
     set_effect(task);
+    if (flow_chance(FLOW_UNDECLARED, 6))
+        flow_behind_add(task);
     return task;
 }

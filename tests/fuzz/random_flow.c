@@ -54,14 +54,21 @@ void flow_stir(void)
     random_state ^= flow_hash;
 }
 
+/* Shows what two runs differ in. */
+void flow_trace(const char *what, uint64_t which, uint64_t value)
+{
+    if (getenv("FLOW_TRACE"))
+        fprintf(stderr, "trace: %s %llu: %016llx\n", what, (unsigned long long)which,
+                (unsigned long long)value);
+}
+
 void flow_fold(const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
 
     for (size_t i = 0; i < size; i++)
         flow_hash = (flow_hash ^ at[i]) * UINT64_C(1099511628211);
-    if (getenv("FLOW_TRACE")) /* what two runs differ in */
-        fprintf(stderr, "fold of %zu bytes: %016llx\n", size, (unsigned long long)flow_hash);
+    flow_trace("fold", size, flow_hash);
 }
 
 void flow_fold_number(uint64_t number)
@@ -177,6 +184,10 @@ static const struct {
 
 static void operate(void)
 {
+    if (flow_chance(FLOW_ASK, 60)) {
+        flow_ask();
+        return;
+    }
     unsigned dice = flow_below(1000);
 
     for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
@@ -213,6 +224,7 @@ static void run_phase(unsigned count)
         operate();
     flow_spawn_join();
     starpu_task_wait_for_all();
+    flow_behind_end_phase();
     flow_fold_number(atomic_load(&flow_sum));
     flow_fold_number(atomic_load(&flow_calls));
     flow_fold_number(flow_chain);

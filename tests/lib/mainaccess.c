@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A StarPU program whose main() reads and writes data between tasks, and decides by what it reads;
- * for crash tests. Prints what main() saw: a resumed run must print the same. */
+ * for crash tests. Prints what main() saw: a resumed run must print the same. What must be refused:
+ * M_MODE=r, w or rw in the environment, another mode for one access, and M_VECTOR=1, another
+ * vector. */
 #include <starpu.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { VECTORS = 5, LENGTH = 64, ROUNDS = 60 };
 
@@ -59,12 +62,21 @@ static void submit_wide(starpu_data_handle_t handles[WIDE])
         abort();
 }
 
+enum { OTHER_ROUND = 3 };
+
+static enum starpu_data_access_mode mode_of(int round)
+{
+    const char *other = round == OTHER_ROUND ? getenv("M_MODE") : NULL;
+
+    if (other)
+        return strcmp(other, "rw") == 0 ? STARPU_RW : strcmp(other, "w") == 0 ? STARPU_W : STARPU_R;
+    return round % 5 == 4 ? STARPU_RW : round % 7 == 6 ? STARPU_W : STARPU_R;
+}
+
 /* Reads, and sometimes changes, a vector; what it saw. */
 static long access_vector(starpu_data_handle_t handle, int round)
 {
-    enum starpu_data_access_mode mode = round % 5 == 4   ? STARPU_RW
-                                        : round % 7 == 6 ? STARPU_W
-                                                         : STARPU_R;
+    enum starpu_data_access_mode mode = mode_of(round);
     long seen = 0;
 
     starpu_data_acquire(handle, mode);
@@ -108,7 +120,8 @@ int main(void)
             submit(handles[v], handles[from == v ? (v + 1) % VECTORS : from]);
         }
         submit_wide(wide);
-        next = next * 17 + (unsigned long)access_vector(handles[next % VECTORS], round);
+        unsigned long vector = next + (round == OTHER_ROUND && getenv("M_VECTOR") ? 1 : 0);
+        next = next * 17 + (unsigned long)access_vector(handles[vector % VECTORS], round);
         printf("%d %lu\n", round, next);
         if (round % 20 == 19 && starpu_data_cpy(handles[next % (VECTORS - 1)], handles[VECTORS - 1],
                                                 0, NULL, NULL) != 0)

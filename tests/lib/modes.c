@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* StarPU programs that each use one more part of StarPU's model; the argument names one: bundle,
  * prologue, end-dep (a task ends when a callback of another releases it), second-init (two
- * sessions, the second goes on with the results of the first), contexts; and those of the other
- * files modes_*.c. */
+ * sessions, the second goes on with the results of the first), left-over, contexts; and those of
+ * the other files modes_*.c. */
 #include "lib/modes.h"
 
 static struct starpu_task *build_step(int which, int number)
@@ -74,14 +74,45 @@ static void run_end_dep(void)
 
 /* ---- second-init ---------------------------------------------------------------------------- */
 
-static void run_second_init(void)
+static void start_again(void)
 {
-    submit_steps(0);
     steps_close();
     for (int i = 1; i < CHAINS; i++)
         values[i] += values[i - 1];
     steps_open();
     submit_steps(CHAINS / 2);
+}
+
+static void run_second_init(void)
+{
+    submit_steps(0);
+    start_again();
+}
+
+/* ---- left-over: data without a home that is never unregistered, and that StarPU frees ---------
+ */
+
+enum { LEFT_OVER = 40 << 20 }; /* bytes: so many that free() unmaps them */
+
+static void fill_left_over(void *buffers[], void *arg)
+{
+    (void)arg;
+    memset((void *)STARPU_VECTOR_GET_PTR(buffers[0]), 7, LEFT_OVER);
+}
+
+static struct starpu_codelet left_over_codelet = {
+    .cpu_funcs = {fill_left_over}, .nbuffers = 1, .modes = {STARPU_W}, .name = "fill_left_over"};
+
+static void run_left_over(void)
+{
+    starpu_data_handle_t left;
+
+    submit_steps(0);
+    starpu_task_wait_for_all();
+    starpu_vector_data_register(&left, -1, 0, LEFT_OVER, 1);
+    must(starpu_task_insert(&left_over_codelet, STARPU_W, left, 0));
+    starpu_task_wait_for_all();
+    start_again();
 }
 
 /* ---- contexts ------------------------------------------------------------------------------- */
@@ -117,6 +148,7 @@ int main(int argc, char **argv)
                                         {"prologue", run_prologue},
                                         {"scratch", run_scratch},
                                         {"second-init", run_second_init},
+                                        {"left-over", run_left_over},
                                         {"try", run_try},
                                         {"wont-use", run_wont_use},
                                         {"invalidate", run_invalidate},

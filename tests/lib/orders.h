@@ -16,6 +16,7 @@ extern struct starpu_codelet commute_codelet; /* STARPU_RW | STARPU_COMMUTE: add
 extern struct starpu_codelet reduce_codelet;  /* STARPU_REDUX: adds the number */
 extern struct starpu_codelet look_codelet;    /* STARPU_R: adds what it reads to the counter */
 extern struct starpu_codelet join_codelet;    /* no int; STARPU_RW, STARPU_R: join */
+extern struct starpu_codelet fold_codelet;    /* the same: add_other */
 
 /* Kernels of two buffers and no int. */
 void join(void *buffers[], void *arg);      /* the first takes a step by the second */

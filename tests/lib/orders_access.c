@@ -187,6 +187,21 @@ static void run_homeless_changed(void)
     submit_row(handles[0], 1);
 }
 
+/* main() goes another way while data is in use, here by a task that waits for what main() holds. */
+static void run_try_in_vain(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        must(starpu_data_acquire(handles[5], STARPU_RW));
+        submit_pair(&join_codelet, handles[0], handles[5]);
+        int busy = starpu_data_acquire_try(handles[0], STARPU_R);
+        if (!busy)
+            starpu_data_release(handles[0]);
+        submit_step(busy ? 1 : 2, round);
+        starpu_data_release(handles[5]);
+        submit_row(handles[3], round);
+    }
+}
+
 /* Names that a picture must escape, of more tasks than are drawn one by one. */
 static void run_odd_names(void)
 {
@@ -211,4 +226,5 @@ const struct mode orders_access[] = {{"read-first", run_read_first},
                                      {"same-data", run_same_data},
                                      {"homeless-changed", run_homeless_changed},
                                      {"odd-names", run_odd_names},
+                                     {"try-in-vain", run_try_in_vain},
                                      {NULL, NULL}};

@@ -2,9 +2,7 @@
 /* A vector and its parts, for scenarios of tests/lib/orders.c. */
 #include "lib/orders_items.h"
 
-enum { ITEMS = 16 };
-
-static uint64_t items[ITEMS];
+uint64_t items[ITEMS];
 starpu_data_handle_t whole, parts[PARTS];
 struct starpu_data_filter part_filter = {.filter_func = starpu_vector_filter_block,
                                          .nchildren = PARTS};

@@ -5,8 +5,9 @@
 
 #include "lib/orders.h"
 
-enum { PARTS = 4 };
+enum { PARTS = 4, ITEMS = 16 };
 
+extern uint64_t items[ITEMS];
 extern starpu_data_handle_t whole, parts[PARTS];
 extern struct starpu_data_filter part_filter;
 

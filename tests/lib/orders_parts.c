@@ -164,8 +164,39 @@ static void run_read_early(void)
     close_whole();
 }
 
+/* ---- other input ------------------------------------------------------------------------------
+ */
+
+/* Parts are the first that is used of a vector whose content may be another one in a restart. */
+static void use_other_input(bool look)
+{
+    open_whole();
+    for (int i = 0; i < ITEMS && getenv("ORDERS_INPUT"); i++)
+        items[i] += (uint64_t)i * strtoull(getenv("ORDERS_INPUT"), NULL, 10);
+    split();
+    if (look)
+        submit_and_wait(build(&look_items_codelet, parts[1], 0)); /* before any task writes it */
+    step_parts();
+    starpu_data_unpartition(whole, STARPU_MAIN_RAM);
+    submit(&step_items_codelet, whole, 1);
+    submit_row(handles[0], 0);
+    close_whole();
+}
+
+static void run_input(void)
+{
+    use_other_input(false);
+}
+
+/* A restart executes a task again that reads what was there first. */
+static void run_input_read(void)
+{
+    use_other_input(true);
+}
+
 const struct mode orders_parts[] = {
     {"parts-added", run_added},           {"parts-explicit", run_explicit},
     {"parts-implicit", run_implicit},     {"parts-gathered", run_gathered},
     {"parts-children", run_children},     {"parts-children-planned", run_children_planned},
-    {"parts-read-early", run_read_early}, {NULL, NULL}};
+    {"parts-read-early", run_read_early}, {"parts-input", run_input},
+    {"parts-input-read", run_input_read}, {NULL, NULL}};

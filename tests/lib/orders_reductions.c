@@ -131,7 +131,36 @@ static void run_access(void)
     note(read_value(sum));
 }
 
-const struct mode orders_reductions[] = {{"fold-before-callback", run_callback_reads},
+static void clear(void *buffers[], void *arg)
+{
+    (void)arg;
+    *(uint64_t *)STARPU_VARIABLE_GET_PTR(buffers[0]) = 0;
+}
+
+/* StarPU does not look at this mode. */
+static struct starpu_codelet clear_reading_codelet = {
+    .cpu_funcs = {clear}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "clear_reading"};
+
+/* The initialization says that it reads what it initializes: contributions, and data without a
+ * value. */
+static void run_reading_init(void)
+{
+    starpu_data_handle_t sum = make_reducible(register_homeless());
+
+    starpu_data_set_reduction_methods(sum, &fold_codelet, &clear_reading_codelet);
+    submit(&assign_codelet, sum, 7);
+    for (int round = 0; round < 3; round++) {
+        submit_contributions(sum);
+        note(read_value(sum));
+        starpu_data_invalidate_submit(sum);
+    }
+    submit_contributions(sum);
+    note(read_value(sum));
+    starpu_data_unregister(sum);
+}
+
+const struct mode orders_reductions[] = {{"fold-reading-init", run_reading_init},
+                                         {"fold-before-callback", run_callback_reads},
                                          {"fold-after-callback", run_callback_writes},
                                          {"fold-while-held", run_held},
                                          {"fold-while-access", run_access},

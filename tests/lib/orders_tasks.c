@@ -60,7 +60,7 @@ struct starpu_codelet join_codelet = {
     .cpu_funcs = {join}, .nbuffers = 2, .modes = {STARPU_RW, STARPU_R}, .name = "join"};
 static struct starpu_codelet clear_codelet = {
     .cpu_funcs = {clear}, .nbuffers = 1, .modes = {STARPU_W}, .name = "clear"};
-static struct starpu_codelet fold_codelet = {
+struct starpu_codelet fold_codelet = {
     .cpu_funcs = {add_other}, .nbuffers = 2, .modes = {STARPU_RW, STARPU_R}, .name = "fold"};
 
 struct starpu_task *build(struct starpu_codelet *codelet, starpu_data_handle_t handle, int number)

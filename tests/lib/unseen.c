@@ -23,6 +23,8 @@ static const struct mode modes[] = {
     {"kernelwrite-arg", run_kernelwrite_arg},
     {"kernelwrite-global", run_kernelwrite_global},
     {"kernelwrite-never", run_kernelwrite_never},
+    {"kernelwrite-leaves", run_kernelwrite_leaves},
+    {"read-kept", run_read_kept},
     {"kernelwrite-token", run_kernelwrite_token},
     {"declared-read", run_declared_read},
     {"padding", run_padding},

@@ -85,6 +85,8 @@ void run_reads_only(void);
 void run_kernelwrite_arg(void);
 void run_kernelwrite_global(void);
 void run_kernelwrite_never(void);
+void run_kernelwrite_leaves(void);
+void run_read_kept(void);
 void run_kernelwrite_token(void);
 void run_declared_read(void);
 void run_padding(void);

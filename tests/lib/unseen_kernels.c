@@ -102,6 +102,76 @@ void run_kernelwrite_never(void)
     tiles_drop(&x);
 }
 
+/* ---- kernelwrite-leaves: no task declares the data, main() unregisters and changes it ---------
+ */
+
+void run_kernelwrite_leaves(void)
+{
+    struct tiles x;
+
+    tiles_make(&x, TILES, 2 * LENGTH, 28); /* too large to be logged when main() has waited */
+    tiles_allocate(&hidden, TILES, 2 * LENGTH, 29);
+    for (unsigned phase = 0; phase < phases(30); phase++) {
+        tiles_register(&hidden);
+        for (unsigned i = 0; i < TILES; i++)
+            submit_by_global(&x, i, phase);
+        starpu_task_wait_for_all();
+        tiles_unregister(&hidden);
+        note(tiles_digest(&hidden));
+        tiles_rescale(&hidden, phase);
+    }
+    free(hidden.at);
+    tiles_drop(&x);
+}
+
+/* ---- read-kept: structures that stay, whose kernels read what other tasks have written --------
+ */
+
+static void read_by_global(void *buffers[], void *arg)
+{
+    unsigned number;
+
+    starpu_codelet_unpack_args(arg, &number);
+    uint64_t seen = digest(tile(&hidden, (number + 1) % TILES), LENGTH);
+    work(elements(buffers[0]), elements(buffers[0]), LENGTH, number + (unsigned)seen);
+}
+
+static struct starpu_codelet reader_codelet = {
+    .cpu_funcs = {read_by_global}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "read_by_global"};
+
+static struct starpu_task *build_reader(starpu_data_handle_t to, unsigned number)
+{
+    struct starpu_task *task =
+        starpu_task_build(&reader_codelet, STARPU_RW, to, STARPU_VALUE, &number, sizeof(number), 0);
+    must(task ? 0 : -1);
+    task->destroy = 0;
+    task->detach = 0;
+    return task;
+}
+
+void run_read_kept(void)
+{
+    struct starpu_task *readers[TILES];
+    struct tiles x;
+
+    tiles_make(&x, TILES, LENGTH, 30);
+    tiles_make(&hidden, TILES, 2 * LENGTH, 31); /* too large to be logged when main() has waited */
+    for (unsigned i = 0; i < TILES; i++)
+        readers[i] = build_reader(x.handles[i], i);
+    for (unsigned phase = 0; phase < phases(40); phase++) {
+        submit_updates(&hidden, phase);
+        starpu_task_wait_for_all();
+        for (unsigned i = 0; i < TILES; i++)
+            must(starpu_task_submit(readers[i]));
+        for (unsigned i = 0; i < TILES; i++)
+            must(starpu_task_wait(readers[i]));
+    }
+    for (unsigned i = 0; i < TILES; i++)
+        starpu_task_destroy(readers[i]);
+    tiles_drop(&hidden);
+    tiles_drop(&x);
+}
+
 /* ---- kernelwrite-token: a small variable orders the tasks, what they write is not declared --- */
 
 static void write_after_token(void *buffers[], void *arg)

@@ -40,6 +40,7 @@ static void expect_defaults(const struct tic_settings *settings)
     assert_false(settings->keep);
     assert_true(settings->inputs);
     assert_int_equal(settings->pointers, TIC_POINTERS_REFUSE);
+    assert_int_equal(settings->workers, TIC_WORKERS_RECORDED);
     assert_int_equal(settings->verbose, 1);
     assert_false(settings->pages);
     assert_string_equal(settings->stats, "");
@@ -118,6 +119,10 @@ static void test_choices(void **state)
     assert_int_equal(settings.pointers, TIC_POINTERS_REFUSE);
     assert_int_equal(read_with("STARPU_TIC_POINTERS=trust", &settings), 0);
     assert_int_equal(settings.pointers, TIC_POINTERS_TRUST);
+    assert_int_equal(read_with("STARPU_TIC_WORKERS=recorded", &settings), 0);
+    assert_int_equal(settings.workers, TIC_WORKERS_RECORDED);
+    assert_int_equal(read_with("STARPU_TIC_WORKERS=real", &settings), 0);
+    assert_int_equal(settings.workers, TIC_WORKERS_REAL);
 }
 
 static void test_flags_and_levels(void **state)
@@ -127,7 +132,9 @@ static void test_flags_and_levels(void **state)
     assert_int_equal(read_with("STARPU_TIC_KEEP=1", &settings), 0);
     assert_true(settings.keep);
     assert_int_equal(read_with("STARPU_TIC_INPUTS=0", &settings), 0);
-    assert_false(settings.inputs);
+    assert_int_equal(settings.inputs, TIC_INPUTS_IGNORE);
+    assert_int_equal(read_with("STARPU_TIC_INPUTS=check", &settings), 0);
+    assert_int_equal(settings.inputs, TIC_INPUTS_CHECK);
     for (int level = 0; level <= 2; level++) {
         char assignment[] = "STARPU_TIC_VERBOSE=0";
         assignment[sizeof(assignment) - 2] = (char)('0' + level);
@@ -144,6 +151,7 @@ static const char *const bad[] = {
     "STARPU_TIC_EVERY= 1",     "STARPU_TIC_EVERY=1.5",
     "STARPU_TIC_EVERY=+1",     "STARPU_TIC_EVERY=9999999999999999999999",
     "STARPU_TIC_PROTOCOL=TIC", "STARPU_TIC_PROTOCOL=tic ",
+    "STARPU_TIC_WORKERS=4",    "STARPU_TIC_WORKERS=Real",
     "STARPU_TIC_POINTERS=1",   "STARPU_TIC_POINTERS=Trust",
     "STARPU_TIC_SYNC=always",  "STARPU_TIC_KEEP=2",
     "STARPU_TIC_KEEP=10",      "STARPU_TIC_KEEP=yes",

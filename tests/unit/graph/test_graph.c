@@ -272,10 +272,10 @@ static void test_inputs(void **state)
     struct tic_line line = {0};
     (void)state;
     load_recovered();
-    assert_int_equal(tic_graph_note_input(&graph, 4, 44), 0);
-    assert_int_equal(tic_graph_note_input(&graph, 1, 12), -EILSEQ);
-    assert_int_equal(tic_graph_note_input(&graph, 1, 11), 0);
-    assert_int_equal(tic_graph_note_input(&graph, 5, 55), 0);
+    assert_int_equal(tic_graph_note_input(&graph, 4, 44, 0), 0);
+    assert_int_equal(tic_graph_note_input(&graph, 1, 12, 0), -EILSEQ);
+    assert_int_equal(tic_graph_note_input(&graph, 1, 11, 0), 0);
+    assert_int_equal(tic_graph_note_input(&graph, 5, 55, 0), 0);
     assert_int_equal(describe(1, &line), 0);
     assert_int_equal(line.input_count, 3);
     assert_memory_equal(line.inputs, recovered_inputs, sizeof(recovered_inputs));
@@ -303,6 +303,100 @@ static void test_events_are_replayed_then_recorded(void **state)
     assert_int_equal(line.events[2].kind, TIC_EVENT_TIME);
     assert_int_equal(line.events[2].value, 8);
     tic_line_clear(&line);
+}
+
+/* A run that started StarPU twice, and asked at two positions of the second start. */
+static struct tic_line_event asked[] = {
+    {TIC_EVENT_START, 0},       {TIC_EVENT_WORKERS, 4},     {TIC_EVENT_ASKED, 3},
+    {TIC_EVENT_START, 1},       {TIC_EVENT_WORKERS, 2},     {TIC_EVENT_ANSWER + 1, 70},
+    {TIC_EVENT_SAME, 9},        {TIC_EVENT_ASKED, 1 << 16}, {TIC_EVENT_ANSWER + 1, 71},
+    {TIC_EVENT_ASKED, 2 << 16}, {TIC_EVENT_TIME, 1000},     {TIC_EVENT_ANSWER, 5},
+};
+
+static void load_asked(void)
+{
+    struct tic_line line = {.events = asked, .event_count = TIC_COUNT(asked)};
+
+    assert_int_equal(tic_graph_load(&graph, &line), 0);
+}
+
+static void expect_next(enum tic_event kind, int64_t value)
+{
+    const struct tic_line_event *event = tic_graph_next_event(&graph);
+
+    assert_non_null(event);
+    assert_int_equal(event->kind, kind);
+    assert_int_equal(event->value, value);
+}
+
+static void start_twice(void)
+{
+    int64_t value = 0;
+
+    assert_int_equal(tic_graph_event(&graph, TIC_EVENT_START, &value), 0);
+    assert_int_equal(tic_graph_event(&graph, TIC_EVENT_START, &value), 0);
+    assert_int_equal(value, 1);
+}
+
+/* Checks that answers that were not asked for hold up neither other events nor later answers. */
+static void test_answers_end_where_main_goes_on(void **state)
+{
+    int64_t value = 0;
+    (void)state;
+    load_asked();
+    start_twice();
+    assert_int_equal(tic_graph_end_answers(&graph, 1), 0);
+    expect_next(TIC_EVENT_WORKERS, 2);
+    assert_int_equal(tic_graph_end_answers(&graph, (1 << 16) + 5), 2);
+    expect_next(TIC_EVENT_ANSWER + 1, 71);
+    assert_int_equal(tic_graph_end_answers(&graph, 9 << 16), 1);
+    expect_next(TIC_EVENT_TIME, 1000); /* is no answer */
+    assert_int_equal(tic_graph_end_answers(&graph, 9 << 16), 0);
+    assert_int_equal(tic_graph_event(&graph, TIC_EVENT_TIME, &value), 0);
+    assert_int_equal(value, 1000);
+    assert_int_equal(tic_graph_end_answers(&graph, 9 << 16), 1); /* nothing depends on the last */
+    assert_null(tic_graph_next_event(&graph));
+}
+
+/* Checks that an event of another kind still stops a replay, and answers do not. */
+static void test_answers_do_not_hold_up_events(void **state)
+{
+    int64_t value = 0;
+    (void)state;
+    load_asked();
+    start_twice();
+    assert_int_equal(tic_graph_event(&graph, TIC_EVENT_TIME, &value), 0);
+    assert_int_equal(value, 1000);
+    value = 3;
+    assert_int_equal(tic_graph_event(&graph, TIC_EVENT_TRY, &value), 0);
+    assert_int_equal(value, 3); /* behind the last one: recorded */
+    assert_null(tic_graph_next_event(&graph));
+    assert_int_equal(tic_graph_note_event(&graph, TIC_EVENT_SAME, 2), 0);
+    struct tic_line line = {0};
+    assert_int_equal(describe(1, &line), 0);
+    assert_int_equal(line.event_count, TIC_COUNT(asked) + 2);
+    assert_int_equal(line.events[line.event_count - 1].kind, TIC_EVENT_SAME);
+    tic_line_clear(&line);
+}
+
+/* Checks that each start has its own number of workers, or an earlier one. */
+static void test_workers_belong_to_starts(void **state)
+{
+    (void)state;
+    assert_int_equal(tic_graph_find_workers(&graph, TIC_EVENT_WORKERS, 0, true), -1);
+    load_asked();
+    assert_int_equal(tic_graph_find_workers(&graph, TIC_EVENT_WORKERS, 0, false), 4);
+    assert_int_equal(tic_graph_find_workers(&graph, TIC_EVENT_WORKERS, 1, false), 2);
+    assert_int_equal(tic_graph_find_workers(&graph, TIC_EVENT_WORKERS, 1, true), 2);
+    assert_int_equal(tic_graph_find_workers(&graph, TIC_EVENT_COMBINED, 1, true), -1);
+    asked[4].kind = TIC_EVENT_ANSWER;
+    tic_graph_fini(&graph);
+    assert_int_equal(tic_graph_init(&graph), 0);
+    load_asked();
+    assert_int_equal(tic_graph_find_workers(&graph, TIC_EVENT_WORKERS, 1, false), -1);
+    assert_int_equal(tic_graph_find_workers(&graph, TIC_EVENT_WORKERS, 1, true), 4);
+    assert_int_equal(tic_graph_find_workers(&graph, TIC_EVENT_WORKERS, 2, false), -1);
+    asked[4].kind = TIC_EVENT_WORKERS;
 }
 
 static void test_acquires_are_replayed(void **state)
@@ -391,6 +485,9 @@ int main(void)
         TEST(test_reclaim),
         TEST(test_inputs),
         TEST(test_events_are_replayed_then_recorded),
+        TEST(test_answers_end_where_main_goes_on),
+        TEST(test_answers_do_not_hold_up_events),
+        TEST(test_workers_belong_to_starts),
         TEST(test_acquires_are_replayed),
         TEST(test_acquires_belong_to_cuts),
         TEST(test_describe_has_signatures_after_blocks),

@@ -60,7 +60,7 @@ static void log_one(uint64_t i)
     struct tic_line_read read = {i, 0, saved.row.extent, saved.row.row, saved.checksum};
     assert_int_equal(tic_graph_note_acquire(graph, &acquire, epoch), 0);
     assert_int_equal(tic_graph_note_read(graph, &read, epoch), 0);
-    assert_int_equal(tic_graph_note_input(graph, i, i * 3), 0);
+    assert_int_equal(tic_graph_note_input(graph, i, i * 3, 0), 0);
     assert_int_equal(tic_graph_event(graph, TIC_EVENT_TIME, &value), 0);
     assert_int_equal(tic_graph_note_callback(graph, i * 7), 0);
     assert_int_equal(tic_graph_note_ran(graph, i * 5, epoch), 0);

@@ -736,7 +736,7 @@ static void test_inputs_and_events_stay(void **state)
 {
     int64_t value = 5;
     (void)state;
-    assert_int_equal(tic_graph_note_input(&rig.graph, 3, 33), 0);
+    assert_int_equal(tic_graph_note_input(&rig.graph, 3, 33, 0), 0);
     assert_int_equal(tic_graph_event(&rig.graph, TIC_EVENT_TIME, &value), 0);
     run_and_restart();
     for (int i = 0; i < 3; i++) {
@@ -748,7 +748,12 @@ static void test_inputs_and_events_stay(void **state)
         assert_int_equal(line.events[0].value, 5);
         assert_true(tic_rig_restart(&rig));
     }
-    assert_int_equal(tic_graph_note_input(&rig.graph, 3, 34), -EILSEQ);
+    uint64_t later = atomic_load(&rig.snapshot.cut.epoch) + 1;
+    assert_int_equal(tic_graph_note_input(&rig.graph, 4, 44, later), 0);
+    make_news();
+    checkpoint();
+    assert_int_equal(line.input_count, 1);
+    assert_int_equal(tic_graph_note_input(&rig.graph, 3, 34, 0), -EILSEQ);
     value = 6;
     assert_int_equal(tic_graph_event(&rig.graph, TIC_EVENT_TIME, &value), 0);
     assert_int_equal(value, 5);

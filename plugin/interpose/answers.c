@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What main() asks StarPU while tasks run, recorded and answered as before in a restart.
+ *
+ * An answer is an event if it is not the last one to the same question; others are only counted
+ * (TIC_EVENT_SAME). The answers between two positions of main() end with an event that tells the
+ * second one (TIC_EVENT_ASKED): a restart that asks less often in between, because it waits for
+ * something that is there already, goes on with those behind it. The last answers of a run may lack
+ * that event: then no operation of main() came after them, and nothing depends on them. */
+#include "interpose/answers.h"
+
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+/* Owner thread only. */
+static struct {
+    struct {
+        bool known;
+        int64_t bits;
+    } last[TIC_ANSWER_CALLS][TIC_ANSWER_KEYS];
+    uint64_t same; /* questions since the last event that were answered like before */
+    uint64_t left; /* in a replay: questions that are to be answered like before */
+    bool open;     /* main() has asked since its last position */
+} answers;
+
+/* ---- who asks -------------------------------------------------------------------------------- */
+
+static uintptr_t starpu_begin, starpu_end; /* immutable after start: StarPU's code */
+
+static int note_starpu(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    const uintptr_t known = (uintptr_t)arg;
+    (void)size;
+
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type != PT_LOAD || known < begin || known >= begin + segment->p_memsz)
+            continue;
+        starpu_begin = begin;
+        starpu_end = begin + segment->p_memsz;
+        return 1;
+    }
+    return 0;
+}
+
+bool tic_answers_are_starpu(const void *caller)
+{
+    return (uintptr_t)caller >= starpu_begin && (uintptr_t)caller < starpu_end;
+}
+
+bool tic_answers_are_asked(const void *caller)
+{
+    if (tic_guard > 0 || tic_answers_are_starpu(caller))
+        return false;
+    if (!tic_session)
+        return gettid() == getpid();
+    return tic_session_is_watching() && tic_session_is_owner();
+}
+
+/* ---- differences ----------------------------------------------------------------------------- */
+
+static struct {
+    const char *call;
+    char how[64];
+} differences[TIC_ANSWER_CALLS];
+static unsigned difference_count; /* owner thread only, but for a message that ends the process */
+
+void tic_answers_differ(const char *call, const char *how)
+{
+    for (unsigned i = 0; i < difference_count; i++)
+        if (strcmp(differences[i].call, call) == 0)
+            return;
+    if (difference_count == TIC_ANSWER_CALLS)
+        return;
+    differences[difference_count].call = call;
+    snprintf(differences[difference_count].how, sizeof(differences[0].how), "%s", how);
+    difference_count++;
+}
+
+/* The end of a message that the replay differs: what main() was told otherwise. */
+static const char *explain(void)
+{
+    static char text[1024];
+    char workers[256];
+    size_t used =
+        (size_t)snprintf(text, sizeof(text), "%s", tic_workers_differ(workers, sizeof(workers)));
+
+    for (unsigned i = 0; i < difference_count && used < sizeof(text); i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%s)",
+                                 i > 0 ? ", " : ". Answers to main() that differ: ",
+                                 differences[i].call, differences[i].how);
+    return text;
+}
+
+/* ---- the clock --------------------------------------------------------------------------------
+ */
+
+/* Microseconds; owner thread writes; relaxed. StarPU's clock begins with the process: in a restart
+ * it goes on from the last time that main() was told, for all threads of the program. */
+static _Atomic double ahead;
+
+static double time_of(int64_t bits)
+{
+    double time;
+
+    memcpy(&time, &bits, sizeof(time));
+    return time;
+}
+
+int64_t tic_answers_elsewhere(enum tic_answer call, const void *caller, int64_t bits)
+{
+    double shift =
+        call == TIC_starpu_timing_now ? atomic_load_explicit(&ahead, memory_order_relaxed) : 0;
+
+    if (shift != 0 && !tic_answers_are_starpu(caller)) {
+        double time = time_of(bits) + shift;
+        memcpy(&bits, &time, sizeof(bits));
+    }
+    return bits;
+}
+
+/* ---- the replay ------------------------------------------------------------------------------ */
+
+static const char *const names[TIC_ANSWER_CALLS] = {
+#define ANSWER(number, type, name, parameters, arguments, key) [number] = #name,
+#define LISTED(number, name) [number] = #name,
+#include "real/answers.def"
+#undef ANSWER
+};
+
+/* The next recorded event of those that are answered in their order. */
+static const struct tic_line_event *next_event(struct tic_graph *graph)
+{
+    const struct tic_line_event *event = tic_graph_next_event(graph);
+
+    for (; event && (event->kind == TIC_EVENT_WORKERS || event->kind == TIC_EVENT_COMBINED);
+         event = tic_graph_next_event(graph))
+        graph->next_event++;
+    return event;
+}
+
+/* True when the recorded run has an answer here, or goes on otherwise: then *bits stays. */
+static bool replay(struct tic_graph *graph, enum tic_answer call, unsigned key, int64_t *bits,
+                   bool *replaced)
+{
+    const struct tic_line_event *event = answers.left > 0 ? NULL : next_event(graph);
+
+    if (event && event->kind == TIC_EVENT_SAME) {
+        answers.left = event->value > 0 ? (uint64_t)event->value : 0;
+        graph->next_event++;
+    }
+    if (answers.left > 0) {
+        answers.left--;
+        *replaced = answers.last[call][key].known;
+        if (*replaced)
+            *bits = answers.last[call][key].bits;
+    } else if (event && event->kind == TIC_EVENT_ANSWER + (uint32_t)call) {
+        *bits = event->value;
+        *replaced = true;
+        graph->next_event++;
+    } else if (!event) {
+        return false;
+    }
+    if (!*replaced)
+        tic_answers_differ(names[call], "asked where it was not");
+    return true;
+}
+
+/* ---- the record ------------------------------------------------------------------------------ */
+
+static void flush_same(void)
+{
+    if (answers.same > 0)
+        tic_session_note(TIC_EVENT_SAME, (int64_t)answers.same);
+    answers.same = 0;
+}
+
+/* A program that waits by asking for the time, again and again, would fill the disk: beyond a bound
+ * its clock stands still for up to a millisecond. */
+static bool may_note_time(double now)
+{
+    enum { MOST = 100000, PER_MILLISECOND = 1 };
+    static double budget = MOST, since;
+
+    if (now > since) {
+        double more = since > 0 ? (now - since) / 1000 * PER_MILLISECOND : 0;
+        budget = budget + more < MOST ? budget + more : MOST;
+        since = now;
+    }
+    if (budget < 1)
+        return false;
+    budget--;
+    return true;
+}
+
+static bool is_as_before(enum tic_answer call, unsigned key, int64_t bits)
+{
+    if (!answers.last[call][key].known)
+        return false;
+    if (answers.last[call][key].bits == bits)
+        return true;
+    return call == TIC_starpu_timing_now && !may_note_time(time_of(bits));
+}
+
+bool tic_answer(enum tic_answer call, unsigned key, int64_t *bits)
+{
+    struct tic_session *session = tic_session_of_events();
+    double real = call == TIC_starpu_timing_now ? time_of(*bits) : 0;
+    bool replaced = false;
+
+    key %= TIC_ANSWER_KEYS;
+    *bits = tic_answers_elsewhere(call, NULL, *bits);
+    if (!session)
+        return false;
+    if (replay(&session->graph, call, key, bits, &replaced)) {
+        if (!replaced)
+            return false;
+    } else if (is_as_before(call, key, *bits)) {
+        answers.same++;
+        *bits = answers.last[call][key].bits;
+        answers.open = true;
+        return false;
+    } else {
+        flush_same();
+        tic_session_note(TIC_EVENT_ANSWER + (int)call, *bits);
+        answers.open = true;
+    }
+    if (replaced && call == TIC_starpu_timing_now)
+        atomic_store_explicit(&ahead, time_of(*bits) - real, memory_order_relaxed);
+    answers.last[call][key].known = true;
+    answers.last[call][key].bits = *bits;
+    return replaced;
+}
+
+void tic_answers_told(enum tic_answer call, int64_t bits)
+{
+    if ((call == TIC_starpu_task_nsubmitted || call == TIC_starpu_task_nready) && bits == 0 &&
+        tic_session)
+        atomic_fetch_add_explicit(&tic_session->graph.told, 1, memory_order_relaxed);
+}
+
+void tic_answers_break(void)
+{
+    answers.left = 0;
+    flush_same();
+}
+
+void tic_answers_end(uint64_t position)
+{
+    struct tic_graph *graph = &tic_session->graph;
+
+    tic_workers_note();
+    if (graph->next_event < graph->recovered_event_count) {
+        answers.left = 0;
+        tic_graph_end_answers(graph, position);
+    }
+    if (!answers.open)
+        return;
+    flush_same();
+    tic_session_note(TIC_EVENT_ASKED, (int64_t)position);
+    answers.open = false;
+}
+
+void tic_answers_start(void)
+{
+    dl_iterate_phdr(note_starpu, (void *)(uintptr_t)tic_real.starpu_worker_get_count);
+    tic_stop_explain(explain);
+}

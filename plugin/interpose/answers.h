@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What main() asks StarPU, recorded in the first run and answered as before in a restart: numbers
+ * of workers (workers.c), and what changes while tasks run (answers.c). */
+#ifndef TIC_INTERPOSE_ANSWERS_H
+#define TIC_INTERPOSE_ANSWERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "interpose/session.h"
+
+/* Numbers of the calls in real/answers.def are below the first, what tells their questions apart is
+ * taken modulo the second. Both decide what is on disk. */
+enum { TIC_ANSWER_CALLS = 32, TIC_ANSWER_KEYS = 8 };
+enum tic_answer {
+#define ANSWER(number, type, name, parameters, arguments, key) TIC_##name = number,
+#define LISTED(number, name) TIC_##name = number,
+#include "real/answers.def"
+#undef ANSWER
+};
+
+/* ---- answers.c ------------------------------------------------------------------------------- */
+/* When a session is made. */
+void tic_answers_start(void);
+/* Does main() ask, and not StarPU itself? `caller` is where the call returns to. */
+bool tic_answers_are_asked(const void *caller);
+/* Is this a place in StarPU's code? */
+bool tic_answers_are_starpu(const void *caller);
+/* The answer to a question of main(): the real one in *bits, or what is told in its place. True
+ * when that is an answer of the recorded run. */
+bool tic_answer(enum tic_answer call, unsigned key, int64_t *bits);
+/* The answer to others than main(). */
+int64_t tic_answers_elsewhere(enum tic_answer call, const void *caller, int64_t bits);
+/* main() was told so, and may know now that all tasks have ended, and write their data by its own
+ * pointers. Other counts tell it of no particular task: with each of them as a reason for doubt, a
+ * program that asks all the time would get no line. */
+void tic_answers_told(enum tic_answer call, int64_t bits);
+/* main() comes to this position: its questions before that are known to any later line. Owner
+ * thread only. */
+void tic_answers_end(uint64_t position);
+/* Another event of main() comes. Owner thread only. */
+void tic_answers_break(void);
+/* An answer of this call is not the recorded one: the message of a replay that differs names it. */
+void tic_answers_differ(const char *call, const char *how);
+
+/* ---- workers.c ------------------------------------------------------------------------------- */
+/* Before StarPU starts: no more workers than main() was told of in the recorded run. Changes conf,
+ * and the environment until tic_workers_started. */
+void tic_workers_start(struct tic_session *session, struct starpu_conf *conf);
+void tic_workers_started(struct tic_session *session, bool success);
+void tic_workers_shutdown(void);
+/* The number that main() was told is in the events, or will be. Owner thread only. */
+void tic_workers_note(void);
+/* A task for a worker that the program knows and that does not exist gets another one. */
+void tic_workers_place(struct starpu_task *task);
+/* In a restart: stops it if there is no such other one, as StarPU would refuse the task, or never
+ * run it. */
+void tic_workers_require(const struct starpu_task *task);
+/* What a message says of the numbers of workers then and now, or "". */
+const char *tic_workers_differ(char *text, size_t size);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Numbers of workers that main() is told, for their wrappers. */
+#ifndef TIC_INTERPOSE_WORKERS_H
+#define TIC_INTERPOSE_WORKERS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct tic_workers {
+    unsigned count;        /* immutable while StarPU runs: real; 0: it does not, or not protected */
+    unsigned combined;     /* immutable while StarPU runs */
+    unsigned earlier;      /* immutable while StarPU runs: of the run before, if others stand in */
+    int told_combined;     /* owner thread only; -1: not yet */
+    _Atomic unsigned told; /* owner thread writes; 0: main() has not asked */
+};
+extern struct tic_workers tic_workers;
+
+/* Does main() ask for a number of workers, while StarPU runs? */
+bool tic_workers_are_asked(const void *caller);
+/* The number that main() is told. Owner thread only. */
+unsigned tic_workers_tell(void);
+unsigned tic_workers_tell_combined(void);
+
+/* main() is about to call this, which reaches all workers that exist. Stops a restart where main()
+ * knows more of them. Owner thread only. */
+void tic_workers_require_all(const char *call);
+
+/* The worker itself, or one that stands in for it if it does not exist. */
+static inline int tic_workers_stand_in(int id)
+{
+    unsigned told = atomic_load_explicit(&tic_workers.told, memory_order_relaxed);
+    unsigned first = tic_workers.count + tic_workers.combined;
+    unsigned known = told > 0 ? told : tic_workers.earlier;
+
+    return tic_workers.count > 0 && id >= 0 && (unsigned)id >= first && (unsigned)id < known
+               ? (int)((unsigned)id % tic_workers.count)
+               : id;
+}
+
+#endif

@@ -1,0 +1,35 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Checks that a restart copes with many callbacks (tests/lib/crowds.c): with little stack, and in a
+# time that grows with their number, not with its square.
+load common
+
+setup_file() {
+    export STARPU_TIC_SYNC=never # a kill of the process loses no file
+}
+
+# Kills the program after its second recovery line, and resumes it: resumes_crowd SHAPE TASKS
+resumes_crowd() {
+    local expected
+    expected=$("$lib/crowds" "$1" "$2" 2>/dev/null)
+    STARPU_TIC_EVERY=$(($2 * 2 / 5)) crash line-renamed:2 "$lib/crowds" "$1" "$2"
+    run_apart timeout 60 "$tool" run -- "$lib/crowds" "$1" "$2"
+    is_right "$expected" yes || complain "$1" "wrong after a kill"
+    [ "$(stat_of tasks_skipped)" -ge $(($2 * 2 / 5)) ] || complain "$1" "hardly anything was skipped"
+}
+
+# Each callback submits the next task. Nested, 8000 of them would need some 4 MiB.
+@test "the stack of a restart does not grow with a chain of callbacks" {
+    ulimit -s 1024
+    resumes_crowd chain 20000
+}
+
+# Each callback once went to another thread, and main() waited for it; those that waited for main()
+# were in a list that was searched for each of them.
+@test "main() neither waits for nor searches each of many callbacks" {
+    local skipped switches
+    resumes_crowd crowd 100000
+    skipped=$(stat_of tasks_skipped)
+    switches=$(sed -n 's/^switches: //p' err)
+    [ "$switches" -lt $((skipped / 2)) ] || complain crowd "as if each were waited for"
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A StarPU program of many small tasks with callbacks: crowds SHAPE TASKS. Every task adds its
+ * number to one of a few variables. Shapes:
+ *   chain   the callback of each task submits the next one
+ *   crowd   main() submits all tasks, each with a callback that counts
+ * Prints the sum of the variables and the number of callbacks; and, to the standard error, how
+ * often a thread gave way to another one because it had to wait. */
+#include <starpu.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum { VARIABLES = 4 };
+
+static starpu_data_handle_t handles[VARIABLES];
+static _Atomic long called;
+static long tasks;
+
+static void add(void *buffers[], void *arg)
+{
+    long *sum = (long *)STARPU_VARIABLE_GET_PTR(buffers[0]), number;
+
+    starpu_codelet_unpack_args(arg, &number);
+    *sum += number;
+}
+
+static struct starpu_codelet codelet = {
+    .cpu_funcs = {add}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "add"};
+
+static void insert(long number, void (*callback)(void *))
+{
+    if (starpu_task_insert(&codelet, STARPU_VALUE, &number, sizeof(number), STARPU_RW,
+                           handles[number % VARIABLES], STARPU_CALLBACK_WITH_ARG_NFREE, callback,
+                           (void *)number, 0) != 0)
+        abort();
+}
+
+static void count(void *arg)
+{
+    (void)arg;
+    atomic_fetch_add(&called, 1);
+}
+
+static void go_on(void *arg)
+{
+    long number = (long)arg + 1;
+
+    count(NULL);
+    if (number < tasks)
+        insert(number, go_on);
+}
+
+int main(int argc, char *argv[])
+{
+    long sums[VARIABLES] = {0}, sum = 0;
+    struct rusage usage;
+
+    if (argc != 3 || starpu_init(NULL) != 0)
+        return 77;
+    tasks = atol(argv[2]);
+    for (int i = 0; i < VARIABLES; i++)
+        starpu_variable_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)&sums[i],
+                                      sizeof(sums[i]));
+    if (strcmp(argv[1], "chain") == 0)
+        insert(0, go_on);
+    else
+        for (long i = 0; i < tasks; i++)
+            insert(i, count);
+    starpu_task_wait_for_all();
+    for (int i = 0; i < VARIABLES; i++) {
+        starpu_data_unregister(handles[i]);
+        sum += sums[i];
+    }
+    printf("%ld %ld\n", sum, atomic_load(&called));
+    getrusage(RUSAGE_SELF, &usage);
+    fprintf(stderr, "switches: %ld\n", usage.ru_nvcsw);
+    starpu_shutdown();
+    return 0;
+}
