@@ -219,8 +219,8 @@ static bool is_gone(struct tic_snapshot *snapshot, struct tic_handle *handle, ui
     return gone;
 }
 
-/* 0 saved or not needed; -EBUSY a task of the cut writes it; -EAGAIN no row is free; else -errno.
- * Any thread. */
+/* 0 saved or not needed; -EBUSY a task of the cut writes it, or has begun to; -EAGAIN no row is
+ * free; else -errno. Any thread. */
 static int try_save(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
 {
     struct tic_row held = {.extent = TIC_NO_EXTENT};
@@ -239,8 +239,10 @@ static int try_save(struct tic_snapshot *snapshot, struct tic_handle *handle, ui
     else
         status = tic_snapshot_save_later_locked(snapshot, handle, &held);
     tic_unlock(&handle->lock);
-    if (status == 0 && held.extent == TIC_HELD_EXTENT)
-        status = tic_held_write(snapshot->store, held);
+    if (held.extent == TIC_HELD_EXTENT) {
+        int written = tic_held_write(snapshot->store, held);
+        status = status ? status : written;
+    }
     return status;
 }
 

@@ -102,14 +102,15 @@ static inline void tic_cut_write(struct tic_slot *slot, uint64_t epoch, struct t
 {
     struct tic_handle_list *writing = &slot->writing;
 
-    /* The writer before may not have reached its end hook: there may be several. */
-    atomic_fetch_add_explicit(&handle->writers, 1, memory_order_relaxed);
+    /* The writer before may not have reached its end hook: there may be several. Counted in the
+     * total order before dirty_since is read: a save that finds no writer clears it after that. */
+    atomic_fetch_add(&handle->writers, 1);
     tic_handle_count_write(handle);
     if (__builtin_expect(writing->count < writing->capacity, 1))
         writing->items[writing->count++] = handle;
     else
         tic_cut_note_writing(slot, handle);
-    if (__builtin_expect(atomic_load_explicit(&handle->dirty_since, memory_order_relaxed) == 0, 0))
+    if (__builtin_expect(atomic_load(&handle->dirty_since) == 0, 0))
         tic_cut_note_dirty(slot, epoch, handle);
 }
 

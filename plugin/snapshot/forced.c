@@ -91,7 +91,7 @@ static int save_output(struct tic_snapshot *snapshot, struct tic_handle *handle,
     if (atomic_load_explicit(&handle->writers, memory_order_acquire) != 1)
         status = -EBUSY; /* somebody writes it without waiting for us */
     else if (atomic_load(&handle->dirty_since) != 0)
-        status = tic_snapshot_save_locked(snapshot, handle);
+        status = tic_snapshot_save_own_locked(snapshot, handle);
     if (status == 0 && (!handle->current.exists ||
                         atomic_load_explicit(&handle->writers, memory_order_acquire) != 1))
         status = -EBUSY;

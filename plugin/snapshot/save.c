@@ -207,9 +207,28 @@ static int save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
     return 0;
 }
 
-int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+/* save_locked, where a task may begin to write meanwhile that no active cut holds up. Such a writer
+ * leaves the mark alone that it finds, and this save removes: either it sees that, or it is seen
+ * here (tic_cut_write counts it before it looks). */
+static int save_beside_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                              uint32_t writers, int why)
 {
-    return save_locked(snapshot, handle, 0);
+    uint64_t since = atomic_load(&handle->dirty_since);
+    uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
+    int status = save_locked(snapshot, handle, why);
+
+    if (status)
+        return status;
+    if (atomic_load(&handle->writers) == writers &&
+        atomic_load_explicit(&handle->version, memory_order_relaxed) == version)
+        return 0;
+    atomic_store(&handle->dirty_since, since);
+    return -EBUSY;
+}
+
+int tic_snapshot_save_own_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    return save_beside_locked(snapshot, handle, 1, 0);
 }
 
 /* Tasks do not wait while a value is compressed and written: they may change it as soon as it is
@@ -217,10 +236,10 @@ int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *h
 int tic_snapshot_save_later_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
                                    struct tic_row *held)
 {
-    int status = save_locked(snapshot, handle, -EINPROGRESS);
+    int status = save_beside_locked(snapshot, handle, 0, -EINPROGRESS);
 
     held->extent = TIC_NO_EXTENT;
-    if (status == 0 && handle->current.saved.row.extent == TIC_HELD_EXTENT)
+    if ((status == 0 || status == -EBUSY) && handle->current.saved.row.extent == TIC_HELD_EXTENT)
         *held = handle->current.saved.row;
     return status;
 }
@@ -246,8 +265,11 @@ static void save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, u
             status = 0;
         else if (!tic_handle_is_due(handle, cut))
             tic_verify_check_locked(snapshot, handle, cut, stale);
-        else if (status == 0)
+        else if (status == 0) {
             status = save_locked(snapshot, handle, -EINPROGRESS);
+            if (status == 0) /* it is about to change */
+                atomic_store(&handle->checked, cut);
+        }
         if (status && status != -EAGAIN)
             tic_snapshot_lose_cut(snapshot, cut, status);
         tic_unlock(&handle->lock);

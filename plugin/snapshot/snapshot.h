@@ -236,9 +236,11 @@ int tic_snapshot_want_row(struct tic_snapshot *snapshot, const struct tic_handle
 int tic_snapshot_want_log(struct tic_snapshot *snapshot);
 
 /* ---- for checkpoint.c and save.c ------------------------------------------------------------ */
-int tic_snapshot_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle);
-/* The same on threads that nobody waits for: the value is only copied, if there is room, and *held
- * says what tic_held_write is to write then; its extent is TIC_NO_EXTENT when there is nothing. */
+/* Both save the value of a handle that nobody writes; -EBUSY when a task has begun to meanwhile: it
+ * stays dirty. The first is for the only task that has written it and has not ended. */
+int tic_snapshot_save_own_locked(struct tic_snapshot *snapshot, struct tic_handle *handle);
+/* On threads that nobody waits for: the value is only copied, if there is room, and *held says
+ * what tic_held_write is to write then; its extent is TIC_NO_EXTENT when there is nothing. */
 int tic_snapshot_save_later_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
                                    struct tic_row *held);
 void tic_snapshot_serve_requests(struct tic_snapshot *snapshot);

@@ -71,6 +71,7 @@ static void doubt(struct tic_snapshot *snapshot, uint64_t cut)
 void tic_verify_note_saved_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
                                   const struct tic_saved *saved, uint64_t calls)
 {
+    atomic_thread_fence(memory_order_acquire); /* the value was read before what follows */
     uint64_t now = atomic_load(&snapshot->graph->calls);
     uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
     bool inside = now == calls && (now & 1) != 0;

@@ -235,6 +235,95 @@ static void test_worker_compares_before_it_writes(void **state)
     assert_int_equal(saved_word(0), 100);
 }
 
+/* A worker has saved what it is about to write; the checkpoint thread comes to it in between. */
+static void test_worker_saves_before_it_writes(void **state)
+{
+    (void)state;
+    prepare();
+    checkpoint();
+    tic_rig_task(&rig, 1, handles[1], 2);
+    assert_true(tic_rig_submit(&rig, 3));
+    tic_rig_begin(&rig, 0, 2, handles[0]);
+    hold();
+    memory[0][0] = 2; /* its kernel; its end hook comes late */
+    uint64_t cut = atomic_load(&rig.snapshot.cut.active_cut);
+    tic_snapshot_save_before(&rig.snapshot, &rig.snapshot.cut.slots[1], cut + 1, handles[0]);
+    memory[0][0] = 3; /* the kernel of the next task */
+    tic_lock(&handles[0]->lock);
+    tic_verify_check_locked(&rig.snapshot, handles[0], cut, false);
+    tic_unlock(&handles[0]->lock);
+    expect_no_difference();
+    memory[0][0] = 2;
+    tic_rig_end(&rig, 0);
+    tic_verify_enter(&rig.snapshot);
+    release();
+    expect_no_difference();
+    assert_int_equal(saved_word(0), 2);
+}
+
+static int pack_and_begin(struct tic_handle *handle, char **bytes, uint64_t *size)
+{
+    *bytes = memcpy(malloc(sizeof(memory[0])), handle->layout.base, sizeof(memory[0]));
+    *size = sizeof(memory[0]);
+    tic_rig_begin(&rig, 0, 1, handle);
+    return 0;
+}
+
+static void release_packed(char *bytes, uint64_t size)
+{
+    (void)size;
+    free(bytes);
+}
+
+/* While a line settles no cut is active, so nothing holds up a task that writes what is saved. */
+static void begin_in_save(int (*save)(void))
+{
+    static const struct tic_packer packer = {pack_and_begin, release_packed};
+
+    prepare();
+    assert_true(tic_rig_submit(&rig, 2));
+    handles[0]->packer = &packer;
+    handles[0]->layout.shape = (struct tic_shape){1, 1, {sizeof(memory[0]), 1, 1, 1}};
+    tic_rig_provide(&rig, handles[0], 1);
+    assert_int_equal(save(), -EBUSY);
+    handles[0]->packer = NULL;
+    memory[0][0] = 2;
+    tic_rig_end(&rig, 0);
+    checkpoint();
+    expect_no_difference();
+    assert_int_equal(saved_word(0), 2);
+}
+
+static int save_for_line(void)
+{
+    struct tic_row held;
+
+    tic_lock(&handles[0]->lock);
+    int status = tic_snapshot_save_later_locked(&rig.snapshot, handles[0], &held);
+    tic_unlock(&handles[0]->lock);
+    return status;
+}
+
+static void test_task_begins_while_a_line_settles(void **state)
+{
+    (void)state;
+    begin_in_save(save_for_line);
+}
+
+static int save_own(void)
+{
+    tic_lock(&handles[0]->lock);
+    int status = tic_snapshot_save_own_locked(&rig.snapshot, handles[0]);
+    tic_unlock(&handles[0]->lock);
+    return status;
+}
+
+static void test_task_begins_while_a_result_is_saved(void **state)
+{
+    (void)state;
+    begin_in_save(save_own);
+}
+
 /* What no task has mentioned is main()'s. */
 static void test_main_fills_data(void **state)
 {
@@ -278,6 +367,9 @@ int main(void)
         TEST(test_main_writes_after_the_cut),
         TEST(test_main_writes_between_end_and_save),
         TEST(test_worker_compares_before_it_writes),
+        TEST(test_worker_saves_before_it_writes),
+        TEST(test_task_begins_while_a_line_settles),
+        TEST(test_task_begins_while_a_result_is_saved),
         TEST(test_main_fills_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
