@@ -243,9 +243,12 @@ static void note_departure(const struct tic_handle *handle)
 {
     struct tic_family *family = handle->family;
     bool rests = !family->pending && !family->has_plans;
+    bool idle = tic_real.starpu_task_nsubmitted() == 0; /* spares the same memory many questions */
 
-    for (unsigned long i = 0; i < handle->overlap_count && rests; i++)
-        rests = !handle->overlaps[i]->data || is_at_rest(handle->overlaps[i]);
+    for (unsigned long i = 0; i < handle->overlap_count && rests; i++) {
+        const struct tic_handle *other = handle->overlaps[i];
+        rests = !other->data || (idle ? other->holds == 0 : is_at_rest(other));
+    }
     family->left.layout.base = NULL;
     if (rests)
         family->left = (struct tic_departure){handle->layout, tic_layout_checksum(&handle->layout),

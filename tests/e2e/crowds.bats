@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Checks that a restart copes with many callbacks (tests/lib/crowds.c): with little stack, and in a
-# time that grows with their number, not with its square.
+# Checks that many callbacks, and many registrations of one memory (tests/lib/crowds.c), need little
+# stack, and a time that grows with their number, not with its square.
 load common
 
 setup_file() {
@@ -32,4 +32,12 @@ resumes_crowd() {
     skipped=$(stat_of tasks_skipped)
     switches=$(sed -n 's/^switches: //p' err)
     [ "$switches" -lt $((skipped / 2)) ] || complain crowd "as if each were waited for"
+}
+
+# Each that left once asked StarPU about all that stayed.
+@test "main() asks little about memory that is registered many times" {
+    STARPU_NCPU=1 run_apart timeout 60 env LD_PRELOAD="$library:$TIC_BUILD/.libs/tries.so" \
+        "$lib/crowds" same 400
+    [ "$status" -eq 0 ] && [ "$(stat_of protected)" = true ]
+    [ "$(sed -n 's/^tries: //p' err)" -lt 4000 ] || complain same "asked for each pair"
 }

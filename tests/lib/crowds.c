@@ -3,6 +3,7 @@
  * number to one of a few variables. Shapes:
  *   chain   the callback of each task submits the next one
  *   crowd   main() submits all tasks, each with a callback that counts
+ *   same    the same, and each task has a registration of its own of the last variable's memory
  * Prints the sum of the variables and the number of callbacks; and, to the standard error, how
  * often a thread gave way to another one because it had to wait. */
 #include <starpu.h>
@@ -14,7 +15,7 @@
 
 enum { VARIABLES = 4 };
 
-static starpu_data_handle_t handles[VARIABLES];
+static starpu_data_handle_t handles[VARIABLES], *same;
 static _Atomic long called;
 static long tasks;
 
@@ -29,12 +30,33 @@ static void add(void *buffers[], void *arg)
 static struct starpu_codelet codelet = {
     .cpu_funcs = {add}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "add"};
 
+static starpu_data_handle_t handle_of(long number)
+{
+    return same ? same[number] : handles[number % VARIABLES];
+}
+
 static void insert(long number, void (*callback)(void *))
 {
     if (starpu_task_insert(&codelet, STARPU_VALUE, &number, sizeof(number), STARPU_RW,
-                           handles[number % VARIABLES], STARPU_CALLBACK_WITH_ARG_NFREE, callback,
+                           handle_of(number), STARPU_CALLBACK_WITH_ARG_NFREE, callback,
                            (void *)number, 0) != 0)
         abort();
+}
+
+static void register_same(long *memory)
+{
+    same = calloc((size_t)tasks, sizeof(*same));
+    for (long i = 0; i < tasks; i++)
+        starpu_variable_data_register(&same[i], STARPU_MAIN_RAM, (uintptr_t)memory,
+                                      sizeof(*memory));
+}
+
+static void unregister_same(void)
+{
+    for (long i = 0; i < tasks; i++)
+        starpu_data_unregister(same[i]);
+    free(same);
+    same = NULL;
 }
 
 static void count(void *arg)
@@ -63,12 +85,16 @@ int main(int argc, char *argv[])
     for (int i = 0; i < VARIABLES; i++)
         starpu_variable_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)&sums[i],
                                       sizeof(sums[i]));
+    if (strcmp(argv[1], "same") == 0)
+        register_same(&sums[VARIABLES - 1]);
     if (strcmp(argv[1], "chain") == 0)
         insert(0, go_on);
     else
         for (long i = 0; i < tasks; i++)
             insert(i, count);
     starpu_task_wait_for_all();
+    if (same)
+        unregister_same();
     for (int i = 0; i < VARIABLES; i++) {
         starpu_data_unregister(handles[i]);
         sum += sums[i];
