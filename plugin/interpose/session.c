@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/io.h"
+#include "base/memory.h"
 #include "base/watch.h"
 #include "interpose/advice.h"
 #include "interpose/answers.h"
@@ -24,6 +25,7 @@
 #include "interpose/tasks.h"
 #include "sched/tic_ws.h"
 #include "snapshot/copier.h"
+#include "store/held.h"
 
 struct tic_session *tic_session;
 
@@ -127,6 +129,14 @@ static unsigned choose_share(const struct tic_settings *settings)
     return settings->protocol == TIC_PROTOCOL_TIC ? 100 : SHARE;
 }
 
+/* Values wait there that main() gets back: a program has a few large ones. */
+static uint64_t choose_memory(void)
+{
+    uint64_t part = tic_memory_total() / 8;
+
+    return part > TIC_HELD_MOST ? part : TIC_HELD_MOST;
+}
+
 /* Allocates a session and reads its settings; NULL when the protocol is off. */
 static struct tic_session *session_create(void)
 {
@@ -161,6 +171,7 @@ static struct tic_session *session_create(void)
         session->snapshot.log_all ? (uint64_t)settings.log_sync * 1000000 : 0;
     session->snapshot.keep_lines = (unsigned)settings.keep_lines;
     session->snapshot.space = settings.space;
+    session->snapshot.memory = settings.memory > 0 ? settings.memory : choose_memory();
     /* Under sel tasks save their results themselves, and wait for that: nothing is left to
      * compress. */
     session->snapshot.compress = settings.protocol == TIC_PROTOCOL_TIC ? settings.compress : 0;

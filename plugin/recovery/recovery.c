@@ -269,6 +269,8 @@ int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool crea
     store->log = &snapshot->log;
     store->keep = snapshot->keep_lines;
     store->space = snapshot->space;
+    if (snapshot->memory > 0)
+        store->rows.held_most = snapshot->memory;
     store->level = snapshot->compress;
     if (found.line.version)
         fetch_if_newer(snapshot, h5, &found);

@@ -66,6 +66,7 @@ struct tic_snapshot {
     struct tic_copier *copier; /* NULL: none; owner thread, before the checkpoint thread runs */
     unsigned keep_lines;       /* immutable after start */
     uint64_t space;            /* bytes of the directory, 0: any; immutable after start */
+    uint64_t memory;           /* bytes of values that wait there, 0: TIC_HELD_MOST; immutable after start */
     int compress;              /* level, 0: none; immutable after start */
     bool doubts_results;       /* recovery: rows of results may hold later values */
     uint64_t log_bound;        /* bytes, 0: none; immutable after start */

@@ -5,9 +5,13 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/error.h"
 #include "base/io.h"
+#include "base/memory.h"
+
+enum { LARGE = 16 << 20, HUGE_PAGE = 2 << 20 }; /* bytes */
 
 struct tic_held {
     char *bytes; /* NULL: written, or nobody needs it any more */
@@ -60,7 +64,7 @@ static int add(struct tic_rows *rows, const struct tic_held *held, uint32_t *num
 
     tic_lock(&rows->lock);
     struct tic_held *place =
-        rows->held_bytes + bytes > TIC_HELD_MOST ? NULL : take_number_locked(rows);
+        rows->held_bytes + bytes > rows->held_most ? NULL : take_number_locked(rows);
     if (place) {
         *place = *held;
         *number = (uint32_t)(place - rows->held);
@@ -73,9 +77,23 @@ static int add(struct tic_rows *rows, const struct tic_held *held, uint32_t *num
 static bool has_room(struct tic_rows *rows, uint64_t bytes)
 {
     tic_lock(&rows->lock);
-    bool room = rows->held_bytes + bytes <= TIC_HELD_MOST;
+    bool room = rows->held_bytes + bytes <= rows->held_most;
     tic_unlock(&rows->lock);
     return room;
+}
+
+/* Memory for a copy, or NULL: a program may need what is left of it more than that. */
+static char *allocate(uint64_t size)
+{
+    if (size < LARGE)
+        return malloc(size);
+    if (size > tic_memory_available() / 4)
+        return NULL;
+    char *bytes = aligned_alloc(HUGE_PAGE, (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+    if (bytes)
+        madvise(bytes, size,
+                MADV_HUGEPAGE); /* a fault for each small one takes as long as the copy */
+    return bytes;
 }
 
 int tic_held_save(struct tic_store *store, const struct tic_layout *layout, struct tic_saved *saved)
@@ -85,7 +103,7 @@ int tic_held_save(struct tic_store *store, const struct tic_layout *layout, stru
 
     if (!has_room(&store->rows, size))
         return -ENOBUFS;
-    held.bytes = malloc(size);
+    held.bytes = allocate(size);
     if (!held.bytes)
         return -ENOMEM;
     struct tic_layout packed = tic_layout_packed(&layout->shape, held.bytes);

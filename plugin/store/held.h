@@ -8,7 +8,7 @@
 
 #include "store/store.h"
 
-/* What may be held at most, in bytes. */
+/* What may be held at most, in bytes, if nothing else is said. */
 #define TIC_HELD_MOST (UINT64_C(256) << 20)
 
 /* Copies a value; it is busy until tic_rows_settle. 0; -ENOBUFS: too much is held; -ENOMEM. Any thread. */

@@ -45,6 +45,7 @@ void tic_rows_init(struct tic_rows *rows)
 {
     memset(rows, 0, sizeof(*rows));
     rows->most = UINT64_MAX;
+    rows->held_most = TIC_HELD_MOST;
     tic_lock_init(&rows->lock, TIC_RANK_ROWS);
 }
 

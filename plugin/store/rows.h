@@ -40,6 +40,7 @@ struct tic_rows {
     unsigned long held_count, held_capacity;
     unsigned long held_next; /* guarded by lock: no number below it is unused */
     uint64_t held_bytes;     /* guarded by lock: in memory now */
+    uint64_t held_most;      /* and so many there may be; immutable after start */
 };
 
 /* Where a row is. */
