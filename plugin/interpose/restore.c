@@ -23,6 +23,10 @@ struct restore {
 
 _Noreturn void tic_data_stop_unreadable(uint64_t id, int status, bool logged)
 {
+    if (status == -ERANGE) /* there is no row of so many bytes where the line says */
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "the replay differs from the recorded run: handle %llu has another size now",
+                 (unsigned long long)id);
     if (logged)
         tic_stop(TIC_EXIT_REFUSED,
                  "cannot restore handle %llu from %s: what a task wrote, and the event log names, "

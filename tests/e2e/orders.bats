@@ -199,6 +199,13 @@ resume_with_input() {
         complain parts-input-read "not refused"
 }
 
+@test "data has another size in a restart" {
+    keep_order parts-resized
+    resume_with_input parts-resized
+    [ "$status" -eq 70 ] && grep -q "handle [0-9]* has another size now" err ||
+        complain parts-resized "not refused"
+}
+
 @test "main() gets data back, or changes it, after tasks without output have read it" {
     keep_order reader-unregister reader-acquire reader-writer reader-through reader-again \
         reader-held

@@ -194,9 +194,31 @@ static void run_input_read(void)
     use_other_input(true);
 }
 
-const struct mode orders_parts[] = {
-    {"parts-added", run_added},           {"parts-explicit", run_explicit},
-    {"parts-implicit", run_implicit},     {"parts-gathered", run_gathered},
-    {"parts-children", run_children},     {"parts-children-planned", run_children_planned},
-    {"parts-read-early", run_read_early}, {"parts-input", run_input},
-    {"parts-input-read", run_input_read}, {NULL, NULL}};
+/* Data that no task uses, of another size in a restart. */
+static void run_resized(void)
+{
+    starpu_data_handle_t vector;
+    uint32_t count = getenv("ORDERS_INPUT") ? ITEMS / 2 : ITEMS;
+
+    starpu_vector_data_register(&vector, STARPU_MAIN_RAM, (uintptr_t)items, count, sizeof(*items));
+    for (int round = 0; round < ROUNDS; round++) {
+        must(starpu_data_acquire(vector, STARPU_RW));
+        items[0] += (uint64_t)round;
+        starpu_data_release(vector);
+        submit_row(handles[0], round);
+    }
+    starpu_data_unregister(vector);
+    note(items[0]);
+}
+
+const struct mode orders_parts[] = {{"parts-added", run_added},
+                                    {"parts-explicit", run_explicit},
+                                    {"parts-implicit", run_implicit},
+                                    {"parts-gathered", run_gathered},
+                                    {"parts-children", run_children},
+                                    {"parts-children-planned", run_children_planned},
+                                    {"parts-read-early", run_read_early},
+                                    {"parts-input", run_input},
+                                    {"parts-input-read", run_input_read},
+                                    {"parts-resized", run_resized},
+                                    {NULL, NULL}};
