@@ -39,6 +39,7 @@ static uint64_t spent_ns; /* time that all of this took */
 
 /* owner thread only */
 static struct tic_page_ranges spare;
+static struct tic_page_gaps gaps; /* when there was most of it */
 static uint64_t started_ns, waited_ns;
 
 static struct sigaction before; /* the program's own; changed while pages are open */
@@ -102,9 +103,14 @@ void tic_pages_open_all(void)
 
 static void refresh_ranges(struct tic_session *session)
 {
-    if (!tic_page_ranges_find(&spare, &ranges, &session->graph.views,
-                              atomic_load(&session->holds) > 0))
+    const struct tic_views *views = &session->graph.views;
+    bool held = atomic_load(&session->holds) > 0;
+
+    if (!tic_page_ranges_find(&spare, &ranges, views, held))
         return;
+    struct tic_page_gaps found = tic_page_ranges_find_gaps(&spare, views, held);
+    if (found.count > gaps.count)
+        gaps = found;
     enter();
     struct tic_page_ranges old = ranges;
     ranges = spare;
@@ -370,4 +376,7 @@ void tic_pages_report(json_t *report)
         return;
     tic_pages_open_all();
     tic_touched_report(report);
+    json_object_set_new(report, "unwatched",
+                        json_pack("[I, I, I]", (json_int_t)gaps.count, (json_int_t)gaps.id,
+                                  (json_int_t)gaps.bytes));
 }

@@ -312,6 +312,61 @@ static void keep_plain(struct tic_page_ranges *kept, const struct tic_page_range
         fclose(maps);
 }
 
+/* ---- what is not watched -------------------------------------------------------------------- */
+
+struct gaps {
+    const struct tic_page_ranges *ranges;
+    bool held;
+    struct tic_page_gaps found;
+};
+
+static int compare_end(const void *address, const void *item)
+{
+    const struct tic_page_range *range = item;
+
+    return (const char *)address < range->begin ? -1 : (const char *)address >= range->end;
+}
+
+/* 1: no, for tic_layout_visit. Ranges lie side by side where data does. */
+static int is_not_covered(char *run, uint64_t bytes, void *arg)
+{
+    const struct tic_page_ranges *ranges = arg;
+    const struct tic_page_range *range =
+        bsearch(run, ranges->items, ranges->count, sizeof(*ranges->items), compare_end);
+    const struct tic_page_range *end = ranges->items + ranges->count;
+    const char *to = run + bytes;
+
+    while (range && range < end && range->end < to && range + 1 < end &&
+           range[1].begin == range->end)
+        range++;
+    return !range || range->end < to;
+}
+
+static int count_gap(struct tic_handle *handle, void *arg)
+{
+    struct gaps *gaps = arg;
+
+    if (!tic_page_ranges_watches(handle, gaps->held) ||
+        tic_layout_visit(&handle->layout, is_not_covered, (void *)gaps->ranges) == 0)
+        return 0;
+    if (gaps->found.count++ == 0) {
+        gaps->found.id = handle->id;
+        gaps->found.bytes = tic_shape_bytes(&handle->layout.shape);
+    }
+    return 0;
+}
+
+struct tic_page_gaps tic_page_ranges_find_gaps(const struct tic_page_ranges *ranges,
+                                               const struct tic_views *views, bool held)
+{
+    struct gaps gaps = {.ranges = ranges, .held = held};
+
+    tic_views_visit(views, NULL, (const char *)UINTPTR_MAX, count_gap, &gaps);
+    return gaps.found;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
 bool tic_page_ranges_find(struct tic_page_ranges *ranges, const struct tic_page_ranges *current,
                           const struct tic_views *views, bool held)
 {

@@ -62,6 +62,13 @@ static void set_environment(const char *directory, int run, bool pages)
     snprintf(path, sizeof(path), "%s.run1", directory);
     setenv("STARPU_TIC_EVENTS", run > 1 ? path : "", 1);
     setenv("STARPU_TIC_PAGES", pages ? "1" : "0", 1);
+    if (!pages)
+        return;
+    /* glibc gives each piece of a page or more pages of its own: else those at both ends of an array
+     * are shared with other pieces, and cannot be closed. */
+    setenv("MALLOC_MMAP_THRESHOLD_", "4096", 1);
+    setenv("MALLOC_TOP_PAD_", "0", 1); /* what is left of the heap is used before */
+    setenv("MALLOC_MMAP_MAX_", "16384", 1); /* a quarter of what the kernel allows */
 }
 
 /* The status as the shell has it, or -1. */

@@ -115,12 +115,27 @@ static void tell_place(const json_t *place, bool others)
     free(line);
 }
 
+/* [how much data, the first of it, its bytes] */
+static void tell_unwatched(const json_t *report)
+{
+    const json_t *gaps = json_object_get(report, "unwatched");
+    long long count = json_integer_value(json_array_get(gaps, 0));
+
+    if (count > 0)
+        printf("Note: %lld data handles share pages with other memory, at data %lld (%lld bytes) "
+               "first. What main() reads or writes there without starpu_data_acquire was not seen "
+               "by this check.\n",
+               count, (long long)json_integer_value(json_array_get(gaps, 1)),
+               (long long)json_integer_value(json_array_get(gaps, 2)));
+}
+
 void tic_tool_tell_touched(const json_t *report)
 {
     const json_t *places = json_object_get(report, "touched");
     size_t data = json_array_size(json_object_get(report, "touched_data")), i;
     json_t *place;
 
+    tell_unwatched(report);
     if (data == 0)
         return;
     printf("The program touches %zu of its data handles (counted by number of registration, from "

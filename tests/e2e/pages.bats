@@ -194,3 +194,16 @@ nothing() {
     run_apart "$tool" run -- "$lib/unseen" sumlarge 0.2
     [ "$(grep -c "$note" err)" -eq 0 ]
 }
+
+# Not every piece has pages of its own: check gives each one such, and says where it cannot.
+@test "data that shares pages with other memory" {
+    look heap
+    finds 1
+    grep -q '^  main() reads data 0 (4800 bytes) by its pointer' out
+    rm -f "$STARPU_TIC_DIR.advice"
+    look static
+    nothing
+    grep -q '^Note: 1 data handles share pages with other memory, at data 0 (800000 bytes) first' out
+    look reads
+    ! grep -q '^Note: ' out
+}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A StarPU program whose main() touches registered data, for tests of `starpu-tic check`; the
- * argument says how: reads, first (reads the first element), writes, changes (reads and writes in
- * one place), copies (memcpy), part (of a partitioned vector), tile (reads from one of many),
- * held-tile (acquires it), synchronous (after a synchronous task), beside (while it holds other
- * data), handler (has a handler of SIGSEGV, and use for it), crash (by a fault of its own), input
- * (data that no task writes), acquires, small (reads a small piece), gone (after it was
- * unregistered), system (a system call reads it). Prints a sum of what it saw. */
+ * argument says how: reads, first (reads the first element), heap (the same of a piece that is
+ * little more than a page), static (the same in the midst of a page of other variables), writes,
+ * changes (reads and writes in one place), copies (memcpy), part (of a partitioned vector), tile
+ * (reads from one of many), held-tile (acquires it), synchronous (after a synchronous task), beside
+ * (while it holds other data), handler (has a handler of SIGSEGV, and use for it), crash (by a
+ * fault of its own), input (data that no task writes), acquires, small (reads a small piece), gone
+ * (after it was unregistered), system (a system call reads it). Prints a sum of what it saw. */
 #include <fcntl.h>
 #include <signal.h>
 #include <starpu.h>
@@ -16,8 +17,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LENGTH = 100000, SMALL = 100, PARTS = 4, TILES = 3, SIDE = 100, WIDTH = TILES * SIDE };
+enum {
+    LENGTH = 100000,
+    SMALL = 100,
+    HEAP = 600,
+    PARTS = 4,
+    TILES = 3,
+    SIDE = 100,
+    WIDTH = TILES * SIDE
+};
 
+static long fixed[LENGTH + 1];
 static long *data, *other, *copy;
 static starpu_data_handle_t handle, other_handle, tiles[TILES][TILES];
 static const char *mode;
@@ -170,7 +180,7 @@ static long touch(void)
         return copy[WIDTH / 2 + WIDTH / 2 * WIDTH];
     if (is("held-tile"))
         return acquire_tile();
-    if (is("first"))
+    if (is("first") || is("heap") || is("static"))
         return data[0];
     if (is("reads") || is("part") || is("synchronous"))
         return sum(data, LENGTH);
@@ -256,8 +266,8 @@ static long run(void)
 int main(int argc, char **argv)
 {
     mode = argc > 1 ? argv[1] : "reads";
-    int length = is("small") ? SMALL : LENGTH;
-    data = calloc(LENGTH, sizeof(*data));
+    int length = is("small") ? SMALL : is("heap") ? HEAP : LENGTH;
+    data = is("static") ? &fixed[1] : calloc(is("heap") ? HEAP : LENGTH, sizeof(*data));
     other = calloc(LENGTH, sizeof(*other));
     copy = calloc(LENGTH, sizeof(*copy));
     must(starpu_init(NULL));
@@ -275,7 +285,7 @@ int main(int argc, char **argv)
     if (is("gone"))
         write_data();
     starpu_data_unregister(other_handle);
-    printf("%ld %ld %ld\n", seen, sum(data, LENGTH), sum(copy, LENGTH));
+    printf("%ld %ld %ld\n", seen, sum(data, length), sum(copy, LENGTH));
     starpu_shutdown();
     return 0;
 }
