@@ -73,6 +73,9 @@ struct tic_handle {
     int home_node;            /* immutable after registration */
     bool imaged;              /* immutable after registration: memory of main() that a line holds
                                  whole, and that is compared with what was saved of it */
+    _Atomic bool look; /* main() may look at it by pointer: looks.c; owner thread writes, and then
+                          it is in a list of those that tasks have begun to write: */
+    _Atomic bool look_listed;
     _Atomic uint64_t written_in; /* tic_graph_knowledge when its last write began; UINT64_MAX:
                                     main() may write it at any time; relaxed */
     _Atomic uint64_t checked;    /* the last cut whose value was compared with the memory; set under
@@ -104,7 +107,6 @@ struct tic_handle {
     bool main_writes;       /* main() holds it for writing */
     bool main_fills;        /* the same, and nobody needs to know what was there */
     uint64_t looked;        /* hash of what main() could look at, when it was logged last */
-    bool look;              /* it is small enough to be logged */
     const struct tic_line_look *last_look; /* in a replay: what main() could look at last, in: */
     size_t look_parts;
     bool differs;      /* in a replay: its first content is not that of the recorded run */

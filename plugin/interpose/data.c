@@ -586,8 +586,10 @@ static bool gather(struct tic_handle *parent, bool noted)
     parent->child_count = 0;
     parent->partition_over = false;
     parent->submitted_writes += written;
-    if (written)
+    if (written) {
         parent->invalid = false;
+        tic_looks_note_write(parent);
+    }
     return changed;
 }
 

@@ -49,6 +49,7 @@ static void begin_writes(struct starpu_task *task, struct tic_slot *slot, uint64
             tic_handle_locate(handle,
                               task->dyn_interfaces ? task->dyn_interfaces[i] : task->interfaces[i]);
         tic_snapshot_write(&tic_session->snapshot, slot, epoch, handle);
+        tic_looks_note_write(handle);
     }
 }
 

@@ -16,10 +16,21 @@
 #include "interpose/tasks.h"
 
 enum { MOST_BYTES = 4096 };            /* of a datum that is logged */
-enum { MOST_PERCENT = 1 };             /* of the time */
+enum { MOST_PERCENT = 1 };             /* of the time, for more data than this: */
+enum { FEW = 64 };
 enum { LEAST_NANOSECONDS = 50000000 }; /* less is not worth a word */
 
 static struct tic_handle_list list; /* guarded by the submission lock: small data, ascending id */
+
+/* Data that tasks have begun to write since main() looked at it: ids, as it may leave. */
+struct ids {
+    uint64_t *items;
+    unsigned long count, capacity;
+};
+static struct {
+    struct tic_lock lock;
+    struct ids ids;
+} written = {.lock = {PTHREAD_MUTEX_INITIALIZER, TIC_RANK_LOOKS}};
 
 /* Owner thread only. */
 static struct {
@@ -27,7 +38,8 @@ static struct {
     bool inside;    /* such a call */
     bool large;     /* data that is too large for that was registered */
     bool told_large, told_time;
-    uint64_t ns, begun_ns;
+    uint64_t begun_ns;
+    uint64_t search_ns, last_search_ns; /* of all data: together, and the last time */
     uint64_t stirred; /* in a replay: how many had changed memory when it was given back last */
 } looks;
 
@@ -75,9 +87,12 @@ void tic_looks_add(struct tic_handle *handle)
         return;
     }
     tic_lock(&tic_session->submit);
-    handle->look = tic_handle_append(&list, handle); /* ids ascend */
+    bool fine = tic_handle_append(&list, handle); /* ids ascend */
+    atomic_store(&handle->look, fine);
     tic_unlock(&tic_session->submit);
-    if (!handle->look)
+    if (fine)
+        tic_looks_list_written(handle); /* its first content counts, too */
+    else
         tic_snapshot_break(&tic_session->snapshot, "out of memory");
 }
 
@@ -89,7 +104,26 @@ void tic_looks_remove(struct tic_handle *handle)
     unsigned long at = place_of_locked(handle->id);
     memmove(&list.items[at], &list.items[at + 1], (--list.count - at) * sizeof(*list.items));
     tic_unlock(&tic_session->submit);
-    handle->look = false;
+    atomic_store(&handle->look, false);
+}
+
+void tic_looks_list_written(struct tic_handle *handle)
+{
+    struct ids *ids = &written.ids;
+    bool fine = true;
+
+    tic_lock(&written.lock);
+    if (!atomic_exchange(&handle->look_listed, true)) {
+        void *grown = tic_grow(ids->items, &ids->capacity, ids->count + 1, sizeof(*ids->items));
+        fine = grown != NULL;
+        if (fine) {
+            ids->items = grown;
+            ids->items[ids->count++] = handle->id;
+        }
+    }
+    tic_unlock(&written.lock);
+    if (!fine)
+        tic_snapshot_break(&tic_session->snapshot, "out of memory");
 }
 
 void tic_looks_list_small(struct starpu_task *task, struct tic_small *small)
@@ -147,19 +181,25 @@ static void log_if_changed(struct tic_handle *handle, sigjmp_buf *land)
     handle->looked = hash;
 }
 
+/* What nobody has declared is found by comparing all, as often as that takes little time. */
+static bool may_search(uint64_t now)
+{
+    uint64_t after = looks.search_ns + looks.last_search_ns;
+
+    return list.count <= FEW || after < LEAST_NANOSECONDS ||
+           after * 100 <= (now - looks.begun_ns) * MOST_PERCENT;
+}
+
 static void tell_time(void)
 {
-    uint64_t now = tic_nanoseconds(CLOCK_MONOTONIC);
-
-    if (looks.told_time || looks.ns < LEAST_NANOSECONDS ||
-        looks.ns * 100 <= (now - looks.begun_ns) * MOST_PERCENT)
+    if (looks.told_time)
         return;
     looks.told_time = true;
-    tic_log(
-        TIC_LOG_INFO,
-        "main() waits for tasks so often that logging what it may look at afterwards takes more "
-        "than %d %% of the time",
-        MOST_PERCENT);
+    tic_log(TIC_LOG_INFO,
+            "main() waits for tasks so often, and there is so much small data, that after most waits "
+            "only what tasks declare to write is logged for main() to look at by its pointers, as "
+            "the rest would take more than %d %% of the time",
+            MOST_PERCENT);
 }
 
 /* In the first run, where there is still time for it, and if nobody has looked yet. */
@@ -175,24 +215,70 @@ static void tell_large(void)
             MOST_BYTES);
 }
 
-/* A system call for each would cost more than its hash. */
-static void log_each(void)
+/* Those of `some`, which this thread changes only. A system call for each would cost more than its
+ * hash. */
+static void log_each(const struct tic_handle_list *some)
 {
     struct tic_faults faults;
     sigjmp_buf land;
-    volatile unsigned long i = 0; /* the list is changed by this thread only */
+    volatile unsigned long i = 0;
 
-    if (list.count == 0)
+    if (some->count == 0)
         return;
     tic_faults_begin(&faults);
     if (sigsetjmp(land, 1) != 0) {
         tic_fault_landing = NULL;
         i++;
     }
-    for (; i < list.count; i++)
-        if (is_at_rest(list.items[i], 0))
-            log_if_changed(list.items[i], &land);
+    for (; i < some->count; i++)
+        if (is_at_rest(some->items[i], 0))
+            log_if_changed(some->items[i], &land);
     tic_faults_end(&faults);
+}
+
+/* Its memory is also that of those that overlap. */
+static bool add_with_family(struct tic_handle_list *some, struct tic_handle *handle)
+{
+    bool fine = tic_handle_append(some, handle);
+
+    for (unsigned long i = 0; handle->family && i < handle->overlap_count && fine; i++)
+        if (atomic_load(&handle->overlaps[i]->look))
+            fine = tic_handle_append(some, handle->overlaps[i]);
+    return fine;
+}
+
+/* A task that writes it may still be running: then it is listed again. */
+static bool take_written(struct tic_handle_list *some, uint64_t id)
+{
+    struct tic_handle *handle = find_locked(id);
+
+    if (!handle)
+        return true;
+    atomic_store(&handle->look_listed, false);
+    if (atomic_load(&handle->writers) == 0)
+        return add_with_family(some, handle);
+    tic_looks_list_written(handle);
+    return true;
+}
+
+static void log_written(void)
+{
+    static struct tic_handle_list some;
+    static struct ids ids;
+    bool fine = true;
+
+    tic_lock(&written.lock);
+    struct ids swap = written.ids;
+    written.ids = ids;
+    written.ids.count = 0;
+    ids = swap;
+    tic_unlock(&written.lock);
+    some.count = 0;
+    for (unsigned long i = 0; i < ids.count && fine; i++)
+        fine = take_written(&some, ids.items[i]);
+    if (!fine)
+        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+    log_each(&some);
 }
 
 static void log_all(void)
@@ -201,9 +287,14 @@ static void log_all(void)
 
     if (looks.begun_ns == 0)
         looks.begun_ns = start;
-    log_each();
-    looks.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
-    tell_time();
+    if (may_search(start)) {
+        log_each(&list);
+        looks.last_search_ns = tic_nanoseconds(CLOCK_MONOTONIC) - start;
+        looks.search_ns += looks.last_search_ns;
+    } else {
+        log_written();
+        tell_time();
+    }
     tell_large();
 }
 

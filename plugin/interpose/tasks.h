@@ -325,6 +325,15 @@ void tic_looks_note_callback(const struct tic_small *small, uint64_t key);
 void tic_looks_show_callback(uint64_t key);
 /* Is there something to give back to it? */
 bool tic_looks_has_callback(uint64_t key);
+/* A task has begun to write it, and counts as its writer: main() looks at it. Any thread. */
+void tic_looks_list_written(struct tic_handle *handle);
+static inline void tic_looks_note_write(struct tic_handle *handle)
+{
+    /* Read in the total order after the writer was counted: whoever clears it sees the writer. */
+    if (atomic_load_explicit(&handle->look, memory_order_relaxed) &&
+        !atomic_load(&handle->look_listed))
+        tic_looks_list_written(handle);
+}
 /* The data was registered, or leaves. */
 void tic_looks_add(struct tic_handle *handle);
 void tic_looks_remove(struct tic_handle *handle);

@@ -3,9 +3,10 @@
  * number to one of a few variables. Shapes:
  *   chain   the callback of each task submits the next one
  *   crowd   main() submits all tasks, each with a callback that counts
- *   same    the same, and each task has a registration of its own of the last variable's memory
- * Prints the sum of the variables and the number of callbacks; and, to the standard error, how
- * often a thread gave way to another one because it had to wait. */
+ *   looks   main() submits 300 tasks that add to one of so many variables, chosen by what main()
+ * has read same    the same, and each task has a registration of its own of the last variable's
+ * memory Prints the sum of the variables and the number of callbacks; and, to the standard error,
+ * how often a thread gave way to another one because it had to wait. */
 #include <starpu.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -74,6 +75,28 @@ static void go_on(void *arg)
         insert(number, go_on);
 }
 
+/* main() reads what one of many small data holds, after each task, and goes by that. */
+static int look(void)
+{
+    enum { WAITS = 300 };
+    long *all = calloc((size_t)tasks, sizeof(*all)), seen = 1;
+
+    same = calloc((size_t)tasks, sizeof(*same));
+    for (long i = 0; i < tasks; i++)
+        starpu_variable_data_register(&same[i], STARPU_MAIN_RAM, (uintptr_t)&all[i], sizeof(*all));
+    for (long i = 0; i < WAITS; i++) {
+        long number = seen * 7919 % tasks;
+        insert(number, count);
+        starpu_task_wait_for_all();
+        seen = (seen * 31 + all[number] + i) % 1000003;
+    }
+    unregister_same();
+    printf("%ld %ld\n", seen, atomic_load(&called));
+    free(all);
+    starpu_shutdown();
+    return 0;
+}
+
 int main(int argc, char *argv[])
 {
     long sums[VARIABLES] = {0}, sum = 0;
@@ -85,6 +108,8 @@ int main(int argc, char *argv[])
     for (int i = 0; i < VARIABLES; i++)
         starpu_variable_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)&sums[i],
                                       sizeof(sums[i]));
+    if (strcmp(argv[1], "looks") == 0)
+        return look();
     if (strcmp(argv[1], "same") == 0)
         register_same(&sums[VARIABLES - 1]);
     if (strcmp(argv[1], "chain") == 0)
