@@ -11,7 +11,7 @@
 #include "base/io.h"
 #include "base/memory.h"
 
-enum { LARGE = 16 << 20, HUGE_PAGE = 2 << 20 }; /* bytes */
+enum { HUGE_PAGE = 2 << 20 }; /* bytes */
 
 struct tic_held {
     char *bytes; /* NULL: written, or nobody needs it any more */
@@ -85,7 +85,7 @@ static bool has_room(struct tic_rows *rows, uint64_t bytes)
 /* Memory for a copy, or NULL: a program may need what is left of it more than that. */
 static char *allocate(uint64_t size)
 {
-    if (size < LARGE)
+    if (size < HUGE_PAGE)
         return malloc(size);
     if (size > tic_memory_available() / 4)
         return NULL;
