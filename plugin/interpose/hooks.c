@@ -121,6 +121,24 @@ static void end_last(struct tic_slot *slot)
     }
 }
 
+void tic_hooks_end_submitted(uint64_t from, uint64_t to)
+{
+    struct tic_cut *cut = &tic_session->snapshot.cut;
+
+    for (unsigned i = 0; i < cut->slot_count; i++) {
+        struct tic_slot *slot = &cut->slots[i];
+        const void *task = atomic_load_explicit(&slot->task, memory_order_acquire);
+        uint64_t sequence = atomic_load_explicit(&slot->sequence, memory_order_relaxed);
+        if (!task || task == TIC_SLOT_ENDING || sequence < from || sequence >= to ||
+            !take(slot, task))
+            continue;
+        if (atomic_load_explicit(&slot->sequence, memory_order_relaxed) == sequence)
+            finish(slot);
+        else /* the worker has begun another one, whose structure lies where that one was */
+            atomic_store_explicit(&slot->task, task, memory_order_release);
+    }
+}
+
 /* While a quiescent line is taken no task begins. */
 static uint64_t announce(struct tic_slot *slot, uint64_t sequence)
 {

@@ -299,6 +299,9 @@ bool tic_hold_take(struct starpu_task *task);
 void tic_hold_release(void);
 /* hooks.c: to the policy. */
 void tic_hooks_push(struct starpu_task *task);
+/* Tasks that main() has submitted have ended, with numbers from the first to before the second, and
+ * StarPU does not tell: they are its own. */
+void tic_hooks_end_submitted(uint64_t from, uint64_t to);
 /* A task begins that had begun by the recovered cut, without output: main() waits for its end
  * there, which is to be noted once. */
 bool tic_position_is_again(uint64_t key);

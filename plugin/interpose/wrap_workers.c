@@ -52,13 +52,31 @@ WRAPPER unsigned starpu_sched_ctx_get_nworkers(unsigned context)
     return IS_ASKED() && count == tic_workers.count ? tic_workers_tell() : count;
 }
 
+/* StarPU submits tasks of its own and waits for them. */
+static uint64_t count_submitted(void)
+{
+    return tic_session_is_watching() && tic_session_is_owner()
+               ? tic_session->graph.signature.position
+               : UINT64_MAX;
+}
+
+static void end_submitted(uint64_t from)
+{
+    uint64_t to = count_submitted();
+
+    if (from < to && to != UINT64_MAX)
+        tic_hooks_end_submitted(from, to);
+}
+
 /* What it leaves for each worker would not be there for all that main() knows. */
 #define ON_EACH(name, parameters, arguments)                                                       \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
         if ((where & STARPU_CPU) && IS_ASKED())                                                    \
             tic_workers_require_all(#name);                                                        \
+        uint64_t from = count_submitted();                                                         \
         RESOLVED(name) arguments;                                                                  \
+        end_submitted(from);                                                                       \
     }
 
 ON_EACH(starpu_execute_on_each_worker, (void (*func)(void *), void *arg, uint32_t where),

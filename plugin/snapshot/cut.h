@@ -37,8 +37,9 @@ struct tic_held {
 
 struct tic_slot {
     _Atomic uint64_t state;         /* epoch * 4 + enum tic_slot_state; seq_cst: see above */
-    uint64_t sequence;              /* worker only: the task between begin and end; a sequence
-                                       number, or TIC_SPAWN_KEY and the index of a spawned task */
+    _Atomic uint64_t sequence;      /* worker writes: the task between begin and end; a sequence
+                                       number, or TIC_SPAWN_KEY and the index of a spawned task;
+                                       relaxed */
     _Atomic(const void *) task;     /* the task between begin and end; TIC_SLOT_ENDING while
                                        somebody ends it, who has the slot to himself; acq_rel */
     bool counts;                    /* worker only: done when it ends, even if it wrote nothing */
@@ -75,7 +76,7 @@ static inline uint64_t tic_cut_begin(struct tic_cut *cut, struct tic_slot *slot,
             break;
         epoch = again;
     }
-    slot->sequence = sequence;
+    atomic_store_explicit(&slot->sequence, sequence, memory_order_relaxed);
     slot->counts = false;
     slot->children = 0;
     return epoch;
