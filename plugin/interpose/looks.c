@@ -314,6 +314,8 @@ static void give_back(struct tic_handle *handle, const struct tic_line_look *loo
     for (size_t i = 0; i < parts; i++)
         memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
+    if (tic_addresses_are_sought(handle))
+        tic_addresses_take_own(handle, bytes);
     tic_layout_copy(&handle->layout, &packed);
     free(bytes);
 }

@@ -101,6 +101,30 @@ static struct starpu_codelet restore_codelet = {
     .name = "tic_restore",
 };
 
+/* Its value can be written into its memory at once, on any thread. */
+static bool is_in_place(const struct tic_handle *handle)
+{
+    return handle->home_node >= 0 && !handle->packer;
+}
+
+/* Sets `packed` if the value cannot be taken as it was recorded. */
+static void translate(struct restore *restore, const struct tic_handle *handle)
+{
+    if (!is_in_place(handle) || !tic_addresses_are_sought(handle))
+        return;
+    char *recorded = malloc(tic_shape_bytes(&handle->layout.shape));
+    if (!recorded)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    struct tic_layout packed = tic_layout_packed(&handle->layout.shape, recorded);
+    int status = tic_store_read(&tic_session->store, &restore->saved, &packed);
+    if (status)
+        tic_data_stop_unreadable(handle->id, status, restore->logged);
+    if (tic_addresses_take_own(handle, recorded))
+        restore->packed = recorded;
+    else
+        free(recorded);
+}
+
 static struct restore describe_restore(struct tic_handle *handle)
 {
     return (struct restore){
@@ -119,12 +143,6 @@ struct tic_saved tic_data_recovered_value(struct tic_handle *handle)
     struct tic_saved saved = handle->current.saved;
     tic_unlock(&handle->lock);
     return saved;
-}
-
-/* Its value can be written into its memory at once, on any thread. */
-static bool is_in_place(const struct tic_handle *handle)
-{
-    return handle->home_node >= 0 && !handle->packer;
 }
 
 /* To StarPU: data that was invalidated holds nothing until it is written with StarPU's knowledge.
@@ -148,8 +166,10 @@ void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
     restore.saved = *saved;
     if (is_in_place(handle) && !tic_layout_is_mapped(&handle->layout))
         return; /* main() has given it away by now, and nobody can want it */
+    translate(&restore, handle);
     if (handle->family) {
         read_into(&restore, &handle->layout);
+        free(restore.packed);
         return;
     }
     bool direct = is_in_place(handle) && holds_something(handle);
@@ -162,6 +182,7 @@ void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
     if (!direct)
         tic_real.starpu_data_release_on_node(handle->data, STARPU_MAIN_RAM);
     tic_guard--;
+    free(restore.packed);
 }
 
 /* Who looks at it has no access, and StarPU grants none to callbacks. */
@@ -174,8 +195,10 @@ void tic_data_expose_locked(struct tic_handle *handle, const struct tic_saved *s
     restore.saved = *saved;
     if (handle->home_node < 0)
         tic_handle_locate(handle, interface);
+    translate(&restore, handle);
     if (handle->packer || handle->layout.base) /* else it has no memory yet */
         read_value(&restore, interface);
+    free(restore.packed);
 }
 
 /* ---- older values ---------------------------------------------------------------------------- */
@@ -227,7 +250,9 @@ void tic_data_show(struct tic_handle *handle, const struct tic_saved *saved)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     struct tic_layout packed = tic_layout_packed(shape, wanted);
     restore.saved = *saved;
+    translate(&restore, handle);
     read_into(&restore, &packed);
+    free(restore.packed);
     if (memcmp(now, wanted, tic_shape_bytes(shape)) == 0) {
         free(now);
     } else {
@@ -290,6 +315,7 @@ static bool restore_by_task(struct tic_handle *handle)
     struct restore model = describe_restore(handle);
 
     model.saved = tic_data_recovered_value(handle);
+    translate(&model, handle);
     struct starpu_task *task = restore_task(handle->data, &model);
     return task && submit_restore(task);
 }
@@ -313,6 +339,7 @@ bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
     model.data = like->packer ? copy : NULL;
     if (saved) {
         model.saved = *saved;
+        translate(&model, like);
     } else {
         model.packed = malloc(tic_shape_bytes(&model.shape));
         if (!model.packed)

@@ -150,6 +150,11 @@ static bool is_pair(uint64_t number)
     return (number & UINT32_MAX) < 4096;
 }
 
+bool tic_symbol_may_be_pointer(uint64_t number)
+{
+    return number >> REGION_BITS != 0 && !is_pair(number) && is_in_region(number);
+}
+
 bool tic_symbol_is_pointer(uint64_t number)
 {
     return !is_pair(number) && is_in_region(number) && is_mapped(number);

@@ -17,6 +17,8 @@ void *tic_symbol_find(const char *name);
 /* Could this number be an address of this process: in its program, heap, stacks or libraries? Says
  * the same in every process for a number that is none, but for rare luck. */
 bool tic_symbol_is_pointer(uint64_t number);
+/* Could it be one of another process that runs the same program? */
+bool tic_symbol_may_be_pointer(uint64_t number);
 /* Does a pointer seem to be among them? Aligned to their beginning, as compilers lay out structs.
  */
 bool tic_symbol_has_pointer(const void *bytes, size_t size);

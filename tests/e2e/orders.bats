@@ -175,6 +175,14 @@ exit_as_usual() { # scenarios...
     keep_order look
 }
 
+@test "data holds addresses, which are others in each run" {
+    keep_order look-address
+    crash task-end:6 "$lib/orders" look-address-written
+    run_apart timeout 60 "$tool" run -- "$lib/orders" look-address-written
+    [ "$status" -eq 78 ] && grep -q "it holds addresses, which are others in each run" err ||
+        complain look-address-written "not refused"
+}
+
 @test "tasks read what main() put there, before tasks write other parts of it" {
     keep_order parts-read-early children-reader
 }

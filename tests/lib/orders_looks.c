@@ -156,6 +156,65 @@ static void run_invalid(void)
     }
 }
 
+/* ---- addresses in data: others in each run --------------------------------------------------- */
+
+struct parameters {
+    uint64_t *table, number;
+};
+
+static void use_parameters(void *buffers[], void *arg)
+{
+    struct parameters *parameters = (struct parameters *)STARPU_VARIABLE_GET_PTR(buffers[1]);
+
+    (void)arg;
+    *variable(buffers[0]) = *variable(buffers[0]) * 31 + parameters->table[parameters->number % 2];
+}
+
+static void change_parameters(void *buffers[], void *arg)
+{
+    use_parameters(buffers, arg);
+    ((struct parameters *)STARPU_VARIABLE_GET_PTR(buffers[1]))->number++;
+}
+
+static struct starpu_codelet use_codelet = {.cpu_funcs = {use_parameters},
+                                            .nbuffers = 2,
+                                            .modes = {STARPU_RW, STARPU_R},
+                                            .name = "use_parameters"};
+static struct starpu_codelet change_codelet = {.cpu_funcs = {change_parameters},
+                                               .nbuffers = 2,
+                                               .modes = {STARPU_RW, STARPU_RW},
+                                               .name = "change_parameters"};
+
+static void use_address(struct starpu_codelet *codelet)
+{
+    struct parameters *parameters = malloc(sizeof(*parameters));
+    starpu_data_handle_t handle;
+
+    *parameters = (struct parameters){calloc(2, sizeof(uint64_t)), 0};
+    parameters->table[1] = 5;
+    starpu_variable_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)parameters,
+                                  sizeof(*parameters));
+    for (int round = 0; round < TASKS; round++) {
+        submit_pair(codelet, handles[0], handle);
+        starpu_task_wait_for_all();
+        note(parameters->table[1]);
+    }
+    starpu_data_unregister(handle);
+    note(parameters->number);
+    free(parameters->table);
+    free(parameters);
+}
+
+static void run_address(void)
+{
+    use_address(&use_codelet);
+}
+
+static void run_address_written(void)
+{
+    use_address(&change_codelet);
+}
+
 /* ---- StarPU is started while it runs ----------------------------------------------------------
  */
 
@@ -170,7 +229,14 @@ static void run_nested(void)
     note(read_value(handles[1]));
 }
 
-const struct mode orders_looks[] = {
-    {"look-current", run_current}, {"look-own", run_own},           {"look-again", run_again},
-    {"look-mutex", run_mutex},     {"look-nameless", run_nameless}, {"look-memory", run_memory},
-    {"look-invalid", run_invalid}, {"look-nested", run_nested},     {NULL, NULL}};
+const struct mode orders_looks[] = {{"look-current", run_current},
+                                    {"look-own", run_own},
+                                    {"look-again", run_again},
+                                    {"look-mutex", run_mutex},
+                                    {"look-nameless", run_nameless},
+                                    {"look-memory", run_memory},
+                                    {"look-invalid", run_invalid},
+                                    {"look-nested", run_nested},
+                                    {"look-address", run_address},
+                                    {"look-address-written", run_address_written},
+                                    {NULL, NULL}};
