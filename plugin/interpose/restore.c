@@ -125,6 +125,14 @@ static void translate(struct restore *restore, const struct tic_handle *handle)
         free(recorded);
 }
 
+/* The same for what is about to be in its memory, which is no longer what the store has. */
+static void translate_here(struct restore *restore, struct tic_handle *handle)
+{
+    translate(restore, handle);
+    if (restore->packed)
+        tic_snapshot_touch(&tic_session->snapshot, handle);
+}
+
 static struct restore describe_restore(struct tic_handle *handle)
 {
     return (struct restore){
@@ -166,7 +174,7 @@ void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
     restore.saved = *saved;
     if (is_in_place(handle) && !tic_layout_is_mapped(&handle->layout))
         return; /* main() has given it away by now, and nobody can want it */
-    translate(&restore, handle);
+    translate_here(&restore, handle);
     if (handle->family) {
         read_into(&restore, &handle->layout);
         free(restore.packed);
@@ -315,7 +323,7 @@ static bool restore_by_task(struct tic_handle *handle)
     struct restore model = describe_restore(handle);
 
     model.saved = tic_data_recovered_value(handle);
-    translate(&model, handle);
+    translate_here(&model, handle);
     struct starpu_task *task = restore_task(handle->data, &model);
     return task && submit_restore(task);
 }
