@@ -207,3 +207,10 @@ nothing() {
     look reads
     ! grep -q '^Note: ' out
 }
+
+@test "a program that does something else where its data is closed: a third run tells" {
+    run_apart timeout 60 "$tool" check -- "$touches" closed
+    [ "$status" -eq 0 ] && [ "$(tail -n 1 out)" = "It can be protected." ]
+    grep -q '^Note: the program did something else in the run in which its data was closed' out
+    ! grep -q '^Two runs differ' out
+}

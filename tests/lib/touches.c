@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A StarPU program whose main() touches registered data, for tests of `starpu-tic check`; the
  * argument says how: reads, first (reads the first element), heap (the same of a piece that is
- * little more than a page), static (the same in the midst of a page of other variables), writes,
- * changes (reads and writes in one place), copies (memcpy), part (of a partitioned vector), tile
- * (reads from one of many), held-tile (acquires it), synchronous (after a synchronous task), beside
- * (while it holds other data), handler (has a handler of SIGSEGV, and use for it), crash (by a
- * fault of its own), input (data that no task writes), acquires, small (reads a small piece), gone
- * (after it was unregistered), system (a system call reads it). Prints a sum of what it saw. */
+ * little more than a page), static (the same in the midst of a page of other variables), closed
+ * (submits another task where its data is closed, as if it were slow), writes, changes (reads and
+ * writes in one place), copies (memcpy), part (of a partitioned vector), tile (reads from one of
+ * many), held-tile (acquires it), synchronous (after a synchronous task), beside (while it holds
+ * other data), handler (has a handler of SIGSEGV, and use for it), crash (by a fault of its own),
+ * input (data that no task writes), acquires, small (reads a small piece), gone (after it was
+ * unregistered), system (a system call reads it). Prints a sum of what it saw. */
 #include <fcntl.h>
 #include <signal.h>
 #include <starpu.h>
@@ -247,6 +248,8 @@ static void work(void)
         must(starpu_task_insert(&change, STARPU_RW, handle, 0));
         must(starpu_task_insert(&change, STARPU_RW, other_handle, 0));
     }
+    if (is("closed") && getenv("STARPU_TIC_PAGES") && atoi(getenv("STARPU_TIC_PAGES")) == 1)
+        must(starpu_task_insert(&use, STARPU_R, handle, 0));
     must(starpu_task_wait_for_all());
 }
 
