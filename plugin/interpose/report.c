@@ -28,6 +28,7 @@
     FEATURE(callbacks, "tasks with callbacks")                                                     \
     FEATURE(synchronous, "synchronous tasks")                                                      \
     FEATURE(effect_tasks, "tasks that write no data: a restart executes them again")               \
+    FEATURE(each_worker, "calls that reach each worker: a restart needs as many workers, or more") \
     FEATURE(pointer_tasks, "tasks with pointers in their arguments")
 
 struct tic_report {
@@ -139,6 +140,15 @@ void tic_report_register(struct tic_report *report, const struct tic_handle *han
     report->handles++;
     report->homeless += handle->home_node < 0;
     report->packed += handle->packer != NULL;
+    pthread_mutex_unlock(&report->mutex);
+}
+
+void tic_report_each_worker(struct tic_report *report)
+{
+    if (!report)
+        return;
+    pthread_mutex_lock(&report->mutex);
+    report->each_worker++;
     pthread_mutex_unlock(&report->mutex);
 }
 

@@ -18,6 +18,8 @@ void tic_report_problem(struct tic_report *report, const char *what, const char 
 void tic_report_task(struct tic_report *report, struct starpu_task *task, enum tic_context context,
                      uint64_t id);
 void tic_report_register(struct tic_report *report, const struct tic_handle *handle);
+/* starpu_execute_on_each_worker and the like. */
+void tic_report_each_worker(struct tic_report *report);
 void tic_report_partition(struct tic_report *report, bool planned);
 /* main() gets the data back. */
 void tic_report_data(struct tic_report *report, uint64_t id, const struct tic_layout *layout);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "interpose/answers.h"
+#include "interpose/report.h"
 #include "interpose/tasks.h"
 #include "interpose/workers.h"
 
@@ -52,7 +53,6 @@ WRAPPER unsigned starpu_sched_ctx_get_nworkers(unsigned context)
     return IS_ASKED() && count == tic_workers.count ? tic_workers_tell() : count;
 }
 
-/* StarPU submits tasks of its own and waits for them. */
 static uint64_t count_submitted(void)
 {
     return tic_session_is_watching() && tic_session_is_owner()
@@ -60,23 +60,35 @@ static uint64_t count_submitted(void)
                : UINT64_MAX;
 }
 
-static void end_submitted(uint64_t from)
+/* One of them calls another one, which comes here, too. */
+static __thread unsigned on_each;
+
+/* What it leaves for each worker would not be there for all that main() knows. */
+static uint64_t begin_on_each(uint32_t where, bool asked, const char *call)
+{
+    if (on_each++ == 0 && (where & STARPU_CPU) && asked)
+        tic_workers_require_all(call);
+    return count_submitted();
+}
+
+/* StarPU has submitted tasks of its own and waited for them. */
+static void end_on_each(uint64_t from)
 {
     uint64_t to = count_submitted();
 
-    if (from < to && to != UINT64_MAX)
+    if (--on_each > 0 || to == UINT64_MAX)
+        return;
+    tic_report_each_worker(tic_session->report);
+    if (from < to)
         tic_hooks_end_submitted(from, to);
 }
 
-/* What it leaves for each worker would not be there for all that main() knows. */
 #define ON_EACH(name, parameters, arguments)                                                       \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
-        if ((where & STARPU_CPU) && IS_ASKED())                                                    \
-            tic_workers_require_all(#name);                                                        \
-        uint64_t from = count_submitted();                                                         \
+        uint64_t from = begin_on_each(where, IS_ASKED(), #name);                                   \
         RESOLVED(name) arguments;                                                                  \
-        end_submitted(from);                                                                       \
+        end_on_each(from);                                                                         \
     }
 
 ON_EACH(starpu_execute_on_each_worker, (void (*func)(void *), void *arg, uint32_t where),

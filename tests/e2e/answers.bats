@@ -77,6 +77,11 @@ on_all() { # MODE [EXPECTED]
     is_right "$(plain 4 fixed)" lines || complain fixed "wrong"
 }
 
+@test "check tells that a program reaches each worker" {
+    run_apart timeout 60 "$tool" check -- "$answers" each
+    grep -Eq '^ +1 calls that reach each worker: a restart needs as many workers, or more' out
+}
+
 @test "what is done on each worker is refused where main() knows more of them" {
     for STARPU_TIC_PROTOCOL in tic sel; do
         export STARPU_TIC_PROTOCOL
