@@ -348,9 +348,13 @@ static bool may_block(struct tic_snapshot *snapshot, unsigned idle)
     /* The cut waits for main(), which may wait for this task in a way of its own. */
     bool waits =
         atomic_load(&snapshot->verify.settling) || atomic_load(&snapshot->verify.quiescent);
+    uint64_t calls = atomic_load(&snapshot->graph->calls);
 
-    if (waits && idle > COUNT_PATIENCE)
+    /* Once it was in vain: not again before main() comes to StarPU. */
+    if (waits && (idle > COUNT_PATIENCE || snapshot->vain_calls == calls + 1)) {
+        snapshot->vain_calls = calls + 1;
         return true;
+    }
     return atomic_load(&snapshot->cut.active_cut) != 0 &&
            (idle > COUNT_PATIENCE ||
             atomic_load_explicit(&snapshot->late_ends, memory_order_relaxed));

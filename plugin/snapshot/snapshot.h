@@ -66,7 +66,8 @@ struct tic_snapshot {
     struct tic_copier *copier; /* NULL: none; owner thread, before the checkpoint thread runs */
     unsigned keep_lines;       /* immutable after start */
     uint64_t space;            /* bytes of the directory, 0: any; immutable after start */
-    uint64_t memory;           /* bytes of values that wait there, 0: TIC_HELD_MOST; immutable after start */
+    uint64_t memory;           /* bytes of values that wait there, 0: TIC_HELD_MOST; immutable after
+                                  start */
     int compress;              /* level, 0: none; immutable after start */
     bool doubts_results;       /* recovery: rows of results may hold later values */
     uint64_t log_bound;        /* bytes, 0: none; immutable after start */
@@ -85,10 +86,11 @@ struct tic_snapshot {
     pthread_cond_t served;  /* of those who wait for rows or for a counted cut; with lock */
     /* guarded by lock */
     bool stopping;
-    bool hurry;       /* no counted checkpoint is finished either */
-    bool exited;      /* nobody serves requests any more */
-    bool silent;      /* the checkpoint thread does not answer: a call of it hangs */
-    uint64_t counted; /* multiples of `every` whose checkpoint has taken its cut */
+    bool hurry;          /* no counted checkpoint is finished either */
+    bool exited;         /* nobody serves requests any more */
+    uint64_t vain_calls; /* graph->calls + 1 when a worker has waited in vain for a counted cut */
+    bool silent;         /* the checkpoint thread does not answer: a call of it hangs */
+    uint64_t counted;    /* multiples of `every` whose checkpoint has taken its cut */
     bool requested;
     struct tic_row_request *requests;
     uint64_t retry_ns; /* suspended: when the store is tried again, CLOCK_MONOTONIC; else 0 */

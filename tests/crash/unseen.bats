@@ -11,3 +11,8 @@ load common
 @test "tic: no wrong result where undeclared data leaves, or structures of tasks stay" {
     campaign unseen --kills 8 --scale 0.4 --mode kernelwrite-leaves,read-kept
 }
+
+# Workers that reach a count wait for a line, and main() for the tasks, in a way of its own.
+@test "tic: main() polls for callbacks" {
+    campaign unseen --kills 2 --every 2 --mode polling
+}
