@@ -287,12 +287,12 @@ static void log_all(void)
 
     if (looks.begun_ns == 0)
         looks.begun_ns = start;
+    log_written();
     if (may_search(start)) {
         log_each(&list);
         looks.last_search_ns = tic_nanoseconds(CLOCK_MONOTONIC) - start;
         looks.search_ns += looks.last_search_ns;
     } else {
-        log_written();
         tell_time();
     }
     tell_large();
