@@ -8,11 +8,15 @@
 #include "interpose/symbol.h"
 #include "interpose/tasks.h"
 
-enum { MOST_BYTES = 65536 }; /* such structures are small */
+/* Bytes of data that is searched: such structures are small. What tasks write is most of the data,
+ * and is read early to be searched. */
+enum { MOST_BYTES = 65536, MOST_WRITTEN = 4096 };
 
 bool tic_addresses_are_sought(const struct tic_handle *handle)
 {
-    return handle->home_node >= 0 && tic_shape_bytes(&handle->layout.shape) <= MOST_BYTES &&
+    uint64_t most = tic_data_holds_values(handle) ? MOST_WRITTEN : MOST_BYTES;
+
+    return handle->home_node >= 0 && tic_shape_bytes(&handle->layout.shape) <= most &&
            tic_layout_is_mapped(&handle->layout);
 }
 

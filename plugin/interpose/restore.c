@@ -107,11 +107,11 @@ static bool is_in_place(const struct tic_handle *handle)
     return handle->home_node >= 0 && !handle->packer;
 }
 
-/* Sets `packed` if the value cannot be taken as it was recorded. */
-static void translate(struct restore *restore, const struct tic_handle *handle)
+/* Reads what may hold addresses into `packed`, with those of this run. True when there are some. */
+static bool translate(struct restore *restore, const struct tic_handle *handle)
 {
     if (!is_in_place(handle) || !tic_addresses_are_sought(handle))
-        return;
+        return false;
     char *recorded = malloc(tic_shape_bytes(&handle->layout.shape));
     if (!recorded)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
@@ -119,17 +119,14 @@ static void translate(struct restore *restore, const struct tic_handle *handle)
     int status = tic_store_read(&tic_session->store, &restore->saved, &packed);
     if (status)
         tic_data_stop_unreadable(handle->id, status, restore->logged);
-    if (tic_addresses_take_own(handle, recorded))
-        restore->packed = recorded;
-    else
-        free(recorded);
+    restore->packed = recorded;
+    return tic_addresses_take_own(handle, recorded);
 }
 
 /* The same for what is about to be in its memory, which is no longer what the store has. */
 static void translate_here(struct restore *restore, struct tic_handle *handle)
 {
-    translate(restore, handle);
-    if (restore->packed)
+    if (translate(restore, handle))
         tic_snapshot_touch(&tic_session->snapshot, handle);
 }
 
