@@ -106,7 +106,8 @@ struct tic_handle {
     _Atomic unsigned holds; /* accesses of the program that are not released */
     bool main_writes;       /* main() holds it for writing */
     bool main_fills;        /* the same, and nobody needs to know what was there */
-    uint64_t looked;        /* hash of what main() could look at, when it was logged last */
+    uint64_t looked;        /* hash of what main() could look at, when it was logged last, in: */
+    uint64_t looked_in;     /* this wait of main(); 0: never */
     const struct tic_line_look *last_look; /* in a replay: what main() could look at last, in: */
     size_t look_parts;
     bool differs;      /* in a replay: its first content is not that of the recorded run */

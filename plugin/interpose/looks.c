@@ -172,12 +172,16 @@ static void log_bytes(struct tic_handle *handle, uint64_t wait)
  * unmapped it: then `land` is where to go. */
 static void log_if_changed(struct tic_handle *handle, sigjmp_buf *land)
 {
+    if (handle->looked_in == looks.waits) /* a task that main() does not wait for has changed it */
+        return;
     tic_fault_landing = land;
     uint64_t hash = tic_layout_checksum(&handle->layout);
     tic_fault_landing = NULL;
 
-    if (hash != handle->looked)
+    if (hash != handle->looked) {
         log_bytes(handle, looks.waits);
+        handle->looked_in = looks.waits;
+    }
     handle->looked = hash;
 }
 
