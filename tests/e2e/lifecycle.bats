@@ -351,12 +351,13 @@ store_size() {
     size=$(store_size)
     formatted=$(find "$STARPU_TIC_DIR" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }')
     echo "formatted $formatted, written $size"
-    [ "$formatted" -gt $((size * 3)) ]
+    [ "$formatted" -gt $((size * 5 / 4)) ]
     rm -rf "$STARPU_TIC_DIR"
-    # How much is written at a time depends on which tasks run beside others.
-    STARPU_TIC_SPACE=$((size * 2)) run "$tool" run -- "$lib/sizes" 60
+    # Between both: what is written at a time depends on which tasks run beside others.
+    space=$(((size + formatted) / 2))
+    STARPU_TIC_SPACE=$space run "$tool" run -- "$lib/sizes" 60
     [ "$(stat_of suspensions)" -eq 0 ]
-    [ "$(store_size)" -le $((size * 2)) ]
+    [ "$(store_size)" -le "$space" ]
 }
 
 @test "a restart with fewer open files than it needs says so; with more it continues" {
