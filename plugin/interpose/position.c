@@ -108,7 +108,7 @@ void tic_position_gate(struct starpu_task *task, uint64_t key)
     again += has_run;
     if (!has_run && !task->destroy && !tic_hold_expect(task))
         tic_data_restore_early_locked(task);
-    if (!tic_position_is_to_gate(task, key))
+    if (has_run || !task->destroy || !tic_position_is_ahead())
         return;
     if (!gate)
         make_gate_locked();

@@ -194,16 +194,22 @@ static void test_main_writes_after_the_cut(void **state)
     assert_int_equal(saved_word(0), 99);
 }
 
-/* The task belongs to the cut, its value is saved after main() has changed it. */
-static void test_main_writes_between_end_and_save(void **state)
+/* After a line, a task of the next cut writes the first handle. */
+static void hold_with_a_writer(void)
 {
-    (void)state;
     prepare();
     checkpoint();
     tic_rig_task(&rig, 1, handles[1], 2);
     assert_true(tic_rig_submit(&rig, 3));
     tic_rig_begin(&rig, 0, 2, handles[0]);
     hold();
+}
+
+/* The task belongs to the cut, its value is saved after main() has changed it. */
+static void test_main_writes_between_end_and_save(void **state)
+{
+    (void)state;
+    hold_with_a_writer();
     memory[0][0] = 2;
     tic_verify_note_result(&rig.snapshot, handles[0]);
     wait_for_tasks();
@@ -239,12 +245,7 @@ static void test_worker_compares_before_it_writes(void **state)
 static void test_worker_saves_before_it_writes(void **state)
 {
     (void)state;
-    prepare();
-    checkpoint();
-    tic_rig_task(&rig, 1, handles[1], 2);
-    assert_true(tic_rig_submit(&rig, 3));
-    tic_rig_begin(&rig, 0, 2, handles[0]);
-    hold();
+    hold_with_a_writer();
     memory[0][0] = 2; /* its kernel; its end hook comes late */
     uint64_t cut = atomic_load(&rig.snapshot.cut.active_cut);
     tic_snapshot_save_before(&rig.snapshot, &rig.snapshot.cut.slots[1], cut + 1, handles[0]);
