@@ -2,9 +2,9 @@
 /* Tasks that kernels submit early. A restart skips what is done, so a kernel that waited for it may
  * run, and submit tasks, before main() has come as far as it had when that kernel ran: what main()
  * submitted before them would then come after them. They are held back, like callbacks (clock.c),
- * until main() has come to where they were submitted before or, if they were not, to the recovered
- * cut. The kernel was not over then, or it is one that is executed again: main() came there without
- * them. */
+ * until main() has come to where they were submitted before or, if they were not by then, to the
+ * recovered cut. The kernel was not over then, or it is one that is executed again: main() came
+ * there without them. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,12 +96,22 @@ bool tic_early_holds(void)
     return atomic_load(&pending) > 0;
 }
 
+/* What the line knows of a kernel that began after the cut tells nothing: it knows some of its
+ * tasks, and none of those that came after them. */
+static uint64_t clock_of(const struct tic_spawn *spawn)
+{
+    struct tic_graph *graph = &tic_session->graph;
+    bool known;
+    uint64_t clock = tic_graph_callback_clock(graph, spawn->task.id, &known);
+
+    return clock < graph->recovered_clock ? clock : graph->recovered_clock;
+}
+
 bool tic_early_hold_locked(struct starpu_task *task, const struct tic_spawn *spawn)
 {
     if (!tic_session->recovered)
         return false;
-    bool known;
-    uint64_t clock = tic_graph_callback_clock(&tic_session->graph, spawn->task.id, &known);
+    uint64_t clock = clock_of(spawn);
     if (clock <= tic_clock_now() && atomic_load(&pending) == 0)
         return false;
     void *grown = tic_grow(list.items, &list.capacity, list.count + 1, sizeof(*list.items));

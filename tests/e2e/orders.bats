@@ -273,6 +273,16 @@ resume_slowly() { # scenario, failpoint
     is_right "$expected" "" || complain $scenario "wrong after a kill"
 }
 
+@test "children of kernels that began after the cut keep their order" {
+    local expected scenario=late-children-in-turn
+    expected=$("$lib/orders" $scenario)
+    STARPU_NCPU=2 ORDERS_FIRST=1 STARPU_TIC_FAIL=line-renamed:1 protected $scenario
+    [ "$status" -eq 137 ] || complain $scenario "not killed"
+    STARPU_NCPU=2 ORDERS_SLOW=1 run_apart timeout 60 "$tool" run -- "$lib/orders" $scenario
+    [ "$(stat_of recovered)" = true ] || complain $scenario "not resumed"
+    is_right "$expected" "" || complain $scenario "wrong after a kill"
+}
+
 @test "a main() that waits where it did not wait is stopped, and does not hang" {
     STARPU_NCPU=1 STARPU_TIC_FAIL=task-begin:3 protected late-callback-chain
     [ "$status" -eq 137 ]

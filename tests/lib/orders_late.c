@@ -282,6 +282,69 @@ static void run_bare(void)
     run_not_run(task, NULL);
 }
 
+/* ---- what the line knows of kernels that began after the cut -----------------------------------
+ */
+
+static _Atomic bool further; /* main() is */
+static _Atomic bool reading; /* main() is about to */
+static _Atomic unsigned parents_born;
+
+static void wait_born_kernel(void *buffers[], void *arg)
+{
+    (void)arg;
+    if (getenv("ORDERS_FIRST"))
+        wait_for(&born);
+    *variable(buffers[0]) += 5;
+}
+
+static struct starpu_codelet wait_born_codelet = {
+    .cpu_funcs = {wait_born_kernel}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "wait_born"};
+
+static void wait_reader_kernel(void *buffers[], void *arg)
+{
+    (void)arg;
+    wait_for(&reading);
+    *variable(buffers[0]) += 1;
+}
+
+static struct starpu_codelet wait_reader_codelet = {
+    .cpu_funcs = {wait_reader_kernel}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "wait_reader"};
+
+/* In the first run only the first has a child, later than main() was at the cut. */
+static void bear_in_turn(void *buffers[], void *arg)
+{
+    int number;
+
+    starpu_codelet_unpack_args(arg, &number);
+    *variable(buffers[0]) += 7;
+    if (getenv("ORDERS_FIRST"))
+        wait_for(number == 0 ? &further : &written);
+    submit(&step_codelet, handles[1], number);
+    atomic_store(&born, true);
+    atomic_fetch_add(&parents_born, 1);
+}
+
+static struct starpu_codelet in_turn_codelet = {
+    .cpu_funcs = {bear_in_turn}, .nbuffers = 2, .modes = {STARPU_RW, STARPU_R}, .name = "in_turn"};
+
+/* One line has its cut at main()'s access; it is complete when the task that waits has ended. In
+ * the first run main() goes further before the first child comes; with ORDERS_SLOW, both children
+ * come before main() goes further. */
+static void run_children_in_turn(void)
+{
+    submit(&wait_born_codelet, handles[3], 0);
+    submit(&wait_reader_codelet, handles[2], 0);
+    for (int number = 0; number < 2; number++)
+        must(starpu_task_insert(&in_turn_codelet, STARPU_RW, handles[0], STARPU_R, handles[2],
+                                STARPU_VALUE, &number, sizeof(number), 0));
+    atomic_store(&reading, true);
+    note(read_value(handles[2]));
+    while (getenv("ORDERS_SLOW") && atomic_load(&parents_born) < 2)
+        sched_yield();
+    submit_row(handles[4], 0);
+    atomic_store(&further, true);
+}
+
 const struct mode orders_late[] = {{"late-callback", run_callback},
                                    {"late-callback-read", run_callback_read},
                                    {"late-paused", run_paused},
@@ -294,4 +357,5 @@ const struct mode orders_late[] = {{"late-callback", run_callback},
                                    {"late-callback-chain", run_callback_chain},
                                    {"late-nowhere", run_nowhere},
                                    {"late-bare", run_bare},
+                                   {"late-children-in-turn", run_children_in_turn},
                                    {NULL, NULL}};
