@@ -15,8 +15,8 @@
 #include "interpose/advice.h"
 #include "interpose/tasks.h"
 
-enum { MOST_BYTES = 4096 };            /* of a datum that is logged */
-enum { MOST_PERCENT = 1 };             /* of the time, for more data than this: */
+enum { MOST_BYTES = 4096 }; /* of a datum that is logged */
+enum { MOST_PERCENT = 1 };  /* of the time, for more data than this: */
 enum { FEW = 64 };
 enum { LEAST_NANOSECONDS = 50000000 }; /* less is not worth a word */
 
@@ -168,20 +168,20 @@ static void log_bytes(struct tic_handle *handle, uint64_t wait)
         free(bytes);
 }
 
-/* Its bytes count, not its version: who writes them need not have declared it. main() may have
- * unmapped it: then `land` is where to go. */
+/* Once a wait: a task that main() does not wait for may change it meanwhile. Its bytes count, not
+ * its version: who writes them need not have declared it. main() may have unmapped it: then `land`
+ * is where to go. */
 static void log_if_changed(struct tic_handle *handle, sigjmp_buf *land)
 {
-    if (handle->looked_in == looks.waits) /* a task that main() does not wait for has changed it */
+    if (handle->looked_in == looks.waits)
         return;
+    handle->looked_in = looks.waits;
     tic_fault_landing = land;
     uint64_t hash = tic_layout_checksum(&handle->layout);
     tic_fault_landing = NULL;
 
-    if (hash != handle->looked) {
+    if (hash != handle->looked)
         log_bytes(handle, looks.waits);
-        handle->looked_in = looks.waits;
-    }
     handle->looked = hash;
 }
 
@@ -199,11 +199,12 @@ static void tell_time(void)
     if (looks.told_time)
         return;
     looks.told_time = true;
-    tic_log(TIC_LOG_INFO,
-            "main() waits for tasks so often, and there is so much small data, that after most waits "
-            "only what tasks declare to write is logged for main() to look at by its pointers, as "
-            "the rest would take more than %d %% of the time",
-            MOST_PERCENT);
+    tic_log(
+        TIC_LOG_INFO,
+        "main() waits for tasks so often, and there is so much small data, that after most waits "
+        "only what tasks declare to write is logged for main() to look at by its pointers, as "
+        "the rest would take more than %d %% of the time",
+        MOST_PERCENT);
 }
 
 /* In the first run, where there is still time for it, and if nobody has looked yet. */
@@ -287,11 +288,10 @@ static void log_written(void)
 
 static void log_all(void)
 {
-    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
-
     if (looks.begun_ns == 0)
-        looks.begun_ns = start;
+        looks.begun_ns = tic_nanoseconds(CLOCK_MONOTONIC);
     log_written();
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
     if (may_search(start)) {
         log_each(&list);
         looks.last_search_ns = tic_nanoseconds(CLOCK_MONOTONIC) - start;

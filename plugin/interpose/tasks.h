@@ -314,8 +314,8 @@ void tic_position_note_shown(void);
 /* ---- addresses.c ---------------------------------------------------------------------------- */
 /* May a recorded value of it hold addresses that another process had? */
 bool tic_addresses_are_sought(const struct tic_handle *handle);
-/* Puts those that its memory holds now into a recorded value, without gaps; true when there are some.
- * Stops where tasks have written it: nobody knows which they mean. */
+/* Puts those that its memory holds now into a recorded value, without gaps; true when there are
+ * some. Stops where tasks have written it: nobody knows which they mean. */
 bool tic_addresses_take_own(const struct tic_handle *handle, char *recorded);
 
 /* ---- looks.c -------------------------------------------------------------------------------- */

@@ -46,8 +46,8 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
     line->clock = snapshot->position >> TIC_WAIT_BITS;
     if (snapshot->verify.percent == 0) { /* a callback that ran before is in the line */
         uint64_t clock = atomic_load(&snapshot->graph->clock);
-        line->clock = clock < snapshot->graph->recovered_clock ? snapshot->graph->recovered_clock
-                                                               : clock;
+        line->clock =
+            clock < snapshot->graph->recovered_clock ? snapshot->graph->recovered_clock : clock;
     }
     line->waits = snapshot->position & ((1u << TIC_WAIT_BITS) - 1);
     line->verified = snapshot->verify.percent > 0;

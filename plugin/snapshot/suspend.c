@@ -91,8 +91,7 @@ void tic_snapshot_put_off(struct tic_snapshot *snapshot)
     if (tic_snapshot_is_broken(snapshot))
         snapshot->retry_ns = 0;
     else if (snapshot->retry_ns != 0)
-        snapshot->retry_ns =
-            tic_nanoseconds(CLOCK_MONOTONIC) + (uint64_t)(snapshot->backoff * 1e9);
+        snapshot->retry_ns = tic_nanoseconds(CLOCK_MONOTONIC) + (uint64_t)(snapshot->backoff * 1e9);
     tic_unlock(&snapshot->lock);
 }
 

@@ -34,8 +34,7 @@ void tic_snapshot_put_off(struct tic_snapshot *snapshot);
 /* Under the lock. */
 static inline bool tic_snapshot_may_try_locked(const struct tic_snapshot *snapshot)
 {
-    return snapshot->retry_ns == 0 ||
-           tic_nanoseconds(CLOCK_MONOTONIC) >= snapshot->retry_ns;
+    return snapshot->retry_ns == 0 || tic_nanoseconds(CLOCK_MONOTONIC) >= snapshot->retry_ns;
 }
 
 #endif

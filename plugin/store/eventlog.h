@@ -30,12 +30,12 @@ enum tic_logged {
 };
 
 enum {
-    TIC_LOG_BLOCK = 65536,     /* bytes */
-    TIC_LOG_BLOCKS = 64,       /* in a file */
-    TIC_LOG_HEAD_WORDS = 3,    /* before the words of a record */
-    TIC_LOG_MOST_WORDS = 1000, /* of one record */
+    TIC_LOG_BLOCK = 65536,          /* bytes */
+    TIC_LOG_BLOCKS = 64,            /* in a file */
+    TIC_LOG_HEAD_WORDS = 3,         /* before the words of a record */
+    TIC_LOG_MOST_WORDS = 1000,      /* of one record */
     TIC_LOG_MOST_TASKS = INT32_MAX, /* numbers of tasks are below; of others no record counts */
-    TIC_LOG_MODE_BITS = 16,    /* an access in one word: handle id above its mode */
+    TIC_LOG_MODE_BITS = 16,         /* an access in one word: handle id above its mode */
 };
 
 struct tic_log_writer;

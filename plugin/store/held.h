@@ -11,13 +11,15 @@
 /* What may be held at most, in bytes, if nothing else is said. */
 #define TIC_HELD_MOST (UINT64_C(256) << 20)
 
-/* Copies a value; it is busy until tic_rows_settle. 0; -ENOBUFS: too much is held; -ENOMEM. Any thread. */
+/* Copies a value; it is busy until tic_rows_settle. 0; -ENOBUFS: too much is held; -ENOMEM. Any
+ * thread. */
 int tic_held_save(struct tic_store *store, const struct tic_layout *layout,
                   struct tic_saved *saved);
 /* Writes this one, which was just held, to a free row, compressed if rows of its shape are. Any
  * thread, while nobody sweeps. 0; -EAGAIN when no row is free; other -errno: it waits. */
 int tic_held_write(struct tic_store *store, struct tic_row row);
-/* Writes all that are not written yet, as they are: that is one thread's work. Committing thread. 0 or -errno. */
+/* Writes all that are not written yet, as they are: that is one thread's work. Committing thread. 0
+ * or -errno. */
 int tic_held_write_all(struct tic_store *store);
 /* Puts the rows of those that are written into the tables of the line. 0, or -EIO: one is not. */
 int tic_held_resolve(struct tic_rows *rows, struct tic_line *line);

@@ -36,8 +36,9 @@
 /* LINE_NUMBER(member): attributes of the root group, 64-bit unsigned. */
 #define TIC_LINE_NUMBERS(X)                                                                        \
     X(number)                                                                                      \
-    X(process) X(workers) X(tasks_submitted) X(tasks_done) X(clock) X(kept_done) X(big_endian)     \
-    X(waits) X(verified) X(quiescent) X(runs) X(spent) X(lost) X(stored) X(checkpoints) X(logged)
+    X(process)                                                                                     \
+    X(workers) X(tasks_submitted) X(tasks_done) X(clock) X(kept_done) X(big_endian) X(waits)       \
+        X(verified) X(quiescent) X(runs) X(spent) X(lost) X(stored) X(checkpoints) X(logged)
 
 /* LINE_TEXT(member): attributes of the root group, UTF-8 strings. */
 #define TIC_LINE_TEXTS(X) X(version) X(starpu) X(host) X(program) X(directory)
@@ -69,9 +70,10 @@
     F(S, "segment", segment, U64)                                                                  \
     F(S, "dataset", dataset, U32)                                                                  \
     F(S, "element_size", element_size, U32)                                                        \
-    F(S, "ndim", ndim, U32) F(S, "dim0", dims[0], U64) F(S, "dim1", dims[1], U64)                  \
-        F(S, "dim2", dims[2], U64) F(S, "dim3", dims[3], U64) F(S, "rows", rows, U64)              \
-            F(S, "offset", offset, U64) F(S, "keys", keys, U64)
+    F(S, "ndim", ndim, U32)                                                                        \
+    F(S, "dim0", dims[0], U64) F(S, "dim1", dims[1], U64) F(S, "dim2", dims[2], U64)               \
+        F(S, "dim3", dims[3], U64) F(S, "rows", rows, U64) F(S, "offset", offset, U64)             \
+            F(S, "keys", keys, U64)
 #define TIC_VALUE_FIELDS(S, F)                                                                     \
     F(S, "id", id, U64)                                                                            \
     F(S, "version", version, U64)                                                                  \
@@ -98,16 +100,16 @@
 #define TIC_LOOK_FIELDS(S, F)                                                                      \
     F(S, "wait", wait, U64)                                                                        \
     F(S, "id", id, U64)                                                                            \
-    F(S, "part", part, U32) F(S, "bytes", bytes, U32) F(S, "word0", words[0], U64)                 \
-        F(S, "word1", words[1], U64) F(S, "word2", words[2], U64) F(S, "word3", words[3], U64)     \
-            F(S, "word4", words[4], U64)
+    F(S, "part", part, U32)                                                                        \
+    F(S, "bytes", bytes, U32) F(S, "word0", words[0], U64) F(S, "word1", words[1], U64)            \
+        F(S, "word2", words[2], U64) F(S, "word3", words[3], U64) F(S, "word4", words[4], U64)
 #define TIC_KEPT_FIELDS(S, F)                                                                      \
     F(S, "root", root, U64)                                                                        \
     F(S, "id", id, U64)                                                                            \
     F(S, "tag", tag, U64)                                                                          \
-    F(S, "callback_argument", callback_argument, U64) F(S, "priority", priority, I64)              \
-        F(S, "codelet", codelet, U32) F(S, "callback", callback, U32) F(S, "flags", flags, U32)    \
-            F(S, "buffers", buffers, U32) F(S, "arguments", arguments, U32)
+    F(S, "callback_argument", callback_argument, U64)                                              \
+    F(S, "priority", priority, I64) F(S, "codelet", codelet, U32) F(S, "callback", callback, U32)  \
+        F(S, "flags", flags, U32) F(S, "buffers", buffers, U32) F(S, "arguments", arguments, U32)
 #define TIC_KEPT_WRITE_FIELDS(S, F) F(S, "root", root, U64) F(S, "handle", handle, U64)
 #define TIC_BUFFER_FIELDS(S, F)                                                                    \
     F(S, "handle", handle, U64) F(S, "mode", mode, U32) F(S, "free", free, U32)

@@ -65,10 +65,10 @@ static void set_environment(const char *directory, int run, bool pages)
     setenv("STARPU_TIC_PAGES", pages ? "1" : "0", 1);
     if (!pages)
         return;
-    /* glibc gives each piece of a page or more pages of its own: else those at both ends of an array
-     * are shared with other pieces, and cannot be closed. */
+    /* glibc gives each piece of a page or more pages of its own: else those at both ends of an
+     * array are shared with other pieces, and cannot be closed. */
     setenv("MALLOC_MMAP_THRESHOLD_", "4096", 1);
-    setenv("MALLOC_TOP_PAD_", "0", 1); /* what is left of the heap is used before */
+    setenv("MALLOC_TOP_PAD_", "0", 1);      /* what is left of the heap is used before */
     setenv("MALLOC_MMAP_MAX_", "16384", 1); /* a quarter of what the kernel allows */
 }
 
@@ -157,11 +157,16 @@ static const char *find_other_hash(const json_t *first, const json_t *second, co
     return NULL;
 }
 
+/* Callbacks, tasks or threads. */
+static bool submit_other_tasks(const json_t *first, const json_t *second)
+{
+    return !json_equal(json_object_get(first, "spawned"), json_object_get(second, "spawned"));
+}
+
 static bool has_differences(const json_t *first, const json_t *second)
 {
     return first_difference(first, second, "signatures") >= 0 ||
-           find_other_hash(first, second, "inputs") ||
-           !json_equal(json_object_get(first, "spawned"), json_object_get(second, "spawned"));
+           find_other_hash(first, second, "inputs") || submit_other_tasks(first, second);
 }
 
 /* True when a restart would be stopped. */
@@ -170,8 +175,7 @@ static bool tell_differences(const json_t *first, const json_t *second)
     long signature = first_difference(first, second, "signatures");
     const char *input = find_other_hash(first, second, "inputs");
     const char *data = find_other_hash(first, second, "data");
-    bool spawned =
-        !json_equal(json_object_get(first, "spawned"), json_object_get(second, "spawned"));
+    bool spawned = submit_other_tasks(first, second);
 
     if (signature >= 0)
         printf("Two runs differ: main() submits other tasks from submission %ld on (counted from "
@@ -187,12 +191,12 @@ static bool tell_differences(const json_t *first, const json_t *second)
             "refused where that is gone; STARPU_TIC_INPUTS=ignore trusts that it does not "
             "matter.\n",
             input);
-    if (data && signature < 0 && !spawned && !input)
+    if (data && !has_differences(first, second))
         printf("Note: two runs have other results, as in handle %s (number of "
                "registration): they vary by themselves, as sums do that are added in another "
                "order. A restart gives one of the possible results.\n",
                data);
-    return signature >= 0 || input || spawned;
+    return has_differences(first, second);
 }
 
 /* Advice that an earlier check has left is replaced even if there is none now. */
@@ -235,10 +239,12 @@ static int tell(json_t *first, json_t *second, json_t *third, bool pages, const 
              "looked for what main() reads or writes without starpu_data_acquire.");
     }
     if (third && !has_differences(first, third))
-        puts("Note: the program did something else in the run in which its data was closed to it, as "
-             "it was slower, and not in a third run: its results may vary with the speed of main(), "
-             "as sums do that tasks add to in any order (STARPU_COMMUTE). Where it goes by such "
-             "results, a restart may be stopped.");
+        puts(
+            "Note: the program did something else in the run in which its data was closed to it, "
+            "as "
+            "it was slower, and not in a third run: its results may vary with the speed of main(), "
+            "as sums do that tasks add to in any order (STARPU_COMMUTE). Where it goes by such "
+            "results, a restart may be stopped.");
     bool ends = tell_problems(first), differs = tell_differences(first, third ? third : second);
     puts(ends || differs ? "It cannot be protected as it is." : "It can be protected.");
     return ends || differs ? CHECK_NO : CHECK_YES;

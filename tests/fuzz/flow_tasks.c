@@ -220,7 +220,8 @@ struct starpu_task *flow_task_update(starpu_data_handle_t data, uint32_t salt)
 /* StarPU 1.3 switches plans for a reduction as if it only read. */
 static bool may_reduce(const struct flow_item *item)
 {
-    return item->reduces && !item->on_twin && (item->filled || !item->fresh) && (item->explicit_plans || !item->plans[0].count);
+    return item->reduces && !item->on_twin && (item->filled || !item->fresh) &&
+           (item->explicit_plans || !item->plans[0].count);
 }
 
 static void add_item(struct starpu_task *task, struct flow_item *item)
