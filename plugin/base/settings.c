@@ -115,6 +115,12 @@ static bool parse_pointers(const char *text, enum tic_pointers *out)
     return *out == TIC_POINTERS_TRUST || strcmp(text, "refuse") == 0;
 }
 
+static bool parse_unused(const char *text, enum tic_unused *out)
+{
+    *out = strcmp(text, "leave") == 0 ? TIC_UNUSED_LEAVE : TIC_UNUSED_RESTORE;
+    return *out == TIC_UNUSED_LEAVE || strcmp(text, "restore") == 0;
+}
+
 static bool parse_workers(const char *text, enum tic_worker_numbers *out)
 {
     *out = strcmp(text, "real") == 0 ? TIC_WORKERS_REAL : TIC_WORKERS_RECORDED;

@@ -172,6 +172,7 @@ static struct tic_session *session_create(void)
     session->snapshot.keep_lines = (unsigned)settings.keep_lines;
     session->snapshot.space = settings.space;
     session->snapshot.memory = settings.memory > 0 ? settings.memory : choose_memory();
+    session->snapshot.image_least = settings.image;
     /* Under sel tasks save their results themselves, and wait for that: nothing is left to
      * compress. */
     session->snapshot.compress = settings.protocol == TIC_PROTOCOL_TIC ? settings.compress : 0;
@@ -320,9 +321,12 @@ static void finish(int status, void *arg)
 
     if (getpid() != session->process)
         return; /* a child of fork that ended by exit */
-    tic_digest_write(session);
     if (session->snapshot.started)
-        tic_snapshot_stop(&session->snapshot, true); /* the program did not shut StarPU down */
+        tic_snapshot_stop(&session->snapshot, true);
+    if (starts > 0) /* the program did not shut StarPU down */
+        tic_session_on_shutdown_after();
+    else
+        tic_digest_write(session);
     if (status == 0 && session->recovered && !tic_snapshot_is_broken(&session->snapshot) &&
         !tic_session_is_replayed(session))
         tic_stop(TIC_EXIT_DIVERGED,

@@ -11,6 +11,7 @@
 #include "interpose/session.h"
 #include "sched/tic_ws.h"
 #include "snapshot/copier.h"
+#include "store/held.h"
 
 /* Sums and maxima over the workers. */
 struct totals {
@@ -117,15 +118,17 @@ static json_t *describe_store(struct tic_session *session)
 
     if (session->snapshot.copier)
         tic_copier_count(session->snapshot.copier, &copies);
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I}",                       //
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I}",                  //
                      "segments", (json_int_t)session->store.segment_count,                  //
                      "segments_removed", (json_int_t)session->store.segments_removed,       //
                      "values_moved", (json_int_t)atomic_load(&session->store.values_moved), //
-                     "copies", (json_int_t)copies.copies,                                   //
-                     "copies_failed", (json_int_t)copies.failed,                            //
-                     "copy_bytes", (json_int_t)copies.bytes,                                //
-                     "copied_line", (json_int_t)copies.line,                                //
-                     "copy_late", (int)copies.late,                                         //
+                     "values_in_images",
+                     (json_int_t)tic_held_count_images(&session->store.rows), //
+                     "copies", (json_int_t)copies.copies,                     //
+                     "copies_failed", (json_int_t)copies.failed,              //
+                     "copy_bytes", (json_int_t)copies.bytes,                  //
+                     "copied_line", (json_int_t)copies.line,                  //
+                     "copy_late", (int)copies.late,                           //
                      "failpoint_passes", (json_int_t)tic_failpoint_passes());
 }
 

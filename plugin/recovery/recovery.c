@@ -271,6 +271,7 @@ int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool crea
     store->space = snapshot->space;
     if (snapshot->memory > 0)
         store->rows.held_most = snapshot->memory;
+    store->rows.image_least = snapshot->image_least;
     store->level = snapshot->compress;
     if (found.line.version)
         fetch_if_newer(snapshot, h5, &found);

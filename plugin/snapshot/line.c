@@ -154,6 +154,8 @@ int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct ti
     struct tic_index *index = &snapshot->store->index;
     int status = tic_held_write_all(snapshot->store);
 
+    if (status == -ESRCH)
+        tic_snapshot_break(snapshot, TIC_LOST_IMAGE);
     status = status ? status : copy_about(snapshot, line);
     status = status ? status : tic_graph_index(snapshot->graph, cut, &snapshot->due, index);
 #ifdef TIC_DEBUG

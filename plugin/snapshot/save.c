@@ -133,6 +133,16 @@ void tic_snapshot_serve_requests(struct tic_snapshot *snapshot)
 
 /* ---- one handle ----------------------------------------------------------------------------- */
 
+/* The checkpoint thread copies what an image holds as soon as it can. */
+static void wake_for_image(struct tic_snapshot *snapshot, const struct tic_shape *shape)
+{
+    if (snapshot->image_least == 0 || tic_shape_bytes(shape) < snapshot->image_least)
+        return;
+    tic_lock(&snapshot->lock);
+    pthread_cond_signal(&snapshot->wake);
+    tic_unlock(&snapshot->lock);
+}
+
 /* why: what keeps it from being written, so that it is to be held in memory (-EINPROGRESS: it may
  * take long, so it is held if there is room); else 0. */
 static int write_or_hold(struct tic_snapshot *snapshot, const struct tic_layout *layout, int why,
@@ -140,6 +150,7 @@ static int write_or_hold(struct tic_snapshot *snapshot, const struct tic_layout 
 {
     if (why == -EINPROGRESS) {
         int status = tic_held_save(snapshot->store, layout, saved);
+        wake_for_image(snapshot, &layout->shape);
         if (status != -ENOBUFS && status != -ENOMEM)
             return status;
         why = 0;

@@ -17,6 +17,7 @@
 #include "snapshot/copier.h"
 #include "snapshot/forced.h"
 #include "snapshot/suspend.h"
+#include "store/held.h"
 
 enum { STALL_PATIENCE = 200 }; /* looks of the checkpoint thread, each of 10 ms */
 enum { MOST_SAVERS = 4 };      /* more do not make a file system faster */
@@ -196,6 +197,20 @@ static double seconds_since(uint64_t nanoseconds)
     return (double)(tic_nanoseconds(CLOCK_MONOTONIC) - nanoseconds) * 1e-9;
 }
 
+/* While an image is there, each page that the program changes is copied for it. True when somebody
+ * has asked for something meanwhile. */
+static bool copy_images_locked(struct tic_snapshot *snapshot)
+{
+    if (snapshot->stopping || tic_snapshot_is_broken(snapshot))
+        return false;
+    tic_unlock(&snapshot->lock);
+    int status = tic_held_copy_images(snapshot->store, &snapshot->store->hurry);
+    if (status == -ESRCH)
+        tic_snapshot_break(snapshot, TIC_LOST_IMAGE);
+    tic_lock(&snapshot->lock);
+    return status == -ECANCELED && (snapshot->requests || snapshot->log_wanted);
+}
+
 /* Sleeps until a checkpoint is due; serves row requests. False when the thread must end: then a
  * checkpoint that is due by its count is still taken, so that counts are kept to the end. */
 static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
@@ -217,6 +232,8 @@ static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
             if (snapshot->requests || snapshot->log_wanted)
                 continue;
         }
+        if (copy_images_locked(snapshot))
+            continue;
         if (snapshot->stopping && snapshot->retry_ns)
             due = false; /* no more trials than those that are due by their count */
         due = due || (!snapshot->hurry && tic_snapshot_count(snapshot) > snapshot->counted) ||

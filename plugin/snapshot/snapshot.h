@@ -68,6 +68,7 @@ struct tic_snapshot {
     uint64_t space;            /* bytes of the directory, 0: any; immutable after start */
     uint64_t memory;           /* bytes of values that wait there, 0: TIC_HELD_MOST; immutable after
                                   start */
+    uint64_t image_least;      /* bytes of those that an image holds; 0: none; the same */
     int compress;              /* level, 0: none; immutable after start */
     bool doubts_results;       /* recovery: rows of results may hold later values */
     uint64_t log_bound;        /* bytes, 0: none; immutable after start */
@@ -175,6 +176,9 @@ void tic_snapshot_request(struct tic_snapshot *snapshot);
 /* Ends protection for this run; says why, once. Any thread. */
 void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+#define TIC_LOST_IMAGE                                                                             \
+    "a child process that held the program's memory (STARPU_TIC_IMAGE) was ended by somebody, or " \
+    "somebody wrote behind StarPU's back when it began"
 #define TIC_LOST_FILES                                                                             \
     "values that were written to %s are lost: a file was removed, or the disk fails"
 static inline bool tic_snapshot_is_broken(struct tic_snapshot *snapshot)

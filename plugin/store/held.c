@@ -8,13 +8,17 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
+#include "base/image.h"
 #include "base/io.h"
 #include "base/memory.h"
 
 enum { HUGE_PAGE = 2 << 20 }; /* bytes */
 
 struct tic_held {
-    char *bytes; /* NULL: written, or nobody needs it any more */
+    char *bytes;             /* a copy; or */
+    struct tic_image *image; /* has it; neither: written, or nobody needs it any more */
+    struct tic_layout where; /* in the image */
+    uint64_t checksum;       /* of it there */
     struct tic_shape shape;
     struct tic_row real; /* if written */
     bool written;
@@ -24,12 +28,27 @@ struct tic_held {
     bool unused; /* nobody refers to it: its number may be given again */
 };
 
+static bool is_there(const struct tic_held *held)
+{
+    return held->bytes || held->image;
+}
+
+static void forget_image_locked(struct tic_rows *rows, struct tic_held *held)
+{
+    if (!held->image)
+        return;
+    rows->images--;
+    tic_image_drop(held->image);
+    held->image = NULL;
+}
+
 static void drop_locked(struct tic_rows *rows, struct tic_held *held)
 {
-    if (held->bytes)
+    if (is_there(held))
         rows->held_bytes -= tic_shape_bytes(&held->shape);
     free(held->bytes);
     held->bytes = NULL;
+    forget_image_locked(rows, held);
 }
 
 void tic_held_fini(struct tic_rows *rows)
@@ -69,6 +88,8 @@ static int add(struct tic_rows *rows, const struct tic_held *held, uint32_t *num
         *place = *held;
         *number = (uint32_t)(place - rows->held);
         rows->held_bytes += bytes;
+        rows->images += held->image != NULL;
+        rows->imaged += held->image != NULL;
     }
     tic_unlock(&rows->lock);
     return place ? 0 : -ENOBUFS;
@@ -82,35 +103,66 @@ static bool has_room(struct tic_rows *rows, uint64_t bytes)
     return room;
 }
 
-/* Memory for a copy, or NULL: a program may need what is left of it more than that. */
+/* Memory for a copy, or NULL. A fault for each small page would take as long as the copy. */
 static char *allocate(uint64_t size)
 {
     if (size < HUGE_PAGE)
         return malloc(size);
-    if (size > tic_memory_available() / 4)
-        return NULL;
     char *bytes = aligned_alloc(HUGE_PAGE, (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
     if (bytes)
-        madvise(bytes, size,
-                MADV_HUGEPAGE); /* a fault for each small one takes as long as the copy */
+        madvise(bytes, size, MADV_HUGEPAGE);
     return bytes;
+}
+
+static int copy(const struct tic_layout *layout, struct tic_held *held, uint64_t *checksum)
+{
+    held->bytes = allocate(tic_shape_bytes(&layout->shape));
+    if (!held->bytes)
+        return -ENOMEM;
+    struct tic_layout packed = tic_layout_packed(&layout->shape, held->bytes);
+    tic_layout_copy(&packed, layout);
+    *checksum = tic_layout_checksum(&packed);
+    return 0;
+}
+
+/* Nobody but those who write behind StarPU's back changes it between the image and its checksum:
+ * the copy tells. */
+static int take_image(const struct tic_layout *layout, struct tic_held *held, uint64_t *checksum)
+{
+    held->image = tic_image_take();
+    if (held->image && !tic_image_has(held->image, layout)) {
+        tic_image_drop(held->image);
+        held->image = NULL;
+    }
+    if (!held->image)
+        return -ENOTSUP;
+    held->where = *layout;
+    *checksum = held->checksum = tic_layout_checksum(layout);
+    return 0;
+}
+
+/* A program may need what is left of memory more than that. */
+static bool is_too_much(uint64_t size)
+{
+    return size >= HUGE_PAGE && size > tic_memory_available() / 4;
 }
 
 int tic_held_save(struct tic_store *store, const struct tic_layout *layout, struct tic_saved *saved)
 {
-    uint64_t size = tic_shape_bytes(&layout->shape);
+    uint64_t size = tic_shape_bytes(&layout->shape), least = store->rows.image_least;
     struct tic_held held = {.shape = layout->shape, .busy = true, .keep = true};
 
     if (!has_room(&store->rows, size))
         return -ENOBUFS;
-    held.bytes = allocate(size);
-    if (!held.bytes)
+    if (is_too_much(size))
         return -ENOMEM;
-    struct tic_layout packed = tic_layout_packed(&layout->shape, held.bytes);
-    tic_layout_copy(&packed, layout);
+    int status =
+        least > 0 && size >= least ? take_image(layout, &held, &saved->checksum) : -ENOTSUP;
+    status = status ? copy(layout, &held, &saved->checksum) : 0;
     saved->row.extent = TIC_HELD_EXTENT;
-    saved->checksum = tic_layout_checksum(&packed);
-    int status = add(&store->rows, &held, &saved->row.row);
+    status = status ? status : add(&store->rows, &held, &saved->row.row);
+    if (status && held.image)
+        tic_image_drop(held.image);
     if (status)
         free(held.bytes);
     return status;
@@ -180,6 +232,59 @@ static struct tic_held look_up(struct tic_rows *rows, uint32_t number)
     return held;
 }
 
+/* Its value, from the image to memory; the image goes. */
+static int copy_from_image(struct tic_store *store, uint32_t number, const _Atomic bool *hurry)
+{
+    struct tic_rows *rows = &store->rows;
+    struct tic_held held = look_up(rows, number);
+    uint64_t checksum = 0;
+
+    if (!held.image)
+        return 0;
+    char *bytes = allocate(tic_shape_bytes(&held.shape));
+    int status = bytes ? tic_image_read(held.image, &held.where, bytes, hurry, &checksum) : -ENOMEM;
+    if (status == 0 && checksum != held.checksum)
+        status = -EFAULT;
+    if (status) {
+        free(bytes);
+        return status == -EFAULT ? -ESRCH : status;
+    }
+    tic_lock(&rows->lock);
+    rows->held[number].bytes = bytes;
+    forget_image_locked(rows, &rows->held[number]);
+    tic_unlock(&rows->lock);
+    return 0;
+}
+
+static bool has_images(struct tic_rows *rows, unsigned long *count)
+{
+    tic_lock(&rows->lock);
+    bool any = rows->images > 0;
+    *count = rows->held_count;
+    tic_unlock(&rows->lock);
+    return any;
+}
+
+uint64_t tic_held_count_images(struct tic_rows *rows)
+{
+    tic_lock(&rows->lock);
+    uint64_t count = rows->imaged;
+    tic_unlock(&rows->lock);
+    return count;
+}
+
+int tic_held_copy_images(struct tic_store *store, const _Atomic bool *hurry)
+{
+    unsigned long count;
+    int status = 0;
+
+    if (!has_images(&store->rows, &count))
+        return 0;
+    for (unsigned long i = 0; i < count && status == 0; i++)
+        status = copy_from_image(store, (uint32_t)i, hurry);
+    return status;
+}
+
 static int write_held(struct tic_store *store, struct tic_row row,
                       int (*save)(struct tic_store *store, const struct tic_layout *layout,
                                   struct tic_saved *saved))
@@ -187,12 +292,15 @@ static int write_held(struct tic_store *store, struct tic_row row,
     struct tic_rows *rows = &store->rows;
     struct tic_saved saved;
 
+    int status = copy_from_image(store, row.row, NULL);
+    if (status)
+        return status;
     struct tic_held held = look_up(rows, row.row);
     if (!held.bytes)
         return 0;
     struct tic_layout packed = tic_layout_packed(&held.shape, held.bytes);
     enum tic_io_way before = tic_io_set_way(TIC_IO_OWN);
-    int status = save(store, &packed, &saved);
+    status = save(store, &packed, &saved);
     tic_io_set_way(before);
     if (status)
         return status;

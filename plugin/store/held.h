@@ -11,12 +11,20 @@
 /* What may be held at most, in bytes, if nothing else is said. */
 #define TIC_HELD_MOST (UINT64_C(256) << 20)
 
-/* Copies a value; it is busy until tic_rows_settle. 0; -ENOBUFS: too much is held; -ENOMEM. Any
- * thread. */
+/* Keeps a value as it is; it is busy until tic_rows_settle. 0; -ENOBUFS: too much is held; -ENOMEM.
+ * Any thread. */
 int tic_held_save(struct tic_store *store, const struct tic_layout *layout,
                   struct tic_saved *saved);
+/* Large values wait in an image of the process (base/image.h): copies them, unless in a hurry, so
+ * that it can go. Committing thread. 0; -ECANCELED; -ESRCH: a value is lost, as the image
+ * has gone, or as somebody changed it while it was taken;
+ * -ENOMEM. */
+int tic_held_copy_images(struct tic_store *store, const _Atomic bool *hurry);
+/* Values that an image had, in all. */
+uint64_t tic_held_count_images(struct tic_rows *rows);
 /* Writes this one, which was just held, to a free row, compressed if rows of its shape are. Any
- * thread, while nobody sweeps. 0; -EAGAIN when no row is free; other -errno: it waits. */
+ * thread, while nobody sweeps. 0; -EAGAIN when no row is free; -ESRCH as
+ * above; other -errno: it waits. */
 int tic_held_write(struct tic_store *store, struct tic_row row);
 /* Writes all that are not written yet, as they are: that is one thread's work. Committing thread. 0
  * or -errno. */

@@ -41,6 +41,9 @@ struct tic_rows {
     unsigned long held_next; /* guarded by lock: no number below it is unused */
     uint64_t held_bytes;     /* guarded by lock: in memory now */
     uint64_t held_most;      /* and so many there may be; immutable after start */
+    unsigned long images;    /* guarded by lock: held values that an image of the process has */
+    uint64_t imaged;         /* guarded by lock: values that one had, in all */
+    uint64_t image_least;    /* bytes of such a value; 0: there are none; immutable after start */
 };
 
 /* Where a row is. */

@@ -2,6 +2,11 @@
 /* Checks that a value that waits in memory is there until it is written, whatever is swept
  * meanwhile. */
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "lib/fakedata.h"
 #include "lib/rig.h"
@@ -90,6 +95,93 @@ static void test_forgotten(void **state)
     assert_int_equal(rig.store.values_written, 0);
 }
 
+/* Where the system allows no images it is a copy, which must do the same. */
+static void save_in_image(struct tic_saved *saved)
+{
+    struct tic_saved copied;
+
+    assert_int_equal(tic_held_save(&rig.store, &layout, &copied), 0);
+    tic_rows_settle(&rig.store.rows, copied.row);
+    rig.store.rows.image_least = sizeof(memory);
+    assert_int_equal(tic_held_save(&rig.store, &layout, saved), 0);
+    tic_rows_settle(&rig.store.rows, saved->row);
+    assert_int_equal(saved->checksum, copied.checksum);
+}
+
+/* What is there before it is read is there still. */
+static void check_written_as_it_was(const struct tic_saved *saved, const uint64_t *before)
+{
+    memcpy(memory, before, sizeof(memory));
+    check_written(saved);
+    assert_int_equal(rig.store.rows.images, 0);
+    assert_int_equal(rig.store.rows.held_bytes, 0);
+}
+
+static void test_an_image_is_written(void **state)
+{
+    uint64_t before[WORDS];
+    struct tic_saved saved;
+    (void)state;
+
+    memcpy(before, memory, sizeof(memory));
+    save_in_image(&saved);
+    memset(memory, 0, sizeof(memory));
+    assert_int_equal(tic_held_write_all(&rig.store), 0);
+    check_written_as_it_was(&saved, before);
+}
+
+static void test_an_image_is_copied(void **state)
+{
+    const _Atomic bool hurry = true, no_hurry = false;
+    uint64_t before[WORDS];
+    struct tic_saved saved;
+    (void)state;
+
+    memcpy(before, memory, sizeof(memory));
+    save_in_image(&saved);
+    memset(memory, 0, sizeof(memory));
+    if (rig.store.rows.images > 0)
+        assert_int_equal(tic_held_copy_images(&rig.store, &hurry), -ECANCELED);
+    assert_int_equal(tic_held_copy_images(&rig.store, &no_hurry), 0);
+    assert_int_equal(rig.store.rows.images, 0);
+    check_written_as_it_was(&saved, before);
+}
+
+static void test_an_image_is_forgotten(void **state)
+{
+    struct tic_saved saved;
+    (void)state;
+
+    save_in_image(&saved);
+    tic_rows_sweep_begin(&rig.store.rows);
+    tic_rows_sweep_end(&rig.store.rows);
+    assert_int_equal(rig.store.rows.images, 0);
+    assert_int_equal(rig.store.rows.held_bytes, 0);
+}
+
+/* Images that were dropped may be there, too. */
+static void test_an_image_that_was_ended(void **state)
+{
+    struct tic_saved saved;
+    char path[64];
+    int child = 0;
+    (void)state;
+
+    save_in_image(&saved);
+    if (rig.store.rows.images == 0)
+        skip();
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)gettid());
+    FILE *file = fopen(path, "re");
+    if (!file)
+        skip();
+    while (fscanf(file, "%d", &child) == 1) {
+        kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, NULL, __WALL), child);
+    }
+    fclose(file);
+    assert_int_equal(tic_held_write_all(&rig.store), -ESRCH);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 /* Compression holds every value that is saved. */
@@ -136,8 +228,16 @@ static void test_written_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_held_during_a_sweep),     TEST(test_pinned_during_a_sweep), TEST(test_forgotten),
-        TEST(test_numbers_are_given_again), TEST(test_written_at_once),       TEST(test_no_result),
+        TEST(test_held_during_a_sweep),
+        TEST(test_pinned_during_a_sweep),
+        TEST(test_forgotten),
+        TEST(test_numbers_are_given_again),
+        TEST(test_written_at_once),
+        TEST(test_no_result),
+        TEST(test_an_image_is_written),
+        TEST(test_an_image_is_copied),
+        TEST(test_an_image_is_forgotten),
+        TEST(test_an_image_that_was_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
