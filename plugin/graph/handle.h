@@ -146,6 +146,14 @@ struct tic_handle_list {
 /* False when out of memory. */
 bool tic_handle_append(struct tic_handle_list *list, struct tic_handle *handle);
 
+/* Has neither a task nor an access of main() used it? Not known of what shares its memory. Under
+ * the submission lock. */
+static inline bool tic_handle_is_unused(const struct tic_handle *handle)
+{
+    return !handle->family && handle->main_read == 0 && handle->main_written == 0 &&
+           !atomic_load_explicit(&handle->mentioned, memory_order_relaxed);
+}
+
 struct tic_handle *tic_handle_create(uint64_t id);
 void tic_handle_destroy(struct tic_handle *handle);
 

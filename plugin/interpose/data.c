@@ -250,7 +250,7 @@ static void note_departure(const struct tic_handle *handle)
         rests = !other->data || (idle ? other->holds == 0 : is_at_rest(other));
     }
     family->left.layout.base = NULL;
-    if (rests)
+    if (rests && tic_layout_is_mapped(&handle->layout))
         family->left = (struct tic_departure){handle->layout, tic_layout_checksum(&handle->layout),
                                               family->submitted_writes};
 }

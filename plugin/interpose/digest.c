@@ -55,8 +55,8 @@ struct tic_return tic_digest_before_unregister(const struct tic_handle *handle)
 
 void tic_digest_after_unregister(const struct tic_return *returned)
 {
-    if (!returned->layout.base)
-        return;
+    if (!returned->layout.base || !tic_layout_is_mapped(&returned->layout))
+        return; /* or the program has given the memory away before */
     tic_report_data(tic_session->report, returned->id, &returned->layout);
     if (is_asked())
         add('U', returned->id, &returned->layout);

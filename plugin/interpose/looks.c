@@ -327,7 +327,8 @@ static void give_back(struct tic_handle *handle, const struct tic_line_look *loo
 /* Not if a task that was not done uses it already. */
 static void try_give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
 {
-    if (!handle || handle->restored || !tic_layout_is_mapped(&handle->layout))
+    if (!handle || handle->restored || !tic_layout_is_mapped(&handle->layout) ||
+        !tic_data_may_change(handle))
         return;
     give_back(handle, look, parts);
     handle->shown = true;

@@ -242,6 +242,7 @@ int tic_report_write(struct tic_report *report, struct tic_session *session)
 
     if (!report)
         return 0;
+    pthread_mutex_lock(&report->mutex); /* tasks may be running at the end of the process */
     snprintf(spawned, sizeof(spawned), "%016llx", (unsigned long long)report->spawned);
     json_t *whole =
         json_pack("{s:o, s:O, s:O, s:O, s:O, s:o, s:o, s:o, s:s}", "features", features(report), //
@@ -256,6 +257,7 @@ int tic_report_write(struct tic_report *report, struct tic_session *session)
     int status =
         whole && json_dump_file(whole, session->settings.report, JSON_COMPACT) == 0 ? 0 : -EIO;
     json_decref(whole);
+    pthread_mutex_unlock(&report->mutex);
     if (status)
         tic_log(TIC_LOG_WARN, "cannot write the report %s", session->settings.report);
     return status;

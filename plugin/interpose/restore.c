@@ -497,6 +497,51 @@ static struct tic_handle **list_image(unsigned long *count, unsigned *deepest)
     return handles;
 }
 
+static void tell_unused(const struct tic_handle *handle)
+{
+    static bool told; /* guarded by the submission lock */
+
+    if (told)
+        return;
+    told = true;
+    tic_log(
+        TIC_LOG_WARN,
+        "data %llu (number of registration, %llu bytes) comes back as main() or tasks changed it "
+        "through pointers, though no task and no access has used it. If the program has given "
+        "this memory back (free), and crashes now, start it with STARPU_TIC_UNUSED=leave",
+        (unsigned long long)handle->id, (unsigned long long)tic_shape_bytes(&handle->layout.shape));
+}
+
+bool tic_data_may_change(const struct tic_handle *handle)
+{
+    if (!tic_handle_is_unused(handle))
+        return true;
+    if (tic_session->settings.unused == TIC_UNUSED_LEAVE)
+        return false;
+    tell_unused(handle);
+    return true;
+}
+
+/* As it is already, or to be left so. */
+static bool stays(struct tic_handle *handle)
+{
+    struct tic_saved saved = tic_data_recovered_value(handle);
+
+    return tic_handle_is_unused(handle) && tic_layout_is_mapped(&handle->layout) &&
+           (tic_layout_checksum(&handle->layout) == saved.checksum || !tic_data_may_change(handle));
+}
+
+static void restore_or_leave_locked(struct tic_handle *handle)
+{
+    if (!stays(handle)) {
+        restore_now_locked(handle, true);
+        return;
+    }
+    handle->pending = false;
+    handle->live = true;
+    handle->restored = true;
+}
+
 /* What was partitioned comes before its parts, which are later. */
 void tic_data_restore_image(void)
 {
@@ -509,7 +554,7 @@ void tic_data_restore_image(void)
     for (unsigned depth = 0; depth <= deepest; depth++)
         for (unsigned long i = 0; i < count; i++)
             if (depth_of(handles[i]) == depth)
-                restore_now_locked(handles[i], true);
+                restore_or_leave_locked(handles[i]);
     free(handles);
 }
 

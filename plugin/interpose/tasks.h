@@ -100,6 +100,9 @@ void tic_data_restore_all(void);
 /* Protection has ended because of another thread than the owner's, which is about to use this
  * handle (may be NULL). */
 void tic_data_bring_up(struct tic_handle *handle);
+/* May a restart write into its memory? False, or a message, for data that nobody has used, whose
+ * memory may no longer be the program's. Under the submission lock. */
+bool tic_data_may_change(const struct tic_handle *handle);
 /* main() uses it after so many submissions; under the submission lock. */
 void tic_data_note_main_use_of_overlaps(struct tic_handle *handle, bool writes,
                                         uint64_t submissions);

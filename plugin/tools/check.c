@@ -283,7 +283,7 @@ static int check(char **argv, const char *directory, const char *advice)
     if (first && second)
         result = tell(first, second, third, pages, advice);
     else
-        fputs("starpu-tic: the program does not start StarPU, or does not shut it down: nothing "
+        fputs("starpu-tic: the program does not start StarPU, or does not end by exit(): nothing "
               "can be said\n",
               stderr);
     json_decref(first);

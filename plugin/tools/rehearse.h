@@ -79,6 +79,12 @@ struct tic_rehearsal {
 };
 
 /* ---- runs: each false when the finding, or a signal, ends the rehearsal ---------------------- */
+/* Data that is compared. */
+static inline size_t tic_rehearse_count_data(const struct tic_rehearsal *rehearsal)
+{
+    return rehearsal->digests.count - rehearsal->varying;
+}
+
 bool tic_rehearse_plain(struct tic_rehearsal *rehearsal);
 bool tic_rehearse_reference(struct tic_rehearsal *rehearsal);
 bool tic_rehearse_kills(struct tic_rehearsal *rehearsal);

@@ -229,7 +229,7 @@ static bool judge_protection(struct tic_rehearsal *rehearsal, const struct tic_t
         tic_trial_message(trial, &rehearsal->place, "", finding->message);
     if (!there)
         return tic_finding_set(finding, TIC_VERDICT_UNKNOWN,
-                               "The program does not start StarPU, or does not shut it down. It "
+                               "The program does not start StarPU, or does not end by exit(). It "
                                "ends with status %d.",
                                rehearsal->status);
     return whole || tic_finding_set(finding, TIC_VERDICT_UNPROTECTED,

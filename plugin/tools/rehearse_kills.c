@@ -182,5 +182,13 @@ bool tic_rehearse_kills(struct tic_rehearsal *rehearsal)
                                "The program is too short: all restarts were right, but none had "
                                "anything to skip.");
     }
+    if (right && rehearsal->output.count == 0 && tic_rehearse_count_data(rehearsal) == 0) {
+        finding->advice = "Let the program print its result, or let main() get it back "
+                          "(starpu_data_unregister, starpu_data_acquire).";
+        return tic_finding_set(
+            finding, TIC_VERDICT_UNKNOWN,
+            "There is nothing to compare but the exit status: the program prints "
+            "nothing, and main() gets no data back that is always the same.");
+    }
     return right;
 }

@@ -103,6 +103,10 @@ static void print_cpus(const struct tic_rehearsal *rehearsal, char *text, size_t
 
 static void print_notes(const struct tic_rehearsal *rehearsal)
 {
+    if (tic_rehearse_count_data(rehearsal) == 0)
+        print_fact("Note",
+                   "no data was compared. Where the result is not what the program prints (files, "
+                   "say), this tells nothing of it: compare it after a kill yourself.");
     if (rehearsal->status != 0)
         print_fact("Note", "the program alone ends with status %d; a restart did, too.",
                    rehearsal->status);
@@ -148,7 +152,7 @@ static void print_work(const struct tic_rehearsal *rehearsal)
         rehearsal->counts.tasks);
     print_fact("Compared",
                "exit status; lines of output: %zu; data that main() gets back, by content: %zu",
-               rehearsal->output.count, rehearsal->digests.count - rehearsal->varying);
+               rehearsal->output.count, tic_rehearse_count_data(rehearsal));
 }
 
 static void print_finding(const struct tic_rehearsal *rehearsal)

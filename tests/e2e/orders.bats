@@ -283,6 +283,22 @@ resume_slowly() { # scenario, failpoint
     is_right "$expected" "" || complain $scenario "wrong after a kill"
 }
 
+@test "memory that the program uses for something else is left alone if the user says so" {
+    local expected scenario=look-given-back
+    expected=$("$lib/orders" $scenario)
+    STARPU_TIC_FAIL=task-end:15 protected $scenario
+    [ "$status" -eq 137 ] || complain $scenario "not killed"
+    grep -q 'STARPU_TIC_UNUSED=leave' err || complain $scenario "not told"
+    cp -r "$STARPU_TIC_DIR" kept
+    run_apart timeout 60 "$tool" run -- "$lib/orders" $scenario
+    [ "$(cat out)" != "$expected" ] || complain $scenario "the addresses do not matter"
+    grep -q 'start it with STARPU_TIC_UNUSED=leave' err || complain $scenario "not told again"
+    rm -rf "$STARPU_TIC_DIR"
+    mv kept "$STARPU_TIC_DIR"
+    STARPU_TIC_UNUSED=leave run_apart timeout 60 "$tool" run -- "$lib/orders" $scenario
+    is_right "$expected" lines || complain $scenario "wrong after a kill"
+}
+
 @test "a main() that waits where it did not wait is stopped, and does not hang" {
     STARPU_NCPU=1 STARPU_TIC_FAIL=task-begin:3 protected late-callback-chain
     [ "$status" -eq 137 ]

@@ -57,6 +57,14 @@ answers() { # status, begin of the first line
     answers 0 "Safe: "
 }
 
+@test "what was not compared is said" {
+    rehearse --kills 3 -- "$rehearsed" open
+    answers 0 "Safe: "
+    grep -q 'no data was compared' out
+    rehearse --kills 3 -- "$rehearsed" silent
+    answers 3 "Cannot say: There is nothing to compare but the exit status"
+}
+
 @test "results that depend on the number of workers by rounding are no error" {
     need_examples
     rehearse --kills 3 -- "$examples/cg" -n 256 -nblocks 4 -maxiter 10

@@ -215,6 +215,35 @@ static void run_address_written(void)
     use_address(&change_codelet);
 }
 
+/* ---- memory that the program uses for something else ------------------------------------------
+ */
+
+enum { PIECES = 8192 }; /* more than is searched for addresses */
+
+static struct piece {
+    const struct piece *before;
+    uint64_t number;
+} pieces[PIECES];
+
+/* As if it was given to malloc() before it was registered: addresses of this run are there. */
+static void run_given_back(void)
+{
+    starpu_data_handle_t handle;
+    const struct piece *last = NULL;
+
+    starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)pieces, PIECES,
+                                sizeof(*pieces));
+    for (uint64_t i = 0; i < TASKS; i++) {
+        pieces[i] = (struct piece){last, i};
+        last = &pieces[i];
+        submit(&step_codelet, handles[0], 1);
+        starpu_task_wait_for_all();
+        for (const struct piece *piece = last; piece; piece = piece->before)
+            note(piece->number);
+    }
+    starpu_data_unregister(handle);
+}
+
 /* ---- StarPU is started while it runs ----------------------------------------------------------
  */
 
@@ -237,6 +266,7 @@ const struct mode orders_looks[] = {{"look-current", run_current},
                                     {"look-memory", run_memory},
                                     {"look-invalid", run_invalid},
                                     {"look-nested", run_nested},
+                                    {"look-given-back", run_given_back},
                                     {"look-address", run_address},
                                     {"look-address-written", run_address_written},
                                     {NULL, NULL}};
