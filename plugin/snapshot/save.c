@@ -144,12 +144,13 @@ static void wake_for_image(struct tic_snapshot *snapshot, const struct tic_shape
 }
 
 /* why: what keeps it from being written, so that it is to be held in memory (-EINPROGRESS: it may
- * take long, so it is held if there is room); else 0. */
+ * take long, so it is held if there is room; -EALREADY: the same, and no task can begin to write it
+ * meanwhile); else 0. */
 static int write_or_hold(struct tic_snapshot *snapshot, const struct tic_layout *layout, int why,
                          struct tic_saved *saved)
 {
-    if (why == -EINPROGRESS) {
-        int status = tic_held_save(snapshot->store, layout, saved);
+    if (why == -EINPROGRESS || why == -EALREADY) {
+        int status = tic_held_save(snapshot->store, layout, why == -EALREADY, saved);
         wake_for_image(snapshot, &layout->shape);
         if (status != -ENOBUFS && status != -ENOMEM)
             return status;
@@ -426,7 +427,7 @@ void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot)
 /* What main() keeps is only copied, too, as the next line writes it; SEL may take none for long. */
 static int first_try(const struct tic_snapshot *snapshot)
 {
-    return snapshot->log_all ? 0 : -EINPROGRESS;
+    return snapshot->log_all ? 0 : -EALREADY;
 }
 
 /* Whoever writes it behind StarPU's back does not mark it. What shares memory counts elsewhere. */

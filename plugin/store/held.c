@@ -147,7 +147,8 @@ static bool is_too_much(uint64_t size)
     return size >= HUGE_PAGE && size > tic_memory_available() / 4;
 }
 
-int tic_held_save(struct tic_store *store, const struct tic_layout *layout, struct tic_saved *saved)
+int tic_held_save(struct tic_store *store, const struct tic_layout *layout, bool steady,
+                  struct tic_saved *saved)
 {
     uint64_t size = tic_shape_bytes(&layout->shape), least = store->rows.image_least;
     struct tic_held held = {.shape = layout->shape, .busy = true, .keep = true};
@@ -156,8 +157,8 @@ int tic_held_save(struct tic_store *store, const struct tic_layout *layout, stru
         return -ENOBUFS;
     if (is_too_much(size))
         return -ENOMEM;
-    int status =
-        least > 0 && size >= least ? take_image(layout, &held, &saved->checksum) : -ENOTSUP;
+    int status = steady && least > 0 && size >= least ? take_image(layout, &held, &saved->checksum)
+                                                      : -ENOTSUP;
     status = status ? copy(layout, &held, &saved->checksum) : 0;
     saved->row.extent = TIC_HELD_EXTENT;
     status = status ? status : add(&store->rows, &held, &saved->row.row);

@@ -11,9 +11,9 @@
 /* What may be held at most, in bytes, if nothing else is said. */
 #define TIC_HELD_MOST (UINT64_C(256) << 20)
 
-/* Keeps a value as it is; it is busy until tic_rows_settle. 0; -ENOBUFS: too much is held; -ENOMEM.
- * Any thread. */
-int tic_held_save(struct tic_store *store, const struct tic_layout *layout,
+/* Keeps a value as it is; it is busy until tic_rows_settle. steady: nobody changes it meanwhile. 0;
+ * -ENOBUFS: too much is held; -ENOMEM. Any thread. */
+int tic_held_save(struct tic_store *store, const struct tic_layout *layout, bool steady,
                   struct tic_saved *saved);
 /* Large values wait in an image of the process (base/image.h): copies them, unless in a hurry, so
  * that it can go. Committing thread. 0; -ECANCELED; -ESRCH: a value is lost, as the image

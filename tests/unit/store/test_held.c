@@ -53,7 +53,7 @@ static void test_held_during_a_sweep(void **state)
     struct tic_saved saved;
     (void)state;
     tic_rows_sweep_begin(&rig.store.rows);
-    assert_int_equal(tic_held_save(&rig.store, &layout, &saved), 0);
+    assert_int_equal(tic_held_save(&rig.store, &layout, false, &saved), 0);
     tic_rows_sweep_end(&rig.store.rows);
     tic_rows_settle(&rig.store.rows, saved.row);
     check_written(&saved);
@@ -63,7 +63,7 @@ static void test_pinned_during_a_sweep(void **state)
 {
     struct tic_saved saved;
     (void)state;
-    assert_int_equal(tic_held_save(&rig.store, &layout, &saved), 0);
+    assert_int_equal(tic_held_save(&rig.store, &layout, false, &saved), 0);
     tic_rows_settle(&rig.store.rows, saved.row);
     tic_rows_sweep_begin(&rig.store.rows);
     tic_rows_pin(&rig.store.rows, saved.row);
@@ -77,7 +77,7 @@ static void test_no_result(void **state)
     struct tic_saved saved;
     struct tic_forced_output output;
     (void)state;
-    assert_int_equal(tic_held_save(&rig.store, &layout, &saved), 0);
+    assert_int_equal(tic_held_save(&rig.store, &layout, false, &saved), 0);
     assert_int_equal(tic_forced_describe(&rig.store, &saved, &output), -EBUSY);
     tic_rows_settle(&rig.store.rows, saved.row);
 }
@@ -87,7 +87,7 @@ static void test_forgotten(void **state)
 {
     struct tic_saved saved;
     (void)state;
-    assert_int_equal(tic_held_save(&rig.store, &layout, &saved), 0);
+    assert_int_equal(tic_held_save(&rig.store, &layout, false, &saved), 0);
     tic_rows_settle(&rig.store.rows, saved.row);
     tic_rows_sweep_begin(&rig.store.rows);
     tic_rows_sweep_end(&rig.store.rows);
@@ -100,10 +100,10 @@ static void save_in_image(struct tic_saved *saved)
 {
     struct tic_saved copied;
 
-    assert_int_equal(tic_held_save(&rig.store, &layout, &copied), 0);
+    assert_int_equal(tic_held_save(&rig.store, &layout, false, &copied), 0);
     tic_rows_settle(&rig.store.rows, copied.row);
     rig.store.rows.image_least = sizeof(memory);
-    assert_int_equal(tic_held_save(&rig.store, &layout, saved), 0);
+    assert_int_equal(tic_held_save(&rig.store, &layout, true, saved), 0);
     tic_rows_settle(&rig.store.rows, saved->row);
     assert_int_equal(saved->checksum, copied.checksum);
 }
@@ -190,11 +190,11 @@ static void test_numbers_are_given_again(void **state)
     struct tic_saved saved, kept;
     (void)state;
 
-    assert_int_equal(tic_held_save(&rig.store, &layout, &kept), 0);
+    assert_int_equal(tic_held_save(&rig.store, &layout, false, &kept), 0);
     tic_rows_settle(&rig.store.rows, kept.row);
     for (unsigned i = 0; i < 100; i++) {
         memory[0]++;
-        assert_int_equal(tic_held_save(&rig.store, &layout, &saved), 0);
+        assert_int_equal(tic_held_save(&rig.store, &layout, false, &saved), 0);
         assert_int_not_equal(saved.row.row, kept.row.row);
         assert_in_range(saved.row.row, 0, 1);
         tic_rows_settle(&rig.store.rows, saved.row);
@@ -215,7 +215,7 @@ static void test_written_at_once(void **state)
     struct tic_demand demand = {layout.shape, 1};
     (void)state;
 
-    assert_int_equal(tic_held_save(&rig.store, &layout, &saved), 0);
+    assert_int_equal(tic_held_save(&rig.store, &layout, false, &saved), 0);
     assert_int_equal(tic_held_write(&rig.store, saved.row), -EAGAIN);
     assert_int_equal(tic_store_provide(&rig.store, &demand, 1), 0);
     assert_int_equal(tic_held_write(&rig.store, saved.row), 0);
