@@ -185,13 +185,14 @@ static void log_if_changed(struct tic_handle *handle, sigjmp_buf *land)
     handle->looked = hash;
 }
 
-/* What nobody has declared is found by comparing all, as often as that takes little time. */
+/* What nobody has declared is found by comparing all, as often as that takes little time; and
+ * always once somebody was found who writes without declaring it. */
 static bool may_search(uint64_t now)
 {
     uint64_t after = looks.search_ns + looks.last_search_ns;
 
-    return list.count <= FEW || after < LEAST_NANOSECONDS ||
-           after * 100 <= (now - looks.begun_ns) * MOST_PERCENT;
+    return atomic_load(&tic_session->snapshot.verify.quiescent) || list.count <= FEW ||
+           after < LEAST_NANOSECONDS || after * 100 <= (now - looks.begun_ns) * MOST_PERCENT;
 }
 
 static void tell_time(void)

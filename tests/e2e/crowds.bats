@@ -46,7 +46,7 @@ resumes_crowd() {
 @test "main() reads one of many small data after each wait" {
     local expected point
     expected=$("$lib/crowds" looks 20000)
-    for point in task-end:90 task-end:250; do
+    for point in line-renamed:1 line-renamed:2; do
         rm -rf "$STARPU_TIC_DIR"
         STARPU_TIC_EVERY=40 crash $point "$lib/crowds" looks 20000
         run_apart timeout 60 "$tool" run -- "$lib/crowds" looks 20000
@@ -56,4 +56,14 @@ resumes_crowd() {
     rm -rf "$STARPU_TIC_DIR"
     run_apart timeout 60 "$tool" run -- "$lib/crowds" looks 20000
     grep -q "only what tasks declare to write is logged" err || complain looks "everything is compared"
+}
+
+# All is compared once it is known that not everybody declares what he writes: else main() reads, in
+# a restart, what is older than what it read.
+@test "main() reads one of many small data that a task wrote without declaring it" {
+    local expected
+    expected=$("$lib/crowds" behind 5000)
+    STARPU_TIC_EVERY=20 crash task-end:290 "$lib/crowds" behind 5000
+    run_apart timeout 60 "$tool" run -- "$lib/crowds" behind 5000
+    is_right "$expected" yes || complain behind "wrong after a kill"
 }

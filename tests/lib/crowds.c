@@ -4,11 +4,14 @@
  *   chain   the callback of each task submits the next one
  *   crowd   main() submits all tasks, each with a callback that counts
  *   looks   main() submits 300 tasks that add to one of so many variables, chosen by what main()
- * has read same    the same, and each task has a registration of its own of the last variable's
- * memory Prints the sum of the variables and the number of callbacks; and, to the standard error,
+ *           has read
+ *   behind  the same, and each task adds to another one, too, which it does not declare
+ *   same    as crowd, and each task has a registration of its own of the last variable's memory
+ * Prints the sum of the variables and the number of callbacks; and, to the standard error,
  * how often a thread gave way to another one because it had to wait. */
 #include <starpu.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +20,7 @@
 enum { VARIABLES = 4 };
 
 static starpu_data_handle_t handles[VARIABLES], *same;
+static long *behind; /* or NULL */
 static _Atomic long called;
 static long tasks;
 
@@ -26,6 +30,8 @@ static void add(void *buffers[], void *arg)
 
     starpu_codelet_unpack_args(arg, &number);
     *sum += number;
+    if (behind)
+        behind[(number + 1) % tasks] += number;
 }
 
 static struct starpu_codelet codelet = {
@@ -76,11 +82,12 @@ static void go_on(void *arg)
 }
 
 /* main() reads what one of many small data holds, after each task, and goes by that. */
-static int look(void)
+static int look(bool hidden)
 {
     enum { WAITS = 300 };
     long *all = calloc((size_t)tasks, sizeof(*all)), seen = 1;
 
+    behind = hidden ? all : NULL;
     same = calloc((size_t)tasks, sizeof(*same));
     for (long i = 0; i < tasks; i++)
         starpu_variable_data_register(&same[i], STARPU_MAIN_RAM, (uintptr_t)&all[i], sizeof(*all));
@@ -88,7 +95,7 @@ static int look(void)
         long number = seen * 7919 % tasks;
         insert(number, count);
         starpu_task_wait_for_all();
-        seen = (seen * 31 + all[number] + i) % 1000003;
+        seen = (seen * 31 + all[number] + all[(number + 1) % tasks] + i) % 1000003;
     }
     unregister_same();
     printf("%ld %ld\n", seen, atomic_load(&called));
@@ -108,8 +115,8 @@ int main(int argc, char *argv[])
     for (int i = 0; i < VARIABLES; i++)
         starpu_variable_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)&sums[i],
                                       sizeof(sums[i]));
-    if (strcmp(argv[1], "looks") == 0)
-        return look();
+    if (strcmp(argv[1], "looks") == 0 || strcmp(argv[1], "behind") == 0)
+        return look(argv[1][0] == 'b');
     if (strcmp(argv[1], "same") == 0)
         register_same(&sums[VARIABLES - 1]);
     if (strcmp(argv[1], "chain") == 0)
