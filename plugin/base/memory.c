@@ -77,6 +77,18 @@ uint64_t tic_memory_total(void)
     return limit < machine ? limit : machine;
 }
 
+uint64_t tic_memory_resident(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    uint64_t pages = UINT64_MAX;
+
+    if (file && fscanf(file, "%*u %" SCNu64, &pages) != 1)
+        pages = UINT64_MAX;
+    if (file)
+        fclose(file);
+    return pages == UINT64_MAX ? pages : pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 uint64_t tic_memory_available(void)
 {
     FILE *file = fopen("/proc/meminfo", "re");

@@ -9,6 +9,9 @@
  */
 uint64_t tic_memory_total(void);
 
+/* Bytes of this process that are in memory; UINT64_MAX: not known. */
+uint64_t tic_memory_resident(void);
+
 /* Bytes that are free now, or can be made free without swapping; UINT64_MAX: not known. */
 uint64_t tic_memory_available(void);
 

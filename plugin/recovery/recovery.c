@@ -13,6 +13,7 @@
 #include "recovery/fetch.h"
 #include "recovery/plan.h"
 #include "snapshot/forced.h"
+#include "store/held.h"
 
 /* ---- choosing ------------------------------------------------------------------------------- */
 
@@ -272,6 +273,7 @@ int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool crea
     if (snapshot->memory > 0)
         store->rows.held_most = snapshot->memory;
     store->rows.image_least = snapshot->image_least;
+    store->rows.image_part = TIC_IMAGE_PART;
     store->level = snapshot->compress;
     if (found.line.version)
         fetch_if_newer(snapshot, h5, &found);

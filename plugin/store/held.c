@@ -125,6 +125,14 @@ static int copy(const struct tic_layout *layout, struct tic_held *held, uint64_t
     return 0;
 }
 
+/* An image takes 10 ms for each GiB that the process has, on pages of 4 KiB, and more later, where
+ * it writes; a copy takes 100 ms and more. */
+static bool is_worth_an_image(const struct tic_rows *rows, uint64_t size)
+{
+    return rows->image_least > 0 && size >= rows->image_least &&
+           (rows->image_part == 0 || size >= tic_memory_resident() / rows->image_part);
+}
+
 /* Nobody but those who write behind StarPU's back changes it between the image and its checksum:
  * the copy tells. */
 static int take_image(const struct tic_layout *layout, struct tic_held *held, uint64_t *checksum)
@@ -150,15 +158,15 @@ static bool is_too_much(uint64_t size)
 int tic_held_save(struct tic_store *store, const struct tic_layout *layout, bool steady,
                   struct tic_saved *saved)
 {
-    uint64_t size = tic_shape_bytes(&layout->shape), least = store->rows.image_least;
+    uint64_t size = tic_shape_bytes(&layout->shape);
     struct tic_held held = {.shape = layout->shape, .busy = true, .keep = true};
 
     if (!has_room(&store->rows, size))
         return -ENOBUFS;
     if (is_too_much(size))
         return -ENOMEM;
-    int status = steady && least > 0 && size >= least ? take_image(layout, &held, &saved->checksum)
-                                                      : -ENOTSUP;
+    bool image = steady && is_worth_an_image(&store->rows, size);
+    int status = image ? take_image(layout, &held, &saved->checksum) : -ENOTSUP;
     status = status ? copy(layout, &held, &saved->checksum) : 0;
     saved->row.extent = TIC_HELD_EXTENT;
     status = status ? status : add(&store->rows, &held, &saved->row.row);

@@ -11,6 +11,9 @@
 /* What may be held at most, in bytes, if nothing else is said. */
 #define TIC_HELD_MOST (UINT64_C(256) << 20)
 
+/* A value is worth an image if it is so large a part of the memory of the process. */
+#define TIC_IMAGE_PART 16
+
 /* Keeps a value as it is; it is busy until tic_rows_settle. steady: nobody changes it meanwhile. 0;
  * -ENOBUFS: too much is held; -ENOMEM. Any thread. */
 int tic_held_save(struct tic_store *store, const struct tic_layout *layout, bool steady,

@@ -44,6 +44,8 @@ struct tic_rows {
     unsigned long images;    /* guarded by lock: held values that an image of the process has */
     uint64_t imaged;         /* guarded by lock: values that one had, in all */
     uint64_t image_least;    /* bytes of such a value; 0: there are none; immutable after start */
+    uint64_t image_part; /* of the resident memory, a value is at least 1 / so many; 0: any part;
+                            immutable after start */
 };
 
 /* Where a row is. */
