@@ -103,6 +103,7 @@ static void save_in_image(struct tic_saved *saved)
     assert_int_equal(tic_held_save(&rig.store, &layout, false, &copied), 0);
     tic_rows_settle(&rig.store.rows, copied.row);
     rig.store.rows.image_least = sizeof(memory);
+    rig.store.rows.image_part = 0;
     assert_int_equal(tic_held_save(&rig.store, &layout, true, saved), 0);
     tic_rows_settle(&rig.store.rows, saved->row);
     assert_int_equal(saved->checksum, copied.checksum);
