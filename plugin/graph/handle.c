@@ -126,7 +126,7 @@ void tic_handle_note_saved_locked(struct tic_handle *handle, const struct tic_sa
     handle->current.since = since;
     handle->current.version = atomic_load_explicit(&handle->version, memory_order_relaxed);
     handle->current.saved = *saved;
-    atomic_store(&handle->dirty_since, 0); /* writers that begin look for it: tic_cut_write */
+    atomic_store_explicit(&handle->dirty_since, 0, memory_order_release);
 }
 
 const struct tic_value *tic_handle_value_at_locked(const struct tic_handle *handle, uint64_t cut)

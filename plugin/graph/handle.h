@@ -66,15 +66,17 @@ struct tic_handle {
                                                                   cleared under lock; release */
     _Atomic uint64_t version; /* writes begun; changed by the exclusive writer */
     _Atomic uint32_t writers; /* tasks that write it, between begin and end hook */
-    _Atomic bool listed;      /* it is in a list of those whose value the next line may name anew */
-    _Atomic bool shares;      /* it has a family; set after that */
-    bool supported;           /* immutable after registration: the layout below can be saved */
-    bool empty;               /* immutable after registration: data without content */
-    int home_node;            /* immutable after registration */
-    bool imaged;              /* immutable after registration: memory of main() that a line holds
-                                 whole, and that is compared with what was saved of it */
-    _Atomic bool look; /* main() may look at it by pointer: looks.c; owner thread writes, and then
-                          it is in a list of those that tasks have begun to write: */
+    _Atomic bool noting; /* somebody decides, under lock, whether what he copied is its value: who
+                            begins to write it waits; seq_cst */
+    _Atomic bool listed; /* it is in a list of those whose value the next line may name anew */
+    _Atomic bool shares; /* it has a family; set after that */
+    bool supported;      /* immutable after registration: the layout below can be saved */
+    bool empty;          /* immutable after registration: data without content */
+    int home_node;       /* immutable after registration */
+    bool imaged;         /* immutable after registration: memory of main() that a line holds
+                            whole, and that is compared with what was saved of it */
+    _Atomic bool look;   /* main() may look at it by pointer: looks.c; owner thread writes, and then
+                            it is in a list of those that tasks have begun to write: */
     _Atomic bool look_listed;
     _Atomic uint64_t written_in; /* tic_graph_knowledge when its last write began; UINT64_MAX:
                                     main() may write it at any time; relaxed */

@@ -33,6 +33,12 @@ void tic_cut_fini(struct tic_cut *cut)
     cut->slots = NULL;
 }
 
+void tic_cut_await_noted(struct tic_handle *handle)
+{
+    tic_lock(&handle->lock);
+    tic_unlock(&handle->lock);
+}
+
 void tic_cut_note_writing(struct tic_slot *slot, struct tic_handle *handle)
 {
     if (!tic_handle_append(&slot->writing, handle))

@@ -95,6 +95,7 @@ static inline void tic_cut_retract(struct tic_slot *slot)
     atomic_store_explicit(&slot->state, TIC_SLOT_IDLE, memory_order_release);
 }
 /* What follows is only called by the three below. */
+void tic_cut_await_noted(struct tic_handle *handle);
 void tic_cut_note_writing(struct tic_slot *slot, struct tic_handle *handle);
 void tic_cut_note_dirty(struct tic_slot *slot, uint64_t epoch, struct tic_handle *handle);
 void tic_cut_note_done(struct tic_slot *slot, struct tic_sequence_list *list);
@@ -104,14 +105,17 @@ static inline void tic_cut_write(struct tic_slot *slot, uint64_t epoch, struct t
     struct tic_handle_list *writing = &slot->writing;
 
     /* The writer before may not have reached its end hook: there may be several. Counted in the
-     * total order before dirty_since is read: a save that finds no writer clears it after that. */
+     * total order before `noting` is read: a save that finds no writer while it is set keeps this
+     * one until dirty_since and the version are those of the value saved. */
     atomic_fetch_add(&handle->writers, 1);
+    if (__builtin_expect(atomic_load(&handle->noting), 0))
+        tic_cut_await_noted(handle);
     tic_handle_count_write(handle);
     if (__builtin_expect(writing->count < writing->capacity, 1))
         writing->items[writing->count++] = handle;
     else
         tic_cut_note_writing(slot, handle);
-    if (__builtin_expect(atomic_load(&handle->dirty_since) == 0, 0))
+    if (__builtin_expect(atomic_load_explicit(&handle->dirty_since, memory_order_acquire) == 0, 0))
         tic_cut_note_dirty(slot, epoch, handle);
 }
 

@@ -184,9 +184,10 @@ static int save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *h
     if (!handle->packer) {
         struct tic_layout layout = handle->layout;
         /* Tasks that write what shares its memory may run: their values, which are later, will
-         * cover what they change. main() may be at it, too (verify.h). */
-        layout.unsteady =
-            handle->imaged || atomic_load_explicit(&handle->shares, memory_order_acquire);
+         * cover what they change. main() may be at it, too (verify.h), and the next task where the
+         * end hook of its writer comes late. */
+        layout.unsteady = handle->imaged || atomic_load(&handle->writers) > 0 ||
+                          atomic_load_explicit(&handle->shares, memory_order_acquire);
         if (handle->set_aside)
             layout = tic_layout_packed(&handle->layout.shape, handle->set_aside);
         else if (handle->home_node >= 0 && !tic_layout_is_mapped(&layout))
@@ -204,6 +205,14 @@ static int save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *h
     return status;
 }
 
+static void note_saved_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                              const struct tic_saved *saved, uint64_t calls)
+{
+    if (handle->imaged)
+        tic_verify_note_saved_locked(snapshot, handle, saved, calls);
+    tic_handle_note_saved_locked(handle, saved, atomic_load(&snapshot->cut.active_cut));
+}
+
 static int save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle, int why)
 {
     uint64_t calls = atomic_load(&snapshot->graph->calls);
@@ -212,35 +221,38 @@ static int save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
 
     if (status)
         return status;
-    if (handle->imaged)
-        tic_verify_note_saved_locked(snapshot, handle, &saved, calls);
-    tic_handle_note_saved_locked(handle, &saved, atomic_load(&snapshot->cut.active_cut));
+    note_saved_locked(snapshot, handle, &saved, calls);
     tic_rows_settle(&snapshot->store->rows, saved.row);
     return 0;
 }
 
-/* save_locked, where a task may begin to write meanwhile that no active cut holds up. Such a writer
- * leaves the mark alone that it finds, and this save removes: either it sees that, or it is seen
- * here (tic_cut_write counts it before it looks). */
+/* save_locked, where a task may begin to write meanwhile that no active cut holds up: -EBUSY, and
+ * nothing is noted, for what was copied may be half of one value and half of the next. */
 static int save_beside_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
-                              uint32_t writers, int why)
+                              uint32_t writers, int why, struct tic_saved *saved)
 {
-    uint64_t since = atomic_load(&handle->dirty_since);
+    uint64_t calls = atomic_load(&snapshot->graph->calls);
     uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
-    int status = save_locked(snapshot, handle, why);
+    int status = save_value_locked(snapshot, handle, why, saved);
 
     if (status)
         return status;
+    atomic_store(&handle->noting, true);
     if (atomic_load(&handle->writers) == writers &&
         atomic_load_explicit(&handle->version, memory_order_relaxed) == version)
-        return 0;
-    atomic_store(&handle->dirty_since, since);
-    return -EBUSY;
+        note_saved_locked(snapshot, handle, saved, calls);
+    else
+        status = -EBUSY;
+    atomic_store(&handle->noting, false);
+    tic_rows_settle(&snapshot->store->rows, saved->row);
+    return status;
 }
 
 int tic_snapshot_save_own_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    return save_beside_locked(snapshot, handle, 1, 0);
+    struct tic_saved saved;
+
+    return save_beside_locked(snapshot, handle, 1, 0, &saved);
 }
 
 /* Tasks do not wait while a value is compressed and written: they may change it as soon as it is
@@ -248,11 +260,12 @@ int tic_snapshot_save_own_locked(struct tic_snapshot *snapshot, struct tic_handl
 int tic_snapshot_save_later_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
                                    struct tic_row *held)
 {
-    int status = save_beside_locked(snapshot, handle, 0, -EINPROGRESS);
+    struct tic_saved saved;
+    int status = save_beside_locked(snapshot, handle, 0, -EINPROGRESS, &saved);
 
     held->extent = TIC_NO_EXTENT;
-    if ((status == 0 || status == -EBUSY) && handle->current.saved.row.extent == TIC_HELD_EXTENT)
-        *held = handle->current.saved.row;
+    if (status == 0 && saved.row.extent == TIC_HELD_EXTENT)
+        *held = saved.row;
     return status;
 }
 
@@ -518,10 +531,12 @@ void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handl
 /* False when out of memory. */
 static bool touch_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
+    tic_lock(&handle->lock); /* an older value may be being saved right now */
     tic_handle_count_write(handle);
     atomic_store(&handle->written_in, UINT64_MAX); /* main() may be writing it now */
     if (atomic_load(&handle->dirty_since) == 0)
         atomic_store(&handle->dirty_since, epoch_locked(snapshot));
+    tic_unlock(&handle->lock);
     return tic_graph_note_changed_locked(snapshot->graph, handle);
 }
 

@@ -109,6 +109,39 @@ static void test_must_copy(void **state)
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
+static void *write_it(void *arg)
+{
+    (void)arg;
+    begin(1, 1, handle);
+    return NULL;
+}
+
+/* Who begins to write while a save is noted finds the mark gone, whenever he comes, and sets it to
+ * his own epoch: an older one would make his value that of the cut. */
+static void test_writer_waits_until_a_save_is_noted(void **state)
+{
+    static const struct tic_saved saved = {.checksum = 1};
+    pthread_t writer;
+    (void)state;
+    begin(0, 0, handle);
+    tic_cut_end(&cut.slots[0]);
+    uint64_t taken = tic_cut_raise(&cut);
+    tic_lock(&handle->lock);
+    atomic_store(&handle->noting, true);
+    assert_int_equal(atomic_load(&handle->writers), 0);
+    assert_int_equal(pthread_create(&writer, NULL, write_it, NULL), 0);
+    while (atomic_load(&handle->writers) == 0)
+        sched_yield();
+    tic_handle_note_saved_locked(handle, &saved, taken);
+    atomic_store(&handle->noting, false);
+    tic_unlock(&handle->lock);
+    pthread_join(writer, NULL);
+    assert_int_equal(handle->current.version, 1);
+    assert_int_equal(atomic_load(&handle->version), 2);
+    assert_int_equal(atomic_load(&handle->dirty_since), taken + 1);
+    tic_cut_end(&cut.slots[1]);
+}
+
 static atomic_uint_fast64_t closed; /* the last cut that has ended */
 static atomic_bool stop;
 static atomic_uint late; /* tasks seen in a cut that had ended */
@@ -178,6 +211,7 @@ int main(void)
         TEST(test_a_task_that_writes_nothing_is_not_done),
         TEST(test_writes_are_announced),
         TEST(test_must_copy),
+        TEST(test_writer_waits_until_a_save_is_noted),
         TEST(test_no_task_slips_into_a_cut_that_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -286,7 +286,10 @@ static void begin_in_save(int (*save)(void))
     handles[0]->packer = &packer;
     handles[0]->layout.shape = (struct tic_shape){1, 1, {sizeof(memory[0]), 1, 1, 1}};
     tic_rig_provide(&rig, handles[0], 1);
+    uint64_t before = handles[0]->current.version;
     assert_int_equal(save(), -EBUSY);
+    assert_int_equal(handles[0]->current.version, before); /* half of one value, half of the next */
+    assert_int_not_equal(atomic_load(&handles[0]->dirty_since), 0);
     handles[0]->packer = NULL;
     memory[0][0] = 2;
     tic_rig_end(&rig, 0);
