@@ -196,6 +196,8 @@ static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
     uint64_t count = tic_snapshot_count(snapshot);
     tic_lock(&snapshot->graph->lock);
     *taken = tic_cut_raise(&snapshot->cut);
+    atomic_store_explicit(&snapshot->result_bytes, 0, memory_order_relaxed);
+    snapshot->logged_before = atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed);
     snapshot->position = atomic_load(&snapshot->graph->position);
     atomic_store(&snapshot->verify.cut_ns, tic_nanoseconds(CLOCK_MONOTONIC));
     int status = append_handles(&snapshot->due, &snapshot->graph->changed);
@@ -446,6 +448,18 @@ static bool is_over_bound(struct tic_snapshot *snapshot)
     return over;
 }
 
+/* So many results until a line lets those go that were overwritten. Where results are not used, and
+ * lines wait until memory was compared, periods are enough. */
+static void bound_results(struct tic_snapshot *snapshot)
+{
+    uint64_t left = tic_rows_left(&snapshot->store->rows);
+
+    if (snapshot->log_all && snapshot->verify.percent == 0)
+        atomic_store_explicit(&snapshot->result_most,
+                              left > TIC_RESULTS_LEAST ? left : TIC_RESULTS_LEAST,
+                              memory_order_relaxed);
+}
+
 static int commit(struct tic_snapshot *snapshot, uint64_t cut)
 {
     struct tic_line line = {0};
@@ -465,6 +479,7 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
         tic_copier_offer(snapshot->copier, &snapshot->store->kept[0]);
     tic_index_committed(&snapshot->store->index, snapshot->store->keep);
     tic_snapshot_sweep(snapshot, true);
+    bound_results(snapshot);
     tic_graph_reclaim(snapshot->graph, cut);
     atomic_fetch_add_explicit(&snapshot->checkpoints, 1, memory_order_relaxed);
     if (atomic_load(&snapshot->verify.quiescent))

@@ -118,8 +118,12 @@ struct tic_snapshot {
 
     /* forced.h */
     struct tic_eventlog log;
-    bool log_all;     /* SEL: results of all tasks; immutable after start */
-    bool periodic;    /* lines are taken every period; immutable after start */
+    bool log_all;                  /* SEL: results of all tasks; immutable after start */
+    bool periodic;                 /* lines are taken every period; immutable after start */
+    _Atomic uint64_t result_bytes; /* relaxed: of results since the last cut */
+    uint64_t logged_before;        /* checkpoint thread only: bytes of the log, at the last cut */
+    _Atomic uint64_t result_most;  /* relaxed: so many bytes of both bring a line, so that their
+                                      space can be used again; 0: any */
     uint64_t sync_ns; /* SEL: when written data is forced to the disk; 0: not; immutable */
     uint64_t synced_ns, synced_bytes; /* checkpoint thread only: the last time */
     bool first_done;                  /* guarded by lock: a checkpoint of this run has ended */
@@ -161,6 +165,9 @@ struct tic_snapshot {
     _Atomic uint64_t checkpoints;  /* committed by this run; relaxed */
     _Atomic uint64_t main_held_ns; /* relaxed */
 };
+
+/* Bytes of results that bring a line, at least. */
+#define TIC_RESULTS_LEAST (UINT64_C(64) << 20)
 
 /* 0 or -errno. The graph and store must outlive it. */
 int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,

@@ -308,6 +308,11 @@ uint64_t tic_rows_taken(struct tic_rows *rows)
     return read_field(rows, &rows->taken);
 }
 
+uint64_t tic_rows_left(struct tic_rows *rows)
+{
+    return read_field(rows, &rows->left);
+}
+
 int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes,
                     struct tic_place *place)
 {
@@ -425,11 +430,13 @@ static void sweep_extent_locked(struct tic_rows *rows, struct tic_extent *extent
         rows->touched += (top - extent->top) * tic_shape_bytes(&extent->shape);
         extent->top = top;
     }
+    rows->left += (extent->disk.rows - extent->free) * tic_shape_bytes(&extent->shape);
 }
 
 void tic_rows_sweep_end(struct tic_rows *rows)
 {
     tic_lock(&rows->lock);
+    rows->left = 0;
     for (unsigned long i = 0; i < rows->count; i++)
         sweep_extent_locked(rows, rows->extents[i]);
     tic_held_sweep_end_locked(rows);

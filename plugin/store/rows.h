@@ -32,6 +32,7 @@ struct tic_rows {
     unsigned long count, capacity;
     unsigned long retired; /* guarded by lock: extents whose number may be used again */
     uint64_t taken;        /* guarded by lock: rows taken since the last sweep */
+    uint64_t left;         /* guarded by lock: bytes that the last sweep left in use */
     uint64_t pinned_bytes; /* guarded by lock */
     uint64_t touched;      /* guarded by lock: bytes up to the top of each extent; */
     uint64_t most;         /* guarded by lock: and so many of them there may be */
@@ -80,6 +81,8 @@ void tic_rows_pin(struct tic_rows *rows, struct tic_row row);
 uint64_t tic_rows_pinned(struct tic_rows *rows);
 /* Rows taken since the last sweep. */
 uint64_t tic_rows_taken(struct tic_rows *rows);
+/* Bytes in rows that the last sweep left in use. */
+uint64_t tic_rows_left(struct tic_rows *rows);
 /* -ERANGE when there is no such row or its size differs. */
 int tic_rows_locate(struct tic_rows *rows, struct tic_row row, uint64_t bytes,
                     struct tic_place *place);

@@ -300,7 +300,7 @@ loses_nothing() {
 }
 
 @test "lines let the log go: its size stays bounded" {
-    export STARPU_TIC_KEEP=1
+    export STARPU_TIC_KEEP=1 P_LENGTH=10 # more would bring lines by itself
     P_TASKS=60000 STARPU_TIC_PROTOCOL=sel run_apart "$tool" run -- "$program"
     [ "$status" -eq 0 ]
     [ "$(stat_of log_size)" -gt 8388608 ]
@@ -308,6 +308,22 @@ loses_nothing() {
     P_TASKS=60000 STARPU_TIC_PROTOCOL=tic+sel STARPU_TIC_EVERY=6000 run_apart "$tool" run -- "$program"
     [ "$status" -eq 0 ]
     [ "$(stat_of log_size)" -le 8388608 ]
+}
+
+@test "results that were overwritten make room, without any period" {
+    need_examples
+    local command=("$examples/cholesky_implicit" -size 2880 -nblocks 18 -check) written
+    export STARPU_TIC_PROTOCOL=sel STARPU_TIC_PERIOD=1000
+    run_apart "$tool" run -- "${command[@]}"
+    [ "$status" -eq 0 ]
+    [ "$(stat_of checkpoints)" -gt 1 ]
+    written=$(stat_of bytes_written)
+    rm -rf "$STARPU_TIC_DIR"
+    crash task-end:1100 "${command[@]}"
+    [ "$(du -sk "$STARPU_TIC_DIR" | cut -f1)" -lt $((written / 1024)) ]
+    run_apart timeout 60 "$tool" run -- "${command[@]}"
+    [ "$status" -eq 0 ]
+    [ "$(stat_of recovered)" = true ]
 }
 
 @test "the log in words, in JSON and as a picture" {

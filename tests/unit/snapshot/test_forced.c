@@ -2,6 +2,7 @@
 /* Checks that results of stolen tasks are there after a crash until a line holds them, and that
  * nothing doubtful is taken for one. */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +12,7 @@
 #include "lib/testing.h"
 #include "snapshot/forced.h"
 
-enum { WORDS = 4, THIEF = 1 };
+enum { WORDS = 4, THIEF = 1, SECONDS = 300 };
 
 static struct tic_rig rig;
 static uint64_t memory[2][WORDS];
@@ -20,6 +21,7 @@ static struct tic_handle *handles[2];
 static int setup(void **state)
 {
     (void)state;
+    alarm(SECONDS); /* instead of hanging for ever */
     tic_rig_open(&rig);
     rig.snapshot.forced_percent = 100000; /* the clock must not matter */
     for (unsigned i = 0; i < 2; i++)
@@ -35,6 +37,7 @@ static int teardown(void **state)
 {
     (void)state;
     tic_rig_close(&rig);
+    alarm(0);
     return 0;
 }
 
@@ -195,6 +198,22 @@ static void test_budget_of_nothing_saves_nothing(void **state)
     assert_int_equal(rig.snapshot.forced_count, 0);
 }
 
+/* Nobody asks for a line, and the period is long. */
+static void test_much_of_them_brings_a_line(void **state)
+{
+    (void)state;
+    rig.snapshot.period = 1000;
+    atomic_store(&rig.snapshot.result_most, 3 * sizeof(memory[0]));
+    uint64_t before = atomic_load(&rig.snapshot.checkpoints);
+    assert_int_equal(tic_snapshot_start(&rig.snapshot), 0);
+    for (uint64_t i = 1; i <= 3; i++)
+        steal(i, 1, i, 0);
+    while (atomic_load(&rig.snapshot.checkpoints) == before)
+        sched_yield();
+    tic_snapshot_stop(&rig.snapshot, false);
+    assert_true(rig.store.kept[0].tasks_done > 1);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -204,7 +223,7 @@ int main(void)
         TEST(test_later_value_does_not_replace_it), TEST(test_line_that_holds_it_replaces_it),
         TEST(test_unknown_event_makes_it_useless),  TEST(test_damaged_value_is_not_used),
         TEST(test_budget_of_nothing_saves_nothing), TEST(test_result_of_another_past_is_not_used),
-        TEST(test_logged_event_makes_it_useful),
+        TEST(test_logged_event_makes_it_useful),    TEST(test_much_of_them_brings_a_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
