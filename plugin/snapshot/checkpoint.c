@@ -196,8 +196,6 @@ static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
     uint64_t count = tic_snapshot_count(snapshot);
     tic_lock(&snapshot->graph->lock);
     *taken = tic_cut_raise(&snapshot->cut);
-    atomic_store_explicit(&snapshot->result_bytes, 0, memory_order_relaxed);
-    snapshot->logged_before = atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed);
     snapshot->position = atomic_load(&snapshot->graph->position);
     atomic_store(&snapshot->verify.cut_ns, tic_nanoseconds(CLOCK_MONOTONIC));
     int status = append_handles(&snapshot->due, &snapshot->graph->changed);
@@ -626,6 +624,9 @@ static bool may_be_taken(struct tic_snapshot *snapshot)
 
 int tic_checkpoint_run(struct tic_snapshot *snapshot)
 {
+    /* Even if none can be taken: as much again must come before the next is tried for that. */
+    atomic_store_explicit(&snapshot->result_bytes, 0, memory_order_relaxed);
+    snapshot->logged_before = atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed);
     if (snapshot->dry || !may_be_taken(snapshot) || !has_news(snapshot) || is_over_bound(snapshot))
         return 1;
     tic_failpoint(TIC_FAIL_CHECKPOINT_BEGIN);

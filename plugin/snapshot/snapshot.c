@@ -156,7 +156,7 @@ static bool is_periodic(struct tic_snapshot *snapshot)
            snapshot->store->kept_count == 0;
 }
 
-/* Do results, and records, since the last cut take more space than what is kept? */
+/* Do results, and records, since a line was tried last take more space than what is kept? */
 static bool is_log_large(struct tic_snapshot *snapshot)
 {
     uint64_t most = atomic_load_explicit(&snapshot->result_most, memory_order_relaxed);

@@ -120,8 +120,8 @@ struct tic_snapshot {
     struct tic_eventlog log;
     bool log_all;                  /* SEL: results of all tasks; immutable after start */
     bool periodic;                 /* lines are taken every period; immutable after start */
-    _Atomic uint64_t result_bytes; /* relaxed: of results since the last cut */
-    uint64_t logged_before;        /* checkpoint thread only: bytes of the log, at the last cut */
+    _Atomic uint64_t result_bytes; /* relaxed: of results since a line was tried last */
+    uint64_t logged_before;        /* checkpoint thread only: bytes of the log by then */
     _Atomic uint64_t result_most;  /* relaxed: so many bytes of both bring a line, so that their
                                       space can be used again; 0: any */
     uint64_t sync_ns; /* SEL: when written data is forced to the disk; 0: not; immutable */

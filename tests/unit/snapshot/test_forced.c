@@ -214,6 +214,20 @@ static void test_much_of_them_brings_a_line(void **state)
     assert_true(rig.store.kept[0].tasks_done > 1);
 }
 
+/* The checkpoint thread must not try for ever what cannot be. */
+static void test_much_of_them_asks_once(void **state)
+{
+    (void)state;
+    atomic_store(&rig.snapshot.result_most, 2 * sizeof(memory[0]));
+    steal(1, 1, 1, 0);
+    steal(2, 1, 2, 0);
+    assert_int_equal(atomic_load(&rig.snapshot.result_bytes), 2 * sizeof(memory[0]));
+    atomic_store(&rig.snapshot.replaying, true);
+    assert_int_equal(tic_checkpoint_run(&rig.snapshot), 1);
+    assert_int_equal(atomic_load(&rig.snapshot.result_bytes), 0);
+    atomic_store(&rig.snapshot.replaying, false);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -224,6 +238,7 @@ int main(void)
         TEST(test_unknown_event_makes_it_useless),  TEST(test_damaged_value_is_not_used),
         TEST(test_budget_of_nothing_saves_nothing), TEST(test_result_of_another_past_is_not_used),
         TEST(test_logged_event_makes_it_useful),    TEST(test_much_of_them_brings_a_line),
+        TEST(test_much_of_them_asks_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
