@@ -451,10 +451,10 @@ static bool is_over_bound(struct tic_snapshot *snapshot)
 static void bound_results(struct tic_snapshot *snapshot)
 {
     uint64_t left = tic_rows_left(&snapshot->store->rows);
+    uint64_t least = snapshot->store->sync ? TIC_RESULTS_LEAST_SYNC : TIC_RESULTS_LEAST;
 
     if (snapshot->log_all && snapshot->verify.percent == 0)
-        atomic_store_explicit(&snapshot->result_most,
-                              left > TIC_RESULTS_LEAST ? left : TIC_RESULTS_LEAST,
+        atomic_store_explicit(&snapshot->result_most, left > least ? left : least,
                               memory_order_relaxed);
 }
 

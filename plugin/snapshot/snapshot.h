@@ -166,8 +166,10 @@ struct tic_snapshot {
     _Atomic uint64_t main_held_ns; /* relaxed */
 };
 
-/* Bytes of results that bring a line, at least. */
+/* Bytes of results that bring a line, at least. Where a line forces them to the disk, that costs
+ * more than rows that are used again save. */
 #define TIC_RESULTS_LEAST (UINT64_C(64) << 20)
+#define TIC_RESULTS_LEAST_SYNC (UINT64_C(1) << 30)
 
 /* 0 or -errno. The graph and store must outlive it. */
 int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
