@@ -48,9 +48,7 @@ void tic_snapshot_need_lines(struct tic_snapshot *snapshot, const char *task, co
             "the event log does not hold the results of all tasks (%s: %s): recovery lines are "
             "taken every %g seconds, too",
             task, why, snapshot->period);
-    tic_lock(&snapshot->lock);
-    pthread_cond_signal(&snapshot->wake);
-    tic_unlock(&snapshot->lock);
+    tic_snapshot_wake(snapshot);
 }
 
 /* ---- events --------------------------------------------------------------------------------- */
@@ -117,9 +115,7 @@ static void note_volume(struct tic_snapshot *snapshot, const struct tic_forced *
         atomic_fetch_add_explicit(&snapshot->result_bytes, bytes, memory_order_relaxed);
     if (before >= most || before + bytes < most)
         return;
-    tic_lock(&snapshot->lock);
-    pthread_cond_signal(&snapshot->wake);
-    tic_unlock(&snapshot->lock);
+    tic_snapshot_wake(snapshot);
 }
 
 int tic_snapshot_keep_result(struct tic_snapshot *snapshot, const struct tic_forced_kept *result)

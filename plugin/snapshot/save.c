@@ -138,9 +138,7 @@ static void wake_for_image(struct tic_snapshot *snapshot, const struct tic_shape
 {
     if (snapshot->image_least == 0 || tic_shape_bytes(shape) < snapshot->image_least)
         return;
-    tic_lock(&snapshot->lock);
-    pthread_cond_signal(&snapshot->wake);
-    tic_unlock(&snapshot->lock);
+    tic_snapshot_wake(snapshot);
 }
 
 /* why: what keeps it from being written, so that it is to be held in memory (-EINPROGRESS: it may
@@ -427,9 +425,7 @@ void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot)
     if (__builtin_expect(slot->failed, 0))
         tic_snapshot_break(snapshot, "out of memory");
     if (__builtin_expect(wake, 0)) {
-        tic_lock(&snapshot->lock);
-        pthread_cond_signal(&snapshot->wake);
-        tic_unlock(&snapshot->lock);
+        tic_snapshot_wake(snapshot);
     }
     if (snapshot->every > 0)
         count_task(snapshot);

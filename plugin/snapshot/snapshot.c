@@ -74,6 +74,13 @@ void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
             reason);
 }
 
+void tic_snapshot_wake(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    pthread_cond_signal(&snapshot->wake);
+    tic_unlock(&snapshot->lock);
+}
+
 void tic_snapshot_request(struct tic_snapshot *snapshot)
 {
     tic_lock(&snapshot->lock);

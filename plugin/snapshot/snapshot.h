@@ -180,6 +180,8 @@ int tic_snapshot_start(struct tic_snapshot *snapshot);
  * unless in a hurry: then tasks may be running that never end. If a call holds the thread, it is
  * left to it, and protection ends. */
 void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry);
+/* The checkpoint thread looks whether there is something to do. Any thread. */
+void tic_snapshot_wake(struct tic_snapshot *snapshot);
 /* Asks for a checkpoint now. Any thread. */
 void tic_snapshot_request(struct tic_snapshot *snapshot);
 /* Ends protection for this run; says why, once. Any thread. */

@@ -19,9 +19,7 @@ void tic_snapshot_lose_cut(struct tic_snapshot *snapshot, uint64_t cut, int stat
         return;
     atomic_store(&snapshot->lost_status, status);
     atomic_store(&snapshot->lost_cut, cut);
-    tic_lock(&snapshot->lock);
-    pthread_cond_signal(&snapshot->wake);
-    tic_unlock(&snapshot->lock);
+    tic_snapshot_wake(snapshot);
 }
 
 int tic_snapshot_hold_value(struct tic_snapshot *snapshot, const struct tic_layout *layout, int why,
