@@ -181,6 +181,13 @@ static struct tic_session *session_create(void)
                 "STARPU_TIC_COMPRESS has no effect under %s: results are saved as they "
                 "are when tasks end",
                 tic_protocol_names[settings.protocol]);
+    if (session->snapshot.log_all && settings.verify > 0)
+        tic_log(TIC_LOG_INFO,
+                "under %s a restart uses no results that are younger than the last recovery line, "
+                "as memory was not compared since: tic saves as much, and costs less. "
+                "STARPU_TIC_VERIFY=0 uses all, and is the promise that main() and tasks touch "
+                "registered data only as they declare it",
+                tic_protocol_names[settings.protocol]);
     session->snapshot.copy = settings.copy[0] && !settings.report[0] ? settings.copy : NULL;
     session->process = getpid();
     tic_answers_start();

@@ -254,6 +254,23 @@ loses_nothing() {
     done
 }
 
+@test "sel tells what it saves only with STARPU_TIC_VERIFY=0" {
+    local protocol
+    export STARPU_TIC_VERBOSE=1
+    for protocol in sel tic+sel; do
+        export STARPU_TIC_PROTOCOL=$protocol
+        STARPU_TIC_VERIFY=2 run_apart "$tool" run -- "$program"
+        [ "$status" -eq 0 ]
+        [ "$(grep -c "under $protocol a restart uses no results" err)" -eq 1 ]
+        run_apart "$tool" run -- "$program"
+        [ "$status" -eq 0 ]
+        [ "$(grep -c "uses no results" err)" -eq 0 ]
+    done
+    STARPU_TIC_PROTOCOL=tic STARPU_TIC_VERIFY=2 run_apart "$tool" run -- "$program"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "uses no results" err)" -eq 0 ]
+}
+
 @test "results need not be used" {
     export STARPU_TIC_PROTOCOL=sel
     crash task-end:100 "$program"
