@@ -19,12 +19,12 @@
 #include "interpose/advice.h"
 #include "interpose/answers.h"
 #include "interpose/digest.h"
-#include "interpose/h5load.h"
 #include "interpose/pages.h"
 #include "interpose/report.h"
 #include "interpose/tasks.h"
 #include "sched/tic_ws.h"
 #include "snapshot/copier.h"
+#include "store/h5load.h"
 #include "store/held.h"
 
 struct tic_session *tic_session;
@@ -206,6 +206,20 @@ static bool say_start_waits(void *path)
     return false;
 }
 
+static const struct tic_h5_ops *load_module(void)
+{
+    Dl_info self = {0};
+    const char *reason = "no path of libstarputic.so";
+    const struct tic_h5_ops *ops = NULL;
+
+    if (dladdr((void *)load_module, &self) && self.dli_fname)
+        ops = tic_h5_load(self.dli_fname, &reason);
+    if (!ops)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot load the store module: %s. Is starpu-tic installed completely?", reason);
+    return ops;
+}
+
 static void open_store(struct tic_session *session, bool create)
 {
     const struct tic_settings *settings = &session->settings;
@@ -216,7 +230,7 @@ static void open_store(struct tic_session *session, bool create)
     struct tic_watch watch;
     tic_watch_begin(&watch, session->snapshot.patience, say_start_waits, directory);
     int status = tic_recovery_open(&session->snapshot, directory, create,
-                                   settings->sync == TIC_SYNC_COMMIT, tic_h5_load());
+                                   settings->sync == TIC_SYNC_COMMIT, load_module());
     if (status >= 0 && !settings->report[0])
         tic_advice_read(directory);
     tic_watch_end(&watch);

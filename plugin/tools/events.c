@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "store/store.h"
+#include "tools/tool.h"
 
 struct reading {
     struct tic_events *events;
@@ -59,7 +60,7 @@ int tic_events_load(struct tic_store *store, struct tic_events *events)
 int tic_events_read(const char *path, struct tic_events *events)
 {
     struct tic_store store;
-    int status = tic_store_open(&store, path, TIC_STORE_READ, false, &tic_h5_ops);
+    int status = tic_tool_open_store(&store, path);
 
     if (status)
         return status;

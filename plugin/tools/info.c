@@ -261,7 +261,7 @@ static int look_at(const char *path, const char *copy, struct report *report,
                    struct log_report *log)
 {
     struct tic_store store;
-    int status = tic_store_open(&store, path, TIC_STORE_READ, false, &tic_h5_ops);
+    int status = tic_tool_open_store(&store, path);
 
     if (status)
         return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Finding the library and putting it into LD_PRELOAD. */
+/* Finding the library: putting it into LD_PRELOAD, and the store module beside it. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/h5load.h"
+#include "store/store.h"
 #include "tools/tool.h"
 
 #define LIBRARY "libstarputic.so"
@@ -53,4 +55,17 @@ int tic_tool_preload(void)
         return 0;
     fprintf(stderr, "starpu-tic: cannot find or preload %s\n", LIBRARY);
     return -1;
+}
+
+int tic_tool_open_store(struct tic_store *store, const char *path)
+{
+    char library[PATH_MAX];
+    const char *reason = "no " LIBRARY;
+    const struct tic_h5_ops *h5 = find_library(library) == 0 ? tic_h5_load(library, &reason) : NULL;
+
+    if (!h5) {
+        fprintf(stderr, "starpu-tic: cannot load the store module: %s\n", reason);
+        exit(TIC_TOOL_FAILED);
+    }
+    return tic_store_open(store, path, TIC_STORE_READ, false, h5);
 }

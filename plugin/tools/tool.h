@@ -22,6 +22,11 @@ int tic_tool_report(int argc, char **argv, int (*report)(const char *directory, 
 /* Puts the library into LD_PRELOAD of this process. 0, or -1 after a message. */
 int tic_tool_preload(void);
 
+/* Opens a store to read it. As tic_store_open; ends the process with a message if the store module
+ * cannot be loaded. */
+struct tic_store;
+int tic_tool_open_store(struct tic_store *store, const char *path);
+
 /* For listings: prints text with roff's special characters escaped. */
 void tic_tool_print_roff(const char *text);
 

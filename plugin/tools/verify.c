@@ -252,7 +252,7 @@ static int verify_directory(const char *path)
 {
     struct tic_store store;
     struct verification verification = {.store = &store};
-    int status = tic_store_open(&store, path, TIC_STORE_READ, false, &tic_h5_ops);
+    int status = tic_tool_open_store(&store, path);
 
     tic_doneset_init(&verification.done);
     if (status == 0) {

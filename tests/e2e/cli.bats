@@ -30,6 +30,21 @@ bats_require_minimum_version 1.5.0
     done
 }
 
+@test "HDF5 is loaded only to look into a store; where it is not, one message says so" {
+    run_apart ldd "$tool"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c hdf5 out)" -eq 0 ]
+    mkdir -p alone/.libs
+    cp "$tool" alone
+    touch alone/.libs/libstarputic.so # and no tic-store.so
+    run_apart alone/starpu-tic info "$STARPU_TIC_DIR"
+    [ "$status" -eq 1 ]
+    [ ! -s out ]
+    grep -q "^starpu-tic: cannot load the store module: " err
+    run_apart alone/starpu-tic settings
+    [ "$status" -eq 0 ]
+}
+
 @test "the exit status is the program's" {
     for expected in 0 1 42; do
         P_EXIT=$expected run "$tool" run -- "$program"
