@@ -62,14 +62,9 @@ static void set_environment(const char *directory, int run, bool pages)
     setenv("STARPU_TIC_REPORT", path, 1);
     snprintf(path, sizeof(path), "%s.run1", directory);
     setenv("STARPU_TIC_EVENTS", run > 1 ? path : "", 1);
-    setenv("STARPU_TIC_PAGES", pages ? "1" : "0", 1);
-    if (!pages)
-        return;
-    /* glibc gives each piece of a page or more pages of its own: else those at both ends of an
-     * array are shared with other pieces, and cannot be closed. */
-    setenv("MALLOC_MMAP_THRESHOLD_", "4096", 1);
-    setenv("MALLOC_TOP_PAD_", "0", 1);      /* what is left of the heap is used before */
-    setenv("MALLOC_MMAP_MAX_", "16384", 1); /* a quarter of what the kernel allows */
+    setenv("STARPU_TIC_PAGES", "0", 1);
+    for (const char *const *variable = tic_tool_closed_run; pages && *variable; variable++)
+        putenv((char *)*variable);
 }
 
 /* The status as the shell has it, or -1. */
@@ -199,19 +194,11 @@ static bool tell_differences(const json_t *first, const json_t *second)
     return has_differences(first, second);
 }
 
-/* Advice that an earlier check has left is replaced even if there is none now. */
 static void advise(const json_t *report, const char *chosen)
 {
-    char *path = chosen ? strdup(chosen) : tic_tool_advice_path(report);
-    bool needed = tic_tool_has_touched(report);
-    int status = path ? 0 : -ENOMEM;
+    char *path = tic_tool_leave_advice(report, chosen);
 
-    if (path && (needed || access(path, F_OK) == 0))
-        status = tic_tool_write_advice(report, path);
-    if (status)
-        fprintf(stderr, "starpu-tic: cannot write %s: %s\n", path ? path : "the advice",
-                strerror(-status));
-    else if (needed)
+    if (path)
         printf("What to do: call starpu_data_acquire before these accesses and "
                "starpu_data_release after them, or keep the file %s, which runs of the same "
                "command read.\n",

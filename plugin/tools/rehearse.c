@@ -120,7 +120,7 @@ static void print_help(void)
            "      --seed N           choose the same kills as the rehearsal that printed N\n"
            "  -j, --json             print the answer as a JSON object\n"
            "      --keep             keep the files of all runs\n\n"
-           "The program runs in the current directory: four times from its start to its end, then\n"
+           "The program runs in the current directory: five times from its start to its end, then\n"
            "N times killed and resumed. Each run reads the same standard input; its output is not\n"
            "shown. What it writes to files it writes each time. Choose an input with which it "
            "runs\n"
@@ -222,5 +222,6 @@ int tic_tool_rehearse(int argc, char **argv)
         tic_trial_destroy(&rehearsal.chain.runs[i]);
     tic_output_free(&rehearsal.output);
     tic_digests_free(&rehearsal.digests);
+    json_decref(rehearsal.touched);
     return status;
 }

@@ -5,6 +5,7 @@
 #ifndef TIC_TOOLS_REHEARSE_H
 #define TIC_TOOLS_REHEARSE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -65,6 +66,11 @@ struct tic_rehearsal {
     uint64_t every;     /* tasks from one line to the next */
     /* Does the result on cpus[i] differ from that on cpus[0], without a kill? */
     bool matter[TIC_REHEARSAL_CPUS];
+
+    /* What main() touches by plain pointers, if anything: the report of a run; or NULL. Runs follow
+     * the advice that comes of it. */
+    json_t *touched;
+    bool closed_failed; /* that run did */
 
     /* What was done. */
     unsigned rehearsed, happened, again; /* kills; of these that hit; in resumed runs */

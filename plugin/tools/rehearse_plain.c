@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic rehearse: the runs without a kill. Two without protection tell what the program does,
- * two with protection what a run under protection is like. */
+ * one what main() touches by plain pointers, two with protection what a run under protection is
+ * like. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
 
 #include "tools/rehearse_runs.h"
+#include "tools/touched.h"
 
 enum {
     LINES = 8,          /* that a run takes where they are taken by tasks */
@@ -103,6 +105,34 @@ bool tic_rehearse_plain(struct tic_rehearsal *rehearsal)
     tic_output_free(&other);
     tic_trial_destroy(&first);
     tic_trial_destroy(&second);
+    return good;
+}
+
+/* ---- with all data closed to main() ---------------------------------------------------------- */
+
+/* As the second run of `starpu-tic check`. False only when the rehearsal is to end. */
+static bool look_for_touched(struct tic_rehearsal *rehearsal)
+{
+    struct tic_trial trial = tic_trial_create("closed");
+    char path[PATH_MAX];
+
+    tic_rehearse_tell("rehearse: a run that shows what main() touches by plain pointers");
+    tic_rehearse_set_start(rehearsal, &trial, rehearsal->cpus[0]);
+    tic_trial_path(&trial, &rehearsal->place, "report", path);
+    tic_trial_set(&trial, "STARPU_TIC_REPORT=%s", path);
+    tic_trial_path(&trial, &rehearsal->place, "store", path);
+    tic_trial_set(&trial, "STARPU_TIC_DIR=%s", path);
+    for (const char *const *variable = tic_tool_closed_run; *variable; variable++)
+        tic_trial_set(&trial, "%s", *variable);
+    bool good = tic_rehearse_run(rehearsal, &trial);
+    rehearsal->closed_failed = trial.end != TIC_TRIAL_EXITED || trial.status != rehearsal->status;
+    tic_trial_path(&trial, &rehearsal->place, "report", path);
+    json_t *report = rehearsal->closed_failed ? NULL : json_load_file(path, 0, NULL);
+    if (tic_tool_has_touched(report))
+        rehearsal->touched = json_incref(report);
+    json_decref(report);
+    tic_rehearse_forget_run(rehearsal, &trial);
+    tic_trial_destroy(&trial);
     return good;
 }
 
@@ -238,6 +268,8 @@ bool tic_rehearse_reference(struct tic_rehearsal *rehearsal)
     struct tic_trial trial = tic_trial_create("whole1");
     unsigned runs = rehearsal->cpu_count + 1;
 
+    if (!look_for_touched(rehearsal))
+        return false;
     tic_rehearse_tell("rehearse: run 1 of %u with protection, without a kill", runs);
     bool good = keep_last(rehearsal, &trial, run_first(rehearsal, &trial));
     if (good) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tools/rehearse_runs.h"
+#include "tools/touched.h"
 
 enum {
     NEVER = 1000,             /* seconds */
@@ -68,7 +69,8 @@ void tic_rehearse_forget(const struct tic_rehearsal *rehearsal, const struct tic
 
 void tic_rehearse_forget_run(const struct tic_rehearsal *rehearsal, const struct tic_trial *trial)
 {
-    static const char *const kinds[] = {"out", "raw", "err", "stats", "digests", "store"};
+    static const char *const kinds[] = {"out",     "raw",   "err",    "stats",
+                                        "digests", "store", "report", "store.advice"};
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         tic_rehearse_forget(rehearsal, trial, kinds[i]);
@@ -117,11 +119,21 @@ void tic_rehearse_set_start(const struct tic_rehearsal *rehearsal, struct tic_tr
     tic_trial_set(trial, "STARPU_TIC_CLOCK=%" PRIu64, CLOCK_BEGIN + rehearsal->seed % CLOCK_RANGE);
 }
 
+static void give_advice(const struct tic_rehearsal *rehearsal, const char *store)
+{
+    char path[PATH_MAX];
+
+    if (rehearsal->touched && snprintf(path, sizeof(path), "%s/%s.store.advice",
+                                       rehearsal->place.folder, store) < PATH_MAX)
+        tic_tool_write_advice(rehearsal->touched, path);
+}
+
 void tic_rehearse_set_protection(const struct tic_rehearsal *rehearsal, struct tic_trial *trial,
                                  const char *store, unsigned cpus, bool periodic)
 {
     tic_rehearse_set_start(rehearsal, trial, cpus);
     tic_trial_set(trial, "STARPU_TIC_DIR=%s/%s.store", rehearsal->place.folder, store);
+    give_advice(rehearsal, store);
     tic_trial_set(trial, "STARPU_TIC_PROTOCOL=%s", rehearsal->protocol);
     if (periodic)
         tic_trial_set(trial, "STARPU_TIC_PERIOD=%.9f", rehearsal->period);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tools/rehearse.h"
+#include "tools/touched.h"
 
 static const struct {
     const char *name;  /* in JSON */
@@ -155,7 +156,7 @@ static void print_work(const struct tic_rehearsal *rehearsal)
                rehearsal->output.count, tic_rehearse_count_data(rehearsal));
 }
 
-static void print_finding(const struct tic_rehearsal *rehearsal)
+static void print_finding(const struct tic_rehearsal *rehearsal, const char *advice)
 {
     const struct tic_finding *finding = &rehearsal->finding;
     const struct tic_chain *chain = &rehearsal->chain;
@@ -174,6 +175,8 @@ static void print_finding(const struct tic_rehearsal *rehearsal)
     if (finding->verdict == TIC_VERDICT_UNKNOWN || chain->count == 0)
         return;
     puts("  To repeat it (the directory rehearse.tic must not be there before):");
+    if (advice)
+        printf("    cp %s rehearse.tic.advice\n", advice);
     for (unsigned i = 0; i < chain->count; i++) {
         fputs("    ", stdout);
         print_command(stdout, rehearsal, &chain->runs[i]);
@@ -181,7 +184,26 @@ static void print_finding(const struct tic_rehearsal *rehearsal)
     }
 }
 
-static void print_words(const struct tic_rehearsal *rehearsal)
+/* Of data that main() touches by plain pointers. */
+static void print_touched(const struct tic_rehearsal *rehearsal, const char *advice)
+{
+    if (rehearsal->closed_failed)
+        print_fact(
+            "Note",
+            "the program fails while its data is closed to it, so that it could not be looked "
+            "for what main() reads or writes without starpu_data_acquire.");
+    if (!rehearsal->touched)
+        return;
+    tic_tool_tell_touched(rehearsal->touched);
+    print_fact(
+        "What to do",
+        "call starpu_data_acquire before these accesses and starpu_data_release after them%s%s"
+        "%s",
+        advice ? "; or keep the file " : ".", advice ? advice : "",
+        advice ? ", which runs of the same command read. So did the runs of this rehearsal." : "");
+}
+
+static void print_words(const struct tic_rehearsal *rehearsal, const char *advice)
 {
     const struct tic_finding *finding = &rehearsal->finding;
 
@@ -197,10 +219,11 @@ static void print_words(const struct tic_rehearsal *rehearsal)
     else
         puts(finding->what);
     if (finding->verdict != TIC_VERDICT_SAFE)
-        print_finding(rehearsal);
+        print_finding(rehearsal, advice);
     if (rehearsal->rehearsed > 0) {
         print_work(rehearsal);
         print_notes(rehearsal);
+        print_touched(rehearsal, advice);
         printf("  %-12s%" PRIu64 " (--seed %" PRIu64 " chooses the same kills)\n", "Seed",
                rehearsal->seed, rehearsal->seed);
     }
@@ -255,7 +278,7 @@ static json_t *text(const char *bytes)
     return json_string(safe);
 }
 
-static void print_json(const struct tic_rehearsal *rehearsal)
+static void print_json(const struct tic_rehearsal *rehearsal, const char *advice)
 {
     const struct tic_finding *finding = &rehearsal->finding;
     json_t *finds = json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:s, s:s, s:o}", "verdict",
@@ -265,8 +288,8 @@ static void print_json(const struct tic_rehearsal *rehearsal)
                               "advice", finding->advice ? finding->advice : "", "suggestion",
                               finding->suggestion, "commands", commands(rehearsal));
     json_t *work = json_pack(
-        "{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "command",
-        words(rehearsal->place.command), "protocol", rehearsal->protocol, "seed",
+        "{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:s}",
+        "command", words(rehearsal->place.command), "protocol", rehearsal->protocol, "seed",
         (json_int_t)rehearsal->seed, "status", (json_int_t)rehearsal->status, "tasks",
         (json_int_t)rehearsal->counts.tasks, "kills", (json_int_t)rehearsal->rehearsed,
         "kills_happened", (json_int_t)rehearsal->happened, "kills_in_restarts",
@@ -274,7 +297,10 @@ static void print_json(const struct tic_rehearsal *rehearsal)
         "restarts_recovered", (json_int_t)rehearsal->continued, "tasks_skipped",
         (json_int_t)rehearsal->skipped, "output_lines", (json_int_t)rehearsal->output.count, "data",
         (json_int_t)rehearsal->digests.count, "data_varying", (json_int_t)rehearsal->varying,
-        "plain_seconds", rehearsal->plain_seconds);
+        "plain_seconds", rehearsal->plain_seconds, "touched",
+        rehearsal->touched ? json_incref(json_object_get(rehearsal->touched, "touched"))
+                           : json_array(),
+        "advice_file", advice ? advice : "");
 
     if (finds && work) {
         json_object_update(finds, work);
@@ -287,9 +313,12 @@ static void print_json(const struct tic_rehearsal *rehearsal)
 
 int tic_verdict_print(const struct tic_rehearsal *rehearsal)
 {
+    char *advice = rehearsal->touched ? tic_tool_leave_advice(rehearsal->touched, NULL) : NULL;
+
     if (rehearsal->as_json)
-        print_json(rehearsal);
+        print_json(rehearsal, advice);
     else
-        print_words(rehearsal);
+        print_words(rehearsal, advice);
+    free(advice);
     return verdicts[rehearsal->finding.verdict].status;
 }

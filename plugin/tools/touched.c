@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* For starpu-tic check: data that main() touches by plain pointers, in words, and as advice. */
+/* For starpu-tic check and rehearse: data that main() touches by plain pointers, in words, and as
+ * advice. */
 #include "tools/touched.h"
 
 #include <errno.h>
@@ -14,6 +15,16 @@
 
 /* As in the report (interpose/touched.h). */
 enum { READS = 1, WRITES = 2 };
+
+const char *const tic_tool_closed_run[] = {
+    "STARPU_TIC_PAGES=1",
+    /* glibc gives each piece of a page or more pages of its own: else those at both ends of an
+     * array are shared with other pieces, and cannot be closed. */
+    "MALLOC_MMAP_THRESHOLD_=4096",
+    "MALLOC_TOP_PAD_=0",      /* what is left of the heap is used before */
+    "MALLOC_MMAP_MAX_=16384", /* a quarter of what the kernel allows */
+    NULL,
+};
 
 bool tic_tool_has_touched(const json_t *report)
 {
@@ -151,7 +162,8 @@ void tic_tool_tell_touched(const json_t *report)
 
 /* ---- advice --------------------------------------------------------------------------------- */
 
-char *tic_tool_advice_path(const json_t *report)
+/* Where it belongs that runs of the same command follow it; NULL when out of memory. */
+static char *find_path(const json_t *report)
 {
     const char *set = getenv("STARPU_TIC_DIR");
     const char *working = json_string_value(json_object_get(report, "working"));
@@ -211,4 +223,21 @@ int tic_tool_write_advice(const json_t *report, const char *path)
         unlink(temporary);
     free(temporary);
     return status;
+}
+
+char *tic_tool_leave_advice(const json_t *report, const char *chosen)
+{
+    char *path = chosen ? strdup(chosen) : find_path(report);
+    bool needed = tic_tool_has_touched(report);
+    int status = path ? 0 : -ENOMEM;
+
+    if (path && (needed || access(path, F_OK) == 0))
+        status = tic_tool_write_advice(report, path);
+    if (status)
+        fprintf(stderr, "starpu-tic: cannot write %s: %s\n", path ? path : "the advice",
+                strerror(-status));
+    if (!status && needed)
+        return path;
+    free(path);
+    return NULL;
 }

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* For starpu-tic check: data that main() touches by plain pointers, in plain words, and as advice
- * for runs. */
+/* For starpu-tic check and rehearse: data that main() touches by plain pointers, in plain words,
+ * and as advice for runs. */
 #ifndef TIC_TOOLS_TOUCHED_H
 #define TIC_TOOLS_TOUCHED_H
 
 #include <jansson.h>
 #include <stdbool.h>
 
+/* "NAME=VALUE" for a run in which data is closed to main(), and which writes a report; NULL ends.
+ */
+extern const char *const tic_tool_closed_run[];
+
 /* Was anything found? */
 bool tic_tool_has_touched(const json_t *report);
 void tic_tool_tell_touched(const json_t *report);
-/* Where advice belongs that runs of the same command follow; NULL when out of memory. */
-char *tic_tool_advice_path(const json_t *report);
 /* Writes it, a new file in the place of an older one. 0 or -errno. */
 int tic_tool_write_advice(const json_t *report, const char *path);
+/* The same where runs of the same command look for it, or in the file `chosen`. If nothing was
+ * found, advice that is there is replaced. Its path, to be freed, if anything was found; or NULL. A
+ * message if it cannot be written. */
+char *tic_tool_leave_advice(const json_t *report, const char *chosen);
 
 #endif

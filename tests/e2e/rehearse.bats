@@ -104,11 +104,26 @@ answers() { # status, begin of the first line
     grep -Eq '^    STARPU_NCPU=2 .* STARPU_TIC_FAIL=.* starpu-tic run -- .*/patterns pid-data$' out
 }
 
-@test "main() reads data that tasks write by its plain pointer" {
-    rehearse --kills 12 -- "$rehearsed" history
+@test "main() reads large data by its plain pointer: the place is named, and runs follow the advice" {
+    rehearse --kills 6 -- "$rehearsed" history
+    answers 0 "Safe: "
+    grep -Eq '^  main\(\) reads data 0 \(.* bytes\) by its pointer, .* at rehearsed.c:[0-9]+ ' out
+    grep -q '^  What to do  call starpu_data_acquire' out
+    grep -Fq "$STARPU_TIC_DIR.advice" <(tr '\n' ' ' <out | tr -s ' ')
+    grep -Fxq 'log 0' "$STARPU_TIC_DIR.advice"
+    rehearse --kills 2 --json -- "$rehearsed" history
+    [ "$(jq -r '.touched | length' out)" -ge 1 ]
+    [ "$(jq -r .advice_file out)" = "$STARPU_TIC_DIR.advice" ]
+    P_QUIET=1 rehearse --kills 1 --json -- "$program"
+    [ "$(jq -r '.touched | length' out)" -eq 0 ]
+    [ "$(jq -r .advice_file out)" = "" ]
+}
+
+@test "tasks write memory that nobody registered" {
+    rehearse --kills 12 -- "$lib/unseen" result-arg 0.5
     answers 1 "Not safe: after kill "
-    grep -q '^  Expected  *result ' out
-    grep -q 'starpu_data_acquire' out
+    grep -q '^  Expected  *result-arg ' out
+    grep -Fq 'kernels must write registered data only' <(tr '\n' ' ' <out | tr -s ' ')
 }
 
 @test "a program that prints a clock: nothing can be said, but with a filter" {
