@@ -175,12 +175,12 @@ bool tic_rehearse_kills(struct tic_rehearsal *rehearsal)
     for (unsigned number = 0; number < rehearsal->kills && right; number++)
         right = rehearse_kill(rehearsal, number);
     tic_rehearse_tell_nothing();
-    if (right && rehearsal->skipped == 0) {
+    if (right && rehearsal->skipped == 0 && rehearsal->continued == 0) {
         finding->advice = "Take a larger input, so that the program runs longer; or more kills "
                           "(--kills).";
         return tic_finding_set(finding, TIC_VERDICT_UNKNOWN,
                                "The program is too short: all restarts were right, but none had "
-                               "anything to skip.");
+                               "a recovery line to go on from.");
     }
     if (right && rehearsal->output.count == 0 && tic_rehearse_count_data(rehearsal) == 0) {
         finding->advice = "Let the program print its result, or let main() get it back "

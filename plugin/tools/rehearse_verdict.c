@@ -125,6 +125,11 @@ static void print_notes(const struct tic_rehearsal *rehearsal)
                    "the result depends on the number of workers without a kill, too, as sums in "
                    "another order do. %u restart(s) on another number were repeated on %u.",
                    rehearsal->repeated, rehearsal->cpus[0]);
+    if (rehearsal->skipped == 0 && rehearsal->finding.verdict == TIC_VERDICT_SAFE)
+        print_fact(
+            "Note",
+            "no restart skipped a task: tasks that write no data are executed again. A restart "
+            "is right, and saves no time.");
     if (rehearsal->united > 0)
         print_fact(
             "Note",

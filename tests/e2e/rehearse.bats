@@ -119,6 +119,12 @@ answers() { # status, begin of the first line
     [ "$(jq -r .advice_file out)" = "" ]
 }
 
+@test "tasks that write no data: a restart is right, and skips nothing" {
+    rehearse --kills 6 --cpus 2 -- "$lib/unseen" reads-only 0.5
+    answers 0 "Safe: "
+    grep -q '^  Note  *no restart skipped a task' out
+}
+
 @test "tasks write memory that nobody registered" {
     rehearse --kills 12 -- "$lib/unseen" result-arg 0.5
     answers 1 "Not safe: after kill "
