@@ -609,6 +609,13 @@ bool tic_graph_has_run(const struct tic_graph *graph, uint64_t task)
 
 /* ---- what main() may look at ----------------------------------------------------------------- */
 
+int tic_graph_mark_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t id, uint64_t epoch)
+{
+    struct tic_line_look look = {.wait = wait, .id = id};
+
+    return tic_tail_append(&graph->looks, &look, epoch);
+}
+
 int tic_graph_note_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t id,
                                const char *bytes, uint32_t size, uint64_t epoch)
 {

@@ -175,6 +175,8 @@ bool tic_graph_has_run(const struct tic_graph *graph, uint64_t task);
  * epoch. 0 or -ENOMEM. */
 int tic_graph_note_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t id,
                                const char *bytes, uint32_t size, uint64_t epoch);
+/* The same for a datum that is as it was when it was looked at last; or TIC_LOOK_PARTIAL. */
+int tic_graph_mark_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t id, uint64_t epoch);
 /* The entries of a wait in the recovered line; *count of them. */
 const struct tic_line_look *tic_graph_find_looks(const struct tic_graph *graph, uint64_t wait,
                                                  size_t *count);

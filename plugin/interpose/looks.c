@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What main() and callbacks may look at by their own pointers. When main() comes back from a call
  * that waits for tasks, small data that changed since the last time are logged, as values that
- * main() acquires are, and a restart gives them back at the same place. So main() may sum up, print
- * or decide by what it reads there without an access. The same goes for the callback of a task, and
- * the small data that its task declares. */
+ * main() acquires are, and a restart gives them back at the same place, and as long as they had not
+ * changed: main() may clear a flag before each wait, and tasks that set it again are skipped. So
+ * main() may sum up, print or decide by what it reads there without an access. The same goes for
+ * the callback of a task, and the small data that its task declares. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ static struct {
 static struct {
     uint64_t waits; /* calls that main() came back from */
     bool inside;    /* such a call */
+    bool partial;   /* after this one not all data are compared with what they were */
     bool large;     /* data that is too large for that was registered */
     bool told_large, told_time;
     uint64_t begun_ns;
@@ -168,6 +170,19 @@ static void log_bytes(struct tic_handle *handle, uint64_t wait)
         free(bytes);
 }
 
+static void mark(uint64_t id)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+    struct tic_graph *graph = snapshot->graph;
+
+    tic_lock(&graph->lock);
+    int status =
+        tic_graph_mark_look_locked(graph, looks.waits, id, atomic_load(&snapshot->cut.epoch));
+    tic_unlock(&graph->lock);
+    if (status)
+        tic_snapshot_break(snapshot, "out of memory");
+}
+
 /* Once a wait: a task that main() does not wait for may change it meanwhile. Its bytes count, not
  * its version: who writes them need not have declared it. main() may have unmapped it: then `land`
  * is where to go. */
@@ -182,6 +197,8 @@ static void log_if_changed(struct tic_handle *handle, sigjmp_buf *land)
 
     if (hash != handle->looked)
         log_bytes(handle, looks.waits);
+    else if (looks.partial)
+        mark(handle->id);
     handle->looked = hash;
 }
 
@@ -291,13 +308,15 @@ static void log_all(void)
 {
     if (looks.begun_ns == 0)
         looks.begun_ns = tic_nanoseconds(CLOCK_MONOTONIC);
+    looks.partial = !may_search(tic_nanoseconds(CLOCK_MONOTONIC));
     log_written();
-    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
-    if (may_search(start)) {
+    if (!looks.partial) {
+        uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
         log_each(&list);
         looks.last_search_ns = tic_nanoseconds(CLOCK_MONOTONIC) - start;
         looks.search_ns += looks.last_search_ns;
     } else {
+        mark(TIC_LOOK_PARTIAL);
         tell_time();
     }
     tell_large();
@@ -305,10 +324,18 @@ static void log_all(void)
 
 /* ---- a restart ------------------------------------------------------------------------------- */
 
+static bool is_in_memory(const struct tic_handle *handle, const char *bytes, char *own)
+{
+    struct tic_layout packed = tic_layout_packed(&handle->layout.shape, own);
+
+    tic_layout_copy(&packed, &handle->layout);
+    return memcmp(bytes, own, tic_shape_bytes(&handle->layout.shape)) == 0;
+}
+
 static void give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
 {
     uint64_t size = tic_shape_bytes(&handle->layout.shape);
-    char *bytes = malloc(parts * TIC_LOOK_BYTES);
+    char *bytes = malloc(parts * TIC_LOOK_BYTES + size), *own = bytes + parts * TIC_LOOK_BYTES;
 
     if (!bytes)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
@@ -318,18 +345,19 @@ static void give_back(struct tic_handle *handle, const struct tic_line_look *loo
                  (unsigned long long)handle->id);
     for (size_t i = 0; i < parts; i++)
         memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
-    struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
-    if (tic_addresses_are_sought(handle))
-        tic_addresses_take_own(handle, bytes);
-    tic_layout_copy(&handle->layout, &packed);
+    if (!is_in_memory(handle, bytes, own) && tic_data_may_change(handle)) {
+        struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
+        if (tic_addresses_are_sought(handle))
+            tic_addresses_take_own(handle, bytes);
+        tic_layout_copy(&handle->layout, &packed);
+    }
     free(bytes);
 }
 
 /* Not if a task that was not done uses it already. */
 static void try_give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
 {
-    if (!handle || handle->restored || !tic_layout_is_mapped(&handle->layout) ||
-        !tic_data_may_change(handle))
+    if (!handle || handle->restored || !tic_layout_is_mapped(&handle->layout))
         return;
     give_back(handle, look, parts);
     handle->shown = true;
@@ -366,27 +394,34 @@ static bool was_stirred(void)
     return looks.stirred != before || !tic_cut_is_idle(cut);
 }
 
-/* What main() saw is what it saw last of each datum: a task that is executed again may come later
- * among main()'s waits than it did. */
+static void give_last_back(struct tic_handle *handle)
+{
+    if (handle && handle->last_look)
+        try_give_back(handle, handle->last_look, handle->look_parts);
+}
+
+/* What main() saw is what it saw last of each datum: it, or a task that is executed again, may have
+ * changed that in this run since then. Where not all data were compared, those that were not may be
+ * as main() has made them. */
 static void give_main_back_locked(uint64_t wait)
 {
     size_t count, parts;
     const struct tic_line_look *look = tic_graph_find_looks(&tic_session->graph, wait, &count);
-    bool stirred = was_stirred();
+    bool all = count == 0 || look[count - 1].id != TIC_LOOK_PARTIAL;
 
+    all |= was_stirred();
     for (size_t i = 0; i < count; i += parts) {
         struct tic_handle *handle = find_locked(look[i].id);
         parts = count_parts(&look[i], count - i);
-        if (handle) {
+        if (handle && look[i].bytes > 0) {
             handle->last_look = &look[i];
             handle->look_parts = parts;
         }
-        if (!stirred)
-            try_give_back(handle, &look[i], parts);
+        if (!all)
+            give_last_back(handle);
     }
-    for (unsigned long i = 0; stirred && i < list.count; i++)
-        if (list.items[i]->last_look)
-            try_give_back(list.items[i], list.items[i]->last_look, list.items[i]->look_parts);
+    for (unsigned long i = 0; all && i < list.count; i++)
+        give_last_back(list.items[i]);
 }
 
 /* ---- callbacks ------------------------------------------------------------------------------- */

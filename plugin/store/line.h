@@ -123,11 +123,13 @@ struct tic_line_read {
 /* Some bytes of a datum as main() could see them, by its pointer, when it came back from a wait. */
 #define TIC_LOOK_CALLBACK (UINT64_C(1) << 63) /* beside the keys of tasks whose callbacks look */
 enum { TIC_LOOK_WORDS = 5, TIC_LOOK_BYTES = 8 * TIC_LOOK_WORDS };
+/* Instead of a handle: what is not named for this wait was not compared with the wait before. */
+#define TIC_LOOK_PARTIAL UINT64_MAX
 struct tic_line_look {
     uint64_t wait;                  /* number of the wait, from 1; or key of a task, see above */
     uint64_t id;                    /* handle id */
     uint32_t part;                  /* bytes from part * TIC_LOOK_BYTES on */
-    uint32_t bytes;                 /* of the whole datum, packed */
+    uint32_t bytes;                 /* of the whole datum, packed; 0: as it was looked at last */
     uint64_t words[TIC_LOOK_WORDS]; /* the bytes, as they lie in memory */
 };
 

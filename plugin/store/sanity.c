@@ -79,7 +79,8 @@ bool tic_line_is_sane(const struct tic_line *line)
             (i > 0 && line->done[i].first <= line->done[i - 1].last + 1))
             return false;
     for (size_t i = 0; i < line->look_count; i++)
-        if ((uint64_t)line->looks[i].part * TIC_LOOK_BYTES >= line->looks[i].bytes)
+        if (line->looks[i].part > 0 &&
+            (uint64_t)line->looks[i].part * TIC_LOOK_BYTES >= line->looks[i].bytes)
             return false;
     return text_is_sane(line->arguments, line->arguments_size) && kept_is_sane(line);
 }

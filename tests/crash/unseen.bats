@@ -12,6 +12,10 @@ load common
     campaign unseen --kills 8 --scale 0.4 --mode kernelwrite-leaves,read-kept
 }
 
+@test "tic: main() clears a flag before each wait, and tasks set it again" {
+    campaign unseen --kills 4 --scale 0.2 --mode flag,flag-acquire,flag-decide,flag-many
+}
+
 # Workers that reach a count wait for a line, and main() for the tasks, in a way of its own.
 @test "tic: main() polls for callbacks" {
     campaign unseen --kills 2 --every 2 --mode polling

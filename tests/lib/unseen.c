@@ -12,6 +12,10 @@ static const struct mode modes[] = {
     {"history-4104", run_history_4104},
     {"decide", run_decide},
     {"sumlarge", run_sumlarge},
+    {"flag", run_flag},
+    {"flag-acquire", run_flag_acquire},
+    {"flag-decide", run_flag_decide},
+    {"flag-many", run_flag_many},
     /* main() and tasks access what is not theirs, between waits */
     {"rescale", run_rescale},
     {"phases50", run_phases50},

@@ -72,6 +72,10 @@ void run_history_4096(void);
 void run_history_4104(void);
 void run_decide(void);
 void run_sumlarge(void);
+void run_flag(void);
+void run_flag_acquire(void);
+void run_flag_decide(void);
+void run_flag_many(void);
 
 /* unseen_phases.c */
 void run_rescale(void);

@@ -128,3 +128,83 @@ void run_sumlarge(void)
     tiles_drop(&y);
     tiles_drop(&x);
 }
+
+/* ---- flag: main() clears a flag before each wait, and tasks set it to what it was then --------
+ */
+
+static void sweep(void *buffers[], void *arg)
+{
+    uint64_t *to = elements(buffers[0]), *changed = elements(buffers[1]);
+    size_t n = STARPU_VECTOR_GET_NX(buffers[0]);
+    unsigned number;
+
+    starpu_codelet_unpack_args(arg, &number);
+    work(to, to, n, number);
+    if (number % 16 != 15)
+        *changed += 1;
+}
+
+static struct starpu_codelet sweep_codelet = {
+    .cpu_funcs = {sweep}, .nbuffers = 2, .modes = {STARPU_RW, STARPU_RW}, .name = "sweep"};
+
+static void flag_loop(bool acquires, bool decides)
+{
+    struct tiles x, flag;
+    unsigned hits = 0, last = phases(200);
+
+    tiles_make(&x, 1, LENGTH, 11);
+    tiles_make(&flag, 1, 1, 12);
+    for (unsigned i = 0; i < last && (!decides || hits <= i); i++) {
+        if (acquires)
+            must(starpu_data_acquire(flag.handles[0], STARPU_W));
+        *tile(&flag, 0) = 0;
+        if (acquires)
+            starpu_data_release(flag.handles[0]);
+        must(starpu_task_insert(&sweep_codelet, STARPU_RW, x.handles[0], STARPU_RW, flag.handles[0],
+                                STARPU_VALUE, &i, sizeof(i), 0));
+        starpu_task_wait_for_all();
+        hits += (unsigned)*tile(&flag, 0);
+        if (decides && *tile(&flag, 0) == 0)
+            submit_update(x.handles[0], i);
+        note(hits);
+    }
+    tiles_drop(&flag);
+    tiles_drop(&x);
+}
+
+void run_flag(void)
+{
+    flag_loop(false, false);
+}
+
+void run_flag_acquire(void)
+{
+    flag_loop(true, false);
+}
+
+void run_flag_decide(void)
+{
+    flag_loop(false, true);
+}
+
+/* Some of many: main() changes others, too, which no task does. */
+void run_flag_many(void)
+{
+    struct tiles x, flags;
+
+    tiles_make(&x, 1, LENGTH, 13);
+    tiles_make(&flags, MOST_TILES, LENGTH, 14);
+    for (unsigned i = 0; i < phases(200); i++) {
+        unsigned which = i % 3;
+
+        *tile(&flags, which) = 0;
+        *tile(&flags, 3 + i % (MOST_TILES - 3)) += i;
+        must(starpu_task_insert(&sweep_codelet, STARPU_RW, x.handles[0], STARPU_RW,
+                                flags.handles[which], STARPU_VALUE, &i, sizeof(i), 0));
+        starpu_task_wait_for_all();
+        note(*tile(&flags, which));
+        note(*tile(&flags, 3 + i * 7 % (MOST_TILES - 3)));
+    }
+    tiles_drop(&flags);
+    tiles_drop(&x);
+}
