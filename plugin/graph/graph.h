@@ -53,6 +53,7 @@ struct tic_graph {
                                     thread writes; seq_cst */
     _Atomic uint32_t told;       /* callbacks that have run: they may tell main(); and that it
                                     was told that there are no tasks; relaxed */
+    _Atomic uint32_t callbacks_open; /* of tasks that have begun, and running ones: not returned */
     _Atomic uint64_t calls; /* of main() that wait, begun and ended: odd while it is inside one;
                                owner thread writes; seq_cst */
 

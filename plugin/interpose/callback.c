@@ -19,19 +19,23 @@ struct wrapped_callback {
     struct tic_small small; /* data that the callback may look at */
     bool control;           /* the task is skipped */
     bool expected;          /* main() waits for it at the recovered cut */
+    bool counted;           /* its task has begun: a quiescent line waits for it */
 };
 
 /* It may run inside a call of the owner thread. */
 static void run_as_application(void (*run)(void *), void *argument)
 {
+    struct tic_graph *graph = &tic_session->graph;
     int guard = tic_guard;
 
+    atomic_fetch_add(&graph->callbacks_open, 1);
     tic_guard = 0;
     tic_in_callback++;
     run(argument);
     tic_in_callback--;
     tic_guard = guard;
-    atomic_fetch_add_explicit(&tic_session->graph.told, 1, memory_order_relaxed);
+    atomic_fetch_sub(&graph->callbacks_open, 1);
+    atomic_fetch_add_explicit(&graph->told, 1, memory_order_relaxed);
 }
 
 void tic_callback_run(void (*run)(void *), void *argument)
@@ -77,9 +81,9 @@ static bool hold(struct starpu_task *task, uint64_t key, const struct tic_small 
     return held;
 }
 
-static void run_callback(void *arg)
+/* Runs it now, or leaves it to be run later. */
+static void run_wrapped(struct wrapped_callback *wrapped)
 {
-    struct wrapped_callback *wrapped = arg;
     struct starpu_task *task = wrapped->task;
     void (*run)(void *) = wrapped->run;
     void *argument = wrapped->argument;
@@ -109,6 +113,27 @@ static void run_callback(void *arg)
     }
     if (expected)
         tic_position_note_shown();
+}
+
+static void run_callback(void *arg)
+{
+    struct wrapped_callback *wrapped = arg;
+    bool counted = wrapped->counted;
+
+    run_wrapped(wrapped);
+    if (counted)
+        atomic_fetch_sub(&tic_session->graph.callbacks_open, 1);
+}
+
+void tic_callback_note_begin(const struct starpu_task *task)
+{
+    if (task->callback_func != run_callback)
+        return;
+    struct wrapped_callback *wrapped = task->callback_arg;
+    if (wrapped->run && !wrapped->counted) {
+        wrapped->counted = true;
+        atomic_fetch_add(&tic_session->graph.callbacks_open, 1);
+    }
 }
 
 /* ---- prologues ------------------------------------------------------------------------------ */

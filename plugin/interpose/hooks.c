@@ -172,6 +172,7 @@ static void begin_task(struct starpu_task *task)
     end_last(slot);
     uint64_t epoch = announce(slot, slot_sequence(task, spawn));
 
+    tic_callback_note_begin(task);
     if (spawn)
         atomic_store_explicit(&spawn->started, epoch, memory_order_release);
     begin_writes(task, slot, epoch);

@@ -45,6 +45,7 @@ static struct {
     uint64_t stirred; /* in a replay: how many had changed memory when it was given back last */
 } looks;
 
+static _Atomic bool visible;             /* there is, or was, memory that is main()'s own */
 static _Atomic uint64_t shown_callbacks; /* in a replay: they leave older content behind */
 
 /* ---- which data ------------------------------------------------------------------------------ */
@@ -82,6 +83,8 @@ static struct tic_handle *find_locked(uint64_t id)
 
 void tic_looks_add(struct tic_handle *handle)
 {
+    if (handle->home_node >= 0 && handle->is_value && !handle->packer)
+        atomic_store(&visible, true);
     if (!handle->imaged)
         return;
     if (tic_shape_bytes(&handle->layout.shape) > MOST_BYTES && !is_advised(handle)) {
@@ -128,6 +131,20 @@ void tic_looks_list_written(struct tic_handle *handle)
         tic_snapshot_break(&tic_session->snapshot, "out of memory");
 }
 
+/* In the first run, where there is still time for it. */
+static void tell_large_of_callback(struct starpu_task *task)
+{
+    static _Atomic bool told;
+
+    if (tic_session->recovered || atomic_exchange(&told, true))
+        return;
+    tic_log(TIC_LOG_INFO,
+            "task \"%s\" has a callback, and declares data of more than %d bytes. What callbacks "
+            "read of such data by their pointers is not logged, and may be something else in a "
+            "restart: `starpu-tic rehearse` tells whether it matters",
+            tic_task_name(task), MOST_BYTES);
+}
+
 void tic_looks_list_small(struct starpu_task *task, struct tic_small *small)
 {
     unsigned buffers = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
@@ -137,6 +154,8 @@ void tic_looks_list_small(struct starpu_task *task, struct tic_small *small)
         const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         if (handle && handle->look)
             small->ids[small->count++] = handle->id;
+        else if (handle && handle->imaged)
+            tell_large_of_callback(task);
     }
 }
 
@@ -468,6 +487,24 @@ void tic_looks_show_callback(uint64_t key)
         atomic_fetch_add(&shown_callbacks, 1);
     }
     tic_unlock(&tic_session->submit);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+void tic_looks_refuse_thread(const char *call)
+{
+    static const char why[] =
+        "another thread than main()'s waits for tasks, and what it then reads or writes by its "
+        "pointers is not known again in a restart; STARPU_TIC_VERIFY=0 is the promise that nobody "
+        "does so without an access";
+
+    if (!tic_session_is_watching() || tic_guard > 0 || tic_session->settings.verify == 0 ||
+        tic_session_context() != TIC_CONTEXT_THREAD || !atomic_load(&visible))
+        return;
+    if (tic_position_is_ahead())
+        tic_stop(TIC_EXIT_DIVERGED, "%s: %s. The recovery lines in %s are untouched", call, why,
+                 tic_session->store.path);
+    tic_session_unprotect(call, why);
 }
 
 /* ---- main() ---------------------------------------------------------------------------------- */

@@ -126,9 +126,19 @@ void tic_position_note_again(void)
     atomic_fetch_add(&ended_again, 1);
 }
 
+/* What it wrote is in the memory of a quiescent line, and must not be written once more. */
+static bool had_returned(uint64_t key)
+{
+    bool known = false;
+
+    if (tic_session->graph.recovered_quiescent)
+        tic_graph_callback_clock(&tic_session->graph, key, &known);
+    return known;
+}
+
 bool tic_position_expect(uint64_t key)
 {
-    bool expected = tic_position_is_ahead() && tic_looks_has_callback(key);
+    bool expected = tic_position_is_ahead() && (tic_looks_has_callback(key) || had_returned(key));
 
     if (expected)
         atomic_fetch_add(&shown, 1);
@@ -149,7 +159,8 @@ static void await_again(void)
     uint64_t end =
         tic_nanoseconds(CLOCK_MONOTONIC) + (uint64_t)(tic_session->snapshot.patience * 1e9);
 
-    while ((atomic_load(&ended_again) < again || atomic_load(&shown) > 0) &&
+    while ((atomic_load(&ended_again) < again || atomic_load(&shown) > 0 ||
+            (tic_session->graph.recovered_quiescent && tic_runner_is_busy())) &&
            tic_nanoseconds(CLOCK_MONOTONIC) < end)
         nanosleep(&pause, NULL);
 }

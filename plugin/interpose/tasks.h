@@ -326,6 +326,10 @@ bool tic_addresses_take_own(const struct tic_handle *handle, char *recorded);
 void tic_looks_enter(void);
 /* And comes back from it: what it may look at by pointer is logged, or given back. */
 void tic_looks_leave(void);
+/* A call that waits for tasks has returned, on any thread. Threads are not known again in a
+ * restart: where one of the application waits, and there is memory that it may look at, protection
+ * ends. */
+void tic_looks_refuse_thread(const char *call);
 /* Small data that a task declares, which its callback may look at. */
 struct tic_small {
     unsigned count;
@@ -460,6 +464,8 @@ struct tic_spawn *tic_spawn_of(const struct starpu_task *task);
 void tic_spawn_submit_kept(uint64_t root);
 
 /* ---- callback.c ----------------------------------------------------------------------------- */
+/* The kernel of the task begins: a quiescent line waits for its callback, too. Any thread. */
+void tic_callback_note_begin(const struct starpu_task *task);
 /* Makes the task's callback run as application code, not as StarPU's. control: also makes it a
  * control task (no codelet) until then. key: of the task. held: the callback runs at another time.
  * False when out of memory; the task is unchanged. */

@@ -202,8 +202,10 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
         main_has_skipped();
     else
         main_has_come();
-    if (waits)
+    if (waits) {
+        tic_looks_refuse_thread("a synchronous task");
         tic_pages_close("a synchronous task");
+    }
     return result;
 }
 
@@ -365,6 +367,7 @@ static void end_wait(const char *call)
 {
     if (tic_session && tic_guard == 0)
         tic_looks_leave();
+    tic_looks_refuse_thread(call);
     tic_pages_close(call);
 }
 

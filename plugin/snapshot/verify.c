@@ -382,6 +382,12 @@ void tic_verify_await_open(struct tic_snapshot *snapshot)
     tic_unlock(&snapshot->lock);
 }
 
+/* A callback that is still to come, or runs, may write. */
+static bool is_idle(struct tic_snapshot *snapshot)
+{
+    return tic_cut_is_idle(&snapshot->cut) && atomic_load(&snapshot->graph->callbacks_open) == 0;
+}
+
 /* True when main() is inside a call and will stay there. */
 static bool try_hold(struct tic_snapshot *snapshot)
 {
@@ -404,7 +410,7 @@ static int await_idle(struct tic_snapshot *snapshot)
 {
     uint64_t end = tic_nanoseconds(CLOCK_MONOTONIC) + (uint64_t)(snapshot->patience * 1e9);
 
-    while (!tic_cut_is_idle(&snapshot->cut)) {
+    while (!is_idle(snapshot)) {
         if (tic_snapshot_pause(snapshot, POLL) || tic_snapshot_is_broken(snapshot))
             return -ECANCELED;
         if (tic_nanoseconds(CLOCK_MONOTONIC) > end || !tic_verify_is_calm(snapshot))

@@ -16,6 +16,10 @@ load common
     campaign unseen --kills 4 --scale 0.2 --mode flag,flag-acquire,flag-decide,flag-many
 }
 
+@test "tic: callbacks write registered memory" {
+    campaign unseen --kills 8 --scale 0.2 --mode callbackwrite,callbackwrite-other
+}
+
 # Workers that reach a count wait for a line, and main() for the tasks, in a way of its own.
 @test "tic: main() polls for callbacks" {
     campaign unseen --kills 2 --every 2 --mode polling

@@ -19,7 +19,7 @@ protected() { # scenario: from the start
 keeps_order() {
     local expected=${2-$(timeout 60 "$lib/orders" "$1")} tasks workers=0 skipped=0 point
     protected "$1"
-    is_right "$expected" "" && [ ! -s err ] || complain "$1" "wrong without a kill"
+    is_right "$expected" "" && says_nothing || complain "$1" "wrong without a kill"
     tasks=$(stat_of tasks_executed)
     for point in task-end:$((tasks / 3 + 1)) task-begin:$((tasks * 2 / 3 + 1)) task-end:"$tasks"; do
         resumes "$point" $((++workers)) "$expected" "$lib/orders" "$1"
@@ -152,7 +152,7 @@ exit_as_usual() { # scenarios...
 
 @test "what ends protection: reductions, and threads that use data" {
     end_protection fold-late-end fold-unordered-tasks fold-unordered-data thread-registers \
-        thread-user-data
+        thread-user-data thread-waits local-pointer
 }
 
 @test "a kernel and a callback call exit" {

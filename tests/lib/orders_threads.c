@@ -49,6 +49,49 @@ static void run_thread_reads(void)
     go_on_beside(read_sums);
 }
 
+/* ---- what threads and main() look at --------------------------------------------------------- */
+
+static uint64_t seen;
+
+static void *wait_and_look(void *arg)
+{
+    submit(&step_codelet, handles[2], 5);
+    starpu_task_wait_for_all();
+    seen = values[2];
+    return arg;
+}
+
+/* A second thread reads by a pointer what it has waited for. */
+static void run_thread_waits(void)
+{
+    pthread_t thread;
+
+    for (uint64_t i = 0; i < 4; i++) {
+        submit(&step_codelet, handles[0], i);
+        must(pthread_create(&thread, NULL, wait_and_look, NULL));
+        must(pthread_join(thread, NULL));
+        note(seen);
+    }
+    note(read_value(handles[0]));
+}
+
+/* main() asks where data without a home node lies, and reads it there. */
+static void run_local_pointer(void)
+{
+    starpu_data_handle_t handle = register_homeless();
+
+    submit(&assign_codelet, handle, 7);
+    for (uint64_t i = 0; i < 4; i++) {
+        submit(&step_codelet, handle, i);
+        starpu_task_wait_for_all();
+        note(*(uint64_t *)starpu_variable_get_local_ptr(handle));
+        submit(&step_codelet, handles[0], i);
+    }
+    note(read_value(handle));
+    starpu_data_unregister(handle);
+    note(read_value(handles[0]));
+}
+
 /* ---- user data ------------------------------------------------------------------------------- */
 
 static void *register_variable(void *handle)
@@ -85,7 +128,7 @@ static void run_user_data(void)
     starpu_data_unregister(handle);
 }
 
-const struct mode orders_threads[] = {{"thread-registers", run_thread_registers},
-                                      {"thread-reads", run_thread_reads},
-                                      {"thread-user-data", run_user_data},
-                                      {NULL, NULL}};
+const struct mode orders_threads[] = {
+    {"thread-registers", run_thread_registers}, {"thread-reads", run_thread_reads},
+    {"thread-user-data", run_user_data},        {"thread-waits", run_thread_waits},
+    {"local-pointer", run_local_pointer},       {NULL, NULL}};

@@ -46,6 +46,8 @@ static const struct mode modes[] = {
     {"partialwait-keep", run_partialwait_keep},
     {"fillsubmit", run_fillsubmit},
     {"callbackread", run_callbackread},
+    {"callbackwrite", run_callbackwrite},
+    {"callbackwrite-other", run_callbackwrite_other},
     {"polling", run_polling},
     /* parts of data, data registered again */
     {"partition", run_partition},

@@ -111,6 +111,8 @@ void run_partialwait(void);
 void run_partialwait_keep(void);
 void run_fillsubmit(void);
 void run_callbackread(void);
+void run_callbackwrite(void);
+void run_callbackwrite_other(void);
 void run_polling(void);
 
 /* unseen_parts.c */

@@ -115,6 +115,51 @@ void run_callbackread(void)
     tiles_drop(&x);
 }
 
+/* ---- callbackwrite: callbacks change what their tasks wrote, or a tile of nobody ----------------
+ */
+
+static void change_tile(void *at)
+{
+    uint64_t *element = at;
+
+    element[3] += element[0] + 1;
+    element[7] = mix(element[7], 3);
+}
+
+static void change_first(void *at)
+{
+    __atomic_add_fetch((uint64_t *)at, 7, __ATOMIC_RELAXED);
+}
+
+static void write_in_callbacks(bool own)
+{
+    struct tiles x;
+
+    tiles_make(&x, TILES, LENGTH, 53);
+    for (unsigned phase = 0; phase < phases(60); phase++) {
+        for (unsigned i = 1; i < TILES; i++) {
+            struct starpu_task *task = build_update(x.handles[i], phase);
+            task->callback_func = own ? change_tile : change_first;
+            task->callback_arg = own ? tile(&x, i) : tile(&x, 0);
+            must(starpu_task_submit(task));
+        }
+        starpu_task_wait_for_all();
+        submit_update(x.handles[0], phase);
+        starpu_task_wait_for_all();
+    }
+    tiles_drop(&x);
+}
+
+void run_callbackwrite(void)
+{
+    write_in_callbacks(true);
+}
+
+void run_callbackwrite_other(void)
+{
+    write_in_callbacks(false);
+}
+
 /* ---- polling: main() waits for a counter of callbacks, and calls nothing --------------------- */
 
 static volatile unsigned ended; /* callbacks add atomically */
