@@ -261,9 +261,10 @@ static struct tic_session *prepare_first(void)
 static struct tic_session *prepare(void)
 {
     pthread_mutex_lock(&preparing);
-    if (!used)
+    bool there = tic_real_resolve(NULL); /* else the program opens StarPU later, or never */
+    if (!used && there)
         prepared = prepare_first();
-    used = true;
+    used |= there;
     pthread_mutex_unlock(&preparing);
     return prepared;
 }

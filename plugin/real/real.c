@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The real StarPU functions behind our wrappers, all resolved together, once. */
+/* The real StarPU functions behind our wrappers, all resolved together, once they are there. */
 #include "real/real.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -48,26 +50,43 @@ static const struct entry entries[] = {
 #undef SWITCH
 };
 
-static const char *first_missing; /* immutable after resolve_all */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t resolving = PTHREAD_MUTEX_INITIALIZER; /* a leaf, but for the loader's */
+static _Atomic bool complete;                                 /* release: none is missing */
+static const char *first_missing;                             /* guarded by resolving until then */
+static unsigned long long loads; /* of objects, at the last try; 0: there was none; the same */
+
+static int open_if_starpu(struct dl_phdr_info *object, size_t size, void *library)
+{
+    static const char start[] = "libstarpu-" PACKAGE_STARPU_VERSION ".so";
+    const char *slash = strrchr(object->dlpi_name, '/');
+
+    (void)size;
+    if (slash && strncmp(slash + 1, start, strlen(start)) == 0)
+        *(void **)library = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+    return *(void **)library != NULL;
+}
 
 /* Preloaded or linked first, the next definition is StarPU's. As a scheduler library that StarPU
- * itself opened, nothing comes next, and the default scope holds StarPU's. */
+ * itself opened, nothing comes next, and the default scope holds StarPU's. A program that has
+ * opened it for itself (RTLD_LOCAL), as Python does, has it in neither. */
 static void *find(const char *name)
 {
-    void *found = dlsym(RTLD_NEXT, name);
+    void *found = dlsym(RTLD_NEXT, name), *library = NULL;
     if (found)
         return found;
     Dl_info there, here;
     found = dlsym(RTLD_DEFAULT, name);
-    if (found && dladdr(found, &there) && dladdr((void *)&once, &here) &&
-        there.dli_fbase == here.dli_fbase)
-        return NULL;
-    return found;
+    bool is_ours = found && dladdr(found, &there) && dladdr((void *)&tic_real, &here) &&
+                   there.dli_fbase == here.dli_fbase;
+    if (found && !is_ours)
+        return found;
+    dl_iterate_phdr(open_if_starpu, &library);
+    return library ? dlsym(library, name) : NULL;
 }
 
 static void resolve_all(void)
 {
+    first_missing = NULL;
     for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
         void *found = find(entries[i].name);
         memcpy((char *)&tic_real + entries[i].offset, &found, sizeof(found));
@@ -76,10 +95,40 @@ static void resolve_all(void)
     }
 }
 
+static int take_loads(struct dl_phdr_info *object, size_t size, void *count)
+{
+    (void)size;
+    *(unsigned long long *)count = object->dlpi_adds;
+    return 1;
+}
+
+/* A program may open StarPU later. */
+static void try_again(void)
+{
+    unsigned long long now = 0;
+
+    dl_iterate_phdr(take_loads, &now);
+    if (now == loads)
+        return;
+    loads = now;
+    resolve_all();
+    atomic_store_explicit(&complete, first_missing == NULL, memory_order_release);
+}
+
 bool tic_real_resolve(const char **missing)
 {
-    pthread_once(&once, resolve_all);
-    if (missing)
-        *missing = first_missing;
-    return first_missing == NULL;
+    bool found = atomic_load_explicit(&complete, memory_order_acquire);
+
+    if (!found) {
+        pthread_mutex_lock(&resolving);
+        if (!atomic_load(&complete))
+            try_again();
+        found = first_missing == NULL;
+        if (missing)
+            *missing = first_missing;
+        pthread_mutex_unlock(&resolving);
+    } else if (missing) {
+        *missing = NULL;
+    }
+    return found;
 }

@@ -206,6 +206,13 @@ static void advise(const json_t *report, const char *chosen)
     free(path);
 }
 
+/* Functions that a program finds for itself (dlsym) are not ours. */
+static bool saw_no_task(const json_t *report)
+{
+    return json_array_size(json_object_get(report, "signatures")) == 0 &&
+           json_object_size(json_object_get(report, "spawned")) == 0;
+}
+
 /* third: of a run whose data was not closed, if the second, whose data was, differs. */
 static int tell(json_t *first, json_t *second, json_t *third, bool pages, const char *advice)
 {
@@ -232,7 +239,13 @@ static int tell(json_t *first, json_t *second, json_t *third, bool pages, const 
             "it was slower, and not in a third run: its results may vary with the speed of main(), "
             "as sums do that tasks add to in any order (STARPU_COMMUTE). Where it goes by such "
             "results, a restart may be stopped.");
-    bool ends = tell_problems(first), differs = tell_differences(first, third ? third : second);
+    bool ends = tell_problems(first);
+    if (!ends && saw_no_task(first)) {
+        puts("No task was seen. Either there is none, or the program finds StarPU's functions for "
+             "itself (dlsym), past starpu-tic: then it is not protected.");
+        return CHECK_FAILED;
+    }
+    bool differs = tell_differences(first, third ? third : second);
     puts(ends || differs ? "It cannot be protected as it is." : "It can be protected.");
     return ends || differs ? CHECK_NO : CHECK_YES;
 }

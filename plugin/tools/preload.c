@@ -40,7 +40,9 @@ static int preload(const char *library)
 
     if (!before || !before[0])
         return setenv("LD_PRELOAD", library, 1);
-    if (asprintf(&both, "%s:%s", before, library) < 0)
+    /* What comes first is called. */
+    bool has_starpu = strstr(before, "libstarpu-") != NULL;
+    if (asprintf(&both, "%s:%s", has_starpu ? library : before, has_starpu ? before : library) < 0)
         return -1;
     int status = setenv("LD_PRELOAD", both, 1);
     free(both);

@@ -492,3 +492,13 @@ other_access() {
         grep -q 'starpu_task_get_task_succs gives main() 0 tasks, and gave 1' err
     done
 }
+
+@test "a program that opens StarPU itself, for itself" {
+    [ "$("$lib/late")" = 200 ] || skip "StarPU's development files are not there"
+    STARPU_TIC_EVERY=20 STARPU_TIC_FAIL=task-end:100 run_apart "$tool" run -- "$lib/late"
+    [ "$status" -eq 137 ]
+    run_apart "$tool" run -- "$lib/late"
+    [ "$status" -eq 0 ] && [ "$(cat out)" = 200 ]
+    [ "$(stat_of recovered)" = true ]
+    [ "$(stat_of tasks_skipped)" -gt 0 ]
+}

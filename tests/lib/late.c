@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A program that opens StarPU itself, for itself (RTLD_LOCAL), as Python's modules and plug-ins do.
+ */
+#include <dlfcn.h>
+#include <starpu.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void *library;
+
+static void *find(const char *name)
+{
+    void *function = dlsym(library, name);
+
+    if (!function) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(77);
+    }
+    return function;
+}
+
+#define STARPU(name) ((__typeof__(&name))find(#name))
+
+static void add(void *buffers[], void *arg)
+{
+    (void)arg;
+    *(long *)STARPU_VARIABLE_GET_PTR(buffers[0]) += 1;
+}
+
+static struct starpu_codelet codelet = {
+    .cpu_funcs = {add}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "add"};
+
+int main(void)
+{
+    long sum = 0;
+    starpu_data_handle_t handle;
+
+    library = dlopen("libstarpu-" PACKAGE_STARPU_VERSION ".so", RTLD_NOW | RTLD_LOCAL);
+    if (!library || STARPU(starpu_init)(NULL) != 0)
+        return 77;
+    STARPU(starpu_variable_data_register)
+    (&handle, STARPU_MAIN_RAM, (uintptr_t)&sum, sizeof(sum));
+    for (unsigned i = 0; i < 200; i++)
+        if (STARPU(starpu_task_insert)(&codelet, STARPU_RW, handle, 0) != 0)
+            return 1;
+    STARPU(starpu_data_unregister)(handle);
+    STARPU(starpu_shutdown)();
+    printf("%ld\n", sum);
+    return 0;
+}
