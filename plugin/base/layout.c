@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define XXH_STATIC_LINKING_ONLY /* the streaming state on the stack needs its definition */
@@ -114,6 +115,21 @@ bool tic_layout_is_mapped(const struct tic_layout *layout)
             return false;
     }
     return true;
+}
+
+/* The kernel writes a byte over itself. */
+static bool is_writable(char *byte)
+{
+    struct iovec itself = {byte, 1};
+
+    return process_vm_readv(getpid(), &itself, 1, &itself, 1, 0) >= 0 || errno != EFAULT;
+}
+
+bool tic_layout_is_writable(const struct tic_layout *layout)
+{
+    uint64_t span = tic_layout_span(layout);
+
+    return span == 0 || (is_writable(layout->base) && is_writable(layout->base + span - 1));
 }
 
 struct tic_layout tic_layout_packed(const struct tic_shape *shape, char *bytes)

@@ -48,6 +48,8 @@ uint64_t tic_layout_span(const struct tic_layout *layout);
 
 /* Is there memory? False for what the program has unmapped meanwhile. */
 bool tic_layout_is_mapped(const struct tic_layout *layout);
+/* False if its first or last byte is known not to be (mprotect). */
+bool tic_layout_is_writable(const struct tic_layout *layout);
 
 /* Calls `visit` for each contiguous run, all of `bytes` bytes, until it returns nonzero; this it
  * returns. */

@@ -368,6 +368,7 @@ static void give_back(struct tic_handle *handle, const struct tic_line_look *loo
         struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
         if (tic_addresses_are_sought(handle))
             tic_addresses_take_own(handle, bytes);
+        tic_data_require_writable(handle);
         tic_layout_copy(&handle->layout, &packed);
     }
     free(bytes);

@@ -526,14 +526,28 @@ bool tic_data_may_change(const struct tic_handle *handle)
 static bool stays(struct tic_handle *handle)
 {
     struct tic_saved saved = tic_data_recovered_value(handle);
+    bool unused = tic_handle_is_unused(handle);
+    bool as_main_left = handle->imaged && !handle->family && handle->main_written == 0 &&
+                        !tic_data_holds_values(handle) && !atomic_load(&handle->invalid);
 
-    return tic_handle_is_unused(handle) && tic_layout_is_mapped(&handle->layout) &&
-           (tic_layout_checksum(&handle->layout) == saved.checksum || !tic_data_may_change(handle));
+    return (unused || as_main_left) && tic_layout_is_mapped(&handle->layout) &&
+           (tic_layout_checksum(&handle->layout) == saved.checksum ||
+            (unused && !tic_data_may_change(handle)));
+}
+
+void tic_data_require_writable(const struct tic_handle *handle)
+{
+    if (handle->imaged && !tic_layout_is_writable(&handle->layout))
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot restore handle %llu from %s: the program does not allow writing to its "
+                 "memory (mprotect), and it holds something else than it did",
+                 (unsigned long long)handle->id, tic_session->store.path);
 }
 
 static void restore_or_leave_locked(struct tic_handle *handle)
 {
     if (!stays(handle)) {
+        tic_data_require_writable(handle);
         restore_now_locked(handle, true);
         return;
     }

@@ -5,7 +5,7 @@
 load common
 
 @test "tic: no wrong result" {
-    campaign unseen --kills 2 --scale 0.2 --mode history,decide,rescale,phases50,kernelwrite-global
+    campaign unseen --kills 2 --scale 0.2 --mode history,decide,rescale,phases50,closed,kernelwrite-global
 }
 
 @test "tic: no wrong result where undeclared data leaves, or structures of tasks stay" {

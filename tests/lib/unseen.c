@@ -23,6 +23,7 @@ static const struct mode modes[] = {
     {"ownwork", run_ownwork},
     {"noacquire-init", run_noacquire_init},
     {"reads-only", run_reads_only},
+    {"closed", run_closed},
     /* kernels write what they do not declare, or not as written */
     {"kernelwrite-arg", run_kernelwrite_arg},
     {"kernelwrite-global", run_kernelwrite_global},

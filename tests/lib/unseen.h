@@ -84,6 +84,7 @@ void run_phaseread(void);
 void run_ownwork(void);
 void run_noacquire_init(void);
 void run_reads_only(void);
+void run_closed(void);
 
 /* unseen_kernels.c */
 void run_kernelwrite_arg(void);

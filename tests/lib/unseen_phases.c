@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Modes of tests/lib/unseen.c: phases that end with a wait for all tasks; between them main()
  * writes registered memory by pointer, in them tasks read neighbours that they do not declare. */
+#include <sys/mman.h>
+
 #include "lib/unseen.h"
 
 enum { TILES = 8 };
@@ -183,5 +185,34 @@ void run_reads_only(void)
         tiles_rescale(&x, phase);
     }
     note(total);
+    tiles_drop(&x);
+}
+
+/* ---- closed: a table that main() opens only to change it ---------------------------------------
+ */
+
+void run_closed(void)
+{
+    struct tiles x;
+    starpu_data_handle_t handle;
+    size_t bytes = LENGTH * sizeof(uint64_t);
+    uint64_t *table = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (table == MAP_FAILED)
+        abort();
+    tiles_make(&x, 4, LENGTH, 61);
+    starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)table, LENGTH, sizeof(*table));
+    for (unsigned phase = 0; phase < phases(60); phase++) {
+        must(mprotect(table, bytes, PROT_READ | PROT_WRITE));
+        for (unsigned i = 0; i < LENGTH; i++)
+            table[i] += mix(i, phase);
+        must(mprotect(table, bytes, PROT_READ));
+        for (unsigned i = 0; i < x.count; i++)
+            submit_combine(x.handles[i], handle, phase);
+        starpu_task_wait_for_all();
+    }
+    starpu_data_unregister(handle);
+    note(digest(table, LENGTH));
+    munmap(table, bytes);
     tiles_drop(&x);
 }
