@@ -622,13 +622,24 @@ static bool may_be_taken(struct tic_snapshot *snapshot)
            (snapshot->verify.percent == 0 || !any || atomic_load(&snapshot->graph->position) > 0);
 }
 
+/* main() has not begun one, and tasks run. */
+static void tell_if_late(struct tic_snapshot *snapshot)
+{
+    if (!snapshot->dry && !atomic_load(&snapshot->replaying) &&
+        atomic_load(&snapshot->graph->position) == 0 && tic_cut_count_executed(&snapshot->cut) > 0)
+        tic_verify_tell_late(snapshot, snapshot->started_ns);
+}
+
 int tic_checkpoint_run(struct tic_snapshot *snapshot)
 {
     /* Even if none can be taken: as much again must come before the next is tried for that. */
     atomic_store_explicit(&snapshot->result_bytes, 0, memory_order_relaxed);
     snapshot->logged_before = atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed);
-    if (snapshot->dry || !may_be_taken(snapshot) || !has_news(snapshot) || is_over_bound(snapshot))
+    if (snapshot->dry || !may_be_taken(snapshot) || !has_news(snapshot) ||
+        is_over_bound(snapshot)) {
+        tell_if_late(snapshot);
         return 1;
+    }
     tic_failpoint(TIC_FAIL_CHECKPOINT_BEGIN);
     snapshot->waited_ns = 0;
     int status = try_until_sure(snapshot);

@@ -13,7 +13,8 @@
 
 enum { HANDLES_AT_ONCE = 1024 };
 enum { MOST_REFILLS = 3 }; /* times that main() may fill data that no task has mentioned yet */
-#define POLL 0.001         /* seconds */
+enum { LATE = 10, LATE_PERIODS = 10 }; /* seconds; both: without a line until that is said */
+#define POLL 0.001                     /* seconds */
 
 /* ---- one datum ------------------------------------------------------------------------------- */
 
@@ -323,18 +324,35 @@ double tic_verify_rest(const struct tic_snapshot *snapshot, double since)
     return rest > 0 ? rest : 0;
 }
 
+void tic_verify_tell_late(struct tic_snapshot *snapshot, uint64_t since)
+{
+    double waited = (double)(tic_nanoseconds(CLOCK_MONOTONIC) - since) * 1e-9;
+
+    if (snapshot->verify.told_late || waited < LATE || waited < LATE_PERIODS * snapshot->period)
+        return;
+    snapshot->verify.told_late = true;
+    tic_log(TIC_LOG_WARN,
+            "no recovery line can be taken, for %.0f seconds now: callbacks or other threads go on "
+            "while main() waits outside StarPU or not at all. A kill loses that time; "
+            "starpu_task_wait_for_all in main() is a place where lines can be taken",
+            waited);
+}
+
 int tic_verify_await_operation(struct tic_snapshot *snapshot)
 {
     const struct tic_verify *verify = &snapshot->verify;
     const struct tic_graph *graph = snapshot->graph;
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
 
     /* While main() is inside a call, it has been there since before the save: it begins an
      * operation before it counts as inside. */
     while (atomic_load(&verify->suspect) > 0 &&
            atomic_load(&graph->position) <= atomic_load(&verify->suspect) &&
-           (atomic_load(&graph->calls) & 1) == 0)
+           (atomic_load(&graph->calls) & 1) == 0) {
         if (tic_snapshot_pause(snapshot, POLL) || tic_snapshot_is_broken(snapshot))
             return -ECANCELED;
+        tic_verify_tell_late(snapshot, start);
+    }
     return 0;
 }
 

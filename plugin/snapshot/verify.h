@@ -42,6 +42,7 @@ struct tic_verify {
     _Atomic bool closed;          /* no task begins; seq_cst */
     enum tic_calm calm;           /* guarded by the snapshot's lock */
     bool told_calm;               /* checkpoint thread only: tasks did not end */
+    bool told_late;               /* checkpoint thread only: no line can be taken */
     uint64_t calm_after_ns;       /* checkpoint thread only: no such try before; CLOCK_MONOTONIC */
     _Atomic uint64_t cut_ns;      /* relaxed: when the last cut was taken, CLOCK_MONOTONIC */
     uint64_t exposed_ns;          /* owner thread only: spent on what main() may change */
@@ -78,6 +79,9 @@ bool tic_verify_is_current_locked(struct tic_snapshot *snapshot, struct tic_hand
 /* ---- checkpoint thread ----------------------------------------------------------------------- */
 /* Lists what is to be compared. 0 or -ENOMEM. */
 int tic_verify_list(struct tic_snapshot *snapshot);
+/* No line could be taken since then (CLOCK_MONOTONIC): one message if that is long. Checkpoint
+ * thread. */
+void tic_verify_tell_late(struct tic_snapshot *snapshot, uint64_t since);
 /* Waits until main() has begun an operation after the last suspect save. 0 or -ECANCELED. */
 int tic_verify_await_operation(struct tic_snapshot *snapshot);
 /* After the tasks of the cut have ended. 0; -ESTALE: not this time, the cut is to be given up. */

@@ -357,6 +357,36 @@ static int tear_down(void **state)
     return tic_rig_finish(&rig);
 }
 
+/* The callback of a task that has ended may write. */
+static void test_quiescent_line_waits_for_callbacks(void **state)
+{
+    (void)state;
+    prepare();
+    rig.snapshot.patience = 0.01;
+    tic_verify_enter(&rig.snapshot);
+    atomic_store(&rig.graph.callbacks_open, 1);
+    assert_int_equal(tic_verify_begin_calm(&rig.snapshot), -ESTALE);
+    tic_verify_end_calm(&rig.snapshot);
+    atomic_store(&rig.graph.callbacks_open, 0);
+    rig.snapshot.verify.calm_after_ns = 0;
+    assert_int_equal(tic_verify_begin_calm(&rig.snapshot), 0);
+    tic_verify_end_calm(&rig.snapshot);
+    tic_verify_leave(&rig.snapshot);
+}
+
+static void test_late_lines_are_told_of(void **state)
+{
+    uint64_t second = 1000000000, now = tic_nanoseconds(CLOCK_MONOTONIC);
+
+    (void)state;
+    rig.snapshot.period = 20;
+    tic_verify_tell_late(&rig.snapshot, now - 100 * second);
+    assert_false(rig.snapshot.verify.told_late);
+    rig.snapshot.period = 5;
+    tic_verify_tell_late(&rig.snapshot, now - 100 * second);
+    assert_true(rig.snapshot.verify.told_late);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -375,6 +405,8 @@ int main(void)
         TEST(test_task_begins_while_a_line_settles),
         TEST(test_task_begins_while_a_result_is_saved),
         TEST(test_main_fills_data),
+        TEST(test_quiescent_line_waits_for_callbacks),
+        TEST(test_late_lines_are_told_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
