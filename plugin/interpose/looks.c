@@ -351,7 +351,8 @@ static bool is_in_memory(const struct tic_handle *handle, const char *bytes, cha
     return memcmp(bytes, own, tic_shape_bytes(&handle->layout.shape)) == 0;
 }
 
-static void give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
+/* False if it is to be left as it is. */
+static bool give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
 {
     uint64_t size = tic_shape_bytes(&handle->layout.shape);
     char *bytes = malloc(parts * TIC_LOOK_BYTES + size), *own = bytes + parts * TIC_LOOK_BYTES;
@@ -364,7 +365,8 @@ static void give_back(struct tic_handle *handle, const struct tic_line_look *loo
                  (unsigned long long)handle->id);
     for (size_t i = 0; i < parts; i++)
         memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
-    if (!is_in_memory(handle, bytes, own) && tic_data_may_change(handle)) {
+    bool there = is_in_memory(handle, bytes, own), may = there || tic_data_may_change(handle);
+    if (!there && may) {
         struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
         if (tic_addresses_are_sought(handle))
             tic_addresses_take_own(handle, bytes);
@@ -372,6 +374,7 @@ static void give_back(struct tic_handle *handle, const struct tic_line_look *loo
         tic_layout_copy(&handle->layout, &packed);
     }
     free(bytes);
+    return may;
 }
 
 /* Not if a task that was not done uses it already. */
@@ -379,8 +382,8 @@ static void try_give_back(struct tic_handle *handle, const struct tic_line_look 
 {
     if (!handle || handle->restored || !tic_layout_is_mapped(&handle->layout))
         return;
-    give_back(handle, look, parts);
-    handle->shown = true;
+    if (give_back(handle, look, parts))
+        handle->shown = true;
 }
 
 static size_t count_parts(const struct tic_line_look *look, size_t count)
@@ -414,9 +417,10 @@ static bool was_stirred(void)
     return looks.stirred != before || !tic_cut_is_idle(cut);
 }
 
+/* While it is partitioned its parts are looked at. */
 static void give_last_back(struct tic_handle *handle)
 {
-    if (handle && handle->last_look)
+    if (handle && handle->last_look && !atomic_load(&handle->split))
         try_give_back(handle, handle->last_look, handle->look_parts);
 }
 
