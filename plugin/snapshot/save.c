@@ -373,6 +373,10 @@ static bool may_block(struct tic_snapshot *snapshot, unsigned idle)
         atomic_load(&snapshot->verify.settling) || atomic_load(&snapshot->verify.quiescent);
     uint64_t calls = atomic_load(&snapshot->graph->calls);
 
+    /* A quiescent line waits for callbacks, which may be this task's. */
+    if (atomic_load(&snapshot->verify.quiescent) &&
+        atomic_load(&snapshot->graph->callbacks_open) > 0)
+        return true;
     /* Once it was in vain: not again before main() comes to StarPU. */
     if (waits && (idle > COUNT_PATIENCE || snapshot->vain_calls == calls + 1)) {
         snapshot->vain_calls = calls + 1;
