@@ -15,6 +15,8 @@
 
 #include "base/error.h"
 
+enum { MOST_SAME = 16 }; /* answers about tasks that a restart tells again and again */
+
 /* Owner thread only. */
 static struct {
     struct {
@@ -143,6 +145,13 @@ static const struct tic_line_event *next_event(struct tic_graph *graph)
     return event;
 }
 
+/* main() asks until none is left; how often that is, is a matter of speed, and a restart that asked
+ * a million times again would take longer. */
+static bool counts_tasks(enum tic_answer call)
+{
+    return call == TIC_starpu_task_nsubmitted || call == TIC_starpu_task_nready;
+}
+
 /* True when the recorded run has an answer here, or goes on otherwise: then *bits stays. */
 static bool replay(struct tic_graph *graph, enum tic_answer call, unsigned key, int64_t *bits,
                    bool *replaced)
@@ -153,6 +162,8 @@ static bool replay(struct tic_graph *graph, enum tic_answer call, unsigned key, 
         answers.left = event->value > 0 ? (uint64_t)event->value : 0;
         graph->next_event++;
     }
+    if (answers.left > MOST_SAME && counts_tasks(call))
+        answers.left = MOST_SAME;
     if (answers.left > 0) {
         answers.left--;
         *replaced = answers.last[call][key].known;
@@ -238,8 +249,7 @@ bool tic_answer(enum tic_answer call, unsigned key, int64_t *bits)
 
 void tic_answers_told(enum tic_answer call, int64_t bits)
 {
-    if ((call == TIC_starpu_task_nsubmitted || call == TIC_starpu_task_nready) && bits == 0 &&
-        tic_session)
+    if (counts_tasks(call) && bits == 0 && tic_session)
         atomic_fetch_add_explicit(&tic_session->graph.told, 1, memory_order_relaxed);
 }
 

@@ -484,6 +484,20 @@ static double double_of(int64_t bits)
     return value;
 }
 
+/* main() has waited in a way of its own: it may ask as often as it likes, but once for what it has
+ * submitted counts, as a restart may ask less often. */
+static void told_of_tasks(int64_t left)
+{
+    static uint64_t before; /* main() only: submissions when it was told last that none is left */
+    uint64_t submitted = tic_session ? tic_session->graph.signature.position : 0;
+
+    if (left > 0 || submitted == before || !tic_session_is_watching())
+        return;
+    before = submitted;
+    begin_wait(false);
+    end_wait("starpu_task_nsubmitted");
+}
+
 #define ANSWER(number, type, name, parameters, arguments, key)                                     \
     WRAPPER type name parameters                                                                   \
     {                                                                                              \
@@ -503,6 +517,8 @@ static double double_of(int64_t bits)
             is_to_come(TIC_##name, bits, bits_of_##type(real)))                                    \
             come_as_far(TIC_##name);                                                               \
         tic_answers_told(TIC_##name, bits);                                                        \
+        if (TIC_##name == TIC_starpu_task_nsubmitted)                                              \
+            told_of_tasks(bits);                                                                   \
         return type##_of(bits);                                                                    \
     }
 #include "real/answers.def"

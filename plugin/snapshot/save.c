@@ -14,6 +14,7 @@
 /* How often a worker that waits for a counted cut looks whether anything moves, and how often in
  * vain. */
 enum { COUNT_PATIENCE = 25 };
+enum { VAIN_MOST = 4 }; /* waits for main() that were in vain: it waits in ways of its own */
 #define COUNT_POLL 0.02 /* seconds */
 
 enum { SEGMENT_BYTES = 64 << 20, MOST_ROWS = 4096 };
@@ -378,7 +379,9 @@ static bool may_block(struct tic_snapshot *snapshot, unsigned idle)
         atomic_load(&snapshot->graph->callbacks_open) > 0)
         return true;
     /* Once it was in vain: not again before main() comes to StarPU. */
-    if (waits && (idle > COUNT_PATIENCE || snapshot->vain_calls == calls + 1)) {
+    if (waits && (idle > COUNT_PATIENCE || snapshot->vain_calls == calls + 1 ||
+                  snapshot->vain_count >= VAIN_MOST)) {
+        snapshot->vain_count += snapshot->vain_calls != calls + 1;
         snapshot->vain_calls = calls + 1;
         return true;
     }

@@ -90,6 +90,7 @@ struct tic_snapshot {
     bool hurry;          /* no counted checkpoint is finished either */
     bool exited;         /* nobody serves requests any more */
     uint64_t vain_calls; /* graph->calls + 1 when a worker has waited in vain for a counted cut */
+    unsigned vain_count; /* how often */
     bool silent;         /* the checkpoint thread does not answer: a call of it hangs */
     uint64_t counted;    /* multiples of `every` whose checkpoint has taken its cut */
     bool requested;

@@ -16,8 +16,8 @@ load common
     campaign unseen --kills 4 --scale 0.2 --mode flag,flag-acquire,flag-decide,flag-many
 }
 
-@test "tic: callbacks write registered memory" {
-    campaign unseen --kills 8 --scale 0.2 --mode callbackwrite,callbackwrite-other
+@test "tic: callbacks write registered memory; main() asks whether tasks are left" {
+    campaign unseen --kills 8 --scale 0.2 --mode callbackwrite,callbackwrite-other,asking
 }
 
 # Workers that reach a count wait for a line, and main() for the tasks, in a way of its own.

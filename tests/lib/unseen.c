@@ -49,6 +49,7 @@ static const struct mode modes[] = {
     {"callbackread", run_callbackread},
     {"callbackwrite", run_callbackwrite},
     {"callbackwrite-other", run_callbackwrite_other},
+    {"asking", run_asking},
     {"polling", run_polling},
     /* parts of data, data registered again */
     {"partition", run_partition},

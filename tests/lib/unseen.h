@@ -114,6 +114,7 @@ void run_fillsubmit(void);
 void run_callbackread(void);
 void run_callbackwrite(void);
 void run_callbackwrite_other(void);
+void run_asking(void);
 void run_polling(void);
 
 /* unseen_parts.c */

@@ -160,6 +160,27 @@ void run_callbackwrite_other(void)
     write_in_callbacks(false);
 }
 
+/* ---- asking: main() waits by starpu_task_nsubmitted, reads a result, and changes another tile ---
+ */
+
+void run_asking(void)
+{
+    struct tiles x, result;
+
+    tiles_make(&x, TILES, LENGTH, 54);
+    tiles_make(&result, 1, 1, 55);
+    for (unsigned phase = 0; phase < phases(60); phase++) {
+        submit_update(x.handles[phase % TILES], phase);
+        submit_update(result.handles[0], phase);
+        while (starpu_task_nsubmitted() > 0)
+            sched_yield();
+        note(*tile(&result, 0));
+        *tile(&x, 1) += phase;
+    }
+    tiles_drop(&result);
+    tiles_drop(&x);
+}
+
 /* ---- polling: main() waits for a counter of callbacks, and calls nothing --------------------- */
 
 static volatile unsigned ended; /* callbacks add atomically */
