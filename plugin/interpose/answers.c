@@ -26,6 +26,7 @@ static struct {
     uint64_t same; /* questions since the last event that were answered like before */
     uint64_t left; /* in a replay: questions that are to be answered like before */
     bool open;     /* main() has asked since its last position */
+    bool others;   /* it has asked for something else than tasks */
 } answers;
 
 /* ---- who asks -------------------------------------------------------------------------------- */
@@ -162,7 +163,8 @@ static bool replay(struct tic_graph *graph, enum tic_answer call, unsigned key, 
         answers.left = event->value > 0 ? (uint64_t)event->value : 0;
         graph->next_event++;
     }
-    if (answers.left > MOST_SAME && counts_tasks(call))
+    answers.others |= !counts_tasks(call);
+    if (answers.left > MOST_SAME && !answers.others) /* else others may be among them */
         answers.left = MOST_SAME;
     if (answers.left > 0) {
         answers.left--;
