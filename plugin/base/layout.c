@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #define XXH_STATIC_LINKING_ONLY /* the streaming state on the stack needs its definition */

@@ -15,7 +15,9 @@
 
 #include "base/error.h"
 
-enum { MOST_SAME = 16 }; /* answers about tasks that a restart tells again and again */
+/* Answers about tasks that a restart tells again. main() asks until none is left: how often that
+ * is, is a matter of speed, and a million questions would take long. */
+enum { MOST_SAME = 16 };
 
 /* Owner thread only. */
 static struct {
@@ -146,8 +148,6 @@ static const struct tic_line_event *next_event(struct tic_graph *graph)
     return event;
 }
 
-/* main() asks until none is left; how often that is, is a matter of speed, and a restart that asked
- * a million times again would take longer. */
 static bool counts_tasks(enum tic_answer call)
 {
     return call == TIC_starpu_task_nsubmitted || call == TIC_starpu_task_nready;

@@ -11,9 +11,6 @@
 #include "interpose/answers.h"
 #include "interpose/tasks.h"
 
-#define WRAPPER __attribute__((visibility("default")))
-#define RESOLVED(name) (tic_real_resolve(NULL), tic_real.name)
-
 /* The name of tasks of ours, told by its address. */
 static const char own[] = "starpu-tic";
 static _Atomic bool has_own; /* relaxed: there was such a task; most runs have none */

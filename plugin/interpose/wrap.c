@@ -13,11 +13,6 @@
 #include "interpose/runner.h"
 #include "interpose/tasks.h"
 
-#define WRAPPER __attribute__((visibility("default")))
-
-/* The real function even if nobody was called before us. */
-#define RESOLVED(name) (tic_real_resolve(NULL), tic_real.name)
-
 /* ---- life ----------------------------------------------------------------------------------- */
 
 static char *hide_environment(const char *sched)

@@ -5,11 +5,6 @@
 #include "interpose/answers.h"
 #include "interpose/tasks.h"
 
-#define WRAPPER __attribute__((visibility("default")))
-
-/* The real function even if nobody was called before us. */
-#define RESOLVED(name) (tic_real_resolve(NULL), tic_real.name)
-
 /* Between an acquire and its release all is known. Kernels ask for what their task declares, and
  * StarPU for itself. */
 static void refuse(starpu_data_handle_t data, const char *call, const void *caller)

@@ -10,11 +10,6 @@
 #include "interpose/tasks.h"
 #include "interpose/workers.h"
 
-#define WRAPPER __attribute__((visibility("default")))
-
-/* The real function even if nobody was called before us. */
-#define RESOLVED(name) (tic_real_resolve(NULL), tic_real.name)
-
 #define IS_ASKED() __builtin_expect(tic_workers_are_asked(__builtin_return_address(0)), 0)
 
 /* ---- how many -------------------------------------------------------------------------------- */

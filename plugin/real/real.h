@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The real StarPU functions behind our wrappers, all resolved together, once. The plug-in does not
+/* The real StarPU functions behind our wrappers, all resolved together. The plug-in does not
  * link StarPU: preloaded into a shell, it must not drag a runtime in. */
 #ifndef TIC_REAL_REAL_H
 #define TIC_REAL_REAL_H
@@ -27,11 +27,17 @@ struct tic_real {
 #undef SWITCH
 };
 
-/* Immutable after tic_real_resolve. */
+/* Immutable after tic_real_resolve has returned true. */
 extern struct tic_real tic_real;
 
-/* Resolves everything on the first call. True when no needed function is missing; else *missing
- * names the first (protection is then impossible, the program itself may be fine). */
+/* Resolves everything, as soon as StarPU is loaded. True when no needed function is missing; else
+ * *missing names the first (protection is then impossible, the program itself may be fine). */
 bool tic_real_resolve(const char **missing);
+
+/* ---- for wrappers ---------------------------------------------------------------------------- */
+
+#define WRAPPER __attribute__((visibility("default")))
+/* The real function even if nobody was called before us. */
+#define RESOLVED(name) (tic_real_resolve(NULL), tic_real.name)
 
 #endif

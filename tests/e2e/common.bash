@@ -78,12 +78,12 @@ check_vectors() {
     done
 }
 
-# The last run printed what it should, protected, and continued from the lines that were there.
-# But for what sel says at each start.
+# There was no message but for what sel says at each start.
 says_nothing() {
     [ "$(grep -cv 'a restart uses no results that are younger' err)" -eq 0 ]
 }
 
+# The last run printed what it should, protected, and continued from the lines that were there.
 is_right() { # expected output, recovery lines before it
     [ "$status" -eq 0 ] && [ "$(cat out)" = "$1" ] && [ "$(stat_of protected)" = true ] || return 1
     [ -z "$2" ] || [ "$(stat_of recovered)" = true ]

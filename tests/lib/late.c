@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A program that opens StarPU itself, for itself (RTLD_LOCAL), as Python's modules and plug-ins do.
- */
+/* A program that opens StarPU itself, for itself (RTLD_LOCAL), as Python's modules do. */
 #include <dlfcn.h>
 #include <starpu.h>
 #include <stdio.h>

@@ -129,8 +129,7 @@ void run_sumlarge(void)
     tiles_drop(&x);
 }
 
-/* ---- flag: main() clears a flag before each wait, and tasks set it to what it was then --------
- */
+/* ---- flag: main() clears a flag before each wait, and tasks set it to what it was then ------- */
 
 static void sweep(void *buffers[], void *arg)
 {

@@ -188,8 +188,7 @@ void run_reads_only(void)
     tiles_drop(&x);
 }
 
-/* ---- closed: a table that main() opens only to change it ---------------------------------------
- */
+/* ---- closed: a table that main() opens only to change it ------------------------------------- */
 
 void run_closed(void)
 {

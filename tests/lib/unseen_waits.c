@@ -115,8 +115,7 @@ void run_callbackread(void)
     tiles_drop(&x);
 }
 
-/* ---- callbackwrite: callbacks change what their tasks wrote, or a tile of nobody ----------------
- */
+/* ---- callbackwrite: callbacks change what their tasks wrote, or a tile of nobody ------------- */
 
 static void change_tile(void *at)
 {
@@ -160,8 +159,7 @@ void run_callbackwrite_other(void)
     write_in_callbacks(false);
 }
 
-/* ---- asking: main() waits by starpu_task_nsubmitted, reads a result, and changes another tile ---
- */
+/* ---- asking: main() waits by starpu_task_nsubmitted, reads a result, changes a tile ---------- */
 
 void run_asking(void)
 {
