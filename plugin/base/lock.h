@@ -17,6 +17,7 @@ enum tic_lock_rank {
     TIC_RANK_LOG,        /* blocks of the event log */
     TIC_RANK_SAME,       /* values that were saved lately */
     TIC_RANK_LOOKS,      /* data that main() may want to look at */
+    TIC_RANK_SHOWN,      /* copies of data for tasks that are executed again */
     TIC_RANK_POOL,       /* a loop that several threads share */
     TIC_RANK_IO,         /* calls of the file system */
 };

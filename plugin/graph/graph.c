@@ -41,6 +41,7 @@ void tic_graph_fini(struct tic_graph *graph)
     tic_tail_fini(&graph->looks);
     tic_tail_fini(&graph->ran);
     free(graph->recovered_looks);
+    free(graph->recovered_looked);
     free(graph->recovered_ran);
     free(graph->recovered_events);
     free(graph->recovered_acquires);
@@ -177,6 +178,22 @@ static int by_look(const void *a, const void *b)
     return x->part < y->part ? -1 : x->part > y->part;
 }
 
+/* The first part of a value stands for all of it. */
+static int load_looked(struct tic_graph *graph, const struct tic_line *line)
+{
+    size_t count = 0;
+
+    graph->recovered_looked = calloc(line->look_count + 1, sizeof(*graph->recovered_looked));
+    if (!graph->recovered_looked)
+        return -ENOMEM;
+    for (size_t i = 0; i < line->look_count; i++)
+        if (line->looks[i].part == 0 && line->looks[i].bytes > 0)
+            graph->recovered_looked[count++] = line->looks[i].id;
+    graph->recovered_looked_count = count;
+    qsort(graph->recovered_looked, count, sizeof(*graph->recovered_looked), by_number);
+    return 0;
+}
+
 static int load_looks(struct tic_graph *graph, struct tic_line *line)
 {
     graph->recovered_verified = line->verified != 0;
@@ -192,7 +209,8 @@ static int load_looks(struct tic_graph *graph, struct tic_line *line)
     for (size_t i = 0; i < line->look_count && graph->recovered_looks[i].wait < TIC_LOOK_CALLBACK;
          i++)
         graph->last_look = graph->recovered_looks[i].wait;
-    int status = tic_tail_load(&graph->looks, line);
+    int status = load_looked(graph, line);
+    status = status ? status : tic_tail_load(&graph->looks, line);
     return status ? status : tic_tail_load(&graph->ran, line);
 }
 
@@ -647,6 +665,13 @@ const struct tic_line_look *tic_graph_find_looks(const struct tic_graph *graph, 
                      graph->recovered_looks[low + *count].wait == wait;)
         ++*count;
     return graph->recovered_looks + low;
+}
+
+bool tic_graph_was_looked_at(const struct tic_graph *graph, uint64_t id)
+{
+    return graph->recovered_looked_count > 0 &&
+           bsearch(&id, graph->recovered_looked, graph->recovered_looked_count,
+                   sizeof(*graph->recovered_looked), by_number);
 }
 
 uint64_t tic_graph_last_look(const struct tic_graph *graph)

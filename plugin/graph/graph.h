@@ -78,7 +78,9 @@ struct tic_graph {
     uint64_t recovered_workers;            /* of the run that wrote the line */
     struct tic_line_look *recovered_looks; /* ascending wait, id, part */
     size_t recovered_look_count;
-    uint64_t last_look;      /* last wait among them; 0: none */
+    uint64_t last_look;         /* last wait among them; 0: none */
+    uint64_t *recovered_looked; /* data that they name, ascending; maybe several times */
+    size_t recovered_looked_count;
     uint64_t *recovered_ran; /* ascending */
     size_t recovered_ran_count;
     uint64_t recovered_tasks; /* how many tasks were done */
@@ -182,6 +184,8 @@ int tic_graph_mark_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t 
 const struct tic_line_look *tic_graph_find_looks(const struct tic_graph *graph, uint64_t wait,
                                                  size_t *count);
 
+/* Has the recovered line a value of this datum that main() or a callback could look at? */
+bool tic_graph_was_looked_at(const struct tic_graph *graph, uint64_t id);
 /* The last wait that has entries there; 0: none. */
 uint64_t tic_graph_last_look(const struct tic_graph *graph);
 

@@ -20,6 +20,19 @@ bool tic_addresses_are_sought(const struct tic_handle *handle)
            tic_layout_is_mapped(&handle->layout);
 }
 
+/* Aligned, as compilers lay out structs, and malloc() its own words. */
+static bool has_address(const char *bytes, uint64_t size)
+{
+    uint64_t word;
+
+    for (uint64_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
+        memcpy(&word, bytes + at, sizeof(word));
+        if (tic_symbol_may_be_pointer(word))
+            return true;
+    }
+    return false;
+}
+
 _Noreturn static void stop(const struct tic_handle *handle)
 {
     tic_stop(
@@ -30,8 +43,63 @@ _Noreturn static void stop(const struct tic_handle *handle)
         (unsigned long long)handle->id, tic_session->store.path);
 }
 
-/* Where no task writes it is what main() put there. */
-static bool take_own(const struct tic_handle *handle, char *recorded, const char *own)
+/* ---- what was there before tasks ------------------------------------------------------------- */
+
+static void log_first(const struct tic_handle *handle, const char *bytes, uint64_t size)
+{
+    struct tic_graph *graph = &tic_session->graph;
+    uint64_t epoch = atomic_load(&tic_session->snapshot.cut.epoch);
+
+    tic_lock(&graph->lock);
+    int status =
+        tic_graph_note_look_locked(graph, TIC_LOOK_FIRST, handle->id, bytes, (uint32_t)size, epoch);
+    tic_unlock(&graph->lock);
+    if (status)
+        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+}
+
+void tic_addresses_note(struct tic_handle *handle)
+{
+    uint64_t size = tic_shape_bytes(&handle->layout.shape);
+    char bytes[MOST_WRITTEN];
+
+    if (handle->home_node < 0 || !handle->is_value || handle->packer || size > MOST_WRITTEN ||
+        tic_clock_is_behind() || tic_session->snapshot.dry)
+        return;
+    struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
+    tic_layout_copy(&packed, &handle->layout);
+    if (has_address(bytes, size))
+        log_first(handle, bytes, size);
+}
+
+/* ---- a restart ------------------------------------------------------------------------------- */
+
+/* Did a run before this one have it there before any task? Each has logged its own. */
+static bool was_first(const struct tic_handle *handle, uint64_t at, uint64_t was)
+{
+    const uint32_t part = (uint32_t)(at / TIC_LOOK_BYTES);
+    size_t high, low = 0;
+    const struct tic_line_look *look =
+        tic_graph_find_looks(&tic_session->graph, TIC_LOOK_FIRST, &high);
+    const size_t count = high;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (look[middle].id < handle->id ||
+            (look[middle].id == handle->id && look[middle].part < part))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < count && look[low].id == handle->id && look[low].part == part; low++)
+        if (look[low].words[at % TIC_LOOK_BYTES / sizeof(was)] == was)
+            return true;
+    return false;
+}
+
+/* Where tasks have not written it, it is what main() put there, or what was in that memory
+ * before. Of `own`, only what is taken is left. */
+static bool take_own(const struct tic_handle *handle, char *recorded, char *own)
 {
     uint64_t size = tic_shape_bytes(&handle->layout.shape);
     bool written = tic_data_holds_values(handle), any = false;
@@ -40,13 +108,17 @@ static bool take_own(const struct tic_handle *handle, char *recorded, const char
         uint64_t was, is;
         memcpy(&was, recorded + at, sizeof(was));
         memcpy(&is, own + at, sizeof(is));
+        memset(own + at, 0, sizeof(is));
         if (was == is || !tic_symbol_may_be_pointer(was) || !tic_symbol_is_pointer(is))
             continue;
-        if (!written)
+        bool own_counts = !written || was_first(handle, at, was);
+        if (own_counts) {
             memcpy(recorded + at, &is, sizeof(is));
-        else if (tic_session->settings.inputs != TIC_INPUTS_IGNORE)
+            memcpy(own + at, &is, sizeof(is));
+        } else if (tic_session->settings.inputs != TIC_INPUTS_IGNORE) {
             stop(handle);
-        any |= !written;
+        }
+        any |= own_counts;
     }
     return any;
 }
@@ -60,6 +132,8 @@ bool tic_addresses_take_own(const struct tic_handle *handle, char *recorded)
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, own);
     tic_layout_copy(&packed, &handle->layout);
     bool any = take_own(handle, recorded, own);
+    if (any && tic_data_holds_values(handle))
+        log_first(handle, own, tic_shape_bytes(&handle->layout.shape));
     free(own);
     return any;
 }

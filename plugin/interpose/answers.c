@@ -133,6 +133,7 @@ int64_t tic_answers_elsewhere(enum tic_answer call, const void *caller, int64_t 
 static const char *const names[TIC_ANSWER_CALLS] = {
 #define ANSWER(number, type, name, parameters, arguments, key) [number] = #name,
 #define LISTED(number, name) [number] = #name,
+#define ASKED(number, name) [number] = #name,
 #include "real/answers.def"
 #undef ANSWER
 };
@@ -251,7 +252,8 @@ bool tic_answer(enum tic_answer call, unsigned key, int64_t *bits)
 
 void tic_answers_told(enum tic_answer call, int64_t bits)
 {
-    if (counts_tasks(call) && bits == 0 && tic_session)
+    if ((call == TIC_starpu_task_finished ? bits != 0 : counts_tasks(call) && bits == 0) &&
+        tic_session)
         atomic_fetch_add_explicit(&tic_session->graph.told, 1, memory_order_relaxed);
 }
 

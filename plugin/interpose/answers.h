@@ -16,6 +16,7 @@ enum { TIC_ANSWER_CALLS = 32, TIC_ANSWER_KEYS = 8 };
 enum tic_answer {
 #define ANSWER(number, type, name, parameters, arguments, key) TIC_##name = number,
 #define LISTED(number, name) TIC_##name = number,
+#define ASKED(number, name) TIC_##name = number,
 #include "real/answers.def"
 #undef ANSWER
 };

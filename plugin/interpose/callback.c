@@ -104,7 +104,8 @@ static void run_wrapped(struct wrapped_callback *wrapped)
     } else if (control && tic_in_callback > 0) {
         tic_clock_put_off_ended(task, key, expected, &small);
         return;
-    } else if (tic_is_owner && tic_clock_is_behind()) {
+    } else if (tic_is_owner && (control || tic_clock_is_behind())) {
+        /* A worker would run it, and main() may hold what it waits for. */
         tic_clock_run_apart(task, key, expected, control, &small);
         return;
     } else {

@@ -74,6 +74,39 @@ void tic_handle_locate(struct tic_handle *handle, void *interface)
     memcpy(handle->layout.stride, layout.stride, sizeof(layout.stride));
 }
 
+static bool has_its_shape(const struct tic_handle *handle)
+{
+    struct tic_layout layout;
+
+    return !handle || !handle->is_value || handle->packer ||
+           !tic_interface_layout(
+               tic_real.starpu_data_get_interface_id(handle->data),
+               tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM),
+               &layout) ||
+           tic_shape_equal(&layout.shape, &handle->layout.shape);
+}
+
+static void refuse_shape(const char *task)
+{
+    static const char why[] =
+        "it changes the size of its data (nx, ny ...), which is not protected "
+        "yet: a restart that skips it would not";
+
+    static _Atomic bool reported; /* the shape stays another one */
+
+    if (tic_session->report && !atomic_exchange(&reported, true))
+        tic_report_problem(tic_session->report, task, why);
+    else if (!tic_session->report)
+        tic_snapshot_break(&tic_session->snapshot, "%s: %s", task, why);
+}
+
+void tic_data_check_shapes(const struct starpu_task *task, const struct tic_slot *slot)
+{
+    for (unsigned long i = 0; i < slot->writing.count; i++)
+        if (__builtin_expect(!has_its_shape(slot->writing.items[i]), 0))
+            refuse_shape(tic_task_name(task));
+}
+
 /* ---- registration --------------------------------------------------------------------------- */
 
 static struct tic_handle *add_handle(starpu_data_handle_t data, int home_node)
@@ -493,6 +526,9 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
         return;
     }
     tic_order_wait(handle, true);
+    handle->was_partitioned = true;
+    if (!handle->mentioned)
+        tic_addresses_note(handle);
     if (is_over(handle)) { /* the value is from later: until then main() may write what it likes */
         handle->partition_over = true;
         tic_handle_put_off(handle);
@@ -707,6 +743,7 @@ void tic_data_note_use(struct tic_handle *handle, bool reads)
     if (handle->mentioned)
         return;
     handle->mentioned = true;
+    tic_addresses_note(handle);
     if (!reads || !session->settings.inputs || tic_data_holds_values(handle) ||
         handle->restored || /* the line holds it, whatever main() has put there */
         handle->shown ||    /* a callback may submit it later than it did */

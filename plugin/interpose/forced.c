@@ -138,16 +138,18 @@ void tic_forced_begin(struct starpu_task *task, const struct tic_slot *slot)
         log_start(slot, workers);
 }
 
-void tic_forced_end(struct tic_slot *slot)
+void tic_forced_end(struct tic_slot *slot, bool has_more)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
 
     if (__builtin_expect(running.slot != slot, 1))
         return;
     running.slot = NULL;
-    if ((is_racy() || !tic_snapshot_force(snapshot, slot, &running.forced)) && snapshot->log_all &&
-        !tic_snapshot_is_broken(snapshot))
-        tic_snapshot_need_lines(snapshot, "a task", "its result was not saved when it ended");
+    if ((has_more || is_racy() || !tic_snapshot_force(snapshot, slot, &running.forced)) &&
+        snapshot->log_all && !tic_snapshot_is_broken(snapshot))
+        tic_snapshot_need_lines(snapshot, "a task",
+                                has_more ? "it changed its arguments"
+                                         : "its result was not saved when it ended");
 }
 
 /* ---- a restart ------------------------------------------------------------------------------ */

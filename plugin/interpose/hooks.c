@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/failpoint.h"
+#include "interpose/arguments.h"
 #include "interpose/tasks.h"
 
 /* The task that this thread began last, and where. */
@@ -58,6 +59,7 @@ static void finish(struct tic_slot *slot)
     struct tic_session *session = tic_session;
 
     tic_failpoint(TIC_FAIL_TASK_END);
+    tic_arguments_end(slot);
     if (__builtin_expect(slot->again, 0))
         tic_position_note_again();
     if (slot->sequence & TIC_SPAWN_KEY && !slot->counts) {
@@ -102,7 +104,8 @@ static void end_task(struct starpu_task *task)
 
     task->hypervisor_tag = 0; /* the application may submit the same structure again */
     if (mine || (slot && take(slot, task))) {
-        tic_forced_end(slot);
+        tic_data_check_shapes(task, slot);
+        tic_forced_end(slot, tic_arguments_end(slot));
         finish(slot);
     }
 }
@@ -183,6 +186,9 @@ static void begin_task(struct starpu_task *task)
         note_ran(key, epoch);
         tic_reads_log(task, key, epoch);
     }
+    if (__builtin_expect(slot->again, 0))
+        tic_reads_show(task);
+    tic_arguments_begin(task, slot, key);
     tic_forced_begin(task, slot);
     begun.task = task;
     begun.slot = slot;

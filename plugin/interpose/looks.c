@@ -16,8 +16,8 @@
 #include "interpose/advice.h"
 #include "interpose/tasks.h"
 
-enum { MOST_BYTES = 4096 }; /* of a datum that is logged */
-enum { MOST_PERCENT = 1 };  /* of the time, for more data than this: */
+enum { STACK_BYTES = 4096 }; /* data up to this size is copied on the stack */
+enum { MOST_PERCENT = 1 };   /* of the time, for more data than this: */
 enum { FEW = 64 };
 enum { LEAST_NANOSECONDS = 50000000 }; /* less is not worth a word */
 
@@ -35,11 +35,12 @@ static struct {
 
 /* Owner thread only. */
 static struct {
-    uint64_t waits; /* calls that main() came back from */
-    bool inside;    /* such a call */
-    bool partial;   /* after this one not all data are compared with what they were */
-    bool large;     /* data that is too large for that was registered */
-    bool told_large, told_time;
+    uint64_t waits;  /* calls that main() came back from */
+    bool inside;     /* such a call */
+    bool partial;    /* after this one not all data are compared with what they were */
+    bool large;      /* data that is too large for that was registered */
+    uint64_t packed; /* data with a home node that its interface packs: its id + 1; or 0 */
+    bool told_large, told_packed, told_time;
     uint64_t begun_ns;
     uint64_t search_ns, last_search_ns; /* of all data: together, and the last time */
     uint64_t stirred; /* in a replay: how many had changed memory when it was given back last */
@@ -53,11 +54,18 @@ static _Atomic uint64_t shown_callbacks; /* in a replay: they leave older conten
 /* `starpu-tic check` has seen main() look at it, or at what it is a part of. */
 static bool is_advised(const struct tic_handle *handle)
 {
-    bool advised = tic_shape_bytes(&handle->layout.shape) <= UINT32_MAX;
-
     for (; handle && !tic_advice_logs(handle); handle = handle->parent)
         ;
-    return advised && handle;
+    return handle != NULL;
+}
+
+/* A restart follows the recorded run: setting and advice may have changed since. */
+static bool is_logged(const struct tic_handle *handle)
+{
+    uint64_t bytes = tic_shape_bytes(&handle->layout.shape);
+
+    return bytes <= UINT32_MAX && (bytes <= tic_session->settings.looks || is_advised(handle) ||
+                                   tic_graph_was_looked_at(&tic_session->graph, handle->id));
 }
 
 static unsigned long place_of_locked(uint64_t id)
@@ -85,9 +93,11 @@ void tic_looks_add(struct tic_handle *handle)
 {
     if (handle->home_node >= 0 && handle->is_value && !handle->packer)
         atomic_store(&visible, true);
+    if (handle->packer && handle->home_node >= 0 && looks.packed == 0)
+        looks.packed = handle->id + 1;
     if (!handle->imaged)
         return;
-    if (tic_shape_bytes(&handle->layout.shape) > MOST_BYTES && !is_advised(handle)) {
+    if (!is_logged(handle)) {
         looks.large = true;
         return;
     }
@@ -139,10 +149,11 @@ static void tell_large_of_callback(struct starpu_task *task)
     if (tic_session->recovered || atomic_exchange(&told, true))
         return;
     tic_log(TIC_LOG_INFO,
-            "task \"%s\" has a callback, and declares data of more than %d bytes. What callbacks "
+            "task \"%s\" has a callback, and declares data of more than %lu bytes. What callbacks "
             "read of such data by their pointers is not logged, and may be something else in a "
-            "restart: `starpu-tic rehearse` tells whether it matters",
-            tic_task_name(task), MOST_BYTES);
+            "restart: `starpu-tic rehearse` tells whether it matters, and a larger "
+            "STARPU_TIC_LOOKS has it logged",
+            tic_task_name(task), tic_session->settings.looks);
 }
 
 void tic_looks_list_small(struct starpu_task *task, struct tic_small *small)
@@ -173,7 +184,7 @@ static void log_bytes(struct tic_handle *handle, uint64_t wait)
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     struct tic_graph *graph = snapshot->graph;
     uint64_t size = tic_shape_bytes(&handle->layout.shape);
-    char small[MOST_BYTES], *bytes = size > MOST_BYTES ? malloc(size) : small;
+    char small[STACK_BYTES], *bytes = size > STACK_BYTES ? malloc(size) : small;
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
 
     if (bytes)
@@ -253,8 +264,55 @@ static void tell_large(void)
     looks.told_large = true;
     tic_log(TIC_LOG_INFO,
             "main() goes on after it has waited for tasks. What it reads by its pointers then, in "
-            "data of more than %d bytes, is not logged: `starpu-tic check` tells whether it does",
-            MOST_BYTES);
+            "data of more than %lu bytes, is not logged: `starpu-tic check` tells whether it does",
+            tic_session->settings.looks);
+}
+
+/* Its memory is not known, but to its interface. */
+static void tell_packed(void)
+{
+    if (looks.packed == 0 || looks.told_packed || looks.waits < 2 || tic_session->recovered)
+        return;
+    looks.told_packed = true;
+    tic_log(TIC_LOG_INFO,
+            "main() goes on after it has waited for tasks. What it reads or writes by its pointers "
+            "then in data that its interface packs (CSR, BCSR ...; the first: data %llu, by number "
+            "of registration), without acquiring it, is neither logged nor compared, and may be "
+            "something else in a restart",
+            (unsigned long long)(looks.packed - 1));
+}
+
+static bool may_tell(_Atomic bool *told)
+{
+    return !tic_session->recovered && tic_session->settings.verify > 0 && !tic_session->report &&
+           atomic_load(&visible) && !atomic_exchange(told, true);
+}
+
+void tic_looks_note_blind(const struct starpu_task *task)
+{
+    static _Atomic bool told;
+
+    if (may_tell(&told))
+        tic_log(
+            TIC_LOG_INFO,
+            "task \"%s\" declares no data. A restart executes it again, before the memory is as "
+            "it was: what it reads of registered data must be declared. `starpu-tic rehearse` "
+            "tells whether it matters",
+            tic_task_name(task));
+}
+
+void tic_looks_note_left(const struct tic_handle *handle)
+{
+    static _Atomic bool told;
+
+    if (handle && handle->imaged && !handle->look && atomic_load(&handle->version) > 0 &&
+        may_tell(&told))
+        tic_log(TIC_LOG_INFO,
+                "starpu_data_unregister_no_coherency: what main() then reads of data %llu (number "
+                "of registration) by its pointer is not logged, and may be something else in a "
+                "restart. If it reads it, starpu_data_unregister is right, or a larger "
+                "STARPU_TIC_LOOKS",
+                (unsigned long long)handle->id);
 }
 
 /* Those of `some`, which this thread changes only. A system call for each would cost more than its
@@ -339,6 +397,7 @@ static void log_all(void)
         tell_time();
     }
     tell_large();
+    tell_packed();
 }
 
 /* ---- a restart ------------------------------------------------------------------------------- */
@@ -459,9 +518,10 @@ static uint64_t wait_of(uint64_t key)
 bool tic_looks_has_callback(uint64_t key)
 {
     size_t count;
+    const struct tic_line_look *look =
+        tic_graph_find_looks(&tic_session->graph, wait_of(key), &count);
 
-    tic_graph_find_looks(&tic_session->graph, wait_of(key), &count);
-    return count > 0;
+    return count > 0 && look[0].id != TIC_LOOK_ARGUMENTS;
 }
 
 void tic_looks_note_callback(const struct tic_small *small, uint64_t key)

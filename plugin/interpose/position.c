@@ -9,6 +9,7 @@
  * without them. */
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/thread.h"
@@ -41,9 +42,32 @@ static void check_kind(const struct tic_session *session)
 
 static struct {
     bool begun; /* owner thread only */
+    long owner; /* immutable: its thread, for the system */
     struct tic_watch watch;
     uint64_t calls, executed; /* the watch only: of its last look */
+    uint64_t arrived;         /* the watch only: main()'s clock when it had arrived; or 0 */
+    bool told;                /* the watch only */
 } stuck;
+
+/* Has main() gone on since it arrived? */
+static bool goes_on(void)
+{
+    if (stuck.arrived == 0)
+        stuck.arrived = tic_clock_now();
+    return tic_clock_now() != stuck.arrived;
+}
+
+/* It may be waiting for another thread of the program, too. */
+static void tell_waits_outside(void)
+{
+    if (!stuck.told)
+        tic_log(
+            TIC_LOG_WARN,
+            "the replay stands still: main() waits outside of StarPU, for a lock, a semaphore or "
+            "the like. If a kernel gave it in the recorded run, that kernel is skipped now: such "
+            "programs cannot be restarted. STARPU_TIC_DIR names another directory to start over");
+    stuck.told = true;
+}
 
 /* main() waits inside StarPU, before the cut, for what waits for it. */
 static bool look_for_progress(void *arg)
@@ -52,17 +76,19 @@ static bool look_for_progress(void *arg)
     const struct tic_cut *cut = &session->snapshot.cut;
     uint64_t calls = atomic_load(&session->graph.calls), executed = tic_cut_count_executed(cut);
     bool same = calls == stuck.calls && executed == stuck.executed;
+    bool idle = same && tic_cut_is_idle(cut) && !tic_runner_is_busy();
 
     stuck.calls = calls;
     stuck.executed = executed;
-    if (tic_position_is_ahead() && same && (calls & 1) != 0 && tic_cut_is_idle(cut) &&
-        !tic_runner_is_busy())
+    if (idle && (calls & 1) == 0 && tic_runner_waits(stuck.owner))
+        tell_waits_outside();
+    if (tic_position_is_ahead() && idle && (calls & 1) != 0)
         tic_stop(
             TIC_EXIT_DIVERGED,
             "the replay differs from the recorded run: main() waits for tasks where it did not "
             "wait for them, and nothing goes on. If the program waits by the clock, or by what "
             "it finds done, start it with STARPU_TIC_VERIFY=0 from the beginning");
-    return tic_position_is_ahead();
+    return tic_position_is_ahead() || !goes_on();
 }
 
 /* ---- the start ------------------------------------------------------------------------------- */
@@ -75,6 +101,7 @@ void tic_position_load(struct tic_session *session)
     atomic_store(&session->snapshot.verify.quiescent,
                  session->recovered && session->graph.recovered_quiescent);
     stuck.begun = atomic_load(&session->snapshot.replaying);
+    stuck.owner = gettid();
     if (stuck.begun)
         tic_watch_begin(&stuck.watch, session->snapshot.patience, look_for_progress, session);
 }
@@ -192,5 +219,4 @@ void tic_position_tick(void)
     tic_clock_release(); /* callbacks that had run by then saw older values */
     await_again();
     arrive();
-    tic_position_close();
 }

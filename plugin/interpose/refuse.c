@@ -49,6 +49,9 @@ const char *tic_refuse_task(struct starpu_task *task, const struct tic_accesses 
         return "regenerated tasks are not protected yet";
     if (task->omp_task)
         return "StarPU's OpenMP-style tasks, which may stop and continue, are not protected yet";
+    if (task->workerorder != 0)
+        return "its place in the order of a worker (workerorder) is not protected yet: tasks that a "
+               "restart skips leave a gap";
     if (!tic_hooks_cover(task))
         return "scheduling contexts without a policy are not protected yet";
     if (tic_session->graph.signature.position >= INT_MAX - 1)

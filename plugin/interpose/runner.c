@@ -130,6 +130,11 @@ static int look(long thread)
                              : ASLEEP;
 }
 
+bool tic_runner_waits(long thread)
+{
+    return look(thread) == WAITS;
+}
+
 /* Waits until it has run this, or is seen to wait for somebody. Only the caller gives it work. */
 static void await_locked(const struct runner *runner)
 {

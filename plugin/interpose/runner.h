@@ -21,6 +21,8 @@ void tic_runner_await(void);
 /* Waits for what still runs; for what waits for somebody, only if `all`. In a runner, for nothing.
  * True if anything ran. */
 bool tic_runner_settle(bool all);
+/* Is this thread of the process seen to wait for another one? */
+bool tic_runner_waits(long thread);
 /* Does any of them run, or wait? */
 bool tic_runner_is_busy(void);
 

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,17 @@ static void read_settings(struct tic_settings *settings)
     tic_log_set_level(settings->verbose);
 }
 
+/* Processes that this one starts inherit the variable, and STARPU_TIC_DIR. */
+static const char owner_variable[] = "TIC_DIRECTORY_OWNER";
+
+static bool is_used_by_parent(void)
+{
+    const char *owner = getenv(owner_variable);
+    pid_t process = owner ? (pid_t)atol(owner) : 0;
+
+    return process > 0 && process != getpid() && (kill(process, 0) == 0 || errno == EPERM);
+}
+
 /* Why this process cannot be protected at all, or NULL. */
 static const char *why_not_at_all(void)
 {
@@ -104,6 +116,10 @@ static const char *why_not_at_all(void)
         if (count && atoi(count) > 1)
             return "runs of several MPI processes are not protected yet";
     }
+    if (getenv(TIC_SETTING_PREFIX "DIR") && is_used_by_parent())
+        return "the program that started it uses STARPU_TIC_DIR; name another one for this "
+               "program, "
+               "or none";
     return NULL;
 }
 
@@ -220,6 +236,14 @@ static const struct tic_h5_ops *load_module(void)
     return ops;
 }
 
+static void tell_children(void)
+{
+    char process[24];
+
+    snprintf(process, sizeof(process), "%ld", (long)getpid());
+    setenv(owner_variable, process, 1);
+}
+
 static void open_store(struct tic_session *session, bool create)
 {
     const struct tic_settings *settings = &session->settings;
@@ -236,6 +260,7 @@ static void open_store(struct tic_session *session, bool create)
     tic_watch_end(&watch);
     free(directory);
     session->opened_store = status >= 0;
+    tell_children();
     session->recovered = status > 0;
     session->recovered_tasks = session->graph.recovered_tasks;
     atomic_store(&session->racy, session->snapshot.found_racy);

@@ -10,6 +10,7 @@
 #include "base/failpoint.h"
 #include "interpose/accesses.h"
 #include "interpose/answers.h"
+#include "interpose/arguments.h"
 #include "interpose/report.h"
 #include "interpose/tasks.h"
 #include "snapshot/forced.h"
@@ -106,6 +107,7 @@ static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t key)
     if (tic_session->asks_successors) /* main() may name it, though it ends at once */
         task->destroy = 0;
     tic_callback_hold_prologues(task, key);
+    tic_arguments_give_back(task, key);
     bool plain = is_plain_but_for_callback(task);
     bool held = tic_clock_hold_callback_locked(task, key, plain, NULL);
     if (!held && plain && tic_callback_of(task) && !tic_order_is_behind(task))
@@ -366,6 +368,16 @@ static void note_main_uses(const struct tic_accesses *accesses, uint64_t sequenc
                                sequence + 1);
 }
 
+static bool declares_nothing(const struct tic_accesses *accesses)
+{
+    unsigned i = 0;
+
+    while (i < accesses->count && accesses->items[i].handle &&
+           tic_handle_is_empty(accesses->items[i].handle))
+        i++;
+    return i == accesses->count;
+}
+
 /* Where order is a race, another run need not come to the same values in between. */
 static void note_races(const struct tic_accesses *accesses, enum tic_context context)
 {
@@ -422,6 +434,8 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     if (task->use_tag || task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES)
         tic_session->explicit_dependencies = true;
     note_races(submission->accesses, submission->context);
+    if (declares_nothing(submission->accesses))
+        tic_looks_note_blind(task);
     int done = identify(task, submission, why);
     if (*why)
         return TIC_PASS;

@@ -42,6 +42,8 @@ bool tic_interface_layout(enum starpu_data_interface_id id, const void *interfac
                           struct tic_layout *layout);
 /* Takes the address from an interface on a node of main memory. */
 void tic_handle_locate(struct tic_handle *handle, void *interface);
+/* A task has ended, on its worker. */
+void tic_data_check_shapes(const struct starpu_task *task, const struct tic_slot *slot);
 void tic_data_on_register_after(starpu_data_handle_t data, int home_node);
 void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent);
 /* StarPU is about to forget the value, and to free its memory if that is not main()'s. */
@@ -59,6 +61,8 @@ void tic_data_wait(struct tic_handle *handle);
 _Noreturn void tic_data_stop_unreadable(uint64_t id, int status, bool logged);
 /* Writes a recorded value for main() to read; no live task has accessed the data yet. */
 void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved);
+/* The same for a task that is executed again, and is about to read it. On its worker. */
+void tic_data_show_in_place(struct tic_handle *handle, const struct tic_saved *saved);
 /* The same under the submission lock, on any thread: into its memory, without an access. */
 void tic_data_expose_locked(struct tic_handle *handle, const struct tic_saved *saved);
 /* The same while a value of this run is there, which waits until main() gives its access back;
@@ -210,6 +214,8 @@ void tic_reads_log_access(struct tic_handle *handle, uint64_t key);
 /* Gives a task that is executed again what it read before, in handles of our own. True when there
  * was something. */
 bool tic_reads_deliver(struct starpu_task *task, uint64_t key);
+/* A task that is executed again begins: the memory of what it reads shows what it read. */
+void tic_reads_show(struct starpu_task *task);
 /* After the real submission, in a recovered run. */
 void tic_reads_after_submit(bool accepted);
 /* The application's handles of a structure that stays with it, while ours stand there. */
@@ -244,9 +250,9 @@ bool tic_pack_supports(struct tic_handle *handle);
 int tic_pack_restore(starpu_data_handle_t data, const struct tic_saved *saved);
 
 /* ---- forced.c ------------------------------------------------------------------------------- */
-/* Around a protected task, on its worker. */
+/* Around a protected task, on its worker. has_more: its result lies not only in its data. */
 void tic_forced_begin(struct starpu_task *task, const struct tic_slot *slot);
-void tic_forced_end(struct tic_slot *slot);
+void tic_forced_end(struct tic_slot *slot, bool has_more);
 /* Submits what the log holds in the place of the task, if it does. awaited: the task itself, made a
  * control task, comes after that. Under the submission lock. */
 bool tic_forced_use(struct starpu_task *task, uint64_t sequence, bool awaited);
@@ -317,10 +323,13 @@ bool tic_position_expect(uint64_t key);
 void tic_position_note_shown(void);
 
 /* ---- addresses.c ---------------------------------------------------------------------------- */
+/* Its memory is about to be used for the first time: addresses in it are logged, so that a restart
+ * can tell whether tasks have written them. Under the submission lock, or main() itself. */
+void tic_addresses_note(struct tic_handle *handle);
 /* May a recorded value of it hold addresses that another process had? */
 bool tic_addresses_are_sought(const struct tic_handle *handle);
 /* Puts those that its memory holds now into a recorded value, without gaps; true when there are
- * some. Stops where tasks have written it: nobody knows which they mean. */
+ * some. Stops where tasks may have written one: nobody knows what it means. */
 bool tic_addresses_take_own(const struct tic_handle *handle, char *recorded);
 
 /* ---- looks.c -------------------------------------------------------------------------------- */
@@ -332,6 +341,10 @@ void tic_looks_leave(void);
  * restart: where one of the application waits, and there is memory that it may look at, protection
  * ends. */
 void tic_looks_refuse_thread(const char *call);
+/* A task that declares no content is submitted: it may read memory that it does not declare. */
+void tic_looks_note_blind(const struct starpu_task *task);
+/* main() unregisters the data without coherency, and may read it by its pointer. */
+void tic_looks_note_left(const struct tic_handle *handle);
 /* Small data that a task declares, which its callback may look at. */
 struct tic_small {
     unsigned count;

@@ -208,15 +208,38 @@ static bool is_missing(const struct starpu_task *task)
            task->workerid >= tic_workers.count + tic_workers.combined;
 }
 
+/* Only such workers may execute it. */
+static bool names_missing(const struct starpu_task *task)
+{
+    enum { BITS = 32 };
+    const unsigned count = tic_workers.count + tic_workers.combined;
+    unsigned id = 0;
+
+    if (__builtin_expect(task->workerids_len == 0, 1) || tic_workers.count == 0)
+        return false;
+    while (id < count &&
+           (id / BITS >= task->workerids_len || !(task->workerids[id / BITS] >> id % BITS & 1)))
+        id++;
+    return id == count;
+}
+
 void tic_workers_place(struct starpu_task *task)
 {
     if (is_missing(task) && has_stand_ins(tic_session))
         task->workerid %= tic_workers.count;
+    if (names_missing(task) && has_stand_ins(tic_session))
+        task->workerids_len = 0;
 }
 
 /* The end of the message tells both numbers. */
 void tic_workers_require(const struct starpu_task *task)
 {
+    if (names_missing(task))
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "the replay differs from the recorded run: task \"%s\" is for workers (workerids) "
+                 "that do not exist. The recovery lines in %s are untouched: start it with more "
+                 "workers, or with STARPU_TIC_WORKERS=recorded, by which others stand in",
+                 tic_task_name(task), tic_session->store.path);
     if (is_missing(task))
         tic_stop(TIC_EXIT_DIVERGED,
                  "the replay differs from the recorded run: task \"%s\" is for worker %u (counted "

@@ -3,6 +3,7 @@
  * the real one. tests/e2e/inert.bats checks this list against what the library exports. */
 #include <alloca.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -479,28 +480,43 @@ static double double_of(int64_t bits)
     return value;
 }
 
-/* main() has waited in a way of its own: it may ask as often as it likes, but once for what it has
- * submitted counts, as a restart may ask less often. */
+/* main() has waited in a way of its own. */
+static void has_waited(const char *call)
+{
+    if (!tic_session_is_watching())
+        return;
+    begin_wait(false);
+    end_wait(call);
+}
+
+/* It may ask as often as it likes, but once for what it has submitted counts, as a restart may ask
+ * less often. */
 static void told_of_tasks(int64_t left)
 {
     static uint64_t before; /* main() only: submissions when it was told last that none is left */
     uint64_t submitted = tic_session ? tic_session->graph.signature.position : 0;
 
-    if (left > 0 || submitted == before || !tic_session_is_watching())
+    if (left > 0 || submitted == before)
         return;
     before = submitted;
-    begin_wait(false);
-    end_wait("starpu_task_nsubmitted");
+    has_waited("starpu_task_nsubmitted");
+}
+
+/* A program may ask until no task is left. */
+static bool main_asks(const void *caller)
+{
+    if (!tic_answers_are_asked(caller))
+        return false;
+    if (tic_clock_lags)
+        tic_clock_catch_up();
+    main_has_come();
+    return true;
 }
 
 #define ANSWER(number, type, name, parameters, arguments, key)                                     \
     WRAPPER type name parameters                                                                   \
     {                                                                                              \
-        bool asked = tic_answers_are_asked(__builtin_return_address(0));                           \
-        if (asked && tic_clock_lags) /* a program may ask until no task is left */                 \
-            tic_clock_catch_up();                                                                  \
-        if (asked)                                                                                 \
-            main_has_come();                                                                       \
+        bool asked = main_asks(__builtin_return_address(0));                                       \
         tic_guard++;                                                                               \
         type real = RESOLVED(name) arguments;                                                      \
         tic_guard--;                                                                               \
@@ -518,6 +534,33 @@ static void told_of_tasks(int64_t left)
     }
 #include "real/answers.def"
 #undef ANSWER
+
+/* main() may use a structure again that it is told is free: then it is. */
+static void await_finished(struct starpu_task *task)
+{
+    tic_guard++;
+    while (!RESOLVED(starpu_task_finished)(task))
+        sched_yield();
+    tic_guard--;
+}
+
+/* A restart asks as often. */
+WRAPPER int starpu_task_finished(struct starpu_task *task)
+{
+    bool asked = main_asks(__builtin_return_address(0));
+    int real = RESOLVED(starpu_task_finished)(task);
+    int64_t told = real;
+
+    if (!asked)
+        return real;
+    tic_answer(TIC_starpu_task_finished, 0, &told);
+    if (told && !real)
+        await_finished(task);
+    tic_answers_told(TIC_starpu_task_finished, told);
+    if (told)
+        has_waited("starpu_task_finished");
+    return (int)told;
+}
 
 /* ---- data ----------------------------------------------------------------------------------- */
 
@@ -561,8 +604,10 @@ WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
 WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
 {
     tic_pages_open();
-    if (tic_session_is_watching())
+    if (tic_session_is_watching()) {
+        tic_looks_note_left(tic_handle_of(data));
         tic_data_on_unregister_before(data, false);
+    }
     tic_guard++;
     RESOLVED(starpu_data_unregister_no_coherency)(data);
     tic_guard--;

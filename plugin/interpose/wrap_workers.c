@@ -29,6 +29,33 @@ WRAPPER unsigned starpu_combined_worker_get_count(void)
     return IS_ASKED() ? tic_workers_tell_combined() : RESOLVED(starpu_combined_worker_get_count)();
 }
 
+/* ---- which one ------------------------------------------------------------------------------- */
+
+/* The callback of a skipped task runs beside the workers (runner.c), and may count per worker: then
+ * it runs on the first one. */
+static bool stands_on_worker(const void *caller)
+{
+    const struct starpu_task *task = tic_clock_current_task();
+
+    return task && task->cl && !tic_answers_are_starpu(caller);
+}
+
+WRAPPER int starpu_worker_get_id(void)
+{
+    int id = RESOLVED(starpu_worker_get_id)();
+
+    return id < 0 && stands_on_worker(__builtin_return_address(0)) ? 0 : id;
+}
+
+WRAPPER unsigned _starpu_worker_get_id_check(const char *file, int line)
+{
+    return stands_on_worker(__builtin_return_address(0)) && RESOLVED(starpu_worker_get_id)() < 0
+               ? 0
+               : RESOLVED(_starpu_worker_get_id_check)(file, line);
+}
+
+/* ---- of a type ------------------------------------------------------------------------------- */
+
 static bool has_workers(enum starpu_worker_archtype type)
 {
     return type == STARPU_CPU_WORKER || type == STARPU_ANY_WORKER;

@@ -28,6 +28,7 @@ void tic_cut_fini(struct tic_cut *cut)
             free(cut->slots[i].dirty[parity].items);
         }
         free(cut->slots[i].writing.items);
+        free(cut->slots[i].arguments_before);
     }
     free(cut->slots);
     cut->slots = NULL;

@@ -36,17 +36,22 @@ struct tic_held {
 #define TIC_SLOT_ENDING ((const void *)1)
 
 struct tic_slot {
-    _Atomic uint64_t state;         /* epoch * 4 + enum tic_slot_state; seq_cst: see above */
-    _Atomic uint64_t sequence;      /* worker writes: the task between begin and end; a sequence
-                                       number, or TIC_SPAWN_KEY and the index of a spawned task;
-                                       relaxed */
-    _Atomic(const void *) task;     /* the task between begin and end; TIC_SLOT_ENDING while
-                                       somebody ends it, who has the slot to himself; acq_rel */
-    bool counts;                    /* worker only: done when it ends, even if it wrote nothing */
-    bool again;                     /* worker only: a restart executes it again, before the cut */
-    uint64_t children;              /* worker only: tasks that it has submitted */
-    _Atomic bool failed;            /* relaxed: a list could not grow; protection ends */
-    struct tic_handle_list writing; /* worker only: what the running task writes */
+    _Atomic uint64_t state;          /* epoch * 4 + enum tic_slot_state; seq_cst: see above */
+    _Atomic uint64_t sequence;       /* worker writes: the task between begin and end; a sequence
+                                        number, or TIC_SPAWN_KEY and the index of a spawned task;
+                                        relaxed */
+    _Atomic(const void *) task;      /* the task between begin and end; TIC_SLOT_ENDING while
+                                        somebody ends it, who has the slot to himself; acq_rel */
+    _Atomic(const void *) arguments; /* of the running task, if its kernel may change them; NULL;
+                                        relaxed */
+    char *arguments_before;          /* worker only: what they were; NULL until there are some */
+    size_t arguments_size;           /* worker only */
+    uint64_t key;                    /* worker only: of the running task, if it has arguments */
+    bool counts;                     /* worker only: done when it ends, even if it wrote nothing */
+    bool again;                      /* worker only: a restart executes it again, before the cut */
+    uint64_t children;               /* worker only: tasks that it has submitted */
+    _Atomic bool failed;             /* relaxed: a list could not grow; protection ends */
+    struct tic_handle_list writing;  /* worker only: what the running task writes */
     struct tic_sequence_list ended[2]; /* by epoch parity: done tasks */
     struct tic_handle_list dirty[2];   /* by epoch parity: handles that became dirty */
     _Atomic uint64_t dirtied;          /* relaxed: handles ever put into these lists */

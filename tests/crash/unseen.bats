@@ -20,6 +20,22 @@ load common
     campaign unseen --kills 8 --scale 0.2 --mode callbackwrite,callbackwrite-other,asking
 }
 
+@test "tic: callbacks read large data, and wake main(), which does; the restart knows by the line" {
+    campaign unseen --kills 6 --scale 0.3 --mode callbackread-large,wokenread
+}
+
+@test "tic: tasks without written data read by other pointers than their buffers'" {
+    campaign unseen --kills 4 --scale 0.3 --mode readglobal,readglobal-large,readhalo,readrows
+}
+
+@test "tic: kernels change their arguments, or the size of their data" {
+    campaign unseen --kills 4 --scale 0.3 --mode argresult,argstate,resize
+}
+
+@test "tic: main() asks whether a task has finished; callbacks know their worker, and take a lock of main()" {
+    campaign unseen --kills 4 --scale 0.3 --mode finished,callbackworker,condition
+}
+
 # Workers that reach a count wait for a line, and main() for the tasks, in a way of its own.
 @test "tic: main() polls for callbacks" {
     campaign unseen --kills 2 --every 2 --mode polling

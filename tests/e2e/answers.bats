@@ -55,6 +55,18 @@ on_all() { # MODE [EXPECTED]
     on_all places
 }
 
+@test "tasks for a mask of workers that do not exist now" {
+    on_all masks
+}
+
+@test "tasks in the order of their worker: protection ends" {
+    STARPU_NCPU=2 run_apart timeout 60 "$tool" run -- "$answers" turns
+    local expected
+    expected=$(plain 2 turns)
+    [ "$(cat out)" = "$expected" ] || complain turns "wrong without a kill"
+    grep -q 'protection ends here: advance_here: its place in the order of a worker' err
+}
+
 # The line that the second restart begins with is of a run on one worker.
 @test "tasks for workers that do not exist now, of a main() that does not ask" {
     local protocol

@@ -26,6 +26,22 @@ expected() { # the output of a run without faults
         "$(stat_of tasks_submitted)" ]
 }
 
+@test "a program that a protected one starts runs unprotected in the same directory" {
+    local child="env -u P_START P_QUIET=1 P_TASKS=20 $program"
+    P_START=$child P_QUIET=1 run_apart timeout 60 "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [ "$(cat out)" = "$(P_QUIET=1 P_TASKS=20 $program; P_QUIET=1 $program)" ] ||
+        complain program "wrong, or its child was refused"
+    grep -q 'not protected: the program that started it uses STARPU_TIC_DIR' err
+}
+
+@test "main() that waits for a kernel, which a restart skips, is told of" {
+    export P_POST=1 STARPU_TIC_EVERY=20 STARPU_TIC_PATIENCE=0.2
+    crash task-end:150 "$program"
+    run_apart timeout -s KILL 5 "$tool" run -- "$program"
+    [ "$status" -eq 137 ] && grep -q 'the replay stands still: main() waits outside of StarPU' err ||
+        complain program "did not stand still, or told nothing"
+}
+
 @test "who dies after the last task, in an exit handler, goes on from the last line" {
     P_LATE=1 STARPU_TIC_EVERY=20 run "$tool" run -- "$program"
     [ "$status" -eq 137 ]

@@ -176,12 +176,12 @@ exit_as_usual() { # scenarios...
 }
 
 @test "data holds addresses, which are others in each run" {
-    keep_order look-address
+    keep_order look-address look-address-written
     ! grep -q "behind StarPU's back" err # what differs is ours
-    crash task-end:6 "$lib/orders" look-address-written
-    run_apart timeout 60 "$tool" run -- "$lib/orders" look-address-written
+    crash task-end:6 "$lib/orders" look-address-moved
+    run_apart timeout 60 "$tool" run -- "$lib/orders" look-address-moved
     [ "$status" -eq 78 ] && grep -q "it holds addresses, which are others in each run" err ||
-        complain look-address-written "not refused"
+        complain look-address-moved "not refused"
 }
 
 @test "tasks read what main() put there, before tasks write other parts of it" {

@@ -18,7 +18,6 @@
 #include <time.h>
 
 enum { LENGTH = 960, ROUNDS = 40, CHAINS = 6 };
-enum how { TILES, PLACES, EACH };
 
 static void pause_for(long microseconds)
 {
@@ -99,14 +98,27 @@ static void advance_here(void *buffers[], void *arg)
 static struct starpu_codelet here_codelet = {
     .cpu_funcs = {advance_here}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "advance_here"};
 
-static void submit_here(starpu_data_handle_t data, int worker)
+enum how { TILES, PLACES, MASKS, TURNS, EACH };
+
+/* On this worker, if one is named: directly, by a mask, or as the next one in its order. */
+static void submit_here(starpu_data_handle_t data, int worker, enum how how)
 {
+    static uint32_t masks[STARPU_NMAXWORKERS];
+    static unsigned turns[STARPU_NMAXWORKERS];
+
     struct starpu_task *task = starpu_task_create();
 
     task->cl = &here_codelet;
     task->handles[0] = data;
-    task->execute_on_a_specific_worker = worker >= 0;
+    task->execute_on_a_specific_worker = worker >= 0 && how != MASKS;
     task->workerid = worker >= 0 ? (unsigned)worker : 0;
+    if (worker >= 0 && how == MASKS) {
+        masks[worker] = UINT32_C(1) << worker;
+        task->workerids = &masks[worker];
+        task->workerids_len = 1;
+    }
+    if (worker >= 0 && how == TURNS)
+        task->workerorder = ++turns[worker];
     check(starpu_task_submit(task) == 0, "a task was refused");
 }
 
@@ -178,7 +190,7 @@ static int cut(enum how how)
     for (unsigned i = 0; i < ROUNDS; i++)
         for (unsigned tile = 0; tile < 2 * known; tile++) {
             submit_here(starpu_data_get_sub_data(data, 1, tile),
-                        how == PLACES ? (int)(tile % known) : -1);
+                        how == TILES || how == EACH ? -1 : (int)(tile % known), how);
             submit_mix(starpu_data_get_sub_data(data, 1, tile),
                        starpu_data_get_sub_data(data, 1, (tile + 1) % (2 * known)));
         }
@@ -246,7 +258,7 @@ static int fixed(void)
     check(used != NULL, "out of memory");
     register_chains();
     for (unsigned i = 0; i < 6 * ROUNDS; i++)
-        submit_here(data[i % CHAINS], (int)(i % known));
+        submit_here(data[i % CHAINS], (int)(i % known), PLACES);
     unregister_chains(6 * ROUNDS, "tasks", 1);
     free(used);
     return 0;
@@ -331,6 +343,10 @@ int main(int argc, char **argv)
         status = status == 0 ? cut(TILES) : status;
     } else if (strcmp(what, "places") == 0)
         status = cut(PLACES);
+    else if (strcmp(what, "masks") == 0)
+        status = cut(MASKS);
+    else if (strcmp(what, "turns") == 0)
+        status = cut(TURNS);
     else if (strcmp(what, "fixed") == 0)
         status = fixed();
     else if (strcmp(what, "each") == 0)

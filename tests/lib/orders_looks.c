@@ -176,6 +176,12 @@ static void change_parameters(void *buffers[], void *arg)
     ((struct parameters *)STARPU_VARIABLE_GET_PTR(buffers[1]))->number++;
 }
 
+static void move_parameters(void *buffers[], void *arg)
+{
+    use_parameters(buffers, arg);
+    ((struct parameters *)STARPU_VARIABLE_GET_PTR(buffers[1]))->table++;
+}
+
 static struct starpu_codelet use_codelet = {.cpu_funcs = {use_parameters},
                                             .nbuffers = 2,
                                             .modes = {STARPU_RW, STARPU_R},
@@ -185,23 +191,29 @@ static struct starpu_codelet change_codelet = {.cpu_funcs = {change_parameters},
                                                .modes = {STARPU_RW, STARPU_RW},
                                                .name = "change_parameters"};
 
+static struct starpu_codelet move_codelet = {.cpu_funcs = {move_parameters},
+                                             .nbuffers = 2,
+                                             .modes = {STARPU_RW, STARPU_RW},
+                                             .name = "move_parameters"};
+
 static void use_address(struct starpu_codelet *codelet)
 {
     struct parameters *parameters = malloc(sizeof(*parameters));
     starpu_data_handle_t handle;
 
-    *parameters = (struct parameters){calloc(2, sizeof(uint64_t)), 0};
-    parameters->table[1] = 5;
+    uint64_t *table = calloc(TASKS + 2, sizeof(*table));
+    *parameters = (struct parameters){table, 0};
+    table[1] = 5;
     starpu_variable_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)parameters,
                                   sizeof(*parameters));
     for (int round = 0; round < TASKS; round++) {
         submit_pair(codelet, handles[0], handle);
         starpu_task_wait_for_all();
-        note(parameters->table[1]);
+        note(table[1]);
     }
     starpu_data_unregister(handle);
     note(parameters->number);
-    free(parameters->table);
+    free(table);
     free(parameters);
 }
 
@@ -213,6 +225,11 @@ static void run_address(void)
 static void run_address_written(void)
 {
     use_address(&change_codelet);
+}
+
+static void run_address_moved(void)
+{
+    use_address(&move_codelet);
 }
 
 /* ---- memory that the program uses for something else ------------------------------------------
@@ -269,4 +286,5 @@ const struct mode orders_looks[] = {{"look-current", run_current},
                                     {"look-given-back", run_given_back},
                                     {"look-address", run_address},
                                     {"look-address-written", run_address_written},
+                                    {"look-address-moved", run_address_moved},
                                     {NULL, NULL}};

@@ -7,7 +7,10 @@
  * sums only), P_REQUEST (asks for checkpoints), P_SHOW (prints which scheduling policy runs),
  * P_LATE (dies by SIGKILL in an exit handler that it registers before it starts StarPU),
  * P_HOLD (once StarPU runs, opens the FIFO `ready` for writing, then waits at the FIFO `go`),
- * P_PAUSE (does the same when so many tasks have ended, before it submits the others). */
+ * P_PAUSE (does the same when so many tasks have ended, before it submits the others),
+ * P_START (a command that it runs when it has submitted its tasks), P_POST (kernels that add post a
+ * semaphore, which main() awaits for each of them). */
+#include <semaphore.h>
 #include <signal.h>
 #include <starpu.h>
 #include <starpu_scheduler.h>
@@ -26,12 +29,16 @@ static long knob(const char *name, long fallback)
     return text ? atol(text) : fallback;
 }
 
+static sem_t posted;
+static long posts; /* tasks that add, if they post */
+
 static void add(void *buffers[], void *arg)
 {
     double *values = (double *)STARPU_VECTOR_GET_PTR(buffers[0]);
     (void)arg;
     for (int i = 0; i < length; i++)
         values[i] += 1;
+    sem_post(&posted);
 }
 
 static void twice(void *buffers[], void *arg)
@@ -63,6 +70,7 @@ static void submit_all(starpu_data_handle_t handles[VECTORS])
             hold();
         }
         int which = (i % 3 == 0) != (i == swap);
+        posts += !which && knob("P_POST", 0);
         if (starpu_task_insert(which ? &twice_codelet : &add_codelet, STARPU_RW,
                                handles[i % VECTORS], 0) != 0)
             abort();
@@ -113,7 +121,13 @@ int main(void)
     for (int v = 0; v < VECTORS; v++)
         starpu_vector_data_register(&handles[v], STARPU_MAIN_RAM, (uintptr_t)vectors[v],
                                     (uint32_t)length, sizeof(double));
+    sem_init(&posted, 0, 0);
     submit_all(handles);
+    for (; posts > 0; posts--)
+        while (sem_wait(&posted) != 0)
+            ;
+    if (getenv("P_START") && system(getenv("P_START")) != 0)
+        puts("the command failed");
     if (!knob("P_QUIET", 0))
         print_progress();
     for (int v = 0; v < VECTORS; v++)

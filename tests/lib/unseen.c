@@ -37,6 +37,14 @@ static const struct mode modes[] = {
     {"result-arg", run_result_arg},
     {"result-global", run_result_global},
     {"kernel-state", run_kernel_state},
+    /* tasks that write no data reach it otherwise; arguments and sizes as results */
+    {"readglobal", run_readglobal},
+    {"readglobal-large", run_readglobal_large},
+    {"readhalo", run_readhalo},
+    {"readrows", run_readrows},
+    {"argresult", run_argresult},
+    {"argstate", run_argstate},
+    {"resize", run_resize},
     /* data that only stands for other data */
     {"void-arg", run_void_arg},
     {"void-global", run_void_global},
@@ -49,6 +57,11 @@ static const struct mode modes[] = {
     {"callbackread", run_callbackread},
     {"callbackwrite", run_callbackwrite},
     {"callbackwrite-other", run_callbackwrite_other},
+    {"callbackread-large", run_callbackread_large},
+    {"wokenread", run_wokenread},
+    {"finished", run_finished},
+    {"callbackworker", run_callbackworker},
+    {"condition", run_condition},
     {"asking", run_asking},
     {"polling", run_polling},
     /* parts of data, data registered again */

@@ -66,6 +66,15 @@ void submit_combine(starpu_data_handle_t to, starpu_data_handle_t from, unsigned
 
 /* ---- modes ----------------------------------------------------------------------------------- */
 
+/* unseen_reads.c */
+void run_readglobal(void);
+void run_readglobal_large(void);
+void run_readhalo(void);
+void run_readrows(void);
+void run_argresult(void);
+void run_argstate(void);
+void run_resize(void);
+
 /* unseen_loops.c */
 void run_history(void);
 void run_history_4096(void);
@@ -114,6 +123,11 @@ void run_fillsubmit(void);
 void run_callbackread(void);
 void run_callbackwrite(void);
 void run_callbackwrite_other(void);
+void run_callbackread_large(void);
+void run_wokenread(void);
+void run_finished(void);
+void run_callbackworker(void);
+void run_condition(void);
 void run_asking(void);
 void run_polling(void);
 

@@ -2,7 +2,9 @@
 /* Modes of tests/lib/unseen.c: main() and callbacks access data by pointer while tasks on other
  * data run. */
 #include "lib/unseen.h"
+#include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 
 enum { TILES = 6 };
 
@@ -88,29 +90,78 @@ void run_fillsubmit(void)
     }
 }
 
-/* ---- callbackread: callbacks add what their tasks wrote to a sum ----------------------------- */
+/* ---- callbackread: callbacks add what their tasks wrote to a sum; large: 8 KiB each ---------- */
+
+enum { LARGE = 1024 };
 
 static uint64_t sum; /* addition commutes */
+
+static void submit_with_callback(struct tiles *x, unsigned i, unsigned number,
+                                 void (*callback)(void *))
+{
+    struct starpu_task *task = build_update(x->handles[i], number);
+
+    task->callback_func = callback;
+    task->callback_arg = tile(x, i);
+    must(starpu_task_submit(task));
+}
 
 static void add_tile(void *at)
 {
     __atomic_add_fetch(&sum, digest(at, LENGTH), __ATOMIC_RELAXED);
 }
 
-void run_callbackread(void)
+static void add_large_tile(void *at)
+{
+    __atomic_add_fetch(&sum, digest(at, LARGE), __ATOMIC_RELAXED);
+}
+
+static void read_in_callbacks(unsigned length, void (*callback)(void *))
 {
     struct tiles x;
 
-    tiles_make(&x, TILES, LENGTH, 52);
+    tiles_make(&x, TILES, length, 52);
     for (unsigned phase = 0; phase < phases(60); phase++) {
-        for (unsigned i = 0; i < TILES; i++) {
-            struct starpu_task *task = build_update(x.handles[i], phase);
-            task->callback_func = add_tile;
-            task->callback_arg = tile(&x, i);
-            must(starpu_task_submit(task));
-        }
+        for (unsigned i = 0; i < TILES; i++)
+            submit_with_callback(&x, i, phase, callback);
         starpu_task_wait_for_all();
         note(sum);
+    }
+    tiles_drop(&x);
+}
+
+void run_callbackread(void)
+{
+    read_in_callbacks(LENGTH, add_tile);
+}
+
+void run_callbackread_large(void)
+{
+    read_in_callbacks(LARGE, add_large_tile);
+}
+
+/* ---- wokenread: main() reads data of 8 KiB when a callback has woken it ---------------------- */
+
+static sem_t ended_one;
+
+static void wake_main(void *unused)
+{
+    (void)unused;
+    sem_post(&ended_one);
+}
+
+void run_wokenread(void)
+{
+    struct tiles x;
+
+    sem_init(&ended_one, 0, 0);
+    tiles_make(&x, TILES, LARGE, 56);
+    for (unsigned turn = 0; turn < phases(120); turn++) {
+        submit_with_callback(&x, turn % TILES, turn, wake_main);
+        submit_update(x.handles[(turn + 1) % TILES], turn);
+        while (sem_wait(&ended_one) != 0)
+            ;
+        note(digest(tile(&x, turn % TILES), LARGE));
     }
     tiles_drop(&x);
 }
@@ -157,6 +208,88 @@ void run_callbackwrite(void)
 void run_callbackwrite_other(void)
 {
     write_in_callbacks(false);
+}
+
+/* ---- finished: main() asks for the end of a task, and reads what it wrote -------------------- */
+
+void run_finished(void)
+{
+    struct tiles x;
+
+    tiles_make(&x, TILES, LENGTH, 57);
+    for (unsigned turn = 0; turn < phases(120); turn++) {
+        struct starpu_task *task = build_update(x.handles[turn % TILES], turn);
+        task->detach = task->destroy = 0;
+        must(starpu_task_submit(task));
+        submit_update(x.handles[(turn + 1) % TILES], turn);
+        while (!starpu_task_finished(task))
+            sched_yield();
+        note(*tile(&x, turn % TILES));
+        must(starpu_task_wait(task));
+        starpu_task_destroy(task);
+    }
+    tiles_drop(&x);
+}
+
+/* ---- callbackworker: callbacks count for the worker that they run on ------------------------- */
+
+static unsigned counts[STARPU_NMAXWORKERS];
+
+static void count_for_worker(void *unused)
+{
+    (void)unused;
+    counts[starpu_worker_get_id_check()]++;
+}
+
+void run_callbackworker(void)
+{
+    struct tiles x;
+    unsigned all = 0;
+
+    tiles_make(&x, TILES, LENGTH, 58);
+    for (unsigned turn = 0; turn < phases(200); turn++)
+        submit_with_callback(&x, turn % TILES, turn, count_for_worker);
+    starpu_task_wait_for_all();
+    for (unsigned i = 0; i < STARPU_NMAXWORKERS; i++)
+        all += counts[i];
+    note(all);
+    tiles_drop(&x);
+}
+
+/* ---- condition: main() submits with a lock that callbacks take, and waits for them by it ------
+ */
+
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    unsigned ended;
+} group = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+
+static void count_in_group(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&group.mutex);
+    group.ended++;
+    pthread_cond_signal(&group.changed);
+    pthread_mutex_unlock(&group.mutex);
+}
+
+void run_condition(void)
+{
+    struct tiles x;
+
+    tiles_make(&x, TILES, LENGTH, 59);
+    for (unsigned phase = 0; phase < phases(40); phase++) {
+        pthread_mutex_lock(&group.mutex);
+        group.ended = 0;
+        for (unsigned i = 0; i < TILES; i++)
+            submit_with_callback(&x, i, phase, count_in_group);
+        while (group.ended < TILES)
+            pthread_cond_wait(&group.changed, &group.mutex);
+        pthread_mutex_unlock(&group.mutex);
+        note(*tile(&x, phase % TILES));
+    }
+    tiles_drop(&x);
 }
 
 /* ---- asking: main() waits by starpu_task_nsubmitted, reads a result, changes a tile ---------- */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Arguments of tasks that kernels change, up to a size. */
+#ifndef TIC_INTERPOSE_ARGUMENTS_H
+#define TIC_INTERPOSE_ARGUMENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "interpose/session.h"
+#include "snapshot/cut.h"
+
+enum { TIC_ARGUMENTS_BYTES = 4096, TIC_ARGUMENTS_CHUNK = 32 };
+
+/* The kernel of a task is about to run on this worker. */
+void tic_arguments_begin(const struct starpu_task *task, struct tic_slot *slot, uint64_t key);
+/* It has returned. True if it has changed its arguments: its result lies not only in its data. */
+bool tic_arguments_end(struct tic_slot *slot);
+/* The task is skipped in a restart: its arguments are as its kernel left them. Owner thread, or the
+ * thread that submits it. */
+void tic_arguments_give_back(const struct starpu_task *task, uint64_t key);
+
+#endif
