@@ -90,6 +90,7 @@ struct tic_handle {
                                              a line settles, or main() may change it;
                                              version + 1, 0: none */
     _Atomic bool split; /* a partition is in force: its parts hold its content; relaxed */
+    bool leaves;        /* guarded by lock: StarPU's handle may be gone at any time */
     unsigned refills;   /* guarded by lock: times that its initial content changed */
 
     struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle

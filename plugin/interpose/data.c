@@ -74,16 +74,30 @@ void tic_handle_locate(struct tic_handle *handle, void *interface)
     memcpy(handle->layout.stride, layout.stride, sizeof(layout.stride));
 }
 
-static bool has_its_shape(const struct tic_handle *handle)
+/* The program is about to give it back to StarPU, where tasks may end that have used it. */
+static void leave(struct tic_handle *handle)
+{
+    tic_lock(&handle->lock);
+    handle->leaves = true;
+    tic_unlock(&handle->lock);
+    tic_looks_remove(handle);
+}
+
+static bool has_its_shape(struct tic_handle *handle)
 {
     struct tic_layout layout;
+    bool same = true;
 
-    return !handle || !handle->is_value || handle->packer ||
-           !tic_interface_layout(
-               tic_real.starpu_data_get_interface_id(handle->data),
-               tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM),
-               &layout) ||
-           tic_shape_equal(&layout.shape, &handle->layout.shape);
+    if (!handle->is_value || handle->packer)
+        return true;
+    tic_lock(&handle->lock);
+    if (!handle->leaves &&
+        tic_interface_layout(
+            tic_real.starpu_data_get_interface_id(handle->data),
+            tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM), &layout))
+        same = tic_shape_equal(&layout.shape, &handle->layout.shape);
+    tic_unlock(&handle->lock);
+    return same;
 }
 
 static void refuse_shape(const char *task)
@@ -330,13 +344,14 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     if (why) {
         tic_session_unprotect(tic_session_place("starpu_data_unregister"), why);
         tic_data_bring_up(handle);
+        leave(handle);
         tic_lock(&tic_session->submit);
         handle->data = NULL; /* it has left */
         tic_unlock(&tic_session->submit);
         return;
     }
     tic_record_unregistered(handle);
-    tic_looks_remove(handle);
+    leave(handle);
     tic_order_wait(handle, true);
     end_helpers(handle);
     bool pinned = coherent && is_pinned(handle);
@@ -398,7 +413,7 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
         tic_data_on_unregister_before(data, true);
         return;
     }
-    tic_looks_remove(handle);
+    leave(handle);
     if (is_pinned(handle))
         tic_data_restore_leaving(handle);
     if (!is_in_use(handle)) {
@@ -496,7 +511,7 @@ void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count)
         tic_data_forget(parts[i]);
         tic_redux_fold(part);
         end_helpers(part);
-        tic_looks_remove(part);
+        leave(part);
         part->data = NULL;
     }
 }
@@ -610,7 +625,7 @@ static bool gather(struct tic_handle *parent, bool noted)
         changed |= atomic_load(&child->version) > 0;
         written |= child->submitted_writes > 0;
         tic_data_forget(child->data);
-        tic_looks_remove(child);
+        leave(child);
     }
     changed &= !parent->partition_over;
     tic_snapshot_merge(&tic_session->snapshot, parent, changed, noted);
