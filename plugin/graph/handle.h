@@ -105,6 +105,7 @@ struct tic_handle {
     unsigned child_count;
     bool is_root;           /* of its family, which goes with it */
     bool accumulates;       /* it is an accumulator of a reduction */
+    bool exposed;           /* no home node, and main() has had a pointer to it within an access */
     bool was_partitioned;   /* by main(), maybe long ago */
     bool partition_over;    /* in a replay: it is unpartitioned within the recovered cut */
     _Atomic unsigned holds; /* accesses of the program that are not released */
@@ -154,7 +155,8 @@ bool tic_handle_append(struct tic_handle_list *list, struct tic_handle *handle);
  * the submission lock. */
 static inline bool tic_handle_is_unused(const struct tic_handle *handle)
 {
-    return !handle->family && !handle->was_partitioned && handle->main_read == 0 && handle->main_written == 0 &&
+    return !handle->family && !handle->was_partitioned && handle->main_read == 0 &&
+           handle->main_written == 0 &&
            !atomic_load_explicit(&handle->mentioned, memory_order_relaxed);
 }
 

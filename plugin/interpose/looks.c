@@ -40,7 +40,9 @@ static struct {
     bool partial;    /* after this one not all data are compared with what they were */
     bool large;      /* data that is too large for that was registered */
     uint64_t packed; /* data with a home node that its interface packs: its id + 1; or 0 */
-    bool told_large, told_packed, told_time;
+    uint64_t
+        exposed; /* data without a home node, written since main() had its pointer: its id + 1 */
+    bool told_large, told_packed, told_exposed, told_time;
     uint64_t begun_ns;
     uint64_t search_ns, last_search_ns; /* of all data: together, and the last time */
     uint64_t stirred; /* in a replay: how many had changed memory when it was given back last */
@@ -282,6 +284,25 @@ static void tell_packed(void)
             (unsigned long long)(looks.packed - 1));
 }
 
+void tic_looks_note_exposed(const struct tic_handle *handle)
+{
+    if (looks.exposed == 0 && tic_session_is_owner())
+        looks.exposed = handle->id + 1;
+}
+
+static void tell_exposed(void)
+{
+    if (looks.exposed == 0 || looks.told_exposed || tic_session->recovered)
+        return;
+    looks.told_exposed = true;
+    tic_log(TIC_LOG_INFO,
+            "main() has had a pointer to data %llu (number of registration), which has no home "
+            "node, and tasks write it again: such a pointer counts between starpu_data_acquire and "
+            "starpu_data_release only. What main() reads by it later may be something else in a "
+            "restart",
+            (unsigned long long)(looks.exposed - 1));
+}
+
 static bool may_tell(_Atomic bool *told)
 {
     return !tic_session->recovered && tic_session->settings.verify > 0 && !tic_session->report &&
@@ -398,6 +419,7 @@ static void log_all(void)
     }
     tell_large();
     tell_packed();
+    tell_exposed();
 }
 
 /* ---- a restart ------------------------------------------------------------------------------- */

@@ -363,9 +363,12 @@ static enum tic_verdict pass_control(struct starpu_task *task, const struct subm
 
 static void note_main_uses(const struct tic_accesses *accesses, uint64_t sequence)
 {
-    for (unsigned i = 0; i < accesses->count; i++)
+    for (unsigned i = 0; i < accesses->count; i++) {
+        if (accesses->items[i].mode & STARPU_W && accesses->items[i].handle->exposed)
+            tic_looks_note_exposed(accesses->items[i].handle);
         tic_data_note_main_use(accesses->items[i].handle, (accesses->items[i].mode & STARPU_W) != 0,
                                sequence + 1);
+    }
 }
 
 static bool declares_nothing(const struct tic_accesses *accesses)

@@ -12,8 +12,12 @@ static void refuse(starpu_data_handle_t data, const char *call, const void *call
     if (tic_guard > 0 || !tic_session_is_watching() || tic_session_context() == TIC_CONTEXT_TASK ||
         tic_session_context() == TIC_CONTEXT_STARPU || tic_answers_are_starpu(caller))
         return;
-    const struct tic_handle *handle = tic_handle_of(data);
-    if (handle && handle->home_node < 0 && atomic_load(&handle->holds) == 0)
+    struct tic_handle *handle = tic_handle_of(data);
+    if (!handle || handle->home_node >= 0)
+        return;
+    if (tic_session_is_owner())
+        handle->exposed = true;
+    if (atomic_load(&handle->holds) == 0)
         tic_session_unprotect(tic_session_place(call),
                               "pointers to data without a home node are protected between "
                               "starpu_data_acquire and starpu_data_release only");

@@ -195,6 +195,25 @@ nothing() {
     [ "$(grep -c "$note" err)" -eq 0 ]
 }
 
+# told MODE NOTE: the first run tells it once.
+told() {
+    rm -rf "$STARPU_TIC_DIR"
+    run_apart timeout 60 "$tool" run -- "$lib/told" "$1"
+    [ "$status" -eq 0 ] && [ "$(cat out)" = "$("$lib/told" "$1")" ] || complain "$1" "wrong"
+    [ "$(grep -c "$2" err)" -eq 1 ] || complain "$1" "was not told"
+}
+
+@test "what a restart may not give back is told, where the program does it" {
+    told exposed 'main() has had a pointer to data 0'
+    told packed 'in data that its interface packs (CSR, BCSR .*the first: data 0'
+    told blind 'task "read_all" declares no data'
+    told left 'starpu_data_unregister_no_coherency: what main() then reads of data 0'
+    STARPU_TIC_LOOKS=8192 run_apart timeout 60 "$tool" run -- "$lib/told" left
+    [ ! -s err ] || complain left "told although it is logged"
+    run_apart timeout 60 "$tool" run -- "$lib/told" declared
+    ! grep -Eq 'had a pointer|packs|declares no data|no_coherency' err || complain declared "told"
+}
+
 # Not every piece has pages of its own: check gives each one such, and says where it cannot.
 @test "data that shares pages with other memory" {
     look heap
