@@ -46,7 +46,9 @@
     F(UNDECLARED, "undeclared")                                                                    \
     F(MEDDLE, "meddle")                                                                            \
     F(FRESH, "fresh")                                                                              \
-    F(ASK, "ask")
+    F(ASK, "ask")                                                                                  \
+    F(DIRECT, "direct")                                                                            \
+    F(CLEAR, "clear")
 
 enum flow_feature {
 #define FLOW_NUMBER(name, word) FLOW_##name,

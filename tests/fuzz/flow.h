@@ -123,7 +123,15 @@ starpu_data_handle_t flow_parts_pick(const struct flow_item *item);
 enum { FLOW_BUFFERS = 20 };
 
 /* What a kernel does with a buffer. */
-enum flow_use { FLOW_READ, FLOW_WRITE, FLOW_UPDATE, FLOW_ADD, FLOW_SCRATCH_USE, FLOW_NOTHING };
+enum flow_use {
+    FLOW_READ,
+    FLOW_WRITE,
+    FLOW_SET, /* to the same in each task */
+    FLOW_UPDATE,
+    FLOW_ADD,
+    FLOW_SCRATCH_USE,
+    FLOW_NOTHING
+};
 enum flow_effect { FLOW_NO_EFFECT, FLOW_SUM, FLOW_CHAIN };
 
 /* The arguments of every task, by value and without pointers. */

@@ -2,9 +2,10 @@
 /* What StarPU does not see: kernels and main() use the memory of registered data by its address.
  *
  * Hidden data is registered, but tasks declare a token instead, which orders them, and use the
- * memory. Frozen items are read without being declared. When no task runs, main() reads and changes
- * memory without an acquire. */
+ * memory. Frozen items are read without being declared, and readers read what they declare by its
+ * address, too. When no task runs, main() reads, changes and clears memory without an acquire. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "flow.h"
 
@@ -149,13 +150,22 @@ static void look_at_hidden(struct hidden *it)
         rescale(it->memory, it->size);
 }
 
+/* Tasks may set it again to what main() has seen. */
+static void clear(struct flow_item *item)
+{
+    for (unsigned j = 0; j < item->ny * item->nz; j++)
+        memset(item->memory + j * item->ld * item->element, 0, item->nx * item->element);
+}
+
 static void meddle_with_item(struct flow_item *item)
 {
     if (item->homeless || !item->filled || item->reduces || item->lent || !flow_item_is_whole(item))
         return;
     if (item->bytes <= SMALL && flow_below(2))
         flow_fold(item->memory, item->bytes);
-    if (flow_below(2))
+    if (item->bytes <= SMALL && flow_chance(FLOW_CLEAR, 2))
+        clear(item);
+    else if (flow_below(2))
         for (unsigned j = 0; j < item->ny * item->nz; j++)
             rescale(item->memory + j * item->ld * item->element, item->nx * item->element);
 }

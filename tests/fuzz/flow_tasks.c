@@ -25,6 +25,8 @@ static unsigned char use_byte(unsigned char byte, enum flow_use use, uint64_t *s
         return byte;
     case FLOW_UPDATE:
         return (unsigned char)(byte * 31 + next_byte(state));
+    case FLOW_SET:
+        return 1;
     case FLOW_ADD:
         return (unsigned char)(byte + next_byte(state));
     default:
@@ -246,7 +248,15 @@ static void add_item(struct starpu_task *task, struct flow_item *item)
     else if (dice < 9 || !whole)
         flow_task_add(task, data, STARPU_RW, FLOW_UPDATE);
     else
-        flow_task_add(task, data, STARPU_W, FLOW_WRITE);
+        flow_task_add(task, data, STARPU_W, flow_chance(FLOW_CLEAR, 2) ? FLOW_SET : FLOW_WRITE);
+}
+
+/* What it declares it reads by a pointer of the program's, too. */
+static void read_directly(struct flow_work *work, const struct flow_item *item,
+                          starpu_data_handle_t data)
+{
+    if (flow_has(FLOW_DIRECT) && data == item->data && !item->homeless && !item->reduces)
+        work->peek = (uint8_t)(item - flow_items + 1);
 }
 
 /* Like the others, but only read. */
@@ -262,8 +272,11 @@ static void make_reader(struct starpu_task *task)
     unsigned first = flow_below(flow_item_count), count = 1 + flow_below(2);
     for (unsigned i = 0; i < count; i++) {
         struct flow_item *item = &flow_items[(first + i) % flow_item_count];
-        if (flow_item_is_readable(item))
-            flow_task_add(task, flow_item_pick(item), STARPU_R, FLOW_READ);
+        if (!flow_item_is_readable(item))
+            continue;
+        starpu_data_handle_t data = flow_item_pick(item);
+        flow_task_add(task, data, STARPU_R, FLOW_READ);
+        read_directly(work, item, data);
     }
 }
 
