@@ -9,6 +9,7 @@
 
 enum tic_lock_rank {
     TIC_RANK_SUBMIT,     /* submissions: what the program did so far */
+    TIC_RANK_SHOWN,      /* memory for tasks that are executed again */
     TIC_RANK_GRAPH,      /* registry of handles, structural changes */
     TIC_RANK_SPAWNS,     /* spawned tasks */
     TIC_RANK_HANDLE,     /* one handle's save state */
@@ -17,7 +18,6 @@ enum tic_lock_rank {
     TIC_RANK_LOG,        /* blocks of the event log */
     TIC_RANK_SAME,       /* values that were saved lately */
     TIC_RANK_LOOKS,      /* data that main() may want to look at */
-    TIC_RANK_SHOWN,      /* copies of data for tasks that are executed again */
     TIC_RANK_POOL,       /* a loop that several threads share */
     TIC_RANK_IO,         /* calls of the file system */
 };

@@ -471,7 +471,7 @@ uint64_t tic_graph_end_answers(struct tic_graph *graph, uint64_t position)
 
     while (event && is_answer(event)) {
         const struct tic_line_event *end = find_asked(graph);
-        if (end && (uint64_t)end->value > position)
+        if (!end || (uint64_t)end->value > position)
             break;
         unasked += event->kind >= TIC_EVENT_ANSWER || event->kind == TIC_EVENT_SAME;
         graph->next_event++;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "graph/family.h"
+#include "interpose/shown.h"
 #include "interpose/tasks.h"
 #include "snapshot/suspend.h"
 
@@ -76,8 +77,12 @@ static bool replay_access(struct tic_handle *handle, const struct tic_line_acqui
     handle->replays_read = known->recorded;
     if (tic_data_is_live(handle))
         return true;
-    if (known->recorded && atomic_load(&handle->holds) == 0)
+    if (known->recorded && atomic_load(&handle->holds) == 0) {
+        tic_shown_pause();
         tic_data_deliver(handle, &handle->replayed);
+        tic_shown_note_given(handle, true);
+        tic_shown_resume();
+    }
     return false;
 }
 

@@ -5,7 +5,8 @@
  * (TIC_EVENT_SAME). The answers between two positions of main() end with an event that tells the
  * second one (TIC_EVENT_ASKED): a restart that asks less often in between, because it waits for
  * something that is there already, goes on with those behind it. The last answers of a run may lack
- * that event: then no operation of main() came after them, and nothing depends on them. */
+ * that event: they are given to the questions that come next, wherever that is, so that what is
+ * recorded stays in the order in which main() was told it. */
 #include "interpose/answers.h"
 
 #include <link.h>

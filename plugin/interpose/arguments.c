@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Arguments of tasks as results. A kernel may change the arguments of its task (starpu_task.cl_arg)
- * where the application owns them: a norm that it returns, the state of a random generator. Changed
- * bytes are logged when the task ends, and a restart that skips the task gives them back. A kernel
- * may also free its arguments: what is logged then is of no use, and does no harm. */
+ * where the application, or the callback, has a pointer to them: a norm that it returns, the state
+ * of a random generator. They are logged when the task ends, and a restart that skips the task
+ * gives them back, but for addresses. A kernel may also free its arguments: what is logged then is
+ * of no use, and does no harm. */
 #include "interpose/arguments.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -15,31 +17,76 @@
 #include "interpose/symbol.h"
 #include "interpose/tasks.h"
 
+enum { CODELETS = 64 };
+
+/* Some task of the codelet has changed its arguments: those of another one may be equal by chance.
+ * By the codelet's address; a newcomer takes the entry. */
+static _Atomic(const struct starpu_codelet *) changing[CODELETS];
+
+static _Atomic(const struct starpu_codelet *) *entry_of(const struct starpu_codelet *codelet)
+{
+    return &changing[((uintptr_t)codelet >> 5) % CODELETS];
+}
+
+static bool may_be_seen(const struct starpu_task *task)
+{
+    const char *begin = task->cl_arg, *at = tic_callback_argument(task);
+
+    return !task->cl_arg_free || (at >= begin && at < begin + task->cl_arg_size);
+}
+
 static bool are_watched(const struct starpu_task *task)
 {
     const struct tic_session *session = tic_session;
 
-    return task->cl_arg && task->cl_arg_size > 0 && !task->cl_arg_free &&
-           task->cl_arg_size <= TIC_ARGUMENTS_BYTES &&
-           session->settings.pointers != TIC_POINTERS_TRUST && !session->snapshot.dry;
+    return task->cl_arg && task->cl_arg_size > 0 &&
+           session->settings.pointers != TIC_POINTERS_TRUST && !session->snapshot.dry &&
+           may_be_seen(task);
 }
 
 /* ---- around a kernel, on its worker ---------------------------------------------------------- */
 
+static void tell_large(const struct starpu_task *task)
+{
+    static _Atomic bool told;
+
+    if (!atomic_exchange(&told, true))
+        tic_log(TIC_LOG_WARN,
+                "%s: its arguments have %zu bytes. What a kernel returns in arguments of more than "
+                "%d bytes is not given back in a restart",
+                tic_task_name(task), task->cl_arg_size, TIC_ARGUMENTS_BYTES);
+}
+
+/* Room for what they are before the kernel, and for what they are after it. */
+static bool make_room(const struct starpu_task *task, struct tic_slot *slot)
+{
+    const size_t size = task->cl_arg_size;
+
+    if (size > TIC_ARGUMENTS_BYTES) {
+        tell_large(task);
+        return false;
+    }
+    if (size <= slot->arguments_room)
+        return true;
+    char *grown = realloc(slot->arguments_before, 2 * size);
+    if (!grown) {
+        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+        return false;
+    }
+    slot->arguments_before = grown;
+    slot->arguments_room = size;
+    return true;
+}
+
 void tic_arguments_begin(const struct starpu_task *task, struct tic_slot *slot, uint64_t key)
 {
-    bool watched = are_watched(task);
+    bool watched = __builtin_expect(are_watched(task), 0) && make_room(task, slot);
 
-    if (watched && !slot->arguments_before) {
-        slot->arguments_before = malloc(TIC_ARGUMENTS_BYTES);
-        if (!slot->arguments_before)
-            tic_snapshot_break(&tic_session->snapshot, "out of memory");
-    }
-    watched = watched && slot->arguments_before;
     atomic_store_explicit(&slot->arguments, watched ? task->cl_arg : NULL, memory_order_relaxed);
-    if (__builtin_expect(!watched, 1))
+    if (!watched)
         return;
     slot->key = key;
+    slot->codelet = task->cl;
     slot->arguments_size = task->cl_arg_size;
     memcpy(slot->arguments_before, task->cl_arg, task->cl_arg_size);
 }
@@ -73,84 +120,144 @@ static void tell_if_shared(const struct tic_slot *slot, const void *at)
                 "nobody reads it");
 }
 
-/* Of the words that begin in this chunk, those that are addresses now stay: they mean nothing in
- * another process. */
-static uint32_t find_changed(const char *before, const char *now, size_t count)
+/* In packed structs they lie anywhere; low ones look like small numbers that are shifted. */
+static bool is_address(const char *bytes, size_t at)
 {
-    uint32_t mask = 0;
+    uint64_t word;
 
-    for (size_t i = 0; i < count; i++)
-        if (now[i] != before[i])
-            mask |= UINT32_C(1) << i;
-    for (size_t i = 0; i + sizeof(uint64_t) <= count; i += sizeof(uint64_t)) {
-        uint64_t word;
-        memcpy(&word, now + i, sizeof(word));
-        if (mask & UINT32_C(0xff) << i && tic_symbol_is_pointer(word))
-            mask &= ~(UINT32_C(0xff) << i);
-    }
-    return mask;
+    memcpy(&word, bytes + at, sizeof(word));
+    return (at % sizeof(word) == 0 ? word != 0 : word >> 40 != 0) && tic_symbol_is_pointer(word);
 }
 
-static bool log_changed(const struct tic_slot *slot, const char *now)
+/* Bytes of a chunk that mean something in another process, a bit each: those of no address. */
+static uint32_t find_plain(const char *bytes, size_t at, size_t size)
 {
-    struct tic_snapshot *snapshot = &tic_session->snapshot;
-    struct tic_graph *graph = snapshot->graph;
-    const uint64_t epoch = atomic_load(&slot->state) / 4;
+    const size_t width = sizeof(uint64_t), first = at < width ? 0 : at - width + 1;
+    uint64_t mask = UINT32_MAX;
+
+    for (size_t i = first; i < at + TIC_ARGUMENTS_CHUNK && i + width <= size; i++)
+        if (is_address(bytes, i))
+            mask &= ~(i < at ? UINT64_C(0xff) >> (at - i) : UINT64_C(0xff) << (i - at));
+    return (uint32_t)mask;
+}
+
+static int append_locked(const struct tic_slot *slot, const uint64_t words[TIC_LOOK_WORDS])
+{
+    struct tic_line_look look = {.wait = slot->key | TIC_LOOK_CALLBACK,
+                                 .id = TIC_LOOK_ARGUMENTS,
+                                 .bytes = (uint32_t)slot->arguments_size};
+
+    memcpy(look.words, words, sizeof(look.words));
+    return tic_tail_append(&tic_session->graph.looks, &look, atomic_load(&slot->state) / 4);
+}
+
+/* Entries are numbered through all runs, so a later end has a higher number. */
+static int log_all_locked(const struct tic_slot *slot, const char *now)
+{
     const size_t size = slot->arguments_size;
-    int status = 0;
-    bool changed = false;
+    uint64_t words[TIC_LOOK_WORDS] = {TIC_ARGUMENTS_HEAD, tic_tail_total(&tic_session->graph.looks),
+                                      (uintptr_t)atomic_load(&slot->arguments)};
+    int status = append_locked(slot, words);
 
     for (size_t at = 0; at < size && status == 0; at += TIC_ARGUMENTS_CHUNK) {
-        size_t count = size - at < TIC_ARGUMENTS_CHUNK ? size - at : TIC_ARGUMENTS_CHUNK;
-        uint32_t mask = find_changed(slot->arguments_before + at, now + at, count);
-        if (mask == 0)
-            continue;
-        struct tic_line_look look = {.wait = slot->key | TIC_LOOK_CALLBACK,
-                                     .id = TIC_LOOK_ARGUMENTS,
-                                     .bytes = (uint32_t)size,
-                                     .words = {(uint64_t)mask << 32 | at}};
-        memcpy(&look.words[1], now + at, count);
-        tic_lock(&graph->lock);
-        status = tic_tail_append(&graph->looks, &look, epoch);
-        tic_unlock(&graph->lock);
-        changed = true;
+        size_t left = size - at;
+        memset(words, 0, sizeof(words));
+        words[0] = (uint64_t)find_plain(now, at, size) << 32 | at;
+        memcpy(&words[1], now + at, left < TIC_ARGUMENTS_CHUNK ? left : TIC_ARGUMENTS_CHUNK);
+        status = append_locked(slot, words);
     }
+    return status;
+}
+
+static void log_all(const struct tic_slot *slot, const char *now)
+{
+    struct tic_graph *graph = &tic_session->graph;
+
+    tic_lock(&graph->lock);
+    int status = log_all_locked(slot, now);
+    tic_unlock(&graph->lock);
     if (status)
-        tic_snapshot_break(snapshot, "out of memory");
-    return changed;
+        tic_snapshot_break(&tic_session->snapshot, "out of memory");
 }
 
 bool tic_arguments_end(struct tic_slot *slot)
 {
     const void *at = atomic_load_explicit(&slot->arguments, memory_order_relaxed);
-    char now[TIC_ARGUMENTS_BYTES];
+    const size_t size = slot->arguments_size;
 
     if (__builtin_expect(!at, 1))
         return false;
-    bool changed = read_safely(at, now, slot->arguments_size) &&
-                   memcmp(now, slot->arguments_before, slot->arguments_size) != 0;
+    char *now = slot->arguments_before + slot->arguments_room;
+    bool there = read_safely(at, now, size);
+    bool changed = there && memcmp(now, slot->arguments_before, size) != 0;
+    if (changed)
+        atomic_store(entry_of(slot->codelet), slot->codelet);
     if (changed)
         tell_if_shared(slot, at);
+    changed |= there && atomic_load(entry_of(slot->codelet)) == slot->codelet;
+    if (changed && !tic_snapshot_is_broken(&tic_session->snapshot))
+        log_all(slot, now);
     atomic_store_explicit(&slot->arguments, NULL, memory_order_relaxed);
-    return changed && !tic_snapshot_is_broken(&tic_session->snapshot) && log_changed(slot, now);
+    return changed;
 }
 
 /* ---- a restart ------------------------------------------------------------------------------- */
 
-void tic_arguments_give_back(const struct starpu_task *task, uint64_t key)
+/* The latest end among tasks that had their arguments at one address, and are skipped: they may
+ * have ended in another order than they were submitted. */
+struct last {
+    uint64_t address, end;
+};
+static void *lasts; /* guarded by the submission lock: tsearch(3) */
+
+static int by_address(const void *a, const void *b)
+{
+    const struct last *x = a, *y = b;
+
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+static bool is_last_locked(uint64_t address, uint64_t end)
+{
+    struct last *fresh = malloc(sizeof(*fresh));
+
+    if (!fresh)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    *fresh = (struct last){address, end};
+    struct last **found = tsearch(fresh, &lasts, by_address);
+    if (!found)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    if (*found == fresh)
+        return true;
+    free(fresh);
+    bool is_last = (*found)->end < end;
+    (*found)->end = is_last ? end : (*found)->end;
+    return is_last;
+}
+
+static void give_chunk_back(char *at, size_t size, const uint64_t *words)
+{
+    char bytes[TIC_ARGUMENTS_CHUNK];
+    size_t offset = (uint32_t)words[0];
+
+    memcpy(bytes, &words[1], sizeof(bytes));
+    for (unsigned i = 0; i < TIC_ARGUMENTS_CHUNK; i++)
+        if (words[0] >> (32 + i) & 1 && offset + i < size)
+            at[offset + i] = bytes[i];
+}
+
+void tic_arguments_give_back_locked(const struct starpu_task *task, uint64_t key)
 {
     size_t count, size = task->cl_arg ? task->cl_arg_size : 0;
     const struct tic_line_look *look =
         tic_graph_find_looks(&tic_session->graph, key | TIC_LOOK_CALLBACK, &count);
+    bool is_last = true;
 
-    for (size_t i = 0; i < count; i++) {
-        char bytes[TIC_ARGUMENTS_CHUNK], *at = task->cl_arg;
-        size_t offset = (uint32_t)look[i].words[0];
-        if (look[i].id != TIC_LOOK_ARGUMENTS || look[i].bytes != size)
-            continue;
-        memcpy(bytes, &look[i].words[1], sizeof(bytes));
-        for (unsigned j = 0; j < TIC_ARGUMENTS_CHUNK; j++)
-            if (look[i].words[0] >> (32 + j) & 1 && offset + j < size)
-                at[offset + j] = bytes[j];
-    }
+    for (size_t i = 0; i < count; i++)
+        if (look[i].id == TIC_LOOK_ARGUMENTS && look[i].words[0] == TIC_ARGUMENTS_HEAD)
+            is_last = is_last_locked(look[i].words[2], look[i].words[1]);
+    for (size_t i = 0; i < count && is_last; i++)
+        if (look[i].id == TIC_LOOK_ARGUMENTS && look[i].words[0] != TIC_ARGUMENTS_HEAD &&
+            look[i].bytes == size)
+            give_chunk_back(task->cl_arg, size, look[i].words);
 }

@@ -9,14 +9,15 @@
 #include "interpose/session.h"
 #include "snapshot/cut.h"
 
-enum { TIC_ARGUMENTS_BYTES = 4096, TIC_ARGUMENTS_CHUNK = 32 };
+enum { TIC_ARGUMENTS_BYTES = 1 << 20, TIC_ARGUMENTS_CHUNK = 32 };
+/* The first word of an entry that tells when a task ended, and where its arguments were. */
+#define TIC_ARGUMENTS_HEAD UINT64_C(0xffffffff)
 
 /* The kernel of a task is about to run on this worker. */
 void tic_arguments_begin(const struct starpu_task *task, struct tic_slot *slot, uint64_t key);
 /* It has returned. True if it has changed its arguments: its result lies not only in its data. */
 bool tic_arguments_end(struct tic_slot *slot);
-/* The task is skipped in a restart: its arguments are as its kernel left them. Owner thread, or the
- * thread that submits it. */
-void tic_arguments_give_back(const struct starpu_task *task, uint64_t key);
+/* The task is skipped in a restart: its arguments are as its kernel left them. */
+void tic_arguments_give_back_locked(const struct starpu_task *task, uint64_t key);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/failpoint.h"
 #include "interpose/arguments.h"
+#include "interpose/shown.h"
 #include "interpose/tasks.h"
 
 /* The task that this thread began last, and where. */
@@ -60,6 +61,8 @@ static void finish(struct tic_slot *slot)
 
     tic_failpoint(TIC_FAIL_TASK_END);
     tic_arguments_end(slot);
+    if (__builtin_expect(slot->aliases != NULL, 0))
+        tic_shown_end(slot);
     if (__builtin_expect(slot->again, 0))
         tic_position_note_again();
     if (slot->sequence & TIC_SPAWN_KEY && !slot->counts) {
@@ -187,7 +190,7 @@ static void begin_task(struct starpu_task *task)
         tic_reads_log(task, key, epoch);
     }
     if (__builtin_expect(slot->again, 0))
-        tic_reads_show(task);
+        tic_shown_begin(task, slot);
     tic_arguments_begin(task, slot, key);
     tic_forced_begin(task, slot);
     begun.task = task;

@@ -14,6 +14,7 @@
 #include "base/fault.h"
 #include "base/thread.h"
 #include "interpose/advice.h"
+#include "interpose/shown.h"
 #include "interpose/tasks.h"
 
 enum { STACK_BYTES = 4096 }; /* data up to this size is copied on the stack */
@@ -459,12 +460,14 @@ static bool give_back(struct tic_handle *handle, const struct tic_line_look *loo
 }
 
 /* Not if a task that was not done uses it already. */
-static void try_give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
+static void try_give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts,
+                          bool main)
 {
     if (!handle || handle->restored || !tic_layout_is_mapped(&handle->layout))
         return;
     if (give_back(handle, look, parts))
         handle->shown = true;
+    tic_shown_note_given(handle, main);
 }
 
 static size_t count_parts(const struct tic_line_look *look, size_t count)
@@ -483,7 +486,7 @@ static void give_callback_back_locked(uint64_t key)
 
     for (size_t i = 0; i < count; i += parts) {
         parts = count_parts(&look[i], count - i);
-        try_give_back(find_locked(look[i].id), &look[i], parts);
+        try_give_back(find_locked(look[i].id), &look[i], parts, false);
     }
 }
 
@@ -502,7 +505,7 @@ static bool was_stirred(void)
 static void give_last_back(struct tic_handle *handle)
 {
     if (handle && handle->last_look && !atomic_load(&handle->split))
-        try_give_back(handle, handle->last_look, handle->look_parts);
+        try_give_back(handle, handle->last_look, handle->look_parts, true);
 }
 
 /* What main() saw is what it saw last of each datum: it, or a task that is executed again, may have
@@ -568,12 +571,14 @@ void tic_looks_show_callback(uint64_t key)
 {
     if (!tic_position_is_ahead() || !tic_looks_has_callback(key))
         return;
+    tic_shown_pause();
     tic_lock(&tic_session->submit);
     if (tic_position_is_ahead()) {
         give_callback_back_locked(wait_of(key));
         atomic_fetch_add(&shown_callbacks, 1);
     }
     tic_unlock(&tic_session->submit);
+    tic_shown_resume();
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -614,9 +619,11 @@ void tic_looks_leave(void)
     looks.inside = false;
     looks.waits++;
     if (tic_position_is_ahead()) {
+        tic_shown_pause();
         tic_lock(&session->submit);
         give_main_back_locked(looks.waits);
         tic_unlock(&session->submit);
+        tic_shown_resume();
     } else if (looks.waits > tic_graph_last_look(&session->graph) &&
                atomic_load(&session->watching) && !tic_snapshot_is_broken(&session->snapshot)) {
         log_all();

@@ -5,11 +5,11 @@
  * through a pointer of its own what it declares, so its memory shows that value, too, while the
  * task runs. */
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "interpose/shown.h"
 #include "interpose/tasks.h"
 #include "snapshot/suspend.h"
 
@@ -108,100 +108,13 @@ static __thread struct {
     unsigned long count, capacity;
 } made __attribute__((tls_model("initial-exec")));
 
-/* Handles of ours on memory of main(), until the task that reads them begins; by the handle. */
-struct shown {
-    starpu_data_handle_t alias;
-    struct tic_handle *original;
-    struct tic_saved saved;
-    bool recorded; /* saved is what the task read; else that is what main() has put there */
-};
-static struct {
-    struct tic_lock lock;
-    void *root; /* guarded by lock: tsearch(3) */
-} to_show = {.lock = {PTHREAD_MUTEX_INITIALIZER, TIC_RANK_SHOWN}};
-
-static int by_alias(const void *a, const void *b)
+static bool is_ordered(const struct tic_handle *handle, const struct starpu_task *task,
+                       unsigned buffer)
 {
-    const struct shown *x = a, *y = b;
-
-    return (x->alias > y->alias) - (x->alias < y->alias);
-}
-
-static void list_to_show(const struct shown *model)
-{
-    struct shown *shown = malloc(sizeof(*shown));
-
-    if (!shown)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    *shown = *model;
-    tic_lock(&to_show.lock);
-    void *there = tsearch(shown, &to_show.root, by_alias);
-    tic_unlock(&to_show.lock);
-    if (!there)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-}
-
-/* NULL: this is no alias. */
-static struct shown *take_to_show(starpu_data_handle_t alias)
-{
-    struct shown key = {.alias = alias}, *shown = NULL;
-
-    tic_lock(&to_show.lock);
-    struct shown **found = tfind(&key, &to_show.root, by_alias);
-    if (found) {
-        shown = *found;
-        tdelete(shown, &to_show.root, by_alias);
-    }
-    tic_unlock(&to_show.lock);
-    return shown;
-}
-
-/* Tasks that read other values of the data are ordered before and after this one (order.c). */
-void tic_reads_show(struct starpu_task *task)
-{
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-
-    for (unsigned i = 0; i < buffers; i++) {
-        struct shown *shown = take_to_show(STARPU_TASK_GET_HANDLE(task, i));
-        if (shown && shown->recorded)
-            tic_data_show_in_place(shown->original, &shown->saved);
-        free(shown);
-    }
-}
-
-/* On the same memory, which a kernel may also reach by a pointer of its own, or beyond what it
- * declares. */
-static starpu_data_handle_t register_alias(const struct tic_handle *handle)
-{
-    const struct tic_layout *layout = &handle->layout;
-    const uint64_t *dims = layout->shape.dims, *stride = layout->stride;
-    const uint32_t n[3] = {(uint32_t)dims[0], (uint32_t)dims[1], (uint32_t)dims[2]};
-    const size_t size = layout->shape.element_size;
-    uintptr_t at = (uintptr_t)layout->base;
-    starpu_data_handle_t alias = NULL;
-
-    switch (tic_real.starpu_data_get_interface_id(handle->data)) {
-    case STARPU_VARIABLE_INTERFACE_ID:
-        tic_real.starpu_variable_data_register(&alias, STARPU_MAIN_RAM, at, size);
-        break;
-    case STARPU_VECTOR_INTERFACE_ID:
-        tic_real.starpu_vector_data_register(&alias, STARPU_MAIN_RAM, at, n[0], size);
-        break;
-    case STARPU_MATRIX_INTERFACE_ID:
-        tic_real.starpu_matrix_data_register(&alias, STARPU_MAIN_RAM, at, (uint32_t)stride[1], n[0],
-                                             n[1], size);
-        break;
-    default:
-        tic_real.starpu_block_data_register(&alias, STARPU_MAIN_RAM, at, (uint32_t)stride[1],
-                                            (uint32_t)stride[2], n[0], n[1], n[2], size);
-    }
-    return alias;
-}
-
-/* Before all values are given back its memory is free for what such tasks read. */
-static bool may_show_in_place(const struct tic_handle *handle)
-{
-    return tic_position_is_ahead() && handle->imaged && !handle->restored;
+    return task->sequential_consistency &&
+           (!task->handles_sequential_consistency ||
+            task->handles_sequential_consistency[buffer]) &&
+           tic_real.starpu_data_get_sequential_consistency_flag(handle->data) != 0;
 }
 
 static bool writes_nothing(struct starpu_task *task)
@@ -224,10 +137,8 @@ static void deliver(struct starpu_task *task, unsigned buffer, const struct tic_
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     made.items = grown;
     tic_guard++;
-    if (may_show_in_place(handle)) {
-        copy = register_alias(handle);
-        list_to_show(&(struct shown){
-            copy, handle, saved ? *saved : (struct tic_saved){.checksum = 0}, saved != NULL});
+    if (tic_shown_may(handle, task)) {
+        copy = tic_shown_register(handle, saved);
     } else {
         tic_real.starpu_data_register_same(&copy, handle->data);
         if (!tic_data_fill(copy, handle, saved, task))
@@ -271,8 +182,7 @@ bool tic_reads_deliver(struct starpu_task *task, uint64_t key)
         bool reads = (STARPU_TASK_GET_MODE(task, i) & STARPU_R) != 0;
         /* Done before the handle's recovered value was written: it read what main() put there. */
         bool pending = tic_data_is_pending(handle);
-        bool ordered = task->sequential_consistency &&
-                       tic_real.starpu_data_get_sequential_consistency_flag(handle->data) != 0;
+        bool ordered = is_ordered(handle, task, i);
         bool initial = reads && ordered && pending &&
                        (tic_session->settings.verify == 0 ||
                         (tic_position_is_ahead() && tic_graph_has_run(&tic_session->graph, key))) &&

@@ -190,17 +190,14 @@ void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
     free(restore.packed);
 }
 
-void tic_data_show_in_place(struct tic_handle *handle, const struct tic_saved *saved)
+void tic_data_write_to(struct tic_handle *handle, const struct tic_saved *saved,
+                       const struct tic_layout *to)
 {
     struct restore restore = describe_restore(handle);
 
-    if (!handle->data || !tic_position_is_ahead() || !tic_layout_is_mapped(&handle->layout) ||
-        tic_layout_checksum(&handle->layout) == saved->checksum)
-        return;
     restore.saved = *saved;
     translate(&restore, handle);
-    tic_data_require_writable(handle);
-    read_into(&restore, &handle->layout);
+    read_into(&restore, to);
     free(restore.packed);
 }
 

@@ -107,7 +107,7 @@ static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t key)
     if (tic_session->asks_successors) /* main() may name it, though it ends at once */
         task->destroy = 0;
     tic_callback_hold_prologues(task, key);
-    tic_arguments_give_back(task, key);
+    tic_arguments_give_back_locked(task, key);
     bool plain = is_plain_but_for_callback(task);
     bool held = tic_clock_hold_callback_locked(task, key, plain, NULL);
     if (!held && plain && tic_callback_of(task) && !tic_order_is_behind(task))

@@ -61,8 +61,9 @@ void tic_data_wait(struct tic_handle *handle);
 _Noreturn void tic_data_stop_unreadable(uint64_t id, int status, bool logged);
 /* Writes a recorded value for main() to read; no live task has accessed the data yet. */
 void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved);
-/* The same for a task that is executed again, and is about to read it. On its worker. */
-void tic_data_show_in_place(struct tic_handle *handle, const struct tic_saved *saved);
+/* Writes a recorded value of it to memory with the same layout. */
+void tic_data_write_to(struct tic_handle *handle, const struct tic_saved *saved,
+                       const struct tic_layout *to);
 /* The same under the submission lock, on any thread: into its memory, without an access. */
 void tic_data_expose_locked(struct tic_handle *handle, const struct tic_saved *saved);
 /* The same while a value of this run is there, which waits until main() gives its access back;
@@ -214,8 +215,6 @@ void tic_reads_log_access(struct tic_handle *handle, uint64_t key);
 /* Gives a task that is executed again what it read before, in handles of our own. True when there
  * was something. */
 bool tic_reads_deliver(struct starpu_task *task, uint64_t key);
-/* A task that is executed again begins: the memory of what it reads shows what it read. */
-void tic_reads_show(struct starpu_task *task);
 /* After the real submission, in a recovered run. */
 void tic_reads_after_submit(bool accepted);
 /* The application's handles of a structure that stays with it, while ours stand there. */
@@ -489,6 +488,8 @@ void tic_callback_note_begin(const struct starpu_task *task);
 bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, bool held);
 /* The function that StarPU would call; or NULL. */
 void (*tic_callback_of(const struct starpu_task *task))(void *);
+/* What the application gave for its callback, wrapped or not. */
+const void *tic_callback_argument(const struct starpu_task *task);
 static inline bool tic_callback_has_any(const struct starpu_task *task)
 {
     return task->callback_func || (task->cl && task->cl->callback_func) ||

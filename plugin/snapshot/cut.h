@@ -46,6 +46,9 @@ struct tic_slot {
                                         relaxed */
     char *arguments_before;          /* worker only: what they were; NULL until there are some */
     size_t arguments_size;           /* worker only */
+    struct alias *aliases;           /* whoever has the task: memory that it uses, executed again */
+    size_t arguments_room;           /* worker only: twice as much is there */
+    const void *codelet;             /* worker only: of the running task, if it has arguments */
     uint64_t key;                    /* worker only: of the running task, if it has arguments */
     bool counts;                     /* worker only: done when it ends, even if it wrote nothing */
     bool again;                      /* worker only: a restart executes it again, before the cut */

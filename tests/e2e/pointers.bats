@@ -77,7 +77,7 @@ survives() {
     expected=$("$inside" plain-tokens)
     for i in 1 2 3 4 5; do # tokens go while tasks may hold them
         protected plain-tokens
-        is_right "$expected" "" && [ ! -s err ] || complain plain-tokens "wrong"
+        is_right "$expected" "" && ! grep -v 'declares no data' err || complain plain-tokens "wrong"
     done
     survives plain-tokens "$expected" 60 130
     expected=$("$inside" tokens)

@@ -354,8 +354,23 @@ static void test_answers_end_where_main_goes_on(void **state)
     assert_int_equal(tic_graph_end_answers(&graph, 9 << 16), 0);
     assert_int_equal(tic_graph_event(&graph, TIC_EVENT_TIME, &value), 0);
     assert_int_equal(value, 1000);
-    assert_int_equal(tic_graph_end_answers(&graph, 9 << 16), 1); /* nothing depends on the last */
-    assert_null(tic_graph_next_event(&graph));
+}
+
+/* Checks that answers without an end wait for the questions that come next: what is told later is
+ * recorded behind them. */
+static void test_last_answers_stay_until_asked_for(void **state)
+{
+    int64_t value = 0;
+    (void)state;
+    load_asked();
+    start_twice();
+    tic_graph_end_answers(&graph, 9 << 16);
+    assert_int_equal(tic_graph_event(&graph, TIC_EVENT_TIME, &value), 0);
+    const struct tic_line_event *last = tic_graph_next_event(&graph);
+    assert_non_null(last);
+    assert_int_equal(tic_graph_end_answers(&graph, 9 << 16), 0);
+    assert_int_equal(tic_graph_end_answers(&graph, 10 << 16), 0);
+    assert_ptr_equal(tic_graph_next_event(&graph), last);
 }
 
 /* Checks that an event of another kind still stops a replay, and answers do not. */
@@ -486,6 +501,7 @@ int main(void)
         TEST(test_inputs),
         TEST(test_events_are_replayed_then_recorded),
         TEST(test_answers_end_where_main_goes_on),
+        TEST(test_last_answers_stay_until_asked_for),
         TEST(test_answers_do_not_hold_up_events),
         TEST(test_workers_belong_to_starts),
         TEST(test_acquires_are_replayed),
