@@ -37,11 +37,7 @@ static bool may_be_seen(const struct starpu_task *task)
 
 static bool are_watched(const struct starpu_task *task)
 {
-    const struct tic_session *session = tic_session;
-
-    return task->cl_arg && task->cl_arg_size > 0 &&
-           session->settings.pointers != TIC_POINTERS_TRUST && !session->snapshot.dry &&
-           may_be_seen(task);
+    return task->cl_arg && task->cl_arg_size > 0 && !tic_session->snapshot.dry && may_be_seen(task);
 }
 
 /* ---- around a kernel, on its worker ---------------------------------------------------------- */
@@ -78,13 +74,27 @@ static bool make_room(const struct starpu_task *task, struct tic_slot *slot)
     return true;
 }
 
+/* Two such tasks overlap: the later one finds the earlier one. */
+static void note_shared(struct tic_slot *slot, const void *at)
+{
+    const struct tic_cut *cut = &tic_session->snapshot.cut;
+
+    atomic_store(&slot->arguments_shared, false);
+    for (unsigned i = 0; i < cut->slot_count; i++)
+        if (&cut->slots[i] != slot && atomic_load(&cut->slots[i].arguments) == at) {
+            atomic_store(&slot->arguments_shared, true);
+            atomic_store(&cut->slots[i].arguments_shared, true);
+        }
+}
+
 void tic_arguments_begin(const struct starpu_task *task, struct tic_slot *slot, uint64_t key)
 {
     bool watched = __builtin_expect(are_watched(task), 0) && make_room(task, slot);
 
-    atomic_store_explicit(&slot->arguments, watched ? task->cl_arg : NULL, memory_order_relaxed);
+    atomic_store(&slot->arguments, watched ? task->cl_arg : NULL);
     if (!watched)
         return;
+    note_shared(slot, task->cl_arg);
     slot->key = key;
     slot->codelet = task->cl;
     slot->arguments_size = task->cl_arg_size;
@@ -103,16 +113,11 @@ static bool read_safely(const void *from, char *to, size_t size)
 }
 
 /* What they hold then depends on the order of these tasks. */
-static void tell_if_shared(const struct tic_slot *slot, const void *at)
+static void tell_shared(void)
 {
     static _Atomic bool told;
-    const struct tic_cut *cut = &tic_session->snapshot.cut;
-    bool shared = false;
 
-    for (unsigned i = 0; i < cut->slot_count; i++)
-        shared |= &cut->slots[i] != slot &&
-                  atomic_load_explicit(&cut->slots[i].arguments, memory_order_relaxed) == at;
-    if (shared && !atomic_exchange(&told, true))
+    if (tic_session->settings.pointers != TIC_POINTERS_TRUST && !atomic_exchange(&told, true))
         tic_log(TIC_LOG_WARN,
                 "tasks that run at the same time have the same arguments (cl_arg), and change "
                 "them. What these hold after a restart depends on the order of the tasks. Register "
@@ -192,8 +197,8 @@ bool tic_arguments_end(struct tic_slot *slot)
     bool changed = there && memcmp(now, slot->arguments_before, size) != 0;
     if (changed)
         atomic_store(entry_of(slot->codelet), slot->codelet);
-    if (changed)
-        tell_if_shared(slot, at);
+    if (changed && atomic_load(&slot->arguments_shared))
+        tell_shared();
     changed |= there && atomic_load(entry_of(slot->codelet)) == slot->codelet;
     if (changed && !tic_snapshot_is_broken(&tic_session->snapshot))
         log_all(slot, now);

@@ -323,6 +323,18 @@ void tic_looks_note_blind(const struct starpu_task *task)
             tic_task_name(task));
 }
 
+void tic_looks_note_reader(const struct starpu_task *task)
+{
+    static _Atomic bool told;
+
+    if (may_tell(&told))
+        tic_log(TIC_LOG_INFO,
+                "task \"%s\" writes no data, and reads some whose memory other handles share "
+                "(planned partitions, several registrations). A restart executes it again with a "
+                "copy: its kernel must read by the pointers of its buffers",
+                tic_task_name(task));
+}
+
 void tic_looks_note_left(const struct tic_handle *handle)
 {
     static _Atomic bool told;

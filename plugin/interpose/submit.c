@@ -371,6 +371,15 @@ static void note_main_uses(const struct tic_accesses *accesses, uint64_t sequenc
     }
 }
 
+static bool reads_family(const struct tic_accesses *accesses)
+{
+    unsigned i = 0;
+
+    while (i < accesses->count && !accesses->items[i].handle->family)
+        i++;
+    return i < accesses->count;
+}
+
 static bool declares_nothing(const struct tic_accesses *accesses)
 {
     unsigned i = 0;
@@ -439,6 +448,8 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     note_races(submission->accesses, submission->context);
     if (declares_nothing(submission->accesses))
         tic_looks_note_blind(task);
+    else if (!(submission->accesses->modes & STARPU_W) && reads_family(submission->accesses))
+        tic_looks_note_reader(task);
     int done = identify(task, submission, why);
     if (*why)
         return TIC_PASS;

@@ -342,6 +342,8 @@ void tic_looks_leave(void);
 void tic_looks_refuse_thread(const char *call);
 /* A task that declares no content is submitted: it may read memory that it does not declare. */
 void tic_looks_note_blind(const struct starpu_task *task);
+/* A task that writes no data reads some of a family: in a restart by a copy. */
+void tic_looks_note_reader(const struct starpu_task *task);
 /* main() submits a task that writes this data, to which it has had a pointer in an access. */
 void tic_looks_note_exposed(const struct tic_handle *handle);
 /* main() unregisters the data without coherency, and may read it by its pointer. */

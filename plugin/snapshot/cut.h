@@ -47,6 +47,7 @@ struct tic_slot {
     char *arguments_before;          /* worker only: what they were; NULL until there are some */
     size_t arguments_size;           /* worker only */
     struct alias *aliases;           /* whoever has the task: memory that it uses, executed again */
+    _Atomic bool arguments_shared;   /* another worker runs a task with the same */
     size_t arguments_room;           /* worker only: twice as much is there */
     const void *codelet;             /* worker only: of the running task, if it has arguments */
     uint64_t key;                    /* worker only: of the running task, if it has arguments */

@@ -440,6 +440,12 @@ void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot)
 
 /* ---- structural changes --------------------------------------------------------------------- */
 
+/* Cuts are raised under the graph lock: a change falls before or after a cut as a whole. */
+static uint64_t epoch_locked(struct tic_snapshot *snapshot)
+{
+    return atomic_load(&snapshot->cut.epoch);
+}
+
 /* What main() keeps is only copied, too, as the next line writes it; SEL may take none for long. */
 static int first_try(const struct tic_snapshot *snapshot)
 {
@@ -447,17 +453,38 @@ static int first_try(const struct tic_snapshot *snapshot)
 }
 
 /* Whoever writes it behind StarPU's back does not mark it. What shares memory counts elsewhere. */
-static void mark_if_other_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+static bool is_other(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    if (!atomic_load(&snapshot->replaying) && !atomic_load(&handle->shares) &&
-        atomic_load(&handle->dirty_since) == 0 && !tic_verify_is_current_locked(snapshot, handle))
-        atomic_store(&handle->dirty_since, atomic_load(&snapshot->cut.epoch));
+    if (atomic_load(&snapshot->replaying) || atomic_load(&handle->shares))
+        return false;
+    tic_lock(&handle->lock);
+    bool other =
+        atomic_load(&handle->dirty_since) == 0 && !tic_verify_is_current_locked(snapshot, handle);
+    tic_unlock(&handle->lock);
+    return other;
+}
+
+/* Listed, too, or lines would go on naming the value before. */
+static bool mark_if_other(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    bool fine = true;
+
+    if (!is_other(snapshot, handle))
+        return true;
+    tic_lock(&snapshot->graph->lock);
+    if (atomic_load(&handle->dirty_since) == 0) {
+        atomic_store(&handle->dirty_since, epoch_locked(snapshot));
+        fine = tic_graph_note_changed_locked(snapshot->graph, handle);
+    }
+    tic_unlock(&snapshot->graph->lock);
+    return fine;
 }
 
 static int save_now_once(struct tic_snapshot *snapshot, struct tic_handle *handle, int why)
 {
+    if (!mark_if_other(snapshot, handle))
+        return -ENOMEM;
     tic_lock(&handle->lock);
-    mark_if_other_locked(snapshot, handle);
     int status = atomic_load(&handle->dirty_since) == 0 ? 0 : save_locked(snapshot, handle, why);
     tic_unlock(&handle->lock);
     return status;
@@ -492,12 +519,6 @@ static void save_for_active_cut(struct tic_snapshot *snapshot, struct tic_handle
 
     if (cut != 0 && !tic_snapshot_is_broken(snapshot) && is_needed(handle, cut))
         save_due(snapshot, handle, cut);
-}
-
-/* Cuts are raised under the graph lock: a change falls before or after a cut as a whole. */
-static uint64_t epoch_locked(struct tic_snapshot *snapshot)
-{
-    return atomic_load(&snapshot->cut.epoch);
 }
 
 /* Between these the handle is gone, but not freed. False when out of memory. */

@@ -29,11 +29,15 @@ load common
 }
 
 @test "tic: kernels change their arguments, or the size of their data" {
-    campaign unseen --kills 4 --scale 0.3 --mode argresult,argstate,resize
+    campaign unseen --kills 4 --scale 0.3 --mode argresult,argstate,argshared,argcallback,resize
 }
 
 @test "tic: main() asks whether a task has finished; callbacks know their worker, and take a lock of main()" {
-    campaign unseen --kills 4 --scale 0.3 --mode finished,callbackworker,condition
+    campaign unseen --kills 4 --scale 0.3 --mode finished,finishedmany,callbackworker,condition
+}
+
+@test "tic: data is partitioned in each phase, and main() changes it; readers of planned partitions" {
+    campaign unseen --kills 6 --scale 0.5 --mode parted,plannedread
 }
 
 # Workers that reach a count wait for a line, and main() for the tasks, in a way of its own.

@@ -44,6 +44,8 @@ static const struct mode modes[] = {
     {"readrows", run_readrows},
     {"argresult", run_argresult},
     {"argstate", run_argstate},
+    {"argshared", run_argshared},
+    {"argcallback", run_argcallback},
     {"resize", run_resize},
     /* data that only stands for other data */
     {"void-arg", run_void_arg},
@@ -60,6 +62,7 @@ static const struct mode modes[] = {
     {"callbackread-large", run_callbackread_large},
     {"wokenread", run_wokenread},
     {"finished", run_finished},
+    {"finishedmany", run_finishedmany},
     {"callbackworker", run_callbackworker},
     {"condition", run_condition},
     {"asking", run_asking},
@@ -67,6 +70,8 @@ static const struct mode modes[] = {
     /* parts of data, data registered again */
     {"partition", run_partition},
     {"planned", run_planned},
+    {"parted", run_parted},
+    {"plannedread", run_plannedread},
     {"rereg", run_rereg},
 };
 enum { MODES = sizeof(modes) / sizeof(*modes) };

@@ -73,6 +73,8 @@ void run_readhalo(void);
 void run_readrows(void);
 void run_argresult(void);
 void run_argstate(void);
+void run_argshared(void);
+void run_argcallback(void);
 void run_resize(void);
 
 /* unseen_loops.c */
@@ -126,6 +128,7 @@ void run_callbackwrite_other(void);
 void run_callbackread_large(void);
 void run_wokenread(void);
 void run_finished(void);
+void run_finishedmany(void);
 void run_callbackworker(void);
 void run_condition(void);
 void run_asking(void);
@@ -134,6 +137,8 @@ void run_polling(void);
 /* unseen_parts.c */
 void run_partition(void);
 void run_planned(void);
+void run_parted(void);
+void run_plannedread(void);
 void run_rereg(void);
 
 #endif

@@ -57,6 +57,59 @@ void run_planned(void)
     tiles_drop(&x);
 }
 
+/* ---- parted: the whole is partitioned in each phase, and main() changes some of it ------------
+ */
+
+void run_parted(void)
+{
+    struct tiles x;
+
+    tiles_make(&x, 1, PARTS * LENGTH, 65);
+    for (unsigned phase = 0; phase < phases(20); phase++) {
+        starpu_data_partition(x.handles[0], &blocks);
+        for (unsigned i = 0; i < PARTS; i++)
+            submit_update(starpu_data_get_sub_data(x.handles[0], 1, i), phase);
+        starpu_data_unpartition(x.handles[0], STARPU_MAIN_RAM);
+        submit_update(x.handles[0], phase);
+        starpu_task_wait_for_all();
+        *tile(&x, 0) += phase;
+    }
+    tiles_drop(&x);
+}
+
+/* ---- plannedread: tasks that write no data read parts of a planned partition, and the whole ----
+ */
+
+static uint64_t sum; /* addition commutes */
+
+static void add_digest(void *buffers[], void *arg)
+{
+    (void)arg;
+    __atomic_add_fetch(&sum, digest(elements(buffers[0]), STARPU_VECTOR_GET_NX(buffers[0])),
+                       __ATOMIC_RELAXED);
+}
+
+static struct starpu_codelet digest_codelet = {
+    .cpu_funcs = {add_digest}, .nbuffers = 1, .modes = {STARPU_R}, .name = "add_digest"};
+
+void run_plannedread(void)
+{
+    struct tiles x;
+    starpu_data_handle_t parts[PARTS];
+
+    tiles_make(&x, 1, PARTS * LENGTH, 66);
+    starpu_data_partition_plan(x.handles[0], &blocks, parts);
+    for (unsigned phase = 0; phase < phases(12); phase++) {
+        for (unsigned i = 0; i < PARTS; i++)
+            submit_update(parts[i], phase);
+        must(starpu_task_insert(&digest_codelet, STARPU_R, parts[phase % PARTS], 0));
+        must(starpu_task_insert(&digest_codelet, STARPU_R, x.handles[0], 0));
+    }
+    starpu_data_partition_clean(x.handles[0], PARTS, parts);
+    tiles_drop(&x);
+    note(sum);
+}
+
 /* ---- rereg: every call registers what it gets, and main() changes it between calls ----------- */
 
 static void library_call(struct tiles *x, unsigned number)

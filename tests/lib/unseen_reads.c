@@ -196,6 +196,81 @@ void run_argstate(void)
     tiles_drop(&x);
 }
 
+/* ---- argshared: tasks add to one structure, in an order that StarPU chooses -------------------
+ */
+
+static struct {
+    uint64_t count, sum;
+} shared;
+
+static void add_to_shared(void *buffers[], void *arg)
+{
+    uint64_t *at = elements(buffers[0]);
+    size_t n = STARPU_VECTOR_GET_NX(buffers[0]);
+
+    (void)arg;
+    work(at, at, n, 7);
+    shared.count++;
+    shared.sum += digest(at, n);
+}
+
+static struct starpu_codelet shared_codelet = {.cpu_funcs = {add_to_shared},
+                                               .nbuffers = 2,
+                                               .modes = {STARPU_RW, STARPU_RW | STARPU_COMMUTE},
+                                               .name = "add_to_shared"};
+
+void run_argshared(void)
+{
+    static uint64_t token;
+    starpu_data_handle_t order;
+
+    tiles_make(&x, TILES, LENGTH, 67);
+    starpu_variable_data_register(&order, STARPU_MAIN_RAM, (uintptr_t)&token, sizeof(token));
+    for (unsigned turn = 0; turn < phases(120); turn++) {
+        struct starpu_task *task = starpu_task_create();
+        task->cl = &shared_codelet;
+        task->handles[0] = x.handles[turn % TILES];
+        task->handles[1] = order;
+        task->cl_arg = &shared;
+        task->cl_arg_size = sizeof(shared);
+        must(starpu_task_submit(task));
+    }
+    starpu_task_wait_for_all();
+    note(shared.count);
+    note(shared.sum);
+    starpu_data_unregister(order);
+    tiles_drop(&x);
+}
+
+/* ---- argcallback: StarPU frees the arguments, but for the callback, which reads the result ----
+ */
+
+static void add_result(void *arg)
+{
+    add(((const struct arguments *)arg)->result);
+}
+
+void run_argcallback(void)
+{
+    tiles_make(&x, TILES, LENGTH, 68);
+    for (unsigned turn = 0; turn < phases(120); turn++) {
+        struct starpu_task *task = starpu_task_create();
+        struct arguments *arguments = malloc(sizeof(*arguments)); /* result: what was there */
+        arguments->number = turn;
+        arguments->state = 0;
+        task->cl = &result_codelet;
+        task->handles[0] = x.handles[turn % TILES];
+        task->cl_arg = task->callback_arg = arguments;
+        task->cl_arg_size = sizeof(*arguments);
+        task->cl_arg_free = 1;
+        task->callback_func = add_result;
+        must(starpu_task_submit(task));
+    }
+    starpu_task_wait_for_all();
+    note(sum);
+    tiles_drop(&x);
+}
+
 /* ---- resize: a kernel tells by the length of its vector how much of it counts -----------------
  */
 

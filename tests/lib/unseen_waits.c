@@ -231,6 +231,42 @@ void run_finished(void)
     tiles_drop(&x);
 }
 
+/* ---- finishedmany: main() keeps a task under way for each tile --------------------------------
+ */
+
+static bool replace_if_finished(const struct tiles *x, struct starpu_task **tasks, unsigned i,
+                                unsigned number)
+{
+    if (tasks[i] && !starpu_task_finished(tasks[i]))
+        return false;
+    if (tasks[i])
+        must(starpu_task_wait(tasks[i])); /* which destroys it */
+    tasks[i] = build_update(x->handles[i], number);
+    tasks[i]->detach = 0;
+    must(starpu_task_submit(tasks[i]));
+    return true;
+}
+
+void run_finishedmany(void)
+{
+    struct tiles x;
+    struct starpu_task *tasks[TILES] = {NULL};
+    unsigned turns[TILES] = {0}, left = TILES * phases(20);
+
+    tiles_make(&x, TILES, LENGTH, 69);
+    while (left > 0) {
+        for (unsigned i = 0; i < TILES; i++)
+            if (turns[i] < phases(20) && replace_if_finished(&x, tasks, i, turns[i])) {
+                turns[i]++;
+                left--;
+            }
+        sched_yield();
+    }
+    for (unsigned i = 0; i < TILES; i++)
+        must(starpu_task_wait(tasks[i]));
+    tiles_drop(&x);
+}
+
 /* ---- callbackworker: callbacks count for the worker that they run on ------------------------- */
 
 static unsigned counts[STARPU_NMAXWORKERS];
