@@ -12,7 +12,7 @@ bats_require_minimum_version 1.5.0
     run_apart "$tool" --version
     [ "$status" -eq 0 ]
     grep -Eq '^starpu-tic [0-9]+\.[0-9]+\.[0-9]+$' out
-    for command in run rehearse info log graph verify settings failpoints; do
+    for command in run rehearse info log graph verify interval settings failpoints; do
         run_apart "$tool" $command --help
         [ "$status" -eq 0 ]
         [ ! -s err ]

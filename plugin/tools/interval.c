@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* starpu-tic interval: the models of the checkpoint interval, side by side. */
+#include <getopt.h>
+#include <jansson.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interval/models.h"
+#include "interval/phi.h"
+#include "tools/tool.h"
+
+/* Bounds on numbers that are not 0: intervals neither overflow nor underflow. */
+#define LEAST_NUMBER 1e-12
+#define MOST_NUMBER 1e12
+#define MOST_PROCESSES 1e9
+
+struct request {
+    struct tic_interval_costs costs;
+    double processes; /* number, whole; 0: unknown */
+    double work;      /* s: run time without checkpoints and faults */
+    double period;    /* s, > t_c: to be judged as well; 0: none */
+    bool as_json;
+};
+
+/* A model's interval, and its judgement of that interval and of the period of the request. */
+struct row {
+    const char *name, *source;
+    struct tic_interval_choice choice;
+    double wall, waste;               /* s, share: at the interval of the model */
+    double period_wall, period_waste; /* s, share: at the period of the request */
+};
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+enum kind { KIND_TIME, KIND_POSITIVE, KIND_SHARE, KIND_COUNT };
+static const char *const kind_words[] = {
+    [KIND_TIME] = "0, or a number of seconds from 1e-12 to 1e12",
+    [KIND_POSITIVE] = "a number of seconds from 1e-12 to 1e12",
+    [KIND_SHARE] = "0, or a number from 1e-12 to 1",
+    [KIND_COUNT] = "a whole number from 1 to 1e9",
+};
+
+/* Options with a number: its place in the request, and its line of the help. */
+static const struct number {
+    const char *name;
+    size_t offset;
+    enum kind kind;
+    const char *help;
+} numbers[] = {
+    {"tc", offsetof(struct request, costs.t_c), KIND_TIME,
+     "stop of the program for one checkpoint, storage included; needed"},
+    {"mtbf", offsetof(struct request, costs.mtbf), KIND_POSITIVE,
+     "mean time between faults of the whole system; needed"},
+    {"tl", offsetof(struct request, costs.t_l), KIND_TIME, "loading of one checkpoint (--tc)"},
+    {"td", offsetof(struct request, costs.t_d), KIND_TIME, "latency of fault detection (0)"},
+    {"phi", offsetof(struct request, costs.phi), KIND_SHARE,
+     "mean share of the processes that one fault stalls (1)"},
+    {"processes", offsetof(struct request, processes), KIND_COUNT,
+     "number N of processes: phi is 1/N at least"},
+    {"log-rate", offsetof(struct request, costs.log_rate), KIND_SHARE,
+     "share of the time that message logging takes (0)"},
+    {"replay", offsetof(struct request, costs.t_replay), KIND_TIME,
+     "handling of the message log after a fault (0)"},
+    {"least", offsetof(struct request, costs.least), KIND_POSITIVE,
+     "shortest interval, such as the longest task (0.001)"},
+    {"max-recovery", offsetof(struct request, costs.max_recovery), KIND_POSITIVE,
+     "bound on the recovery time of one fault (none)"},
+    {"work", offsetof(struct request, work), KIND_POSITIVE,
+     "run time without checkpoints and faults (--mtbf)"},
+    {"period", offsetof(struct request, period), KIND_POSITIVE,
+     "judge this period, too: an interval and --tc"},
+};
+enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]), FIRST_NUMBER = 256 };
+
+static bool is_of_kind(double number, enum kind kind)
+{
+    switch (kind) {
+    case KIND_TIME:
+        return number >= 0;
+    case KIND_POSITIVE:
+        return number > 0;
+    case KIND_SHARE:
+        return number >= 0 && number <= 1;
+    default:
+        return number >= 1 && number <= MOST_PROCESSES && floor(number) == number;
+    }
+}
+
+static bool parse_number(const char *text, const struct number *option, struct request *request)
+{
+    char *end;
+    double number = strtod(text, &end);
+    bool plain = text[0] >= '.' && text[0] <= '9' && *end == '\0';
+    bool good = plain && (number == 0 || number >= LEAST_NUMBER) && number <= MOST_NUMBER &&
+                is_of_kind(number, option->kind);
+
+    if (good)
+        *(double *)((char *)request + option->offset) = number;
+    else
+        fprintf(stderr, "starpu-tic: --%s %s: it must be %s\n", option->name, text,
+                kind_words[option->kind]);
+    return good;
+}
+
+static void print_help(void)
+{
+    tic_tool_usage("interval", TIC_TOOL_OK);
+    putchar('\n');
+    for (size_t i = 0; i < NUMBERS; i++) {
+        const char *argument = numbers[i].kind == KIND_SHARE   ? "SHARE"
+                               : numbers[i].kind == KIND_COUNT ? "N"
+                                                               : "SECONDS";
+        printf("      --%-12s %-8s %s\n", numbers[i].name, argument, numbers[i].help);
+    }
+    puts("  -j, --json                  print a JSON object\n\n"
+         "Defaults are in parentheses. An interval is useful work between two checkpoints; a\n"
+         "period is an interval and --tc. The wall time is expected for --work seconds of work,\n"
+         "the waste is its share that is not work. Exit status: 0, or 1 where no interval meets\n"
+         "--max-recovery.");
+}
+
+/* Fills in defaults, and checks options against each other. False after a message. */
+static bool complete(struct request *request)
+{
+    struct tic_interval_costs *costs = &request->costs;
+    const char *field, *missing = isnan(costs->t_c) ? "tc" : isnan(costs->mtbf) ? "mtbf" : NULL;
+
+    if (missing) {
+        fprintf(stderr, "starpu-tic: --%s is needed\n", missing);
+        return false;
+    }
+    costs->t_l = isnan(costs->t_l) ? costs->t_c : costs->t_l;
+    costs->processes = (unsigned long)request->processes;
+    request->work = isnan(request->work) ? costs->mtbf : request->work;
+    if (request->period > 0 && request->period <= costs->t_c)
+        fprintf(stderr, "starpu-tic: --period %g: it must be longer than --tc\n", request->period);
+    else if (costs->phi == 0 && costs->processes == 0)
+        fputs("starpu-tic: --phi 0: it must be above 0, or --processes must be given\n", stderr);
+    else if (tic_interval_costs_check(costs, &field) != 0)
+        fprintf(stderr, "starpu-tic: %s is out of its range\n", field);
+    else
+        return true;
+    return false;
+}
+
+/* -1, or an exit status. */
+static int parse_options(int argc, char **argv, struct request *request)
+{
+    struct option options[NUMBERS + 3] = {{"help", no_argument, NULL, 'h'},
+                                          {"json", no_argument, NULL, 'j'}};
+    int option;
+
+    for (int i = 0; i < NUMBERS; i++)
+        options[i + 2] =
+            (struct option){numbers[i].name, required_argument, NULL, FIRST_NUMBER + i};
+    while ((option = getopt_long(argc, argv, "hj", options, NULL)) != -1) {
+        if (option == 'h') {
+            print_help();
+            return TIC_TOOL_OK;
+        }
+        if (option == '?')
+            return tic_tool_usage("interval", TIC_TOOL_USAGE);
+        if (option == 'j')
+            request->as_json = true;
+        else if (!parse_number(optarg, &numbers[option - FIRST_NUMBER], request))
+            return TIC_TOOL_USAGE;
+    }
+    if (optind != argc)
+        return tic_tool_usage("interval", TIC_TOOL_USAGE);
+    return complete(request) ? -1 : TIC_TOOL_USAGE;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static const char *const rule_names[] = {
+    [TIC_INTERVAL_OPTIMUM] = "optimum",
+    [TIC_INTERVAL_FLOOR] = "floor",
+    [TIC_INTERVAL_CAPPED] = "capped",
+    [TIC_INTERVAL_UNMET] = "unmet",
+};
+static const char *const rule_notes[] = {
+    [TIC_INTERVAL_FLOOR] = "no optimum of --least or more: the interval is --least",
+    [TIC_INTERVAL_CAPPED] = "the optimum breaks --max-recovery: the interval is shortened",
+    [TIC_INTERVAL_UNMET] = "no interval meets --max-recovery: the interval is --least",
+};
+
+static struct row judge(enum tic_interval_model model, const struct request *request)
+{
+    const struct tic_interval_costs *costs = &request->costs;
+    struct row row = {.name = tic_interval_names[model],
+                      .source = tic_interval_sources[model],
+                      .choice = tic_interval_choose(model, costs)};
+
+    row.wall = tic_interval_wall(model, costs, row.choice.interval, request->work);
+    row.waste = tic_interval_waste(row.wall, request->work);
+    if (request->period > 0) {
+        double interval = request->period - costs->t_c;
+        row.period_wall = tic_interval_wall(model, costs, interval, request->work);
+        row.period_waste = tic_interval_waste(row.period_wall, request->work);
+    }
+    return row;
+}
+
+/* JSON has neither NaN nor infinity. */
+static json_t *real_or_null(double number)
+{
+    return isfinite(number) ? json_real(number) : json_null();
+}
+
+static json_t *costs_json(const struct request *request)
+{
+    const struct tic_interval_costs *costs = &request->costs;
+
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:f, s:f, s:o, s:f}", "tc", costs->t_c,
+                     "tl", costs->t_l, "td", costs->t_d, "mtbf", costs->mtbf, "phi",
+                     tic_interval_phi_clamp(costs->phi, costs->processes), "processes",
+                     (json_int_t)costs->processes, "log_rate", costs->log_rate, "replay",
+                     costs->t_replay, "least", costs->least, "max_recovery",
+                     real_or_null(costs->max_recovery > 0 ? costs->max_recovery : NAN), "work",
+                     request->work);
+}
+
+static json_t *row_json(const struct row *row, const struct request *request)
+{
+    json_t *object =
+        json_pack("{s:s, s:s, s:f, s:f, s:s, s:o, s:o}", "model", row->name, "source", row->source,
+                  "interval", row->choice.interval, "period",
+                  row->choice.interval + request->costs.t_c, "rule", rule_names[row->choice.rule],
+                  "wall", real_or_null(row->wall), "waste", real_or_null(row->waste));
+
+    if (request->period > 0)
+        json_object_set_new(object, "at_period",
+                            json_pack("{s:f, s:o, s:o}", "period", request->period, "wall",
+                                      real_or_null(row->period_wall), "waste",
+                                      real_or_null(row->period_waste)));
+    return object;
+}
+
+static void print_json(const struct row *rows, const struct request *request)
+{
+    json_t *models = json_array();
+
+    for (int i = 0; i < TIC_INTERVAL_MODELS; i++)
+        json_array_append_new(models, row_json(&rows[i], request));
+    json_t *answer = json_pack("{s:o, s:o}", "costs", costs_json(request), "models", models);
+    json_dumpf(answer, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
+    putchar('\n');
+    json_decref(answer);
+}
+
+static void print_seconds(int width, double seconds)
+{
+    if (isnan(seconds))
+        printf("%*s", width, "-");
+    else if (isinf(seconds))
+        printf("%*s", width, "never");
+    else
+        printf("%*.*f", width, seconds < 1e8 ? 3 : 0, seconds);
+}
+
+static void print_wall(double wall, double waste)
+{
+    print_seconds(15, wall);
+    if (isnan(waste))
+        printf("%9s", "-");
+    else
+        printf("%7.2f %%", 100 * waste);
+}
+
+static void print_costs(const struct request *request)
+{
+    const struct tic_interval_costs *costs = &request->costs;
+
+    printf("checkpoint %g s, loading %g s, detection %g s, MTBF %g s\n", costs->t_c, costs->t_l,
+           costs->t_d, costs->mtbf);
+    printf("phi %g, message logging %g %% of the time, replay %g s\n",
+           tic_interval_phi_clamp(costs->phi, costs->processes), 100 * costs->log_rate,
+           costs->t_replay);
+    printf("times in seconds; wall times are expected for %g s of work\n\n", request->work);
+}
+
+static void print_table(const struct row *rows, const struct request *request)
+{
+    char at_period[32];
+    bool unknown = false;
+
+    print_costs(request);
+    snprintf(at_period, sizeof(at_period), "at %g s", request->period);
+    printf("%-22s%13s%13s%15s%9s", "model", "interval", "period", "wall time", "waste");
+    if (request->period > 0)
+        printf("%15s%9s", at_period, "waste");
+    putchar('\n');
+    for (int i = 0; i < TIC_INTERVAL_MODELS; i++) {
+        printf("%-22s", rows[i].name);
+        print_seconds(13, rows[i].choice.interval);
+        print_seconds(13, rows[i].choice.interval + request->costs.t_c);
+        print_wall(rows[i].wall, rows[i].waste);
+        if (request->period > 0)
+            print_wall(rows[i].period_wall, rows[i].period_waste);
+        putchar('\n');
+        unknown |= isnan(rows[i].wall) || isnan(rows[i].period_wall);
+    }
+    for (int i = 0; i < TIC_INTERVAL_MODELS; i++)
+        if (rule_notes[rows[i].choice.rule])
+            printf("%s: %s\n", rows[i].name, rule_notes[rows[i].choice.rule]);
+    if (unknown)
+        puts("-: the model does not hold there");
+}
+
+int tic_tool_interval(int argc, char **argv)
+{
+    struct request request = {
+        .costs = {.t_c = NAN, .t_l = NAN, .mtbf = NAN, .phi = 1, .least = TIC_INTERVAL_LEAST},
+        .work = NAN};
+    struct row rows[TIC_INTERVAL_MODELS];
+    int status = parse_options(argc, argv, &request);
+
+    if (status >= 0)
+        return status;
+    status = TIC_TOOL_OK;
+    for (int i = 0; i < TIC_INTERVAL_MODELS; i++) {
+        rows[i] = judge(i, &request);
+        if (rows[i].choice.rule == TIC_INTERVAL_UNMET)
+            status = TIC_TOOL_FAILED;
+    }
+    if (request.as_json)
+        print_json(rows, &request);
+    else
+        print_table(rows, &request);
+    return status;
+}
