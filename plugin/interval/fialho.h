@@ -5,8 +5,10 @@
  * Intervals and wall times are those of interval/classic.h. An overhead is time in seconds lost per
  * MTBF. The coordinated model has no message log: it ignores phi, log_rate and t_replay.
  *
- * The models hold where the recovery time of a fault is shorter than the MTBF. Elsewhere the number
- * of checkpoints between two faults (eq. 3.4) is negative, and overheads and wall times are NaN. */
+ * The models hold where the recovery time of a fault, half an interval included (eq. 3.11), is no
+ * longer than the MTBF. Elsewhere the number of checkpoints between two faults (eq. 3.4) is
+ * negative, and overheads and wall times are NaN. A phi below about t_c / (2 mtbf) makes even the
+ * optimum (eq. 3.15) that long: the printed equations then give less than no overhead. */
 #ifndef TIC_INTERVAL_FIALHO_H
 #define TIC_INTERVAL_FIALHO_H
 

@@ -203,6 +203,25 @@ static void test_no_wall(void **state)
     assert_false(tic_interval_prefers_uncoordinated(&costs));
 }
 
+/* checks that phi so small that the optimum is beyond two MTBFs leaves the interval as it is, and
+ * gives no wall time: eq. 3.20 would give less than the work */
+static void test_tiny_phi(void **state)
+{
+    struct tic_interval_costs costs = tic_test_costs(5, 5, 0, 100);
+
+    (void)state;
+    costs.phi = 0;
+    costs.processes = 1000;
+    double optimum = tic_interval_uncoordinated(&costs);
+    assert_true(optimum > 2 * costs.mtbf);
+    check_choice(TIC_INTERVAL_UNCOORDINATED, &costs, optimum, TIC_INTERVAL_OPTIMUM);
+    assert_true(isnan(tic_interval_wall(TIC_INTERVAL_UNCOORDINATED, &costs, optimum, 1000)));
+    assert_false(tic_interval_prefers_uncoordinated(&costs));
+    costs.processes = 30;
+    optimum = tic_interval_uncoordinated(&costs);
+    assert_true(tic_interval_wall(TIC_INTERVAL_UNCOORDINATED, &costs, optimum, 1000) > 1000);
+}
+
 /* checks that every model has a name and a source, each name once */
 static void test_names(void **state)
 {
@@ -226,6 +245,7 @@ int main(void)
         cmocka_unit_test(test_short_mtbf),
         cmocka_unit_test(test_max_recovery),
         cmocka_unit_test(test_no_wall),
+        cmocka_unit_test(test_tiny_phi),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
