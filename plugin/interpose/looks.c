@@ -296,7 +296,7 @@ static void tell_exposed(void)
     if (looks.exposed == 0 || looks.told_exposed || tic_session->recovered)
         return;
     looks.told_exposed = true;
-    tic_log(TIC_LOG_INFO,
+    tic_log(TIC_LOG_DETAIL,
             "main() has had a pointer to data %llu (number of registration), which has no home "
             "node, and tasks write it again: such a pointer counts between starpu_data_acquire and "
             "starpu_data_release only. What main() reads by it later may be something else in a "
@@ -306,7 +306,10 @@ static void tell_exposed(void)
 
 static bool may_tell(_Atomic bool *told)
 {
-    return !tic_session->recovered && tic_session->settings.verify > 0 && !tic_session->report &&
+    const struct tic_settings *settings = &tic_session->settings;
+
+    return !tic_session->recovered && settings->verify > 0 &&
+           settings->pointers != TIC_POINTERS_TRUST && !tic_session->report &&
            atomic_load(&visible) && !atomic_exchange(told, true);
 }
 

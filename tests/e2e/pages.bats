@@ -204,7 +204,7 @@ told() {
 }
 
 @test "what a restart may not give back is told, where the program does it" {
-    told exposed 'main() has had a pointer to data 0'
+    STARPU_TIC_VERBOSE=2 told exposed 'main() has had a pointer to data 0'
     told packed 'in data that its interface packs (CSR, BCSR .*the first: data 0'
     told blind 'task "read_all" declares no data'
     told left 'starpu_data_unregister_no_coherency: what main() then reads of data 0'
