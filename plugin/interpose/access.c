@@ -80,8 +80,8 @@ static bool replay_access(struct tic_handle *handle, const struct tic_line_acqui
     if (known->recorded && atomic_load(&handle->holds) == 0) {
         tic_shown_pause();
         tic_data_deliver(handle, &handle->replayed);
-        tic_shown_note_given(handle, true);
-        tic_shown_resume();
+        tic_shown_note_given(handle);
+        tic_shown_resume(false);
     }
     return false;
 }

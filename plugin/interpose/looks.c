@@ -475,14 +475,12 @@ static bool give_back(struct tic_handle *handle, const struct tic_line_look *loo
 }
 
 /* Not if a task that was not done uses it already. */
-static void try_give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts,
-                          bool main)
+static void try_give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
 {
     if (!handle || handle->restored || !tic_layout_is_mapped(&handle->layout))
         return;
     if (give_back(handle, look, parts))
         handle->shown = true;
-    tic_shown_note_given(handle, main);
 }
 
 static size_t count_parts(const struct tic_line_look *look, size_t count)
@@ -501,7 +499,7 @@ static void give_callback_back_locked(uint64_t key)
 
     for (size_t i = 0; i < count; i += parts) {
         parts = count_parts(&look[i], count - i);
-        try_give_back(find_locked(look[i].id), &look[i], parts, false);
+        try_give_back(find_locked(look[i].id), &look[i], parts);
     }
 }
 
@@ -520,7 +518,7 @@ static bool was_stirred(void)
 static void give_last_back(struct tic_handle *handle)
 {
     if (handle && handle->last_look && !atomic_load(&handle->split))
-        try_give_back(handle, handle->last_look, handle->look_parts, true);
+        try_give_back(handle, handle->last_look, handle->look_parts);
 }
 
 /* What main() saw is what it saw last of each datum: it, or a task that is executed again, may have
@@ -593,7 +591,7 @@ void tic_looks_show_callback(uint64_t key)
         atomic_fetch_add(&shown_callbacks, 1);
     }
     tic_unlock(&tic_session->submit);
-    tic_shown_resume();
+    tic_shown_resume(false);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -638,7 +636,7 @@ void tic_looks_leave(void)
         tic_lock(&session->submit);
         give_main_back_locked(looks.waits);
         tic_unlock(&session->submit);
-        tic_shown_resume();
+        tic_shown_resume(true);
     } else if (looks.waits > tic_graph_last_look(&session->graph) &&
                atomic_load(&session->watching) && !tic_snapshot_is_broken(&session->snapshot)) {
         log_all();

@@ -10,27 +10,21 @@
 #include "base/thread.h"
 #include "interpose/tasks.h"
 
-/* What the memory of a datum holds, as far as it matters here. */
-enum content { OF_MAIN, OF_TASKS, UNKNOWN };
-
 struct memory {
-    uint64_t id; /* of the handle */
-    enum content content;
-    uint64_t checksum; /* OF_TASKS */
+    uint64_t id;       /* of the handle */
     unsigned users;    /* running tasks that use it in place */
-    unsigned initial;  /* aliases for what main() has put there, whose tasks have not begun */
-    char *kept;        /* what main() had put there, packed, if it is there no longer */
-    uint64_t given_at; /* submissions of main() when it was shown a value last */
+    uint64_t checksum; /* of what they read */
+    uint64_t given_at; /* submissions of main() when it accessed it last */
 };
 
 struct alias {
     starpu_data_handle_t data;
     struct tic_handle *original;
     struct memory *memory;
-    struct tic_saved saved;
-    bool recorded; /* saved counts; else what main() has put there does */
-    bool in_place; /* its task runs, and counts among the users */
-    char *copy;    /* its task runs on this instead */
+    struct tic_saved saved; /* what the task reads */
+    char *bytes;            /* this, packed, if it is in no file: what main() has put there */
+    bool in_place;          /* its task runs, and counts among the users */
+    char *copy;             /* its task runs on this instead */
     struct alias *next;
 };
 
@@ -39,6 +33,7 @@ static struct {
     void *memories, *aliases; /* tsearch(3), by id, by handle */
     unsigned paused;
     unsigned users;
+    uint64_t waited_at; /* submissions of main() when it came back from a wait last */
 } shown = {.lock = {PTHREAD_MUTEX_INITIALIZER, TIC_RANK_SHOWN}}; /* all guarded by lock */
 
 _Noreturn static void stop_without_memory(void)
@@ -120,6 +115,19 @@ static starpu_data_handle_t register_alias(const struct tic_handle *handle)
     return alias;
 }
 
+/* main() may change it before the task begins. */
+static void keep_bytes(struct alias *alias)
+{
+    const struct tic_layout *layout = &alias->original->layout;
+
+    alias->bytes = malloc(tic_shape_bytes(&layout->shape));
+    if (!alias->bytes)
+        stop_without_memory();
+    struct tic_layout packed = tic_layout_packed(&layout->shape, alias->bytes);
+    tic_layout_copy(&packed, layout);
+    alias->saved.checksum = tic_layout_checksum(&packed);
+}
+
 starpu_data_handle_t tic_shown_register(struct tic_handle *handle, const struct tic_saved *saved)
 {
     struct alias *alias = calloc(1, sizeof(*alias));
@@ -128,12 +136,12 @@ starpu_data_handle_t tic_shown_register(struct tic_handle *handle, const struct 
         stop_without_memory();
     alias->data = register_alias(handle);
     alias->original = handle;
-    alias->recorded = saved != NULL;
     if (saved)
         alias->saved = *saved;
+    else
+        keep_bytes(alias);
     tic_lock(&shown.lock);
     alias->memory = add_memory_locked(handle->id);
-    alias->memory->initial += !saved;
     if (!tsearch(alias, &shown.aliases, by_data))
         stop_without_memory();
     tic_unlock(&shown.lock);
@@ -155,27 +163,17 @@ static struct alias *take_alias_locked(starpu_data_handle_t data)
 static bool holds_wanted(const struct alias *alias)
 {
     const struct memory *memory = alias->memory;
+    uint64_t there =
+        memory->users > 0 ? memory->checksum : tic_layout_checksum(&alias->original->layout);
 
-    return alias->recorded
-               ? memory->content == OF_TASKS && memory->checksum == alias->saved.checksum
-               : memory->content == OF_MAIN || !memory->kept;
+    return there == alias->saved.checksum;
 }
 
-/* main() may be looking at it: a task that it has submitted before had ended by then. */
+/* main() may be reading or writing it: a task that it has submitted before had ended by then. */
 static bool is_late(const struct alias *alias, uint64_t sequence)
 {
-    return sequence & TIC_SPAWN_KEY || sequence < alias->memory->given_at;
-}
-
-static void keep_content_of_main_locked(struct memory *memory, const struct tic_handle *handle)
-{
-    if (memory->content != OF_MAIN || memory->initial == 0 || memory->kept)
-        return;
-    memory->kept = malloc(tic_shape_bytes(&handle->layout.shape));
-    if (!memory->kept)
-        stop_without_memory();
-    struct tic_layout packed = tic_layout_packed(&handle->layout.shape, memory->kept);
-    tic_layout_copy(&packed, &handle->layout);
+    return sequence & TIC_SPAWN_KEY || sequence < shown.waited_at ||
+           sequence < alias->memory->given_at;
 }
 
 /* Writes the wanted value, with the handle's layout, to another address. */
@@ -184,26 +182,12 @@ static void write_wanted(const struct alias *alias, char *base)
     struct tic_layout to = alias->original->layout;
 
     to.base = base;
-    if (alias->recorded) {
-        tic_data_write_to(alias->original, &alias->saved, &to);
-    } else if (alias->memory->kept) {
-        struct tic_layout packed = tic_layout_packed(&to.shape, alias->memory->kept);
+    if (alias->bytes) {
+        struct tic_layout packed = tic_layout_packed(&to.shape, alias->bytes);
         tic_layout_copy(&to, &packed);
+    } else {
+        tic_data_write_to(alias->original, &alias->saved, &to);
     }
-}
-
-static void switch_locked(struct alias *alias)
-{
-    struct memory *memory = alias->memory;
-
-    keep_content_of_main_locked(memory, alias->original);
-    if (!alias->recorded ||
-        tic_layout_checksum(&alias->original->layout) != alias->saved.checksum) {
-        tic_data_require_writable(alias->original);
-        write_wanted(alias, alias->original->layout.base);
-    }
-    memory->content = alias->recorded ? OF_TASKS : OF_MAIN;
-    memory->checksum = alias->saved.checksum;
 }
 
 static bool use_in_place_locked(struct alias *alias, uint64_t sequence)
@@ -212,13 +196,15 @@ static bool use_in_place_locked(struct alias *alias, uint64_t sequence)
     const struct tic_handle *handle = alias->original;
 
     if (shown.paused > 0 || !tic_position_is_ahead() || !handle->data || handle->restored ||
-        !tic_layout_is_mapped(&handle->layout))
+        !tic_layout_is_mapped(&handle->layout) || is_late(alias, sequence))
         return false;
     if (!holds_wanted(alias)) {
-        if (memory->users > 0 || atomic_load(&handle->holds) > 0 || is_late(alias, sequence))
+        if (memory->users > 0 || atomic_load(&handle->holds) > 0)
             return false;
-        switch_locked(alias);
+        tic_data_require_writable(handle);
+        write_wanted(alias, handle->layout.base);
     }
+    memory->checksum = alias->saved.checksum;
     memory->users++;
     shown.users++;
     return alias->in_place = true;
@@ -248,12 +234,11 @@ static void use_copy_locked(struct alias *alias, void *interface)
 {
     const struct tic_layout *layout = &alias->original->layout;
     const uint64_t span = tic_layout_span(layout);
-    bool mapped = tic_layout_is_mapped(layout);
 
     alias->copy = calloc(1, span);
     if (!alias->copy)
         stop_without_memory();
-    if (mapped && (!alias->recorded || span > tic_shape_bytes(&layout->shape)))
+    if (span > tic_shape_bytes(&layout->shape) && tic_layout_is_mapped(layout))
         memcpy(alias->copy, layout->base, span);
     write_wanted(alias, alias->copy);
     set_pointer(interface, tic_real.starpu_data_get_interface_id(alias->data),
@@ -274,7 +259,6 @@ void tic_shown_begin(struct starpu_task *task, struct tic_slot *slot)
         if (!use_in_place_locked(alias, slot->sequence))
             use_copy_locked(alias,
                             task->dyn_interfaces ? task->dyn_interfaces[i] : task->interfaces[i]);
-        alias->memory->initial -= !alias->recorded;
         alias->next = slot->aliases;
         slot->aliases = alias;
     }
@@ -292,6 +276,7 @@ void tic_shown_end(struct tic_slot *slot)
         alias->memory->users -= alias->in_place;
         shown.users -= alias->in_place;
         free(alias->copy);
+        free(alias->bytes);
         free(alias);
         alias = next;
     }
@@ -321,20 +306,20 @@ void tic_shown_pause(void)
         nanosleep(&pause, NULL);
 }
 
-void tic_shown_resume(void)
+void tic_shown_resume(bool waited)
 {
     tic_lock(&shown.lock);
     shown.paused--;
+    if (waited)
+        shown.waited_at = tic_session->graph.signature.position;
     tic_unlock(&shown.lock);
 }
 
-void tic_shown_note_given(const struct tic_handle *handle, bool main)
+void tic_shown_note_given(const struct tic_handle *handle)
 {
     tic_lock(&shown.lock);
     struct memory *memory = find_memory_locked(handle->id);
     if (memory)
-        memory->content = UNKNOWN;
-    if (memory && main)
         memory->given_at = tic_session->graph.signature.position;
     tic_unlock(&shown.lock);
 }

@@ -25,8 +25,9 @@ void tic_shown_end(struct tic_slot *slot);
 /* Around values that main(), or a callback, is shown: no task begins to use memory in place, and
  * those that do have ended, if they do within a second. Without the submission lock. */
 void tic_shown_pause(void);
-void tic_shown_resume(void);
-/* Such a value was written; main: main() sees it from now on. */
-void tic_shown_note_given(const struct tic_handle *handle, bool main);
+/* waited: main() has come back from a wait, and may use all memory. */
+void tic_shown_resume(bool waited);
+/* main() has got access to this data. */
+void tic_shown_note_given(const struct tic_handle *handle);
 
 #endif
