@@ -105,10 +105,3 @@ survive_modes() { # program, modes...
     source=$(cd "$BATS_TEST_DIRNAME/../fuzz" && pwd)
     "$source/campaign" --build "$TIC_BUILD" --list "$source/once-wrong.list" --rounds 3
 }
-
-@test "random programs whose readers use pointers of their own" {
-    source=$BATS_TEST_DIRNAME/../fuzz
-    elsewhere=alias,plan,wait,synchronous,prologue,hold,pause,end-dependencies,acquire,acquire-cb,try
-    elsewhere+=,thread,callback,children,between,resubmit,nowhere,copy,explicit,restart,ask,tag
-    "$source/campaign" --build "$TIC_BUILD" --first 320001 --seeds 6 --rounds 3 --without "$elsewhere"
-}

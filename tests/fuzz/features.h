@@ -47,7 +47,6 @@
     F(MEDDLE, "meddle")                                                                            \
     F(FRESH, "fresh")                                                                              \
     F(ASK, "ask")                                                                                  \
-    F(DIRECT, "direct")                                                                            \
     F(CLEAR, "clear")
 
 enum flow_feature {

@@ -2,8 +2,8 @@
 /* What StarPU does not see: kernels and main() use the memory of registered data by its address.
  *
  * Hidden data is registered, but tasks declare a token instead, which orders them, and use the
- * memory. Frozen items are read without being declared, and readers read what they declare by its
- * address, too. When no task runs, main() reads, changes and clears memory without an acquire. */
+ * memory. Frozen items are read without being declared. When no task runs, main() reads, changes
+ * and clears memory without an acquire. */
 #include <stdlib.h>
 #include <string.h>
 

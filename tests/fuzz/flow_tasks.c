@@ -251,32 +251,6 @@ static void add_item(struct starpu_task *task, struct flow_item *item)
         flow_task_add(task, data, STARPU_W, flow_chance(FLOW_CLEAR, 2) ? FLOW_SET : FLOW_WRITE);
 }
 
-/* Where tasks may still run when main() goes on, or others have the memory, a restart shows what is
- * read in a copy: then only buffers point to it. */
-static bool may_be_elsewhere(void)
-{
-    static const enum flow_feature features[] = {
-        FLOW_ALIAS,    FLOW_PLAN,       FLOW_WAIT,    FLOW_SYNCHRONOUS,
-        FLOW_PROLOGUE, FLOW_HOLD,       FLOW_PAUSE,   FLOW_END_DEPENDENCIES,
-        FLOW_ACQUIRE,  FLOW_ACQUIRE_CB, FLOW_TRY,     FLOW_THREAD,
-        FLOW_CALLBACK, FLOW_CHILDREN,   FLOW_BETWEEN, FLOW_RESUBMIT,
-        FLOW_NOWHERE,  FLOW_COPY};
-    bool any = false;
-
-    for (size_t i = 0; i < sizeof(features) / sizeof(*features); i++)
-        any |= flow_has(features[i]);
-    return any;
-}
-
-/* What it declares it reads by a pointer of the program's, too. */
-static void read_directly(struct flow_work *work, const struct flow_item *item,
-                          starpu_data_handle_t data)
-{
-    if (flow_has(FLOW_DIRECT) && !may_be_elsewhere() && data == item->data && !item->homeless &&
-        !item->reduces)
-        work->peek = (uint8_t)(item - flow_items + 1);
-}
-
 /* Like the others, but only read. */
 static void make_reader(struct starpu_task *task)
 {
@@ -290,11 +264,8 @@ static void make_reader(struct starpu_task *task)
     unsigned first = flow_below(flow_item_count), count = 1 + flow_below(2);
     for (unsigned i = 0; i < count; i++) {
         struct flow_item *item = &flow_items[(first + i) % flow_item_count];
-        if (!flow_item_is_readable(item))
-            continue;
-        starpu_data_handle_t data = flow_item_pick(item);
-        flow_task_add(task, data, STARPU_R, FLOW_READ);
-        read_directly(work, item, data);
+        if (flow_item_is_readable(item))
+            flow_task_add(task, flow_item_pick(item), STARPU_R, FLOW_READ);
     }
 }
 
