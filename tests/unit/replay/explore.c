@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* All orders of events of a program: depth first over the choices of its runs. */
+#include "explore.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "board.h"
+#include "image.h"
+
+static struct {
+    const struct tic_program *program;
+    struct tic_board *board; /* shared with the process that runs */
+    char messages[128];      /* file with what the last run wrote to standard error */
+    char base[96];           /* directory of all files */
+    uint64_t right[TIC_RESULT_WORDS];
+    uint64_t *seen; /* hashes of stores */
+    unsigned long seen_count;
+} now;
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+static void give_up(const char *what)
+{
+    perror(what);
+    exit(99);
+}
+
+/* The status of the process; or 1000 + signal. */
+static int run(enum tic_phase phase)
+{
+    int status;
+
+    now.board->phase = phase;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child < 0)
+        give_up("fork");
+    if (child == 0) {
+        if (!now.board->traces && !freopen(now.messages, "w", stderr))
+            _exit(99);
+        tic_board_run(now.board, now.program);
+    }
+    if (waitpid(child, &status, 0) != child)
+        give_up("waitpid");
+    return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void prepare(const struct tic_program *program)
+{
+    const char *base = getenv("TMPDIR");
+
+    now.program = program;
+    now.seen_count = 0;
+    snprintf(now.base, sizeof(now.base), "%s/tic-replay-XXXXXX", base && *base ? base : "/tmp");
+    if (!mkdtemp(now.base))
+        give_up(now.base);
+    now.board =
+        mmap(NULL, sizeof(*now.board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (now.board == MAP_FAILED)
+        give_up("mmap");
+    snprintf(now.messages, sizeof(now.messages), "%s/messages", now.base);
+    snprintf(now.board->directory, sizeof(now.board->directory), "%s/store", now.base);
+    now.board->kill_anywhere = program->kill_anywhere;
+}
+
+static void clean_up(void)
+{
+    tic_image_clear(now.board->directory);
+    unlink(now.messages);
+    rmdir(now.base);
+    munmap(now.board, sizeof(*now.board));
+    free(now.seen);
+    now.seen = NULL;
+}
+
+/* ---- choices --------------------------------------------------------------------------------- */
+
+static unsigned cost_of(const struct tic_choice *choice, unsigned made)
+{
+    return choice->preempts && made > 0 && made < choice->threads;
+}
+
+/* The choices of the next run, after those of the last one: false when there are none left. */
+static bool advance(unsigned preemptions)
+{
+    struct tic_board *board = now.board;
+    unsigned costs[TIC_BOARD_CHOICES + 1] = {0};
+
+    for (unsigned i = 0; i < board->count; i++)
+        costs[i + 1] = costs[i] + cost_of(&board->choices[i], board->choices[i].made);
+    for (unsigned i = board->count; i-- > 0;) {
+        const struct tic_choice *choice = &board->choices[i];
+        unsigned next = choice->made + 1u;
+        while (next < choice->count && costs[i] + cost_of(choice, next) > preemptions)
+            next++;
+        if (next >= choice->count)
+            continue;
+        for (unsigned k = 0; k < i; k++)
+            board->given[k] = board->choices[k].made;
+        board->given[i] = next;
+        board->given_count = i + 1;
+        return true;
+    }
+    return false;
+}
+
+/* Trailing zeros are what later choices are anyway. */
+static void print_choices(char *text, size_t size)
+{
+    const struct tic_board *board = now.board;
+    unsigned count = board->count;
+    size_t used = 0;
+
+    while (count > 0 && board->choices[count - 1].made == 0)
+        count--;
+    text[0] = '\0';
+    for (unsigned i = 0; i < count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%u", i ? "." : "",
+                                 board->choices[i].made);
+}
+
+static const char *read_choices(const char *text)
+{
+    struct tic_board *board = now.board;
+    char *end;
+
+    board->given_count = 0;
+    while (*text && *text != '/') {
+        board->given[board->given_count++] = (unsigned)strtoul(text, &end, 10);
+        text = *end == '.' ? end + 1 : end;
+    }
+    return *text ? text + 1 : text;
+}
+
+/* ---- judgement ------------------------------------------------------------------------------- */
+
+static void print_messages(void)
+{
+    FILE *messages = fopen(now.messages, "r");
+    char line[400];
+
+    while (messages && fgets(line, sizeof(line), messages))
+        printf("# %s", line);
+    if (messages)
+        fclose(messages);
+}
+
+static void print_result(const char *what, const uint64_t *result)
+{
+    printf("# %s:", what);
+    for (unsigned i = 0; i < TIC_RESULT_WORDS; i++)
+        printf(" %llx", (unsigned long long)result[i]);
+    printf("\n");
+}
+
+static bool is_right(int status)
+{
+    return status == 0 && now.board->finished &&
+           memcmp(now.board->result, now.right, sizeof(now.right)) == 0;
+}
+
+static void print_failure(int status, const char *record)
+{
+    char choices[TIC_BOARD_CHOICES * 3];
+
+    print_choices(choices, sizeof(choices));
+    printf("# %s: status %d%s. To repeat it: TIC_REPLAY=%s/%s%s%s\n", now.program->name, status,
+           now.board->finished ? "" : ", not finished", now.program->name,
+           record ? record : choices, record ? "/" : "", record ? choices : "");
+    print_result("is", now.board->result);
+    print_result("should be", now.right);
+    print_messages();
+}
+
+/* ---- exploration ----------------------------------------------------------------------------- */
+
+static bool find_right(void)
+{
+    now.board->given_count = 0;
+    int status = run(TIC_PLAIN);
+
+    memcpy(now.right, now.board->result, sizeof(now.right));
+    if (!is_right(status))
+        print_failure(status, "plain");
+    return is_right(status);
+}
+
+static bool is_new(uint64_t hash)
+{
+    for (unsigned long i = 0; i < now.seen_count; i++)
+        if (now.seen[i] == hash)
+            return false;
+    now.seen = realloc(now.seen, (now.seen_count + 1) * sizeof(*now.seen));
+    if (!now.seen)
+        give_up("realloc");
+    now.seen[now.seen_count++] = hash;
+    return true;
+}
+
+/* All restarts from what the last run left. Keeps the choices of that run. */
+static bool explore_restarts(struct tic_explored *explored)
+{
+    static struct tic_board recorded;
+    char record[TIC_BOARD_CHOICES * 3];
+    struct tic_image *image = tic_image_read(now.board->directory);
+    bool right = true;
+
+    if (!is_new(tic_image_hash(image))) {
+        tic_image_free(image);
+        return true;
+    }
+    explored->stores++;
+    print_choices(record, sizeof(record));
+    recorded = *now.board;
+    now.board->given_count = 0;
+    do {
+        tic_image_write(image, now.board->directory);
+        int status = run(TIC_RESTART);
+        explored->restarts++;
+        explored->skipped += now.board->skipped;
+        right = is_right(status);
+        if (!right)
+            print_failure(status, record);
+    } while (right && advance(now.program->restart_preemptions));
+    *now.board = recorded;
+    tic_image_free(image);
+    return right;
+}
+
+static bool explore_records(struct tic_explored *explored)
+{
+    bool right;
+
+    now.board->given_count = 0;
+    do {
+        tic_image_clear(now.board->directory);
+        int status = run(TIC_RECORD);
+        explored->runs++;
+        right = now.board->killed || is_right(status);
+        if (!right)
+            print_failure(status, NULL);
+        else if (now.board->killed)
+            right = explore_restarts(explored);
+    } while (right && advance(now.program->record_preemptions));
+    return right;
+}
+
+bool tic_explore(const struct tic_program *program, struct tic_explored *explored)
+{
+    memset(explored, 0, sizeof(*explored));
+    prepare(program);
+    bool right = find_right() && explore_records(explored);
+    clean_up();
+    return right;
+}
+
+bool tic_explore_one(const struct tic_program *program, const char *schedule)
+{
+    prepare(program);
+    bool right = find_right();
+    now.board->traces = true;
+    schedule = read_choices(schedule);
+    fprintf(stderr, "recorded run\n");
+    int status = run(TIC_RECORD);
+    if (now.board->killed) {
+        read_choices(schedule);
+        fprintf(stderr, "restart\n");
+        status = run(TIC_RESTART);
+    }
+    right = right && is_right(status);
+    if (!right)
+        print_failure(status, NULL);
+    clean_up();
+    return right;
+}
