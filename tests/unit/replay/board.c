@@ -87,12 +87,12 @@ static unsigned list_moves(struct tic_turn *const *able, unsigned count, unsigne
 
     *goes_on = false;
     for (unsigned i = 0; i < count; i++)
-        if (tic_turn_is_own(able[i]) && !tic_turn_is_idle(able[i])) {
+        if (tic_turn_was_last(able[i]) && !tic_turn_is_idle(able[i])) {
             moves[listed++] = i;
             *goes_on = true;
         }
     for (unsigned i = 0; i < count; i++) {
-        if ((tic_turn_is_own(able[i]) && *goes_on) || (tic_turn_is_idle(able[i]) && idle))
+        if ((tic_turn_was_last(able[i]) && *goes_on) || (tic_turn_is_idle(able[i]) && idle))
             continue;
         idle |= tic_turn_is_idle(able[i]);
         moves[listed++] = i;
@@ -104,7 +104,8 @@ static unsigned choose(struct tic_turn *const *able, unsigned count)
 {
     unsigned moves[TIC_BOARD_CHOICES];
     bool goes_on, records = now.board->phase == TIC_RECORD && now.started;
-    bool may_cut = records && !now.has_cut, may_die = records && now.board->kill_anywhere;
+    bool may_die = records && now.board->kill_anywhere;
+    bool may_cut = records && !may_die && !now.has_cut;
 
     if (records && now.has_cut && !now.board->kill_anywhere && newest_line() > now.line)
         die();
@@ -130,6 +131,7 @@ static void be_stuck(void)
 
 static void tell(const char *event, const char *name)
 {
+    now.board->executed += strcmp(event, "begin") == 0 && strncmp(name, "tic_", 4) != 0;
     if (now.board->traces)
         fprintf(stderr, "  %s %s\n", event, name);
 }
@@ -168,10 +170,7 @@ void tic_program_start(unsigned workers)
 
 void tic_program_stop(void)
 {
-    struct starpu_tic_progress progress;
-
-    if (starpu_tic_get_progress(&progress) == 0)
-        now.board->skipped = progress.skipped_tasks;
+    now.started = false;
     starpu_shutdown();
 }
 
@@ -204,7 +203,7 @@ void tic_board_run(struct tic_board *board, const struct tic_program *program)
     pthread_t asker;
 
     now.board = board;
-    board->count = 0;
+    board->count = board->executed = 0;
     board->killed = board->finished = false;
     memset(board->result, 0, sizeof(board->result));
     set_environment(board, program);

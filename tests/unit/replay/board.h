@@ -25,7 +25,7 @@ struct tic_board {
     bool killed;   /* by a choice */
     bool finished; /* the program has returned */
     uint64_t result[TIC_RESULT_WORDS];
-    uint64_t skipped;
+    unsigned executed; /* tasks of the program */
 };
 
 /* Exit status of a run: no thread can go on; and the choices do not fit, or are too many. */

@@ -2,7 +2,7 @@
 /* All orders of events of a program: depth first over the choices of its runs. */
 #include "explore.h"
 
-#include <dirent.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 
 #include "board.h"
 #include "image.h"
+#include "starpu_tic.h"
 
 static struct {
     const struct tic_program *program;
@@ -19,6 +20,7 @@ static struct {
     char messages[128];      /* file with what the last run wrote to standard error */
     char base[96];           /* directory of all files */
     uint64_t right[TIC_RESULT_WORDS];
+    unsigned tasks; /* of the program */
     uint64_t *seen; /* hashes of stores */
     unsigned long seen_count;
 } now;
@@ -44,6 +46,7 @@ static int run(enum tic_phase phase)
     if (child == 0) {
         if (!now.board->traces && !freopen(now.messages, "w", stderr))
             _exit(99);
+        setvbuf(stderr, NULL, _IONBF, 0);
         tic_board_run(now.board, now.program);
     }
     if (waitpid(child, &status, 0) != child)
@@ -51,9 +54,28 @@ static int run(enum tic_phase phase)
     return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Each run is a copy of this process, and need not load HDF5. */
+static void load_store_module(void)
+{
+    static const char *const places[] = {"tic-store.so", "starputic/tic-store.so"};
+    char path[512];
+    Dl_info library;
+    static void *module;
+
+    if (!dladdr((void *)starpu_tic_get_version, &library))
+        return;
+    int folder = (int)(strrchr(library.dli_fname, '/') - library.dli_fname);
+    for (size_t i = 0; !module && i < sizeof(places) / sizeof(places[0]); i++) {
+        snprintf(path, sizeof(path), "%.*s/%s", folder, library.dli_fname, places[i]);
+        module = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    }
+}
+
 static void prepare(const struct tic_program *program)
 {
     const char *base = getenv("TMPDIR");
+
+    load_store_module();
 
     now.program = program;
     now.seen_count = 0;
@@ -186,6 +208,7 @@ static bool find_right(void)
     int status = run(TIC_PLAIN);
 
     memcpy(now.right, now.board->result, sizeof(now.right));
+    now.tasks = now.board->executed;
     if (!is_right(status))
         print_failure(status, "plain");
     return is_right(status);
@@ -223,7 +246,8 @@ static bool explore_restarts(struct tic_explored *explored)
         tic_image_write(image, now.board->directory);
         int status = run(TIC_RESTART);
         explored->restarts++;
-        explored->skipped += now.board->skipped;
+        explored->executed += now.board->executed;
+        explored->tasks += now.tasks;
         right = is_right(status);
         if (!right)
             print_failure(status, record);

@@ -16,8 +16,9 @@ struct tic_program {
     void (*run)(uint64_t *result);
     const char *const
         *settings; /* name, value, ..., NULL: environment beside the usual one; or NULL */
-    /* True: the process may be killed at each event. False: only when the line is committed, as
-     * nothing is written later. */
+    /* True: the process may be killed at each event; lines are those of the protocol. False: a line
+     * is cut at any event, and the process is killed when it is committed, as nothing is written
+     * later. */
     bool kill_anywhere;
     /* How often a thread that could go on may be put off: in the recorded run, in the restart. */
     unsigned record_preemptions, restart_preemptions;
@@ -27,7 +28,8 @@ struct tic_explored {
     unsigned long runs;     /* recorded runs */
     unsigned long stores;   /* different stores that killed runs left */
     unsigned long restarts; /* of these */
-    unsigned long skipped;  /* tasks of main() that restarts have skipped, in all */
+    unsigned long executed; /* tasks by restarts, in all */
+    unsigned long tasks;    /* that they would have executed without a line */
 };
 
 /* True when all restarts gave the right result. Else the first that did not is described on

@@ -9,6 +9,7 @@
 
 /* ---- interfaces ------------------------------------------------------------------------------ */
 
+/* Of data with content. */
 static uintptr_t *pointer_in(struct _starpu_data_state *data)
 {
     return data->ops->interfaceid == STARPU_VARIABLE_INTERFACE_ID
@@ -57,12 +58,26 @@ void starpu_vector_data_register(starpu_data_handle_t *data, int home_node, uint
     starpu_data_register(data, home_node, &interface, &vector_ops);
 }
 
+static struct starpu_data_interface_ops void_ops = {.interfaceid = STARPU_VOID_INTERFACE_ID};
+
+void starpu_void_data_register(starpu_data_handle_t *data)
+{
+    starpu_data_register(data, STARPU_MAIN_RAM, &void_ops, &void_ops);
+}
+
+/* Of the same shape, without a home node. */
+void starpu_data_register_same(starpu_data_handle_t *data, starpu_data_handle_t like)
+{
+    starpu_data_register(data, -1, like->interface, like->ops);
+    *pointer_in(*data) = 0;
+}
+
 void starpu_data_register(starpu_data_handle_t *data, int home_node, void *interface,
                           struct starpu_data_interface_ops *ops)
 {
     struct _starpu_data_state *fresh = calloc(1, sizeof(*fresh));
 
-    if (!fresh || !(fresh->interface = malloc(ops->interface_size)))
+    if (!fresh || !(fresh->interface = calloc(1, ops->interface_size + 1)))
         fake_stop("out of memory");
     memcpy(fresh->interface, interface, ops->interface_size);
     fresh->ops = ops;
@@ -80,7 +95,7 @@ void fake_data_fetch(const struct fake_use *use)
         fake_stop("data is read that holds nothing");
     if (use->mode & STARPU_W)
         data->valid = true;
-    if (*pointer_in(data) == 0) {
+    if (data->ops != &void_ops && *pointer_in(data) == 0) {
         *pointer_in(data) = (uintptr_t)malloc(size_of(data));
         data->own_memory = true;
         memset((void *)*pointer_in(data), 0x77, size_of(data));
@@ -282,6 +297,20 @@ void starpu_data_unregister(starpu_data_handle_t data)
     free(data);
 }
 
+/* The structure stays, as others may still name it. */
+static void leave(void *arg)
+{
+    struct _starpu_data_state *data = arg;
+
+    starpu_data_release_on_node(data, STARPU_MAIN_RAM);
+    drop_memory(data);
+}
+
+void starpu_data_unregister_submit(starpu_data_handle_t data)
+{
+    starpu_data_acquire_on_node_cb(data, STARPU_MAIN_RAM, STARPU_W, leave, data);
+}
+
 void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
 {
     starpu_data_unregister(data);
@@ -293,7 +322,7 @@ void starpu_data_query_status(starpu_data_handle_t data, int node, int *allocate
                               int *requested)
 {
     (void)node;
-    *allocated = *pointer_in(data) != 0;
+    *allocated = data->ops != &void_ops && *pointer_in(data) != 0;
     *valid = data->valid;
     *requested = 0;
 }

@@ -27,6 +27,7 @@ struct fake_use {
 struct fake_job {
     struct starpu_task *task;    /* NULL: none */
     struct fake_list successors; /* jobs */
+    struct fake_list end_waits;  /* tasks that do not end before this one */
     unsigned missing;            /* predecessors, and the submission itself */
     bool submitted;
     bool passed; /* successors have been told */

@@ -226,7 +226,7 @@ static void call_back(struct starpu_task *task, void (*callback)(void *))
     fake_current = outer;
 }
 
-void fake_task_end(struct fake_job *job)
+static void end_task(struct fake_job *job)
 {
     struct starpu_task *task = job->task;
     void (*callback)(void *) = task->callback_func;
@@ -238,6 +238,8 @@ void fake_task_end(struct fake_job *job)
         fake_policy.post_exec_hook(task, task->sched_ctx);
     if (!callback && task->cl)
         callback = task->cl->callback_func;
+    while (job->end_waits.count > 0)
+        starpu_task_end_dep_release(fake_list_take(&job->end_waits, 0));
     fake_job_pass(job);
     if (has_tag)
         fake_job_pass(find_tag(tag)->end);
@@ -247,6 +249,36 @@ void fake_task_end(struct fake_job *job)
     fake_submitted--;
     if (task->destroy && task->detach)
         starpu_task_destroy(task);
+}
+
+void starpu_task_end_dep_add(struct starpu_task *task, int count)
+{
+    task->nb_termination_call_required += count;
+}
+
+/* Like the end of its kernel: the last of these ends it. */
+void starpu_task_end_dep_release(struct starpu_task *task)
+{
+    fake_task_end(task->starpu_private);
+}
+
+void starpu_task_declare_end_deps_array(struct starpu_task *task, unsigned count,
+                                        struct starpu_task *array[])
+{
+    job_of(task);
+    starpu_task_end_dep_add(task, (int)count);
+    for (unsigned i = 0; i < count; i++)
+        fake_list_add(&job_of(array[i])->end_waits, task);
+}
+
+void fake_task_end(struct fake_job *job)
+{
+    struct starpu_task *task = job->task;
+
+    if (task->nb_termination_call_required == 0)
+        end_task(job);
+    else
+        task->nb_termination_call_required--;
 }
 
 /* ---- waits ----------------------------------------------------------------------------------- */

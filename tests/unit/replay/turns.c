@@ -26,6 +26,8 @@ struct tic_turn {
     void *arg;         /* of that */
     uint64_t deadline; /* nanoseconds; 0: none */
     bool timed_out, offered, idle, ended;
+    bool fresh;           /* has not begun */
+    bool pauses;          /* at a point where another thread may go on, also if this one could */
     unsigned long polled; /* moves when it looked last for what others do; 0: it does not */
     pthread_t thread;
     void *(*run)(void *);
@@ -38,6 +40,7 @@ static struct {
     struct tic_turn *all[MOST];
     unsigned count;
     unsigned last_helper;
+    struct tic_turn *last_chosen;
     unsigned long waits, moves, wake_ups;
     uint64_t now;
     enum tic_turn_kind next_kind;
@@ -60,9 +63,9 @@ bool tic_turn_is_idle(const struct tic_turn *turn)
     return turn->idle;
 }
 
-bool tic_turn_is_own(const struct tic_turn *turn)
+bool tic_turn_was_last(const struct tic_turn *turn)
 {
-    return turn == self;
+    return turn == turns.last_chosen;
 }
 
 /* ---- who goes on ----------------------------------------------------------------------------- */
@@ -73,12 +76,13 @@ static bool is_able(const struct tic_turn *turn)
            turn->polled != turns.moves;
 }
 
-/* Helpers one after the other. */
+/* Helpers one after the other, and threads that have not begun. */
 static struct tic_turn *able_helper(void)
 {
     for (unsigned i = 1; i <= turns.count; i++) {
         struct tic_turn *turn = turns.all[(turns.last_helper + i) % turns.count];
-        if (turn->kind != TIC_TURN_HELPER || turn->offered || !is_able(turn))
+        bool first = turn->kind == TIC_TURN_HELPER ? !turn->offered : turn->fresh;
+        if (!first || !is_able(turn))
             continue;
         turns.last_helper = turn->number;
         return turn;
@@ -92,6 +96,8 @@ static struct tic_turn *choose(bool *again)
     struct tic_turn *able[MOST];
     unsigned count = 0;
 
+    if (turns.last_chosen && !turns.last_chosen->pauses && is_able(turns.last_chosen))
+        return turns.last_chosen; /* it had to wait for a helper only */
     for (unsigned i = 0; i < turns.count; i++)
         if ((turns.all[i]->kind != TIC_TURN_HELPER || turns.all[i]->offered) &&
             is_able(turns.all[i]))
@@ -102,6 +108,8 @@ static struct tic_turn *choose(bool *again)
     *again = chosen == TIC_TURNS_AGAIN;
     turns.moves += !*again;
     turns.wake_ups = 0;
+    if (!*again)
+        turns.last_chosen = able[chosen];
     return *again ? NULL : able[chosen];
 }
 
@@ -161,7 +169,7 @@ static void rest(void)
     self->holds = NULL;
     self->waits_for = NULL;
     self->deadline = self->polled = 0;
-    self->offered = self->idle = false;
+    self->offered = self->idle = self->pauses = false;
 }
 
 static void wait_for(const void *what)
@@ -201,7 +209,7 @@ void tic_turns_yield(void)
 {
     if (!self)
         return;
-    self->offered = true;
+    self->offered = self->pauses = true;
     rest();
 }
 
@@ -210,6 +218,7 @@ void tic_turns_await(bool (*holds)(void *arg), void *arg, bool idle)
     self->holds = holds;
     self->arg = arg;
     self->idle = idle;
+    self->pauses = true;
     rest();
 }
 
@@ -223,6 +232,7 @@ static struct tic_turn *add(enum tic_turn_kind kind)
         abort();
     turn->kind = kind;
     turn->number = turns.count;
+    turn->fresh = true;
     sem_init(&turn->go, 0, 0);
     turns.all[turns.count++] = turn;
     return turn;
@@ -233,6 +243,7 @@ void tic_turns_begin(const struct tic_turns_rules *rules)
     turns.rules = *rules;
     turns.on = true;
     self = add(TIC_TURN_MAIN);
+    self->fresh = false;
     self->thread = pthread_self();
 }
 
@@ -246,6 +257,7 @@ static void *run_in_turn(void *arg)
     self = arg;
     while (sem_wait(&self->go) != 0)
         continue;
+    self->fresh = false;
     void *result = self->run(self->run_arg);
     self->ended = true;
     wake_all(self);

@@ -40,6 +40,6 @@ void tic_turns_await(bool (*holds)(void *arg), void *arg, bool idle);
 enum tic_turn_kind tic_turn_kind(const struct tic_turn *turn);
 unsigned tic_turn_number(const struct tic_turn *turn); /* in order of creation; main() is 0 */
 bool tic_turn_is_idle(const struct tic_turn *turn);
-bool tic_turn_is_own(const struct tic_turn *turn); /* of the calling thread */
+bool tic_turn_was_last(const struct tic_turn *turn); /* chosen */
 
 #endif

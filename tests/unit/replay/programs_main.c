@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Programs about main(): what it reads and writes by its pointers, and tasks that only read. */
+#include <stddef.h>
+
+#include "programs.h"
+
+static const char *const trusted[] = {"STARPU_TIC_VERIFY", "0", NULL};
+
+/* main() clears a flag before each wait, and a task sets it to what it was. */
+static void clears_flag(uint64_t *result)
+{
+    tic_open(1, 2);
+    for (unsigned round = 0; round < 2; round++) {
+        tic_values[0] = 0;
+        tic_submit(&tic_assign, tic_data[0], 1);
+        starpu_task_wait_for_all();
+        result[5] = result[5] * 31 + tic_values[0];
+        tic_submit(&tic_step, tic_data[1], round);
+    }
+    tic_close(result);
+}
+
+/* main() reads and writes a variable between tasks, when it has waited. */
+static void writes_after_wait(uint64_t *result)
+{
+    tic_open(1, 1);
+    tic_submit(&tic_step, tic_data[0], 3);
+    starpu_task_wait_for_all();
+    tic_values[0] += 50;
+    tic_submit(&tic_step, tic_data[0], 5);
+    starpu_task_wait_for_all();
+    tic_values[0] *= 3;
+    tic_submit(&tic_step, tic_data[0], 7);
+    tic_close(result);
+}
+
+/* A task without output reads a value that the next one overwrites. */
+static void sees(uint64_t *result)
+{
+    tic_open(1, 1);
+    tic_submit(&tic_step, tic_data[0], 3);
+    tic_submit(&tic_see, tic_data[0], 0);
+    tic_submit(&tic_step, tic_data[0], 5);
+    tic_close(result);
+}
+
+/* The same between accesses of main(). */
+static void acquires(uint64_t *result)
+{
+    tic_open(1, 1);
+    tic_submit(&tic_step, tic_data[0], 3);
+    tic_acquire(tic_data[0], STARPU_R);
+    result[5] = tic_values[0];
+    starpu_data_release(tic_data[0]);
+    tic_submit(&tic_step, tic_data[0], result[5]);
+    tic_acquire(tic_data[0], STARPU_RW);
+    result[6] = tic_values[0]++;
+    starpu_data_release(tic_data[0]);
+    tic_submit(&tic_step, tic_data[0], 5);
+    tic_close(result);
+}
+
+const struct tic_program tic_programs_main[] = {
+    {"clears-flag", clears_flag, NULL, false, 1, 1},
+    {"writes-after-wait", writes_after_wait, NULL, false, 2, 2},
+    {"sees", sees, NULL, false, 1, 1},
+    {"sees-trusted", sees, trusted, false, 1, 1},
+    {"acquires", acquires, NULL, false, 1, 1},
+    {"acquires-trusted", acquires, trusted, false, 1, 1},
+    {NULL, NULL, NULL, false, 0, 0},
+};

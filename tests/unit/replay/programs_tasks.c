@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Programs about tasks: their order, data without a home node, callbacks, tasks of kernels. */
+#include <stddef.h>
+
+#include "programs.h"
+
+#define TRUSTED "STARPU_TIC_VERIFY", "0" /* nothing holds live tasks back until main() is there */
+static const char *const trusted[] = {TRUSTED, NULL};
+static const char *const logged[] = {TRUSTED, "STARPU_TIC_PROTOCOL", "sel", NULL};
+
+/* Two tasks, one after the other. */
+static void chain(uint64_t *result)
+{
+    tic_open(1, 1);
+    tic_submit(&tic_step, tic_data[0], 3);
+    tic_submit(&tic_step, tic_data[0], 5);
+    tic_close(result);
+}
+
+/* Two tasks beside each other, and one after both. */
+static void fork_join(uint64_t *result)
+{
+    tic_open(2, 2);
+    tic_submit(&tic_step, tic_data[0], 3);
+    tic_submit(&tic_step, tic_data[1], 5);
+    tic_submit_pair(&tic_join, tic_data[0], tic_data[1]);
+    tic_close(result);
+}
+
+/* Two tasks read what the next one overwrites. */
+static void readers(uint64_t *result)
+{
+    tic_open(2, 3);
+    tic_submit_pair(&tic_join, tic_data[0], tic_data[2]);
+    tic_submit_pair(&tic_join, tic_data[1], tic_data[2]);
+    tic_submit(&tic_step, tic_data[2], 7);
+    tic_close(result);
+}
+
+/* Data without a home node is invalidated while a task still reads its value. */
+static void invalidate(uint64_t *result)
+{
+    tic_open(1, 1);
+    starpu_data_handle_t homeless = tic_register_homeless();
+    tic_submit(&tic_assign, homeless, 4);
+    tic_submit_pair(&tic_join, tic_data[0], homeless);
+    starpu_data_invalidate_submit(homeless);
+    tic_submit(&tic_assign, homeless, 9);
+    tic_submit_pair(&tic_join, tic_data[0], homeless);
+    starpu_data_unregister(homeless);
+    tic_close(result);
+}
+
+/* Invalid data gets a result of the event log, and is read. */
+static void invalid_result(uint64_t *result)
+{
+    tic_open(1, 2);
+    starpu_data_invalidate_submit(tic_data[1]);
+    tic_submit(&tic_assign, tic_data[1], 9);
+    tic_submit_pair(&tic_join, tic_data[0], tic_data[1]);
+    tic_close(result);
+}
+
+/* ---- callbacks ------------------------------------------------------------------------------- */
+
+static void submit_late(void *arg)
+{
+    tic_submit(&tic_step, arg, 100);
+}
+
+/* The callback's task comes after one that main() submits while it holds what the first waits for.
+ */
+static void late_callback(uint64_t *result)
+{
+    tic_open(1, 3);
+    tic_acquire(tic_data[0], STARPU_RW);
+    struct starpu_task *task = tic_build_pair(&tic_join, tic_data[1], tic_data[0]);
+    task->callback_func = submit_late;
+    task->callback_arg = tic_data[2];
+    tic_submit_built(task);
+    tic_submit(&tic_step, tic_data[2], 1);
+    starpu_data_release(tic_data[0]);
+    tic_close(result);
+}
+
+/* ---- tasks of kernels ------------------------------------------------------------------------ */
+
+static void bear(void *buffers[], void *arg)
+{
+    uint64_t *value = (uint64_t *)STARPU_VARIABLE_GET_PTR(buffers[0]);
+
+    (void)arg;
+    *value = *value * 31 + 7;
+    tic_submit(&tic_step, tic_data[2], 100);
+}
+
+static struct starpu_codelet parent = {
+    .cpu_funcs = {bear}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "parent"};
+
+/* The kernel's task comes after one of main(), as the kernel waits for a task that waits for what
+ * main() holds. */
+static void late_child(uint64_t *result)
+{
+    tic_open(1, 3);
+    tic_acquire(tic_data[0], STARPU_RW);
+    tic_submit_pair(&tic_join, tic_data[1], tic_data[0]);
+    tic_submit(&parent, tic_data[1], 0);
+    tic_submit_pair(&tic_join, tic_data[2], tic_data[0]);
+    tic_submit(&tic_step, tic_data[2], 1);
+    starpu_data_release(tic_data[0]);
+    tic_close(result);
+}
+
+const struct tic_program tic_programs_tasks[] = {
+    {"chain", chain, NULL, false, 3, 3},
+    {"chain-trusted", chain, trusted, false, 3, 3},
+    {"chain-logged", chain, logged, true, 2, 2},
+    {"fork-join", fork_join, NULL, false, 1, 1},
+    {"fork-join-trusted", fork_join, trusted, false, 1, 1},
+    {"readers", readers, trusted, false, 1, 1},
+    {"invalidate", invalidate, NULL, false, 1, 1},
+    {"invalidate-trusted", invalidate, trusted, false, 1, 1},
+    {"invalid-result", invalid_result, logged, true, 1, 1},
+    {"late-callback", late_callback, NULL, false, 1, 1},
+    {"late-callback-trusted", late_callback, trusted, false, 1, 1},
+    {"late-child", late_child, NULL, false, 1, 1},
+    {"late-child-trusted", late_child, trusted, false, 1, 1},
+    {NULL, NULL, NULL, false, 0, 0},
+};
