@@ -126,6 +126,7 @@ static unsigned choose(struct tic_turn *const *able, unsigned count)
 static void be_stuck(void)
 {
     fprintf(stderr, "no thread can go on\n");
+    tic_turns_print();
     _exit(TIC_EXIT_STUCK);
 }
 
@@ -190,6 +191,8 @@ static void set_environment(const struct tic_board *board, const struct tic_prog
         setenv(usual[i], usual[i + 1], 1);
     for (unsigned i = 0; program->settings && program->settings[i]; i += 2)
         setenv(program->settings[i], program->settings[i + 1], 1);
+    if (board->phase == TIC_RECORD && program->late_at)
+        setenv("STARPU_TIC_FAIL", program->late_at, 1);
     setenv("STARPU_TIC_DIR", board->directory, 1);
     if (board->phase == TIC_PLAIN)
         setenv("STARPU_TIC_PROTOCOL", "off", 1);

@@ -20,6 +20,9 @@ struct tic_program {
      * is cut at any event, and the process is killed when it is committed, as nothing is written
      * later. */
     bool kill_anywhere;
+    /* Failpoint, "name[:n]", at which the recorded run puts a thread of the plug-in off; or NULL.
+     */
+    const char *late_at;
     /* How often a thread that could go on may be put off: in the recorded run, in the restart. */
     unsigned record_preemptions, restart_preemptions;
 };

@@ -5,9 +5,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "turns_real.h"
 
@@ -222,6 +225,20 @@ void tic_turns_await(bool (*holds)(void *arg), void *arg, bool idle)
     rest();
 }
 
+void tic_turns_print(void)
+{
+    for (unsigned i = 0; i < turns.count; i++) {
+        const struct tic_turn *turn = turns.all[i];
+        char name[16] = "?";
+        if (turn->ended)
+            continue;
+        pthread_getname_np(turn->thread, name, sizeof(name));
+        fprintf(stderr, "  thread %u, %s: %s%s\n", i, name,
+                turn->waits_for || turn->holds ? "waits" : "goes on",
+                turn->deadline > 0 ? " until a time" : "");
+    }
+}
+
 /* ---- threads --------------------------------------------------------------------------------- */
 
 static struct tic_turn *add(enum tic_turn_kind kind)
@@ -352,6 +369,17 @@ int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
     bool timed_out = self->timed_out;
     int status = pthread_mutex_lock(mutex);
     return timed_out ? ETIMEDOUT : status;
+}
+
+/* ---- failpoints ------------------------------------------------------------------------------ */
+
+/* A thread that comes to the failpoint of STARPU_TIC_FAIL waits there for its turn. */
+int kill(pid_t process, int signal)
+{
+    if (!self || process != getpid() || signal != SIGKILL)
+        return REAL(kill)(process, signal);
+    tic_turns_yield();
+    return 0;
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */

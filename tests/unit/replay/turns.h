@@ -2,7 +2,8 @@
 /* Threads that take turns: of all threads of the process one runs at a time, until it waits or
  * yields. The order is a function of the answers of `choose`, so a run can be repeated. The
  * functions of pthread that the plug-in calls are replaced: a wait hands the turn to another
- * thread, and the time is a number that grows when all threads wait. */
+ * thread, and the time is a number that grows when all threads wait. A thread that comes to the
+ * failpoint of STARPU_TIC_FAIL is not killed, but yields. */
 #ifndef TIC_REPLAY_TURNS_H
 #define TIC_REPLAY_TURNS_H
 
@@ -36,6 +37,9 @@ void tic_turns_next_kind(enum tic_turn_kind kind);
 void tic_turns_yield(void);
 /* This thread goes on when the condition holds. idle: it is like all others that wait idly. */
 void tic_turns_await(bool (*holds)(void *arg), void *arg, bool idle);
+
+/* What each thread does, to standard error. */
+void tic_turns_print(void);
 
 enum tic_turn_kind tic_turn_kind(const struct tic_turn *turn);
 unsigned tic_turn_number(const struct tic_turn *turn); /* in order of creation; main() is 0 */
