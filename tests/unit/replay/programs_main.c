@@ -44,7 +44,27 @@ static void sees(uint64_t *result)
     tic_close(result);
 }
 
-/* The same between accesses of main(). */
+static void see_own(void *buffers[], void *arg)
+{
+    (void)buffers;
+    (void)arg;
+    tic_seen = tic_seen * 31 + tic_values[0];
+}
+
+static struct starpu_codelet see_own_codelet = {
+    .cpu_funcs = {see_own}, .nbuffers = 1, .modes = {STARPU_R}, .name = "see_own"};
+
+/* The same, and the kernel reads what it declares by a pointer of its own. */
+static void sees_own(uint64_t *result)
+{
+    tic_open(1, 1);
+    tic_submit(&tic_step, tic_data[0], 3);
+    tic_submit(&see_own_codelet, tic_data[0], 0);
+    tic_submit(&tic_step, tic_data[0], 5);
+    tic_close(result);
+}
+
+/* Accesses of main() between tasks. */
 static void acquires(uint64_t *result)
 {
     tic_open(1, 1);
@@ -65,6 +85,7 @@ const struct tic_program tic_programs_main[] = {
     {"writes-after-wait", writes_after_wait, NULL, false, NULL, 2, 2},
     {"sees", sees, NULL, false, NULL, 1, 1},
     {"sees-trusted", sees, trusted, false, NULL, 1, 1},
+    {"sees-own", sees_own, NULL, false, NULL, 1, 1},
     {"acquires", acquires, NULL, false, NULL, 1, 1},
     {"acquires-trusted", acquires, trusted, false, NULL, 1, 1},
     {NULL, NULL, NULL, false, NULL, 0, 0},
