@@ -148,6 +148,9 @@ static void start_task(struct fake_job *job)
     if (task->prologue_callback_pop_func)
         task->prologue_callback_pop_func(task->prologue_callback_pop_arg);
     fake_current = outer;
+    for (unsigned i = 0; i < job->use_count; i++)
+        if (job->uses[i].mode & STARPU_W)
+            fake_data_fetch(&job->uses[i]);
     fake_data_release(job);
     fake_task_end(job);
 }
