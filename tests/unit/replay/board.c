@@ -18,8 +18,8 @@ static struct {
     struct tic_board *board;
     bool started;    /* StarPU */
     bool wants_line; /* the thread that asks for lines is to do so */
-    bool has_cut;
-    unsigned line; /* newest recovery line when it asked */
+    unsigned cuts;   /* lines that were asked for */
+    unsigned line;   /* newest recovery line when it asked */
 } now;
 
 /* ---- choices --------------------------------------------------------------------------------- */
@@ -105,9 +105,10 @@ static unsigned choose(struct tic_turn *const *able, unsigned count)
     unsigned moves[TIC_BOARD_CHOICES];
     bool goes_on, records = now.board->phase == TIC_RECORD && now.started;
     bool may_die = records && now.board->kill_anywhere;
-    bool may_cut = records && !may_die && !now.has_cut;
+    bool committed = records && (now.cuts == 0 || newest_line() > now.line);
+    bool may_cut = committed && !may_die && now.cuts < now.board->lines;
 
-    if (records && now.has_cut && !now.board->kill_anywhere && newest_line() > now.line)
+    if (committed && !may_die && now.cuts == now.board->lines)
         die();
     unsigned threads = list_moves(able, count, moves, &goes_on);
     unsigned made = decide(threads + may_cut + may_die, threads, goes_on);
@@ -119,7 +120,8 @@ static unsigned choose(struct tic_turn *const *able, unsigned count)
         die();
     trace("cut", 0, 0);
     now.line = newest_line();
-    now.has_cut = now.wants_line = true;
+    now.wants_line = true;
+    now.cuts++;
     return TIC_TURNS_AGAIN;
 }
 

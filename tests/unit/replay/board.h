@@ -18,6 +18,7 @@ struct tic_choice {
 struct tic_board {
     enum tic_phase phase;
     bool kill_anywhere, traces;
+    unsigned lines;                                 /* to be cut */
     char directory[128];                            /* of recovery lines */
     unsigned given[TIC_BOARD_CHOICES], given_count; /* choices at the begin; later ones are 0 */
     struct tic_choice choices[TIC_BOARD_CHOICES];

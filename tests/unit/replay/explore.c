@@ -89,6 +89,7 @@ static void prepare(const struct tic_program *program)
     snprintf(now.messages, sizeof(now.messages), "%s/messages", now.base);
     snprintf(now.board->directory, sizeof(now.board->directory), "%s/store", now.base);
     now.board->kill_anywhere = program->kill_anywhere;
+    now.board->lines = program->lines;
 }
 
 static void clean_up(void)

@@ -25,6 +25,7 @@ struct tic_program {
     const char *late_at;
     /* How often a thread that could go on may be put off: in the recorded run, in the restart. */
     unsigned record_preemptions, restart_preemptions;
+    unsigned lines; /* recovery lines that are cut, one after the other */
 };
 
 struct tic_explored {

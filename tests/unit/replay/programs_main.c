@@ -81,12 +81,15 @@ static void acquires(uint64_t *result)
 }
 
 const struct tic_program tic_programs_main[] = {
-    {"clears-flag", clears_flag, NULL, false, NULL, 1, 1},
-    {"writes-after-wait", writes_after_wait, NULL, false, NULL, 2, 2},
-    {"sees", sees, NULL, false, NULL, 1, 1},
-    {"sees-trusted", sees, trusted, false, NULL, 1, 1},
-    {"sees-own", sees_own, NULL, false, NULL, 1, 1},
-    {"acquires", acquires, NULL, false, NULL, 1, 1},
-    {"acquires-trusted", acquires, trusted, false, NULL, 1, 1},
-    {NULL, NULL, NULL, false, NULL, 0, 0},
+    {"clears-flag", clears_flag, NULL, false, NULL, 1, 1, 1},
+    {"writes-after-wait", writes_after_wait, NULL, false, NULL, 2, 2, 1},
+    {"sees", sees, NULL, false, NULL, 1, 1, 1},
+    {"sees-trusted", sees, trusted, false, NULL, 1, 1, 1},
+    {"sees-own", sees_own, NULL, false, NULL, 1, 1, 1},
+    {"clears-flag-two-lines", clears_flag, NULL, false, NULL, 0, 0, 2},
+    {"writes-two-lines", writes_after_wait, NULL, false, NULL, 0, 0, 2},
+    {"sees-two-lines", sees, NULL, false, NULL, 0, 0, 2},
+    {"acquires", acquires, NULL, false, NULL, 1, 1, 1},
+    {"acquires-trusted", acquires, trusted, false, NULL, 1, 1, 1},
+    {NULL, NULL, NULL, false, NULL, 0, 0, 0},
 };
