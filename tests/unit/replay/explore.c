@@ -14,6 +14,8 @@
 #include "image.h"
 #include "starpu_tic.h"
 
+enum { MOST_KILLS = 3 };
+
 static struct {
     const struct tic_program *program;
     struct tic_board *board; /* shared with the process that runs */
@@ -21,7 +23,9 @@ static struct {
     char base[96];           /* directory of all files */
     uint64_t right[TIC_RESULT_WORDS];
     unsigned tasks; /* of the program */
-    uint64_t *seen; /* hashes of stores */
+    struct tic_explored *explored;
+    char paths[MOST_KILLS + 1][TIC_BOARD_CHOICES * 3]; /* choices of the runs before, as text */
+    uint64_t *seen;                                    /* hashes of stores */
     unsigned long seen_count;
 } now;
 
@@ -188,14 +192,15 @@ static bool is_right(int status)
            memcmp(now.board->result, now.right, sizeof(now.right)) == 0;
 }
 
-static void print_failure(int status, const char *record)
+/* level: of the run that failed. */
+static void print_failure(int status, unsigned level)
 {
-    char choices[TIC_BOARD_CHOICES * 3];
-
-    print_choices(choices, sizeof(choices));
-    printf("# %s: status %d%s. To repeat it: TIC_REPLAY=%s/%s%s%s\n", now.program->name, status,
-           now.board->finished ? "" : ", not finished", now.program->name,
-           record ? record : choices, record ? "/" : "", record ? choices : "");
+    print_choices(now.paths[level], sizeof(now.paths[level]));
+    printf("# %s: status %d%s. To repeat it: TIC_REPLAY=%s", now.program->name, status,
+           now.board->finished ? "" : ", not finished", now.program->name);
+    for (unsigned i = 0; i <= level; i++)
+        printf("/%s", now.paths[i]);
+    printf("\n");
     print_result("is", now.board->result);
     print_result("should be", now.right);
     print_messages();
@@ -211,7 +216,7 @@ static bool find_right(void)
     memcpy(now.right, now.board->result, sizeof(now.right));
     now.tasks = now.board->executed;
     if (!is_right(status))
-        print_failure(status, "plain");
+        print_failure(status, 0);
     return is_right(status);
 }
 
@@ -227,52 +232,62 @@ static bool is_new(uint64_t hash)
     return true;
 }
 
-/* All restarts from what the last run left. Keeps the choices of that run. */
-static bool explore_restarts(struct tic_explored *explored)
+static bool explore_from(const struct tic_image *image, unsigned level);
+
+/* All restarts from what the last run left, unless another one has left the same. Keeps the choices
+ * of that run. */
+static bool explore_restarts(unsigned level)
 {
-    static struct tic_board recorded;
-    char record[TIC_BOARD_CHOICES * 3];
     struct tic_image *image = tic_image_read(now.board->directory);
+    struct tic_board *board = malloc(sizeof(*board));
     bool right = true;
 
-    if (!is_new(tic_image_hash(image))) {
-        tic_image_free(image);
-        return true;
+    if (!board)
+        give_up("malloc");
+    *board = *now.board;
+    if (is_new(tic_image_hash(image) + level)) {
+        now.explored->stores++;
+        print_choices(now.paths[level], sizeof(now.paths[level]));
+        right = explore_from(image, level + 1);
     }
-    explored->stores++;
-    print_choices(record, sizeof(record));
-    recorded = *now.board;
-    now.board->given_count = 0;
-    do {
-        tic_image_write(image, now.board->directory);
-        int status = run(TIC_RESTART);
-        explored->restarts++;
-        explored->executed += now.board->executed;
-        explored->tasks += now.tasks;
-        right = is_right(status);
-        if (!right)
-            print_failure(status, record);
-    } while (right && advance(now.program->restart_preemptions));
-    *now.board = recorded;
+    *now.board = *board;
+    free(board);
     tic_image_free(image);
     return right;
 }
 
-static bool explore_records(struct tic_explored *explored)
+static bool judge_last(int status)
 {
-    bool right;
+    now.explored->restarts++;
+    now.explored->executed += now.board->executed;
+    now.explored->tasks += now.tasks;
+    return is_right(status);
+}
+
+/* All runs after `level` kills; image: what they start from, NULL: nothing. */
+static bool explore_from(const struct tic_image *image, unsigned level)
+{
+    bool last = level == now.program->kills, right;
+    unsigned preemptions =
+        level == 0 ? now.program->record_preemptions : now.program->restart_preemptions;
 
     now.board->given_count = 0;
     do {
-        tic_image_clear(now.board->directory);
-        int status = run(TIC_RECORD);
-        explored->runs++;
-        right = now.board->killed || is_right(status);
+        if (image)
+            tic_image_write(image, now.board->directory);
+        else
+            tic_image_clear(now.board->directory);
+        int status = run(last ? TIC_RESTART : TIC_RECORD);
+        now.explored->runs += !last;
+        if (last)
+            right = judge_last(status);
+        else
+            right = now.board->killed || is_right(status);
         if (!right)
-            print_failure(status, NULL);
+            print_failure(status, level);
         else if (now.board->killed)
-            right = explore_restarts(explored);
-    } while (right && advance(now.program->record_preemptions));
+            right = explore_restarts(level);
+    } while (right && advance(preemptions));
     return right;
 }
 
@@ -280,27 +295,28 @@ bool tic_explore(const struct tic_program *program, struct tic_explored *explore
 {
     memset(explored, 0, sizeof(*explored));
     prepare(program);
-    bool right = find_right() && explore_records(explored);
+    now.explored = explored;
+    bool right = find_right() && explore_from(NULL, 0);
     clean_up();
     return right;
 }
 
 bool tic_explore_one(const struct tic_program *program, const char *schedule)
 {
+    unsigned level = 0;
+    int status;
+
     prepare(program);
     bool right = find_right();
     now.board->traces = true;
-    schedule = read_choices(schedule);
-    fprintf(stderr, "recorded run\n");
-    int status = run(TIC_RECORD);
-    if (now.board->killed) {
-        read_choices(schedule);
-        fprintf(stderr, "restart\n");
-        status = run(TIC_RESTART);
-    }
+    do {
+        schedule = read_choices(schedule);
+        fprintf(stderr, level == 0 ? "recorded run\n" : "restart %u\n", level);
+        status = run(level < program->kills ? TIC_RECORD : TIC_RESTART);
+    } while (now.board->killed && level++ < program->kills);
     right = right && is_right(status);
     if (!right)
-        print_failure(status, NULL);
+        print_failure(status, 0);
     clean_up();
     return right;
 }

@@ -25,13 +25,14 @@ struct tic_program {
     const char *late_at;
     /* How often a thread that could go on may be put off: in the recorded run, in the restart. */
     unsigned record_preemptions, restart_preemptions;
-    unsigned lines; /* recovery lines that are cut, one after the other */
+    unsigned lines; /* recovery lines that are cut in a run, one after the other */
+    unsigned kills; /* in a row: the restart after the last one is not killed */
 };
 
 struct tic_explored {
-    unsigned long runs;     /* recorded runs */
-    unsigned long stores;   /* different stores that killed runs left */
-    unsigned long restarts; /* of these */
+    unsigned long runs;     /* that may be killed */
+    unsigned long stores;   /* different ones that killed runs left */
+    unsigned long restarts; /* of these, after the last kill */
     unsigned long executed; /* tasks by restarts, in all */
     unsigned long tasks;    /* that they would have executed without a line */
 };
@@ -39,7 +40,8 @@ struct tic_explored {
 /* True when all restarts gave the right result. Else the first that did not is described on
  * standard output, with the value of TIC_REPLAY that repeats it. */
 bool tic_explore(const struct tic_program *program, struct tic_explored *explored);
-/* Repeats one, with a trace of its events. `schedule`: what TIC_REPLAY has after the name. */
+/* Repeats one run and its restarts, with a trace of their events. `schedule`: what TIC_REPLAY has
+ * after the name. */
 bool tic_explore_one(const struct tic_program *program, const char *schedule);
 
 /* For programs: StarPU with so many workers, in an order that the explorer chooses. */

@@ -119,20 +119,21 @@ static void plan_cleaned(uint64_t *result)
 /* At the end of a task whose datum is a part of a plan that was given up, the plug-in asks StarPU
  * for the shape of a handle that is NULL by then. */
 const struct tic_program tic_programs_failing[] = {
-    {"plan-cleaned", plan_cleaned, NULL, false, NULL, 0, 0, 1},
-    {NULL, NULL, NULL, false, NULL, 0, 0, 0},
+    {"plan-cleaned", plan_cleaned, NULL, false, NULL, 0, 0, 1, 1},
+    {NULL, NULL, NULL, false, NULL, 0, 0, 0, 0},
 };
 
 const struct tic_program tic_programs_parts[] = {
-    {"plan", plan, NULL, false, NULL, 0, 0, 1},
-    {"plan-trusted", plan, trusted, false, NULL, 0, 0, 1},
-    {"plan-late", plan, NULL, false, "checkpoint-cut", 0, 0, 1},
-    {"plan-late-trusted", plan, trusted, false, "checkpoint-cut", 0, 0, 1},
-    {"plan-part", plan_part, trusted, false, "checkpoint-cut", 0, 0, 1},
-    {"plan-two-lines", plan_part, NULL, false, NULL, 0, 0, 2},
-    {"plan-two-lines-trusted", plan_part, trusted, false, NULL, 0, 0, 2},
-    {"plan-two-lines-late", plan_part, trusted, false, "checkpoint-cut:2", 0, 0, 2},
-    {"plan-sees", plan_sees, NULL, false, NULL, 0, 0, 1},
-    {"plan-sees-trusted", plan_sees, trusted, false, NULL, 0, 0, 1},
-    {NULL, NULL, NULL, false, NULL, 0, 0, 0},
+    {"plan", plan, NULL, false, NULL, 0, 0, 1, 1},
+    {"plan-trusted", plan, trusted, false, NULL, 0, 0, 1, 1},
+    {"plan-late", plan, NULL, false, "checkpoint-cut", 0, 0, 1, 1},
+    {"plan-late-trusted", plan, trusted, false, "checkpoint-cut", 0, 0, 1, 1},
+    {"plan-part", plan_part, trusted, false, "checkpoint-cut", 0, 0, 1, 1},
+    {"plan-two-lines", plan_part, NULL, false, NULL, 0, 0, 2, 1},
+    {"plan-two-lines-trusted", plan_part, trusted, false, NULL, 0, 0, 2, 1},
+    {"plan-two-lines-late", plan_part, trusted, false, "checkpoint-cut:2", 0, 0, 2, 1},
+    {"plan-twice", plan, NULL, false, NULL, 0, 0, 1, 2},
+    {"plan-sees", plan_sees, NULL, false, NULL, 0, 0, 1, 1},
+    {"plan-sees-trusted", plan_sees, trusted, false, NULL, 0, 0, 1, 1},
+    {NULL, NULL, NULL, false, NULL, 0, 0, 0, 0},
 };
