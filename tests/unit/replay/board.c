@@ -179,18 +179,10 @@ void tic_program_stop(void)
 
 static void set_environment(const struct tic_board *board, const struct tic_program *program)
 {
-    static const char *const usual[] = {"STARPU_TIC_SYNC",
-                                        "never",
-                                        "STARPU_TIC_PERIOD",
-                                        "1000000",
-                                        "STARPU_TIC_FORCED",
-                                        "0",
-                                        "STARPU_TIC_VERBOSE",
-                                        "0",
-                                        NULL};
-
-    for (unsigned i = 0; usual[i]; i += 2)
-        setenv(usual[i], usual[i + 1], 1);
+    setenv("STARPU_TIC_SYNC", "never", 1);
+    setenv("STARPU_TIC_PERIOD", "1000000", 1); /* lines come when they are asked for */
+    setenv("STARPU_TIC_FORCED", "0", 1);
+    setenv("STARPU_TIC_VERBOSE", "0", 1);
     for (unsigned i = 0; program->settings && program->settings[i]; i += 2)
         setenv(program->settings[i], program->settings[i + 1], 1);
     if (board->phase == TIC_RECORD && program->late_at)

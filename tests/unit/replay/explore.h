@@ -27,6 +27,7 @@ struct tic_program {
     unsigned record_preemptions, restart_preemptions;
     unsigned lines; /* recovery lines that are cut in a run, one after the other */
     unsigned kills; /* in a row: the restart after the last one is not killed */
+    bool deep;      /* takes more than a few seconds: left out unless it is asked for */
 };
 
 struct tic_explored {

@@ -6,7 +6,8 @@
 
 static const char *const trusted[] = {"STARPU_TIC_VERIFY", "0", NULL};
 
-/* main() clears a flag before each wait, and a task sets it to what it was. */
+/* main() clears a flag before each wait, and a task sets it to what it was: what main() saw then
+ * has not changed between waits, and a restart gives it back all the same. */
 static void clears_flag(uint64_t *result)
 {
     tic_open(1, 2);
@@ -20,7 +21,8 @@ static void clears_flag(uint64_t *result)
     tic_close(result);
 }
 
-/* main() reads and writes a variable between tasks, when it has waited. */
+/* main() changes a variable by its pointer between tasks, when it has waited. A value that came
+ * back before main() is where it was at the cut would be changed twice. */
 static void writes_after_wait(uint64_t *result)
 {
     tic_open(1, 1);
@@ -34,7 +36,8 @@ static void writes_after_wait(uint64_t *result)
     tic_close(result);
 }
 
-/* A task without output reads a value that the next one overwrites. */
+/* A task without output reads a value that the next one overwrites. A restart that executes it
+ * again delivers what it read. */
 static void sees(uint64_t *result)
 {
     tic_open(1, 1);
@@ -81,19 +84,19 @@ static void acquires(uint64_t *result)
 }
 
 const struct tic_program tic_programs_main[] = {
-    {"clears-flag", clears_flag, NULL, false, NULL, 1, 1, 1, 1},
-    {"writes-after-wait", writes_after_wait, NULL, false, NULL, 2, 2, 1, 1},
-    {"sees", sees, NULL, false, NULL, 1, 1, 1, 1},
-    {"sees-trusted", sees, trusted, false, NULL, 1, 1, 1, 1},
-    {"sees-own", sees_own, NULL, false, NULL, 1, 1, 1, 1},
-    {"clears-flag-two-lines", clears_flag, NULL, false, NULL, 0, 0, 2, 1},
-    {"writes-two-lines", writes_after_wait, NULL, false, NULL, 0, 0, 2, 1},
-    {"sees-two-lines", sees, NULL, false, NULL, 0, 0, 2, 1},
-    {"clears-flag-twice", clears_flag, NULL, false, NULL, 0, 0, 1, 2},
-    {"writes-twice", writes_after_wait, NULL, false, NULL, 0, 0, 1, 2},
-    {"sees-twice", sees, NULL, false, NULL, 0, 0, 1, 2},
-    {"acquires-twice", acquires, NULL, false, NULL, 0, 0, 1, 2},
-    {"acquires", acquires, NULL, false, NULL, 1, 1, 1, 1},
-    {"acquires-trusted", acquires, trusted, false, NULL, 1, 1, 1, 1},
-    {NULL, NULL, NULL, false, NULL, 0, 0, 0, 0},
+    {"clears-flag", clears_flag, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"writes-after-wait", writes_after_wait, NULL, false, NULL, 2, 2, 1, 1, false},
+    {"sees", sees, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"sees-trusted", sees, trusted, false, NULL, 1, 1, 1, 1, true},
+    {"sees-own", sees_own, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"clears-flag-two-lines", clears_flag, NULL, false, NULL, 0, 0, 2, 1, true},
+    {"writes-two-lines", writes_after_wait, NULL, false, NULL, 0, 0, 2, 1, false},
+    {"sees-two-lines", sees, NULL, false, NULL, 0, 0, 2, 1, false},
+    {"clears-flag-twice", clears_flag, NULL, false, NULL, 0, 0, 1, 2, true},
+    {"writes-twice", writes_after_wait, NULL, false, NULL, 0, 0, 1, 2, false},
+    {"sees-twice", sees, NULL, false, NULL, 0, 0, 1, 2, false},
+    {"acquires-twice", acquires, NULL, false, NULL, 0, 0, 1, 2, true},
+    {"acquires", acquires, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"acquires-trusted", acquires, trusted, false, NULL, 1, 1, 1, 1, false},
+    {NULL, NULL, NULL, false, NULL, 0, 0, 0, 0, false},
 };

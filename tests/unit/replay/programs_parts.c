@@ -69,7 +69,8 @@ static void gather(void)
     starpu_data_unpartition_submit(whole, PARTS, parts, STARPU_MAIN_RAM);
 }
 
-/* Tasks change the whole, each part, and the whole. */
+/* Tasks change the whole, each part, and the whole. Who overwrites one of them late saves the
+ * others, which are the same memory. */
 static void plan(uint64_t *result)
 {
     open_parts(1);
@@ -82,7 +83,8 @@ static void plan(uint64_t *result)
     close_parts(result);
 }
 
-/* One part is changed, and the whole stays split until the end. */
+/* The whole is changed, then one part. With a line in between, their values are of different age,
+ * and come back in that order. */
 static void plan_part(uint64_t *result)
 {
     open_parts(1);
@@ -119,21 +121,21 @@ static void plan_cleaned(uint64_t *result)
 /* At the end of a task whose datum is a part of a plan that was given up, the plug-in asks StarPU
  * for the shape of a handle that is NULL by then. */
 const struct tic_program tic_programs_failing[] = {
-    {"plan-cleaned", plan_cleaned, NULL, false, NULL, 0, 0, 1, 1},
-    {NULL, NULL, NULL, false, NULL, 0, 0, 0, 0},
+    {"plan-cleaned", plan_cleaned, NULL, false, NULL, 0, 0, 1, 1, false},
+    {NULL, NULL, NULL, false, NULL, 0, 0, 0, 0, false},
 };
 
 const struct tic_program tic_programs_parts[] = {
-    {"plan", plan, NULL, false, NULL, 0, 0, 1, 1},
-    {"plan-trusted", plan, trusted, false, NULL, 0, 0, 1, 1},
-    {"plan-late", plan, NULL, false, "checkpoint-cut", 0, 0, 1, 1},
-    {"plan-late-trusted", plan, trusted, false, "checkpoint-cut", 0, 0, 1, 1},
-    {"plan-part", plan_part, trusted, false, "checkpoint-cut", 0, 0, 1, 1},
-    {"plan-two-lines", plan_part, NULL, false, NULL, 0, 0, 2, 1},
-    {"plan-two-lines-trusted", plan_part, trusted, false, NULL, 0, 0, 2, 1},
-    {"plan-two-lines-late", plan_part, trusted, false, "checkpoint-cut:2", 0, 0, 2, 1},
-    {"plan-twice", plan, NULL, false, NULL, 0, 0, 1, 2},
-    {"plan-sees", plan_sees, NULL, false, NULL, 0, 0, 1, 1},
-    {"plan-sees-trusted", plan_sees, trusted, false, NULL, 0, 0, 1, 1},
-    {NULL, NULL, NULL, false, NULL, 0, 0, 0, 0},
+    {"plan", plan, NULL, false, NULL, 0, 0, 1, 1, false},
+    {"plan-trusted", plan, trusted, false, NULL, 0, 0, 1, 1, false},
+    {"plan-late", plan, NULL, false, "checkpoint-cut", 0, 0, 1, 1, false},
+    {"plan-late-trusted", plan, trusted, false, "checkpoint-cut", 0, 0, 1, 1, false},
+    {"plan-part", plan_part, trusted, false, "checkpoint-cut", 0, 0, 1, 1, false},
+    {"plan-two-lines", plan_part, NULL, false, NULL, 0, 0, 2, 1, false},
+    {"plan-two-lines-trusted", plan_part, trusted, false, NULL, 0, 0, 2, 1, false},
+    {"plan-two-lines-late", plan_part, trusted, false, "checkpoint-cut:2", 0, 0, 2, 1, false},
+    {"plan-twice", plan, NULL, false, NULL, 0, 0, 1, 2, true},
+    {"plan-sees", plan_sees, NULL, false, NULL, 0, 0, 1, 1, false},
+    {"plan-sees-trusted", plan_sees, trusted, false, NULL, 0, 0, 1, 1, false},
+    {NULL, NULL, NULL, false, NULL, 0, 0, 0, 0, false},
 };

@@ -37,7 +37,8 @@ static void readers(uint64_t *result)
     tic_close(result);
 }
 
-/* Data without a home node is invalidated while a task still reads its value. */
+/* Data without a home node is invalidated, and StarPU frees its memory: a cut that comes late would
+ * save what is there then, unless the value leaves with the invalidation. */
 static void invalidate(uint64_t *result)
 {
     tic_open(1, 1);
@@ -51,7 +52,8 @@ static void invalidate(uint64_t *result)
     tic_close(result);
 }
 
-/* Invalid data gets a result of the event log, and main() reads it. */
+/* Invalid data gets a result of the event log, and main() reads it: StarPU must know that there is
+ * a value. */
 static void invalid_result(uint64_t *result)
 {
     tic_open(1, 2);
@@ -72,7 +74,7 @@ static void submit_late(void *arg)
 }
 
 /* The callback's task comes after one that main() submits while it holds what the first waits for.
- */
+ * A restart that skips the first one has its callback at once, unless it is held back. */
 static void late_callback(uint64_t *result)
 {
     tic_open(1, 3);
@@ -101,7 +103,7 @@ static struct starpu_codelet parent = {
     .cpu_funcs = {bear}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "parent"};
 
 /* The kernel's task comes after one of main(), as the kernel waits for a task that waits for what
- * main() holds. */
+ * main() holds. A restart that skips this one has the kernel at once, and its task is held back. */
 static void late_child(uint64_t *result)
 {
     tic_open(1, 3);
@@ -115,23 +117,23 @@ static void late_child(uint64_t *result)
 }
 
 const struct tic_program tic_programs_tasks[] = {
-    {"chain", chain, NULL, false, NULL, 3, 3, 1, 1},
-    {"chain-trusted", chain, trusted, false, NULL, 3, 3, 1, 1},
-    {"chain-logged", chain, logged, true, NULL, 2, 2, 1, 1},
-    {"chain-twice", chain, NULL, false, NULL, 1, 1, 1, 2},
-    {"chain-twice-trusted", chain, trusted, false, NULL, 1, 1, 1, 2},
-    {"fork-join", fork_join, NULL, false, NULL, 1, 1, 1, 1},
-    {"fork-join-trusted", fork_join, trusted, false, NULL, 1, 1, 1, 1},
-    {"readers", readers, trusted, false, NULL, 1, 1, 1, 1},
-    {"invalidate", invalidate, NULL, false, NULL, 1, 1, 1, 1},
-    {"invalidate-late", invalidate, NULL, false, "checkpoint-cut", 1, 0, 1, 1},
-    {"invalidate-trusted", invalidate, trusted, false, NULL, 1, 1, 1, 1},
-    {"invalid-result", invalid_result, logged, true, NULL, 1, 1, 1, 1},
-    {"late-callback", late_callback, NULL, false, NULL, 1, 1, 1, 1},
-    {"late-callback-trusted", late_callback, trusted, false, NULL, 1, 1, 1, 1},
-    {"late-callback-twice", late_callback, NULL, false, NULL, 0, 0, 1, 2},
-    {"late-child-twice", late_child, NULL, false, NULL, 0, 0, 1, 2},
-    {"late-child", late_child, NULL, false, NULL, 1, 1, 1, 1},
-    {"late-child-trusted", late_child, trusted, false, NULL, 1, 1, 1, 1},
-    {NULL, NULL, NULL, false, NULL, 0, 0, 0, 0},
+    {"chain", chain, NULL, false, NULL, 3, 3, 1, 1, false},
+    {"chain-trusted", chain, trusted, false, NULL, 3, 3, 1, 1, false},
+    {"chain-logged", chain, logged, true, NULL, 2, 2, 1, 1, false},
+    {"chain-twice", chain, NULL, false, NULL, 1, 1, 1, 2, false},
+    {"chain-twice-trusted", chain, trusted, false, NULL, 1, 1, 1, 2, false},
+    {"fork-join", fork_join, NULL, false, NULL, 1, 1, 1, 1, true},
+    {"fork-join-trusted", fork_join, trusted, false, NULL, 0, 1, 1, 1, false},
+    {"readers", readers, trusted, false, NULL, 1, 1, 1, 1, true},
+    {"invalidate", invalidate, NULL, false, NULL, 1, 1, 1, 1, true},
+    {"invalidate-late", invalidate, NULL, false, "checkpoint-cut", 0, 0, 1, 1, false},
+    {"invalidate-trusted", invalidate, trusted, false, NULL, 1, 1, 1, 1, true},
+    {"invalid-result", invalid_result, logged, true, NULL, 1, 1, 1, 1, false},
+    {"late-callback", late_callback, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"late-callback-trusted", late_callback, trusted, false, NULL, 1, 1, 1, 1, false},
+    {"late-callback-twice", late_callback, NULL, false, NULL, 0, 0, 1, 2, true},
+    {"late-child-twice", late_child, NULL, false, NULL, 0, 0, 1, 2, true},
+    {"late-child", late_child, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"late-child-trusted", late_child, trusted, false, NULL, 1, 1, 1, 1, false},
+    {NULL, NULL, NULL, false, NULL, 0, 0, 0, 0, false},
 };
