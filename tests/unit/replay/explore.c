@@ -23,6 +23,7 @@ static struct {
     char base[96];           /* directory of all files */
     uint64_t right[TIC_RESULT_WORDS];
     unsigned tasks; /* of the program */
+    unsigned more;  /* preemptions */
     struct tic_explored *explored;
     char paths[MOST_KILLS + 1][TIC_BOARD_CHOICES * 3]; /* choices of the runs before, as text */
     uint64_t *seen;                                    /* hashes of stores */
@@ -287,15 +288,16 @@ static bool explore_from(const struct tic_image *image, unsigned level)
             print_failure(status, level);
         else if (now.board->killed)
             right = explore_restarts(level);
-    } while (right && advance(preemptions));
+    } while (right && advance(preemptions + now.more));
     return right;
 }
 
-bool tic_explore(const struct tic_program *program, struct tic_explored *explored)
+bool tic_explore(const struct tic_program *program, unsigned more, struct tic_explored *explored)
 {
     memset(explored, 0, sizeof(*explored));
     prepare(program);
     now.explored = explored;
+    now.more = more;
     bool right = find_right() && explore_from(NULL, 0);
     clean_up();
     return right;

@@ -38,9 +38,10 @@ struct tic_explored {
     unsigned long tasks;    /* that they would have executed without a line */
 };
 
-/* True when all restarts gave the right result. Else the first that did not is described on
+/* more: preemptions beyond those of the program, in each run. True when all restarts gave the right
+ * result. Else the first that did not is described on
  * standard output, with the value of TIC_REPLAY that repeats it. */
-bool tic_explore(const struct tic_program *program, struct tic_explored *explored);
+bool tic_explore(const struct tic_program *program, unsigned more, struct tic_explored *explored);
 /* Repeats one run and its restarts, with a trace of their events. `schedule`: what TIC_REPLAY has
  * after the name. */
 bool tic_explore_one(const struct tic_program *program, const char *schedule);

@@ -203,6 +203,8 @@ int starpu_task_submit(struct starpu_task *task)
     fake_job_submit(job);
     if (synchronous)
         tic_turns_await(has_ended, job, false);
+    else
+        tic_turns_yield(); /* it may have run before the caller goes on */
     return 0;
 }
 

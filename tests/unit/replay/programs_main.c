@@ -84,11 +84,11 @@ static void acquires(uint64_t *result)
 }
 
 const struct tic_program tic_programs_main[] = {
-    {"clears-flag", clears_flag, NULL, false, NULL, 1, 1, 1, 1, false},
-    {"writes-after-wait", writes_after_wait, NULL, false, NULL, 2, 2, 1, 1, false},
-    {"sees", sees, NULL, false, NULL, 1, 1, 1, 1, false},
-    {"sees-trusted", sees, trusted, false, NULL, 1, 1, 1, 1, true},
-    {"sees-own", sees_own, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"clears-flag", clears_flag, NULL, false, NULL, 0, 1, 1, 1, false},
+    {"writes-after-wait", writes_after_wait, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"sees", sees, NULL, false, NULL, 0, 1, 1, 1, false},
+    {"sees-trusted", sees, trusted, false, NULL, 0, 0, 1, 1, true},
+    {"sees-own", sees_own, NULL, false, NULL, 0, 1, 1, 1, false},
     {"clears-flag-two-lines", clears_flag, NULL, false, NULL, 0, 0, 2, 1, true},
     {"writes-two-lines", writes_after_wait, NULL, false, NULL, 0, 0, 2, 1, false},
     {"sees-two-lines", sees, NULL, false, NULL, 0, 0, 2, 1, false},

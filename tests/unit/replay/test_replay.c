@@ -22,6 +22,8 @@ enum { MOST = 64 };
 static const struct tic_program *const tables[] = {tic_programs_tasks, tic_programs_main,
                                                    tic_programs_parts, tic_programs_failing};
 
+static bool is_deep; /* all programs, and a preemption more in each run */
+
 static double seconds(void)
 {
     struct timespec now;
@@ -35,7 +37,7 @@ static void test_program(void **state)
     const struct tic_program *program = *state;
     struct tic_explored explored;
     double start = seconds();
-    bool right = tic_explore(program, &explored);
+    bool right = tic_explore(program, is_deep ? 1 : 0, &explored);
 
     printf("# %s: %lu recorded runs, %lu stores, %lu restarts with %lu of %lu tasks, %.1f s\n",
            program->name, explored.runs, explored.stores, explored.restarts, explored.executed,
@@ -44,22 +46,24 @@ static void test_program(void **state)
     assert_true(explored.executed < explored.tasks);
 }
 
-/* wanted: NULL, "deep", "name" or "name/choices/choices". */
+/* wanted: NULL, "name" or "name/choices/choices". */
 static bool is_wanted(const struct tic_program *program, const char *wanted, bool fails)
 {
-    if (!wanted || strcmp(wanted, "deep") == 0)
-        return !fails && (wanted || !program->deep);
+    if (!wanted || is_deep)
+        return !fails && (is_deep || !program->deep);
     size_t length = strcspn(wanted, "/");
     return strlen(program->name) == length && strncmp(program->name, wanted, length) == 0;
 }
 
-/* TIC_REPLAY names one program, or one of its runs; deep: all; unset: those that take seconds. */
+/* TIC_REPLAY names one program, or one of its runs; unset: those that take seconds;
+ * deep: all, with a preemption more in each run. */
 int main(void)
 {
     const char *wanted = getenv("TIC_REPLAY");
     struct CMUnitTest tests[MOST];
     size_t count = 0;
 
+    is_deep = wanted && strcmp(wanted, "deep") == 0;
     if (IS_SANITIZED) {
         printf("1..0 # SKIP sanitizers have their own functions for threads\n");
         return 0;
