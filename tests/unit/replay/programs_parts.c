@@ -118,13 +118,6 @@ static void plan_cleaned(uint64_t *result)
     clean_up(result);
 }
 
-/* At the end of a task whose datum is a part of a plan that was given up, the plug-in asks StarPU
- * for the shape of a handle that is NULL by then. */
-const struct tic_program tic_programs_failing[] = {
-    {"plan-cleaned", plan_cleaned, NULL, false, NULL, 0, 0, 1, 1, false},
-    {NULL, NULL, NULL, false, NULL, 0, 0, 0, 0, false},
-};
-
 const struct tic_program tic_programs_parts[] = {
     {"plan", plan, NULL, false, NULL, 0, 0, 1, 1, false},
     {"plan-trusted", plan, trusted, false, NULL, 0, 0, 1, 1, false},
@@ -135,6 +128,7 @@ const struct tic_program tic_programs_parts[] = {
     {"plan-two-lines-trusted", plan_part, trusted, false, NULL, 0, 0, 2, 1, false},
     {"plan-two-lines-late", plan_part, trusted, false, "checkpoint-cut:2", 0, 0, 2, 1, false},
     {"plan-twice", plan, NULL, false, NULL, 0, 0, 1, 2, true},
+    {"plan-cleaned", plan_cleaned, NULL, false, NULL, 0, 0, 1, 1, false},
     {"plan-sees", plan_sees, NULL, false, NULL, 0, 0, 1, 1, false},
     {"plan-sees-trusted", plan_sees, trusted, false, NULL, 0, 0, 1, 1, false},
     {NULL, NULL, NULL, false, NULL, 0, 0, 0, 0, false},

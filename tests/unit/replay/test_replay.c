@@ -20,7 +20,7 @@ enum { IS_SANITIZED = 0 };
 enum { MOST = 64 };
 
 static const struct tic_program *const tables[] = {tic_programs_tasks, tic_programs_main,
-                                                   tic_programs_parts, tic_programs_failing};
+                                                   tic_programs_parts};
 
 static bool is_deep; /* all programs, and a preemption more in each run */
 
@@ -47,10 +47,10 @@ static void test_program(void **state)
 }
 
 /* wanted: NULL, "name" or "name/choices/choices". */
-static bool is_wanted(const struct tic_program *program, const char *wanted, bool fails)
+static bool is_wanted(const struct tic_program *program, const char *wanted)
 {
     if (!wanted || is_deep)
-        return !fails && (is_deep || !program->deep);
+        return is_deep || !program->deep;
     size_t length = strcspn(wanted, "/");
     return strlen(program->name) == length && strncmp(program->name, wanted, length) == 0;
 }
@@ -70,7 +70,7 @@ int main(void)
     }
     for (size_t i = 0; i < TIC_COUNT(tables); i++)
         for (const struct tic_program *program = tables[i]; program->name; program++)
-            if (count < MOST && is_wanted(program, wanted, tables[i] == tic_programs_failing))
+            if (count < MOST && is_wanted(program, wanted))
                 tests[count++] =
                     (struct CMUnitTest){program->name, test_program, NULL, NULL, (void *)program};
     if (wanted && strchr(wanted, '/') && count == 1)
