@@ -37,7 +37,8 @@ static bool may_be_seen(const struct starpu_task *task)
 
 static bool are_watched(const struct starpu_task *task)
 {
-    return task->cl_arg && task->cl_arg_size > 0 && !tic_session->snapshot.dry && may_be_seen(task);
+    return task->cl_arg && task->cl_arg_size > 0 && !tic_session->snapshot.dry &&
+           may_be_seen(task) && !tic_spawn_has_number(task);
 }
 
 /* ---- around a kernel, on its worker ---------------------------------------------------------- */

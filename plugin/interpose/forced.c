@@ -71,6 +71,8 @@ static bool is_suitable(struct starpu_task *task)
 /* Pointers say nothing. */
 static uint64_t hash_arguments(const struct starpu_task *task)
 {
+    if (tic_spawn_has_number(task))
+        return XXH3_64bits(&task->cl_arg, sizeof(task->cl_arg));
     return task->cl_arg && task->cl_arg_size > 0 && !tic_spawn_has_pointer(task)
                ? XXH3_64bits(task->cl_arg, task->cl_arg_size)
                : 0;

@@ -43,6 +43,12 @@ static bool are_packed(const char *bytes, size_t size)
     return count > 0 && used == size;
 }
 
+bool tic_spawn_has_number(const struct starpu_task *task)
+{
+    return task->cl_arg && task->cl_arg_size > 0 && !task->cl_arg_free &&
+           !tic_symbol_is_memory(task->cl_arg);
+}
+
 bool tic_spawn_has_pointer(const struct starpu_task *task)
 {
     const char *bytes = task->cl_arg;
@@ -52,6 +58,8 @@ bool tic_spawn_has_pointer(const struct starpu_task *task)
         return false;
     if (task->cl_arg_size == 0)
         return true;
+    if (tic_spawn_has_number(task))
+        return false;
     if (!are_packed(bytes, task->cl_arg_size))
         return tic_symbol_has_pointer(bytes, task->cl_arg_size);
     int count;
@@ -73,6 +81,10 @@ static bool hash_arguments(const struct starpu_task *task, uint64_t *hash)
 
     if (!task->cl_arg)
         return true;
+    if (tic_spawn_has_number(task)) {
+        *hash = XXH3_64bits_withSeed(&task->cl_arg, sizeof(task->cl_arg), *hash);
+        return true;
+    }
     if (!are_packed(task->cl_arg, size) || tic_spawn_has_pointer(task))
         return false;
     *hash = XXH3_64bits_withSeed(task->cl_arg, size, *hash);
@@ -223,6 +235,10 @@ static const char *describe_arguments(const struct starpu_task *task, struct tic
     if (tic_spawn_has_pointer(task))
         return "a task submits it with a pointer in its arguments, which means nothing in a "
                "restart. Pass values (STARPU_VALUE, starpu_codelet_pack_args), and data as buffers";
+    if (tic_spawn_has_number(task))
+        return "a task submits it with a number in the place of its arguments, which is not "
+               "protected "
+               "yet";
     if (size >= UINT32_MAX)
         return "its arguments are too large";
     spawn->arguments = malloc(size ? size : 1);

@@ -160,6 +160,13 @@ bool tic_symbol_is_pointer(uint64_t number)
     return !is_pair(number) && is_in_region(number) && is_mapped(number);
 }
 
+bool tic_symbol_is_memory(const void *at)
+{
+    const uint64_t number = (uint64_t)(uintptr_t)at, lowest = 65536; /* no system maps less */
+
+    return number >= lowest && (is_in_region(number) || is_mapped(number));
+}
+
 bool tic_symbol_has_pointer(const void *bytes, size_t size)
 {
     for (size_t i = 0; i + sizeof(uint64_t) <= size; i++) {

@@ -19,6 +19,8 @@ void *tic_symbol_find(const char *name);
 bool tic_symbol_is_pointer(uint64_t number);
 /* Could it be one of another process that runs the same program? */
 bool tic_symbol_may_be_pointer(uint64_t number);
+/* Is something there? Programs pass small numbers as pointers. */
+bool tic_symbol_is_memory(const void *at);
 /* Does a pointer seem to be among them? Aligned to their beginning, as compilers lay out structs.
  */
 bool tic_symbol_has_pointer(const void *bytes, size_t size);

@@ -474,6 +474,8 @@ const char *tic_spawn_identify(struct starpu_task *task, enum tic_context contex
                                struct tic_spawn *spawn);
 /* Do its arguments seem to hold a pointer? */
 bool tic_spawn_has_pointer(const struct starpu_task *task);
+/* Its argument is a number, in the place of an address of cl_arg_size bytes. */
+bool tic_spawn_has_number(const struct starpu_task *task);
 /* Marks a live task. Takes over what the model owns. False when out of memory. */
 bool tic_spawn_register(struct starpu_task *task, const struct tic_spawn *model);
 /* The record of a spawned task that is live; else NULL. */

@@ -214,6 +214,18 @@ told() {
     ! grep -Eq 'had a pointer|packs|declares no data|no_coherency' err || complain declared "told"
 }
 
+@test "a number in the place of arguments is no memory" {
+    local expected protocol
+    expected=$("$lib/told" number)
+    for protocol in tic sel; do
+        export STARPU_TIC_PROTOCOL=$protocol STARPU_TIC_EVERY=7
+        crash task-end:40 "$lib/told" number
+        run_apart timeout 60 "$tool" run -- "$lib/told" number
+        is_right "$expected" || complain number "wrong"
+        rm -rf "$STARPU_TIC_DIR"
+    done
+}
+
 # Not every piece has pages of its own: check gives each one such, and says where it cannot.
 @test "data that shares pages with other memory" {
     look heap

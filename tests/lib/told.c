@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* StarPU programs that do what a restart cannot give back, and that a message tells of:
- * told exposed|packed|blind|left|declared. Each prints a sum. `declared` does none of it. */
+ * told exposed|packed|blind|left|declared|number. Each prints a sum. `declared` does none of it;
+ * nor does `number`, whose tasks get a number in the place of their arguments. */
 #include <starpu.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,6 +19,14 @@ static void add_one(void *buffers[], void *arg)
     (void)arg;
     for (unsigned i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
         at[i] += 1;
+}
+
+static void add_number(void *buffers[], void *arg)
+{
+    long *at = (long *)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+    for (unsigned i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
+        at[i] += (long)(intptr_t)arg;
 }
 
 static void add_nonzeros(void *buffers[], void *arg)
@@ -39,6 +48,8 @@ static void read_all(void *buffers[], void *arg)
 
 static struct starpu_codelet add_codelet = {
     .cpu_funcs = {add_one}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "add_one"};
+static struct starpu_codelet number_codelet = {
+    .cpu_funcs = {add_number}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "add_number"};
 static struct starpu_codelet nonzeros_codelet = {
     .cpu_funcs = {add_nonzeros}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "add_nonzeros"};
 static struct starpu_codelet read_codelet = {
@@ -102,6 +113,23 @@ static void run_vector(int blind, int left)
     sum += values[LENGTH - 1];
 }
 
+static void run_number(void)
+{
+    starpu_data_handle_t data;
+
+    starpu_vector_data_register(&data, STARPU_MAIN_RAM, (uintptr_t)values, LENGTH, sizeof(long));
+    for (intptr_t i = 0; i < 10 * ROUNDS; i++) {
+        struct starpu_task *task = starpu_task_create();
+        task->cl = &number_codelet;
+        task->handles[0] = data;
+        task->cl_arg = (void *)i;
+        task->cl_arg_size = sizeof(i);
+        must(starpu_task_submit(task));
+    }
+    starpu_data_unregister(data);
+    sum += values[LENGTH - 1];
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -112,6 +140,8 @@ int main(int argc, char **argv)
         run_exposed();
     else if (strcmp(what, "packed") == 0)
         run_packed();
+    else if (strcmp(what, "number") == 0)
+        run_number();
     else
         run_vector(strcmp(what, "blind") == 0, strcmp(what, "left") == 0);
     starpu_shutdown();
