@@ -331,7 +331,7 @@ void tic_looks_note_reader(const struct starpu_task *task)
     static _Atomic bool told;
 
     if (may_tell(&told))
-        tic_log(TIC_LOG_INFO,
+        tic_log(TIC_LOG_DETAIL,
                 "task \"%s\" writes no data, and reads some whose memory other handles share "
                 "(planned partitions, several registrations). A restart executes it again with a "
                 "copy: its kernel must read by the pointers of its buffers",
