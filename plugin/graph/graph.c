@@ -649,22 +649,42 @@ int tic_graph_note_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t 
     return status;
 }
 
-const struct tic_line_look *tic_graph_find_looks(const struct tic_graph *graph, uint64_t wait,
-                                                 size_t *count)
+/* The first entry that is not before this one. */
+static size_t place_of_look(const struct tic_graph *graph, const struct tic_line_look *key)
 {
     size_t low = 0, high = graph->recovered_look_count;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (graph->recovered_looks[middle].wait < wait)
+        if (by_look(&graph->recovered_looks[middle], key) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    for (*count = 0; low + *count < graph->recovered_look_count &&
-                     graph->recovered_looks[low + *count].wait == wait;)
-        ++*count;
-    return graph->recovered_looks + low;
+    return low;
+}
+
+const struct tic_line_look *tic_graph_find_looks(const struct tic_graph *graph, uint64_t wait,
+                                                 size_t *count)
+{
+    size_t first = place_of_look(graph, &(struct tic_line_look){.wait = wait});
+
+    for (*count = 0; first + *count < graph->recovered_look_count &&
+                     graph->recovered_looks[first + *count].wait == wait;)
+        (*count)++;
+    return graph->recovered_looks + first;
+}
+
+const struct tic_line_look *tic_graph_find_look(const struct tic_graph *graph, uint64_t wait,
+                                                uint64_t id, uint32_t part, size_t *count)
+{
+    const struct tic_line_look key = {.wait = wait, .id = id, .part = part};
+    size_t first = place_of_look(graph, &key);
+
+    for (*count = 0; first + *count < graph->recovered_look_count &&
+                     by_look(&graph->recovered_looks[first + *count], &key) == 0;)
+        (*count)++;
+    return graph->recovered_looks + first;
 }
 
 bool tic_graph_was_looked_at(const struct tic_graph *graph, uint64_t id)

@@ -184,6 +184,9 @@ int tic_graph_mark_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t 
 const struct tic_line_look *tic_graph_find_looks(const struct tic_graph *graph, uint64_t wait,
                                                  size_t *count);
 
+/* Those of one part of a datum; several, if several runs have logged it. */
+const struct tic_line_look *tic_graph_find_look(const struct tic_graph *graph, uint64_t wait,
+                                                uint64_t id, uint32_t part, size_t *count);
 /* Has the recovered line a value of this datum that main() or a callback could look at? */
 bool tic_graph_was_looked_at(const struct tic_graph *graph, uint64_t id);
 /* The last wait that has entries there; 0: none. */

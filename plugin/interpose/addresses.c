@@ -45,19 +45,6 @@ _Noreturn static void stop(const struct tic_handle *handle)
 
 /* ---- what was there before tasks ------------------------------------------------------------- */
 
-static void log_first(const struct tic_handle *handle, const char *bytes, uint64_t size)
-{
-    struct tic_graph *graph = &tic_session->graph;
-    uint64_t epoch = atomic_load(&tic_session->snapshot.cut.epoch);
-
-    tic_lock(&graph->lock);
-    int status =
-        tic_graph_note_look_locked(graph, TIC_LOOK_FIRST, handle->id, bytes, (uint32_t)size, epoch);
-    tic_unlock(&graph->lock);
-    if (status)
-        tic_snapshot_break(&tic_session->snapshot, "out of memory");
-}
-
 void tic_addresses_note(struct tic_handle *handle)
 {
     uint64_t size = tic_shape_bytes(&handle->layout.shape);
@@ -69,7 +56,7 @@ void tic_addresses_note(struct tic_handle *handle)
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
     tic_layout_copy(&packed, &handle->layout);
     if (has_address(bytes, size))
-        log_first(handle, bytes, size);
+        tic_looks_append(TIC_LOOK_FIRST, handle->id, bytes, size);
 }
 
 /* ---- a restart ------------------------------------------------------------------------------- */
@@ -77,22 +64,12 @@ void tic_addresses_note(struct tic_handle *handle)
 /* Did a run before this one have it there before any task? Each has logged its own. */
 static bool was_first(const struct tic_handle *handle, uint64_t at, uint64_t was)
 {
-    const uint32_t part = (uint32_t)(at / TIC_LOOK_BYTES);
-    size_t high, low = 0;
-    const struct tic_line_look *look =
-        tic_graph_find_looks(&tic_session->graph, TIC_LOOK_FIRST, &high);
-    const size_t count = high;
+    size_t count;
+    const struct tic_line_look *look = tic_graph_find_look(
+        &tic_session->graph, TIC_LOOK_FIRST, handle->id, (uint32_t)(at / TIC_LOOK_BYTES), &count);
 
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (look[middle].id < handle->id ||
-            (look[middle].id == handle->id && look[middle].part < part))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < count && look[low].id == handle->id && look[low].part == part; low++)
-        if (look[low].words[at % TIC_LOOK_BYTES / sizeof(was)] == was)
+    for (size_t i = 0; i < count; i++)
+        if (look[i].words[at % TIC_LOOK_BYTES / sizeof(was)] == was)
             return true;
     return false;
 }
@@ -133,7 +110,7 @@ bool tic_addresses_take_own(const struct tic_handle *handle, char *recorded)
     tic_layout_copy(&packed, &handle->layout);
     bool any = take_own(handle, recorded, own);
     if (any && tic_data_holds_values(handle))
-        log_first(handle, own, tic_shape_bytes(&handle->layout.shape));
+        tic_looks_append(TIC_LOOK_FIRST, handle->id, own, tic_shape_bytes(&handle->layout.shape));
     free(own);
     return any;
 }

@@ -126,15 +126,6 @@ static void tell_shared(void)
                 "nobody reads it");
 }
 
-/* In packed structs they lie anywhere; low ones look like small numbers that are shifted. */
-static bool is_address(const char *bytes, size_t at)
-{
-    uint64_t word;
-
-    memcpy(&word, bytes + at, sizeof(word));
-    return (at % sizeof(word) == 0 ? word != 0 : word >> 40 != 0) && tic_symbol_is_pointer(word);
-}
-
 /* Bytes of a chunk that mean something in another process, a bit each: those of no address. */
 static uint32_t find_plain(const char *bytes, size_t at, size_t size)
 {
@@ -142,7 +133,7 @@ static uint32_t find_plain(const char *bytes, size_t at, size_t size)
     uint64_t mask = UINT32_MAX;
 
     for (size_t i = first; i < at + TIC_ARGUMENTS_CHUNK && i + width <= size; i++)
-        if (is_address(bytes, i))
+        if (tic_symbol_is_pointer_at(bytes, i))
             mask &= ~(i < at ? UINT64_C(0xff) >> (at - i) : UINT64_C(0xff) << (i - at));
     return (uint32_t)mask;
 }

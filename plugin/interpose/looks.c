@@ -182,38 +182,34 @@ static bool is_at_rest(const struct tic_handle *handle, unsigned writers)
            !atomic_load_explicit(&handle->split, memory_order_relaxed);
 }
 
-static void log_bytes(struct tic_handle *handle, uint64_t wait)
+void tic_looks_append(uint64_t wait, uint64_t id, const char *bytes, uint64_t size)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     struct tic_graph *graph = snapshot->graph;
+
+    tic_lock(&graph->lock);
+    uint64_t epoch = atomic_load(&snapshot->cut.epoch);
+    int status = bytes ? tic_graph_note_look_locked(graph, wait, id, bytes, (uint32_t)size, epoch)
+                       : tic_graph_mark_look_locked(graph, wait, id, epoch);
+    tic_unlock(&graph->lock);
+    if (status)
+        tic_snapshot_break(snapshot, "out of memory");
+}
+
+static void log_bytes(struct tic_handle *handle, uint64_t wait)
+{
     uint64_t size = tic_shape_bytes(&handle->layout.shape);
     char small[STACK_BYTES], *bytes = size > STACK_BYTES ? malloc(size) : small;
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
 
-    if (bytes)
-        tic_layout_copy(&packed, &handle->layout);
-    tic_lock(&graph->lock);
-    int status = bytes ? tic_graph_note_look_locked(graph, wait, handle->id, bytes, (uint32_t)size,
-                                                    atomic_load(&snapshot->cut.epoch))
-                       : -ENOMEM;
-    tic_unlock(&graph->lock);
-    if (status)
-        tic_snapshot_break(snapshot, "out of memory");
+    if (!bytes) {
+        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+        return;
+    }
+    tic_layout_copy(&packed, &handle->layout);
+    tic_looks_append(wait, handle->id, bytes, size);
     if (bytes != small)
         free(bytes);
-}
-
-static void mark(uint64_t id)
-{
-    struct tic_snapshot *snapshot = &tic_session->snapshot;
-    struct tic_graph *graph = snapshot->graph;
-
-    tic_lock(&graph->lock);
-    int status =
-        tic_graph_mark_look_locked(graph, looks.waits, id, atomic_load(&snapshot->cut.epoch));
-    tic_unlock(&graph->lock);
-    if (status)
-        tic_snapshot_break(snapshot, "out of memory");
 }
 
 /* Once a wait: a task that main() does not wait for may change it meanwhile. Its bytes count, not
@@ -231,7 +227,7 @@ static void log_if_changed(struct tic_handle *handle, sigjmp_buf *land)
     if (hash != handle->looked)
         log_bytes(handle, looks.waits);
     else if (looks.partial)
-        mark(handle->id);
+        tic_looks_append(looks.waits, handle->id, NULL, 0);
     handle->looked = hash;
 }
 
@@ -430,7 +426,7 @@ static void log_all(void)
         looks.last_search_ns = tic_nanoseconds(CLOCK_MONOTONIC) - start;
         looks.search_ns += looks.last_search_ns;
     } else {
-        mark(TIC_LOOK_PARTIAL);
+        tic_looks_append(looks.waits, TIC_LOOK_PARTIAL, NULL, 0);
         tell_time();
     }
     tell_large();

@@ -54,6 +54,15 @@ static struct tic_handle *keeper(struct tic_handle *handle)
     return handle->family ? handle->family->root : handle;
 }
 
+bool tic_task_is_ordered(const struct starpu_task *task, unsigned buffer)
+{
+    const unsigned char *ordered = task->handles_sequential_consistency;
+
+    return task->sequential_consistency && (!ordered || ordered[buffer]) &&
+           tic_real.starpu_data_get_sequential_consistency_flag(
+               STARPU_TASK_GET_HANDLE(task, buffer)) != 0;
+}
+
 /* Whose place orders this access, and how; NULL when StarPU keeps no order. */
 static struct tic_handle *ordered(struct starpu_task *task, unsigned buffer,
                                   enum starpu_data_access_mode *mode)
@@ -61,9 +70,7 @@ static struct tic_handle *ordered(struct starpu_task *task, unsigned buffer,
     struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
 
     *mode = STARPU_TASK_GET_MODE(task, buffer) & (STARPU_RW | STARPU_COMMUTE);
-    if (!handle || !(*mode & STARPU_RW) || !task->sequential_consistency ||
-        (task->handles_sequential_consistency && !task->handles_sequential_consistency[buffer]) ||
-        !tic_real.starpu_data_get_sequential_consistency_flag(handle->data))
+    if (!handle || !(*mode & STARPU_RW) || !tic_task_is_ordered(task, buffer))
         return NULL;
     return keeper(handle);
 }

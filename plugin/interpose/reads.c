@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Tasks that write no handle: their effect lies elsewhere, so a restart executes them again, with
  * the values that they read the first time. Those are logged when the task starts, and delivered in
- * handles of our own, because the application's hold later values by then. A kernel may read
- * through a pointer of its own what it declares, so its memory shows that value, too, while the
- * task runs. */
+ * handles of our own, because the application's hold later values by then: aliases of its memory
+ * (shown.c), or copies. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,15 +107,6 @@ static __thread struct {
     unsigned long count, capacity;
 } made __attribute__((tls_model("initial-exec")));
 
-static bool is_ordered(const struct tic_handle *handle, const struct starpu_task *task,
-                       unsigned buffer)
-{
-    return task->sequential_consistency &&
-           (!task->handles_sequential_consistency ||
-            task->handles_sequential_consistency[buffer]) &&
-           tic_real.starpu_data_get_sequential_consistency_flag(handle->data) != 0;
-}
-
 static bool writes_nothing(struct starpu_task *task)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
@@ -182,7 +172,7 @@ bool tic_reads_deliver(struct starpu_task *task, uint64_t key)
         bool reads = (STARPU_TASK_GET_MODE(task, i) & STARPU_R) != 0;
         /* Done before the handle's recovered value was written: it read what main() put there. */
         bool pending = tic_data_is_pending(handle);
-        bool ordered = is_ordered(handle, task, i);
+        bool ordered = tic_task_is_ordered(task, i);
         bool initial = reads && ordered && pending &&
                        (tic_session->settings.verify == 0 ||
                         (tic_position_is_ahead() && tic_graph_has_run(&tic_session->graph, key))) &&

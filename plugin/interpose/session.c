@@ -85,15 +85,17 @@ static void read_settings(struct tic_settings *settings)
     tic_log_set_level(settings->verbose);
 }
 
-/* Processes that this one starts inherit the variable, and STARPU_TIC_DIR. */
+/* Processes that this one starts inherit the variable, and STARPU_TIC_DIR: "PROCESS DIRECTORY". */
 static const char owner_variable[] = "TIC_DIRECTORY_OWNER";
 
 static bool is_used_by_parent(void)
 {
-    const char *owner = getenv(owner_variable);
-    pid_t process = owner ? (pid_t)atol(owner) : 0;
+    const char *owner = getenv(owner_variable), *directory = getenv(TIC_SETTING_PREFIX "DIR");
+    char *rest = NULL;
+    pid_t process = owner ? (pid_t)strtol(owner, &rest, 10) : 0;
 
-    return process > 0 && process != getpid() && (kill(process, 0) == 0 || errno == EPERM);
+    return directory && process > 0 && process != getpid() && *rest == ' ' &&
+           strcmp(rest + 1, directory) == 0 && (kill(process, 0) == 0 || errno == EPERM);
 }
 
 /* Why this process cannot be protected at all, or NULL. */
@@ -116,10 +118,9 @@ static const char *why_not_at_all(void)
         if (count && atoi(count) > 1)
             return "runs of several MPI processes are not protected yet";
     }
-    if (getenv(TIC_SETTING_PREFIX "DIR") && is_used_by_parent())
+    if (is_used_by_parent())
         return "the program that started it uses STARPU_TIC_DIR; name another one for this "
-               "program, "
-               "or none";
+               "program, or none";
     return NULL;
 }
 
@@ -236,12 +237,13 @@ static const struct tic_h5_ops *load_module(void)
     return ops;
 }
 
-static void tell_children(void)
+static void tell_children(const char *directory)
 {
-    char process[24];
+    char *owner = NULL;
 
-    snprintf(process, sizeof(process), "%ld", (long)getpid());
-    setenv(owner_variable, process, 1);
+    if (directory[0] && asprintf(&owner, "%ld %s", (long)getpid(), directory) > 0)
+        setenv(owner_variable, owner, 1);
+    free(owner);
 }
 
 static void open_store(struct tic_session *session, bool create)
@@ -260,7 +262,7 @@ static void open_store(struct tic_session *session, bool create)
     tic_watch_end(&watch);
     free(directory);
     session->opened_store = status >= 0;
-    tell_children();
+    tell_children(settings->dir);
     session->recovered = status > 0;
     session->recovered_tasks = session->graph.recovered_tasks;
     atomic_store(&session->racy, session->snapshot.found_racy);

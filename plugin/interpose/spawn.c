@@ -237,8 +237,7 @@ static const char *describe_arguments(const struct starpu_task *task, struct tic
                "restart. Pass values (STARPU_VALUE, starpu_codelet_pack_args), and data as buffers";
     if (tic_spawn_has_number(task))
         return "a task submits it with a number in the place of its arguments, which is not "
-               "protected "
-               "yet";
+               "protected yet";
     if (size >= UINT32_MAX)
         return "its arguments are too large";
     spawn->arguments = malloc(size ? size : 1);
@@ -280,14 +279,6 @@ static void forget(struct tic_spawn *spawn)
     spawn->arguments = NULL;
 }
 
-static bool is_ordered(struct starpu_task *task, unsigned buffer)
-{
-    const unsigned char *ordered = task->handles_sequential_consistency;
-    return task->sequential_consistency && (!ordered || ordered[buffer]) &&
-           tic_real.starpu_data_get_sequential_consistency_flag(
-               STARPU_TASK_GET_HANDLE(task, buffer));
-}
-
 /* In a restart, kept tasks come right after the submission by main() that they come from. */
 const char *tic_spawn_why_out_of_order(struct starpu_task *task, const struct tic_spawn *spawn)
 {
@@ -298,7 +289,7 @@ const char *tic_spawn_why_out_of_order(struct starpu_task *task, const struct ti
         uint64_t used = handle->main_written;
         if (STARPU_TASK_GET_MODE(task, i) & STARPU_W && handle->main_read > used)
             used = handle->main_read;
-        if (used > spawn->seen && is_ordered(task, i))
+        if (used > spawn->seen && tic_task_is_ordered(task, i))
             return "a task submits it on data that main() has used since it submitted the task "
                    "that this comes from: a restart could not keep that order";
     }

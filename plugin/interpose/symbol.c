@@ -167,15 +167,20 @@ bool tic_symbol_is_memory(const void *at)
     return number >= lowest && (is_in_region(number) || is_mapped(number));
 }
 
+/* In packed structures; low addresses look like small numbers that are shifted. */
+bool tic_symbol_is_pointer_at(const char *bytes, size_t at)
+{
+    uint64_t number;
+
+    memcpy(&number, bytes + at, sizeof(number));
+    bool possible = at % sizeof(number) == 0 ? number != 0 : number >> REGION_BITS != 0;
+    return possible && tic_symbol_is_pointer(number);
+}
+
 bool tic_symbol_has_pointer(const void *bytes, size_t size)
 {
-    for (size_t i = 0; i + sizeof(uint64_t) <= size; i++) {
-        uint64_t number;
-        memcpy(&number, (const char *)bytes + i, sizeof(number));
-        /* In packed structures; low addresses look like small numbers that are shifted. */
-        bool possible = i % sizeof(number) == 0 ? number != 0 : number >> REGION_BITS != 0;
-        if (possible && tic_symbol_is_pointer(number))
+    for (size_t i = 0; i + sizeof(uint64_t) <= size; i++)
+        if (tic_symbol_is_pointer_at(bytes, i))
             return true;
-    }
     return false;
 }

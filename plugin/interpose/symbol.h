@@ -21,6 +21,8 @@ bool tic_symbol_is_pointer(uint64_t number);
 bool tic_symbol_may_be_pointer(uint64_t number);
 /* Is something there? Programs pass small numbers as pointers. */
 bool tic_symbol_is_memory(const void *at);
+/* Do a pointer's bytes seem to begin at this offset of a struct, packed or not? */
+bool tic_symbol_is_pointer_at(const char *bytes, size_t at);
 /* Does a pointer seem to be among them? Aligned to their beginning, as compilers lay out structs.
  */
 bool tic_symbol_has_pointer(const void *bytes, size_t size);

@@ -16,6 +16,8 @@
 /* A task of ours, which the application does not see among its own. NULL when out of memory. */
 struct starpu_task *tic_task_create(void);
 bool tic_task_is_own(const struct starpu_task *task);
+/* Does StarPU keep the order of submission for this access? */
+bool tic_task_is_ordered(const struct starpu_task *task, unsigned buffer);
 /* Did main() ask for successors of tasks in the recorded run? */
 bool tic_successors_were_asked(const struct tic_graph *graph);
 
@@ -340,6 +342,8 @@ void tic_looks_leave(void);
  * restart: where one of the application waits, and there is memory that it may look at, protection
  * ends. */
 void tic_looks_refuse_thread(const char *call);
+/* Adds an entry to those of lines (FORMAT.md); bytes NULL: as it was looked at last. */
+void tic_looks_append(uint64_t wait, uint64_t id, const char *bytes, uint64_t size);
 /* A task that declares no content is submitted: it may read memory that it does not declare. */
 void tic_looks_note_blind(const struct starpu_task *task);
 /* A task that writes no data reads some of a family: in a restart by a copy. */

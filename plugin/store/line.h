@@ -127,8 +127,7 @@ enum { TIC_LOOK_WORDS = 5, TIC_LOOK_BYTES = 8 * TIC_LOOK_WORDS };
 #define TIC_LOOK_PARTIAL UINT64_MAX
 /* Instead of a wait: what small data with addresses held when it was first used. */
 #define TIC_LOOK_FIRST (UINT64_MAX - 1)
-/* Instead of a handle: the arguments of the task with this key. The first word is the offset of up
- * to 32 bytes, which follow, with a bit for each that the task has changed above. */
+/* Instead of a handle: the arguments of the task with this key, as its kernel left them. */
 #define TIC_LOOK_ARGUMENTS (UINT64_MAX - 1)
 struct tic_line_look {
     uint64_t wait;                  /* number of the wait, from 1; or key of a task, see above */

@@ -32,6 +32,8 @@ expected() { # the output of a run without faults
     [ "$status" -eq 0 ] && [ "$(cat out)" = "$(P_QUIET=1 P_TASKS=20 $program; P_QUIET=1 $program)" ] ||
         complain program "wrong, or its child was refused"
     grep -q 'not protected: the program that started it uses STARPU_TIC_DIR' err
+    P_START="env STARPU_TIC_DIR=other $child" P_QUIET=1 run_apart timeout 60 "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && ! grep -q 'not protected' err || complain program "its child is not protected elsewhere"
 }
 
 @test "main() that waits for a kernel, which a restart skips, is told of" {
