@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "interpose/looks.h"
 #include "interpose/symbol.h"
 #include "interpose/tasks.h"
 

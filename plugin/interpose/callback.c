@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "interpose/looks.h"
 #include "interpose/tasks.h"
 
 struct wrapped_callback {

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "interpose/answers.h"
+#include "interpose/looks.h"
 #include "interpose/runner.h"
 #include "interpose/tasks.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Data of the application: registration, partition, what main() gets back, restoring values. */
+/* Data of the application: registration, what main() gets back, hashes of inputs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,123 +7,14 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "graph/family.h"
+#include "interpose/data.h"
+#include "interpose/looks.h"
 #include "interpose/report.h"
 #include "interpose/tasks.h"
 
-/* ---- layout --------------------------------------------------------------------------------- */
-
-static void set_layout(struct tic_layout *layout, uintptr_t base, size_t element_size,
-                       unsigned ndim, const uint64_t *dims, const uint64_t *strides)
-{
-    memset(layout, 0, sizeof(*layout));
-    layout->base = (char *)base;
-    layout->shape.element_size = (uint32_t)element_size;
-    layout->shape.ndim = ndim;
-    for (unsigned i = 0; i < TIC_MAX_DIMS; i++) {
-        layout->shape.dims[i] = i < ndim ? dims[i] : 1;
-        layout->stride[i] = i < ndim ? strides[i] : 0;
-        if (layout->shape.dims[i] == 0)
-            layout->shape.ndim = 0; /* nothing in it */
-    }
-}
-
-bool tic_interface_layout(enum starpu_data_interface_id id, const void *interface,
-                          struct tic_layout *layout)
-{
-    const struct starpu_variable_interface *variable = interface;
-    const struct starpu_vector_interface *vector = interface;
-    const struct starpu_matrix_interface *matrix = interface;
-    const struct starpu_block_interface *block = interface;
-    const uint64_t one = 1;
-
-    switch (id) {
-    case STARPU_VARIABLE_INTERFACE_ID:
-        set_layout(layout, variable->ptr, variable->elemsize, 1, &one, &one);
-        return true;
-    case STARPU_VECTOR_INTERFACE_ID:
-        set_layout(layout, vector->ptr, vector->elemsize, 1, (uint64_t[]){vector->nx}, &one);
-        return true;
-    case STARPU_MATRIX_INTERFACE_ID:
-        set_layout(layout, matrix->ptr, matrix->elemsize, 2, (uint64_t[]){matrix->nx, matrix->ny},
-                   (uint64_t[]){1, matrix->ld});
-        return true;
-    case STARPU_BLOCK_INTERFACE_ID:
-        set_layout(layout, block->ptr, block->elemsize, 3,
-                   (uint64_t[]){block->nx, block->ny, block->nz},
-                   (uint64_t[]){1, block->ldy, block->ldz});
-        return true;
-    case STARPU_VOID_INTERFACE_ID:
-        memset(layout, 0, sizeof(*layout));
-        return true;
-    default:
-        return false;
-    }
-}
-
-void tic_handle_locate(struct tic_handle *handle, void *interface)
-{
-    struct tic_layout layout;
-
-    if (!handle->supported || tic_handle_is_empty(handle) || handle->packer)
-        return;
-    tic_interface_layout(tic_real.starpu_data_get_interface_id(handle->data), interface, &layout);
-    if (handle->layout.base == layout.base && handle->layout.stride[1] == layout.stride[1] &&
-        handle->layout.stride[2] == layout.stride[2])
-        return; /* others may be reading them */
-    handle->layout.base = layout.base;
-    memcpy(handle->layout.stride, layout.stride, sizeof(layout.stride));
-}
-
-/* The program is about to give it back to StarPU, where tasks may end that have used it. */
-static void leave(struct tic_handle *handle)
-{
-    tic_lock(&handle->lock);
-    handle->leaves = true;
-    tic_unlock(&handle->lock);
-    tic_looks_remove(handle);
-}
-
-static bool has_its_shape(struct tic_handle *handle)
-{
-    struct tic_layout layout;
-    bool same = true;
-
-    if (!handle->is_value || handle->packer)
-        return true;
-    tic_lock(&handle->lock);
-    if (!handle->leaves &&
-        tic_interface_layout(
-            tic_real.starpu_data_get_interface_id(handle->data),
-            tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM), &layout))
-        same = tic_shape_equal(&layout.shape, &handle->layout.shape);
-    tic_unlock(&handle->lock);
-    return same;
-}
-
-static void refuse_shape(const char *task)
-{
-    static const char why[] =
-        "it changes the size of its data (nx, ny ...), which is not protected "
-        "yet: a restart that skips it would not";
-
-    static _Atomic bool reported; /* the shape stays another one */
-
-    if (tic_session->report && !atomic_exchange(&reported, true))
-        tic_report_problem(tic_session->report, task, why);
-    else if (!tic_session->report)
-        tic_snapshot_break(&tic_session->snapshot, "%s: %s", task, why);
-}
-
-void tic_data_check_shapes(const struct starpu_task *task, const struct tic_slot *slot)
-{
-    for (unsigned long i = 0; i < slot->writing.count; i++)
-        if (__builtin_expect(!has_its_shape(slot->writing.items[i]), 0))
-            refuse_shape(tic_task_name(task));
-}
-
 /* ---- registration --------------------------------------------------------------------------- */
 
-static struct tic_handle *add_handle(starpu_data_handle_t data, int home_node)
+struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node)
 {
     struct tic_handle *handle = tic_graph_add_handle(&tic_session->graph);
 
@@ -156,7 +47,7 @@ static struct tic_handle *add_handle(starpu_data_handle_t data, int home_node)
 }
 
 /* main() may have put something there, and may go on with that until a task mentions it. */
-static void take_content(struct tic_handle *handle)
+void tic_data_take_content(struct tic_handle *handle)
 {
     if (handle->imaged)
         tic_snapshot_adopt_content(&tic_session->snapshot, handle);
@@ -184,9 +75,9 @@ void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
                               "protected yet");
         return;
     }
-    struct tic_handle *handle = add_handle(data, home_node);
+    struct tic_handle *handle = tic_data_add(data, home_node);
     if (handle)
-        take_content(handle);
+        tic_data_take_content(handle);
     if (!handle || home_node < 0 || !handle->supported || tic_handle_is_empty(handle) ||
         handle->packer)
         return;
@@ -216,14 +107,14 @@ void tic_data_wait(struct tic_handle *handle)
 }
 
 /* Its accumulators leave the graph before it does. */
-static void end_helpers(struct tic_handle *handle)
+void tic_data_end_helpers(struct tic_handle *handle)
 {
     if (handle->redux)
         tic_redux_drop(handle);
     tic_order_forget(handle);
 }
 
-static bool has_task_values(const struct tic_handle *handle)
+bool tic_data_has_task_values(const struct tic_handle *handle)
 {
     uint64_t writes = handle->family ? handle->family->submitted_writes : handle->submitted_writes;
     return writes > 0 && !tic_handle_is_empty(handle);
@@ -237,7 +128,7 @@ static bool is_last(const struct tic_handle *handle, const struct tic_family *fa
     return true;
 }
 
-static void prune(struct tic_family *family)
+void tic_data_prune(struct tic_family *family)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
 
@@ -262,7 +153,7 @@ static void leave_family(struct tic_handle *handle, bool pinned)
     if (family->planned && handle == family->root) {
         if (tic_family_is_stale(snapshot->graph, handle)) /* its memory is the value of all */
             tic_snapshot_touch(snapshot, handle);
-        prune(family);
+        tic_data_prune(family);
     }
     for (unsigned long i = family->count; i-- > 0;) /* the family goes with its root, the first */
         tic_snapshot_remove(snapshot, family->members[i],
@@ -322,13 +213,22 @@ static bool can_be_held(const struct tic_handle *handle)
  * content. */
 static bool is_in_use(const struct tic_handle *handle)
 {
-    return (handle->mentioned || has_task_values(handle)) && can_be_held(handle);
+    return (handle->mentioned || tic_data_has_task_values(handle)) && can_be_held(handle);
 }
 
 /* main() may read its memory from then on. Tasks may have written there without saying so. */
 static bool is_pinned(const struct tic_handle *handle)
 {
-    return handle->imaged || (handle->home_node >= 0 && has_task_values(handle));
+    return handle->imaged || (handle->home_node >= 0 && tic_data_has_task_values(handle));
+}
+
+/* The program is about to give it back to StarPU, where tasks may end that have used it. */
+void tic_data_leave(struct tic_handle *handle)
+{
+    tic_lock(&handle->lock);
+    handle->leaves = true;
+    tic_unlock(&handle->lock);
+    tic_looks_remove(handle);
 }
 
 void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
@@ -344,16 +244,16 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     if (why) {
         tic_session_unprotect(tic_session_place("starpu_data_unregister"), why);
         tic_data_bring_up(handle);
-        leave(handle);
+        tic_data_leave(handle);
         tic_lock(&tic_session->submit);
         handle->data = NULL; /* it has left */
         tic_unlock(&tic_session->submit);
         return;
     }
     tic_record_unregistered(handle);
-    leave(handle);
+    tic_data_leave(handle);
     tic_order_wait(handle, true);
-    end_helpers(handle);
+    tic_data_end_helpers(handle);
     bool pinned = coherent && is_pinned(handle);
     if (pinned)
         tic_data_restore_leaving(handle);
@@ -394,7 +294,7 @@ static void lose_value(void *arg)
 
 void tic_data_on_invalidate_before(struct tic_handle *handle)
 {
-    if (handle->home_node >= 0 || !has_task_values(handle) || !can_be_held(handle))
+    if (handle->home_node >= 0 || !tic_data_has_task_values(handle) || !can_be_held(handle))
         return;
     tic_guard++;
     int status = tic_real.starpu_data_acquire_on_node_cb(handle->data, STARPU_MAIN_RAM, STARPU_W,
@@ -413,14 +313,14 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
         tic_data_on_unregister_before(data, true);
         return;
     }
-    leave(handle);
+    tic_data_leave(handle);
     if (is_pinned(handle))
         tic_data_restore_leaving(handle);
     if (!is_in_use(handle)) {
         tic_data_on_unregister_before(data, true);
         return;
     }
-    end_helpers(handle);
+    tic_data_end_helpers(handle);
     tic_family_part(&tic_session->graph, handle);
     tic_guard++;
     int status = tic_real.starpu_data_acquire_on_node_cb(data, STARPU_MAIN_RAM, STARPU_W,
@@ -457,222 +357,6 @@ void tic_data_leave_all(void)
     for (unsigned long i = 0; i < list.count; i++)
         tic_data_on_unregister_before(list.items[i]->data, true);
     free(list.items);
-}
-
-/* ---- planned partitions --------------------------------------------------------------------- */
-
-static const char *why_no_plan(const struct tic_handle *parent)
-{
-    if (!parent || !tic_session_is_owner())
-        return "partitions planned by a task or a callback are not protected yet";
-    if (parent->home_node < 0)
-        return "planned partitions of data without a home node are not protected yet";
-    if (!parent->supported || tic_handle_is_empty(parent) || parent->packer || parent->parent)
-        return "planned partitions of data that cannot be saved yet, or that is itself a part made "
-               "by starpu_data_partition, are not protected yet";
-    return NULL;
-}
-
-void tic_data_on_plan_after(starpu_data_handle_t data, starpu_data_handle_t *parts, unsigned count)
-{
-    struct tic_handle *parent = tic_handle_of(data);
-    struct tic_handle **children = calloc(count ? count : 1, sizeof(struct tic_handle *));
-
-    tic_report_partition(tic_session->report, true);
-    const char *why = children ? why_no_plan(parent) : "out of memory";
-
-    for (unsigned i = 0; i < count && !why; i++) {
-        children[i] = add_handle(parts[i], parent->home_node);
-        if (!children[i])
-            why = "out of memory";
-        else if (!children[i]->supported || tic_handle_is_empty(children[i]) || children[i]->packer)
-            why = "planned partitions into data that cannot be saved yet are not protected yet";
-        else
-            tic_redux_inherit(children[i], parent);
-    }
-    for (unsigned i = 0; i < count && !why; i++)
-        tic_looks_add(children[i]);
-    if (!why && tic_family_join(&tic_session->graph, parent, children, count) != 0)
-        why = "out of memory";
-    if (why)
-        tic_session_unprotect_now(tic_session_place("starpu_data_partition_plan"), why);
-    else
-        prune(parent->family);
-    free(children);
-}
-
-/* Their values stay in the graph, as parts of the root's, until it was written whole again. */
-void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        struct tic_handle *part = tic_handle_of(parts[i]);
-        if (!part)
-            continue;
-        tic_data_forget(parts[i]);
-        tic_redux_fold(part);
-        end_helpers(part);
-        leave(part);
-        part->data = NULL;
-    }
-}
-
-/* ---- partition ------------------------------------------------------------------------------ */
-
-/* Is the handle whole again at the recovered cut? */
-static bool is_over(const struct tic_handle *handle)
-{
-    return tic_session->recovered &&
-           (tic_data_is_past_part(handle) ||
-            tic_graph_expects_unpartition(&tic_session->graph, handle->id));
-}
-
-void tic_data_on_partition_before(starpu_data_handle_t data)
-{
-    struct tic_handle *handle = tic_handle_of(data);
-
-    if (!handle || !tic_session_is_owner() || handle->home_node < 0 || handle->family) {
-        tic_session_unprotect_now(
-            tic_session_place("starpu_data_partition"),
-            handle && handle->family
-                ? "partitions of data whose memory other handles share are not protected yet"
-            : handle && handle->home_node < 0
-                ? "partitions of data without a home node are not protected yet"
-                : "partitions made by a task or a callback are not protected yet");
-        return;
-    }
-    tic_order_wait(handle, true);
-    handle->was_partitioned = true;
-    if (!handle->mentioned)
-        tic_addresses_note(handle);
-    if (is_over(handle)) { /* the value is from later: until then main() may write what it likes */
-        handle->partition_over = true;
-        tic_handle_put_off(handle);
-        return;
-    }
-    if (tic_data_holds_values(handle)) {
-        tic_record_acquired(handle, true, false);
-        tic_data_restore(handle, true); /* else the value is one from after the partition */
-    }
-    if (has_task_values(handle)) {
-        tic_data_wait(handle);
-        tic_snapshot_save_now(&tic_session->snapshot, handle);
-    }
-}
-
-/* Then what main() has put into it need not be saved twice. */
-static bool parts_hold_all(const struct tic_handle *parent)
-{
-    uint64_t bytes = 0;
-
-    for (unsigned i = 0; i < parent->child_count; i++)
-        bytes +=
-            parent->children[i]->imaged ? tic_shape_bytes(&parent->children[i]->layout.shape) : 0;
-    return parent->imaged && bytes == tic_shape_bytes(&parent->layout.shape);
-}
-
-void tic_data_on_partition_after(starpu_data_handle_t data)
-{
-    struct tic_handle *parent = tic_handle_of(data);
-    unsigned count = (unsigned)tic_real.starpu_data_get_nb_children(data);
-
-    if (!parent)
-        return;
-    tic_report_partition(tic_session->report, false);
-    atomic_store(&parent->split, true);
-
-    parent->children = calloc(count ? count : 1, sizeof(struct tic_handle *));
-    for (unsigned i = 0; parent->children && i < count; i++) {
-        struct tic_handle *child =
-            add_handle(tic_real.starpu_data_get_child(data, i), parent->home_node);
-        if (!child)
-            return;
-        child->parent = parent;
-        child->derived = tic_data_holds_values(parent);
-        child->invalid = parent->invalid;
-        take_content(child);
-        tic_redux_inherit(child, parent);
-        parent->children[parent->child_count++] = child;
-    }
-    if (!parent->children)
-        tic_session_unprotect("starpu_data_partition", "out of memory");
-    else if (parts_hold_all(parent))
-        tic_snapshot_leave_content(&tic_session->snapshot, parent);
-}
-
-static void fold_children(struct tic_handle *parent)
-{
-    for (unsigned i = 0; i < parent->child_count; i++) {
-        fold_children(parent->children[i]);
-        tic_redux_fold(parent->children[i]);
-        tic_order_wait(parent->children[i], true);
-        end_helpers(parent->children[i]);
-    }
-}
-
-/* Bottom up: every child is complete, then it leaves the graph. True when tasks wrote any. */
-static bool gather(struct tic_handle *parent, bool noted)
-{
-    bool changed = false, written = false;
-
-    for (unsigned i = 0; i < parent->child_count; i++) {
-        struct tic_handle *child = parent->children[i];
-        bool inner = child->child_count > 0;
-        if (inner)
-            gather(child, false);
-        tic_data_restore(child, inner);
-        if ((has_task_values(child) || child->mentioned) && !inner)
-            tic_data_wait(child);
-        changed |= atomic_load(&child->version) > 0;
-        written |= child->submitted_writes > 0;
-        tic_data_forget(child->data);
-        leave(child);
-    }
-    changed &= !parent->partition_over;
-    tic_snapshot_merge(&tic_session->snapshot, parent, changed, noted);
-    if (parent->imaged && !parent->pending) /* if it has no value that a line may hold */
-        tic_snapshot_adopt_content(&tic_session->snapshot, parent);
-    atomic_store(&parent->split, false);
-    free(parent->children);
-    parent->children = NULL;
-    parent->child_count = 0;
-    parent->partition_over = false;
-    parent->submitted_writes += written;
-    if (written) {
-        parent->invalid = false;
-        tic_looks_note_write(parent);
-    }
-    return changed;
-}
-
-/* True when it is in the recovered cut. */
-static bool replay_unpartition(const struct tic_handle *handle)
-{
-    const struct tic_line_acquire *known = tic_graph_replay_acquire(&tic_session->graph);
-
-    if (known && (known->id != handle->id || known->writes != TIC_ACQUIRE_UNPARTITION))
-        tic_stop(TIC_EXIT_DIVERGED,
-                 "the replay differs from the recorded run: main() unpartitions handle %llu, and "
-                 "used handle %llu in the recorded run",
-                 (unsigned long long)handle->id, (unsigned long long)known->id);
-    return known != NULL;
-}
-
-void tic_data_on_unpartition_before(starpu_data_handle_t data)
-{
-    struct tic_handle *parent = tic_handle_of(data);
-    if (parent && parent->child_count > 0) {
-        bool noted = replay_unpartition(parent);
-        fold_children(parent);
-        gather(parent, !noted);
-    }
-}
-
-/* main() may read the parent's memory from now on. */
-void tic_data_on_unpartition_after(starpu_data_handle_t data)
-{
-    struct tic_handle *parent = tic_handle_of(data);
-    if (parent && !parent->parent && tic_data_holds_values(parent))
-        tic_data_restore(parent, true);
 }
 
 /* ---- what was used and written ---------------------------------------------------------------*/

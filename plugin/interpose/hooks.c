@@ -11,6 +11,7 @@
 
 #include "base/failpoint.h"
 #include "interpose/arguments.h"
+#include "interpose/looks.h"
 #include "interpose/shown.h"
 #include "interpose/tasks.h"
 

@@ -14,15 +14,15 @@
 #include "base/fault.h"
 #include "base/thread.h"
 #include "interpose/advice.h"
+#include "interpose/looks.h"
 #include "interpose/shown.h"
 #include "interpose/tasks.h"
 
-enum { STACK_BYTES = 4096 }; /* data up to this size is copied on the stack */
-enum { MOST_PERCENT = 1 };   /* of the time, for more data than this: */
-enum { FEW = 64 };
-enum { LEAST_NANOSECONDS = 50000000 }; /* less is not worth a word */
+enum { STACK_BYTES = 4096 };           /* data up to this size is copied on the stack */
+enum { FEW = 64 };                     /* so many data are always compared */
+enum { LEAST_NANOSECONDS = 50000000 }; /* and all as long as it took no longer in sum */
 
-static struct tic_handle_list list; /* guarded by the submission lock: small data, ascending id */
+struct tic_handle_list tic_looks_list; /* looks.h */
 
 /* Data that tasks have begun to write since main() looked at it: ids, as it may leave. */
 struct ids {
@@ -36,21 +36,14 @@ static struct {
 
 /* Owner thread only. */
 static struct {
-    uint64_t waits;  /* calls that main() came back from */
-    bool inside;     /* such a call */
-    bool partial;    /* after this one not all data are compared with what they were */
-    bool large;      /* data that is too large for that was registered */
-    uint64_t packed; /* data with a home node that its interface packs: its id + 1; or 0 */
-    uint64_t
-        exposed; /* data without a home node, written since main() had its pointer: its id + 1 */
-    bool told_large, told_packed, told_exposed, told_time;
+    uint64_t waits; /* calls that main() came back from */
+    bool inside;    /* such a call */
+    bool partial;   /* after this one not all data are compared with what they were */
     uint64_t begun_ns;
     uint64_t search_ns, last_search_ns; /* of all data: together, and the last time */
-    uint64_t stirred; /* in a replay: how many had changed memory when it was given back last */
 } looks;
 
-static _Atomic bool visible;             /* there is, or was, memory that is main()'s own */
-static _Atomic uint64_t shown_callbacks; /* in a replay: they leave older content behind */
+_Atomic bool tic_looks_visible; /* looks.h */
 
 /* ---- which data ------------------------------------------------------------------------------ */
 
@@ -73,11 +66,11 @@ static bool is_logged(const struct tic_handle *handle)
 
 static unsigned long place_of_locked(uint64_t id)
 {
-    unsigned long low = 0, high = list.count;
+    unsigned long low = 0, high = tic_looks_list.count;
 
     while (low < high) {
         unsigned long middle = (low + high) / 2;
-        if (list.items[middle]->id < id)
+        if (tic_looks_list.items[middle]->id < id)
             low = middle + 1;
         else
             high = middle;
@@ -85,27 +78,29 @@ static unsigned long place_of_locked(uint64_t id)
     return low;
 }
 
-static struct tic_handle *find_locked(uint64_t id)
+struct tic_handle *tic_looks_find_locked(uint64_t id)
 {
     unsigned long at = place_of_locked(id);
 
-    return at < list.count && list.items[at]->id == id ? list.items[at] : NULL;
+    return at < tic_looks_list.count && tic_looks_list.items[at]->id == id
+               ? tic_looks_list.items[at]
+               : NULL;
 }
 
 void tic_looks_add(struct tic_handle *handle)
 {
     if (handle->home_node >= 0 && handle->is_value && !handle->packer)
-        atomic_store(&visible, true);
-    if (handle->packer && handle->home_node >= 0 && looks.packed == 0)
-        looks.packed = handle->id + 1;
+        atomic_store(&tic_looks_visible, true);
+    if (handle->packer && handle->home_node >= 0)
+        tic_looks_note_packed(handle);
     if (!handle->imaged)
         return;
     if (!is_logged(handle)) {
-        looks.large = true;
+        tic_looks_note_large();
         return;
     }
     tic_lock(&tic_session->submit);
-    bool fine = tic_handle_append(&list, handle); /* ids ascend */
+    bool fine = tic_handle_append(&tic_looks_list, handle); /* ids ascend */
     atomic_store(&handle->look, fine);
     tic_unlock(&tic_session->submit);
     if (fine)
@@ -120,7 +115,8 @@ void tic_looks_remove(struct tic_handle *handle)
         return;
     tic_lock(&tic_session->submit);
     unsigned long at = place_of_locked(handle->id);
-    memmove(&list.items[at], &list.items[at + 1], (--list.count - at) * sizeof(*list.items));
+    memmove(&tic_looks_list.items[at], &tic_looks_list.items[at + 1],
+            (--tic_looks_list.count - at) * sizeof(*tic_looks_list.items));
     tic_unlock(&tic_session->submit);
     atomic_store(&handle->look, false);
 }
@@ -144,21 +140,6 @@ void tic_looks_list_written(struct tic_handle *handle)
         tic_snapshot_break(&tic_session->snapshot, "out of memory");
 }
 
-/* In the first run, where there is still time for it. */
-static void tell_large_of_callback(struct starpu_task *task)
-{
-    static _Atomic bool told;
-
-    if (tic_session->recovered || atomic_exchange(&told, true))
-        return;
-    tic_log(TIC_LOG_INFO,
-            "task \"%s\" has a callback, and declares data of more than %lu bytes. What callbacks "
-            "read of such data by their pointers is not logged, and may be something else in a "
-            "restart: `starpu-tic rehearse` tells whether it matters, and a larger "
-            "STARPU_TIC_LOOKS has it logged",
-            tic_task_name(task), tic_session->settings.looks);
-}
-
 void tic_looks_list_small(struct starpu_task *task, struct tic_small *small)
 {
     unsigned buffers = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
@@ -169,7 +150,7 @@ void tic_looks_list_small(struct starpu_task *task, struct tic_small *small)
         if (handle && handle->look)
             small->ids[small->count++] = handle->id;
         else if (handle && handle->imaged)
-            tell_large_of_callback(task);
+            tic_looks_tell_large_of_callback(task);
     }
 }
 
@@ -237,115 +218,8 @@ static bool may_search(uint64_t now)
 {
     uint64_t after = looks.search_ns + looks.last_search_ns;
 
-    return atomic_load(&tic_session->snapshot.verify.quiescent) || list.count <= FEW ||
-           after < LEAST_NANOSECONDS || after * 100 <= (now - looks.begun_ns) * MOST_PERCENT;
-}
-
-static void tell_time(void)
-{
-    if (looks.told_time)
-        return;
-    looks.told_time = true;
-    tic_log(
-        TIC_LOG_INFO,
-        "main() waits for tasks so often, and there is so much small data, that after most waits "
-        "only what tasks declare to write is logged for main() to look at by its pointers, as "
-        "the rest would take more than %d %% of the time",
-        MOST_PERCENT);
-}
-
-/* In the first run, where there is still time for it, and if nobody has looked yet. */
-static void tell_large(void)
-{
-    if (!looks.large || looks.told_large || looks.waits < 2 || tic_session->recovered ||
-        tic_advice_is_there())
-        return;
-    looks.told_large = true;
-    tic_log(TIC_LOG_INFO,
-            "main() goes on after it has waited for tasks. What it reads by its pointers then, in "
-            "data of more than %lu bytes, is not logged: `starpu-tic check` tells whether it does",
-            tic_session->settings.looks);
-}
-
-/* Its memory is not known, but to its interface. */
-static void tell_packed(void)
-{
-    if (looks.packed == 0 || looks.told_packed || looks.waits < 2 || tic_session->recovered)
-        return;
-    looks.told_packed = true;
-    tic_log(TIC_LOG_INFO,
-            "main() goes on after it has waited for tasks. What it reads or writes by its pointers "
-            "then in data that its interface packs (CSR, BCSR ...; the first: data %llu, by number "
-            "of registration), without acquiring it, is neither logged nor compared, and may be "
-            "something else in a restart",
-            (unsigned long long)(looks.packed - 1));
-}
-
-void tic_looks_note_exposed(const struct tic_handle *handle)
-{
-    if (looks.exposed == 0 && tic_session_is_owner())
-        looks.exposed = handle->id + 1;
-}
-
-static void tell_exposed(void)
-{
-    if (looks.exposed == 0 || looks.told_exposed || tic_session->recovered)
-        return;
-    looks.told_exposed = true;
-    tic_log(TIC_LOG_DETAIL,
-            "main() has had a pointer to data %llu (number of registration), which has no home "
-            "node, and tasks write it again: such a pointer counts between starpu_data_acquire and "
-            "starpu_data_release only. What main() reads by it later may be something else in a "
-            "restart",
-            (unsigned long long)(looks.exposed - 1));
-}
-
-static bool may_tell(_Atomic bool *told)
-{
-    const struct tic_settings *settings = &tic_session->settings;
-
-    return !tic_session->recovered && settings->verify > 0 &&
-           settings->pointers != TIC_POINTERS_TRUST && !tic_session->report &&
-           atomic_load(&visible) && !atomic_exchange(told, true);
-}
-
-void tic_looks_note_blind(const struct starpu_task *task)
-{
-    static _Atomic bool told;
-
-    if (may_tell(&told))
-        tic_log(
-            TIC_LOG_INFO,
-            "task \"%s\" declares no data. A restart executes it again, before the memory is as "
-            "it was: what it reads of registered data must be declared. `starpu-tic rehearse` "
-            "tells whether it matters",
-            tic_task_name(task));
-}
-
-void tic_looks_note_reader(const struct starpu_task *task)
-{
-    static _Atomic bool told;
-
-    if (may_tell(&told))
-        tic_log(TIC_LOG_DETAIL,
-                "task \"%s\" writes no data, and reads some whose memory other handles share "
-                "(planned partitions, several registrations). A restart executes it again with a "
-                "copy: its kernel must read by the pointers of its buffers",
-                tic_task_name(task));
-}
-
-void tic_looks_note_left(const struct tic_handle *handle)
-{
-    static _Atomic bool told;
-
-    if (handle && handle->imaged && !handle->look && atomic_load(&handle->version) > 0 &&
-        may_tell(&told))
-        tic_log(TIC_LOG_INFO,
-                "starpu_data_unregister_no_coherency: what main() then reads of data %llu (number "
-                "of registration) by its pointer is not logged, and may be something else in a "
-                "restart. If it reads it, starpu_data_unregister is right, or a larger "
-                "STARPU_TIC_LOOKS",
-                (unsigned long long)handle->id);
+    return atomic_load(&tic_session->snapshot.verify.quiescent) || tic_looks_list.count <= FEW ||
+           after < LEAST_NANOSECONDS || after * 100 <= (now - looks.begun_ns) * TIC_LOOKS_PERCENT;
 }
 
 /* Those of `some`, which this thread changes only. A system call for each would cost more than its
@@ -383,7 +257,7 @@ static bool add_with_family(struct tic_handle_list *some, struct tic_handle *han
 /* A task that writes it may still be running: then it is listed again. */
 static bool take_written(struct tic_handle_list *some, uint64_t id)
 {
-    struct tic_handle *handle = find_locked(id);
+    struct tic_handle *handle = tic_looks_find_locked(id);
 
     if (!handle)
         return true;
@@ -422,123 +296,13 @@ static void log_all(void)
     log_written();
     if (!looks.partial) {
         uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
-        log_each(&list);
+        log_each(&tic_looks_list);
         looks.last_search_ns = tic_nanoseconds(CLOCK_MONOTONIC) - start;
         looks.search_ns += looks.last_search_ns;
     } else {
         tic_looks_append(looks.waits, TIC_LOOK_PARTIAL, NULL, 0);
-        tell_time();
     }
-    tell_large();
-    tell_packed();
-    tell_exposed();
-}
-
-/* ---- a restart ------------------------------------------------------------------------------- */
-
-static bool is_in_memory(const struct tic_handle *handle, const char *bytes, char *own)
-{
-    struct tic_layout packed = tic_layout_packed(&handle->layout.shape, own);
-
-    tic_layout_copy(&packed, &handle->layout);
-    return memcmp(bytes, own, tic_shape_bytes(&handle->layout.shape)) == 0;
-}
-
-/* False if it is to be left as it is. */
-static bool give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
-{
-    uint64_t size = tic_shape_bytes(&handle->layout.shape);
-    char *bytes = malloc(parts * TIC_LOOK_BYTES + size), *own = bytes + parts * TIC_LOOK_BYTES;
-
-    if (!bytes)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    if (look->bytes != size || parts != (size + TIC_LOOK_BYTES - 1) / TIC_LOOK_BYTES)
-        tic_stop(TIC_EXIT_DIVERGED,
-                 "the replay differs from the recorded run: handle %llu has another shape now",
-                 (unsigned long long)handle->id);
-    for (size_t i = 0; i < parts; i++)
-        memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
-    bool there = is_in_memory(handle, bytes, own), may = there || tic_data_may_change(handle);
-    if (!there && may) {
-        struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
-        if (tic_addresses_are_sought(handle))
-            tic_addresses_take_own(handle, bytes);
-        tic_data_require_writable(handle);
-        tic_layout_copy(&handle->layout, &packed);
-    }
-    free(bytes);
-    return may;
-}
-
-/* Not if a task that was not done uses it already. */
-static void try_give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
-{
-    if (!handle || handle->restored || !tic_layout_is_mapped(&handle->layout))
-        return;
-    if (give_back(handle, look, parts))
-        handle->shown = true;
-}
-
-static size_t count_parts(const struct tic_line_look *look, size_t count)
-{
-    size_t parts = 1;
-
-    while (parts < count && look[parts].id == look[0].id && look[parts].part > look[parts - 1].part)
-        parts++;
-    return parts;
-}
-
-static void give_callback_back_locked(uint64_t key)
-{
-    size_t count, parts;
-    const struct tic_line_look *look = tic_graph_find_looks(&tic_session->graph, key, &count);
-
-    for (size_t i = 0; i < count; i += parts) {
-        parts = count_parts(&look[i], count - i);
-        try_give_back(find_locked(look[i].id), &look[i], parts);
-    }
-}
-
-/* Who has changed memory, or may be doing so: tasks that are executed again, and whoever shows
- * callbacks what they saw. */
-static bool was_stirred(void)
-{
-    const struct tic_cut *cut = &tic_session->snapshot.cut;
-    uint64_t before = looks.stirred;
-
-    looks.stirred = tic_cut_count_executed(cut) + atomic_load(&shown_callbacks);
-    return looks.stirred != before || !tic_cut_is_idle(cut);
-}
-
-/* While it is partitioned its parts are looked at. */
-static void give_last_back(struct tic_handle *handle)
-{
-    if (handle && handle->last_look && !atomic_load(&handle->split))
-        try_give_back(handle, handle->last_look, handle->look_parts);
-}
-
-/* What main() saw is what it saw last of each datum: it, or a task that is executed again, may have
- * changed that in this run since then. Where not all data were compared, those that were not may be
- * as main() has made them. */
-static void give_main_back_locked(uint64_t wait)
-{
-    size_t count, parts;
-    const struct tic_line_look *look = tic_graph_find_looks(&tic_session->graph, wait, &count);
-    bool all = count == 0 || look[count - 1].id != TIC_LOOK_PARTIAL;
-
-    all |= was_stirred();
-    for (size_t i = 0; i < count; i += parts) {
-        struct tic_handle *handle = find_locked(look[i].id);
-        parts = count_parts(&look[i], count - i);
-        if (handle && look[i].bytes > 0) {
-            handle->last_look = &look[i];
-            handle->look_parts = parts;
-        }
-        if (!all)
-            give_last_back(handle);
-    }
-    for (unsigned long i = 0; all && i < list.count; i++)
-        give_last_back(list.items[i]);
+    tic_looks_tell(looks.waits, looks.partial);
 }
 
 /* ---- callbacks ------------------------------------------------------------------------------- */
@@ -568,7 +332,7 @@ void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
         return;
     tic_lock(&session->submit);
     for (unsigned i = 0; i < small->count; i++) {
-        struct tic_handle *handle = find_locked(small->ids[i]);
+        struct tic_handle *handle = tic_looks_find_locked(small->ids[i]);
         if (handle && is_at_rest(handle, 1)) /* its own task comes to its end hook after this */
             log_bytes(handle, wait_of(key));
     }
@@ -583,8 +347,7 @@ void tic_looks_show_callback(uint64_t key)
     tic_shown_pause();
     tic_lock(&tic_session->submit);
     if (tic_position_is_ahead()) {
-        give_callback_back_locked(wait_of(key));
-        atomic_fetch_add(&shown_callbacks, 1);
+        tic_looks_give_callback_back_locked(wait_of(key));
     }
     tic_unlock(&tic_session->submit);
     tic_shown_resume(false);
@@ -600,7 +363,7 @@ void tic_looks_refuse_thread(const char *call)
         "does so without an access";
 
     if (!tic_session_is_watching() || tic_guard > 0 || tic_session->settings.verify == 0 ||
-        tic_session_context() != TIC_CONTEXT_THREAD || !atomic_load(&visible))
+        tic_session_context() != TIC_CONTEXT_THREAD || !atomic_load(&tic_looks_visible))
         return;
     if (tic_position_is_ahead())
         tic_stop(TIC_EXIT_DIVERGED, "%s: %s. The recovery lines in %s are untouched", call, why,
@@ -630,7 +393,7 @@ void tic_looks_leave(void)
     if (tic_position_is_ahead()) {
         tic_shown_pause();
         tic_lock(&session->submit);
-        give_main_back_locked(looks.waits);
+        tic_looks_give_main_back_locked(looks.waits);
         tic_unlock(&session->submit);
         tic_shown_resume(true);
     } else if (looks.waits > tic_graph_last_look(&session->graph) &&

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "base/watch.h"
+#include "interpose/looks.h"
 #include "interpose/runner.h"
 #include "interpose/tasks.h"
 

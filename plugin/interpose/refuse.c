@@ -50,7 +50,8 @@ const char *tic_refuse_task(struct starpu_task *task, const struct tic_accesses 
     if (task->omp_task)
         return "StarPU's OpenMP-style tasks, which may stop and continue, are not protected yet";
     if (task->workerorder != 0)
-        return "its place in the order of a worker (workerorder) is not protected yet: tasks that a "
+        return "its place in the order of a worker (workerorder) is not protected yet: tasks that "
+               "a "
                "restart skips leave a gap";
     if (!tic_hooks_cover(task))
         return "scheduling contexts without a policy are not protected yet";

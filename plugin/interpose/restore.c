@@ -101,8 +101,7 @@ static struct starpu_codelet restore_codelet = {
     .name = "tic_restore",
 };
 
-/* Its value can be written into its memory at once, on any thread. */
-static bool is_in_place(const struct tic_handle *handle)
+bool tic_data_is_in_place(const struct tic_handle *handle)
 {
     return handle->home_node >= 0 && !handle->packer;
 }
@@ -110,7 +109,7 @@ static bool is_in_place(const struct tic_handle *handle)
 /* Reads what may hold addresses into `packed`, with those of this run. True when there are some. */
 static bool translate(struct restore *restore, const struct tic_handle *handle)
 {
-    if (!is_in_place(handle) || !tic_addresses_are_sought(handle))
+    if (!tic_data_is_in_place(handle) || !tic_addresses_are_sought(handle))
         return false;
     char *recorded = malloc(tic_shape_bytes(&handle->layout.shape));
     if (!recorded)
@@ -169,7 +168,7 @@ void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
     unsigned home = handle->home_node >= 0 ? (unsigned)handle->home_node : STARPU_MAIN_RAM;
 
     restore.saved = *saved;
-    if (is_in_place(handle) && !tic_layout_is_mapped(&handle->layout))
+    if (tic_data_is_in_place(handle) && !tic_layout_is_mapped(&handle->layout))
         return; /* main() has given it away by now, and nobody can want it */
     translate_here(&restore, handle);
     if (handle->family) {
@@ -177,7 +176,7 @@ void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
         free(restore.packed);
         return;
     }
-    bool direct = is_in_place(handle) && holds_something(handle);
+    bool direct = tic_data_is_in_place(handle) && holds_something(handle);
     tic_guard++;
     if (!direct &&
         tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, STARPU_W) != 0)
@@ -420,7 +419,7 @@ static void restore_family(struct tic_family *family)
     family->pending = false;
 }
 
-static void restore_now_locked(struct tic_handle *handle, bool now)
+void tic_data_restore_now_locked(struct tic_handle *handle, bool now)
 {
     if (handle->family) {
         restore_family(handle->family);
@@ -447,8 +446,8 @@ static void restore_now_locked(struct tic_handle *handle, bool now)
 /* Values of data in memory of main() come back when it is where it was at the cut. */
 void tic_data_restore_locked(struct tic_handle *handle, bool now)
 {
-    if (!tic_position_is_ahead() || !is_in_place(handle))
-        restore_now_locked(handle, now);
+    if (!tic_position_is_ahead() || !tic_data_is_in_place(handle))
+        tic_data_restore_now_locked(handle, now);
 }
 
 void tic_data_restore_early_locked(struct starpu_task *task)
@@ -458,7 +457,7 @@ void tic_data_restore_early_locked(struct starpu_task *task)
     for (unsigned i = 0; i < buffers; i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_RW)
-            restore_now_locked(handle, true);
+            tic_data_restore_now_locked(handle, true);
     }
 }
 
@@ -468,184 +467,10 @@ void tic_data_restore_leaving(struct tic_handle *handle)
     struct tic_family *family = handle->family;
 
     tic_lock(&tic_session->submit);
-    restore_now_locked(handle, true);
+    tic_data_restore_now_locked(handle, true);
     for (unsigned long i = 0; family && tic_position_is_ahead() && i < family->count; i++)
         if (family->members[i] != handle && family->members[i]->data &&
             tic_handle_put_off(family->members[i]))
             family->pending = true;
     tic_unlock(&tic_session->submit);
-}
-
-/* ---- all at once ------------------------------------------------------------------------------
- */
-
-/* How many partitions it is a part of. */
-static unsigned depth_of(const struct tic_handle *handle)
-{
-    unsigned depth = 0;
-
-    for (; handle->parent; handle = handle->parent)
-        depth++;
-    return depth;
-}
-
-static struct tic_handle **list_image(unsigned long *count, unsigned *deepest)
-{
-    struct tic_graph *graph = &tic_session->graph;
-
-    tic_lock(&graph->lock);
-    struct tic_handle **handles = calloc(graph->handle_count + 1, sizeof(struct tic_handle *));
-    *count = *deepest = 0;
-    for (unsigned long i = 0; handles && i < graph->handle_count; i++) {
-        struct tic_handle *handle = graph->handles[i];
-        if (!handle->data || !handle->pending || !is_in_place(handle))
-            continue;
-        handles[(*count)++] = handle;
-        unsigned depth = depth_of(handle);
-        *deepest = depth > *deepest ? depth : *deepest;
-    }
-    tic_unlock(&graph->lock);
-    return handles;
-}
-
-static void tell_unused(const struct tic_handle *handle)
-{
-    static bool told; /* guarded by the submission lock */
-
-    if (told)
-        return;
-    told = true;
-    tic_log(
-        TIC_LOG_WARN,
-        "data %llu (number of registration, %llu bytes) comes back as main() or tasks changed it "
-        "through pointers, though no task and no access has used it. If the program has given "
-        "this memory back (free), and crashes now, start it with STARPU_TIC_UNUSED=leave",
-        (unsigned long long)handle->id, (unsigned long long)tic_shape_bytes(&handle->layout.shape));
-}
-
-bool tic_data_may_change(const struct tic_handle *handle)
-{
-    if (!tic_handle_is_unused(handle))
-        return true;
-    if (tic_session->settings.unused == TIC_UNUSED_LEAVE)
-        return false;
-    tell_unused(handle);
-    return true;
-}
-
-/* As it is already, or to be left so. */
-static bool stays(struct tic_handle *handle)
-{
-    struct tic_saved saved = tic_data_recovered_value(handle);
-    bool unused = tic_handle_is_unused(handle);
-    bool as_main_left = handle->imaged && !handle->family && handle->main_written == 0 &&
-                        !tic_data_holds_values(handle) && !atomic_load(&handle->invalid);
-
-    return (unused || as_main_left) && tic_layout_is_mapped(&handle->layout) &&
-           (tic_layout_checksum(&handle->layout) == saved.checksum ||
-            (unused && !tic_data_may_change(handle)));
-}
-
-void tic_data_require_writable(const struct tic_handle *handle)
-{
-    if (handle->imaged && !tic_layout_is_writable(&handle->layout))
-        tic_stop(TIC_EXIT_REFUSED,
-                 "cannot restore handle %llu from %s: the program does not allow writing to its "
-                 "memory (mprotect), and it holds something else than it did",
-                 (unsigned long long)handle->id, tic_session->store.path);
-}
-
-static void restore_or_leave_locked(struct tic_handle *handle)
-{
-    if (!stays(handle)) {
-        tic_data_require_writable(handle);
-        restore_now_locked(handle, true);
-        return;
-    }
-    handle->pending = false;
-    handle->live = true;
-    handle->restored = true;
-}
-
-/* What was partitioned comes before its parts, which are later. */
-void tic_data_restore_image(void)
-{
-    unsigned long count;
-    unsigned deepest;
-    struct tic_handle **handles = list_image(&count, &deepest);
-
-    if (!handles)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    for (unsigned depth = 0; depth <= deepest; depth++)
-        for (unsigned long i = 0; i < count; i++)
-            if (depth_of(handles[i]) == depth)
-                restore_or_leave_locked(handles[i]);
-    free(handles);
-}
-
-static struct tic_handle_list adopted; /* guarded by the submission lock */
-
-void tic_data_note_adopted(struct tic_handle *handle)
-{
-    if (is_in_place(handle) && !tic_handle_append(&adopted, handle))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-}
-
-void tic_data_restore_adopted_locked(void)
-{
-    for (unsigned long i = 0; i < adopted.count; i++)
-        if (adopted.items[i]->data)
-            restore_now_locked(adopted.items[i], true);
-    adopted.count = 0;
-}
-
-void tic_data_restore_adopted(void)
-{
-    if (!tic_session->recovered)
-        return;
-    tic_lock(&tic_session->submit);
-    tic_data_restore_adopted_locked();
-    tic_unlock(&tic_session->submit);
-}
-
-void tic_data_restore(struct tic_handle *handle, bool now)
-{
-    tic_lock(&tic_session->submit);
-    tic_data_restore_locked(handle, now);
-    tic_unlock(&tic_session->submit);
-}
-
-/* The handles whose values wait, as of now; *count of them. */
-static struct tic_handle **all_pending(unsigned long *count)
-{
-    struct tic_graph *graph = &tic_session->graph;
-
-    tic_lock(&graph->lock);
-    struct tic_handle **handles = calloc(graph->handle_count + 1, sizeof(struct tic_handle *));
-    *count = 0;
-    for (unsigned long i = 0; handles && i < graph->handle_count; i++) {
-        struct tic_handle *handle = graph->handles[i];
-        if (handle->data && handle->child_count == 0 && tic_data_holds_values(handle))
-            handles[(*count)++] = handle;
-    }
-    tic_unlock(&graph->lock);
-    return handles;
-}
-
-void tic_data_restore_all(void)
-{
-    unsigned long count;
-    struct tic_handle **handles = all_pending(&count);
-
-    if (!handles)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    for (unsigned long i = 0; i < count; i++)
-        tic_data_restore(handles[i], is_in_place(handles[i]));
-    free(handles);
-}
-
-void tic_data_bring_up(struct tic_handle *handle)
-{
-    if (handle && tic_session->recovered && tic_session_is_watching())
-        tic_data_restore(handle, is_in_place(handle));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Submissions: identity and signature, fast-forward of done tasks, tasks that run. */
+/* Submissions: identity and signature; tasks that run get their values, done ones are skipped. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +7,11 @@
 #include <xxhash.h>
 
 #include "base/error.h"
-#include "base/failpoint.h"
 #include "interpose/accesses.h"
 #include "interpose/answers.h"
-#include "interpose/arguments.h"
+#include "interpose/looks.h"
 #include "interpose/report.h"
+#include "interpose/skip.h"
 #include "interpose/tasks.h"
 #include "snapshot/forced.h"
 
@@ -61,82 +61,6 @@ static void stop_diverged(struct starpu_task *task)
              "tasks when they are started again",
              (unsigned long long)tic_session->graph.signature.position, tic_task_name(task),
              handles[0] ? handles : "(none)", tic_session->store.path);
-}
-
-/* ---- fast-forward --------------------------------------------------------------------------- */
-
-/* Nobody waits for a part of it that only its own end can give. A structure that stays with the
- * application may be submitted again, and StarPU then allows it no predecessor, which a task that
- * stands in for one before it would be. */
-static bool ends_alone_but_for_callback(const struct starpu_task *task)
-{
-    return task->destroy && !task->use_tag && !task->prologue_callback_func &&
-           !task->prologue_callback_pop_func && task->hypervisor_tag == 0 &&
-           task->nb_termination_call_required == 0;
-}
-
-static bool ends_alone(const struct starpu_task *task)
-{
-    return ends_alone_but_for_callback(task) && !tic_callback_of(task);
-}
-
-/* Nobody can tell whether such a task ever entered StarPU. */
-static bool is_plain_but_for_callback(const struct starpu_task *task)
-{
-    return ends_alone_but_for_callback(task) && task->detach && !task->synchronous;
-}
-
-static bool is_plain(const struct starpu_task *task)
-{
-    return is_plain_but_for_callback(task) && !tic_callback_of(task);
-}
-
-/* StarPU never hears of it. main() may ask for its successors, which it had when it was not done.
- */
-static enum tic_verdict drop(struct starpu_task *task)
-{
-    if (tic_session->asks_successors)
-        return TIC_DROP;
-    task->destroy = 0; /* starpu_task_destroy insists */
-    tic_real.starpu_task_destroy(task);
-    return TIC_DROP;
-}
-
-static enum tic_verdict fast_forward(struct starpu_task *task, uint64_t key)
-{
-    if (tic_session->asks_successors) /* main() may name it, though it ends at once */
-        task->destroy = 0;
-    tic_callback_hold_prologues(task, key);
-    tic_arguments_give_back_locked(task, key);
-    bool plain = is_plain_but_for_callback(task);
-    bool held = tic_clock_hold_callback_locked(task, key, plain, NULL);
-    if (!held && plain && tic_callback_of(task) && !tic_order_is_behind(task))
-        held = tic_clock_put_off_locked(task, key);
-    plain = plain && (held || !tic_callback_of(task));
-    atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
-    tic_failpoint(TIC_FAIL_REPLAY_SKIP);
-    tic_order_follow(task, !plain);
-    if (plain)
-        return held ? TIC_DROP : drop(task);
-    task->hypervisor_tag = 0;
-    if (!tic_callback_wrap(task, true, key, held))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    return TIC_CONTROL;
-}
-
-/* Its result is written by a task of ours. */
-static enum tic_verdict replace(struct starpu_task *task, uint64_t sequence)
-{
-    bool plain = is_plain(task);
-
-    tic_record_restored(sequence);
-    tic_order_follow(task, !plain);
-    if (plain)
-        return drop(task);
-    task->hypervisor_tag = 0;
-    if (!tic_callback_wrap(task, true, sequence, false))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    return TIC_CONTROL;
 }
 
 /* ---- live tasks ----------------------------------------------------------------------------- */
@@ -409,7 +333,7 @@ static void note_created(struct starpu_task *task, const struct submission *subm
         return;
     for (unsigned i = 0; i < submission->accesses->count; i++)
         writes |= (submission->accesses->items[i].mode & STARPU_W) != 0;
-    if (writes && !ends_alone(task))
+    if (writes && !tic_skip_ends_alone(task))
         tic_snapshot_need_lines(snapshot, tic_task_name(task),
                                 "a tag, a callback or a structure that stays with the program");
     tic_record_created(task, submission->sequence);
@@ -459,8 +383,9 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     if (tic_session->report)
         tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
     if (!done && submission->context == TIC_CONTEXT_MAIN && tic_session->snapshot.found_count > 0 &&
-        ends_alone(task) && tic_forced_use(task, submission->sequence, !is_plain(task)))
-        return replace(task, submission->sequence);
+        tic_skip_ends_alone(task) &&
+        tic_forced_use(task, submission->sequence, !tic_skip_is_plain(task)))
+        return tic_skip_with_value(task, submission->sequence);
     if (!done && submission->context == TIC_CONTEXT_TASK &&
         tic_early_hold_locked(task, &submission->spawn))
         return TIC_HELD;
@@ -471,7 +396,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
         return TIC_PASS;
     }
     note_writes(submission->accesses, false);
-    return fast_forward(task, key_of(submission));
+    return tic_skip_done(task, key_of(submission));
 }
 
 /* Protection ends by a task that main() did not submit, while main() replays on: the task needs its

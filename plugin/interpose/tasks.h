@@ -7,6 +7,8 @@
 #include "interpose/backlog.h"
 #include "interpose/session.h"
 
+struct tic_small; /* looks.h */
+
 /* starpu_task.hypervisor_tag says which task it is: 0 not protected; above, the sequence number + 1
  * in the main context; below TIC_TAG_HAS_DEPENDENCIES, -2 - index of a spawned task. Before the
  * submission: explicit dependencies name this task. */
@@ -82,6 +84,10 @@ struct starpu_task *tic_data_copy_task(starpu_data_handle_t to, starpu_data_hand
  * that later accesses depend on. */
 void tic_data_restore(struct tic_handle *handle, bool now);
 void tic_data_restore_locked(struct tic_handle *handle, bool now); /* under the submission lock */
+/* The same wherever main() is. */
+void tic_data_restore_now_locked(struct tic_handle *handle, bool now);
+/* Its value can be written into its memory at once, on any thread. */
+bool tic_data_is_in_place(const struct tic_handle *handle);
 /* What a task uses, before main() has come to the cut; and data that leaves the graph now. */
 void tic_data_restore_early_locked(struct starpu_task *task);
 /* The value that the handle has at the cut. */
@@ -332,50 +338,6 @@ bool tic_addresses_are_sought(const struct tic_handle *handle);
 /* Puts those that its memory holds now into a recorded value, without gaps; true when there are
  * some. Stops where tasks may have written one: nobody knows what it means. */
 bool tic_addresses_take_own(const struct tic_handle *handle, char *recorded);
-
-/* ---- looks.c -------------------------------------------------------------------------------- */
-/* main() begins a call that waits for tasks. */
-void tic_looks_enter(void);
-/* And comes back from it: what it may look at by pointer is logged, or given back. */
-void tic_looks_leave(void);
-/* A call that waits for tasks has returned, on any thread. Threads are not known again in a
- * restart: where one of the application waits, and there is memory that it may look at, protection
- * ends. */
-void tic_looks_refuse_thread(const char *call);
-/* Adds an entry to those of lines (FORMAT.md); bytes NULL: as it was looked at last. */
-void tic_looks_append(uint64_t wait, uint64_t id, const char *bytes, uint64_t size);
-/* A task that declares no content is submitted: it may read memory that it does not declare. */
-void tic_looks_note_blind(const struct starpu_task *task);
-/* A task that writes no data reads some of a family: in a restart by a copy. */
-void tic_looks_note_reader(const struct starpu_task *task);
-/* main() submits a task that writes this data, to which it has had a pointer in an access. */
-void tic_looks_note_exposed(const struct tic_handle *handle);
-/* main() unregisters the data without coherency, and may read it by its pointer. */
-void tic_looks_note_left(const struct tic_handle *handle);
-/* Small data that a task declares, which its callback may look at. */
-struct tic_small {
-    unsigned count;
-    uint64_t ids[STARPU_NMAXBUFS];
-};
-/* Lists it; under the submission lock, or before others know the task. */
-void tic_looks_list_small(struct starpu_task *task, struct tic_small *small);
-/* Before the callback of this task: logs them; in a restart gives them back. Any thread. */
-void tic_looks_note_callback(const struct tic_small *small, uint64_t key);
-void tic_looks_show_callback(uint64_t key);
-/* Is there something to give back to it? */
-bool tic_looks_has_callback(uint64_t key);
-/* A task has begun to write it, and counts as its writer: main() looks at it. Any thread. */
-void tic_looks_list_written(struct tic_handle *handle);
-static inline void tic_looks_note_write(struct tic_handle *handle)
-{
-    /* Read in the total order after the writer was counted: whoever clears it sees the writer. */
-    if (atomic_load_explicit(&handle->look, memory_order_relaxed) &&
-        !atomic_load(&handle->look_listed))
-        tic_looks_list_written(handle);
-}
-/* The data was registered, or leaves. */
-void tic_looks_add(struct tic_handle *handle);
-void tic_looks_remove(struct tic_handle *handle);
 
 /* ---- clock.c -------------------------------------------------------------------------------- */
 /* Operations of main() begun so far. */

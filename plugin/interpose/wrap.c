@@ -2,17 +2,16 @@
 /* The wrappers of StarPU's functions: each only guards, tells a part before and after, and calls
  * the real one. tests/e2e/inert.bats checks this list against what the library exports. */
 #include <alloca.h>
-#include <errno.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "interpose/answers.h"
-#include "interpose/digest.h"
+#include "interpose/looks.h"
 #include "interpose/pages.h"
 #include "interpose/runner.h"
 #include "interpose/tasks.h"
+#include "interpose/waits.h"
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
@@ -54,12 +53,6 @@ WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
     return result;
 }
 
-/* Callbacks that a restart runs apart may be under way. */
-static bool has_runners(void)
-{
-    return tic_session && tic_session->recovered && tic_guard == 0;
-}
-
 /* Of a callback that was held back, the task that it was held back from. */
 WRAPPER struct starpu_task *starpu_task_get_current(void)
 {
@@ -71,7 +64,7 @@ WRAPPER struct starpu_task *starpu_task_get_current(void)
 WRAPPER void starpu_shutdown(void)
 {
     tic_pages_open();
-    if (has_runners())
+    if (tic_wait_has_runners())
         tic_runner_settle(true);
     if (tic_guard > 0) {
         tic_real.starpu_shutdown();
@@ -85,42 +78,6 @@ WRAPPER void starpu_shutdown(void)
     if (stops)
         tic_session_on_shutdown_after();
     tic_session_leave_life();
-}
-
-/* ---- the clock of main() -------------------------------------------------------------------- */
-
-/* An operation on data begins: what was held back until then must not wait for its end. */
-static void main_comes(void)
-{
-    if (!tic_session_is_watching() || !tic_session_is_owner())
-        return;
-    tic_clock_tick();
-    tic_clock_release();
-}
-
-static void main_has_come(void)
-{
-    if ((tic_clock_is_due() || tic_early_is_due()) && tic_session_is_watching() &&
-        tic_session_is_owner())
-        tic_clock_release();
-}
-
-/* main() has skipped a task. */
-static void main_has_skipped(void)
-{
-    if (tic_early_holds())
-        main_has_come();
-    else if (tic_clock_is_due() && tic_session_is_watching() && tic_session_is_owner())
-        tic_clock_release_meanwhile();
-}
-
-/* main() is about to submit a task. If that runs, or contributes to a reduction, it comes after
- * what callbacks submitted before. */
-static void main_submits(struct starpu_task *task)
-{
-    if (tic_is_owner && tic_clock_lags && tic_session_is_owner() &&
-        (tic_redux_concerns(task) || !tic_submit_is_done(task)))
-        tic_clock_catch_up();
 }
 
 /* ---- tasks ---------------------------------------------------------------------------------- */
@@ -142,7 +99,7 @@ static void wait_for(struct starpu_task *task)
     bool stays = !task->destroy;
 
     tic_redux_after_submit();
-    main_has_come();
+    tic_main_has_come();
     tic_looks_enter();
     tic_guard++;
     tic_real.starpu_task_wait(task);
@@ -184,7 +141,7 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
     bool ours = tic_session && tic_guard == 0, waits = task->synchronous, skipped = false;
 
     if (ours) {
-        main_submits(task);
+        tic_main_submits(task);
         tic_workers_place(task);
     }
     if (ours && tic_redux_concerns(task))
@@ -195,9 +152,9 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
         return result;
     tic_redux_after_submit();
     if (skipped)
-        main_has_skipped();
+        tic_main_has_skipped();
     else
-        main_has_come();
+        tic_main_has_come();
     if (waits) {
         tic_looks_refuse_thread("a synchronous task");
         tic_pages_close("a synchronous task");
@@ -328,60 +285,15 @@ static void fold_all(void)
 
 /* ---- waits ---------------------------------------------------------------------------------- */
 
-/* Without STARPU_TIC_VERIFY values come back on demand; main() may look at all data when nothing is
- * left to replay. */
-static void restore_all(void)
-{
-    struct tic_session *session = tic_session;
-
-    if (session->settings.verify > 0 || !session->recovered || session->restored_all ||
-        !tic_session_is_replayed(session))
-        return;
-    session->restored_all = true;
-    tic_data_restore_all();
-}
-
-/* main() begins a call that waits for tasks, after which it may look at data by its pointers;
- * operates: on data, too. */
-static void begin_wait(bool operates)
-{
-    tic_pages_open();
-    if (operates)
-        main_comes();
-    else if (tic_session_is_watching() && tic_session_is_owner()) {
-        tic_clock_wait();
-        tic_clock_release();
-    }
-    if (tic_session_is_watching() && tic_session_is_owner()) {
-        if (tic_session->settings.verify > 0)
-            tic_data_restore_adopted();
-        tic_looks_enter();
-    }
-}
-
-static void end_wait(const char *call)
-{
-    if (tic_session && tic_guard == 0)
-        tic_looks_leave();
-    tic_looks_refuse_thread(call);
-    tic_pages_close(call);
-}
-
 /* Callbacks have returned, too, when their tasks have been waited for. */
 WRAPPER int starpu_task_wait(struct starpu_task *task)
 {
-    begin_wait(false);
-    if (has_runners())
+    tic_wait_begin(false);
+    if (tic_wait_has_runners())
         tic_runner_settle(false);
     int result = RESOLVED(starpu_task_wait)(task);
-    end_wait("starpu_task_wait");
+    tic_wait_end("starpu_task_wait");
     return result;
-}
-
-/* They may submit tasks. */
-static bool settle_all(int result)
-{
-    return result == 0 && has_runners() && tic_runner_settle(true);
 }
 
 #define WAIT_FOR_ALL(name, parameters, arguments)                                                  \
@@ -390,13 +302,13 @@ static bool settle_all(int result)
         int result;                                                                                \
         tic_pages_open();                                                                          \
         fold_all();                                                                                \
-        begin_wait(false);                                                                         \
+        tic_wait_begin(false);                                                                     \
         if (tic_session_is_watching() && tic_session_is_owner())                                   \
-            restore_all();                                                                         \
+            tic_wait_restore_all();                                                                \
         do                                                                                         \
             result = RESOLVED(name) arguments;                                                     \
-        while (settle_all(result));                                                                \
-        end_wait(#name);                                                                           \
+        while (tic_wait_settle_all(result));                                                       \
+        tic_wait_end(#name);                                                                       \
         return result;                                                                             \
     }
 
@@ -406,9 +318,9 @@ WAIT_FOR_ALL(starpu_task_wait_for_all_in_ctx, (unsigned context), (context))
 #define WAIT(name, parameters, arguments)                                                          \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
-        begin_wait(false);                                                                         \
+        tic_wait_begin(false);                                                                     \
         int result = RESOLVED(name) arguments;                                                     \
-        end_wait(#name);                                                                           \
+        tic_wait_end(#name);                                                                       \
         return result;                                                                             \
     }
 
@@ -417,520 +329,6 @@ WAIT(starpu_task_wait_for_n_submitted_in_ctx, (unsigned context, unsigned count)
 WAIT(starpu_task_wait_for_no_ready, (void), ())
 WAIT(starpu_tag_wait, (starpu_tag_t tag), (tag))
 WAIT(starpu_tag_wait_array, (unsigned count, starpu_tag_t *tags), (count, tags))
-
-/* ---- questions of main() about tasks, time and the machine ------------------------------------
- */
-
-/* main() is told that there are no such tasks, as then, and may rely on it. Beyond the recovered
- * cut there may be: tasks that are executed again. All had ended without main(). */
-static void come_as_far(enum tic_answer call)
-{
-    if (tic_position_is_ahead() || tic_session->paused)
-        return;
-    do {
-        tic_guard++;
-        if (call == TIC_starpu_task_nready)
-            tic_real.starpu_task_wait_for_no_ready();
-        else
-            tic_real.starpu_task_wait_for_all();
-        tic_guard--;
-    } while (call == TIC_starpu_task_nsubmitted && settle_all(0));
-}
-
-/* A count of tasks that the real answer is above. */
-static bool is_to_come(enum tic_answer call, int64_t told, int64_t real)
-{
-    return (call == TIC_starpu_task_nready || call == TIC_starpu_task_nsubmitted) && told == 0 &&
-           real > 0;
-}
-
-static int64_t bits_of_int(int value)
-{
-    return value;
-}
-
-static int64_t bits_of_starpu_ssize_t(starpu_ssize_t value)
-{
-    return value;
-}
-
-static int64_t bits_of_double(double value)
-{
-    int64_t bits;
-
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-
-static int int_of(int64_t bits)
-{
-    return (int)bits;
-}
-
-static starpu_ssize_t starpu_ssize_t_of(int64_t bits)
-{
-    return (starpu_ssize_t)bits;
-}
-
-static double double_of(int64_t bits)
-{
-    double value;
-
-    memcpy(&value, &bits, sizeof(value));
-    return value;
-}
-
-/* main() has waited in a way of its own. */
-static void has_waited(const char *call)
-{
-    if (!tic_session_is_watching())
-        return;
-    begin_wait(false);
-    end_wait(call);
-}
-
-/* It may ask as often as it likes, but once for what it has submitted counts, as a restart may ask
- * less often. */
-static void told_of_tasks(int64_t left)
-{
-    static uint64_t before; /* main() only: submissions when it was told last that none is left */
-    uint64_t submitted = tic_session ? tic_session->graph.signature.position : 0;
-
-    if (left > 0 || submitted == before)
-        return;
-    before = submitted;
-    has_waited("starpu_task_nsubmitted");
-}
-
-/* A program may ask until no task is left. */
-static bool main_asks(const void *caller)
-{
-    if (!tic_answers_are_asked(caller))
-        return false;
-    if (tic_clock_lags)
-        tic_clock_catch_up();
-    main_has_come();
-    return true;
-}
-
-#define ANSWER(number, type, name, parameters, arguments, key)                                     \
-    WRAPPER type name parameters                                                                   \
-    {                                                                                              \
-        bool asked = main_asks(__builtin_return_address(0));                                       \
-        tic_guard++;                                                                               \
-        type real = RESOLVED(name) arguments;                                                      \
-        tic_guard--;                                                                               \
-        int64_t bits = bits_of_##type(real);                                                       \
-        if (!asked)                                                                                \
-            return type##_of(                                                                      \
-                tic_answers_elsewhere(TIC_##name, __builtin_return_address(0), bits));             \
-        if (tic_answer(TIC_##name, (unsigned)(key), &bits) &&                                      \
-            is_to_come(TIC_##name, bits, bits_of_##type(real)))                                    \
-            come_as_far(TIC_##name);                                                               \
-        tic_answers_told(TIC_##name, bits);                                                        \
-        if (TIC_##name == TIC_starpu_task_nsubmitted)                                              \
-            told_of_tasks(bits);                                                                   \
-        return type##_of(bits);                                                                    \
-    }
-#include "real/answers.def"
-#undef ANSWER
-
-/* main() may use a structure again that it is told is free: then it is. */
-static void await_finished(struct starpu_task *task)
-{
-    tic_guard++;
-    while (!RESOLVED(starpu_task_finished)(task))
-        sched_yield();
-    tic_guard--;
-}
-
-/* A restart asks as often. */
-WRAPPER int starpu_task_finished(struct starpu_task *task)
-{
-    bool asked = main_asks(__builtin_return_address(0));
-    int real = RESOLVED(starpu_task_finished)(task);
-    int64_t told = real;
-
-    if (!asked)
-        return real;
-    tic_answer(TIC_starpu_task_finished, 0, &told);
-    if (told && !real)
-        await_finished(task);
-    tic_answers_told(TIC_starpu_task_finished, told);
-    if (told)
-        has_waited("starpu_task_finished");
-    return (int)told;
-}
-
-/* ---- data ----------------------------------------------------------------------------------- */
-
-/* Reductions that protection took over must be complete, even after it ended. */
-static void fold(starpu_data_handle_t data)
-{
-    if (tic_session && tic_guard == 0 && (tic_session_is_owner() || !tic_session_is_watching()))
-        tic_redux_fold(tic_handle_of(data));
-}
-
-WRAPPER void starpu_data_register(starpu_data_handle_t *data, int home_node, void *interface,
-                                  struct starpu_data_interface_ops *ops)
-{
-    tic_pages_open();
-    bool watching = tic_session_is_watching();
-    tic_guard++;
-    RESOLVED(starpu_data_register)(data, home_node, interface, ops);
-    tic_guard--;
-    if (watching)
-        tic_data_on_register_after(*data, home_node);
-    tic_pages_close("starpu_data_register");
-}
-
-WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
-{
-    tic_pages_open();
-    struct tic_return returned =
-        tic_digest_before_unregister(tic_session_is_watching() ? tic_handle_of(data) : NULL);
-
-    begin_wait(true);
-    fold(data);
-    if (tic_session_is_watching())
-        tic_data_on_unregister_before(data, true);
-    tic_guard++;
-    RESOLVED(starpu_data_unregister)(data);
-    tic_guard--;
-    tic_digest_after_unregister(&returned);
-    end_wait("starpu_data_unregister");
-}
-
-WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
-{
-    tic_pages_open();
-    if (tic_session_is_watching()) {
-        tic_looks_note_left(tic_handle_of(data));
-        tic_data_on_unregister_before(data, false);
-    }
-    tic_guard++;
-    RESOLVED(starpu_data_unregister_no_coherency)(data);
-    tic_guard--;
-    tic_pages_close("starpu_data_unregister_no_coherency");
-}
-
-WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
-{
-    tic_pages_open();
-    main_comes();
-    fold(data);
-    if (tic_session_is_watching())
-        tic_data_on_unregister_submit_before(data);
-    tic_guard++;
-    RESOLVED(starpu_data_unregister_submit)(data);
-    tic_guard--;
-}
-
-WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data_filter *filter)
-{
-    tic_pages_open();
-    main_comes();
-    fold(data);
-    if (tic_session_is_watching())
-        tic_data_on_partition_before(data);
-    bool watching = tic_session_is_watching();
-    tic_guard++;
-    RESOLVED(starpu_data_partition)(data, filter);
-    tic_guard--;
-    if (watching)
-        tic_data_on_partition_after(data);
-}
-
-WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
-{
-    begin_wait(true);
-    bool watching = tic_session_is_watching();
-    if (watching)
-        tic_data_on_unpartition_before(data);
-    tic_guard++;
-    RESOLVED(starpu_data_unpartition)(data, node);
-    tic_guard--;
-    if (watching) {
-        tic_data_on_unpartition_after(data);
-        tic_digest_after_unpartition(tic_handle_of(data));
-    }
-    end_wait("starpu_data_unpartition");
-}
-
-WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
-                                        struct starpu_data_filter *filter,
-                                        starpu_data_handle_t *parts)
-{
-    tic_pages_open();
-    fold(data);
-    tic_guard++;
-    RESOLVED(starpu_data_partition_plan)(data, filter, parts);
-    tic_guard--;
-    if (tic_session_is_watching())
-        tic_data_on_plan_after(data, parts,
-                               filter->get_nchildren ? filter->get_nchildren(filter, data)
-                                                     : filter->nchildren);
-}
-
-WRAPPER void starpu_data_partition_clean(starpu_data_handle_t data, unsigned count,
-                                         starpu_data_handle_t *parts)
-{
-    tic_pages_open();
-    fold(data);
-    if (tic_session_is_watching())
-        tic_data_on_clean_before(parts, count);
-    tic_guard++;
-    RESOLVED(starpu_data_partition_clean)(data, count, parts);
-    tic_guard--;
-}
-
-/* Switches between planned partitions: they move no content on one memory node, and are not to be
- * taken for accesses. */
-#define SWITCH(name, parameters, arguments)                                                        \
-    WRAPPER void name parameters                                                                   \
-    {                                                                                              \
-        tic_pages_open();                                                                          \
-        fold(a);                                                                                   \
-        tic_guard++;                                                                               \
-        RESOLVED(name) arguments;                                                                  \
-        tic_guard--;                                                                               \
-    }
-#include "real/switches.def"
-#undef SWITCH
-
-WRAPPER void starpu_data_set_reduction_methods(starpu_data_handle_t data,
-                                               struct starpu_codelet *redux,
-                                               struct starpu_codelet *init)
-{
-    struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
-    if (handle && tic_session_is_owner())
-        tic_redux_set_methods(handle, redux, init);
-    tic_guard++;
-    RESOLVED(starpu_data_set_reduction_methods)(data, redux, init);
-    tic_guard--;
-}
-
-/* Once there is a session, StarPU holds records of ours only. */
-WRAPPER void starpu_data_set_user_data(starpu_data_handle_t data, void *user_data)
-{
-    if (!tic_session || !tic_data_keep_user_data(data, user_data))
-        RESOLVED(starpu_data_set_user_data)(data, user_data);
-}
-
-WRAPPER void *starpu_data_get_user_data(starpu_data_handle_t data)
-{
-    void *found = RESOLVED(starpu_data_get_user_data)(data);
-    return tic_session && found ? ((struct tic_handle *)found)->user_data : found;
-}
-
-/* StarPU has no value yet that is restored later; with one memory node there is nothing to move. */
-#define HINT(name, parameters, arguments)                                                          \
-    WRAPPER int name parameters                                                                    \
-    {                                                                                              \
-        tic_pages_open();                                                                          \
-        struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;        \
-        if (handle && handle->pending)                                                             \
-            return 0;                                                                              \
-        tic_guard++;                                                                               \
-        int result = RESOLVED(name) arguments;                                                     \
-        tic_guard--;                                                                               \
-        return result;                                                                             \
-    }
-
-HINT(starpu_data_fetch_on_node, (starpu_data_handle_t data, unsigned node, unsigned async),
-     (data, node, async))
-HINT(starpu_data_prefetch_on_node, (starpu_data_handle_t data, unsigned node, unsigned async),
-     (data, node, async))
-HINT(starpu_data_prefetch_on_node_prio,
-     (starpu_data_handle_t data, unsigned node, unsigned async, int priority),
-     (data, node, async, priority))
-HINT(starpu_data_idle_prefetch_on_node, (starpu_data_handle_t data, unsigned node, unsigned async),
-     (data, node, async))
-HINT(starpu_data_idle_prefetch_on_node_prio,
-     (starpu_data_handle_t data, unsigned node, unsigned async, int priority),
-     (data, node, async, priority))
-
-/* A hint; it needs no value. */
-WRAPPER void starpu_data_wont_use(starpu_data_handle_t data)
-{
-    tic_pages_open();
-    bool watching = tic_session_is_watching();
-    struct tic_handle *handle = watching ? tic_handle_of(data) : NULL;
-    if (handle && handle->pending)
-        return;
-    tic_guard++;
-    RESOLVED(starpu_data_wont_use)(data);
-    tic_guard--;
-}
-
-/* False when StarPU must not know: a value that is restored later is there for us. */
-static bool note_invalid(starpu_data_handle_t data)
-{
-    struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
-    fold(data);
-    if (!handle || !tic_session_is_owner())
-        return true;
-    handle->invalid = true;
-    if (tic_session->recovered && !tic_session_is_replayed(tic_session))
-        return false;
-    tic_data_on_invalidate_before(handle);
-    return true;
-}
-
-static void note_valid(starpu_data_handle_t data)
-{
-    if (tic_session_is_watching() && tic_session_is_owner())
-        tic_data_note_valid(tic_handle_of(data));
-}
-
-/* Invalid data of main() keeps its last value for us, nobody can tell; other data is freed. */
-WRAPPER void starpu_data_invalidate(starpu_data_handle_t data)
-{
-    tic_pages_open();
-    if (!note_invalid(data))
-        return;
-    tic_guard++;
-    RESOLVED(starpu_data_invalidate)(data);
-    tic_guard--;
-}
-
-WRAPPER void starpu_data_invalidate_submit(starpu_data_handle_t data)
-{
-    tic_pages_open();
-    if (!note_invalid(data))
-        return;
-    tic_guard++;
-    RESOLVED(starpu_data_invalidate_submit)(data);
-    tic_guard--;
-}
-
-/* StarPU copies by an internal task that its hooks do not show: ours is like the application's. */
-WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, int asynchronous,
-                            void (*callback)(void *), void *arg)
-{
-    tic_pages_open();
-    struct starpu_task *task = tic_session_is_watching()
-                                   ? tic_data_copy_task(to, from, asynchronous, callback, arg)
-                                   : NULL;
-    if (task)
-        return starpu_task_submit(task);
-    tic_guard++;
-    int result = RESOLVED(starpu_data_cpy)(to, from, asynchronous, callback, arg);
-    tic_guard--;
-    return result;
-}
-
-/* ---- acquire and release -------------------------------------------------------------------- */
-
-#define ACQUIRE(name, parameters, arguments)                                                       \
-    WRAPPER int name parameters                                                                    \
-    {                                                                                              \
-        bool reads = (mode & STARPU_R) != 0, writes = (mode & STARPU_W) != 0;                      \
-        begin_wait(true);                                                                          \
-        fold(data);                                                                                \
-        bool record =                                                                              \
-            tic_session_is_watching() && tic_access_on_acquire_before(data, reads, writes, #name); \
-        tic_guard++;                                                                               \
-        int result = RESOLVED(name) arguments;                                                     \
-        tic_guard--;                                                                               \
-        if (writes && result == 0)                                                                 \
-            note_valid(data);                                                                      \
-        if (record && result == 0)                                                                 \
-            tic_access_on_acquire_after(data, reads, writes);                                      \
-        if (result == 0 && tic_session_is_watching())                                              \
-            tic_access_note_hold(data, true);                                                      \
-        if (result == 0 && reads && tic_session_is_watching())                                     \
-            tic_digest_after_acquire(tic_handle_of(data));                                         \
-        end_wait(#name);                                                                           \
-        return result;                                                                             \
-    }
-
-ACQUIRE(starpu_data_acquire, (starpu_data_handle_t data, enum starpu_data_access_mode mode),
-        (data, mode))
-ACQUIRE(starpu_data_acquire_on_node,
-        (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
-        (data, node, mode))
-
-/* Only a success counts as an operation: how often a program tries in vain is a race. */
-#define TRY_ACQUIRE(name, really, parameters, arguments)                                           \
-    WRAPPER int name parameters                                                                    \
-    {                                                                                              \
-        bool watching = tic_session_is_watching();                                                 \
-        tic_pages_open();                                                                          \
-        main_has_come();                                                                           \
-        fold(data);                                                                                \
-        switch (watching ? tic_access_replay_try() : TIC_TRY_REALLY) {                             \
-        case TIC_TRY_FAIL:                                                                         \
-            return -EAGAIN;                                                                        \
-        case TIC_TRY_SUCCEED:                                                                      \
-            return really arguments;                                                               \
-        case TIC_TRY_REALLY:                                                                       \
-            break;                                                                                 \
-        }                                                                                          \
-        bool reads = (mode & STARPU_R) != 0, writes = (mode & STARPU_W) != 0;                      \
-        struct tic_handle *handle = watching ? tic_handle_of(data) : NULL;                         \
-        if (handle && tic_data_holds_values(handle))                                               \
-            tic_data_restore(handle, false);                                                       \
-        tic_guard++;                                                                               \
-        int result = RESOLVED(name) arguments;                                                     \
-        tic_guard--;                                                                               \
-        if (watching)                                                                              \
-            tic_access_after_try(result == 0);                                                     \
-        if (result != 0)                                                                           \
-            return result;                                                                         \
-        begin_wait(true);                                                                          \
-        if (writes)                                                                                \
-            note_valid(data);                                                                      \
-        if (watching && tic_access_on_acquire_before(data, reads, writes, #name))                  \
-            tic_access_on_acquire_after(data, reads, writes);                                      \
-        if (tic_session_is_watching())                                                             \
-            tic_access_note_hold(data, true);                                                      \
-        end_wait(#name);                                                                           \
-        return 0;                                                                                  \
-    }
-
-TRY_ACQUIRE(starpu_data_acquire_try, starpu_data_acquire,
-            (starpu_data_handle_t data, enum starpu_data_access_mode mode), (data, mode))
-TRY_ACQUIRE(starpu_data_acquire_on_node_try, starpu_data_acquire_on_node,
-            (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
-            (data, node, mode))
-
-/* All accesses with a callback end here. */
-WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
-    TIC_ACQUIRE_JOBIDS_PARAMETERS
-{
-    tic_pages_open();
-    fold(data);
-    if (tic_session_is_watching() && tic_session_context() != TIC_CONTEXT_STARPU)
-        tic_access_on_callback_before(data, mode, &callback, &arg);
-    tic_guard++;
-    int result = RESOLVED(starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids)
-        TIC_ACQUIRE_JOBIDS_ARGUMENTS;
-    tic_guard--;
-    return result;
-}
-
-#define RELEASE(name, parameters, arguments)                                                       \
-    WRAPPER void name parameters                                                                   \
-    {                                                                                              \
-        tic_pages_open();                                                                          \
-        if (tic_session && tic_guard == 0)                                                         \
-            tic_access_on_release_first(data);                                                     \
-        if (tic_session_is_watching()) {                                                           \
-            tic_access_on_release_before(data);                                                    \
-            tic_access_note_hold(data, false);                                                     \
-        }                                                                                          \
-        tic_guard++;                                                                               \
-        RESOLVED(name) arguments;                                                                  \
-        tic_guard--;                                                                               \
-        if (tic_session_is_watching() && tic_session_is_owner())                                   \
-            tic_clock_tick();                                                                      \
-        main_has_come();                                                                           \
-        tic_pages_close(#name);                                                                    \
-    }
-
-RELEASE(starpu_data_release, (starpu_data_handle_t data), (data))
-RELEASE(starpu_data_release_on_node, (starpu_data_handle_t data, int node), (data, node))
 
 /* ---- not protected yet ---------------------------------------------------------------------- */
 

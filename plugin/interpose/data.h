@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What registration, unregistration and partitions do alike. On the owner thread. */
+#ifndef TIC_INTERPOSE_DATA_H
+#define TIC_INTERPOSE_DATA_H
+
+#include <starpu.h>
+#include <stdbool.h>
+
+struct tic_family;
+struct tic_handle;
+
+/* A record of it. NULL: protection has ended. */
+struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node);
+/* main() may have put something there, and may go on with that until a task mentions it. */
+void tic_data_take_content(struct tic_handle *handle);
+/* Does a task write it, or a handle that shares its memory? */
+bool tic_data_has_task_values(const struct tic_handle *handle);
+/* Its accumulators leave the graph before it does. */
+void tic_data_end_helpers(struct tic_handle *handle);
+/* The program is about to give it back to StarPU, where tasks may end that have used it. */
+void tic_data_leave(struct tic_handle *handle);
+/* Drops members of the family that no line needs. */
+void tic_data_prune(struct tic_family *family);
+
+#endif

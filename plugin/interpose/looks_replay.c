@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What main() and callbacks looked at, given back in a restart (looks.c has logged it). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "interpose/looks.h"
+#include "interpose/tasks.h"
+
+static _Atomic uint64_t shown_callbacks; /* they leave older content behind */
+static uint64_t stirred; /* owner thread: how many had changed memory when it was given back last */
+
+static bool is_in_memory(const struct tic_handle *handle, const char *bytes, char *own)
+{
+    struct tic_layout packed = tic_layout_packed(&handle->layout.shape, own);
+
+    tic_layout_copy(&packed, &handle->layout);
+    return memcmp(bytes, own, tic_shape_bytes(&handle->layout.shape)) == 0;
+}
+
+/* False if it is to be left as it is. */
+static bool give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
+{
+    uint64_t size = tic_shape_bytes(&handle->layout.shape);
+    char *bytes = malloc(parts * TIC_LOOK_BYTES + size), *own = bytes + parts * TIC_LOOK_BYTES;
+
+    if (!bytes)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    if (look->bytes != size || parts != (size + TIC_LOOK_BYTES - 1) / TIC_LOOK_BYTES)
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "the replay differs from the recorded run: handle %llu has another shape now",
+                 (unsigned long long)handle->id);
+    for (size_t i = 0; i < parts; i++)
+        memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
+    bool there = is_in_memory(handle, bytes, own), may = there || tic_data_may_change(handle);
+    if (!there && may) {
+        struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
+        if (tic_addresses_are_sought(handle))
+            tic_addresses_take_own(handle, bytes);
+        tic_data_require_writable(handle);
+        tic_layout_copy(&handle->layout, &packed);
+    }
+    free(bytes);
+    return may;
+}
+
+/* Not if a task that was not done uses it already. */
+static void try_give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
+{
+    if (!handle || handle->restored || !tic_layout_is_mapped(&handle->layout))
+        return;
+    if (give_back(handle, look, parts))
+        handle->shown = true;
+}
+
+static size_t count_parts(const struct tic_line_look *look, size_t count)
+{
+    size_t parts = 1;
+
+    while (parts < count && look[parts].id == look[0].id && look[parts].part > look[parts - 1].part)
+        parts++;
+    return parts;
+}
+
+void tic_looks_give_callback_back_locked(uint64_t key)
+{
+    size_t count, parts;
+    const struct tic_line_look *look = tic_graph_find_looks(&tic_session->graph, key, &count);
+
+    for (size_t i = 0; i < count; i += parts) {
+        parts = count_parts(&look[i], count - i);
+        try_give_back(tic_looks_find_locked(look[i].id), &look[i], parts);
+    }
+    atomic_fetch_add(&shown_callbacks, 1);
+}
+
+/* Who has changed memory, or may be doing so: tasks that are executed again, and whoever shows
+ * callbacks what they saw. */
+static bool was_stirred(void)
+{
+    const struct tic_cut *cut = &tic_session->snapshot.cut;
+    uint64_t before = stirred;
+
+    stirred = tic_cut_count_executed(cut) + atomic_load(&shown_callbacks);
+    return stirred != before || !tic_cut_is_idle(cut);
+}
+
+/* While it is partitioned its parts are looked at. */
+static void give_last_back(struct tic_handle *handle)
+{
+    if (handle && handle->last_look && !atomic_load(&handle->split))
+        try_give_back(handle, handle->last_look, handle->look_parts);
+}
+
+/* What main() saw is what it saw last of each datum: it, or a task that is executed again, may have
+ * changed that in this run since then. Where not all data were compared, those that were not may be
+ * as main() has made them. */
+void tic_looks_give_main_back_locked(uint64_t wait)
+{
+    size_t count, parts;
+    const struct tic_line_look *look = tic_graph_find_looks(&tic_session->graph, wait, &count);
+    bool all = count == 0 || look[count - 1].id != TIC_LOOK_PARTIAL;
+
+    all |= was_stirred();
+    for (size_t i = 0; i < count; i += parts) {
+        struct tic_handle *handle = tic_looks_find_locked(look[i].id);
+        parts = count_parts(&look[i], count - i);
+        if (handle && look[i].bytes > 0) {
+            handle->last_look = &look[i];
+            handle->look_parts = parts;
+        }
+        if (!all)
+            give_last_back(handle);
+    }
+    for (unsigned long i = 0; all && i < tic_looks_list.count; i++)
+        give_last_back(tic_looks_list.items[i]);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which data get their recovered values back: all of main()'s memory where main() was at the cut,
+ * what it may look at, and all when nothing is left to replay. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "interpose/tasks.h"
+
+/* How many partitions it is a part of. */
+static unsigned depth_of(const struct tic_handle *handle)
+{
+    unsigned depth = 0;
+
+    for (; handle->parent; handle = handle->parent)
+        depth++;
+    return depth;
+}
+
+static struct tic_handle **list_image(unsigned long *count, unsigned *deepest)
+{
+    struct tic_graph *graph = &tic_session->graph;
+
+    tic_lock(&graph->lock);
+    struct tic_handle **handles = calloc(graph->handle_count + 1, sizeof(struct tic_handle *));
+    *count = *deepest = 0;
+    for (unsigned long i = 0; handles && i < graph->handle_count; i++) {
+        struct tic_handle *handle = graph->handles[i];
+        if (!handle->data || !handle->pending || !tic_data_is_in_place(handle))
+            continue;
+        handles[(*count)++] = handle;
+        unsigned depth = depth_of(handle);
+        *deepest = depth > *deepest ? depth : *deepest;
+    }
+    tic_unlock(&graph->lock);
+    return handles;
+}
+
+static void tell_unused(const struct tic_handle *handle)
+{
+    static bool told; /* guarded by the submission lock */
+
+    if (told)
+        return;
+    told = true;
+    tic_log(
+        TIC_LOG_WARN,
+        "data %llu (number of registration, %llu bytes) comes back as main() or tasks changed it "
+        "through pointers, though no task and no access has used it. If the program has given "
+        "this memory back (free), and crashes now, start it with STARPU_TIC_UNUSED=leave",
+        (unsigned long long)handle->id, (unsigned long long)tic_shape_bytes(&handle->layout.shape));
+}
+
+bool tic_data_may_change(const struct tic_handle *handle)
+{
+    if (!tic_handle_is_unused(handle))
+        return true;
+    if (tic_session->settings.unused == TIC_UNUSED_LEAVE)
+        return false;
+    tell_unused(handle);
+    return true;
+}
+
+/* As it is already, or to be left so. */
+static bool stays(struct tic_handle *handle)
+{
+    struct tic_saved saved = tic_data_recovered_value(handle);
+    bool unused = tic_handle_is_unused(handle);
+    bool as_main_left = handle->imaged && !handle->family && handle->main_written == 0 &&
+                        !tic_data_holds_values(handle) && !atomic_load(&handle->invalid);
+
+    return (unused || as_main_left) && tic_layout_is_mapped(&handle->layout) &&
+           (tic_layout_checksum(&handle->layout) == saved.checksum ||
+            (unused && !tic_data_may_change(handle)));
+}
+
+void tic_data_require_writable(const struct tic_handle *handle)
+{
+    if (handle->imaged && !tic_layout_is_writable(&handle->layout))
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot restore handle %llu from %s: the program does not allow writing to its "
+                 "memory (mprotect), and it holds something else than it did",
+                 (unsigned long long)handle->id, tic_session->store.path);
+}
+
+static void restore_or_leave_locked(struct tic_handle *handle)
+{
+    if (!stays(handle)) {
+        tic_data_require_writable(handle);
+        tic_data_restore_now_locked(handle, true);
+        return;
+    }
+    handle->pending = false;
+    handle->live = true;
+    handle->restored = true;
+}
+
+/* What was partitioned comes before its parts, which are later. */
+void tic_data_restore_image(void)
+{
+    unsigned long count;
+    unsigned deepest;
+    struct tic_handle **handles = list_image(&count, &deepest);
+
+    if (!handles)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    for (unsigned depth = 0; depth <= deepest; depth++)
+        for (unsigned long i = 0; i < count; i++)
+            if (depth_of(handles[i]) == depth)
+                restore_or_leave_locked(handles[i]);
+    free(handles);
+}
+
+static struct tic_handle_list adopted; /* guarded by the submission lock */
+
+void tic_data_note_adopted(struct tic_handle *handle)
+{
+    if (tic_data_is_in_place(handle) && !tic_handle_append(&adopted, handle))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+}
+
+void tic_data_restore_adopted_locked(void)
+{
+    for (unsigned long i = 0; i < adopted.count; i++)
+        if (adopted.items[i]->data)
+            tic_data_restore_now_locked(adopted.items[i], true);
+    adopted.count = 0;
+}
+
+void tic_data_restore_adopted(void)
+{
+    if (!tic_session->recovered)
+        return;
+    tic_lock(&tic_session->submit);
+    tic_data_restore_adopted_locked();
+    tic_unlock(&tic_session->submit);
+}
+
+void tic_data_restore(struct tic_handle *handle, bool now)
+{
+    tic_lock(&tic_session->submit);
+    tic_data_restore_locked(handle, now);
+    tic_unlock(&tic_session->submit);
+}
+
+/* The handles whose values wait, as of now; *count of them. */
+static struct tic_handle **all_pending(unsigned long *count)
+{
+    struct tic_graph *graph = &tic_session->graph;
+
+    tic_lock(&graph->lock);
+    struct tic_handle **handles = calloc(graph->handle_count + 1, sizeof(struct tic_handle *));
+    *count = 0;
+    for (unsigned long i = 0; handles && i < graph->handle_count; i++) {
+        struct tic_handle *handle = graph->handles[i];
+        if (handle->data && handle->child_count == 0 && tic_data_holds_values(handle))
+            handles[(*count)++] = handle;
+    }
+    tic_unlock(&graph->lock);
+    return handles;
+}
+
+void tic_data_restore_all(void)
+{
+    unsigned long count;
+    struct tic_handle **handles = all_pending(&count);
+
+    if (!handles)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    for (unsigned long i = 0; i < count; i++)
+        tic_data_restore(handles[i], tic_data_is_in_place(handles[i]));
+    free(handles);
+}
+
+void tic_data_bring_up(struct tic_handle *handle)
+{
+    if (handle && tic_session->recovered && tic_session_is_watching())
+        tic_data_restore(handle, tic_data_is_in_place(handle));
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Where the elements of data lie in memory: what its interface tells, and whether that stays. */
+#include <string.h>
+
+#include "base/error.h"
+#include "interpose/report.h"
+#include "interpose/tasks.h"
+
+static void set_layout(struct tic_layout *layout, uintptr_t base, size_t element_size,
+                       unsigned ndim, const uint64_t *dims, const uint64_t *strides)
+{
+    memset(layout, 0, sizeof(*layout));
+    layout->base = (char *)base;
+    layout->shape.element_size = (uint32_t)element_size;
+    layout->shape.ndim = ndim;
+    for (unsigned i = 0; i < TIC_MAX_DIMS; i++) {
+        layout->shape.dims[i] = i < ndim ? dims[i] : 1;
+        layout->stride[i] = i < ndim ? strides[i] : 0;
+        if (layout->shape.dims[i] == 0)
+            layout->shape.ndim = 0; /* nothing in it */
+    }
+}
+
+bool tic_interface_layout(enum starpu_data_interface_id id, const void *interface,
+                          struct tic_layout *layout)
+{
+    const struct starpu_variable_interface *variable = interface;
+    const struct starpu_vector_interface *vector = interface;
+    const struct starpu_matrix_interface *matrix = interface;
+    const struct starpu_block_interface *block = interface;
+    const uint64_t one = 1;
+
+    switch (id) {
+    case STARPU_VARIABLE_INTERFACE_ID:
+        set_layout(layout, variable->ptr, variable->elemsize, 1, &one, &one);
+        return true;
+    case STARPU_VECTOR_INTERFACE_ID:
+        set_layout(layout, vector->ptr, vector->elemsize, 1, (uint64_t[]){vector->nx}, &one);
+        return true;
+    case STARPU_MATRIX_INTERFACE_ID:
+        set_layout(layout, matrix->ptr, matrix->elemsize, 2, (uint64_t[]){matrix->nx, matrix->ny},
+                   (uint64_t[]){1, matrix->ld});
+        return true;
+    case STARPU_BLOCK_INTERFACE_ID:
+        set_layout(layout, block->ptr, block->elemsize, 3,
+                   (uint64_t[]){block->nx, block->ny, block->nz},
+                   (uint64_t[]){1, block->ldy, block->ldz});
+        return true;
+    case STARPU_VOID_INTERFACE_ID:
+        memset(layout, 0, sizeof(*layout));
+        return true;
+    default:
+        return false;
+    }
+}
+
+void tic_handle_locate(struct tic_handle *handle, void *interface)
+{
+    struct tic_layout layout;
+
+    if (!handle->supported || tic_handle_is_empty(handle) || handle->packer)
+        return;
+    tic_interface_layout(tic_real.starpu_data_get_interface_id(handle->data), interface, &layout);
+    if (handle->layout.base == layout.base && handle->layout.stride[1] == layout.stride[1] &&
+        handle->layout.stride[2] == layout.stride[2])
+        return; /* others may be reading them */
+    handle->layout.base = layout.base;
+    memcpy(handle->layout.stride, layout.stride, sizeof(layout.stride));
+}
+
+static bool has_its_shape(struct tic_handle *handle)
+{
+    struct tic_layout layout;
+    bool same = true;
+
+    if (!handle->is_value || handle->packer)
+        return true;
+    tic_lock(&handle->lock);
+    if (!handle->leaves &&
+        tic_interface_layout(
+            tic_real.starpu_data_get_interface_id(handle->data),
+            tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM), &layout))
+        same = tic_shape_equal(&layout.shape, &handle->layout.shape);
+    tic_unlock(&handle->lock);
+    return same;
+}
+
+static void refuse_shape(const char *task)
+{
+    static const char why[] =
+        "it changes the size of its data (nx, ny ...), which is not protected "
+        "yet: a restart that skips it would not";
+
+    static _Atomic bool reported; /* the shape stays another one */
+
+    if (tic_session->report && !atomic_exchange(&reported, true))
+        tic_report_problem(tic_session->report, task, why);
+    else if (!tic_session->report)
+        tic_snapshot_break(&tic_session->snapshot, "%s: %s", task, why);
+}
+
+void tic_data_check_shapes(const struct starpu_task *task, const struct tic_slot *slot)
+{
+    for (unsigned long i = 0; i < slot->writing.count; i++)
+        if (__builtin_expect(!has_its_shape(slot->writing.items[i]), 0))
+            refuse_shape(tic_task_name(task));
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "interpose/skip.h"
+
+#include "base/error.h"
+#include "base/failpoint.h"
+#include "interpose/arguments.h"
+
+/* Nobody waits for a part of it that only its own end can give. A structure that stays with the
+ * application may be submitted again, and StarPU then allows it no predecessor, which a task that
+ * stands in for one before it would be. */
+static bool ends_alone_but_for_callback(const struct starpu_task *task)
+{
+    return task->destroy && !task->use_tag && !task->prologue_callback_func &&
+           !task->prologue_callback_pop_func && task->hypervisor_tag == 0 &&
+           task->nb_termination_call_required == 0;
+}
+
+bool tic_skip_ends_alone(const struct starpu_task *task)
+{
+    return ends_alone_but_for_callback(task) && !tic_callback_of(task);
+}
+
+/* Nobody can tell whether such a task ever entered StarPU. */
+static bool is_plain_but_for_callback(const struct starpu_task *task)
+{
+    return ends_alone_but_for_callback(task) && task->detach && !task->synchronous;
+}
+
+bool tic_skip_is_plain(const struct starpu_task *task)
+{
+    return is_plain_but_for_callback(task) && !tic_callback_of(task);
+}
+
+/* StarPU never hears of it. main() may ask for its successors, which it had when it was not done.
+ */
+static enum tic_verdict drop(struct starpu_task *task)
+{
+    if (tic_session->asks_successors)
+        return TIC_DROP;
+    task->destroy = 0; /* starpu_task_destroy insists */
+    tic_real.starpu_task_destroy(task);
+    return TIC_DROP;
+}
+
+enum tic_verdict tic_skip_done(struct starpu_task *task, uint64_t key)
+{
+    if (tic_session->asks_successors) /* main() may name it, though it ends at once */
+        task->destroy = 0;
+    tic_callback_hold_prologues(task, key);
+    tic_arguments_give_back_locked(task, key);
+    bool plain = is_plain_but_for_callback(task);
+    bool held = tic_clock_hold_callback_locked(task, key, plain, NULL);
+    if (!held && plain && tic_callback_of(task) && !tic_order_is_behind(task))
+        held = tic_clock_put_off_locked(task, key);
+    plain = plain && (held || !tic_callback_of(task));
+    atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
+    tic_failpoint(TIC_FAIL_REPLAY_SKIP);
+    tic_order_follow(task, !plain);
+    if (plain)
+        return held ? TIC_DROP : drop(task);
+    task->hypervisor_tag = 0;
+    if (!tic_callback_wrap(task, true, key, held))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    return TIC_CONTROL;
+}
+
+enum tic_verdict tic_skip_with_value(struct starpu_task *task, uint64_t sequence)
+{
+    bool plain = tic_skip_is_plain(task);
+
+    tic_record_restored(sequence);
+    tic_order_follow(task, !plain);
+    if (plain)
+        return drop(task);
+    task->hypervisor_tag = 0;
+    if (!tic_callback_wrap(task, true, sequence, false))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    return TIC_CONTROL;
+}

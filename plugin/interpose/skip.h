@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Tasks that a restart does not execute, as they were done at the recovered cut. StarPU does not
+ * hear of them, or gets a task without a kernel, where somebody may wait for their end. Under the
+ * submission lock. */
+#ifndef TIC_INTERPOSE_SKIP_H
+#define TIC_INTERPOSE_SKIP_H
+
+#include "interpose/tasks.h"
+
+/* Nobody but its callback hears of its end: no tag, no prologue, no structure that stays. */
+bool tic_skip_ends_alone(const struct starpu_task *task);
+/* Nobody at all does, nor waits for it: nobody can tell whether it ever entered StarPU. */
+bool tic_skip_is_plain(const struct starpu_task *task);
+/* The task was done. */
+enum tic_verdict tic_skip_done(struct starpu_task *task, uint64_t key);
+/* The task was not done, but its result is kept: a task of ours writes it. */
+enum tic_verdict tic_skip_with_value(struct starpu_task *task, uint64_t sequence);
+
+#endif

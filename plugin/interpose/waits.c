@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "interpose/waits.h"
+
+#include "interpose/looks.h"
+#include "interpose/pages.h"
+#include "interpose/runner.h"
+#include "interpose/tasks.h"
+
+/* ---- the clock of main() -------------------------------------------------------------------- */
+
+void tic_main_comes(void)
+{
+    if (!tic_session_is_watching() || !tic_session_is_owner())
+        return;
+    tic_clock_tick();
+    tic_clock_release();
+}
+
+void tic_main_has_come(void)
+{
+    if ((tic_clock_is_due() || tic_early_is_due()) && tic_session_is_watching() &&
+        tic_session_is_owner())
+        tic_clock_release();
+}
+
+void tic_main_has_skipped(void)
+{
+    if (tic_early_holds())
+        tic_main_has_come();
+    else if (tic_clock_is_due() && tic_session_is_watching() && tic_session_is_owner())
+        tic_clock_release_meanwhile();
+}
+
+void tic_main_submits(struct starpu_task *task)
+{
+    if (tic_is_owner && tic_clock_lags && tic_session_is_owner() &&
+        (tic_redux_concerns(task) || !tic_submit_is_done(task)))
+        tic_clock_catch_up();
+}
+
+/* ---- waits ---------------------------------------------------------------------------------- */
+
+bool tic_wait_has_runners(void)
+{
+    return tic_session && tic_session->recovered && tic_guard == 0;
+}
+
+void tic_wait_restore_all(void)
+{
+    struct tic_session *session = tic_session;
+
+    if (session->settings.verify > 0 || !session->recovered || session->restored_all ||
+        !tic_session_is_replayed(session))
+        return;
+    session->restored_all = true;
+    tic_data_restore_all();
+}
+
+void tic_wait_begin(bool operates)
+{
+    tic_pages_open();
+    if (operates)
+        tic_main_comes();
+    else if (tic_session_is_watching() && tic_session_is_owner()) {
+        tic_clock_wait();
+        tic_clock_release();
+    }
+    if (tic_session_is_watching() && tic_session_is_owner()) {
+        if (tic_session->settings.verify > 0)
+            tic_data_restore_adopted();
+        tic_looks_enter();
+    }
+}
+
+void tic_wait_end(const char *call)
+{
+    if (tic_session && tic_guard == 0)
+        tic_looks_leave();
+    tic_looks_refuse_thread(call);
+    tic_pages_close(call);
+}
+
+void tic_wait_has_been(const char *call)
+{
+    if (!tic_session_is_watching())
+        return;
+    tic_wait_begin(false);
+    tic_wait_end(call);
+}
+
+bool tic_wait_settle_all(int result)
+{
+    return result == 0 && tic_wait_has_runners() && tic_runner_settle(true);
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The wrappers of functions on data: registration, partitions, accesses of main(). */
+#include <alloca.h>
+#include <errno.h>
+#include <stdarg.h>
+
+#include "interpose/digest.h"
+#include "interpose/looks.h"
+#include "interpose/pages.h"
+#include "interpose/tasks.h"
+#include "interpose/waits.h"
+
+/* ---- data ----------------------------------------------------------------------------------- */
+
+/* Reductions that protection took over must be complete, even after it ended. */
+static void fold(starpu_data_handle_t data)
+{
+    if (tic_session && tic_guard == 0 && (tic_session_is_owner() || !tic_session_is_watching()))
+        tic_redux_fold(tic_handle_of(data));
+}
+
+WRAPPER void starpu_data_register(starpu_data_handle_t *data, int home_node, void *interface,
+                                  struct starpu_data_interface_ops *ops)
+{
+    tic_pages_open();
+    bool watching = tic_session_is_watching();
+    tic_guard++;
+    RESOLVED(starpu_data_register)(data, home_node, interface, ops);
+    tic_guard--;
+    if (watching)
+        tic_data_on_register_after(*data, home_node);
+    tic_pages_close("starpu_data_register");
+}
+
+WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
+{
+    tic_pages_open();
+    struct tic_return returned =
+        tic_digest_before_unregister(tic_session_is_watching() ? tic_handle_of(data) : NULL);
+
+    tic_wait_begin(true);
+    fold(data);
+    if (tic_session_is_watching())
+        tic_data_on_unregister_before(data, true);
+    tic_guard++;
+    RESOLVED(starpu_data_unregister)(data);
+    tic_guard--;
+    tic_digest_after_unregister(&returned);
+    tic_wait_end("starpu_data_unregister");
+}
+
+WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
+{
+    tic_pages_open();
+    if (tic_session_is_watching()) {
+        tic_looks_note_left(tic_handle_of(data));
+        tic_data_on_unregister_before(data, false);
+    }
+    tic_guard++;
+    RESOLVED(starpu_data_unregister_no_coherency)(data);
+    tic_guard--;
+    tic_pages_close("starpu_data_unregister_no_coherency");
+}
+
+WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
+{
+    tic_pages_open();
+    tic_main_comes();
+    fold(data);
+    if (tic_session_is_watching())
+        tic_data_on_unregister_submit_before(data);
+    tic_guard++;
+    RESOLVED(starpu_data_unregister_submit)(data);
+    tic_guard--;
+}
+
+WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data_filter *filter)
+{
+    tic_pages_open();
+    tic_main_comes();
+    fold(data);
+    if (tic_session_is_watching())
+        tic_data_on_partition_before(data);
+    bool watching = tic_session_is_watching();
+    tic_guard++;
+    RESOLVED(starpu_data_partition)(data, filter);
+    tic_guard--;
+    if (watching)
+        tic_data_on_partition_after(data);
+}
+
+WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
+{
+    tic_wait_begin(true);
+    bool watching = tic_session_is_watching();
+    if (watching)
+        tic_data_on_unpartition_before(data);
+    tic_guard++;
+    RESOLVED(starpu_data_unpartition)(data, node);
+    tic_guard--;
+    if (watching) {
+        tic_data_on_unpartition_after(data);
+        tic_digest_after_unpartition(tic_handle_of(data));
+    }
+    tic_wait_end("starpu_data_unpartition");
+}
+
+WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
+                                        struct starpu_data_filter *filter,
+                                        starpu_data_handle_t *parts)
+{
+    tic_pages_open();
+    fold(data);
+    tic_guard++;
+    RESOLVED(starpu_data_partition_plan)(data, filter, parts);
+    tic_guard--;
+    if (tic_session_is_watching())
+        tic_data_on_plan_after(data, parts,
+                               filter->get_nchildren ? filter->get_nchildren(filter, data)
+                                                     : filter->nchildren);
+}
+
+WRAPPER void starpu_data_partition_clean(starpu_data_handle_t data, unsigned count,
+                                         starpu_data_handle_t *parts)
+{
+    tic_pages_open();
+    fold(data);
+    if (tic_session_is_watching())
+        tic_data_on_clean_before(parts, count);
+    tic_guard++;
+    RESOLVED(starpu_data_partition_clean)(data, count, parts);
+    tic_guard--;
+}
+
+/* Switches between planned partitions: they move no content on one memory node, and are not to be
+ * taken for accesses. */
+#define SWITCH(name, parameters, arguments)                                                        \
+    WRAPPER void name parameters                                                                   \
+    {                                                                                              \
+        tic_pages_open();                                                                          \
+        fold(a);                                                                                   \
+        tic_guard++;                                                                               \
+        RESOLVED(name) arguments;                                                                  \
+        tic_guard--;                                                                               \
+    }
+#include "real/switches.def"
+#undef SWITCH
+
+WRAPPER void starpu_data_set_reduction_methods(starpu_data_handle_t data,
+                                               struct starpu_codelet *redux,
+                                               struct starpu_codelet *init)
+{
+    struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
+    if (handle && tic_session_is_owner())
+        tic_redux_set_methods(handle, redux, init);
+    tic_guard++;
+    RESOLVED(starpu_data_set_reduction_methods)(data, redux, init);
+    tic_guard--;
+}
+
+/* Once there is a session, StarPU holds records of ours only. */
+WRAPPER void starpu_data_set_user_data(starpu_data_handle_t data, void *user_data)
+{
+    if (!tic_session || !tic_data_keep_user_data(data, user_data))
+        RESOLVED(starpu_data_set_user_data)(data, user_data);
+}
+
+WRAPPER void *starpu_data_get_user_data(starpu_data_handle_t data)
+{
+    void *found = RESOLVED(starpu_data_get_user_data)(data);
+    return tic_session && found ? ((struct tic_handle *)found)->user_data : found;
+}
+
+/* StarPU has no value yet that is restored later; with one memory node there is nothing to move. */
+#define HINT(name, parameters, arguments)                                                          \
+    WRAPPER int name parameters                                                                    \
+    {                                                                                              \
+        tic_pages_open();                                                                          \
+        struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;        \
+        if (handle && handle->pending)                                                             \
+            return 0;                                                                              \
+        tic_guard++;                                                                               \
+        int result = RESOLVED(name) arguments;                                                     \
+        tic_guard--;                                                                               \
+        return result;                                                                             \
+    }
+
+HINT(starpu_data_fetch_on_node, (starpu_data_handle_t data, unsigned node, unsigned async),
+     (data, node, async))
+HINT(starpu_data_prefetch_on_node, (starpu_data_handle_t data, unsigned node, unsigned async),
+     (data, node, async))
+HINT(starpu_data_prefetch_on_node_prio,
+     (starpu_data_handle_t data, unsigned node, unsigned async, int priority),
+     (data, node, async, priority))
+HINT(starpu_data_idle_prefetch_on_node, (starpu_data_handle_t data, unsigned node, unsigned async),
+     (data, node, async))
+HINT(starpu_data_idle_prefetch_on_node_prio,
+     (starpu_data_handle_t data, unsigned node, unsigned async, int priority),
+     (data, node, async, priority))
+
+/* A hint; it needs no value. */
+WRAPPER void starpu_data_wont_use(starpu_data_handle_t data)
+{
+    tic_pages_open();
+    bool watching = tic_session_is_watching();
+    struct tic_handle *handle = watching ? tic_handle_of(data) : NULL;
+    if (handle && handle->pending)
+        return;
+    tic_guard++;
+    RESOLVED(starpu_data_wont_use)(data);
+    tic_guard--;
+}
+
+/* False when StarPU must not know: a value that is restored later is there for us. */
+static bool note_invalid(starpu_data_handle_t data)
+{
+    struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
+    fold(data);
+    if (!handle || !tic_session_is_owner())
+        return true;
+    handle->invalid = true;
+    if (tic_session->recovered && !tic_session_is_replayed(tic_session))
+        return false;
+    tic_data_on_invalidate_before(handle);
+    return true;
+}
+
+static void note_valid(starpu_data_handle_t data)
+{
+    if (tic_session_is_watching() && tic_session_is_owner())
+        tic_data_note_valid(tic_handle_of(data));
+}
+
+/* Invalid data of main() keeps its last value for us, nobody can tell; other data is freed. */
+WRAPPER void starpu_data_invalidate(starpu_data_handle_t data)
+{
+    tic_pages_open();
+    if (!note_invalid(data))
+        return;
+    tic_guard++;
+    RESOLVED(starpu_data_invalidate)(data);
+    tic_guard--;
+}
+
+WRAPPER void starpu_data_invalidate_submit(starpu_data_handle_t data)
+{
+    tic_pages_open();
+    if (!note_invalid(data))
+        return;
+    tic_guard++;
+    RESOLVED(starpu_data_invalidate_submit)(data);
+    tic_guard--;
+}
+
+/* StarPU copies by an internal task that its hooks do not show: ours is like the application's. */
+WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, int asynchronous,
+                            void (*callback)(void *), void *arg)
+{
+    tic_pages_open();
+    struct starpu_task *task = tic_session_is_watching()
+                                   ? tic_data_copy_task(to, from, asynchronous, callback, arg)
+                                   : NULL;
+    if (task)
+        return starpu_task_submit(task);
+    tic_guard++;
+    int result = RESOLVED(starpu_data_cpy)(to, from, asynchronous, callback, arg);
+    tic_guard--;
+    return result;
+}
+
+/* ---- acquire and release -------------------------------------------------------------------- */
+
+#define ACQUIRE(name, parameters, arguments)                                                       \
+    WRAPPER int name parameters                                                                    \
+    {                                                                                              \
+        bool reads = (mode & STARPU_R) != 0, writes = (mode & STARPU_W) != 0;                      \
+        tic_wait_begin(true);                                                                      \
+        fold(data);                                                                                \
+        bool record =                                                                              \
+            tic_session_is_watching() && tic_access_on_acquire_before(data, reads, writes, #name); \
+        tic_guard++;                                                                               \
+        int result = RESOLVED(name) arguments;                                                     \
+        tic_guard--;                                                                               \
+        if (writes && result == 0)                                                                 \
+            note_valid(data);                                                                      \
+        if (record && result == 0)                                                                 \
+            tic_access_on_acquire_after(data, reads, writes);                                      \
+        if (result == 0 && tic_session_is_watching())                                              \
+            tic_access_note_hold(data, true);                                                      \
+        if (result == 0 && reads && tic_session_is_watching())                                     \
+            tic_digest_after_acquire(tic_handle_of(data));                                         \
+        tic_wait_end(#name);                                                                       \
+        return result;                                                                             \
+    }
+
+ACQUIRE(starpu_data_acquire, (starpu_data_handle_t data, enum starpu_data_access_mode mode),
+        (data, mode))
+ACQUIRE(starpu_data_acquire_on_node,
+        (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
+        (data, node, mode))
+
+/* Only a success counts as an operation: how often a program tries in vain is a race. */
+#define TRY_ACQUIRE(name, really, parameters, arguments)                                           \
+    WRAPPER int name parameters                                                                    \
+    {                                                                                              \
+        bool watching = tic_session_is_watching();                                                 \
+        tic_pages_open();                                                                          \
+        tic_main_has_come();                                                                       \
+        fold(data);                                                                                \
+        switch (watching ? tic_access_replay_try() : TIC_TRY_REALLY) {                             \
+        case TIC_TRY_FAIL:                                                                         \
+            return -EAGAIN;                                                                        \
+        case TIC_TRY_SUCCEED:                                                                      \
+            return really arguments;                                                               \
+        case TIC_TRY_REALLY:                                                                       \
+            break;                                                                                 \
+        }                                                                                          \
+        bool reads = (mode & STARPU_R) != 0, writes = (mode & STARPU_W) != 0;                      \
+        struct tic_handle *handle = watching ? tic_handle_of(data) : NULL;                         \
+        if (handle && tic_data_holds_values(handle))                                               \
+            tic_data_restore(handle, false);                                                       \
+        tic_guard++;                                                                               \
+        int result = RESOLVED(name) arguments;                                                     \
+        tic_guard--;                                                                               \
+        if (watching)                                                                              \
+            tic_access_after_try(result == 0);                                                     \
+        if (result != 0)                                                                           \
+            return result;                                                                         \
+        tic_wait_begin(true);                                                                      \
+        if (writes)                                                                                \
+            note_valid(data);                                                                      \
+        if (watching && tic_access_on_acquire_before(data, reads, writes, #name))                  \
+            tic_access_on_acquire_after(data, reads, writes);                                      \
+        if (tic_session_is_watching())                                                             \
+            tic_access_note_hold(data, true);                                                      \
+        tic_wait_end(#name);                                                                       \
+        return 0;                                                                                  \
+    }
+
+TRY_ACQUIRE(starpu_data_acquire_try, starpu_data_acquire,
+            (starpu_data_handle_t data, enum starpu_data_access_mode mode), (data, mode))
+TRY_ACQUIRE(starpu_data_acquire_on_node_try, starpu_data_acquire_on_node,
+            (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
+            (data, node, mode))
+
+/* All accesses with a callback end here. */
+WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
+    TIC_ACQUIRE_JOBIDS_PARAMETERS
+{
+    tic_pages_open();
+    fold(data);
+    if (tic_session_is_watching() && tic_session_context() != TIC_CONTEXT_STARPU)
+        tic_access_on_callback_before(data, mode, &callback, &arg);
+    tic_guard++;
+    int result = RESOLVED(starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids)
+        TIC_ACQUIRE_JOBIDS_ARGUMENTS;
+    tic_guard--;
+    return result;
+}
+
+#define RELEASE(name, parameters, arguments)                                                       \
+    WRAPPER void name parameters                                                                   \
+    {                                                                                              \
+        tic_pages_open();                                                                          \
+        if (tic_session && tic_guard == 0)                                                         \
+            tic_access_on_release_first(data);                                                     \
+        if (tic_session_is_watching()) {                                                           \
+            tic_access_on_release_before(data);                                                    \
+            tic_access_note_hold(data, false);                                                     \
+        }                                                                                          \
+        tic_guard++;                                                                               \
+        RESOLVED(name) arguments;                                                                  \
+        tic_guard--;                                                                               \
+        if (tic_session_is_watching() && tic_session_is_owner())                                   \
+            tic_clock_tick();                                                                      \
+        tic_main_has_come();                                                                       \
+        tic_pages_close(#name);                                                                    \
+    }
+
+RELEASE(starpu_data_release, (starpu_data_handle_t data), (data))
+RELEASE(starpu_data_release_on_node, (starpu_data_handle_t data, int node), (data, node))

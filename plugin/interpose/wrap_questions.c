@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The wrappers of what main() asks about tasks and time. */
+#include <sched.h>
+#include <string.h>
+
+#include "interpose/answers.h"
+#include "interpose/tasks.h"
+#include "interpose/waits.h"
+
+/* main() is told that there are no such tasks, as then, and may rely on it. Beyond the recovered
+ * cut there may be: tasks that are executed again. All had ended without main(). */
+static void come_as_far(enum tic_answer call)
+{
+    if (tic_position_is_ahead() || tic_session->paused)
+        return;
+    do {
+        tic_guard++;
+        if (call == TIC_starpu_task_nready)
+            tic_real.starpu_task_wait_for_no_ready();
+        else
+            tic_real.starpu_task_wait_for_all();
+        tic_guard--;
+    } while (call == TIC_starpu_task_nsubmitted && tic_wait_settle_all(0));
+}
+
+/* A count of tasks that the real answer is above. */
+static bool is_to_come(enum tic_answer call, int64_t told, int64_t real)
+{
+    return (call == TIC_starpu_task_nready || call == TIC_starpu_task_nsubmitted) && told == 0 &&
+           real > 0;
+}
+
+static int64_t bits_of_int(int value)
+{
+    return value;
+}
+
+static int64_t bits_of_starpu_ssize_t(starpu_ssize_t value)
+{
+    return value;
+}
+
+static int64_t bits_of_double(double value)
+{
+    int64_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+static int int_of(int64_t bits)
+{
+    return (int)bits;
+}
+
+static starpu_ssize_t starpu_ssize_t_of(int64_t bits)
+{
+    return (starpu_ssize_t)bits;
+}
+
+static double double_of(int64_t bits)
+{
+    double value;
+
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+/* It may ask as often as it likes, but once for what it has submitted counts, as a restart may ask
+ * less often. */
+static void told_of_tasks(int64_t left)
+{
+    static uint64_t before; /* main() only: submissions when it was told last that none is left */
+    uint64_t submitted = tic_session ? tic_session->graph.signature.position : 0;
+
+    if (left > 0 || submitted == before)
+        return;
+    before = submitted;
+    tic_wait_has_been("starpu_task_nsubmitted");
+}
+
+/* A program may ask until no task is left. */
+static bool main_asks(const void *caller)
+{
+    if (!tic_answers_are_asked(caller))
+        return false;
+    if (tic_clock_lags)
+        tic_clock_catch_up();
+    tic_main_has_come();
+    return true;
+}
+
+#define ANSWER(number, type, name, parameters, arguments, key)                                     \
+    WRAPPER type name parameters                                                                   \
+    {                                                                                              \
+        bool asked = main_asks(__builtin_return_address(0));                                       \
+        tic_guard++;                                                                               \
+        type real = RESOLVED(name) arguments;                                                      \
+        tic_guard--;                                                                               \
+        int64_t bits = bits_of_##type(real);                                                       \
+        if (!asked)                                                                                \
+            return type##_of(                                                                      \
+                tic_answers_elsewhere(TIC_##name, __builtin_return_address(0), bits));             \
+        if (tic_answer(TIC_##name, (unsigned)(key), &bits) &&                                      \
+            is_to_come(TIC_##name, bits, bits_of_##type(real)))                                    \
+            come_as_far(TIC_##name);                                                               \
+        tic_answers_told(TIC_##name, bits);                                                        \
+        if (TIC_##name == TIC_starpu_task_nsubmitted)                                              \
+            told_of_tasks(bits);                                                                   \
+        return type##_of(bits);                                                                    \
+    }
+#include "real/answers.def"
+#undef ANSWER
+
+/* main() may use a structure again that it is told is free: then it is. */
+static void await_finished(struct starpu_task *task)
+{
+    tic_guard++;
+    while (!RESOLVED(starpu_task_finished)(task))
+        sched_yield();
+    tic_guard--;
+}
+
+/* A restart asks as often. */
+WRAPPER int starpu_task_finished(struct starpu_task *task)
+{
+    bool asked = main_asks(__builtin_return_address(0));
+    int real = RESOLVED(starpu_task_finished)(task);
+    int64_t told = real;
+
+    if (!asked)
+        return real;
+    tic_answer(TIC_starpu_task_finished, 0, &told);
+    if (told && !real)
+        await_finished(task);
+    tic_answers_told(TIC_starpu_task_finished, told);
+    if (told)
+        tic_wait_has_been("starpu_task_finished");
+    return (int)told;
+}
