@@ -12,6 +12,7 @@
 #include "base/thread.h"
 #include "snapshot/copier.h"
 #include "snapshot/forced.h"
+#include "snapshot/save.h"
 #include "snapshot/suspend.h"
 #include "store/compact.h"
 #include "store/held.h"
@@ -32,133 +33,6 @@ static void set_phase(struct tic_snapshot *snapshot, enum tic_phase phase)
         tic_snapshot_break(snapshot, "internal error: checkpoint phase %d after %d", (int)phase,
                            (int)snapshot->phase);
     snapshot->phase = phase;
-}
-
-/* ---- rows before the cut -------------------------------------------------------------------- */
-
-/* main() waits for the graph lock no longer than a look at so many handles takes. */
-enum { HANDLES_AT_ONCE = 1024 };
-/* Rows that are formatted beyond what is dirty, so that not every checkpoint must look at all
- * handles: until they are written they take no space on the disk. */
-#define MOST_SPARE_BYTES (UINT64_C(1) << 26)
-
-int tic_demands_add(struct tic_demands *demands, const struct tic_shape *shape)
-{
-    for (unsigned long i = demands->count; i-- > 0;) {
-        if (tic_shape_equal(&demands->items[i].shape, shape)) {
-            demands->items[i].rows++;
-            return 0;
-        }
-    }
-    void *grown =
-        tic_grow(demands->items, &demands->capacity, demands->count + 1, sizeof(*demands->items));
-    if (!grown)
-        return -ENOMEM;
-    demands->items = grown;
-    demands->items[demands->count++] = (struct tic_demand){*shape, 1};
-    return 0;
-}
-
-/* Handles that are listed, so no less than are dirty. */
-static uint64_t count_listed(struct tic_snapshot *snapshot)
-{
-    uint64_t dirtied = 0;
-
-    for (unsigned i = 0; i < snapshot->cut.slot_count; i++)
-        dirtied += atomic_load_explicit(&snapshot->cut.slots[i].dirtied, memory_order_relaxed);
-    tic_lock(&snapshot->graph->lock);
-    uint64_t others = snapshot->graph->changed.count;
-    tic_unlock(&snapshot->graph->lock);
-    return dirtied - snapshot->dirtied_before + others + snapshot->due.count;
-}
-
-/* Some more become dirty by the time of the cut. */
-static uint64_t with_reserve(uint64_t rows)
-{
-    return rows + rows / 8 + 2;
-}
-
-/* True when there are rows even if all that is dirty has one and the same shape; then there is no
- * need to look at all handles. Shapes that were never saved count when something is registered. */
-static bool has_rows(struct tic_snapshot *snapshot)
-{
-    uint64_t registered = atomic_load(&snapshot->graph->registered);
-    uint64_t wanted = with_reserve(count_listed(snapshot));
-    bool enough = registered == snapshot->scanned;
-
-    snapshot->scanned = registered;
-    for (unsigned long i = 0; i < snapshot->shapes.count && enough; i++)
-        enough =
-            tic_rows_available(&snapshot->store->rows, &snapshot->shapes.items[i].shape) >= wanted;
-    return enough;
-}
-
-/* How many handles of each shape are dirty, and how many there are. */
-static int count_dirty(struct tic_snapshot *snapshot, unsigned long *handles)
-{
-    struct tic_graph *graph = snapshot->graph;
-    unsigned long count = 1;
-    int status = 0;
-
-    for (unsigned long i = 0; i < snapshot->shapes.count; i++)
-        snapshot->shapes.items[i].rows = 0;
-    for (unsigned long i = 0; i < count && status == 0;) {
-        tic_lock(&graph->lock);
-        count = graph->handle_count;
-        for (unsigned n = 0; n < HANDLES_AT_ONCE && i < count && status == 0; n++, i++)
-            if (atomic_load_explicit(&graph->handles[i]->dirty_since, memory_order_acquire) != 0)
-                status = tic_demands_add(&snapshot->shapes, &graph->handles[i]->layout.shape);
-        tic_unlock(&graph->lock);
-    }
-    *handles = count;
-    return status;
-}
-
-static void add_spare(struct tic_demand *demand, uint64_t handles)
-{
-    uint64_t bytes = tic_shape_bytes(&demand->shape);
-    uint64_t most = bytes > 0 ? MOST_SPARE_BYTES / bytes : 0;
-
-    if (demand->rows > 0)
-        demand->rows = with_reserve(demand->rows) + (handles / 8 < most ? handles / 8 : most);
-}
-
-/* Shapes that nothing dirty has, and no segment any more: they count again when a row is missed. */
-static void forget_shapes(struct tic_snapshot *snapshot)
-{
-    struct tic_demands *shapes = &snapshot->shapes;
-    unsigned long kept = 0;
-
-    for (unsigned long i = 0; i < shapes->count; i++)
-        if (shapes->items[i].rows > 0 ||
-            tic_rows_total(&snapshot->store->rows, &shapes->items[i].shape) > 0)
-            shapes->items[kept++] = shapes->items[i];
-    shapes->count = kept;
-}
-
-/* Formats rows for what is dirty now, and for some more. */
-static int provide_dirty(struct tic_snapshot *snapshot)
-{
-    struct tic_demands *shapes = &snapshot->shapes;
-    unsigned long handles;
-    int status = count_dirty(snapshot, &handles);
-
-    forget_shapes(snapshot);
-    for (unsigned long i = 0; i < shapes->count; i++)
-        add_spare(&shapes->items[i], handles);
-    return status ? status : tic_store_provide(snapshot->store, shapes->items, shapes->count);
-}
-
-/* The more are those that will be dirty by the time of the cut: hardly any save in it has to wait
- * for rows. */
-static int provide_rows(struct tic_snapshot *snapshot)
-{
-    int status = has_rows(snapshot) ? 0 : provide_dirty(snapshot);
-
-    if (status == 0 && (snapshot->forced_percent > 0 || snapshot->log_all))
-        status = tic_eventlog_provide(&snapshot->log);
-    tic_eventlog_settle(&snapshot->log);
-    return status;
 }
 
 /* ---- the cut -------------------------------------------------------------------------------- */
@@ -211,115 +85,6 @@ static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
     return status ? status : gather_dirty(snapshot, *taken);
 }
 
-static bool is_gone(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
-{
-    tic_lock(&snapshot->graph->lock);
-    bool gone = tic_handle_is_gone(handle, cut);
-    tic_unlock(&snapshot->graph->lock);
-    return gone;
-}
-
-/* 0 saved or not needed; -EBUSY a task of the cut writes it, or has begun to; -EAGAIN no row is
- * free; else -errno. Any thread. */
-static int try_save(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
-{
-    struct tic_row held = {.extent = TIC_NO_EXTENT};
-    int status = 0;
-
-    /* What is gone before the cut has left its value to a parent, or is pinned and saved. */
-    if (!tic_handle_is_due(handle, cut) || is_gone(snapshot, handle, cut))
-        return 0;
-    tic_lock(&handle->lock);
-    if (tic_snapshot_is_lost(snapshot, cut))
-        status = -ECANCELED; /* who lost it may be changing the value */
-    else if (!tic_handle_is_due(handle, cut))
-        status = 0;
-    else if (atomic_load_explicit(&handle->writers, memory_order_acquire) > 0)
-        status = -EBUSY;
-    else
-        status = tic_snapshot_save_later_locked(snapshot, handle, &held);
-    tic_unlock(&handle->lock);
-    if (held.extent == TIC_HELD_EXTENT) {
-        int written = tic_held_write(snapshot->store, held);
-        status = status ? status : written;
-    }
-    return status;
-}
-
-/* The same, with a new segment if no row is free. */
-static int try_save_providing(struct tic_snapshot *snapshot, struct tic_handle *handle,
-                              uint64_t cut)
-{
-    int status;
-
-    while ((status = try_save(snapshot, handle, cut)) == -EAGAIN) {
-        struct tic_demand demand = {handle->layout.shape, 1};
-        bool known = tic_rows_total(&snapshot->store->rows, &demand.shape) > 0;
-        status = known ? 0 : provide_dirty(snapshot);
-        status = status ? status : tic_store_provide(snapshot->store, &demand, 1);
-        if (status)
-            return status;
-    }
-    return status;
-}
-
-/* Handles that several threads try to save, and what comes of each. */
-enum { SHARED_AT_ONCE = 1024 };
-
-struct share {
-    struct tic_snapshot *snapshot;
-    uint64_t cut;
-    struct tic_handle **handles;
-    int statuses[SHARED_AT_ONCE];
-};
-
-static void try_save_shared(void *arg, unsigned long i)
-{
-    struct share *share = arg;
-
-    tic_io_set_way(TIC_IO_ALWAYS); /* on whatever thread of ours */
-    share->statuses[i] = try_save(share->snapshot, share->handles[i], share->cut);
-}
-
-/* A worker must not wait for many values. */
-static void serve_meanwhile(void *arg)
-{
-    const struct share *share = arg;
-
-    tic_snapshot_serve_requests(share->snapshot);
-}
-
-/* One pass over the first `*left` handles; those that a task of the cut still writes are moved to
- * the front for the next pass. */
-static int save_pass(struct tic_snapshot *snapshot, struct tic_handle **handles, uint64_t cut,
-                     unsigned long *left)
-{
-    struct share share = {.snapshot = snapshot, .cut = cut};
-    unsigned long busy = 0, count;
-    int status = 0;
-
-    for (unsigned long from = 0; from < *left && status == 0; from += count) {
-        count = *left - from < SHARED_AT_ONCE ? *left - from : SHARED_AT_ONCE;
-        share.handles = &handles[from];
-        tic_pool_run(&snapshot->savers, count, try_save_shared, serve_meanwhile, &share);
-        for (unsigned long i = 0; i < count && status == 0; i++) {
-            struct tic_handle *handle = share.handles[i];
-            status = share.statuses[i];
-            if (status == -EAGAIN) {
-                status = try_save_providing(snapshot, handle, cut);
-                tic_snapshot_serve_requests(snapshot);
-            }
-            if (status == -EBUSY) {
-                share.handles[i] = handles[busy];
-                handles[busy++] = handle;
-                status = 0;
-            }
-        }
-    }
-    *left = busy;
-    return status;
-}
-
 /* For tasks of the cut. */
 static bool pause_for_tasks(struct tic_snapshot *snapshot)
 {
@@ -338,7 +103,7 @@ static int save_all(struct tic_snapshot *snapshot, uint64_t cut)
 
     while (status == 0 && (left > 0 || !ended)) {
         ended = tic_cut_has_ended(&snapshot->cut, cut);
-        status = save_pass(snapshot, snapshot->due.items, cut, &left);
+        status = tic_save_pass(snapshot, snapshot->due.items, cut, &left);
         if (status == 0 && (left > 0 || !ended) && pause_for_tasks(snapshot))
             status = -ECANCELED;
         if (tic_snapshot_is_broken(snapshot))
@@ -528,7 +293,7 @@ static int settle(struct tic_snapshot *snapshot)
     atomic_store(&snapshot->verify.settling, true);
     int status = tic_verify_list(snapshot);
     unsigned long left = list->count;
-    status = status ? status : save_pass(snapshot, list->items, epoch, &left);
+    status = status ? status : tic_save_pass(snapshot, list->items, epoch, &left);
     return status ? status : tic_verify_await_operation(snapshot);
 }
 
@@ -583,7 +348,7 @@ static int run(struct tic_snapshot *snapshot)
     status = status ? status : tic_space_bound(snapshot->store);
     if (status == 0)
         tic_snapshot_move_values(snapshot);
-    status = status ? status : provide_rows(snapshot);
+    status = status ? status : tic_provide_rows(snapshot);
     status = status ? status : save(snapshot, &cut);
     if (status == 0) {
         tic_failpoint(TIC_FAIL_CHECKPOINT_SAVED);

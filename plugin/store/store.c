@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The store: opening, locking, segments, values, commit. */
+/* The store: opening, locking, segments, values. */
 #include "store/store.h"
 
 #include <errno.h>
@@ -15,8 +15,6 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/io.h"
-#include "store/eventlog.h"
-#include "store/linefile.h"
 #include "store/same.h"
 #include "store/schema.h"
 #include "store/segment.h"
@@ -390,142 +388,4 @@ int tic_store_read(struct tic_store *store, const struct tic_saved *saved,
     if (status == 0 && checksum != saved->checksum)
         status = -EBADMSG;
     return status;
-}
-
-/* ---- commit --------------------------------------------------------------------------------- */
-
-static int mark(void *arg, const struct tic_line_reference *reference)
-{
-    struct tic_store *store = arg;
-
-    tic_rows_mark(&store->rows, (struct tic_row){*reference->extent, *reference->row});
-    return 0;
-}
-
-void tic_store_mark_kept(struct tic_store *store)
-{
-    for (unsigned i = 0; i < store->kept_count; i++)
-        tic_line_each(&store->kept[i], mark, store);
-    tic_index_mark(&store->index, &store->rows);
-}
-
-int tic_store_sync(struct tic_store *store)
-{
-    for (unsigned long i = 0; i < store->segment_count; i++) {
-        /* What was written may never reach the disk although the next call succeeds. */
-        if (fdatasync(store->segments[i].fd) != 0)
-            return -ENOTRECOVERABLE;
-    }
-    if (store->nameless && fsync(store->directory) != 0)
-        return -errno;
-    store->nameless = false;
-    return 0;
-}
-
-static void retire_oldest(struct tic_store *store)
-{
-    char name[NAME_SIZE];
-    struct tic_line *oldest = &store->kept[store->keep - 1];
-
-    if (store->kept_count < store->keep)
-        return;
-    snprintf(name, sizeof(name), TIC_FILE_LINE, store->process, (unsigned long long)oldest->number);
-    unlinkat(store->directory, name, 0); /* if it stays, its rows are reused: it reads as damaged */
-    tic_line_clear(oldest);
-    store->kept_count--;
-    tic_failpoint(TIC_FAIL_LINE_RETIRED);
-}
-
-/* What was written can be read: nothing replaces a good line that was not seen to be good. */
-static int verify(struct tic_store *store, const char *name, uint64_t *bytes)
-{
-    struct tic_line again = {0};
-    int status = tic_linefile_read(store->directory, name, store->h5, &again);
-    *bytes = again.bytes_on_disk;
-    tic_line_clear(&again);
-    return status;
-}
-
-static int write_and_rename(struct tic_store *store, struct tic_line *line)
-{
-    char fresh[NAME_SIZE], name[NAME_SIZE];
-    unsigned long long number = line->number;
-
-    snprintf(fresh, sizeof(fresh), TIC_FILE_LINE_NEW, store->process, number);
-    snprintf(name, sizeof(name), TIC_FILE_LINE, store->process, number);
-    int status = tic_linefile_write(store->directory, fresh, store->h5, line, store->sync);
-    status = status ? status : verify(store, fresh, &line->bytes_on_disk);
-    if (status == 0) {
-        tic_failpoint(TIC_FAIL_LINE_WRITTEN);
-        if (renameat(store->directory, fresh, store->directory, name) != 0)
-            status = -errno;
-    }
-    if (status) {
-        unlinkat(store->directory, fresh, 0);
-        return status;
-    }
-    if (store->sync && fsync(store->directory) != 0) {
-        status = -errno;
-        unlinkat(store->directory, name, 0); /* its rows are not kept */
-        return status;
-    }
-    tic_failpoint(TIC_FAIL_LINE_RENAMED);
-    return 0;
-}
-
-/* Its path leads elsewhere, or nowhere; where it cannot be followed, nobody knows. */
-bool tic_store_is_moved(const struct tic_store *store)
-{
-    struct stat here, there;
-
-    if (fstat(store->directory, &here) != 0)
-        return false;
-    return stat(store->path, &there) != 0
-               ? errno == ENOENT || errno == ENOTDIR
-               : here.st_dev != there.st_dev || here.st_ino != there.st_ino;
-}
-
-/* A line would refer to what nobody finds again. */
-static int check_names(const struct tic_store *store)
-{
-    struct stat info;
-
-    for (unsigned long i = 0; i < store->segment_count; i++)
-        if (fstat(store->segments[i].fd, &info) != 0 || info.st_nlink == 0)
-            return -ENOTRECOVERABLE;
-    return 0;
-}
-
-bool tic_store_is_there(const struct tic_store *store)
-{
-    char name[NAME_SIZE];
-
-    if (store->kept_count == 0)
-        return check_names(store) == 0;
-    snprintf(name, sizeof(name), TIC_FILE_LINE, store->process,
-             (unsigned long long)store->kept[0].number);
-    return check_names(store) == 0 &&
-           (faccessat(store->directory, name, F_OK, 0) == 0 || errno != ENOENT);
-}
-
-int tic_store_commit(struct tic_store *store, struct tic_line *line)
-{
-    line->number = store->next_line++;
-    line->process = store->process;
-    line->big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-    int status = check_names(store);
-    if (status == 0 && tic_store_is_moved(store))
-        status = -ENOENT;
-    status = status ? status : tic_rows_table(&store->rows, &line->extents, &line->extent_count);
-    status = status || !store->sync ? status : tic_store_sync(store);
-    status = status ? status : write_and_rename(store, line);
-    if (status)
-        return status;
-    retire_oldest(store);
-    memmove(&store->kept[1], &store->kept[0], store->kept_count * sizeof(*line));
-    store->kept[0] = *line;
-    store->kept_count++;
-    atomic_store_explicit(&store->has_line, true, memory_order_relaxed);
-    memset(line, 0, sizeof(*line));
-    return 0;
 }

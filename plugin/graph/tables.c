@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Tables of a line that only grow: what this run adds, and what the recovered line has, sorted by
+ * what it is looked up by. */
+#include "graph/tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *tic_graph_duplicate(const void *array, size_t count, size_t item)
+{
+    void *copy = malloc(count ? count * item : 1);
+    if (copy && count)
+        memcpy(copy, array, count * item);
+    return copy;
+}
+
+/* ---- what an earlier run left --------------------------------------------------------------- */
+
+static int by_input_id(const void *a, const void *b)
+{
+    uint64_t x = ((const struct tic_line_input *)a)->id, y = ((const struct tic_line_input *)b)->id;
+    return x < y ? -1 : x > y;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int load_inputs(struct tic_graph *graph, struct tic_line *line)
+{
+    graph->recovered_inputs =
+        tic_graph_duplicate(line->inputs, line->input_count, sizeof(*line->inputs));
+    if (!graph->recovered_inputs)
+        return -ENOMEM;
+    graph->recovered_input_count = line->input_count;
+    qsort(graph->recovered_inputs, line->input_count, sizeof(*line->inputs), by_input_id);
+    return tic_tail_load(&graph->inputs, line);
+}
+
+static int load_acquires(struct tic_graph *graph, struct tic_line *line)
+{
+    size_t count = line->acquire_count;
+
+    graph->recovered_acquires = tic_graph_duplicate(line->acquires, count, sizeof(*line->acquires));
+    graph->recovered_main_writes = calloc(count ? count : 1, sizeof(uint64_t));
+    if (!graph->recovered_acquires || !graph->recovered_main_writes)
+        return -ENOMEM;
+    graph->recovered_acquire_count = count;
+    for (size_t i = 0; i < count; i++)
+        if (line->acquires[i].writes == 1)
+            graph->recovered_main_writes[graph->recovered_main_write_count++] =
+                line->acquires[i].id;
+    if (count > 0)
+        qsort(graph->recovered_main_writes, graph->recovered_main_write_count, sizeof(uint64_t),
+              by_number);
+    return tic_tail_load(&graph->acquires, line);
+}
+
+static int by_task(const void *a, const void *b)
+{
+    const struct tic_line_read *x = a, *y = b;
+    if (x->task != y->task)
+        return x->task < y->task ? -1 : 1;
+    return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+static int load_reads(struct tic_graph *graph, struct tic_line *line)
+{
+    graph->recovered_reads =
+        tic_graph_duplicate(line->reads, line->read_count, sizeof(*line->reads));
+    if (!graph->recovered_reads)
+        return -ENOMEM;
+    graph->recovered_read_count = line->read_count;
+    qsort(graph->recovered_reads, line->read_count, sizeof(*line->reads), by_task);
+    return tic_tail_load(&graph->reads, line);
+}
+
+static int by_callback_task(const void *a, const void *b)
+{
+    uint64_t x = ((const struct tic_line_callback *)a)->task;
+    uint64_t y = ((const struct tic_line_callback *)b)->task;
+    return x < y ? -1 : x > y;
+}
+
+static int by_callback(const void *a, const void *b)
+{
+    const struct tic_line_callback *x = a, *y = b;
+    int order = by_callback_task(a, b);
+    return order ? order : x->clock < y->clock ? -1 : x->clock > y->clock;
+}
+
+static int load_callbacks(struct tic_graph *graph, struct tic_line *line)
+{
+    size_t used = 0;
+
+    struct tic_line_callback *callbacks =
+        tic_graph_duplicate(line->callbacks, line->callback_count, sizeof(*callbacks));
+    if (!callbacks)
+        return -ENOMEM;
+    qsort(callbacks, line->callback_count, sizeof(*callbacks), by_callback);
+    for (size_t i = 0; i < line->callback_count;
+         i++) /* a structure submitted again: its first time */
+        if (used == 0 || callbacks[i].task != callbacks[used - 1].task)
+            callbacks[used++] = callbacks[i];
+    graph->recovered_callbacks = callbacks;
+    graph->recovered_callback_count = used;
+    graph->recovered_clock = line->clock;
+    graph->recovered_position = line->clock << TIC_WAIT_BITS | line->waits;
+    return tic_tail_load(&graph->callbacks, line);
+}
+
+static int by_look(const void *a, const void *b)
+{
+    const struct tic_line_look *x = a, *y = b;
+    if (x->wait != y->wait)
+        return x->wait < y->wait ? -1 : 1;
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    return x->part < y->part ? -1 : x->part > y->part;
+}
+
+/* The first part of a value stands for all of it. */
+static int load_looked(struct tic_graph *graph, const struct tic_line *line)
+{
+    size_t count = 0;
+
+    graph->recovered_looked = calloc(line->look_count + 1, sizeof(*graph->recovered_looked));
+    if (!graph->recovered_looked)
+        return -ENOMEM;
+    for (size_t i = 0; i < line->look_count; i++)
+        if (line->looks[i].part == 0 && line->looks[i].bytes > 0)
+            graph->recovered_looked[count++] = line->looks[i].id;
+    graph->recovered_looked_count = count;
+    qsort(graph->recovered_looked, count, sizeof(*graph->recovered_looked), by_number);
+    return 0;
+}
+
+static int load_looks(struct tic_graph *graph, struct tic_line *line)
+{
+    graph->recovered_verified = line->verified != 0;
+    graph->recovered_quiescent = line->quiescent != 0;
+    graph->recovered_looks =
+        tic_graph_duplicate(line->looks, line->look_count, sizeof(*line->looks));
+    graph->recovered_ran = tic_graph_duplicate(line->ran, line->ran_count, sizeof(*line->ran));
+    if (!graph->recovered_looks || !graph->recovered_ran)
+        return -ENOMEM;
+    graph->recovered_look_count = line->look_count;
+    graph->recovered_ran_count = line->ran_count;
+    qsort(graph->recovered_looks, line->look_count, sizeof(*line->looks), by_look);
+    qsort(graph->recovered_ran, line->ran_count, sizeof(*line->ran), by_number);
+    for (size_t i = 0; i < line->look_count && graph->recovered_looks[i].wait < TIC_LOOK_CALLBACK;
+         i++)
+        graph->last_look = graph->recovered_looks[i].wait;
+    int status = load_looked(graph, line);
+    status = status ? status : tic_tail_load(&graph->looks, line);
+    return status ? status : tic_tail_load(&graph->ran, line);
+}
+
+int tic_graph_load_tables(struct tic_graph *graph, struct tic_line *line)
+{
+    int status = load_inputs(graph, line);
+
+    status = status ? status : load_acquires(graph, line);
+    status = status ? status : load_reads(graph, line);
+    status = status ? status : load_callbacks(graph, line);
+    return status ? status : load_looks(graph, line);
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+static const struct tic_line_input *find_input(const struct tic_graph *graph, uint64_t id)
+{
+    const struct tic_line_input entry = {.id = id};
+
+    return graph->recovered_input_count == 0
+               ? NULL
+               : bsearch(&entry, graph->recovered_inputs, graph->recovered_input_count,
+                         sizeof(entry), by_input_id);
+}
+
+uint64_t tic_graph_recorded_input(const struct tic_graph *graph, uint64_t id)
+{
+    const struct tic_line_input *known = find_input(graph, id);
+
+    return known ? known->hash : 0;
+}
+
+int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash, uint64_t epoch)
+{
+    struct tic_line_input entry = {id, hash};
+    const struct tic_line_input *known = find_input(graph, id);
+
+    if (known)
+        return known->hash == hash ? 0 : -EILSEQ;
+    tic_lock(&graph->lock);
+    int status = tic_tail_append(&graph->inputs, &entry, epoch);
+    tic_unlock(&graph->lock);
+    return status;
+}
+
+/* ---- what main() and tasks do ------------------------------------------------------------------
+ */
+
+const struct tic_line_acquire *tic_graph_replay_acquire(struct tic_graph *graph)
+{
+    return graph->next_acquire < graph->recovered_acquire_count
+               ? &graph->recovered_acquires[graph->next_acquire++]
+               : NULL;
+}
+
+bool tic_graph_expects_unpartition(const struct tic_graph *graph, uint64_t id)
+{
+    for (size_t i = graph->next_acquire; i < graph->recovered_acquire_count; i++)
+        if (graph->recovered_acquires[i].id == id &&
+            graph->recovered_acquires[i].writes == TIC_ACQUIRE_UNPARTITION)
+            return true;
+    return false;
+}
+
+int tic_graph_note_acquire_locked(struct tic_graph *graph, const struct tic_line_acquire *acquire,
+                                  uint64_t epoch)
+{
+    return tic_tail_append(&graph->acquires, acquire, epoch);
+}
+
+int tic_graph_note_acquire(struct tic_graph *graph, const struct tic_line_acquire *acquire,
+                           uint64_t epoch)
+{
+    tic_lock(&graph->lock);
+    int status = tic_graph_note_acquire_locked(graph, acquire, epoch);
+    tic_unlock(&graph->lock);
+    return status;
+}
+
+bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer,
+                         struct tic_line_read *read)
+{
+    struct tic_line_read key = {.task = task, .buffer = buffer}, *found = NULL;
+
+    if (graph->recovered_read_count > 0)
+        found = bsearch(&key, graph->recovered_reads, graph->recovered_read_count, sizeof(key),
+                        by_task);
+    if (found)
+        *read = *found;
+    return found != NULL;
+}
+
+int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *read, uint64_t epoch)
+{
+    struct tic_line_read known;
+
+    if (tic_graph_find_read(graph, read->task, read->buffer, &known))
+        return 0;
+    tic_lock(&graph->lock);
+    int status = tic_tail_append(&graph->reads, read, epoch);
+    tic_unlock(&graph->lock);
+    return status;
+}
+
+static const struct tic_line_callback *find_callback(const struct tic_graph *graph, uint64_t task)
+{
+    struct tic_line_callback key = {.task = task};
+
+    return graph->recovered_callback_count == 0
+               ? NULL
+               : bsearch(&key, graph->recovered_callbacks, graph->recovered_callback_count,
+                         sizeof(key), by_callback_task);
+}
+
+int tic_graph_note_callback_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch)
+{
+    struct tic_line_callback entry = {task, atomic_load(&graph->clock)};
+
+    return find_callback(graph, task) ? 0 : tic_tail_append(&graph->callbacks, &entry, epoch);
+}
+
+int tic_graph_note_callback(struct tic_graph *graph, uint64_t task)
+{
+    tic_lock(&graph->lock);
+    int status = tic_graph_note_callback_locked(graph, task, 0);
+    tic_unlock(&graph->lock);
+    return status;
+}
+
+uint64_t tic_graph_callback_clock(struct tic_graph *graph, uint64_t task, bool *known)
+{
+    const struct tic_line_callback *found = find_callback(graph, task);
+
+    *known = found != NULL;
+    return found ? found->clock : graph->recovered_clock;
+}
+
+/* ---- tasks that write no content ------------------------------------------------------------- */
+
+int tic_graph_note_ran(struct tic_graph *graph, uint64_t task, uint64_t epoch)
+{
+    tic_lock(&graph->lock);
+    int status = tic_tail_append(&graph->ran, &task, epoch);
+    tic_unlock(&graph->lock);
+    return status;
+}
+
+bool tic_graph_has_run(const struct tic_graph *graph, uint64_t task)
+{
+    return graph->recovered_ran_count > 0 &&
+           bsearch(&task, graph->recovered_ran, graph->recovered_ran_count, sizeof(task),
+                   by_number) != NULL;
+}
+
+/* ---- what main() may look at ----------------------------------------------------------------- */
+
+int tic_graph_mark_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t id, uint64_t epoch)
+{
+    struct tic_line_look look = {.wait = wait, .id = id};
+
+    return tic_tail_append(&graph->looks, &look, epoch);
+}
+
+int tic_graph_note_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t id,
+                               const char *bytes, uint32_t size, uint64_t epoch)
+{
+    int status = 0;
+
+    for (uint32_t done = 0; done < size && status == 0; done += TIC_LOOK_BYTES) {
+        struct tic_line_look look = {
+            .wait = wait, .id = id, .part = done / TIC_LOOK_BYTES, .bytes = size};
+        memcpy(look.words, bytes + done,
+               size - done < TIC_LOOK_BYTES ? size - done : TIC_LOOK_BYTES);
+        status = tic_tail_append(&graph->looks, &look, epoch);
+    }
+    return status;
+}
+
+/* The first entry that is not before this one. */
+static size_t place_of_look(const struct tic_graph *graph, const struct tic_line_look *key)
+{
+    size_t low = 0, high = graph->recovered_look_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (by_look(&graph->recovered_looks[middle], key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct tic_line_look *tic_graph_find_looks(const struct tic_graph *graph, uint64_t wait,
+                                                 size_t *count)
+{
+    size_t first = place_of_look(graph, &(struct tic_line_look){.wait = wait});
+
+    for (*count = 0; first + *count < graph->recovered_look_count &&
+                     graph->recovered_looks[first + *count].wait == wait;)
+        (*count)++;
+    return graph->recovered_looks + first;
+}
+
+const struct tic_line_look *tic_graph_find_look(const struct tic_graph *graph, uint64_t wait,
+                                                uint64_t id, uint32_t part, size_t *count)
+{
+    const struct tic_line_look key = {.wait = wait, .id = id, .part = part};
+    size_t first = place_of_look(graph, &key);
+
+    for (*count = 0; first + *count < graph->recovered_look_count &&
+                     by_look(&graph->recovered_looks[first + *count], &key) == 0;)
+        (*count)++;
+    return graph->recovered_looks + first;
+}
+
+bool tic_graph_was_looked_at(const struct tic_graph *graph, uint64_t id)
+{
+    return graph->recovered_looked_count > 0 &&
+           bsearch(&id, graph->recovered_looked, graph->recovered_looked_count,
+                   sizeof(*graph->recovered_looked), by_number);
+}
+
+uint64_t tic_graph_last_look(const struct tic_graph *graph)
+{
+    return graph->last_look;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Saving values on the owner thread: what it unregisters, partitions, reads and writes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/failpoint.h"
+#include "graph/family.h"
+#include "snapshot/save.h"
+#include "snapshot/suspend.h"
+#include "store/held.h"
+
+/* ---- structural changes --------------------------------------------------------------------- */
+
+/* Cuts are raised under the graph lock: a change falls before or after a cut as a whole. */
+static uint64_t epoch_locked(struct tic_snapshot *snapshot)
+{
+    return atomic_load(&snapshot->cut.epoch);
+}
+
+/* What main() keeps is only copied, too, as the next line writes it; SEL may take none for long. */
+static int first_try(const struct tic_snapshot *snapshot)
+{
+    return snapshot->log_all ? 0 : -EALREADY;
+}
+
+/* Whoever writes it behind StarPU's back does not mark it. What shares memory counts elsewhere. */
+static bool is_other(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    if (atomic_load(&snapshot->replaying) || atomic_load(&handle->shares))
+        return false;
+    tic_lock(&handle->lock);
+    bool other =
+        atomic_load(&handle->dirty_since) == 0 && !tic_verify_is_current_locked(snapshot, handle);
+    tic_unlock(&handle->lock);
+    return other;
+}
+
+/* Listed, too, or lines would go on naming the value before. */
+static bool mark_if_other(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    bool fine = true;
+
+    if (!is_other(snapshot, handle))
+        return true;
+    tic_lock(&snapshot->graph->lock);
+    if (atomic_load(&handle->dirty_since) == 0) {
+        atomic_store(&handle->dirty_since, epoch_locked(snapshot));
+        fine = tic_graph_note_changed_locked(snapshot->graph, handle);
+    }
+    tic_unlock(&snapshot->graph->lock);
+    return fine;
+}
+
+static int save_now_once(struct tic_snapshot *snapshot, struct tic_handle *handle, int why)
+{
+    if (!mark_if_other(snapshot, handle))
+        return -ENOMEM;
+    tic_lock(&handle->lock);
+    int status =
+        atomic_load(&handle->dirty_since) == 0 ? 0 : tic_save_locked(snapshot, handle, why);
+    tic_unlock(&handle->lock);
+    return status;
+}
+
+void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
+
+    if (tic_snapshot_is_broken(snapshot) || snapshot->dry ||
+        (atomic_load(&handle->dirty_since) == 0 && !handle->imaged))
+        return;
+    int status = save_now_once(snapshot, handle, first_try(snapshot));
+    while (status == -EAGAIN) {
+        status = tic_snapshot_want_row(snapshot, handle);
+        status = status ? status : save_now_once(snapshot, handle, 0);
+    }
+    if (status && status != -ECANCELED)
+        status = save_now_once(snapshot, handle, status);
+    if (status && status != -ECANCELED)
+        tic_snapshot_break(snapshot, "cannot keep a value that main() gets back: %s",
+                           tic_snapshot_reason(status));
+    atomic_fetch_add_explicit(&snapshot->main_held_ns, tic_nanoseconds(CLOCK_MONOTONIC) - start,
+                              memory_order_relaxed);
+    tic_failpoint(TIC_FAIL_UNREGISTER_SAVE);
+}
+
+/* The active cut is older than the change: it still needs the value. Later cuts see it gone. */
+static void save_for_active_cut(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    uint64_t cut = atomic_load(&snapshot->cut.active_cut);
+
+    if (cut != 0 && !tic_snapshot_is_broken(snapshot) && tic_save_is_needed(handle, cut))
+        tic_save_due(snapshot, handle, cut);
+}
+
+/* Between these the handle is gone, but not freed. False when out of memory. */
+static bool begin_leaving_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    handle->leaving = true;
+    return tic_graph_leave_locked(snapshot->graph, handle, epoch_locked(snapshot));
+}
+
+static void finish_leaving(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    save_for_active_cut(snapshot, handle);
+    tic_lock(&handle->lock); /* whoever saves it for a cut that is lost is done with its memory */
+    tic_unlock(&handle->lock);
+    tic_lock(&snapshot->graph->lock);
+    handle->data = NULL;
+    handle->leaving = false;
+    tic_unlock(&snapshot->graph->lock);
+}
+
+void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handle, bool pinned)
+{
+    if (pinned)
+        tic_snapshot_save_now(snapshot, handle);
+    tic_lock(&snapshot->graph->lock);
+    handle->pinned = pinned;
+    bool fine = begin_leaving_locked(snapshot, handle);
+    tic_unlock(&snapshot->graph->lock);
+    if (!fine)
+        tic_snapshot_break(snapshot, "out of memory");
+    finish_leaving(snapshot, handle);
+}
+
+/* False when out of memory. */
+static bool touch_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    tic_lock(&handle->lock); /* an older value may be being saved right now */
+    tic_handle_count_write(handle);
+    atomic_store(&handle->written_in, UINT64_MAX); /* main() may be writing it now */
+    if (atomic_load(&handle->dirty_since) == 0)
+        atomic_store(&handle->dirty_since, epoch_locked(snapshot));
+    tic_unlock(&handle->lock);
+    return tic_graph_note_changed_locked(snapshot->graph, handle);
+}
+
+void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    tic_lock(&snapshot->graph->lock);
+    bool fine = touch_locked(snapshot, handle);
+    tic_unlock(&snapshot->graph->lock);
+    if (!fine)
+        tic_snapshot_break(snapshot, "out of memory");
+}
+
+void tic_snapshot_adopt_content(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    bool fine = true;
+
+    atomic_store(&handle->written_in, UINT64_MAX);
+    tic_lock(&snapshot->graph->lock);
+    if (!handle->current.exists && atomic_load(&handle->dirty_since) == 0) {
+        atomic_store(&handle->dirty_since, epoch_locked(snapshot));
+        fine = tic_graph_note_changed_locked(snapshot->graph, handle);
+    }
+    tic_unlock(&snapshot->graph->lock);
+    if (!fine)
+        tic_snapshot_break(snapshot, "out of memory");
+}
+
+void tic_snapshot_leave_content(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    save_for_active_cut(snapshot, handle);
+    tic_lock(&handle->lock);
+    if (!handle->current.exists)
+        atomic_store(&handle->dirty_since, 0);
+    tic_unlock(&handle->lock);
+}
+
+void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent, bool changed,
+                        bool noted)
+{
+    const struct tic_line_acquire note = {.id = parent->id, .writes = TIC_ACQUIRE_UNPARTITION};
+
+    tic_lock(&snapshot->graph->lock);
+    bool fine = !changed || touch_locked(snapshot, parent);
+    for (unsigned i = 0; i < parent->child_count; i++)
+        fine &= begin_leaving_locked(snapshot, parent->children[i]);
+    if (noted)
+        fine &= tic_graph_note_acquire_locked(snapshot->graph, &note, epoch_locked(snapshot)) == 0;
+    tic_unlock(&snapshot->graph->lock);
+    if (!fine)
+        tic_snapshot_break(snapshot, "out of memory");
+    for (unsigned i = 0; i < parent->child_count; i++)
+        finish_leaving(snapshot, parent->children[i]);
+}
+
+/* ---- main() reads and writes ---------------------------------------------------------------- */
+
+uint64_t tic_snapshot_epoch(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->graph->lock);
+    uint64_t epoch = epoch_locked(snapshot);
+    tic_unlock(&snapshot->graph->lock);
+    return epoch;
+}
+
+static int log_value_once(struct tic_snapshot *snapshot, struct tic_handle *handle, int why,
+                          struct tic_saved *saved, bool *fresh)
+{
+    bool stale = tic_family_is_stale(snapshot->graph, handle);
+    int status = 0;
+
+    tic_lock(&handle->lock);
+    if (!stale && atomic_load(&handle->dirty_since) != 0)
+        status = tic_save_locked(snapshot, handle, why);
+    *fresh = status == 0 &&
+             (stale || !handle->current.exists || !tic_verify_is_current_locked(snapshot, handle));
+    if (*fresh)
+        status = tic_save_value_locked(snapshot, handle, why, saved);
+    else if (status == 0)
+        *saved = handle->current.saved;
+    if (status == 0) /* before anything else can take the handle's place as what refers to it */
+        tic_rows_pin(&snapshot->store->rows, saved->row);
+    tic_unlock(&handle->lock);
+    return status;
+}
+
+int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                           struct tic_saved *saved, bool *fresh)
+{
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
+    int status = log_value_once(snapshot, handle, first_try(snapshot), saved, fresh);
+
+    while (status == -EAGAIN) {
+        status = tic_snapshot_want_row(snapshot, handle);
+        status = status ? status : log_value_once(snapshot, handle, 0, saved, fresh);
+    }
+    if (status && status != -ECANCELED)
+        status = log_value_once(snapshot, handle, status, saved, fresh);
+    atomic_fetch_add_explicit(&snapshot->main_held_ns, tic_nanoseconds(CLOCK_MONOTONIC) - start,
+                              memory_order_relaxed);
+    return status;
+}
+
+/* The handle, or what shares its memory and is not gone, that the active cut still has to save. */
+static struct tic_handle *find_due_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                                          uint64_t cut)
+{
+    if (cut == 0 || tic_snapshot_is_broken(snapshot) || tic_snapshot_is_lost(snapshot, cut))
+        return NULL;
+    if (tic_save_is_needed(handle, cut))
+        return handle;
+    for (unsigned long i = 0; i < handle->overlap_count; i++) {
+        struct tic_handle *other = handle->overlaps[i];
+        if (!tic_handle_is_gone(other, cut) && tic_save_is_needed(other, cut))
+            return other;
+    }
+    return NULL;
+}
+
+/* False when out of memory. */
+static bool forget_value_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    tic_lock(&handle->lock); /* the value may be being saved right now */
+    if (handle->current.since <= atomic_load(&snapshot->cut.active_cut))
+        handle->previous = handle->current;
+    handle->current = (struct tic_value){.exists = false, .since = epoch_locked(snapshot)};
+    atomic_store(&handle->dirty_since, 0);
+    tic_unlock(&handle->lock);
+    return tic_graph_note_changed_locked(snapshot->graph, handle);
+}
+
+static int hold_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                       const struct tic_line_acquire *access)
+{
+    bool fine = forget_value_locked(snapshot, handle);
+
+    for (unsigned long i = 0; i < handle->overlap_count; i++)
+        fine &= forget_value_locked(snapshot, handle->overlaps[i]);
+    if (!fine)
+        return -ENOMEM;
+    return access ? tic_graph_note_acquire_locked(snapshot->graph, access, epoch_locked(snapshot))
+                  : 0;
+}
+
+int tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                      const struct tic_line_acquire *access)
+{
+    for (;;) {
+        tic_lock(&snapshot->graph->lock);
+        uint64_t active = atomic_load(&snapshot->cut.active_cut);
+        struct tic_handle *due = find_due_locked(snapshot, handle, active);
+        int status = due ? 0 : hold_locked(snapshot, handle, access);
+        tic_unlock(&snapshot->graph->lock);
+        if (!due)
+            return status;
+        tic_save_due(snapshot, due, active);
+    }
+}
+
+int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_line_acquire *access)
+{
+    tic_lock(&snapshot->graph->lock);
+    int status = tic_graph_note_acquire_locked(snapshot->graph, access, epoch_locked(snapshot));
+    tic_unlock(&snapshot->graph->lock);
+    return status;
+}
+
+int tic_snapshot_note_callback(struct tic_snapshot *snapshot, uint64_t task)
+{
+    tic_lock(&snapshot->graph->lock);
+    int status = tic_graph_note_callback_locked(
+        snapshot->graph, task, snapshot->verify.percent > 0 ? epoch_locked(snapshot) : 0);
+    tic_unlock(&snapshot->graph->lock);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Saving values: of one handle, on workers and on the owner thread; and of a cut. */
+#ifndef TIC_SNAPSHOT_SAVE_H
+#define TIC_SNAPSHOT_SAVE_H
+
+#include "snapshot/snapshot.h"
+
+/* Writes the value to a free row, which stays busy. why: 0, or what keeps it from being written, so
+ * that it is held in memory. 0; -EAGAIN no free row; other -errno. Under the handle's lock. */
+int tic_save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *handle, int why,
+                          struct tic_saved *saved);
+/* The same, and the handle is not dirty any more. */
+int tic_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle, int why);
+/* Does the active cut still need the memory of the handle as it is? */
+bool tic_save_is_needed(struct tic_handle *handle, uint64_t cut);
+/* Saves the handle if the active cut needs its value, asking for rows where there are none, or
+ * compares it with what was saved. If that fails, the cut is lost. */
+void tic_save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut);
+
+/* ---- on the checkpoint thread ---------------------------------------------------------------- */
+
+/* Formats rows for what is dirty now, and for some more. 0 or -errno. */
+int tic_provide_dirty(struct tic_snapshot *snapshot);
+/* The same before a cut, if there are not enough; and of the event log. */
+int tic_provide_rows(struct tic_snapshot *snapshot);
+/* One pass over the first `*left` handles; those that a task of the cut still writes are moved to
+ * the front for the next pass. 0 or -errno. */
+int tic_save_pass(struct tic_snapshot *snapshot, struct tic_handle **handles, uint64_t cut,
+                  unsigned long *left);
+
+#endif
