@@ -110,12 +110,15 @@ struct tic_handle {
     bool partition_over;    /* in a replay: it is unpartitioned within the recovered cut */
     _Atomic unsigned holds; /* accesses of the program that are not released */
     bool main_writes;       /* main() holds it for writing */
+    uint64_t main_version;  /* what it wrote last in such an access; 0: nothing */
     bool main_fills;        /* the same, and nobody needs to know what was there */
     uint64_t looked;        /* hash of what main() could look at, when it was logged last, in: */
     uint64_t looked_in;     /* this wait of main(); 0: never */
     const struct tic_line_look *last_look; /* in a replay: what main() could look at last, in: */
     size_t look_parts;
     bool differs;      /* in a replay: its first content is not that of the recorded run */
+    bool skips_listed; /* in a replay: it is among what skipped tasks write, for looks_replay.c;
+                          guarded by the submission lock */
     bool shown;        /* in a replay: what was logged was written into it */
     bool given_back;   /* main() may read its memory: it was unregistered, others share it */
     bool restored;     /* the recovered value was written into it */

@@ -176,6 +176,14 @@ bool tic_access_on_acquire_before(starpu_data_handle_t data, bool reads, bool wr
     return !tic_snapshot_is_broken(&tic_session->snapshot) && !tic_session->snapshot.dry;
 }
 
+/* With STARPU_W main() promises to read nothing, but its memory holds what tasks wrote. What it
+ * wrote itself is there in a restart, too. */
+static bool may_read(const struct tic_handle *handle)
+{
+    return handle->imaged && tic_data_holds_values(handle) &&
+           atomic_load(&handle->version) != handle->main_version;
+}
+
 void tic_access_on_acquire_after(starpu_data_handle_t data, bool reads, bool writes)
 {
     struct tic_handle *handle = tic_handle_of(data);
@@ -185,7 +193,7 @@ void tic_access_on_acquire_after(starpu_data_handle_t data, bool reads, bool wri
         replay_late(handle, writes);
         return;
     }
-    record_access(handle, reads, writes);
+    record_access(handle, reads || may_read(handle), writes);
     handle->main_writes = writes;
 }
 
@@ -229,6 +237,7 @@ void tic_access_on_release_before(starpu_data_handle_t data)
         tic_handle_locate(handle,
                           tic_real.starpu_data_get_interface_on_node(data, STARPU_MAIN_RAM));
     tic_snapshot_touch(&tic_session->snapshot, handle);
+    handle->main_version = atomic_load(&handle->version);
 }
 
 /* ---- starpu_data_acquire_try ---------------------------------------------------------------- */

@@ -166,6 +166,13 @@ struct starpu_task *tic_clock_current_task(void)
     return current;
 }
 
+/* StarPU has never seen a task that is ours: nobody has measured its times. */
+static void add_times(struct starpu_task *task)
+{
+    if (!task->profiling_info && tic_real.starpu_profiling_status_get())
+        task->profiling_info = calloc(1, sizeof(*task->profiling_info));
+}
+
 /* As StarPU does it on a worker. */
 static void run_held(void *arg)
 {
@@ -173,6 +180,8 @@ static void run_held(void *arg)
     struct starpu_task *outer = current;
 
     current = held->task;
+    if (held->owned)
+        add_times(held->task);
     tic_looks_note_callback(&held->small, held->key);
     tic_callback_begin(held->key, held->run, held->argument);
     current = outer;

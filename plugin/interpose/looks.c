@@ -111,6 +111,11 @@ void tic_looks_add(struct tic_handle *handle)
 
 void tic_looks_remove(struct tic_handle *handle)
 {
+    if (handle->skips_listed) {
+        tic_lock(&tic_session->submit);
+        tic_looks_forget_skipped_locked(handle);
+        tic_unlock(&tic_session->submit);
+    }
     if (!handle->look)
         return;
     tic_lock(&tic_session->submit);

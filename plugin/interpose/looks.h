@@ -8,6 +8,8 @@
 
 #include "graph/handle.h"
 
+/* A task that writes it (may be NULL) is skipped, in a replay. Under the submission lock. */
+void tic_looks_note_skipped_locked(struct tic_handle *handle);
 /* main() begins a call that waits for tasks. */
 void tic_looks_enter(void);
 /* And comes back from it: what it may look at by pointer is logged, or given back. */
@@ -62,6 +64,8 @@ struct tic_handle *tic_looks_find_locked(uint64_t id);
  * the key of its task. In a restart, under the submission lock. */
 void tic_looks_give_main_back_locked(uint64_t wait);
 void tic_looks_give_callback_back_locked(uint64_t wait);
+/* The data leaves. */
+void tic_looks_forget_skipped_locked(const struct tic_handle *handle);
 
 /* ---- between looks.c and looks_tell.c ---------------------------------------------------------
  */
@@ -72,6 +76,8 @@ void tic_looks_note_large(void);
 void tic_looks_note_packed(const struct tic_handle *handle);
 /* A task with a callback declares larger data. Any thread. */
 void tic_looks_tell_large_of_callback(struct starpu_task *task);
+/* In a replay main() has waited, and this data is not what it was then: later tasks write it. */
+void tic_looks_tell_overwritten(const struct tic_handle *handle);
 /* main() has waited so often; partial: not all data were compared this time. */
 void tic_looks_tell(uint64_t waits, bool partial);
 

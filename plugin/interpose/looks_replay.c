@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What main() and callbacks looked at, given back in a restart (looks.c has logged it). */
+/* What main() and callbacks looked at, given back in a restart (looks.c has logged it). Larger data
+ * are not logged. But where main() has waited, and no task that was done writes them later, they
+ * are what the line holds: a program that computes, waits and prints its result sees it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +10,9 @@
 #include "interpose/tasks.h"
 
 static _Atomic uint64_t shown_callbacks; /* they leave older content behind */
+/* Guarded by the submission lock: larger data that skipped tasks write, since main() waited last.
+ */
+static struct tic_handle_list skipped;
 static uint64_t stirred; /* owner thread: how many had changed memory when it was given back last */
 
 static bool is_in_memory(const struct tic_handle *handle, const char *bytes, char *own)
@@ -92,6 +97,61 @@ static void give_last_back(struct tic_handle *handle)
         try_give_back(handle, handle->last_look, handle->look_parts);
 }
 
+/* ---- larger data ------------------------------------------------------------------------------
+ */
+
+/* Are the writes of this run up to now those that its recovered value has seen? Writes by main()
+ * count in the value only. */
+static bool has_its_value(struct tic_handle *handle)
+{
+    tic_lock(&handle->lock);
+    bool last = handle->current.exists && handle->submitted_writes == handle->current.version;
+    tic_unlock(&handle->lock);
+    return last;
+}
+
+void tic_looks_note_skipped_locked(struct tic_handle *handle)
+{
+    if (!handle || handle->look || !handle->imaged || !handle->pending || handle->skips_listed)
+        return;
+    handle->skips_listed = true;
+    if (!tic_handle_append(&skipped, handle))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+}
+
+void tic_looks_forget_skipped_locked(const struct tic_handle *handle)
+{
+    for (unsigned long i = skipped.count; i-- > 0;)
+        if (skipped.items[i] == handle)
+            skipped.items[i] = skipped.items[--skipped.count];
+}
+
+/* It stays pending: main() may change it before it comes to where it was. */
+static void show_skipped(struct tic_handle *handle)
+{
+    if (!handle->pending || handle->restored || handle->family || atomic_load(&handle->split) ||
+        !tic_layout_is_mapped(&handle->layout) || !tic_layout_is_writable(&handle->layout))
+        return;
+    if (!has_its_value(handle)) {
+        tic_looks_tell_overwritten(handle);
+        return;
+    }
+    struct tic_saved saved = tic_data_recovered_value(handle);
+    tic_data_expose_locked(handle, &saved);
+}
+
+static void show_all_skipped(void)
+{
+    for (unsigned long i = 0; i < skipped.count; i++) {
+        skipped.items[i]->skips_listed = false;
+        show_skipped(skipped.items[i]);
+    }
+    skipped.count = 0;
+}
+
+/* ---- main() -----------------------------------------------------------------------------------
+ */
+
 /* What main() saw is what it saw last of each datum: it, or a task that is executed again, may have
  * changed that in this run since then. Where not all data were compared, those that were not may be
  * as main() has made them. */
@@ -114,4 +174,5 @@ void tic_looks_give_main_back_locked(uint64_t wait)
     }
     for (unsigned long i = 0; all && i < tic_looks_list.count; i++)
         give_last_back(tic_looks_list.items[i]);
+    show_all_skipped();
 }

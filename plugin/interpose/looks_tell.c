@@ -147,6 +147,22 @@ void tic_looks_note_left(const struct tic_handle *handle)
                 (unsigned long long)handle->id);
 }
 
+void tic_looks_tell_overwritten(const struct tic_handle *handle)
+{
+    static bool told; /* guarded by the submission lock */
+
+    if (told || tic_advice_is_there())
+        return;
+    told = true;
+    tic_log(
+        TIC_LOG_WARN,
+        "main() goes on after it has waited for tasks, as in the recorded run. Tasks wrote data "
+        "%llu (number of registration, %llu bytes) again later, and what it held then was not "
+        "logged: if main() reads it there by its pointer, it sees something else than it did. "
+        "`starpu-tic check` tells whether it does",
+        (unsigned long long)handle->id, (unsigned long long)tic_shape_bytes(&handle->layout.shape));
+}
+
 void tic_looks_tell(uint64_t waits, bool partial)
 {
     if (partial)

@@ -72,6 +72,13 @@ static void note_writes(const struct tic_accesses *accesses, bool live)
             tic_data_note_write(accesses->items[i].handle, live);
 }
 
+static void note_skipped(const struct tic_accesses *accesses)
+{
+    for (unsigned i = 0; i < accesses->count; i++)
+        if (accesses->items[i].mode & STARPU_W)
+            tic_looks_note_skipped_locked(accesses->items[i].handle);
+}
+
 static void note_uses(const struct tic_accesses *accesses)
 {
     for (unsigned i = 0; i < accesses->count && !accesses->simple; i++)
@@ -396,6 +403,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
         return TIC_PASS;
     }
     note_writes(submission->accesses, false);
+    note_skipped(submission->accesses);
     return tic_skip_done(task, key_of(submission));
 }
 

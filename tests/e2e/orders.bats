@@ -175,6 +175,15 @@ exit_as_usual() { # scenarios...
     keep_order look
 }
 
+@test "main() reads larger data: after its last write, and while it declares to write it" {
+    says_nothing() { :; } # a message tells what is not logged
+    keep_order look-final look-writing
+}
+
+@test "callbacks read the times of their tasks" {
+    keep_order look-profiled
+}
+
 @test "data holds addresses, which are others in each run" {
     keep_order look-address look-address-written
     ! grep -q "behind StarPU's back" err # what differs is ours

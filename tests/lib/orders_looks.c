@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Scenarios of tests/lib/orders.c in which somebody looks at more than data: callbacks at their
- * tasks, or at what main() has; main() at memory; a library starts StarPU once more. */
+ * tasks, or at what main() has; main() at memory, larger one, too; a library starts StarPU once
+ * more. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
@@ -261,6 +262,88 @@ static void run_given_back(void)
     starpu_data_unregister(handle);
 }
 
+/* ---- larger data, which is not logged ---------------------------------------------------------
+ */
+
+enum { MANY = 1000 };
+
+static uint64_t many[MANY];
+
+static void fill_many(void *buffers[], void *arg)
+{
+    uint64_t *items = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    int number;
+
+    starpu_codelet_unpack_args(arg, &number);
+    for (int i = 0; i < MANY; i++)
+        items[i] = items[i] * 3 + (uint64_t)(i + number);
+}
+
+static struct starpu_codelet many_codelet = {
+    .cpu_funcs = {fill_many},
+    .nbuffers = 1,
+    .modes = {STARPU_RW},
+    .name = "fill_many",
+};
+
+static starpu_data_handle_t register_many(void)
+{
+    starpu_data_handle_t handle;
+
+    starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)many, MANY, sizeof(*many));
+    return handle;
+}
+
+/* main() computes, waits, reads the result by its pointer, and computes something else. */
+static void run_final(void)
+{
+    starpu_data_handle_t handle = register_many();
+
+    for (int i = 0; i < TASKS; i++)
+        submit(&many_codelet, handle, i);
+    starpu_task_wait_for_all();
+    for (int i = 0; i < MANY; i++)
+        note(many[i]);
+    for (int i = 0; i < TASKS; i++)
+        submit_row(handles[0], i);
+    starpu_data_unregister(handle);
+    submit_row(handles[1], 0);
+}
+
+/* main() reads what it declares to overwrite. */
+static void run_writing(void)
+{
+    starpu_data_handle_t handle = register_many();
+
+    for (int i = 0; i < TASKS; i++) {
+        submit(&many_codelet, handle, i);
+        must(starpu_data_acquire(handle, STARPU_W));
+        note(many[i]);
+        many[i] += 7;
+        starpu_data_release(handle);
+    }
+    starpu_data_unregister(handle);
+}
+
+/* ---- times of tasks ---------------------------------------------------------------------------
+ */
+
+static void note_times(void *arg)
+{
+    struct starpu_profiling_task_info *times = starpu_task_get_current()->profiling_info;
+
+    (void)arg;
+    count(starpu_timing_timespec_delay_us(&times->start_time, &times->end_time) >= 0);
+}
+
+static void run_profiled(void)
+{
+    starpu_profiling_status_set(STARPU_PROFILING_ENABLE);
+    submit_looking(note_times);
+    starpu_task_wait_for_all();
+    starpu_profiling_status_set(STARPU_PROFILING_DISABLE);
+}
+
 /* ---- StarPU is started while it runs ----------------------------------------------------------
  */
 
@@ -287,4 +370,7 @@ const struct mode orders_looks[] = {{"look-current", run_current},
                                     {"look-address", run_address},
                                     {"look-address-written", run_address_written},
                                     {"look-address-moved", run_address_moved},
+                                    {"look-final", run_final},
+                                    {"look-writing", run_writing},
+                                    {"look-profiled", run_profiled},
                                     {NULL, NULL}};
