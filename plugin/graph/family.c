@@ -193,15 +193,32 @@ static void forget_overlap(struct tic_handle *handle, const struct tic_handle *o
             handle->overlaps[i--] = handle->overlaps[--handle->overlap_count];
 }
 
+static bool covers(const struct tic_layout *whole, const struct tic_layout *part)
+{
+    return tic_layout_span(whole) == tic_shape_bytes(&whole->shape) && part->base >= whole->base &&
+           part->base + tic_layout_span(part) <= whole->base + tic_layout_span(whole);
+}
+
+/* Was all of its memory written since, as one? */
+static bool is_superseded(const struct tic_family *family, const struct tic_handle *member)
+{
+    uint64_t version = atomic_load(&member->version);
+    bool newer = family->planned && atomic_load(&family->root->version) >= version;
+
+    for (unsigned long i = 0; i < member->overlap_count && !newer; i++)
+        newer = atomic_load(&member->overlaps[i]->version) > version &&
+                covers(&member->overlaps[i]->layout, &member->layout);
+    return newer;
+}
+
 bool tic_family_prune(struct tic_graph *graph, struct tic_family *family, uint64_t epoch)
 {
-    uint64_t version = atomic_load(&family->root->version);
     bool fine = true;
 
     tic_lock(&graph->lock);
-    for (unsigned long i = family->planned ? family->count : 0; i-- > 1;) {
+    for (unsigned long i = family->count; i-- > 1;) {
         struct tic_handle *member = family->members[i];
-        if (member->data || member->pending || atomic_load(&member->version) > version)
+        if (member->data || member->pending || member->given_back || !is_superseded(family, member))
             continue;
         for (unsigned long k = 0; k < member->overlap_count; k++)
             forget_overlap(member->overlaps[k], member);

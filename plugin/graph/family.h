@@ -45,7 +45,8 @@ struct tic_handle **tic_family_due(struct tic_graph *graph, struct tic_handle *h
                                    unsigned long *count);
 /* True when a part of it was written since its own last write. */
 bool tic_family_is_stale(struct tic_graph *graph, const struct tic_handle *handle);
-/* Planned parts that were unregistered leave the graph once the root was written since. In epoch.
+/* Planned parts that were unregistered leave the graph once the root, or another member with all of
+ * their memory, was written since. In epoch.
  * False when out of memory. */
 bool tic_family_prune(struct tic_graph *graph, struct tic_family *family, uint64_t epoch);
 /* All members whose value waits to be restored, in the order of versions: a new array, NULL when

@@ -126,6 +126,9 @@ static inline bool tic_position_is_ahead(void)
     return __builtin_expect(tic_session && atomic_load(&tic_session->snapshot.replaying), 0);
 }
 
+/* The same, or it is just letting these tasks go. */
+bool tic_position_holds_tasks(void);
+
 /* ---- parts of the session, a file each ------------------------------------------------------ */
 int tic_stats_write(struct tic_session *session); /* stats.c */
 const char *tic_policy_choose(struct starpu_conf *conf,

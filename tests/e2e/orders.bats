@@ -180,6 +180,14 @@ exit_as_usual() { # scenarios...
     keep_order look-final look-writing
 }
 
+@test "StarPU bounds how many tasks are submitted, and main() had come further" {
+    expected=$("$lib/orders" look-current)
+    STARPU_TIC_EVERY=3 crash line-renamed:2 "$lib/orders" look-current
+    STARPU_LIMIT_MAX_SUBMITTED_TASKS=4 STARPU_LIMIT_MIN_SUBMITTED_TASKS=2 \
+        run_apart timeout 60 "$tool" run -- "$lib/orders" look-current
+    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain look-current "wrong, or stands still"
+}
+
 @test "callbacks read the times of their tasks" {
     keep_order look-profiled
 }

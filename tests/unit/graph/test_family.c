@@ -145,6 +145,33 @@ static void test_pruned_when_the_root_was_written(void **state)
     assert_int_equal(root->overlap_count, 0);
 }
 
+/* Programs free memory that they leave registered, and get it again. */
+static void test_pruned_when_a_part_with_all_of_it_was_written(void **state)
+{
+    struct tic_handle *first = add(0, SIDE, 0, SIDE), *second = add(0, SIDE, 0, SIDE);
+    struct tic_handle *rows[PARTS], *later[PARTS], *columns[PARTS];
+    (void)state;
+    assert_int_equal(tic_family_meet(&graph, first), 0);
+    assert_int_equal(tic_family_meet(&graph, second), 0);
+    add_parts(rows, true);
+    assert_int_equal(tic_family_join(&graph, second, rows, PARTS), 0);
+    add_parts(columns, false);
+    assert_int_equal(tic_family_join(&graph, second, columns, PARTS), 0);
+    for (int i = 0; i < PARTS; i++) {
+        tic_handle_count_write(rows[i]);
+        rows[i]->data = NULL;
+        tic_handle_count_write(columns[i]); /* each is of a part of each row */
+    }
+    tic_family_prune(&graph, first->family, 8);
+    assert_int_equal(rows[1]->gone_since, 0);
+    add_parts(later, true);
+    assert_int_equal(tic_family_join(&graph, second, later, PARTS), 0);
+    tic_handle_count_write(later[1]);
+    tic_family_prune(&graph, first->family, 9);
+    assert_int_equal(rows[0]->gone_since, 0);
+    assert_int_equal(rows[1]->gone_since, 9);
+}
+
 /* Random writes through random views; the last values in the order of versions are the memory. */
 static void test_values_make_the_memory(void **state)
 {
@@ -226,6 +253,7 @@ int main(void)
         TEST(test_due_are_those_of_the_cut),
         TEST(test_registered_twice),
         TEST(test_pruned_when_the_root_was_written),
+        TEST(test_pruned_when_a_part_with_all_of_it_was_written),
         TEST(test_values_make_the_memory),
         TEST(test_restored_values_wait_for_others),
         TEST(test_one_of_many_registered_twice),
