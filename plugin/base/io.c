@@ -189,7 +189,7 @@ static void work_call(struct agent *agent)
 
 /* ---- agents --------------------------------------------------------------------------------- */
 
-static void free_locked(struct agent *agent)
+static void free_locked(struct agent *agent) TIC_REQUIRES(io.lock)
 {
     agent->state = IDLE;
     if (agent->over)
@@ -199,7 +199,7 @@ static void free_locked(struct agent *agent)
     pthread_cond_signal(&io.freed);
 }
 
-static void end_locked(struct agent *agent)
+static void end_locked(struct agent *agent) TIC_REQUIRES(io.lock)
 {
     if (agent->state == BUSY) {
         agent->state = DONE;
@@ -260,7 +260,7 @@ static void destroy(struct agent *agent)
 }
 
 /* Those that a call held when they were to end, and that have ended since. */
-static void remove_ended_locked(void)
+static void remove_ended_locked(void) TIC_REQUIRES(io.lock)
 {
     for (unsigned i = 0; i < TIC_IO_THREADS; i++) {
         struct agent *agent = io.agents[i];

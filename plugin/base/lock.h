@@ -22,7 +22,17 @@ enum tic_lock_rank {
     TIC_RANK_IO,         /* calls of the file system */
 };
 
-struct tic_lock {
+/* What clang's -Wthread-safety checks (tests/thread-safety): that locks are given back on every
+ * path, and that functions that need one are called with it. In C it cannot say which fields a lock
+ * of the same struct guards. */
+#ifdef __clang__
+#define TIC_THREAD_SAFETY(attribute) __attribute__((attribute))
+#else
+#define TIC_THREAD_SAFETY(attribute)
+#endif
+#define TIC_REQUIRES(lock) TIC_THREAD_SAFETY(requires_capability(lock))
+
+struct TIC_THREAD_SAFETY(capability("lock")) tic_lock {
     pthread_mutex_t mutex;
     enum tic_lock_rank rank; /* immutable after init */
 };
@@ -46,13 +56,15 @@ static inline void tic_lock_fini(struct tic_lock *lock)
     pthread_mutex_destroy(&lock->mutex);
 }
 
-static inline void tic_lock(struct tic_lock *lock)
+static inline void tic_lock(struct tic_lock *lock) TIC_THREAD_SAFETY(acquire_capability(*lock))
+    TIC_THREAD_SAFETY(no_thread_safety_analysis)
 {
     tic_lock_check_acquire(lock->rank);
     pthread_mutex_lock(&lock->mutex);
 }
 
-static inline void tic_unlock(struct tic_lock *lock)
+static inline void tic_unlock(struct tic_lock *lock) TIC_THREAD_SAFETY(release_capability(*lock))
+    TIC_THREAD_SAFETY(no_thread_safety_analysis)
 {
     pthread_mutex_unlock(&lock->mutex);
     tic_lock_check_release(lock->rank);

@@ -18,7 +18,7 @@ static void take_items(struct tic_pool *pool, tic_pool_work work, void (*between
     }
 }
 
-static void join_loop_locked(struct tic_pool *pool)
+static void join_loop_locked(struct tic_pool *pool) TIC_REQUIRES(pool->lock)
 {
     tic_pool_work work = pool->work;
     unsigned long items = pool->items;

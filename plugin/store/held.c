@@ -34,6 +34,7 @@ static bool is_there(const struct tic_held *held)
 }
 
 static void forget_image_locked(struct tic_rows *rows, struct tic_held *held)
+    TIC_REQUIRES(rows->lock)
 {
     if (!held->image)
         return;
@@ -42,7 +43,7 @@ static void forget_image_locked(struct tic_rows *rows, struct tic_held *held)
     held->image = NULL;
 }
 
-static void drop_locked(struct tic_rows *rows, struct tic_held *held)
+static void drop_locked(struct tic_rows *rows, struct tic_held *held) TIC_REQUIRES(rows->lock)
 {
     if (is_there(held))
         rows->held_bytes -= tic_shape_bytes(&held->shape);
@@ -51,7 +52,8 @@ static void drop_locked(struct tic_rows *rows, struct tic_held *held)
     forget_image_locked(rows, held);
 }
 
-void tic_held_fini(struct tic_rows *rows)
+/* Nobody else has it any more. */
+void tic_held_fini(struct tic_rows *rows) TIC_THREAD_SAFETY(no_thread_safety_analysis)
 {
     for (unsigned long i = 0; i < rows->held_count; i++)
         drop_locked(rows, &rows->held[i]);
@@ -61,7 +63,7 @@ void tic_held_fini(struct tic_rows *rows)
 /* ---- holding -------------------------------------------------------------------------------- */
 
 /* A number that nobody refers to any more, or a new one. NULL when out of memory. */
-static struct tic_held *take_number_locked(struct tic_rows *rows)
+static struct tic_held *take_number_locked(struct tic_rows *rows) TIC_REQUIRES(rows->lock)
 {
     while (rows->held_next < rows->held_count)
         if (rows->held[rows->held_next++].unused)
@@ -177,13 +179,13 @@ int tic_held_save(struct tic_store *store, const struct tic_layout *layout, bool
     return status;
 }
 
-void tic_held_pin_locked(struct tic_rows *rows, uint32_t number)
+void tic_held_pin_locked(struct tic_rows *rows, uint32_t number) TIC_REQUIRES(rows->lock)
 {
     rows->held[number].pinned = true;
     rows->held[number].keep = true; /* a sweep may be under way */
 }
 
-void tic_held_settle_locked(struct tic_rows *rows, uint32_t number)
+void tic_held_settle_locked(struct tic_rows *rows, uint32_t number) TIC_REQUIRES(rows->lock)
 {
     rows->held[number].busy = false;
 }
@@ -191,6 +193,7 @@ void tic_held_settle_locked(struct tic_rows *rows, uint32_t number)
 /* ---- marking -------------------------------------------------------------------------------- */
 
 struct tic_row tic_held_real_locked(const struct tic_rows *rows, struct tic_row row)
+    TIC_REQUIRES(rows->lock)
 {
     bool written =
         row.extent == TIC_HELD_EXTENT && row.row < rows->held_count && rows->held[row.row].written;
@@ -198,12 +201,14 @@ struct tic_row tic_held_real_locked(const struct tic_rows *rows, struct tic_row 
 }
 
 uint64_t tic_held_bytes_locked(const struct tic_rows *rows, struct tic_row row)
+    TIC_REQUIRES(rows->lock)
 {
     bool held = row.extent == TIC_HELD_EXTENT && row.row < rows->held_count;
     return held ? tic_shape_bytes(&rows->held[row.row].shape) : 0;
 }
 
 struct tic_row tic_held_mark_locked(struct tic_rows *rows, struct tic_row row)
+    TIC_REQUIRES(rows->lock)
 {
     if (row.extent == TIC_HELD_EXTENT)
         rows->held[row.row].keep = true;
@@ -211,6 +216,7 @@ struct tic_row tic_held_mark_locked(struct tic_rows *rows, struct tic_row row)
 }
 
 struct tic_row tic_held_sweep_begin_locked(struct tic_rows *rows, uint32_t number)
+    TIC_REQUIRES(rows->lock)
 {
     const struct tic_row none = {TIC_HELD_EXTENT, number};
 
@@ -220,7 +226,7 @@ struct tic_row tic_held_sweep_begin_locked(struct tic_rows *rows, uint32_t numbe
     return held->keep ? tic_held_real_locked(rows, none) : none;
 }
 
-void tic_held_sweep_end_locked(struct tic_rows *rows)
+void tic_held_sweep_end_locked(struct tic_rows *rows) TIC_REQUIRES(rows->lock)
 {
     for (unsigned long i = 0; i < rows->held_count; i++) {
         struct tic_held *held = &rows->held[i];

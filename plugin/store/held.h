@@ -37,14 +37,18 @@ int tic_held_resolve(struct tic_rows *rows, struct tic_line *line);
 
 /* ---- for rows.c, under its lock ------------------------------------------------------------- */
 void tic_held_fini(struct tic_rows *rows);
-void tic_held_settle_locked(struct tic_rows *rows, uint32_t number);
-void tic_held_pin_locked(struct tic_rows *rows, uint32_t number);
+void tic_held_settle_locked(struct tic_rows *rows, uint32_t number) TIC_REQUIRES(rows->lock);
+void tic_held_pin_locked(struct tic_rows *rows, uint32_t number) TIC_REQUIRES(rows->lock);
 /* The row that it was written to; the row itself if it is not held, or not written. */
-struct tic_row tic_held_real_locked(const struct tic_rows *rows, struct tic_row row);
-uint64_t tic_held_bytes_locked(const struct tic_rows *rows, struct tic_row row);
+struct tic_row tic_held_real_locked(const struct tic_rows *rows, struct tic_row row)
+    TIC_REQUIRES(rows->lock);
+uint64_t tic_held_bytes_locked(const struct tic_rows *rows, struct tic_row row)
+    TIC_REQUIRES(rows->lock);
 /* These two give what is to be marked instead. */
-struct tic_row tic_held_mark_locked(struct tic_rows *rows, struct tic_row row);
-struct tic_row tic_held_sweep_begin_locked(struct tic_rows *rows, uint32_t number);
-void tic_held_sweep_end_locked(struct tic_rows *rows);
+struct tic_row tic_held_mark_locked(struct tic_rows *rows, struct tic_row row)
+    TIC_REQUIRES(rows->lock);
+struct tic_row tic_held_sweep_begin_locked(struct tic_rows *rows, uint32_t number)
+    TIC_REQUIRES(rows->lock);
+void tic_held_sweep_end_locked(struct tic_rows *rows) TIC_REQUIRES(rows->lock);
 
 #endif

@@ -14,8 +14,8 @@ int tic_linefile_write(int directory, const char *name, const struct tic_h5_ops 
                        const struct tic_line *line, bool sync);
 
 /* Reads and checks one: header, size and checksum before any byte reaches HDF5, then indices.
- * 0; -EBADMSG damaged; -EPROTONOSUPPORT written by a newer format; -ENOTSUP by a machine of the
- * other byte order; other -errno. */
+ * 0; -EBADMSG damaged; -EPROTONOSUPPORT another major format, older or newer; -ENOTSUP written
+ * by a machine of the other byte order; other -errno. */
 int tic_linefile_read(int directory, const char *name, const struct tic_h5_ops *h5,
                       struct tic_line *line);
 /* The bytes of one (malloc'ed), header, size and checksum checked. 0 or -errno as above. */

@@ -87,7 +87,7 @@ static struct tic_extent *extent_create(const struct tic_line_extent *disk, int 
 }
 
 /* Its number stays until another extent gets it. */
-static void retire_locked(struct tic_rows *rows, struct tic_extent *extent)
+static void retire_locked(struct tic_rows *rows, struct tic_extent *extent) TIC_REQUIRES(rows->lock)
 {
     rows->touched -= extent->top * tic_shape_bytes(&extent->shape);
     memset(&extent->shape, 0, sizeof(extent->shape));
@@ -96,7 +96,7 @@ static void retire_locked(struct tic_rows *rows, struct tic_extent *extent)
     rows->retired++;
 }
 
-static long append_locked(struct tic_rows *rows, struct tic_extent *extent)
+static long append_locked(struct tic_rows *rows, struct tic_extent *extent) TIC_REQUIRES(rows->lock)
 {
     void *grown = tic_grow(rows->extents, &rows->capacity, rows->count + 1, sizeof(*rows->extents));
 
@@ -386,7 +386,7 @@ uint64_t tic_rows_bytes(struct tic_rows *rows, struct tic_row row)
     return bytes;
 }
 
-static void mark_locked(struct tic_rows *rows, struct tic_row row)
+static void mark_locked(struct tic_rows *rows, struct tic_row row) TIC_REQUIRES(rows->lock)
 {
     /* What is being copied may have lost its row, and its extent, before anybody knew. */
     if (row.extent < rows->count && row.row < rows->extents[row.extent]->disk.rows)

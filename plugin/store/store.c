@@ -165,7 +165,7 @@ const char *tic_store_reason(int status)
     case -EBADMSG:
         return "damaged";
     case -EPROTONOSUPPORT:
-        return "written by a newer version of starpu-tic";
+        return "written by another version of starpu-tic, in a format that this one does not read";
     case -ENOTSUP:
         return "written on a machine with the other byte order";
     case -ETIME:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* starpu-tic settings: the table of settings. */
+/* starpu-tic settings: the table of settings, plain, for the manual, or as doc/settings.md. */
 #include "base/settings.h"
 
 #include <getopt.h>
@@ -7,9 +7,40 @@
 
 #include "tools/tool.h"
 
+/* In the order of the table: a title where a group begins, NULL for each setting. */
+static const char *const titles[] = {
+#define GROUP(title) title,
+#define SETTING(field, NAME, kind, fallback, values, help) NULL,
+#include "base/settings.def"
+#undef SETTING
+};
+enum { TITLES = sizeof(titles) / sizeof(titles[0]) };
+
+struct format {
+    void (*begin)(void);
+    void (*group)(const char *title);
+    void (*row)(const struct tic_setting_row *row);
+};
+
+static void print_nothing(void)
+{
+}
+
+static void print_no_group(const char *title)
+{
+    (void)title;
+}
+
 static void print_plain(const struct tic_setting_row *row)
 {
     printf("%s=%s\n    values: %s\n    %s\n", row->name, row->fallback, row->values, row->help);
+}
+
+static void print_group_roff(const char *title)
+{
+    printf(".SS ");
+    tic_tool_print_roff(title);
+    printf("\n");
 }
 
 static void print_row_roff(const struct tic_setting_row *row)
@@ -27,19 +58,59 @@ static void print_row_roff(const struct tic_setting_row *row)
     printf("\n");
 }
 
+static void begin_markdown(void)
+{
+    printf(
+        "# Settings\n\n"
+        "Environment variables. An empty one means its default; a value that is not valid, or an "
+        "unknown\n`STARPU_TIC_*` variable, stops the start (status 78). This page is what "
+        "`starpu-tic settings --markdown`\nprints.\n");
+}
+
+static void print_group_markdown(const char *title)
+{
+    printf("\n## %s\n\n| setting | values | default | meaning |\n|---|---|---|---|\n", title);
+}
+
+/* A bar would end the cell. */
+static void print_cell(const char *text)
+{
+    for (; *text; text++)
+        printf(*text == '|' ? "\\%c" : "%c", *text);
+}
+
+static void print_row_markdown(const struct tic_setting_row *row)
+{
+    printf("| `%s` | ", row->name);
+    print_cell(row->values);
+    printf(" | %s | ", row->fallback);
+    print_cell(row->help);
+    printf(" |\n");
+}
+
 int tic_tool_settings(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"help", no_argument, NULL, 'h'}, {"roff", no_argument, NULL, 'r'}, {0}};
-    void (*print)(const struct tic_setting_row *) = print_plain;
+    static const struct option options[] = {{"help", no_argument, NULL, 'h'},
+                                            {"roff", no_argument, NULL, 'r'},
+                                            {"markdown", no_argument, NULL, 'm'},
+                                            {0}};
+    struct format format = {print_nothing, print_no_group, print_plain};
+    const struct tic_setting_row *row = tic_setting_rows;
     int option;
 
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option != 'r')
+        if (option == 'r')
+            format = (struct format){print_nothing, print_group_roff, print_row_roff};
+        else if (option == 'm')
+            format = (struct format){begin_markdown, print_group_markdown, print_row_markdown};
+        else
             return tic_tool_usage("settings", option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
-        print = print_row_roff;
     }
-    for (size_t i = 0; i < tic_setting_count; i++)
-        print(&tic_setting_rows[i]);
+    format.begin();
+    for (unsigned i = 0; i < TITLES; i++)
+        if (titles[i])
+            format.group(titles[i]);
+        else
+            format.row(row++);
     return TIC_TOOL_OK;
 }

@@ -75,6 +75,11 @@ bats_require_minimum_version 1.5.0
     [ "$output" = "$fixed_time:$(readlink -f "$library")" ]
 }
 
+@test "doc/settings.md is what settings --markdown prints" {
+    "$tool" settings --markdown >settings.md
+    diff settings.md "$BATS_TEST_DIRNAME/../../doc/settings.md"
+}
+
 @test "settings lists every setting, and run refuses bad values with their name" {
     run "$tool" settings
     for name in DIR PERIOD PROTOCOL SCHED SYNC KEEP VERBOSE STATS EVERY INPUTS FAIL; do

@@ -167,7 +167,7 @@ expected() { # the output of a run without faults
     sed -i '2s/format [0-9]*/format 9/' "$STARPU_TIC_DIR"/p0-line-00000001.h5
     run "$tool" run -- "$program"
     [ "$status" -eq 78 ]
-    [[ $output == *"newer version of starpu-tic"* ]]
+    [[ $output == *"written by another version of starpu-tic"* ]]
     [ -e "$STARPU_TIC_DIR"/p0-line-00000001.h5 ]
 }
 

@@ -237,7 +237,7 @@ static void test_newer_format_is_refused(void **state)
     memcpy(strstr(image, "format "), "format 9", 8);
     tic_tmpdir_store(&rig.dir, "p0-line-00000002.h5", image, size);
     free(image);
-    expect_refused("written by a newer version", "p0-line-00000002.h5", "");
+    expect_refused("written by another version", "p0-line-00000002.h5", "");
 }
 
 static void test_second_run_is_refused(void **state)
