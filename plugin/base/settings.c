@@ -121,6 +121,12 @@ static bool parse_unused(const char *text, enum tic_unused *out)
     return *out == TIC_UNUSED_LEAVE || strcmp(text, "restore") == 0;
 }
 
+static bool parse_program(const char *text, enum tic_program *out)
+{
+    *out = strcmp(text, "any") == 0 ? TIC_PROGRAM_ANY : TIC_PROGRAM_SAME;
+    return *out == TIC_PROGRAM_ANY || strcmp(text, "same") == 0;
+}
+
 static bool parse_workers(const char *text, enum tic_worker_numbers *out)
 {
     *out = strcmp(text, "real") == 0 ? TIC_WORKERS_REAL : TIC_WORKERS_RECORDED;

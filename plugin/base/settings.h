@@ -14,6 +14,7 @@ extern const char *const tic_protocol_names[];
 enum tic_sync { TIC_SYNC_NEVER, TIC_SYNC_COMMIT };
 enum tic_inputs { TIC_INPUTS_IGNORE, TIC_INPUTS_CHECK, TIC_INPUTS_SAVE };
 enum tic_pointers { TIC_POINTERS_REFUSE, TIC_POINTERS_TRUST };
+enum tic_program { TIC_PROGRAM_SAME, TIC_PROGRAM_ANY };
 enum tic_unused { TIC_UNUSED_RESTORE, TIC_UNUSED_LEAVE };
 enum tic_worker_numbers { TIC_WORKERS_RECORDED, TIC_WORKERS_REAL };
 
@@ -33,6 +34,7 @@ typedef enum tic_sync tic_kind_sync;
 typedef enum tic_pointers tic_kind_pointers;
 typedef enum tic_inputs tic_kind_inputs;
 typedef enum tic_unused tic_kind_unused;
+typedef enum tic_program tic_kind_program;
 typedef enum tic_worker_numbers tic_kind_workers;
 
 struct tic_settings {

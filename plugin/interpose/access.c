@@ -47,6 +47,13 @@ static const char *name_of_mode(bool reads, bool writes)
                            : "for reading (STARPU_R)";
 }
 
+/* What was there is recorded for both modes of writing. */
+static const char *name_of_recorded(const struct tic_line_acquire *known)
+{
+    return known->recorded && known->writes ? "for writing (STARPU_W or STARPU_RW)"
+                                            : name_of_mode(known->recorded, known->writes);
+}
+
 /* Of what main() made itself, no mode is recorded. */
 static void check_access(const struct tic_handle *handle, const struct tic_line_acquire *known,
                          bool reads, bool writes)
@@ -61,7 +68,7 @@ static void check_access(const struct tic_handle *handle, const struct tic_line_
                  "the replay differs from the recorded run: main() accesses handle %llu (number of "
                  "registration) %s, and accessed it %s in the recorded run",
                  (unsigned long long)handle->id, name_of_mode(reads, writes),
-                 name_of_mode(known->recorded, known->writes));
+                 name_of_recorded(known));
 }
 
 /* The access belongs to the recovered cut: delivers what it read then. True when that must wait

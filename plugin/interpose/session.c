@@ -98,6 +98,29 @@ static bool is_used_by_parent(void)
            strcmp(rest + 1, directory) == 0 && (kill(process, 0) == 0 || errno == EPERM);
 }
 
+/* Where it was loaded, and with which directory. Each fork of a process would take the recovery
+ * lines of another one for its own. */
+static struct {
+    pid_t process;
+    char *directory;
+} loaded;
+
+__attribute__((constructor)) static void note_load(void)
+{
+    const char *directory = getenv(TIC_SETTING_PREFIX "DIR");
+
+    loaded.process = getpid();
+    loaded.directory = directory ? strdup(directory) : NULL;
+}
+
+static bool is_forked(void)
+{
+    const char *directory = getenv(TIC_SETTING_PREFIX "DIR");
+
+    return getpid() != loaded.process &&
+           (!directory || (loaded.directory && strcmp(directory, loaded.directory) == 0));
+}
+
 /* Why this process cannot be protected at all, or NULL. */
 static const char *why_not_at_all(void)
 {
@@ -118,6 +141,9 @@ static const char *why_not_at_all(void)
         if (count && atoi(count) > 1)
             return "runs of several MPI processes are not protected yet";
     }
+    if (is_forked())
+        return "it is a fork of the program that was started, and has no recovery lines of its "
+               "own. Start it as a program (exec), or give it a STARPU_TIC_DIR of its own";
     if (is_used_by_parent())
         return "the program that started it uses STARPU_TIC_DIR; name another one for this "
                "program, or none";
@@ -206,6 +232,7 @@ static struct tic_session *session_create(void)
                 "registered data only as they declare it",
                 tic_protocol_names[settings.protocol]);
     session->snapshot.copy = settings.copy[0] && !settings.report[0] ? settings.copy : NULL;
+    session->snapshot.any_program = settings.program == TIC_PROGRAM_ANY;
     session->process = getpid();
     tic_answers_start();
     if (settings.report[0]) {
@@ -427,7 +454,9 @@ struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
         return NULL;
     }
     if (why) {
-        report_unprotected(why);
+        static _Atomic(const char *) told; /* a program may start StarPU many times */
+        if (atomic_exchange(&told, why) != why)
+            report_unprotected(why);
         return NULL;
     }
     struct tic_session *session = prepare();

@@ -99,6 +99,33 @@ static void check_identity(const char *path, const struct tic_line *line,
     }
 }
 
+static void refuse_changed(const char *path, const char *what)
+{
+    tic_stop(TIC_EXIT_REFUSED,
+             "%s holds the recovery lines of another run: %s. What it did would be mixed with what "
+             "this one does. To start over, name another STARPU_TIC_DIR, or remove the directory; "
+             "to continue nevertheless, set STARPU_TIC_PROGRAM=any",
+             path, what);
+}
+
+/* The same command, but does it do the same? What a line does not tell was not known. */
+static void check_content(const char *path, const struct tic_line *line,
+                          const struct tic_line *about)
+{
+    if (line->build[0] && about->build && strcmp(line->build, about->build) != 0)
+        refuse_changed(path, "the program was built anew since then");
+    if (line->input[0] && about->input && about->input[0] && strcmp(line->input, about->input) != 0)
+        refuse_changed(path, "its standard input was a file with other content");
+}
+
+static void check_run(const struct tic_snapshot *snapshot, const char *path,
+                      const struct tic_line *line)
+{
+    check_identity(path, line, &snapshot->about);
+    if (!snapshot->any_program)
+        check_content(path, line, &snapshot->about);
+}
+
 /* ---- loading -------------------------------------------------------------------------------- */
 
 /* Blocks of tables that only grow stay where they are. */
@@ -182,7 +209,7 @@ static void look_at_copies(struct tic_snapshot *snapshot, const struct tic_h5_op
             "%s cannot be looked at for copies of recovery lines: %s. The start goes on without",
             snapshot->copy, status == -ETIMEDOUT ? "it does not answer" : strerror(-status));
     if (found->line.version)
-        check_identity(snapshot->copy, &found->line, &snapshot->about);
+        check_run(snapshot, snapshot->copy, &found->line);
     snapshot->copy_newest = found->copy;
 }
 
@@ -243,7 +270,7 @@ static int recover(struct tic_snapshot *snapshot)
 
     choose(store, &choice);
     if (choice.line.version) {
-        check_identity(store->path, &choice.line, &snapshot->about);
+        check_run(snapshot, store->path, &choice.line);
         load(snapshot, &choice);
         return 1;
     }

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/input.h"
 #include "base/thread.h"
 #include "snapshot/copier.h"
 #include "snapshot/forced.h"
@@ -58,9 +59,11 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
     line->host = strdup(about->host);
     line->program = strdup(about->program);
     line->directory = strdup(about->directory);
+    line->build = strdup(about->build ? about->build : "");
+    line->input = strdup(about->input && tic_input_was_read() ? about->input : "");
     line->arguments = malloc(about->arguments_size + 1);
     if (!line->version || !line->starpu || !line->host || !line->program || !line->directory ||
-        !line->arguments)
+        !line->build || !line->input || !line->arguments)
         return -ENOMEM;
     memcpy(line->arguments, about->arguments, about->arguments_size);
     line->arguments_size = about->arguments_size;

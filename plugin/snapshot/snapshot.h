@@ -61,6 +61,7 @@ struct tic_snapshot {
     unsigned hand_percent;     /* of their time to have calls made for them; the same */
     unsigned long every;       /* ended tasks; immutable after start */
     bool dry;                  /* nothing is saved; immutable after start */
+    bool any_program;          /* another build, or input, may continue; immutable after start */
     const char *copy;          /* directory for copies of lines, or NULL; immutable after start */
     int copy_newest;           /* the copy with the newest line, or -1; immutable after start */
     struct tic_copier *copier; /* NULL: none; owner thread, before the checkpoint thread runs */

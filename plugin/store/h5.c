@@ -117,6 +117,7 @@ static int write_line(hid_t file, const struct tic_line *line)
                                   line->count);
     TIC_LINE_NUMBERS(WRITE_NUMBER)
     TIC_LINE_TEXTS(WRITE_TEXT)
+    TIC_LINE_LATER_TEXTS(WRITE_TEXT)
     TIC_LINE_TABLES(WRITE_TABLE)
     status = status ? status
                     : write_attribute(file, TIC_LINE_CREATED, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
@@ -226,12 +227,22 @@ static int read_text(hid_t file, const char *name, char **out)
     return 0;
 }
 
+static int no_text(char **out)
+{
+    *out = strdup("");
+    return *out ? 0 : -ENOMEM;
+}
+
 static int read_line(hid_t file, struct tic_line *line)
 {
     int status = 0;
 #define READ_NUMBER(member)                                                                        \
     status = status ? status : read_number(file, #member, H5T_NATIVE_UINT64, &line->member);
 #define READ_TEXT(member) status = status ? status : read_text(file, #member, &line->member);
+#define READ_LATER_TEXT(member)                                                                    \
+    status = status                         ? status                                               \
+             : H5Aexists(file, #member) > 0 ? read_text(file, #member, &line->member)              \
+                                            : no_text(&line->member);
 #define READ_TABLE(path, S, array, count, FIELDS)                                                  \
     status = status ? status                                                                       \
                     : read_table(file, path, array##_fields, sizeof(struct S), &line->array,       \
@@ -242,6 +253,7 @@ static int read_line(hid_t file, struct tic_line *line)
                                  &line->array, &line->count);
     TIC_LINE_NUMBERS(READ_NUMBER)
     TIC_LINE_TEXTS(READ_TEXT)
+    TIC_LINE_LATER_TEXTS(READ_LATER_TEXT)
     TIC_LINE_TABLES(READ_TABLE)
     status =
         status ? status : read_number(file, TIC_LINE_CREATED, H5T_NATIVE_DOUBLE, &line->created);

@@ -201,6 +201,8 @@ struct tic_line {
     char *host;
     char *program;   /* file name of the executable */
     char *directory; /* working directory */
+    char *build;     /* tells builds of the executable apart; empty: not known */
+    char *input;     /* hash of the standard input that was read; empty: none, or not known */
     char *arguments; /* argv[1..], each ended by '\0' */
     size_t arguments_size;
 

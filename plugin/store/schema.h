@@ -4,7 +4,7 @@
 #define TIC_STORE_SCHEMA_H
 
 #define TIC_FORMAT_MAJOR 5
-#define TIC_FORMAT_MINOR 0
+#define TIC_FORMAT_MINOR 1
 
 /* Files of process P in the store directory. */
 #define TIC_FILE_LOCK "p%u.lock"
@@ -42,6 +42,8 @@
 
 /* LINE_TEXT(member): attributes of the root group, UTF-8 strings. */
 #define TIC_LINE_TEXTS(X) X(version) X(starpu) X(host) X(program) X(directory)
+/* The same, from minor format 1 on; empty in lines of before. */
+#define TIC_LINE_LATER_TEXTS(X) X(build) X(input)
 
 /* Tables with references to payload rows. */
 #define TIC_LINE_VALUES "/values"

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -28,6 +29,22 @@ enum { MOST_CHUNKS = 65534 };
 
 /* A POSIX record lock: gone when the process is gone, not inherited by its children. -ENOENT: a run
  * that has just ended has removed it. */
+/* A run that was killed keeps its lock until its memory was given back. */
+static int lock_patiently(int file, struct flock *lock)
+{
+    const struct timespec pause = {.tv_nsec = 100000000};
+    enum { TRIES = 20 };
+
+    for (int i = 1; fcntl(file, F_SETLK, lock) != 0; i++) {
+        if (errno != EACCES && errno != EAGAIN)
+            return -errno;
+        if (i == TRIES)
+            return -EBUSY;
+        nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
 static int take_lock(struct tic_store *store)
 {
     char name[NAME_SIZE];
@@ -39,8 +56,9 @@ static int take_lock(struct tic_store *store)
         openat(store->directory, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (store->lock_file < 0)
         return errno == ELOOP || errno == EISDIR ? -EISNAM : -errno;
-    if (fcntl(store->lock_file, F_SETLK, &lock) != 0)
-        return errno == EACCES || errno == EAGAIN ? -EBUSY : -errno;
+    int status = lock_patiently(store->lock_file, &lock);
+    if (status)
+        return status;
     if (fstat(store->lock_file, &info) != 0)
         return -errno;
     return info.st_nlink == 0 ? -ENOENT : !S_ISREG(info.st_mode) ? -EISNAM : 0;

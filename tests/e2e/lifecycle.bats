@@ -36,10 +36,50 @@ expected() { # the output of a run without faults
     [ "$status" -eq 0 ] && ! grep -q 'not protected' err || complain program "its child is not protected elsewhere"
 }
 
+@test "forks run unprotected: each would take the recovery lines of another one for its own" {
+    expected=$(timeout 60 "$lib/starters" 2 fork)
+    run_apart timeout 60 "$tool" run -- "$lib/starters" 2 fork
+    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain starters "wrong"
+    [ "$(grep -c 'not protected: it is a fork' err)" -eq 2 ] && [ ! -e "$STARPU_TIC_DIR" ] ||
+        complain starters "its children are protected, or were not told"
+}
+
+@test "other standard input is refused" {
+    seq 30 >one
+    seq 31 >other
+    expected=$("$lib/rehearsed" input <one)
+    STARPU_TIC_EVERY=5 STARPU_TIC_FAIL=line-renamed:3 run_apart "$tool" run -- "$lib/rehearsed" input <one
+    [ "$status" -eq 137 ]
+    run_apart "$tool" run -- "$lib/rehearsed" input <other
+    [ "$status" -eq 78 ] && grep -q 'its standard input was a file with other content' err ||
+        complain rehearsed "not refused"
+    run_apart timeout 60 "$tool" run -- "$lib/rehearsed" input <one
+    is_right "$expected" "lines" || complain rehearsed "wrong with its input"
+}
+
+@test "another build of the program is refused, unless it does the same" {
+    cp "$program" built
+    expected=$(./built | grep -v progress)
+    STARPU_TIC_EVERY=20 STARPU_TIC_FAIL=line-renamed:3 run_apart "$tool" run -- ./built
+    [ "$status" -eq 137 ]
+    python3 - built <<'EOF'
+import re, sys
+binary = bytearray(open(sys.argv[1], "rb").read())
+note = re.search(rb"\x04\0\0\0....\x03\0\0\0GNU\0", binary, re.S)
+binary[note.end()] ^= 0xff
+open(sys.argv[1], "wb").write(binary)
+EOF
+    run_apart "$tool" run -- ./built
+    [ "$status" -eq 78 ] && grep -q 'the program was built anew since then' err || complain built "not refused"
+    STARPU_TIC_PROGRAM=any run_apart timeout 60 "$tool" run -- ./built
+    [ "$status" -eq 0 ] && [ "$(grep -v progress out)" = "$expected" ] && [ "$(stat_of recovered)" = true ] ||
+        complain built "wrong, or from the beginning"
+}
+
 @test "main() that waits for a kernel, which a restart skips, is told of" {
-    export P_POST=1 STARPU_TIC_EVERY=20 STARPU_TIC_PATIENCE=0.2
+    export P_POST=1 STARPU_TIC_EVERY=20
     crash task-end:150 "$program"
-    run_apart timeout -s KILL 5 "$tool" run -- "$program"
+    STARPU_TIC_PATIENCE=0.2 run_apart timeout -s KILL 5 "$tool" run -- "$program"
     [ "$status" -eq 137 ] && grep -q 'the replay stands still: main() waits outside of StarPU' err ||
         complain program "did not stand still, or told nothing"
 }
@@ -485,9 +525,9 @@ other_access() {
     other_access M_MODE w r
     grep -Eqx "main\(\) accesses $it for writing \(STARPU_W\), and accessed it for reading \(STARPU_R\) in the recorded run" said
     other_access M_MODE r rw
-    grep -Eqx "main\(\) accesses $it for reading \(STARPU_R\), and accessed it for reading and writing \(STARPU_RW\) in the recorded run" said
+    grep -Eqx "main\(\) accesses $it for reading \(STARPU_R\), and accessed it for writing \(STARPU_W or STARPU_RW\) in the recorded run" said
     other_access M_MODE r w
-    grep -Eqx "main\(\) accesses $it for reading \(STARPU_R\), and accessed it for writing \(STARPU_W\) in the recorded run" said
+    grep -Eqx "main\(\) accesses $it for reading \(STARPU_R\), and accessed it for writing \(STARPU_W or STARPU_RW\) in the recorded run" said
     other_access M_VECTOR 1 r
     grep -Eqx "main\(\) accesses handle [0-9]+, and accessed handle [0-9]+ \(numbers of registration\) in the recorded run" said
 }

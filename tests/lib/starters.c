@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A StarPU program whose threads start StarPU at the same time, run tasks on data of their own, and
- * shut it down at the same time: starters ROUNDS. Prints a sum per round. */
+ * shut it down at the same time: starters ROUNDS. Prints a sum per round. With "fork" behind that,
+ * each round is of a child process. */
 #include <pthread.h>
 #include <starpu.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { THREADS = 6, TASKS = 20 };
 
@@ -36,22 +41,45 @@ static void *run(void *arg)
     return NULL;
 }
 
-int main(int argc, char *argv[])
+static void run_round(void)
 {
     pthread_t threads[THREADS];
+    long sums[THREADS] = {0}, sum = 0;
 
-    if (argc != 2)
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, run, &sums[i]);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        sum += sums[i];
+    }
+    printf("%ld\n", sum);
+    fflush(stdout);
+}
+
+static void run_child(void)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        run_round();
+        _exit(0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        abort();
+}
+
+int main(int argc, char *argv[])
+{
+    bool forks = argc == 3 && strcmp(argv[2], "fork") == 0;
+
+    if (argc != 2 && !forks)
         return 77;
     pthread_barrier_init(&barrier, NULL, THREADS);
-    for (int round = 0; round < atoi(argv[1]); round++) {
-        long sums[THREADS] = {0}, sum = 0;
-        for (int i = 0; i < THREADS; i++)
-            pthread_create(&threads[i], NULL, run, &sums[i]);
-        for (int i = 0; i < THREADS; i++) {
-            pthread_join(threads[i], NULL);
-            sum += sums[i];
-        }
-        printf("%ld\n", sum);
-    }
+    for (int round = 0; round < atoi(argv[1]); round++)
+        if (forks)
+            run_child();
+        else
+            run_round();
     return 0;
 }
