@@ -10,7 +10,9 @@
 #include "interpose/answers.h"
 
 #include <link.h>
+#include <search.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,10 +28,11 @@ static struct {
         bool known;
         int64_t bits;
     } last[TIC_ANSWER_CALLS][TIC_ANSWER_KEYS];
-    uint64_t same; /* questions since the last event that were answered like before */
-    uint64_t left; /* in a replay: questions that are to be answered like before */
-    bool open;     /* main() has asked since its last position */
-    bool others;   /* it has asked for something else than tasks */
+    uint64_t same;      /* questions since the last event that were answered like before */
+    uint64_t left;      /* in a replay: questions that are to be answered like before */
+    bool open;          /* main() has asked since its last position */
+    bool others;        /* it has asked for something else than tasks */
+    bool none_finished; /* it was told since then that a task is not finished */
 } answers;
 
 /* ---- who asks -------------------------------------------------------------------------------- */
@@ -251,6 +254,84 @@ bool tic_answer(enum tic_answer call, unsigned key, int64_t *bits)
     return replaced;
 }
 
+/* ---- is a task finished? ----------------------------------------------------------------------
+ */
+
+/* Structures that stay with main(), and their last submission: tsearch(3), under the submission
+ * lock. */
+struct structure {
+    const struct starpu_task *task;
+    uint64_t sequence;
+};
+static void *structures;
+
+static int by_task(const void *a, const void *b)
+{
+    const struct starpu_task *x = ((const struct structure *)a)->task;
+    const struct starpu_task *y = ((const struct structure *)b)->task;
+
+    return (x > y) - (x < y);
+}
+
+bool tic_answers_note_task_locked(const struct starpu_task *task, uint64_t sequence)
+{
+    struct structure *fresh = malloc(sizeof(*fresh));
+
+    if (!fresh)
+        return false;
+    *fresh = (struct structure){task, sequence};
+    struct structure **found = tsearch(fresh, &structures, by_task);
+    if (!found || *found != fresh)
+        free(fresh);
+    if (found)
+        (*found)->sequence = sequence;
+    return found != NULL;
+}
+
+/* What an answer names it by; -1: nobody knows it. */
+static int64_t number_of(const struct starpu_task *task)
+{
+    const struct structure key = {.task = task};
+
+    tic_lock(&tic_session->submit);
+    struct structure **found = tfind(&key, &structures, by_task);
+    int64_t number = found ? (int64_t)(*found)->sequence + 1 : -1;
+    tic_unlock(&tic_session->submit);
+    return number;
+}
+
+/* That none is finished is recorded once between two positions, and that one is, with its number:
+ * how often main() asks is a matter of speed. */
+static void note_finished(int64_t number)
+{
+    if (number == 0 && answers.none_finished)
+        return;
+    answers.none_finished |= number == 0;
+    flush_same();
+    tic_session_note(TIC_EVENT_ANSWER + TIC_starpu_task_finished, number);
+    answers.open = true;
+}
+
+bool tic_answers_is_finished(const struct starpu_task *task, bool real)
+{
+    const enum tic_event kind = TIC_EVENT_ANSWER + TIC_starpu_task_finished;
+    struct tic_session *session = tic_session_of_events();
+
+    if (!session || !tic_session)
+        return real;
+    const struct tic_line_event *event = answers.left > 0 ? NULL : next_event(&session->graph);
+    if (!event && answers.left == 0) {
+        note_finished(real ? number_of(task) : 0);
+        return real;
+    }
+    answers.others = true;
+    if (!event || event->kind != (uint32_t)kind)
+        return false;
+    bool told = event->value != 0 && event->value == number_of(task);
+    session->graph.next_event += event->value == 0 || told;
+    return told;
+}
+
 void tic_answers_told(enum tic_answer call, int64_t bits)
 {
     if ((call == TIC_starpu_task_finished ? bits != 0 : counts_tasks(call) && bits == 0) &&
@@ -277,7 +358,7 @@ void tic_answers_end(uint64_t position)
         return;
     flush_same();
     tic_session_note(TIC_EVENT_ASKED, (int64_t)position);
-    answers.open = false;
+    answers.open = answers.none_finished = false;
 }
 
 void tic_answers_start(void)

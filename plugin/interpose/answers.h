@@ -31,6 +31,11 @@ bool tic_answers_are_starpu(const void *caller);
 /* The answer to a question of main(): the real one in *bits, or what is told in its place. True
  * when that is an answer of the recorded run. */
 bool tic_answer(enum tic_answer call, unsigned key, int64_t *bits);
+/* main() submits a structure that stays with it. False: out of memory. Under the submission lock.
+ */
+bool tic_answers_note_task_locked(const struct starpu_task *task, uint64_t sequence);
+/* The answer to starpu_task_finished, of main(). */
+bool tic_answers_is_finished(const struct starpu_task *task, bool real);
 /* The answer to others than main(). */
 int64_t tic_answers_elsewhere(enum tic_answer call, const void *caller, int64_t bits);
 /* main() was told so, and may know now that all tasks have ended, and write their data by its own

@@ -261,7 +261,9 @@ static int identify(struct starpu_task *task, struct submission *submission, con
     int status = tic_signature_submit(&graph->signature, &content, sizeof(content));
     if (status == -EILSEQ)
         stop_diverged(task);
-    if (status)
+    bool goes = task->destroy && task->detach; /* else main() may ask for it */
+    bool noted = goes || tic_answers_note_task_locked(task, submission->sequence);
+    if (status || !noted)
         *why = "out of memory";
     return status == 0 && session->recovered && tic_recovery_is_done(graph, submission->sequence);
 }

@@ -121,20 +121,18 @@ static void await_finished(struct starpu_task *task)
     tic_guard--;
 }
 
-/* A restart asks as often. */
 WRAPPER int starpu_task_finished(struct starpu_task *task)
 {
     bool asked = main_asks(__builtin_return_address(0));
     int real = RESOLVED(starpu_task_finished)(task);
-    int64_t told = real;
 
     if (!asked)
         return real;
-    tic_answer(TIC_starpu_task_finished, 0, &told);
+    bool told = tic_answers_is_finished(task, real != 0);
     if (told && !real)
         await_finished(task);
     tic_answers_told(TIC_starpu_task_finished, told);
     if (told)
         tic_wait_has_been("starpu_task_finished");
-    return (int)told;
+    return told;
 }
