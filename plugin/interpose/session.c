@@ -514,8 +514,10 @@ void tic_session_on_initialize_after(int result)
         on_exit(finish, session);
     bool first = !tic_session;
     tic_session = session;
-    if (first)
+    if (first) {
+        session->beacon = session->report ? NULL : tic_beacon_take(session->store.path);
         tic_record_run();
+    }
     tic_record_event(known, TIC_EVENT_START, number);
     tic_hooks_install(session);
     atomic_store(&session->watching, true);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/beacon.h"
 #include "base/settings.h"
 #include "real/real.h"
 #include "recovery/recovery.h"
@@ -18,6 +19,7 @@ struct tic_session {
     struct tic_graph graph;
     struct tic_store store;
     struct tic_snapshot snapshot;
+    struct tic_beacon *beacon;      /* immutable after start; NULL unless somebody supervises */
     struct tic_report *report;      /* immutable after open; NULL unless `starpu-tic check` asks */
     bool opened_store;              /* owner thread only */
     bool ended;                     /* owner thread only: protection ended before StarPU did */
