@@ -2,6 +2,7 @@
 /* A small StarPU program with knobs, for tests of how starpu-tic starts, ends and refuses.
  * Adds and doubles 4 vectors in turns, prints their sums. Knobs are environment variables, so that
  * the command stays the same: P_INPUT (initial value), P_SWAP (task number that is another one),
+ * P_CRASH (task number that aborts the program),
  * P_TASKS (how many), P_LENGTH (elements, up to 4000), P_EXIT (exit status), P_POLICY (asked for in
  * starpu_conf), P_TIME (prints time() before and after starpu_init), P_NOSHUTDOWN, P_QUIET (prints
  * sums only), P_REQUEST (asks for checkpoints), P_SHOW (prints which scheduling policy runs),
@@ -54,6 +55,16 @@ static struct starpu_codelet add_codelet = {
 static struct starpu_codelet twice_codelet = {
     .cpu_funcs = {twice}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "twice"};
 
+static void crash(void *buffers[], void *arg)
+{
+    (void)buffers;
+    (void)arg;
+    abort();
+}
+
+static struct starpu_codelet crash_codelet = {
+    .cpu_funcs = {crash}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "crash"};
+
 static void hold(void)
 {
     fclose(fopen("ready", "w"));
@@ -63,6 +74,7 @@ static void hold(void)
 static void submit_all(starpu_data_handle_t handles[VECTORS])
 {
     long tasks = knob("P_TASKS", 200), swap = knob("P_SWAP", -1), pause = knob("P_PAUSE", 0);
+    long bad = knob("P_CRASH", -1);
 
     for (long i = 0; i < tasks; i++) {
         if (pause > 0 && i == pause) {
@@ -71,8 +83,10 @@ static void submit_all(starpu_data_handle_t handles[VECTORS])
         }
         int which = (i % 3 == 0) != (i == swap);
         posts += !which && knob("P_POST", 0);
-        if (starpu_task_insert(which ? &twice_codelet : &add_codelet, STARPU_RW,
-                               handles[i % VECTORS], 0) != 0)
+        struct starpu_codelet *codelet = i == bad ? &crash_codelet
+                                         : which  ? &twice_codelet
+                                                  : &add_codelet;
+        if (starpu_task_insert(codelet, STARPU_RW, handles[i % VECTORS], 0) != 0)
             abort();
         if (knob("P_REQUEST", 0) && i % 50 == 0)
             starpu_tic_checkpoint_request();
