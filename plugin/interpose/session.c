@@ -20,6 +20,7 @@
 #include "interpose/advice.h"
 #include "interpose/answers.h"
 #include "interpose/digest.h"
+#include "interpose/leave.h"
 #include "interpose/pages.h"
 #include "interpose/report.h"
 #include "interpose/tasks.h"
@@ -370,6 +371,7 @@ static void finish(int status, void *arg)
 
     if (getpid() != session->process)
         return; /* a child of fork that ended by exit */
+    tic_leave_disarm();
     if (session->snapshot.started)
         tic_snapshot_stop(&session->snapshot, true);
     if (starts > 0) /* the program did not shut StarPU down */
@@ -521,6 +523,7 @@ void tic_session_on_initialize_after(int result)
     tic_record_event(known, TIC_EVENT_START, number);
     tic_hooks_install(session);
     atomic_store(&session->watching, true);
+    tic_leave_arm(session);
 }
 
 /* ---- starpu_shutdown ------------------------------------------------------------------------ */

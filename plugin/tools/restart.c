@@ -22,11 +22,13 @@ struct tic_restart_end tic_restart_end_of(int status)
     return end;
 }
 
-/* The start was refused, the replay differs, or the program cannot be executed. */
+/* Somebody has stopped the program, the start was refused, the replay differs, or the program
+ * cannot be executed. */
 static bool is_final(int status)
 {
-    return status == TIC_EXIT_REFUSED || status == TIC_EXIT_DIVERGED ||
-           status == TIC_TOOL_NOT_RUNNABLE || status == TIC_TOOL_NOT_FOUND;
+    return status == TIC_EXIT_STOPPED || status == TIC_EXIT_REFUSED ||
+           status == TIC_EXIT_DIVERGED || status == TIC_TOOL_NOT_RUNNABLE ||
+           status == TIC_TOOL_NOT_FOUND;
 }
 
 /* What fails at once is not tried in a tight loop. */

@@ -112,6 +112,8 @@ int tic_tool_run(int argc, char **argv)
 
     if (status >= 0)
         return status;
+    if (rules.most > 0) /* who supervises is who knows that the program is to go on */
+        setenv("STARPU_TIC_STOP", "term", 0);
     if (tic_settings_read(&settings, environment_get, environ, message, sizeof(message)) != 0) {
         fprintf(stderr, "starpu-tic: %s\n", message);
         return TIC_TOOL_USAGE;
