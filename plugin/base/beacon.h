@@ -23,11 +23,21 @@ struct tic_beacon_task {
     char name[TIC_BEACON_NAME];
 };
 
+/* A thread of the program writes them twice in a second; relaxed, as nothing follows from them. */
+struct tic_beacon_counts {
+    _Atomic uint64_t submitted;        /* tasks, so far */
+    _Atomic uint64_t executed;         /* or given their results */
+    _Atomic uint64_t skipped, to_skip; /* as a recovery line has them as done */
+    _Atomic uint64_t checkpoints;      /* of this run */
+    _Atomic uint64_t line_ns, took_ns; /* of the last one: CLOCK_MONOTONIC */
+};
+
 struct tic_beacon {
     uint64_t format;          /* immutable once the supervisor has made it */
     _Atomic int32_t process;  /* whose it is, or 0 */
     char directory[PATH_MAX]; /* absolute; that process writes it once, the supervisor reads it when
                                  the process is dead */
+    struct tic_beacon_counts counts;
     struct tic_beacon_task running[TIC_BEACON_TASKS]; /* by slot of a worker */
 };
 

@@ -524,6 +524,7 @@ void tic_session_on_initialize_after(int result)
     tic_hooks_install(session);
     atomic_store(&session->watching, true);
     tic_leave_arm(session);
+    tic_live_start(session);
 }
 
 /* ---- starpu_shutdown ------------------------------------------------------------------------ */

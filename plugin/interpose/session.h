@@ -136,6 +136,7 @@ const char *tic_policy_choose(struct starpu_conf *conf,
  * True when it is. */
 bool tic_policy_choose_unprotected(struct starpu_conf *conf, const struct tic_settings *settings);
 void tic_hooks_install(struct tic_session *session); /* hooks.c */
+void tic_live_start(struct tic_session *session);    /* live.c: if it is supervised; once */
 /* hooks.c. Under the submission lock: makes the policy of the task's scheduling context call our
  * hooks, too. False when that context has none. */
 bool tic_hooks_cover(const struct starpu_task *task);

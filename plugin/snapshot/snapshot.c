@@ -316,6 +316,8 @@ static void note_took(struct tic_snapshot *snapshot, uint64_t begun_ns)
     double took = seconds_since(begun_ns) - (double)snapshot->waited_ns * 1e-9;
     double least = snapshot->took * 7 / 8, most = 2 * snapshot->took + snapshot->period;
 
+    atomic_store_explicit(&snapshot->last_took_ns, (uint64_t)(took > 0 ? took * 1e9 : 0),
+                          memory_order_relaxed);
     snapshot->took = took < least ? least : took > most ? most : took;
 }
 

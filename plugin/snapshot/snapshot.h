@@ -166,6 +166,7 @@ struct tic_snapshot {
     _Atomic uint64_t ended;        /* tasks, counted only if every > 0; relaxed */
     _Atomic uint64_t checkpoints;  /* committed by this run; relaxed */
     _Atomic uint64_t main_held_ns; /* relaxed */
+    _Atomic uint64_t last_took_ns; /* by the last one that succeeded; relaxed: a statistic */
 };
 
 /* Bytes of results that bring a line, at least. Where a line forces them to the disk, that costs

@@ -133,26 +133,32 @@ static bool reap(int *status)
     return ended;
 }
 
-int tic_child_await(void)
-{
-    siginfo_t info;
-    int status = 0;
-
-    for (;;) {
-        int signal = sigwaitinfo(&awaited, &info);
-        if (signal == SIGCHLD && reap(&status))
-            return status;
-        if (signal > 0 && signal != SIGCHLD)
-            pass_on(&info);
-    }
-}
-
 static double now(void)
 {
     struct timespec time;
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+int tic_child_await(void (*look)(void *arg), void *arg)
+{
+    const struct timespec second = {1, 0};
+    double looked = now();
+    siginfo_t info;
+    int status = 0;
+
+    for (;;) {
+        int signal = sigtimedwait(&awaited, &info, &second);
+        if (signal == SIGCHLD && reap(&status))
+            return status;
+        if (signal > 0 && signal != SIGCHLD)
+            pass_on(&info);
+        if (now() - looked < 1)
+            continue;
+        looked = now();
+        look(arg);
+    }
 }
 
 /* Also of no time: what has come before counts. */

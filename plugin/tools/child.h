@@ -16,8 +16,8 @@ int tic_child_execute(char **command);
  * message. */
 bool tic_child_start(char **command, int inherited);
 
-/* Until it has ended: what waitpid() gives. */
-int tic_child_await(void);
+/* Until it has ended: what waitpid() gives. Calls look() once in a second. */
+int tic_child_await(void (*look)(void *arg), void *arg);
 
 /* Between two runs. False when somebody asks to end meanwhile. */
 bool tic_child_pause(double seconds);

@@ -12,6 +12,7 @@ struct tic_restart_rules {
     unsigned long most; /* restarts; 0: the program is not supervised */
     bool on_exit;       /* also after an exit status other than 0 */
     double backoff;     /* seconds before the first restart */
+    bool quiet;         /* nobody wants to read of the progress */
 };
 
 /* How a run ended. */

@@ -33,9 +33,12 @@ static void print_help(void)
         "  -r, --max-restarts N   start the program again when a signal has killed it, so often\n"
         "                         at most (0)\n"
         "      --restart-on-exit  also when it has ended with an exit status other than 0\n"
+        "  -q, --quiet            no progress, and only warnings and errors "
+        "(STARPU_TIC_VERBOSE=0)\n"
         "      --backoff SECONDS  before a restart; twice as long after each short run (0.5)\n\n"
         "The exit status is the program's, of its last run: 128 and the number of the signal that\n"
-        "killed it; 78 when the start was refused, 70 when the replay of an earlier run diverged.");
+        "killed it; 75 when a signal of STARPU_TIC_STOP has stopped it, 78 when the start was\n"
+        "refused, 70 when the replay of an earlier run diverged.");
 }
 
 static bool parse_restarts(const char *text, unsigned long *restarts)
@@ -68,6 +71,9 @@ static bool parse_option(int option, struct tic_restart_rules *rules)
         return setenv("STARPU_TIC_SCHED", optarg, 1) == 0;
     case 'r':
         return parse_restarts(optarg, &rules->most);
+    case 'q':
+        rules->quiet = true;
+        return setenv("STARPU_TIC_VERBOSE", "0", 1) == 0;
     case 'e':
         return rules->on_exit = true;
     default:
@@ -84,12 +90,13 @@ static int parse_options(int argc, char **argv, struct tic_restart_rules *rules)
                                             {"sched", required_argument, NULL, 's'},
                                             {"max-restarts", required_argument, NULL, 'r'},
                                             {"backoff", required_argument, NULL, 'b'},
+                                            {"quiet", no_argument, NULL, 'q'},
                                             {"restart-on-exit", no_argument, NULL, 'e'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
     int option;
 
-    while ((option = getopt_long(argc, argv, "+d:p:s:r:h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "+d:p:s:r:qh", options, NULL)) != -1) {
         if (option == 'h') {
             print_help();
             return TIC_TOOL_OK;

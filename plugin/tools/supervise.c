@@ -17,6 +17,7 @@
 #include "store/store.h"
 #include "tools/child.h"
 #include "tools/culprit.h"
+#include "tools/ticker.h"
 #include "tools/tool.h"
 
 struct supervisor {
@@ -28,6 +29,8 @@ struct supervisor {
     struct tic_beacon *beacon;
     char directory[PATH_MAX]; /* of the recovery lines, as far as it is known */
     struct tic_culprits before, now;
+    uint64_t begun; /* this run: CLOCK_MONOTONIC */
+    struct tic_ticker ticker;
 };
 
 /* ---- the beacon ------------------------------------------------------------------------------ */
@@ -144,16 +147,29 @@ static bool uses_results(const struct tic_settings *settings)
     return settings->results && settings->verify == 0;
 }
 
+static double seconds_of_run(const struct supervisor *supervisor)
+{
+    return (double)(tic_nanoseconds(CLOCK_MONOTONIC) - supervisor->begun) * 1e-9;
+}
+
+static void look(void *arg)
+{
+    struct supervisor *supervisor = arg;
+
+    tic_ticker_tick(&supervisor->ticker, supervisor->beacon, seconds_of_run(supervisor));
+}
+
 static bool run_once(struct supervisor *supervisor, struct tic_restart_end *end)
 {
-    uint64_t begun = tic_nanoseconds(CLOCK_MONOTONIC);
-
+    supervisor->begun = tic_nanoseconds(CLOCK_MONOTONIC);
+    tic_ticker_begin(&supervisor->ticker, supervisor->restart.restarts);
     if (supervisor->beacon)
         reset_beacon(supervisor->beacon);
     if (!tic_child_start(supervisor->command, supervisor->descriptor))
         return false;
-    *end = tic_restart_end_of(tic_child_await());
-    end->seconds = (double)(tic_nanoseconds(CLOCK_MONOTONIC) - begun) * 1e-9;
+    *end = tic_restart_end_of(tic_child_await(look, supervisor));
+    end->seconds = seconds_of_run(supervisor);
+    tic_ticker_end(&supervisor->ticker);
     end->asked = tic_child_asked() != 0;
     if (end->asked)
         tic_child_end_rest(tic_child_asked());
@@ -179,6 +195,7 @@ int tic_supervise(char **command, const struct tic_restart_rules *rules,
 
     supervisor = (struct supervisor){.command = command, .rules = rules, .settings = settings};
     snprintf(supervisor.directory, sizeof(supervisor.directory), "%s", settings->dir);
+    supervisor.ticker.quiet = rules->quiet || settings->verbose == 0;
     tic_log_set_level(settings->verbose);
     tic_tool_load_store(); /* or it would be missed after a crash */
     make_beacon(&supervisor);

@@ -185,6 +185,30 @@ ended() { # the exit status of the supervisor
     echo piped | "$tool" run -r 5 -- cat | grep -qx piped
 }
 
+@test "on a terminal a line tells how far the program is, unless it is to be quiet" {
+    export P_FREEZE=100
+    mkfifo ready typescript
+    echo 'echo $$ >pid; exec "$tool" run -r 5 $quiet -- "$program"' >command
+    for quiet in "" --quiet; do
+        rm -rf "$STARPU_TIC_DIR"
+        export quiet tool program
+        script -qfc 'sh command' typescript </dev/null >/dev/null 3>&- &
+        if [ -z "$quiet" ]; then
+            cat ready &
+            stdbuf -o0 tr '\r' '\n' <typescript | grep -m 1 '^starpu-tic: 100 of 200 tasks; no checkpoint yet'
+            kill -KILL "$(cat pid)"
+        else
+            cat typescript >shown &
+            reader=$!
+            cat ready
+            kill -TERM "$(cat pid)"
+            wait "$reader"
+            [ "$(grep -c 'of 200 tasks' shown)" -eq 0 ]
+            [ "$(grep -c 'asked to end' shown)" -eq 0 ]
+        fi
+    done
+}
+
 @test "wrong values of the options are errors" {
     for arguments in "-r -1" "-r x" "-r" "--max-restarts 1x" "--backoff -1" "--backoff nan" "--backoff x"; do
         run_apart "$tool" run $arguments -- true
