@@ -118,6 +118,14 @@ goes_on() { # TASKS that are skipped at least
     [ "$(cat out)" = "$expected" ]
 }
 
+@test "a child that the program has forked dies of it, and the program goes on" {
+    export P_QUIET=1 P_FORK=1
+    expected=$("$program")
+    [ "$(head -1 <<<"$expected")" = "the child is dead" ]
+    STARPU_TIC_STOP=term run_apart timeout 60 "$tool" run -- "$program"
+    is_right "$expected" "" || complain "$program" "wrong"
+}
+
 @test "in a restart that has not come as far as the line: the line stays" {
     export P_QUIET=1 P_FREEZE=100
     expected=$("$program")

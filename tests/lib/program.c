@@ -4,6 +4,7 @@
  * the command stays the same: P_INPUT (initial value), P_SWAP (task number that is another one),
  * P_CRASH (task number that aborts the program), P_BLOCK (task number that holds as P_HOLD does),
  * P_TRAP (1 before, 2 after it starts StarPU: a handler of SIGTERM that ends with status 9),
+ * P_FORK (sends SIGTERM to a child that it forks, and prints whether it dies of it),
  * P_TASKS (how many), P_LENGTH (elements, up to 4000), P_EXIT (exit status), P_POLICY (asked for in
  * starpu_conf), P_TIME (prints time() before and after starpu_init), P_NOSHUTDOWN, P_QUIET (prints
  * sums only), P_REQUEST (asks for checkpoints), P_SHOW (prints which scheduling policy runs),
@@ -20,6 +21,7 @@
 #include <starpu_scheduler.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -125,6 +127,18 @@ static void submit_all(starpu_data_handle_t handles[VECTORS])
     }
 }
 
+static void kill_child(void)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    while (child == 0)
+        pause();
+    kill(child, SIGTERM);
+    waitpid(child, &status, 0);
+    puts(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM ? "the child is dead" : "it is not");
+}
+
 static void print_progress(void)
 {
     struct starpu_tic_progress progress;
@@ -178,6 +192,8 @@ int main(void)
             ;
     if (getenv("P_START") && system(getenv("P_START")) != 0)
         puts("the command failed");
+    if (knob("P_FORK", 0))
+        kill_child();
     if (!knob("P_QUIET", 0))
         print_progress();
     for (int v = 0; v < VECTORS; v++)
