@@ -24,7 +24,25 @@ static sigset_t awaited, original;
 static struct sigaction original_action; /* of SIGCHLD */
 static pid_t child;                      /* the last one */
 static int asked;
-static off_t input; /* where the standard input was at first; -1: nowhere */
+static off_t input;              /* where the standard input was at first; -1: nowhere */
+static pid_t earlier[MOST_SEEN]; /* children from before this program was executed: they belong to
+                                    the shell that was here (`exec ... > >(tee log)`) */
+static unsigned earlier_count;
+
+/* Children of this process. */
+static unsigned list_children(pid_t processes[MOST_SEEN])
+{
+    char path[64];
+    unsigned count = 0;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    FILE *file = fopen(path, "re");
+    while (file && count < MOST_SEEN && fscanf(file, "%d", &processes[count]) == 1)
+        count++;
+    if (file)
+        fclose(file);
+    return count;
+}
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
@@ -51,6 +69,7 @@ void tic_child_prepare(void)
     /* What a shell leaves when it dies becomes a child of this process. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     input = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    earlier_count = list_children(earlier);
 }
 
 /* SIGUSR1 and the like tell the program something; these tell it to end. */
@@ -181,22 +200,26 @@ bool tic_child_pause(double seconds)
 
 /* ---- what it leaves -------------------------------------------------------------------------- */
 
-/* Children of this process: how many were sent the signal. */
-static unsigned send_to_children(int signal)
+static bool is_earlier(pid_t process)
 {
-    char path[64];
-    unsigned seen = 0;
-    int process;
+    for (unsigned i = 0; i < earlier_count; i++)
+        if (earlier[i] == process)
+            return true;
+    return false;
+}
 
-    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-    FILE *file = fopen(path, "re");
-    while (file && seen < MOST_SEEN && fscanf(file, "%d", &process) == 1) {
-        kill(process, signal);
-        seen++;
-    }
-    if (file)
-        fclose(file);
-    return seen;
+/* How many were sent the signal. */
+static unsigned send_to_rest(int signal)
+{
+    pid_t processes[MOST_SEEN];
+    unsigned count = list_children(processes), sent = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        if (!is_earlier(processes[i])) {
+            kill(processes[i], signal);
+            sent++;
+        }
+    return sent;
 }
 
 void tic_child_end_rest(int signal)
@@ -207,7 +230,7 @@ void tic_child_end_rest(int signal)
 
     sigemptyset(&ended);
     sigaddset(&ended, SIGCHLD);
-    for (int i = 0; send_to_children(signal) > 0 && signal == SIGKILL && i < MOST_LOOKS; i++) {
+    for (int i = 0; send_to_rest(signal) > 0 && signal == SIGKILL && i < MOST_LOOKS; i++) {
         sigtimedwait(&ended, NULL, &look);
         reap(&status);
     }

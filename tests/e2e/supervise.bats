@@ -176,6 +176,15 @@ ended() { # the exit status of the supervisor
     is_right "$expected" "" || complain "$program" "wrong, or refused"
 }
 
+@test "what a shell has started that the command then replaced is left alone" {
+    mkfifo over
+    bash -c 'exec "$@" > >(cat >shown; echo over >over)' bash "$tool" run -r 1 --backoff 0 -- \
+        sh -c '[ -e once ] && { echo again; exit; }; : >once; kill -SEGV $$' 2>err 3>&-
+    timeout 60 cat over
+    [ "$(cat shown)" = again ]
+    grep -q 'signal 11' err
+}
+
 @test "without a terminal, in a session of its own; a file is read from its start in each run" {
     printf 'first\nsecond\n' >input
     setsid --wait "$tool" run -r 5 --backoff 0 -- bash -c '
