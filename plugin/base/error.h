@@ -7,6 +7,7 @@
 
 /* Exit statuses that are ours; everything else is the application's. */
 enum tic_exit {
+    TIC_EXIT_STOPPED = 75,  /* somebody asked for the end: the next start goes on */
     TIC_EXIT_REFUSED = 78,  /* the start was refused: nothing was changed */
     TIC_EXIT_DIVERGED = 70, /* the replay differs from the recorded run */
 };
@@ -24,7 +25,8 @@ void tic_log_set_level(int level);
 void tic_log(enum tic_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Prints the message and ends the process with the given status, without running exit handlers:
- * StarPU's threads may be alive. Only a restart or a start uses it, never a fresh run under way. */
+ * StarPU's threads may be alive. Only a restart or a start uses it, and a fresh run under way only
+ * if somebody has asked for its end. */
 void tic_stop(enum tic_exit status, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
 

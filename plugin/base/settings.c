@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,34 @@ static bool parse_workers(const char *text, enum tic_worker_numbers *out)
 {
     *out = strcmp(text, "real") == 0 ? TIC_WORKERS_REAL : TIC_WORKERS_RECORDED;
     return *out == TIC_WORKERS_REAL || strcmp(text, "recorded") == 0;
+}
+
+const struct tic_stop_signal tic_stop_signals[TIC_STOP_SIGNALS] = {
+    {"term", SIGTERM}, {"usr1", SIGUSR1}, {"usr2", SIGUSR2}};
+
+/* The bit of the name; 0: there is no such name. */
+static unsigned find_signal(const char *name, size_t length)
+{
+    for (unsigned i = 0; i < TIC_STOP_SIGNALS; i++)
+        if (strlen(tic_stop_signals[i].name) == length &&
+            strncmp(tic_stop_signals[i].name, name, length) == 0)
+            return 1u << i;
+    return 0;
+}
+
+static bool parse_signals(const char *text, unsigned *out)
+{
+    *out = 0;
+    if (strcmp(text, "none") == 0)
+        return true;
+    for (;;) {
+        size_t length = strcspn(text, "+");
+        unsigned bit = find_signal(text, length);
+        *out |= bit;
+        if (bit == 0 || text[length] == '\0')
+            return bit != 0;
+        text += length + 1;
+    }
 }
 
 static bool is_known(const char *assignment)

@@ -18,6 +18,14 @@ enum tic_program { TIC_PROGRAM_SAME, TIC_PROGRAM_ANY };
 enum tic_unused { TIC_UNUSED_RESTORE, TIC_UNUSED_LEAVE };
 enum tic_worker_numbers { TIC_WORKERS_RECORDED, TIC_WORKERS_REAL };
 
+/* Signals that STARPU_TIC_STOP names; a set of them has bit i for the i-th. */
+enum { TIC_STOP_SIGNALS = 3 };
+struct tic_stop_signal {
+    const char *name; /* as the user writes it */
+    int number;
+};
+extern const struct tic_stop_signal tic_stop_signals[TIC_STOP_SIGNALS];
+
 /* C types of the kinds that settings.def names. */
 typedef const char *tic_kind_string;
 typedef double tic_kind_seconds;
@@ -36,6 +44,7 @@ typedef enum tic_inputs tic_kind_inputs;
 typedef enum tic_unused tic_kind_unused;
 typedef enum tic_program tic_kind_program;
 typedef enum tic_worker_numbers tic_kind_workers;
+typedef unsigned tic_kind_signals;
 
 struct tic_settings {
 #define SETTING(field, NAME, kind, fallback, values, help) tic_kind_##kind field;

@@ -56,11 +56,33 @@ static void begin_writes(struct starpu_task *task, struct tic_slot *slot, uint64
     }
 }
 
+_Static_assert((int)TIC_BEACON_TASKS >= (int)TIC_MAX_WORKERS, "each worker has a place");
+
+/* For the supervisor, who can name the task if this process dies in it. */
+static void show_begin(const struct tic_slot *slot, const struct starpu_task *task)
+{
+    struct tic_session *session = tic_session;
+    bool numbered = !(slot->sequence & TIC_SPAWN_KEY);
+
+    if (__builtin_expect(session->beacon != NULL, 0))
+        tic_beacon_begin(session->beacon, (unsigned)(slot - session->snapshot.cut.slots),
+                         numbered ? slot->sequence + 1 : TIC_BEACON_NO_NUMBER, tic_task_name(task));
+}
+
+static void show_end(const struct tic_slot *slot)
+{
+    struct tic_session *session = tic_session;
+
+    if (__builtin_expect(session->beacon != NULL, 0))
+        tic_beacon_end(session->beacon, (unsigned)(slot - session->snapshot.cut.slots));
+}
+
 static void finish(struct tic_slot *slot)
 {
     struct tic_session *session = tic_session;
 
     tic_failpoint(TIC_FAIL_TASK_END);
+    show_end(slot);
     tic_arguments_end(slot);
     if (__builtin_expect(slot->aliases != NULL, 0))
         tic_shown_end(slot);
@@ -201,6 +223,7 @@ static void begin_task(struct starpu_task *task)
     if (task->dyn_modes && STARPU_TASK_GET_NBUFFERS(task) <= STARPU_NMAXBUFS && !spawn &&
         slot->sequence < session->recovered_submissions)
         tic_commute_show(task);
+    show_begin(slot, task);
     tic_failpoint(TIC_FAIL_TASK_BEGIN);
 }
 

@@ -20,6 +20,7 @@
 #include "interpose/advice.h"
 #include "interpose/answers.h"
 #include "interpose/digest.h"
+#include "interpose/leave.h"
 #include "interpose/pages.h"
 #include "interpose/report.h"
 #include "interpose/tasks.h"
@@ -397,6 +398,7 @@ static void finish(int status, void *arg)
 
     if (getpid() != session->process)
         return; /* a child of fork that ended by exit */
+    tic_leave_disarm();
     if (session->snapshot.started)
         tic_snapshot_stop(&session->snapshot, true);
     if (starts > 0) /* the program did not shut StarPU down */
@@ -543,11 +545,15 @@ void tic_session_on_initialize_after(int result)
         on_exit(finish, session);
     bool first = !tic_session;
     tic_session = session;
-    if (first)
+    if (first) {
+        session->beacon = session->report ? NULL : tic_beacon_take(session->store.path);
         tic_record_run();
+    }
     tic_record_event(known, TIC_EVENT_START, number);
     tic_hooks_install(session);
     atomic_store(&session->watching, true);
+    tic_leave_arm(session);
+    tic_live_start(session);
 }
 
 /* ---- starpu_shutdown ------------------------------------------------------------------------ */

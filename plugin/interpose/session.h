@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/beacon.h"
 #include "base/settings.h"
 #include "real/real.h"
 #include "recovery/recovery.h"
@@ -18,6 +19,7 @@ struct tic_session {
     struct tic_graph graph;
     struct tic_store store;
     struct tic_snapshot snapshot;
+    struct tic_beacon *beacon;      /* immutable after start; NULL unless somebody supervises */
     struct tic_report *report;      /* immutable after open; NULL unless `starpu-tic check` asks */
     bool opened_store;              /* owner thread only */
     bool ended;                     /* owner thread only: protection ended before StarPU did */
@@ -137,6 +139,7 @@ const char *tic_policy_choose(struct starpu_conf *conf,
  * True when it is. */
 bool tic_policy_choose_unprotected(struct starpu_conf *conf, const struct tic_settings *settings);
 void tic_hooks_install(struct tic_session *session); /* hooks.c */
+void tic_live_start(struct tic_session *session);    /* live.c: if it is supervised; once */
 /* hooks.c. Under the submission lock: makes the policy of the task's scheduling context call our
  * hooks, too. False when that context has none. */
 bool tic_hooks_cover(const struct starpu_task *task);

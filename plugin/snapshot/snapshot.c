@@ -269,14 +269,16 @@ static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
         }
     }
     snapshot->requested = false;
+    snapshot->tries_begun++;
     tic_unlock(&snapshot->lock);
     return due;
 }
 
-static void note_first(struct tic_snapshot *snapshot)
+static void note_tried(struct tic_snapshot *snapshot, int status)
 {
     tic_lock(&snapshot->lock);
-    snapshot->first_done = true;
+    snapshot->tries_ended = snapshot->tries_begun;
+    snapshot->tried = status;
     pthread_cond_broadcast(&snapshot->served);
     tic_unlock(&snapshot->lock);
 }
@@ -287,10 +289,10 @@ static void await_first(struct tic_snapshot *snapshot)
     struct timespec until = tic_after(snapshot->patience);
 
     tic_lock(&snapshot->lock);
-    while (!snapshot->first_done && !snapshot->exited &&
+    while (snapshot->tries_ended == 0 && !snapshot->exited &&
            tic_snapshot_await_locked(snapshot, &until))
         ;
-    bool silent = !snapshot->first_done && !snapshot->exited;
+    bool silent = snapshot->tries_ended == 0 && !snapshot->exited;
     snapshot->silent |= silent;
     tic_unlock(&snapshot->lock);
     if (silent)
@@ -314,6 +316,8 @@ static void note_took(struct tic_snapshot *snapshot, uint64_t begun_ns)
     double took = seconds_since(begun_ns) - (double)snapshot->waited_ns * 1e-9;
     double least = snapshot->took * 7 / 8, most = 2 * snapshot->took + snapshot->period;
 
+    atomic_store_explicit(&snapshot->last_took_ns, (uint64_t)(took > 0 ? took * 1e9 : 0),
+                          memory_order_relaxed);
     snapshot->took = took < least ? least : took > most ? most : took;
 }
 
@@ -334,7 +338,7 @@ static void *checkpoint_thread(void *arg)
         begun = tic_nanoseconds(CLOCK_MONOTONIC);
         status = tic_snapshot_is_broken(snapshot) ? 0 : tic_checkpoint_run(snapshot);
         tic_snapshot_note_counted(snapshot, count);
-        note_first(snapshot);
+        note_tried(snapshot, status);
         if (status == 0)
             note_took(snapshot, begun);
         if (status == 0 && !tic_snapshot_is_broken(snapshot))

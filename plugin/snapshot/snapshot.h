@@ -95,6 +95,8 @@ struct tic_snapshot {
     bool silent;         /* the checkpoint thread does not answer: a call of it hangs */
     uint64_t counted;    /* multiples of `every` whose checkpoint has taken its cut */
     bool requested;
+    uint64_t tries_begun, tries_ended; /* of checkpoints: so many were due, and tried */
+    int tried;                         /* what came of the last one, as tic_checkpoint_run */
     struct tic_row_request *requests;
     uint64_t retry_ns; /* suspended: when the store is tried again, CLOCK_MONOTONIC; else 0 */
     double backoff;    /* suspended: seconds between the last trials */
@@ -128,7 +130,6 @@ struct tic_snapshot {
                                       space can be used again; 0: any */
     uint64_t sync_ns; /* SEL: when written data is forced to the disk; 0: not; immutable */
     uint64_t synced_ns, synced_bytes; /* checkpoint thread only: the last time */
-    bool first_done;                  /* guarded by lock: a checkpoint of this run has ended */
     bool began;                       /* checkpoint thread only: SEL has asked for its first line */
     bool log_wanted;                  /* guarded by lock: somebody waits for a block of the log */
     int log_status;                   /* guarded by lock: what came of it */
@@ -166,6 +167,7 @@ struct tic_snapshot {
     _Atomic uint64_t ended;        /* tasks, counted only if every > 0; relaxed */
     _Atomic uint64_t checkpoints;  /* committed by this run; relaxed */
     _Atomic uint64_t main_held_ns; /* relaxed */
+    _Atomic uint64_t last_took_ns; /* by the last one that succeeded; relaxed: a statistic */
 };
 
 /* Bytes of results that bring a line, at least. Where a line forces them to the disk, that costs
@@ -186,6 +188,10 @@ void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry);
 void tic_snapshot_wake(struct tic_snapshot *snapshot);
 /* Asks for a checkpoint now. Any thread. */
 void tic_snapshot_request(struct tic_snapshot *snapshot);
+/* Takes a checkpoint now and waits for it, also while protection is suspended; not for what never
+ * ends: then, and when nothing runs that could take it, -ECANCELED. 0; 1 when there is nothing new,
+ * or memory could not be compared; other -errno. No thread that the checkpoint may wait for. */
+int tic_snapshot_take(struct tic_snapshot *snapshot);
 /* Ends protection for this run; says why, once. Any thread. */
 void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

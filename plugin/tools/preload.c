@@ -59,7 +59,7 @@ int tic_tool_preload(void)
     return -1;
 }
 
-int tic_tool_open_store(struct tic_store *store, const char *path)
+const struct tic_h5_ops *tic_tool_load_store(void)
 {
     char library[PATH_MAX];
     const char *reason = "no " LIBRARY;
@@ -69,5 +69,10 @@ int tic_tool_open_store(struct tic_store *store, const char *path)
         fprintf(stderr, "starpu-tic: cannot load the store module: %s\n", reason);
         exit(TIC_TOOL_FAILED);
     }
-    return tic_store_open(store, path, TIC_STORE_READ, false, h5);
+    return h5;
+}
+
+int tic_tool_open_store(struct tic_store *store, const char *path)
+{
+    return tic_store_open(store, path, TIC_STORE_READ, false, tic_tool_load_store());
 }

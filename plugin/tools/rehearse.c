@@ -18,7 +18,7 @@
 #include "tools/rehearse_runs.h"
 #include "tools/tool.h"
 
-enum { KILLS = 12, MOST_CPUS = 256, STATUS_BY_SIGNAL = 128 };
+enum { KILLS = 12, MOST_CPUS = 256 };
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -187,7 +187,7 @@ static int rehearse(struct tic_rehearsal *rehearsal)
     if (tic_rehearse_plain(rehearsal) && tic_rehearse_reference(rehearsal))
         tic_rehearse_kills(rehearsal);
     if (rehearsal->interrupted)
-        return STATUS_BY_SIGNAL + rehearsal->interrupted;
+        return TIC_TOOL_BY_SIGNAL + rehearsal->interrupted;
     return tic_verdict_print(rehearsal);
 }
 

@@ -1,71 +1,132 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* starpu-tic run: starts a program with the library preloaded and the settings in its environment.
- */
+/* starpu-tic run: starts a program with the library preloaded and the settings in its environment:
+ * in its own place, or as a child that it supervises. */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/settings.h"
+#include "tools/child.h"
+#include "tools/supervise.h"
 #include "tools/tool.h"
 
-/* 127 and 126, as the shell has them for a program that cannot be started. */
-enum { STATUS_NOT_FOUND = 127, STATUS_NOT_RUNNABLE = 126 };
+/* Seconds. */
+#define BACKOFF 0.5
+#define MOST_BACKOFF 86400.0
 
 static const char *environment_get(const char *name)
 {
     return getenv(name);
 }
 
-/* 0, or an exit status. */
-static int parse_options(int argc, char **argv)
+static void print_help(void)
 {
-    static const struct option options[] = {
-        {"dir", required_argument, NULL, 'd'},      {"period", required_argument, NULL, 'p'},
-        {"protocol", required_argument, NULL, 'P'}, {"sched", required_argument, NULL, 's'},
-        {"help", no_argument, NULL, 'h'},           {0}};
+    tic_tool_usage("run", TIC_TOOL_OK);
+    puts(
+        "\n  -d, --dir DIR          directory of the recovery lines (STARPU_TIC_DIR)\n"
+        "  -p, --period SECONDS   period between checkpoints (STARPU_TIC_PERIOD)\n"
+        "      --protocol NAME    tic, sel, tic+sel or off (STARPU_TIC_PROTOCOL)\n"
+        "  -s, --sched POLICY     StarPU scheduling policy (STARPU_TIC_SCHED)\n"
+        "  -r, --max-restarts N   start the program again when a signal has killed it, so often\n"
+        "                         at most (0)\n"
+        "      --restart-on-exit  also when it has ended with an exit status other than 0\n"
+        "  -q, --quiet            no progress, and only warnings and errors "
+        "(STARPU_TIC_VERBOSE=0)\n"
+        "      --backoff SECONDS  before a restart; twice as long after each short run (0.5)\n\n"
+        "The exit status is the program's, of its last run: 128 and the number of the signal that\n"
+        "killed it; 75 when a signal of STARPU_TIC_STOP has stopped it, 78 when the start was\n"
+        "refused, 70 when the replay of an earlier run diverged.");
+}
+
+static bool parse_restarts(const char *text, unsigned long *restarts)
+{
+    char *end;
+
+    errno = 0;
+    *restarts = strtoul(text, &end, 10);
+    return isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0;
+}
+
+static bool parse_backoff(const char *text, double *seconds)
+{
+    char *end;
+
+    *seconds = strtod(text, &end);
+    return end != text && *end == '\0' && *seconds >= 0 && *seconds <= MOST_BACKOFF;
+}
+
+static bool parse_option(int option, struct tic_restart_rules *rules)
+{
+    switch (option) {
+    case 'd':
+        return setenv("STARPU_TIC_DIR", optarg, 1) == 0;
+    case 'p':
+        return setenv("STARPU_TIC_PERIOD", optarg, 1) == 0;
+    case 'P':
+        return setenv("STARPU_TIC_PROTOCOL", optarg, 1) == 0;
+    case 's':
+        return setenv("STARPU_TIC_SCHED", optarg, 1) == 0;
+    case 'r':
+        return parse_restarts(optarg, &rules->most);
+    case 'q':
+        rules->quiet = true;
+        return setenv("STARPU_TIC_VERBOSE", "0", 1) == 0;
+    case 'e':
+        return rules->on_exit = true;
+    default:
+        return parse_backoff(optarg, &rules->backoff);
+    }
+}
+
+/* -1, or an exit status. */
+static int parse_options(int argc, char **argv, struct tic_restart_rules *rules)
+{
+    static const struct option options[] = {{"dir", required_argument, NULL, 'd'},
+                                            {"period", required_argument, NULL, 'p'},
+                                            {"protocol", required_argument, NULL, 'P'},
+                                            {"sched", required_argument, NULL, 's'},
+                                            {"max-restarts", required_argument, NULL, 'r'},
+                                            {"backoff", required_argument, NULL, 'b'},
+                                            {"quiet", no_argument, NULL, 'q'},
+                                            {"restart-on-exit", no_argument, NULL, 'e'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
     int option;
 
-    while ((option = getopt_long(argc, argv, "+d:p:s:h", options, NULL)) != -1) {
-        const char *name = option == 'd'   ? "STARPU_TIC_DIR"
-                           : option == 'p' ? "STARPU_TIC_PERIOD"
-                           : option == 'P' ? "STARPU_TIC_PROTOCOL"
-                           : option == 's' ? "STARPU_TIC_SCHED"
-                                           : NULL;
+    while ((option = getopt_long(argc, argv, "+d:p:s:r:qh", options, NULL)) != -1) {
         if (option == 'h') {
-            tic_tool_usage("run", TIC_TOOL_OK);
-            puts("\n  -d, --dir DIR          directory of the recovery lines (STARPU_TIC_DIR)\n"
-                 "  -p, --period SECONDS   period between checkpoints (STARPU_TIC_PERIOD)\n"
-                 "      --protocol NAME    tic, sel, tic+sel or off (STARPU_TIC_PROTOCOL)\n"
-                 "  -s, --sched POLICY     StarPU scheduling policy (STARPU_TIC_SCHED)\n\n"
-                 "The exit status is the program's; 78 when the start was refused, 70 when the\n"
-                 "replay of an earlier run diverged.");
-            exit(TIC_TOOL_OK);
+            print_help();
+            return TIC_TOOL_OK;
         }
-        if (!name)
-            return tic_tool_usage("run", TIC_TOOL_USAGE);
-        setenv(name, optarg, 1);
+        if (option != '?' && parse_option(option, rules))
+            continue;
+        if (option != '?')
+            fprintf(stderr, "starpu-tic: %s is no value of this option\n", optarg);
+        return tic_tool_usage("run", TIC_TOOL_USAGE);
     }
-    return optind < argc ? 0 : tic_tool_usage("run", TIC_TOOL_USAGE);
+    return optind < argc ? -1 : tic_tool_usage("run", TIC_TOOL_USAGE);
 }
 
 int tic_tool_run(int argc, char **argv)
 {
+    struct tic_restart_rules rules = {.backoff = BACKOFF};
     struct tic_settings settings;
     char message[512];
-    int status = parse_options(argc, argv);
+    int status = parse_options(argc, argv, &rules);
 
-    if (status)
+    if (status >= 0)
         return status;
+    if (rules.most > 0) /* who supervises is who knows that the program is to go on */
+        setenv("STARPU_TIC_STOP", "term", 0);
     if (tic_settings_read(&settings, environment_get, environ, message, sizeof(message)) != 0) {
         fprintf(stderr, "starpu-tic: %s\n", message);
         return TIC_TOOL_USAGE;
     }
     if (tic_tool_preload() != 0)
         return TIC_TOOL_FAILED;
-    execvp(argv[optind], argv + optind);
-    fprintf(stderr, "starpu-tic: cannot run %s: %s\n", argv[optind], strerror(errno));
-    return errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_RUNNABLE;
+    return rules.most == 0 ? tic_child_execute(argv + optind)
+                           : tic_supervise(argv + optind, &rules, &settings);
 }

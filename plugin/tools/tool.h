@@ -7,6 +7,8 @@
 
 /* Exit statuses of the tool itself, in the way of the shell. */
 enum { TIC_TOOL_OK = 0, TIC_TOOL_FAILED = 1, TIC_TOOL_USAGE = 2, TIC_TOOL_NOTHING = 3 };
+/* Those of programs that it starts, and cannot start; and above the last, died of a signal. */
+enum { TIC_TOOL_NOT_RUNNABLE = 126, TIC_TOOL_NOT_FOUND = 127, TIC_TOOL_BY_SIGNAL = 128 };
 
 /* argv[0] is the subcommand. Each returns the exit status. */
 #define COMMAND(function, name, arguments, what) int tic_tool_##function(int argc, char **argv);
@@ -22,8 +24,9 @@ int tic_tool_report(int argc, char **argv, int (*report)(const char *directory, 
 /* Puts the library into LD_PRELOAD of this process. 0, or -1 after a message. */
 int tic_tool_preload(void);
 
-/* Opens a store to read it. As tic_store_open; ends the process with a message if the store module
- * cannot be loaded. */
+/* Loads the store module, or ends the process with a message. */
+const struct tic_h5_ops *tic_tool_load_store(void);
+/* Opens a store to read it, with the module. As tic_store_open. */
 struct tic_store;
 int tic_tool_open_store(struct tic_store *store, const char *path);
 

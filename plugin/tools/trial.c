@@ -18,8 +18,6 @@
 #include "tools/input.h"
 #include "tools/tool.h"
 
-enum { STATUS_NOT_FOUND = 127, STATUS_NOT_RUNNABLE = 126, STATUS_BY_SIGNAL = 128 };
-
 static sigset_t awaited, original;
 
 void tic_trial_prepare(void)
@@ -110,7 +108,7 @@ static void redirect(const struct tic_trial *trial, const struct tic_trial_place
     tic_trial_path(trial, place, kind, path);
     int file = open(path, flags, 0600);
     if (file < 0 || dup2(file, to) < 0)
-        _exit(STATUS_NOT_RUNNABLE);
+        _exit(TIC_TOOL_NOT_RUNNABLE);
     close(file);
 }
 
@@ -130,7 +128,7 @@ static void execute(char **command)
     }
     execvp(command[0], command);
     fprintf(stderr, "cannot run %s: %s\n", command[0], strerror(errno));
-    _exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_RUNNABLE);
+    _exit(errno == ENOENT ? TIC_TOOL_NOT_FOUND : TIC_TOOL_NOT_RUNNABLE);
 }
 
 static void become(const struct tic_trial *trial, const struct tic_trial_place *place)
@@ -140,12 +138,12 @@ static void become(const struct tic_trial *trial, const struct tic_trial_place *
     setpgid(0, 0);
     snprintf(input, sizeof(input), "%.*s/input", PATH_MAX - 8, place->folder);
     if (!tic_input_give(input))
-        _exit(STATUS_NOT_RUNNABLE);
+        _exit(TIC_TOOL_NOT_RUNNABLE);
     redirect(trial, place, "raw", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, STDOUT_FILENO);
     redirect(trial, place, "err", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, STDERR_FILENO);
     set_environment(trial, place);
     if (tic_tool_preload() != 0)
-        _exit(STATUS_NOT_RUNNABLE);
+        _exit(TIC_TOOL_NOT_RUNNABLE);
     sigprocmask(SIG_SETMASK, &original, NULL);
     execute(place->command);
 }
@@ -200,7 +198,7 @@ static void take_status(struct tic_trial *trial, int status)
         trial->status = WTERMSIG(status);
     }
     /* A shell that runs the program tells so. */
-    if (trial->end == TIC_TRIAL_EXITED && trial->status == STATUS_BY_SIGNAL + SIGKILL)
+    if (trial->end == TIC_TRIAL_EXITED && trial->status == TIC_TOOL_BY_SIGNAL + SIGKILL)
         trial->end = TIC_TRIAL_KILLED;
 }
 
@@ -221,7 +219,7 @@ static void filter_output(const struct tic_trial *trial, const struct tic_trial_
         redirect(trial, place, "raw", O_RDONLY, STDIN_FILENO);
         redirect(trial, place, "out", O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
         execlp("sed", "sed", "-E", "-e", place->filter, (char *)NULL);
-        _exit(STATUS_NOT_FOUND);
+        _exit(TIC_TOOL_NOT_FOUND);
     }
     if (child > 0)
         waitpid(child, &status, 0);

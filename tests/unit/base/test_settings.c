@@ -119,6 +119,17 @@ static void test_choices(void **state)
     assert_int_equal(settings.pointers, TIC_POINTERS_REFUSE);
     assert_int_equal(read_with("STARPU_TIC_POINTERS=trust", &settings), 0);
     assert_int_equal(settings.pointers, TIC_POINTERS_TRUST);
+    assert_int_equal(read_with("STARPU_TIC_STOP=none", &settings), 0);
+    assert_int_equal(settings.stop, 0);
+    assert_int_equal(read_with("STARPU_TIC_STOP=term", &settings), 0);
+    assert_int_equal(settings.stop, 1);
+    assert_int_equal(read_with("STARPU_TIC_STOP=usr2+term", &settings), 0);
+    assert_int_equal(settings.stop, 5);
+    for (const char **wrong =
+             (const char *[]){"STARPU_TIC_STOP=kill", "STARPU_TIC_STOP=term+", "STARPU_TIC_STOP=+",
+                              "STARPU_TIC_STOP=ter", "STARPU_TIC_STOP=none+term", NULL};
+         *wrong; wrong++)
+        assert_int_equal(read_with(*wrong, &settings), -EINVAL);
     assert_int_equal(read_with("STARPU_TIC_WORKERS=recorded", &settings), 0);
     assert_int_equal(settings.workers, TIC_WORKERS_RECORDED);
     assert_int_equal(read_with("STARPU_TIC_WORKERS=real", &settings), 0);

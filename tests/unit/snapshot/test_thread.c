@@ -53,6 +53,27 @@ static void test_request(void **state)
     assert_int_equal(line.tasks_done, 5);
 }
 
+/* Who waits for a checkpoint gets it at once, also while the store is tried again later only, or is
+ * told that there will be none. */
+static void test_take(void **state)
+{
+    (void)state;
+    start(0);
+    tic_rig_task(&rig, 0, handle, 1);
+    assert_int_equal(tic_snapshot_take(&rig.snapshot), 0);
+    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 1);
+    assert_int_equal(tic_snapshot_take(&rig.snapshot), 1); /* nothing new */
+    tic_lock(&rig.snapshot.lock);
+    rig.snapshot.retry_ns = tic_nanoseconds(CLOCK_MONOTONIC) + UINT64_C(1000000000000);
+    tic_unlock(&rig.snapshot.lock);
+    tic_rig_task(&rig, 1, handle, 2);
+    assert_int_equal(tic_snapshot_take(&rig.snapshot), 0);
+    tic_snapshot_stop(&rig.snapshot, false);
+    assert_int_equal(tic_snapshot_take(&rig.snapshot), -ECANCELED);
+    assert_true(tic_rig_newest(&rig, &line));
+    assert_int_equal(line.tasks_done, 2);
+}
+
 static void test_period(void **state)
 {
     (void)state;
@@ -383,6 +404,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_request),
+        TEST(test_take),
         TEST(test_period),
         cmocka_unit_test(test_when_the_next_one_begins),
         TEST(test_suspended_and_put_off),

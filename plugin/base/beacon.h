@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The beacon: memory that `starpu-tic run` shares with the program that it supervises. The program
+ * shows there where its recovery lines are and which tasks run, and the memory outlives it. */
+#ifndef TIC_BASE_BEACON_H
+#define TIC_BASE_BEACON_H
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+/* "DESCRIPTOR INODE" of the memory. It is no setting: users do not give it. */
+#define TIC_BEACON_VARIABLE "TIC_BEACON"
+
+enum { TIC_BEACON_FORMAT = 1, TIC_BEACON_TASKS = 256, TIC_BEACON_NAME = 56 };
+
+/* A task of others than main(): it has no number that would be the same in the next run. */
+#define TIC_BEACON_NO_NUMBER UINT64_MAX
+
+struct tic_beacon_task {
+    _Atomic uint64_t number; /* of the submission + 1, or TIC_BEACON_NO_NUMBER; 0: none runs. Its
+                                worker writes it after the name: release */
+    char name[TIC_BEACON_NAME];
+};
+
+/* A thread of the program writes them twice in a second; relaxed, as nothing follows from them. */
+struct tic_beacon_counts {
+    _Atomic uint64_t submitted;        /* tasks, so far */
+    _Atomic uint64_t executed;         /* or given their results */
+    _Atomic uint64_t skipped, to_skip; /* as a recovery line has them as done */
+    _Atomic uint64_t checkpoints;      /* of this run */
+    _Atomic uint64_t line_ns, took_ns; /* of the last one: CLOCK_MONOTONIC */
+};
+
+struct tic_beacon {
+    uint64_t format;          /* immutable once the supervisor has made it */
+    _Atomic int32_t process;  /* whose it is, or 0 */
+    char directory[PATH_MAX]; /* absolute; that process writes it once, the supervisor reads it when
+                                 the process is dead */
+    struct tic_beacon_counts counts;
+    struct tic_beacon_task running[TIC_BEACON_TASKS]; /* by slot of a worker */
+};
+
+/* The one of this process, or NULL if nobody supervises it: a program that the supervised one
+ * starts meanwhile has none. `directory`, an absolute path, is where its recovery lines are. */
+struct tic_beacon *tic_beacon_take(const char *directory);
+
+/* A worker, around a task. */
+static inline void tic_beacon_begin(struct tic_beacon *beacon, unsigned slot, uint64_t number,
+                                    const char *name)
+{
+    struct tic_beacon_task *task = &beacon->running[slot];
+
+    memccpy(task->name, name, '\0', sizeof(task->name) - 1); /* the last byte stays 0 */
+    atomic_store_explicit(&task->number, number, memory_order_release);
+}
+static inline void tic_beacon_end(struct tic_beacon *beacon, unsigned slot)
+{
+    atomic_store_explicit(&beacon->running[slot].number, 0, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The end that somebody asks for by a signal: a last checkpoint, and an exit status of our own. */
+#ifndef TIC_INTERPOSE_LEAVE_H
+#define TIC_INTERPOSE_LEAVE_H
+
+#include "interpose/session.h"
+
+/* From now on the signals of STARPU_TIC_STOP end this process so, but for those that the program
+ * handles or ignores. Owner thread, once StarPU runs. */
+void tic_leave_arm(struct tic_session *session);
+/* The program ends by itself: they mean what they mean without us. Once. */
+void tic_leave_disarm(void);
+
+#endif

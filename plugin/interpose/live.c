@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a supervised program shows while it runs: how far it is. */
+#include "base/thread.h"
+#include "base/watch.h"
+#include "interpose/tasks.h"
+
+/* Seconds between two looks: who watches sees no more of them than one in a second. */
+#define LOOK 0.5
+
+static struct tic_watch watch;
+static uint64_t seen; /* its thread only: checkpoints at the last look */
+
+static void show(_Atomic uint64_t *where, uint64_t value)
+{
+    atomic_store_explicit(where, value, memory_order_relaxed);
+}
+
+static bool show_counts(void *arg)
+{
+    struct tic_session *session = arg;
+    struct tic_snapshot *snapshot = &session->snapshot;
+    struct tic_beacon_counts *counts = &session->beacon->counts;
+    uint64_t checkpoints = atomic_load(&snapshot->checkpoints);
+
+    tic_lock(&session->submit);
+    uint64_t submitted = session->graph.signature.position + atomic_load(&session->spawned);
+    tic_unlock(&session->submit);
+    show(&counts->to_skip, session->recovered_tasks);
+    show(&counts->skipped, atomic_load(&session->skipped));
+    show(&counts->executed, tic_cut_count_executed(&snapshot->cut) -
+                                atomic_load(&session->stand_ins) +
+                                atomic_load(&session->forced_used));
+    show(&counts->submitted, submitted);
+    if (checkpoints != seen) {
+        show(&counts->line_ns, tic_nanoseconds(CLOCK_MONOTONIC));
+        show(&counts->took_ns, atomic_load(&snapshot->last_took_ns));
+        show(&counts->checkpoints, checkpoints);
+    }
+    seen = checkpoints;
+    return true;
+}
+
+void tic_live_start(struct tic_session *session)
+{
+    if (session->beacon && !watch.started)
+        tic_watch_begin(&watch, LOOK, show_counts, session);
+}

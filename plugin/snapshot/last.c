@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A checkpoint that somebody waits for: the last one before the program is stopped. */
+#include <errno.h>
+
+#include "base/thread.h"
+#include "snapshot/snapshot.h"
+
+/* The next try begins after the request. It is no matter that the store could not be written
+ * lately: there is no later. */
+static uint64_t request_locked(struct tic_snapshot *snapshot)
+{
+    snapshot->requested = true;
+    if (snapshot->retry_ns > 0)
+        snapshot->retry_ns = 1;
+    pthread_cond_signal(&snapshot->wake);
+    return snapshot->tries_begun + 1;
+}
+
+/* Does something happen that the checkpoint may wait for? Tasks of its cut end some time; a main()
+ * that computes by itself may not call StarPU for hours. */
+static bool is_moving(struct tic_snapshot *snapshot, uint64_t *progress)
+{
+    uint64_t before = *progress;
+
+    *progress = tic_snapshot_progress(snapshot);
+    return *progress != before || !tic_cut_is_idle(&snapshot->cut);
+}
+
+static int await_try_locked(struct tic_snapshot *snapshot, uint64_t number)
+{
+    uint64_t progress = tic_snapshot_progress(snapshot);
+
+    do {
+        struct timespec until = tic_after(snapshot->patience);
+        while (snapshot->tries_ended < number && !snapshot->exited && !snapshot->stopping &&
+               !tic_snapshot_is_broken(snapshot) && tic_snapshot_await_locked(snapshot, &until))
+            ;
+    } while (snapshot->tries_ended < number && !snapshot->exited && !snapshot->stopping &&
+             !tic_snapshot_is_broken(snapshot) && is_moving(snapshot, &progress));
+    return snapshot->tries_ended >= number ? snapshot->tried : -ECANCELED;
+}
+
+int tic_snapshot_take(struct tic_snapshot *snapshot)
+{
+    enum { TRIES = 3 }; /* memory that differs makes the next line another kind of line */
+    int status = -ECANCELED;
+
+    tic_lock(&snapshot->lock);
+    for (int i = 0; i < TRIES && (i == 0 || status == 1); i++)
+        status = await_try_locked(snapshot, request_locked(snapshot));
+    tic_unlock(&snapshot->lock);
+    return status;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The program that `starpu-tic run` supervises, as a child: its start, the signals that it gets
+ * through its supervisor, its end, and what it leaves running. One at a time. */
+#ifndef TIC_TOOLS_CHILD_H
+#define TIC_TOOLS_CHILD_H
+
+#include <stdbool.h>
+
+/* Blocks the signals that are passed on, for the rest of this process. */
+void tic_child_prepare(void);
+
+/* Executes the command in the place of this process; else a message and the exit status. */
+int tic_child_execute(char **command);
+
+/* Starts the command. The descriptor `inherited` is open there, too; -1: none. False after a
+ * message. */
+bool tic_child_start(char **command, int inherited);
+
+/* Until it has ended: what waitpid() gives. Calls look() once in a second. */
+int tic_child_await(void (*look)(void *arg), void *arg);
+
+/* Between two runs. False when somebody asks to end meanwhile. */
+bool tic_child_pause(double seconds);
+
+/* The signal by which somebody has asked to end, or 0. */
+int tic_child_asked(void);
+
+/* Ends, by this signal, what the program has started and left behind. SIGKILL is waited for: a
+ * program that a dead shell has left would use the recovery lines. */
+void tic_child_end_rest(int signal);
+
+#endif
