@@ -38,7 +38,8 @@ struct tic_beacon {
     char directory[PATH_MAX]; /* absolute; that process writes it once, the supervisor reads it when
                                  the process is dead */
     struct tic_beacon_counts counts;
-    struct tic_beacon_task running[TIC_BEACON_TASKS]; /* by slot of a worker */
+    struct tic_beacon_task running[TIC_BEACON_TASKS]; /* by slot of a worker; beyond that many, one
+                                                         of those that share a place */
 };
 
 /* The one of this process, or NULL if nobody supervises it: a program that the supervised one
@@ -49,14 +50,15 @@ struct tic_beacon *tic_beacon_take(const char *directory);
 static inline void tic_beacon_begin(struct tic_beacon *beacon, unsigned slot, uint64_t number,
                                     const char *name)
 {
-    struct tic_beacon_task *task = &beacon->running[slot];
+    struct tic_beacon_task *task = &beacon->running[slot % TIC_BEACON_TASKS];
 
     memccpy(task->name, name, '\0', sizeof(task->name) - 1); /* the last byte stays 0 */
     atomic_store_explicit(&task->number, number, memory_order_release);
 }
 static inline void tic_beacon_end(struct tic_beacon *beacon, unsigned slot)
 {
-    atomic_store_explicit(&beacon->running[slot].number, 0, memory_order_relaxed);
+    atomic_store_explicit(&beacon->running[slot % TIC_BEACON_TASKS].number, 0,
+                          memory_order_relaxed);
 }
 
 #endif

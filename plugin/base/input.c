@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/input.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { PIECE = 1 << 16 };
+enum { PIECE = 1 << 16, MOST = 1 << 26 };
 
 static off_t at_start; /* immutable after the process was loaded */
 
@@ -17,11 +18,13 @@ __attribute__((constructor)) static void note_start(void)
     at_start = lseek(STDIN_FILENO, 0, SEEK_CUR);
 }
 
+/* One that is read: programs that close their standard input may have a log of theirs there. */
 static bool is_file(int fd)
 {
     struct stat info;
 
-    return fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+           (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
 }
 
 bool tic_input_was_read(void)
@@ -32,15 +35,18 @@ bool tic_input_was_read(void)
 static bool feed(XXH3_state_t *state, int fd)
 {
     char *piece = malloc(PIECE);
-    ssize_t got = piece ? 1 : -1;
+    struct stat info;
+    ssize_t got = piece && fstat(fd, &info) == 0 ? 1 : -1;
 
-    for (off_t at = 0; got > 0; at += got) {
+    for (off_t at = 0; got > 0 && at < MOST; at += got) {
         got = pread(fd, piece, PIECE, at);
         if (got > 0)
             XXH3_128bits_update(state, piece, (size_t)got);
     }
+    if (got >= 0)
+        XXH3_128bits_update(state, &info.st_size, sizeof(info.st_size));
     free(piece);
-    return got == 0;
+    return got >= 0;
 }
 
 char *tic_input_hash_of(int fd)
