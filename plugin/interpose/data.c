@@ -412,12 +412,20 @@ static const struct tic_handle *holder_of(const struct tic_handle *handle)
 
 /* The line holds what it held then, or what came of that, and gives it back before any task that
  * was not done runs. */
+/* It was unregistered by the recovered cut, so no task that was not done can need its content.
+ * Those that are executed again may: reads.c. */
+static bool had_left(const struct tic_handle *handle)
+{
+    return tic_session->graph.recovered_verified && !handle->family && !handle->pending &&
+           !handle->restored && !handle->live;
+}
+
 static bool is_saved(struct tic_handle *handle)
 {
     const struct tic_handle *holder = holder_of(handle);
 
     handle->differs = tic_session->settings.inputs == TIC_INPUTS_SAVE && tic_position_is_ahead() &&
-                      holder->imaged && tic_data_is_pending(holder);
+                      holder->imaged && (tic_data_is_pending(holder) || had_left(holder));
     return handle->differs;
 }
 

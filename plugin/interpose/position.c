@@ -75,6 +75,9 @@ static bool look_for_progress(void *arg)
 {
     struct tic_session *session = arg;
     const struct tic_cut *cut = &session->snapshot.cut;
+
+    if (!tic_session) /* StarPU is starting: it may measure the machine first */
+        return true;
     uint64_t calls = atomic_load(&session->graph.calls), executed = tic_cut_count_executed(cut);
     bool same = calls == stuck.calls && executed == stuck.executed;
     bool idle = same && tic_cut_is_idle(cut) && !tic_runner_is_busy();

@@ -76,9 +76,16 @@ EOF
         complain built "wrong, or from the beginning"
 }
 
+@test "StarPU takes longer to start than STARPU_TIC_PATIENCE" {
+    expected=$(expected)
+    STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
+    STARPU_TIC_PATIENCE=0.001 run_apart timeout 60 "$tool" run -- "$program"
+    [ "$status" -eq 0 ] && [ "$(grep -v progress out)" = "$expected" ] || complain program "wrong, or crashed"
+}
+
 @test "main() that waits for a kernel, which a restart skips, is told of" {
     export P_POST=1 STARPU_TIC_EVERY=20
-    crash task-end:150 "$program"
+    crash line-renamed:1 "$program"
     STARPU_TIC_PATIENCE=0.2 run_apart timeout -s KILL 5 "$tool" run -- "$program"
     [ "$status" -eq 137 ] && grep -q 'the replay stands still: main() waits outside of StarPU' err ||
         complain program "did not stand still, or told nothing"

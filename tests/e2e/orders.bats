@@ -188,6 +188,10 @@ exit_as_usual() { # scenarios...
     [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain look-current "wrong, or stands still"
 }
 
+@test "tasks read what nobody has initialised, and it is unregistered" {
+    keep_order look-halo
+}
+
 @test "callbacks read the times of their tasks" {
     keep_order look-profiled
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/orders.h"
 
@@ -325,6 +326,40 @@ static void run_writing(void)
     starpu_data_unregister(handle);
 }
 
+/* ---- memory that nobody has initialised -------------------------------------------------------
+ */
+
+static void overwrite(void *buffers[], void *arg)
+{
+    int number;
+
+    starpu_codelet_unpack_args(arg, &number);
+    *variable(buffers[0]) = (uint64_t)number;
+    *variable(buffers[1]) += (uint64_t)number * *variable(buffers[1]);
+}
+
+static struct starpu_codelet overwrite_codelet = {
+    .cpu_funcs = {overwrite},
+    .nbuffers = 2,
+    .modes = {STARPU_RW, STARPU_RW},
+    .name = "overwrite",
+};
+
+/* Its tasks declare to read it. It leaves without its value. */
+static void run_halo(void)
+{
+    static uint64_t halo;
+
+    for (int i = 1; i <= TASKS; i++) {
+        starpu_data_handle_t handle;
+        halo = (uint64_t)getpid();
+        starpu_variable_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)&halo, sizeof(halo));
+        must(starpu_task_insert(&overwrite_codelet, STARPU_RW, handle, STARPU_RW, handles[0],
+                                STARPU_VALUE, &i, sizeof(i), 0));
+        starpu_data_unregister_no_coherency(handle);
+    }
+}
+
 /* ---- times of tasks ---------------------------------------------------------------------------
  */
 
@@ -373,4 +408,5 @@ const struct mode orders_looks[] = {{"look-current", run_current},
                                     {"look-final", run_final},
                                     {"look-writing", run_writing},
                                     {"look-profiled", run_profiled},
+                                    {"look-halo", run_halo},
                                     {NULL, NULL}};
