@@ -155,10 +155,10 @@ struct tic_handle_list {
 bool tic_handle_append(struct tic_handle_list *list, struct tic_handle *handle);
 
 /* Has neither a task nor an access of main() used it? Not known of what shares its memory; tasks of
- * skipped kernels have, if its recovered value is not the first. Under the submission lock. */
+ * skipped kernels count as submitted writes. Under the submission lock. */
 static inline bool tic_handle_is_unused(const struct tic_handle *handle)
 {
-    return !handle->family && atomic_load(&handle->version) == 0 && !handle->was_partitioned &&
+    return !handle->family && handle->submitted_writes == 0 && !handle->was_partitioned &&
            handle->main_read == 0 && handle->main_written == 0 &&
            !atomic_load_explicit(&handle->mentioned, memory_order_relaxed);
 }

@@ -80,6 +80,7 @@ is_refused() {
 
 @test "0.1: a store with tasks that kernels and callbacks have submitted is continued" {
     continues 0.1/tree 80 tree 16
+    STARPU_TIC_UNUSED=leave continues 0.1/tree 80 tree 16 # what only kernels of skipped tasks have written is used
 }
 
 @test "0.1: tasks of kernels of another build, which exports no symbols, are refused" {
