@@ -5,6 +5,8 @@
  *   random  a task updates one handle and reads two others, at random
  *   hot     the first HANDLES tasks update one handle each, the others only the first 100 of them
  *   once    every task writes a new handle, and its predecessor's is read (single assignment)
+ *   again   as wide, but when every handle was updated main() waits, unregisters all, and registers
+ *           them again, as a library does that registers its arrays around every call
  * Each task spins for MICROSECONDS. Prints "submit wall cpu first rate hash": seconds until the
  * last submission returned, until all had ended, processor time of all threads meanwhile, from the
  * start of the process until the first kernel; submissions per second until then; a hash of the
@@ -87,7 +89,7 @@ static void submit(const char *shape, unsigned long i, unsigned long count, unsi
     struct starpu_task *task = starpu_task_create();
 
     task->cl = &update;
-    if (strcmp(shape, "wide") == 0) {
+    if (strcmp(shape, "wide") == 0 || strcmp(shape, "again") == 0) {
         task->handles[0] = handles[i % count];
     } else if (strcmp(shape, "hot") == 0) {
         task->handles[0] = handles[i < count ? i : i % HOT % count];
@@ -165,6 +167,11 @@ int main(int argc, char **argv)
     double cpu = cpu_seconds();
     start = now(CLOCK_MONOTONIC);
     for (unsigned long i = 0; i < tasks; i++) {
+        if (i > 0 && i % count == 0 && strcmp(shape, "again") == 0) {
+            starpu_task_wait_for_all();
+            take_back(count, bytes);
+            register_all(count, bytes);
+        }
         submit(shape, i, count, &seed);
         atomic_store_explicit(&progress, i + 1, memory_order_relaxed);
     }

@@ -3,6 +3,7 @@
 #include "base/beacon.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,19 +12,69 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The descriptor may be closed by now, and its number another file's: the inode tells. */
-static struct tic_beacon *map(void)
+static struct {
+    struct tic_beacon *beacon; /* NULL: nobody supervises */
+    int fd;
+    unsigned long long inode;
+} guard; /* written once, before others look */
+
+/* A descriptor may be closed by now, and its number another file's. */
+static bool is_beacon(int fd, unsigned long long inode)
+{
+    struct stat info;
+
+    return fstat(fd, &info) == 0 && info.st_ino == inode &&
+           info.st_size == sizeof(struct tic_beacon);
+}
+
+/* Programs that close all descriptors get low numbers for what they open next. */
+static int keep(int fd)
+{
+    enum { HIGH = 400 };
+    int kept = fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
+
+    return kept >= 0 ? kept : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* A descriptor of its own, or -1. What started this process may have closed the one that it
+ * inherited, as Python does. */
+static int open_beacon(unsigned long long *inode)
 {
     const char *place = secure_getenv(TIC_BEACON_VARIABLE);
-    unsigned long long inode;
-    struct stat info;
-    int fd;
+    char path[64];
+    int fd, supervisor;
 
-    if (!place || sscanf(place, "%d %llu", &fd, &inode) != 2 || fstat(fd, &info) != 0 ||
-        info.st_ino != inode || info.st_size != sizeof(struct tic_beacon))
-        return NULL;
-    void *memory = mmap(NULL, sizeof(struct tic_beacon), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    return memory == MAP_FAILED ? NULL : memory;
+    if (!place || sscanf(place, "%d %llu %d", &fd, inode, &supervisor) != 3)
+        return -1;
+    if (is_beacon(fd, *inode))
+        return keep(fd);
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", supervisor, fd);
+    int opened = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    int kept = opened >= 0 && is_beacon(opened, *inode) ? keep(opened) : -1;
+    if (opened >= 0)
+        close(opened);
+    return kept;
+}
+
+static struct tic_beacon *map(void)
+{
+    unsigned long long inode;
+    int fd = open_beacon(&inode);
+    struct tic_beacon *beacon =
+        fd < 0 ? MAP_FAILED
+               : mmap(NULL, sizeof(*beacon), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    if (beacon != MAP_FAILED && beacon->format == TIC_BEACON_FORMAT) {
+        guard.beacon = beacon;
+        guard.fd = fd;
+        guard.inode = inode;
+        return beacon;
+    }
+    if (beacon != MAP_FAILED)
+        munmap(beacon, sizeof(*beacon));
+    if (fd >= 0)
+        close(fd);
+    return NULL;
 }
 
 /* A script may start several programs, one after the other. */
@@ -40,13 +91,25 @@ struct tic_beacon *tic_beacon_take(const char *directory)
 {
     struct tic_beacon *beacon = map();
 
-    if (beacon && beacon->format == TIC_BEACON_FORMAT && claim(beacon)) {
-        for (unsigned i = 0; i < TIC_BEACON_TASKS; i++) /* of a program before */
-            tic_beacon_end(beacon, i);
-        snprintf(beacon->directory, sizeof(beacon->directory), "%s", directory);
-        return beacon;
-    }
-    if (beacon)
-        munmap(beacon, sizeof(*beacon));
-    return NULL;
+    if (!beacon || !claim(beacon))
+        return NULL;
+    for (unsigned i = 0; i < TIC_BEACON_TASKS; i++) /* of a program before */
+        tic_beacon_end(beacon, i);
+    snprintf(beacon->directory, sizeof(beacon->directory), "%s", directory);
+    return beacon;
+}
+
+bool tic_beacon_is_guarded(void)
+{
+    return guard.beacon && atomic_load(&guard.beacon->is_guarded);
+}
+
+/* Locks of a process end with it, and are not inherited. One that ends by itself says so before. */
+bool tic_beacon_is_orphaned(void)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    return tic_beacon_is_guarded() && is_beacon(guard.fd, guard.inode) &&
+           fcntl(guard.fd, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK &&
+           tic_beacon_is_guarded();
 }

@@ -6,13 +6,15 @@
 
 #include <limits.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-/* "DESCRIPTOR INODE" of the memory. It is no setting: users do not give it. */
+/* "DESCRIPTOR INODE PROCESS" of the memory, in the supervisor and in what inherits it. It is no
+ * setting: users do not give it. */
 #define TIC_BEACON_VARIABLE "TIC_BEACON"
 
-enum { TIC_BEACON_FORMAT = 1, TIC_BEACON_TASKS = 256, TIC_BEACON_NAME = 56 };
+enum { TIC_BEACON_FORMAT = 2, TIC_BEACON_TASKS = 256, TIC_BEACON_NAME = 56 };
 
 /* A task of others than main(): it has no number that would be the same in the next run. */
 #define TIC_BEACON_NO_NUMBER UINT64_MAX
@@ -34,31 +36,37 @@ struct tic_beacon_counts {
 
 struct tic_beacon {
     uint64_t format;          /* immutable once the supervisor has made it */
+    _Atomic bool is_guarded;  /* the supervisor has a lock of the file (fcntl) while it lives, and
+                                 clears this before it ends by itself */
     _Atomic int32_t process;  /* whose it is, or 0 */
     char directory[PATH_MAX]; /* absolute; that process writes it once, the supervisor reads it when
                                  the process is dead */
     struct tic_beacon_counts counts;
-    struct tic_beacon_task running[TIC_BEACON_TASKS]; /* by slot of a worker; beyond that many, one
-                                                         of those that share a place */
+    struct tic_beacon_task running[TIC_BEACON_TASKS]; /* by slot of a worker */
 };
 
 /* The one of this process, or NULL if nobody supervises it: a program that the supervised one
  * starts meanwhile has none. `directory`, an absolute path, is where its recovery lines are. */
 struct tic_beacon *tic_beacon_take(const char *directory);
 
+/* Is there a supervisor that this process is to die with? After tic_beacon_take(), which may find
+ * the beacon in the hands of another process. */
+bool tic_beacon_is_guarded(void);
+/* Was it killed? False where nobody can tell. */
+bool tic_beacon_is_orphaned(void);
+
 /* A worker, around a task. */
 static inline void tic_beacon_begin(struct tic_beacon *beacon, unsigned slot, uint64_t number,
                                     const char *name)
 {
-    struct tic_beacon_task *task = &beacon->running[slot % TIC_BEACON_TASKS];
+    struct tic_beacon_task *task = &beacon->running[slot];
 
     memccpy(task->name, name, '\0', sizeof(task->name) - 1); /* the last byte stays 0 */
     atomic_store_explicit(&task->number, number, memory_order_release);
 }
 static inline void tic_beacon_end(struct tic_beacon *beacon, unsigned slot)
 {
-    atomic_store_explicit(&beacon->running[slot % TIC_BEACON_TASKS].number, 0,
-                          memory_order_relaxed);
+    atomic_store_explicit(&beacon->running[slot].number, 0, memory_order_relaxed);
 }
 
 #endif

@@ -10,6 +10,7 @@
 enum tic_lock_rank {
     TIC_RANK_SUBMIT,     /* submissions: what the program did so far */
     TIC_RANK_SHOWN,      /* memory for tasks that are executed again */
+    TIC_RANK_STATICS,    /* memory that nobody has registered */
     TIC_RANK_GRAPH,      /* registry of handles, structural changes */
     TIC_RANK_SPAWNS,     /* spawned tasks */
     TIC_RANK_HANDLE,     /* one handle's save state */
@@ -20,6 +21,7 @@ enum tic_lock_rank {
     TIC_RANK_LOOKS,      /* data that main() may want to look at */
     TIC_RANK_POOL,       /* a loop that several threads share */
     TIC_RANK_IO,         /* calls of the file system */
+    TIC_RANK_THREADS,    /* which threads of ours run */
 };
 
 /* What clang's -Wthread-safety checks (tests/thread-safety): that locks are given back on every
@@ -44,6 +46,8 @@ void tic_lock_check_release(enum tic_lock_rank rank);
 #define tic_lock_check_acquire(rank) ((void)0)
 #define tic_lock_check_release(rank) ((void)0)
 #endif
+
+#define TIC_LOCK_INITIALIZER(rank_) {.mutex = PTHREAD_MUTEX_INITIALIZER, .rank = (rank_)}
 
 static inline void tic_lock_init(struct tic_lock *lock, enum tic_lock_rank rank)
 {

@@ -31,6 +31,22 @@ static bool parse_seconds(const char *text, double *out)
            *out < 1e9;
 }
 
+static bool parse_period(const char *text, double *out)
+{
+    if (parse_seconds(text, out))
+        return true;
+    *out = TIC_PERIOD_AUTO;
+    return strcmp(text, "auto") == 0;
+}
+
+static bool parse_bound(const char *text, double *out)
+{
+    if (parse_seconds(text, out))
+        return true;
+    *out = 0;
+    return strcmp(text, "0") == 0;
+}
+
 static bool parse_patience(const char *text, double *out)
 {
     *out = text[0] ? 0 : TIC_PATIENCE_DEFAULT;
@@ -114,6 +130,12 @@ static bool parse_pointers(const char *text, enum tic_pointers *out)
 {
     *out = strcmp(text, "trust") == 0 ? TIC_POINTERS_TRUST : TIC_POINTERS_REFUSE;
     return *out == TIC_POINTERS_TRUST || strcmp(text, "refuse") == 0;
+}
+
+static bool parse_arguments(const char *text, enum tic_arguments *out)
+{
+    *out = strcmp(text, "ignore") == 0 ? TIC_ARGUMENTS_IGNORE : TIC_ARGUMENTS_COMPARE;
+    return *out == TIC_ARGUMENTS_IGNORE || strcmp(text, "compare") == 0;
 }
 
 static bool parse_unused(const char *text, enum tic_unused *out)

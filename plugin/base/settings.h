@@ -14,6 +14,7 @@ extern const char *const tic_protocol_names[];
 enum tic_sync { TIC_SYNC_NEVER, TIC_SYNC_COMMIT };
 enum tic_inputs { TIC_INPUTS_IGNORE, TIC_INPUTS_CHECK, TIC_INPUTS_SAVE };
 enum tic_pointers { TIC_POINTERS_REFUSE, TIC_POINTERS_TRUST };
+enum tic_arguments { TIC_ARGUMENTS_COMPARE, TIC_ARGUMENTS_IGNORE };
 enum tic_program { TIC_PROGRAM_SAME, TIC_PROGRAM_ANY };
 enum tic_unused { TIC_UNUSED_RESTORE, TIC_UNUSED_LEAVE };
 enum tic_worker_numbers { TIC_WORKERS_RECORDED, TIC_WORKERS_REAL };
@@ -29,6 +30,9 @@ extern const struct tic_stop_signal tic_stop_signals[TIC_STOP_SIGNALS];
 /* C types of the kinds that settings.def names. */
 typedef const char *tic_kind_string;
 typedef double tic_kind_seconds;
+typedef double tic_kind_period;
+#define TIC_PERIOD_AUTO 0.0
+typedef double tic_kind_bound; /* seconds; 0: none */
 typedef double tic_kind_patience;
 #define TIC_PATIENCE_DEFAULT (-1.0)
 typedef unsigned long tic_kind_count;
@@ -40,6 +44,7 @@ typedef bool tic_kind_flag;
 typedef enum tic_protocol tic_kind_protocol;
 typedef enum tic_sync tic_kind_sync;
 typedef enum tic_pointers tic_kind_pointers;
+typedef enum tic_arguments tic_kind_arguments;
 typedef enum tic_inputs tic_kind_inputs;
 typedef enum tic_unused tic_kind_unused;
 typedef enum tic_program tic_kind_program;

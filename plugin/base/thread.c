@@ -1,18 +1,98 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/thread.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <time.h>
+
+#include "base/lock.h"
+
+/* A thread that runs. */
+struct running {
+    void *(*run)(void *);
+    void *argument;
+    clockid_t clock; /* its processor time */
+    struct running *next;
+};
+
+static struct {
+    struct tic_lock lock;
+    /* guarded by lock */
+    struct running *first;
+    uint64_t ended_ns; /* processor time of threads that have ended */
+} threads = {.lock = {PTHREAD_MUTEX_INITIALIZER, TIC_RANK_THREADS}};
+
+static void enlist(struct running *self)
+{
+    tic_lock(&threads.lock);
+    self->next = threads.first;
+    threads.first = self;
+    tic_unlock(&threads.lock);
+}
+
+static void delist(const struct running *self)
+{
+    struct running **place = &threads.first;
+
+    tic_lock(&threads.lock);
+    while (*place != self)
+        place = &(*place)->next;
+    *place = self->next;
+    threads.ended_ns += tic_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+    tic_unlock(&threads.lock);
+}
+
+static void *run_listed(void *argument)
+{
+    struct running *self = argument;
+    bool listed = pthread_getcpuclockid(pthread_self(), &self->clock) == 0;
+
+    if (listed)
+        enlist(self);
+    void *result = self->run(self->argument);
+    if (listed)
+        delist(self);
+    free(self);
+    return result;
+}
 
 int tic_thread_start(pthread_t *thread, void *(*run)(void *), void *argument)
 {
+    struct running *fresh = malloc(sizeof(*fresh));
     sigset_t all, old;
 
+    if (!fresh)
+        return -ENOMEM;
+    *fresh = (struct running){.run = run, .argument = argument};
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    int status = pthread_create(thread, NULL, run, argument);
+    int status = pthread_create(thread, NULL, run_listed, fresh);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (status)
+        free(fresh);
     return -status;
+}
+
+uint64_t tic_thread_processor_time(void)
+{
+    tic_lock(&threads.lock);
+    uint64_t sum = threads.ended_ns;
+    for (const struct running *running = threads.first; running; running = running->next)
+        sum += tic_nanoseconds(running->clock);
+    tic_unlock(&threads.lock);
+    return sum;
+}
+
+unsigned tic_thread_processors(void)
+{
+    cpu_set_t processors;
+    int count =
+        sched_getaffinity(0, sizeof(processors), &processors) == 0 ? CPU_COUNT(&processors) : 1;
+
+    return count > 0 ? (unsigned)count : 1;
 }
 
 void tic_cond_init(pthread_cond_t *cond)
@@ -45,4 +125,9 @@ uint64_t tic_nanoseconds(clockid_t clock)
 
     clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+double tic_seconds(void)
+{
+    return (double)tic_nanoseconds(CLOCK_MONOTONIC) * 1e-9;
 }

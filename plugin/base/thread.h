@@ -9,10 +9,16 @@
 
 /* All signals are blocked in it: they are for the application's threads. 0 or -errno. */
 int tic_thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
+/* Nanoseconds for which the threads that were started so had processors, the ended ones, too. */
+uint64_t tic_thread_processor_time(void);
+/* How many processors this thread may use. */
+unsigned tic_thread_processors(void);
 /* Timed waits on it are by CLOCK_MONOTONIC. */
 void tic_cond_init(pthread_cond_t *cond);
 /* So many seconds from now, for such waits. */
 struct timespec tic_after(double seconds);
 uint64_t tic_nanoseconds(clockid_t clock);
+/* By CLOCK_MONOTONIC. */
+double tic_seconds(void);
 
 #endif

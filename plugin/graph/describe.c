@@ -111,6 +111,7 @@ static int describe_signatures(struct tic_graph *graph, struct tic_line *line)
     for (uint64_t i = first; i < count; i++)
         line->signatures[i - first] = tic_signature_entry(&graph->signature, i);
     line->tasks_submitted = count;
+    line->arguments_compared = graph->signature.compares;
     return 0;
 }
 

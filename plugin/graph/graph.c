@@ -84,6 +84,7 @@ static int load_signatures(struct tic_graph *graph, const struct tic_line *line)
     for (size_t i = 0; i < line->signature_count && status == 0; i++)
         status = tic_signature_load(&graph->signature, line->signatures[i]);
     graph->signature.in_blocks = tic_table_in_blocks(line, TIC_TABLE_SIGNATURES);
+    graph->signature.compares = line->arguments_compared != 0;
     return status;
 }
 

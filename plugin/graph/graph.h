@@ -51,6 +51,7 @@ struct tic_graph {
     _Atomic uint64_t clock;      /* operations of main() begun; owner thread writes; release */
     _Atomic uint64_t position;   /* where main() is: clock << TIC_WAIT_BITS, and waits since; owner
                                     thread writes; seq_cst */
+    _Atomic uint64_t threads;    /* 1 + position when a thread that is not main() submitted last */
     _Atomic uint32_t told;       /* callbacks that have run: they may tell main(); and that it
                                     was told that there are no tasks; relaxed */
     _Atomic uint32_t callbacks_open; /* of tasks that have begun, and running ones: not returned */

@@ -12,6 +12,7 @@
 int tic_signature_init(struct tic_signature *signature)
 {
     memset(signature, 0, sizeof(*signature));
+    signature->compares = true;
     signature->blocks = calloc(TIC_SIGNATURE_BLOCKS, sizeof(*signature->blocks));
     return signature->blocks ? 0 : -ENOMEM;
 }
@@ -60,17 +61,33 @@ uint64_t tic_signature_count(const struct tic_signature *signature)
     return atomic_load_explicit(&signature->count, memory_order_acquire);
 }
 
-int tic_signature_submit(struct tic_signature *signature, const void *bytes, uint64_t size)
+/* Unknown ones are not in `rolling`: what they are is known of each submission for itself. */
+static uint32_t next_entry(struct tic_signature *signature, uint64_t content, uint64_t arguments)
 {
-    signature->rolling = XXH3_64bits_withSeed(bytes, size, signature->rolling);
-    uint32_t entry = (uint32_t)signature->rolling;
-    uint64_t position = signature->position;
+    const uint32_t mask = signature->compares ? TIC_SIGNATURE_ARGUMENTS : 0;
 
-    if (position < atomic_load_explicit(&signature->count, memory_order_relaxed)) {
-        if (tic_signature_entry(signature, position) != entry)
-            return -EILSEQ;
-        signature->position++;
-        return 0;
+    signature->rolling = XXH3_64bits_withSeed(&content, sizeof(content), signature->rolling);
+    return ((uint32_t)signature->rolling & ~mask) | ((uint32_t)arguments & mask);
+}
+
+static int compare(const struct tic_signature *signature, uint32_t entry)
+{
+    const uint32_t mask = signature->compares ? TIC_SIGNATURE_ARGUMENTS : 0;
+    uint32_t differ = entry ^ tic_signature_entry(signature, signature->position);
+
+    if (differ & ~mask)
+        return -EILSEQ;
+    return differ && !signature->ignores ? -EINVAL : 0;
+}
+
+int tic_signature_submit(struct tic_signature *signature, uint64_t content, uint64_t arguments)
+{
+    uint32_t entry = next_entry(signature, content, arguments);
+
+    if (signature->position < tic_signature_count(signature)) {
+        int differs = compare(signature, entry);
+        signature->position += differs == 0;
+        return differs;
     }
     int status = append(signature, entry);
     if (status == 0)

@@ -127,14 +127,6 @@ void tic_spawns_remove(struct tic_spawns *spawns, struct tic_spawn *spawn)
     tic_unlock(&spawns->lock);
 }
 
-static int by_write(const void *a, const void *b)
-{
-    const struct tic_line_kept_write *x = a, *y = b;
-    if (x->root != y->root)
-        return x->root < y->root ? -1 : 1;
-    return x->handle < y->handle ? -1 : x->handle > y->handle;
-}
-
 /* known: the tail or a block holds it already. */
 static int add_write_locked(struct tic_spawns *spawns, struct tic_line_kept_write write, bool known)
 {
@@ -142,7 +134,7 @@ static int add_write_locked(struct tic_spawns *spawns, struct tic_line_kept_writ
 
     if (entry) {
         *entry = write;
-        found = tsearch(entry, &spawns->written, by_write);
+        found = tsearch(entry, &spawns->written, tic_line_by_kept_write);
     }
     if (!found || *found != entry) { /* known, or no memory */
         free(entry);
@@ -209,17 +201,11 @@ bool tic_spawns_occurrence(struct tic_spawns *spawns, uint64_t class, uint64_t *
     return entry != NULL;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 bool tic_spawns_was_done(const struct tic_spawns *spawns, uint64_t id)
 {
     return spawns->recovered_done_count > 0 &&
            bsearch(&id, spawns->recovered_done, spawns->recovered_done_count, sizeof(id),
-                   by_number);
+                   tic_line_by_number);
 }
 
 bool tic_spawns_is_done(struct tic_spawns *spawns, uint64_t id)
@@ -360,7 +346,7 @@ static int load_writes(struct tic_spawns *spawns, struct tic_line *line)
         return -ENOMEM;
     spawns->recovered_write_count = line->kept_write_count;
     qsort(spawns->recovered_writes, spawns->recovered_write_count,
-          sizeof(*spawns->recovered_writes), by_write);
+          sizeof(*spawns->recovered_writes), tic_line_by_kept_write);
     for (size_t i = 0; i < line->kept_write_count && status == 0; i++)
         status = add_write_locked(spawns, line->kept_writes[i], true);
     return status;
@@ -372,9 +358,9 @@ int tic_spawns_load(struct tic_spawns *spawns, struct tic_line *line)
     if (!spawns->recovered_done)
         return -ENOMEM;
     spawns->recovered_done_count = line->spawned_count;
-    qsort(spawns->recovered_done, line->spawned_count, sizeof(uint64_t), by_number);
+    qsort(spawns->recovered_done, line->spawned_count, sizeof(uint64_t), tic_line_by_number);
     spawns->kept_done = line->kept_done;
-    for (const char *name = line->functions, *end = name + line->functions_size; name < end;
+    for (const char *name = line->functions.text, *end = name + line->functions.size; name < end;
          name += strlen(name) + 1)
         if (tic_spawns_function(spawns, name) == TIC_SPAWN_NONE)
             return -ENOMEM;

@@ -83,13 +83,13 @@ static int describe_functions_locked(struct tic_spawns *spawns, struct tic_line 
 
     for (unsigned long i = 0; i < spawns->function_count; i++)
         size += strlen(spawns->functions[i]) + 1;
-    line->functions = malloc(size + 1);
-    if (!line->functions)
+    line->functions.text = malloc(size + 1);
+    if (!line->functions.text)
         return -ENOMEM;
     for (unsigned long i = 0; i < spawns->function_count; i++) {
         size_t length = strlen(spawns->functions[i]) + 1;
-        memcpy(line->functions + line->functions_size, spawns->functions[i], length);
-        line->functions_size += length;
+        memcpy(line->functions.text + line->functions.size, spawns->functions[i], length);
+        line->functions.size += length;
     }
     return 0;
 }

@@ -17,26 +17,23 @@ void *tic_graph_duplicate(const void *array, size_t count, size_t item)
 
 /* ---- what an earlier run left --------------------------------------------------------------- */
 
-static int by_input_id(const void *a, const void *b)
+/* NULL: out of memory. */
+static void *sort_copy(const void *array, size_t count, size_t item, tic_line_comparison compare)
 {
-    uint64_t x = ((const struct tic_line_input *)a)->id, y = ((const struct tic_line_input *)b)->id;
-    return x < y ? -1 : x > y;
-}
+    void *copy = tic_graph_duplicate(array, count, item);
 
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
+    if (copy)
+        qsort(copy, count, item, compare);
+    return copy;
 }
 
 static int load_inputs(struct tic_graph *graph, struct tic_line *line)
 {
     graph->recovered_inputs =
-        tic_graph_duplicate(line->inputs, line->input_count, sizeof(*line->inputs));
+        sort_copy(line->inputs, line->input_count, sizeof(*line->inputs), tic_line_by_number);
     if (!graph->recovered_inputs)
         return -ENOMEM;
     graph->recovered_input_count = line->input_count;
-    qsort(graph->recovered_inputs, line->input_count, sizeof(*line->inputs), by_input_id);
     return tic_tail_load(&graph->inputs, line);
 }
 
@@ -55,40 +52,24 @@ static int load_acquires(struct tic_graph *graph, struct tic_line *line)
                 line->acquires[i].id;
     if (count > 0)
         qsort(graph->recovered_main_writes, graph->recovered_main_write_count, sizeof(uint64_t),
-              by_number);
+              tic_line_by_number);
     return tic_tail_load(&graph->acquires, line);
-}
-
-static int by_task(const void *a, const void *b)
-{
-    const struct tic_line_read *x = a, *y = b;
-    if (x->task != y->task)
-        return x->task < y->task ? -1 : 1;
-    return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
 }
 
 static int load_reads(struct tic_graph *graph, struct tic_line *line)
 {
     graph->recovered_reads =
-        tic_graph_duplicate(line->reads, line->read_count, sizeof(*line->reads));
+        sort_copy(line->reads, line->read_count, sizeof(*line->reads), tic_line_by_read);
     if (!graph->recovered_reads)
         return -ENOMEM;
     graph->recovered_read_count = line->read_count;
-    qsort(graph->recovered_reads, line->read_count, sizeof(*line->reads), by_task);
     return tic_tail_load(&graph->reads, line);
-}
-
-static int by_callback_task(const void *a, const void *b)
-{
-    uint64_t x = ((const struct tic_line_callback *)a)->task;
-    uint64_t y = ((const struct tic_line_callback *)b)->task;
-    return x < y ? -1 : x > y;
 }
 
 static int by_callback(const void *a, const void *b)
 {
     const struct tic_line_callback *x = a, *y = b;
-    int order = by_callback_task(a, b);
+    int order = tic_line_by_number(a, b);
     return order ? order : x->clock < y->clock ? -1 : x->clock > y->clock;
 }
 
@@ -97,10 +78,9 @@ static int load_callbacks(struct tic_graph *graph, struct tic_line *line)
     size_t used = 0;
 
     struct tic_line_callback *callbacks =
-        tic_graph_duplicate(line->callbacks, line->callback_count, sizeof(*callbacks));
+        sort_copy(line->callbacks, line->callback_count, sizeof(*callbacks), by_callback);
     if (!callbacks)
         return -ENOMEM;
-    qsort(callbacks, line->callback_count, sizeof(*callbacks), by_callback);
     for (size_t i = 0; i < line->callback_count;
          i++) /* a structure submitted again: its first time */
         if (used == 0 || callbacks[i].task != callbacks[used - 1].task)
@@ -134,7 +114,7 @@ static int load_looked(struct tic_graph *graph, const struct tic_line *line)
         if (line->looks[i].part == 0 && line->looks[i].bytes > 0)
             graph->recovered_looked[count++] = line->looks[i].id;
     graph->recovered_looked_count = count;
-    qsort(graph->recovered_looked, count, sizeof(*graph->recovered_looked), by_number);
+    qsort(graph->recovered_looked, count, sizeof(*graph->recovered_looked), tic_line_by_number);
     return 0;
 }
 
@@ -143,14 +123,13 @@ static int load_looks(struct tic_graph *graph, struct tic_line *line)
     graph->recovered_verified = line->verified != 0;
     graph->recovered_quiescent = line->quiescent != 0;
     graph->recovered_looks =
-        tic_graph_duplicate(line->looks, line->look_count, sizeof(*line->looks));
-    graph->recovered_ran = tic_graph_duplicate(line->ran, line->ran_count, sizeof(*line->ran));
+        sort_copy(line->looks, line->look_count, sizeof(*line->looks), by_look);
+    graph->recovered_ran =
+        sort_copy(line->ran, line->ran_count, sizeof(*line->ran), tic_line_by_number);
     if (!graph->recovered_looks || !graph->recovered_ran)
         return -ENOMEM;
     graph->recovered_look_count = line->look_count;
     graph->recovered_ran_count = line->ran_count;
-    qsort(graph->recovered_looks, line->look_count, sizeof(*line->looks), by_look);
-    qsort(graph->recovered_ran, line->ran_count, sizeof(*line->ran), by_number);
     for (size_t i = 0; i < line->look_count && graph->recovered_looks[i].wait < TIC_LOOK_CALLBACK;
          i++)
         graph->last_look = graph->recovered_looks[i].wait;
@@ -178,7 +157,7 @@ static const struct tic_line_input *find_input(const struct tic_graph *graph, ui
     return graph->recovered_input_count == 0
                ? NULL
                : bsearch(&entry, graph->recovered_inputs, graph->recovered_input_count,
-                         sizeof(entry), by_input_id);
+                         sizeof(entry), tic_line_by_number);
 }
 
 uint64_t tic_graph_recorded_input(const struct tic_graph *graph, uint64_t id)
@@ -242,7 +221,7 @@ bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer
 
     if (graph->recovered_read_count > 0)
         found = bsearch(&key, graph->recovered_reads, graph->recovered_read_count, sizeof(key),
-                        by_task);
+                        tic_line_by_read);
     if (found)
         *read = *found;
     return found != NULL;
@@ -267,7 +246,7 @@ static const struct tic_line_callback *find_callback(const struct tic_graph *gra
     return graph->recovered_callback_count == 0
                ? NULL
                : bsearch(&key, graph->recovered_callbacks, graph->recovered_callback_count,
-                         sizeof(key), by_callback_task);
+                         sizeof(key), tic_line_by_number);
 }
 
 int tic_graph_note_callback_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch)
@@ -307,7 +286,7 @@ bool tic_graph_has_run(const struct tic_graph *graph, uint64_t task)
 {
     return graph->recovered_ran_count > 0 &&
            bsearch(&task, graph->recovered_ran, graph->recovered_ran_count, sizeof(task),
-                   by_number) != NULL;
+                   tic_line_by_number) != NULL;
 }
 
 /* ---- what main() may look at ----------------------------------------------------------------- */
@@ -376,7 +355,7 @@ bool tic_graph_was_looked_at(const struct tic_graph *graph, uint64_t id)
 {
     return graph->recovered_looked_count > 0 &&
            bsearch(&id, graph->recovered_looked, graph->recovered_looked_count,
-                   sizeof(*graph->recovered_looked), by_number);
+                   sizeof(*graph->recovered_looked), tic_line_by_number);
 }
 
 uint64_t tic_graph_last_look(const struct tic_graph *graph)

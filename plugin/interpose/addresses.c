@@ -60,6 +60,51 @@ void tic_addresses_note(struct tic_handle *handle)
         tic_looks_append(TIC_LOOK_FIRST, handle->id, bytes, size);
 }
 
+/* ---- what tasks put there ---------------------------------------------------------------------
+ */
+
+/* The first words of it that lie together. */
+static bool seems_to_hold_some(const struct tic_handle *handle)
+{
+    const struct tic_layout *layout = &handle->layout;
+    uint64_t size = layout->shape.dims[0] * layout->shape.element_size, word;
+
+    if (handle->home_node < 0 || !handle->is_value || handle->packer ||
+        !tic_layout_is_mapped(layout))
+        return false;
+    size = size < MOST_WRITTEN ? size : MOST_WRITTEN;
+    for (uint64_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
+        memcpy(&word, layout->base + at, sizeof(word));
+        if (tic_symbol_may_be_pointer(word) && tic_symbol_is_pointer(word))
+            return true;
+    }
+    return false;
+}
+
+void tic_addresses_look(const struct tic_slot *slot)
+{
+    enum { MOST_TASKS = 256 };
+    static _Atomic unsigned looked;
+    static _Atomic bool told;
+    unsigned long i = 0;
+
+    if (atomic_load_explicit(&looked, memory_order_relaxed) >= MOST_TASKS)
+        return;
+    atomic_fetch_add_explicit(&looked, 1, memory_order_relaxed);
+    while (i < slot->writing.count && !seems_to_hold_some(slot->writing.items[i]))
+        i++;
+    if (i == slot->writing.count || tic_session->recovered || tic_session->report ||
+        atomic_exchange(&told, true))
+        return;
+    tic_log(
+        TIC_LOG_INFO,
+        "tasks write what looks like addresses of this process into data %llu (number of "
+        "registration), as structures with pointers hold them, or memory that nobody has "
+        "initialised. They are others in a restart, which is refused, or crashes where somebody "
+        "follows them: `starpu-tic rehearse` tells whether it matters",
+        (unsigned long long)slot->writing.items[i]->id);
+}
+
 /* ---- a restart ------------------------------------------------------------------------------- */
 
 /* Did a run before this one have it there before any task? Each has logged its own. */

@@ -275,17 +275,20 @@ static int by_task(const void *a, const void *b)
 
 bool tic_answers_note_task_locked(const struct starpu_task *task, uint64_t sequence)
 {
-    struct structure *fresh = malloc(sizeof(*fresh));
+    struct structure key = {task, sequence}, **found = tfind(&key, &structures, by_task);
 
+    if (found) {
+        (*found)->sequence = sequence;
+        return true;
+    }
+    struct structure *fresh = malloc(sizeof(*fresh));
     if (!fresh)
         return false;
-    *fresh = (struct structure){task, sequence};
-    struct structure **found = tsearch(fresh, &structures, by_task);
-    if (!found || *found != fresh)
-        free(fresh);
-    if (found)
-        (*found)->sequence = sequence;
-    return found != NULL;
+    *fresh = key;
+    if (tsearch(fresh, &structures, by_task))
+        return true;
+    free(fresh);
+    return false;
 }
 
 /* What an answer names it by; -1: nobody knows it. */

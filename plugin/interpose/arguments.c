@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "interpose/packed.h"
 #include "interpose/symbol.h"
 #include "interpose/tasks.h"
 
@@ -39,7 +40,7 @@ static bool may_be_seen(const struct starpu_task *task)
 static bool are_watched(const struct starpu_task *task)
 {
     return task->cl_arg && task->cl_arg_size > 0 && !tic_session->snapshot.dry &&
-           may_be_seen(task) && !tic_spawn_has_number(task);
+           may_be_seen(task) && !tic_packed_is_number(task);
 }
 
 /* ---- around a kernel, on its worker ---------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include "interpose/data.h"
 #include "interpose/looks.h"
 #include "interpose/report.h"
+#include "interpose/statics.h"
 #include "interpose/tasks.h"
 
 /* ---- registration --------------------------------------------------------------------------- */
@@ -37,6 +38,7 @@ struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node)
     handle->signed_size = handle->packer ? 0 : tic_shape_bytes(&handle->layout.shape);
     tic_real.starpu_data_set_user_data(data, handle);
     tic_data_remember(data, handle);
+    tic_statics_note_data(data);
     tic_report_register(tic_session->report, handle);
     tic_record_registered(handle);
     struct tic_graph *graph = &tic_session->graph;
@@ -225,6 +227,7 @@ static bool is_pinned(const struct tic_handle *handle)
 /* The program is about to give it back to StarPU, where tasks may end that have used it. */
 void tic_data_leave(struct tic_handle *handle)
 {
+    tic_statics_leave_out();
     tic_lock(&handle->lock);
     handle->leaves = true;
     tic_unlock(&handle->lock);

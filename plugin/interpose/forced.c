@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/thread.h"
+#include "interpose/packed.h"
 #include "interpose/tasks.h"
 #include "sched/tic_ws.h"
 #include "snapshot/forced.h"
@@ -71,9 +72,9 @@ static bool is_suitable(struct starpu_task *task)
 /* Pointers say nothing. */
 static uint64_t hash_arguments(const struct starpu_task *task)
 {
-    if (tic_spawn_has_number(task))
+    if (tic_packed_is_number(task))
         return XXH3_64bits(&task->cl_arg, sizeof(task->cl_arg));
-    return task->cl_arg && task->cl_arg_size > 0 && !tic_spawn_has_pointer(task)
+    return task->cl_arg && task->cl_arg_size > 0 && !tic_packed_has_pointer(task)
                ? XXH3_64bits(task->cl_arg, task->cl_arg_size)
                : 0;
 }
@@ -267,6 +268,12 @@ static void adopt(const struct tic_forced_found *result, const starpu_data_handl
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
 }
 
+static void end_stand_in(void *arg)
+{
+    (void)arg;
+    atomic_fetch_sub(&tic_session->snapshot.stand_ins, 1);
+}
+
 static void submit_stand_in(struct starpu_task *task, const struct tic_forced_found *result,
                             starpu_data_handle_t *data, bool awaited)
 {
@@ -280,6 +287,8 @@ static void submit_stand_in(struct starpu_task *task, const struct tic_forced_fo
         tic_data_note_write(handle, true);
     }
     stand_in->priority = task->priority;
+    stand_in->callback_func = end_stand_in;
+    atomic_fetch_add(&tic_session->snapshot.stand_ins, 1);
     tic_guard++;
     if (awaited)
         tic_real.starpu_task_declare_deps_array(task, 1, &stand_in);

@@ -10,9 +10,11 @@
 #include <stdlib.h>
 
 #include "base/failpoint.h"
+#include "base/printed.h"
 #include "interpose/arguments.h"
 #include "interpose/looks.h"
 #include "interpose/shown.h"
+#include "interpose/statics.h"
 #include "interpose/tasks.h"
 
 /* The task that this thread began last, and where. */
@@ -81,7 +83,10 @@ static void finish(struct tic_slot *slot)
 {
     struct tic_session *session = tic_session;
 
+    tic_printed_note_task(slot->printed);
     tic_failpoint(TIC_FAIL_TASK_END);
+    if (!slot->counts)
+        tic_statics_note_again(true);
     show_end(slot);
     tic_arguments_end(slot);
     if (__builtin_expect(slot->aliases != NULL, 0))
@@ -131,6 +136,7 @@ static void end_task(struct starpu_task *task)
     task->hypervisor_tag = 0; /* the application may submit the same structure again */
     if (mine || (slot && take(slot, task))) {
         tic_data_check_shapes(task, slot);
+        tic_addresses_look(slot);
         tic_forced_end(slot, tic_arguments_end(slot));
         finish(slot);
     }
@@ -209,6 +215,7 @@ static void begin_task(struct starpu_task *task)
     uint64_t key = spawn ? spawn->task.id : slot->sequence;
     slot->again = tic_position_is_again(key);
     if (!slot->counts) {
+        tic_statics_note_again(false);
         note_ran(key, epoch);
         tic_reads_log(task, key, epoch);
     }
@@ -216,6 +223,7 @@ static void begin_task(struct starpu_task *task)
         tic_shown_begin(task, slot);
     tic_arguments_begin(task, slot, key);
     tic_forced_begin(task, slot);
+    slot->printed = tic_printed_pending();
     begun.task = task;
     begun.slot = slot;
     atomic_store_explicit(&slot->task, task, memory_order_release);

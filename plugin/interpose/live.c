@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a supervised program shows while it runs: how far it is. */
+/* What a supervised program shows while it runs: how far it is. And its end, when the supervisor
+ * was killed. */
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/error.h"
 #include "base/thread.h"
 #include "base/watch.h"
 #include "interpose/tasks.h"
@@ -15,9 +21,8 @@ static void show(_Atomic uint64_t *where, uint64_t value)
     atomic_store_explicit(where, value, memory_order_relaxed);
 }
 
-static bool show_counts(void *arg)
+static void show_counts(struct tic_session *session)
 {
-    struct tic_session *session = arg;
     struct tic_snapshot *snapshot = &session->snapshot;
     struct tic_beacon_counts *counts = &session->beacon->counts;
     uint64_t checkpoints = atomic_load(&snapshot->checkpoints);
@@ -33,15 +38,38 @@ static bool show_counts(void *arg)
     show(&counts->submitted, submitted);
     if (checkpoints != seen) {
         show(&counts->line_ns, tic_nanoseconds(CLOCK_MONOTONIC));
-        show(&counts->took_ns, atomic_load(&snapshot->last_took_ns));
+        show(&counts->took_ns, atomic_load(&snapshot->pace.last_took_ns));
         show(&counts->checkpoints, checkpoints);
     }
     seen = checkpoints;
+}
+
+/* It would hold the recovery lines, and nobody would know of it or start it again. The system kills
+ * with the supervisor what that one has started, but not what a shell or the like has. */
+static void die_with_supervisor(void)
+{
+    struct pollfd error = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    if (poll(&error, 1, 0) == 1 && error.revents == POLLOUT) /* else a message might wait */
+        tic_log(TIC_LOG_WARN,
+                "starpu-tic run, which supervised this program, was killed: so is the "
+                "program. The same command goes on from its last recovery line");
+    kill(getpid(), SIGKILL);
+}
+
+static bool look(void *arg)
+{
+    struct tic_session *session = arg;
+
+    if (tic_beacon_is_orphaned())
+        die_with_supervisor();
+    if (session->beacon)
+        show_counts(session);
     return true;
 }
 
 void tic_live_start(struct tic_session *session)
 {
-    if (session->beacon && !watch.started)
-        tic_watch_begin(&watch, LOOK, show_counts, session);
+    if ((session->beacon || tic_beacon_is_guarded()) && !watch.started)
+        tic_watch_begin(&watch, LOOK, look, session);
 }

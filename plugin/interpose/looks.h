@@ -78,6 +78,8 @@ void tic_looks_note_packed(const struct tic_handle *handle);
 void tic_looks_tell_large_of_callback(struct starpu_task *task);
 /* In a replay main() has waited, and this data is not what it was then: later tasks write it. */
 void tic_looks_tell_overwritten(const struct tic_handle *handle);
+/* main() submits a task: if it has waited before, it goes on with what it sees. */
+void tic_looks_note_submission(void);
 /* main() has waited so often; partial: not all data were compared this time. */
 void tic_looks_tell(uint64_t waits, bool partial);
 

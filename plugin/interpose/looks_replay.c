@@ -4,6 +4,7 @@
  * are what the line holds: a program that computes, waits and prints its result sees it. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "interpose/looks.h"
@@ -49,12 +50,50 @@ static bool give_back(struct tic_handle *handle, const struct tic_line_look *loo
     return may;
 }
 
-/* Not if a task that was not done uses it already. */
-static void try_give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
+/* As a rule nothing has changed: each wait looks at all data, without a copy if they lie together.
+ */
+static bool is_there(const struct tic_handle *handle, const struct tic_line_look *look,
+                     size_t parts)
 {
-    if (!handle || handle->restored || !tic_layout_is_mapped(&handle->layout))
+    uint64_t size = tic_shape_bytes(&handle->layout.shape);
+    bool same = look->bytes == size && tic_layout_span(&handle->layout) == size &&
+                parts == (size + TIC_LOOK_BYTES - 1) / TIC_LOOK_BYTES;
+
+    for (size_t i = 0; i < parts && same; i++) {
+        uint64_t at = i * TIC_LOOK_BYTES, left = size - at;
+        same = memcmp((const char *)handle->layout.base + at, look[i].words,
+                      left < TIC_LOOK_BYTES ? left : TIC_LOOK_BYTES) == 0;
+    }
+    return same;
+}
+
+/* Of those that one wait looks at, the page that was found mapped last: small data share pages. */
+struct known_page {
+    uintptr_t begin; /* 0: none yet */
+};
+
+static bool is_mapped(const struct tic_handle *handle, struct known_page *known)
+{
+    uintptr_t base = (uintptr_t)handle->layout.base;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = base / page * page;
+    bool small = base + tic_layout_span(&handle->layout) <= from + page;
+
+    if (small && from == known->begin)
+        return true;
+    if (!tic_layout_is_mapped(&handle->layout))
+        return false;
+    if (small)
+        known->begin = from;
+    return true;
+}
+
+/* Not if a task that was not done uses it already. */
+static void try_give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts,
+                          struct known_page *known)
+{
+    if (!handle || handle->restored || !is_mapped(handle, known))
         return;
-    if (give_back(handle, look, parts))
+    if (is_there(handle, look, parts) || give_back(handle, look, parts))
         handle->shown = true;
 }
 
@@ -71,10 +110,11 @@ void tic_looks_give_callback_back_locked(uint64_t key)
 {
     size_t count, parts;
     const struct tic_line_look *look = tic_graph_find_looks(&tic_session->graph, key, &count);
+    struct known_page known = {0};
 
     for (size_t i = 0; i < count; i += parts) {
         parts = count_parts(&look[i], count - i);
-        try_give_back(tic_looks_find_locked(look[i].id), &look[i], parts);
+        try_give_back(tic_looks_find_locked(look[i].id), &look[i], parts, &known);
     }
     atomic_fetch_add(&shown_callbacks, 1);
 }
@@ -91,10 +131,10 @@ static bool was_stirred(void)
 }
 
 /* While it is partitioned its parts are looked at. */
-static void give_last_back(struct tic_handle *handle)
+static void give_last_back(struct tic_handle *handle, struct known_page *known)
 {
     if (handle && handle->last_look && !atomic_load(&handle->split))
-        try_give_back(handle, handle->last_look, handle->look_parts);
+        try_give_back(handle, handle->last_look, handle->look_parts, known);
 }
 
 /* ---- larger data ------------------------------------------------------------------------------
@@ -160,6 +200,7 @@ void tic_looks_give_main_back_locked(uint64_t wait)
     size_t count, parts;
     const struct tic_line_look *look = tic_graph_find_looks(&tic_session->graph, wait, &count);
     bool all = count == 0 || look[count - 1].id != TIC_LOOK_PARTIAL;
+    struct known_page known = {0};
 
     all |= was_stirred();
     for (size_t i = 0; i < count; i += parts) {
@@ -170,9 +211,9 @@ void tic_looks_give_main_back_locked(uint64_t wait)
             handle->look_parts = parts;
         }
         if (!all)
-            give_last_back(handle);
+            give_last_back(handle, &known);
     }
     for (unsigned long i = 0; all && i < tic_looks_list.count; i++)
-        give_last_back(tic_looks_list.items[i]);
+        give_last_back(tic_looks_list.items[i], &known);
     show_all_skipped();
 }

@@ -11,6 +11,7 @@ static struct {
     uint64_t packed; /* data with a home node that its interface packs: its id + 1; or 0 */
     /* Data without a home node, written since main() had its pointer: its id + 1. */
     uint64_t exposed;
+    bool waited; /* main() has, and submitted nothing since */
     bool told_large, told_packed, told_exposed, told_time;
 } unlogged;
 
@@ -54,10 +55,9 @@ static void tell_time(void)
 }
 
 /* In the first run, where there is still time for it, and if nobody has looked yet. */
-static void tell_large(uint64_t waits)
+static void tell_large(void)
 {
-    if (!unlogged.large || unlogged.told_large || waits < 2 || tic_session->recovered ||
-        tic_advice_is_there())
+    if (!unlogged.large || unlogged.told_large || tic_session->recovered || tic_advice_is_there())
         return;
     unlogged.told_large = true;
     tic_log(TIC_LOG_INFO,
@@ -67,9 +67,9 @@ static void tell_large(uint64_t waits)
 }
 
 /* Its memory is not known, but to its interface. */
-static void tell_packed(uint64_t waits)
+static void tell_packed(void)
 {
-    if (unlogged.packed == 0 || unlogged.told_packed || waits < 2 || tic_session->recovered)
+    if (unlogged.packed == 0 || unlogged.told_packed || tic_session->recovered)
         return;
     unlogged.told_packed = true;
     tic_log(TIC_LOG_INFO,
@@ -163,11 +163,21 @@ void tic_looks_tell_overwritten(const struct tic_handle *handle)
         (unsigned long long)handle->id, (unsigned long long)tic_shape_bytes(&handle->layout.shape));
 }
 
+void tic_looks_note_submission(void)
+{
+    if (!unlogged.waited)
+        return;
+    unlogged.waited = false;
+    tell_large();
+    tell_packed();
+}
+
 void tic_looks_tell(uint64_t waits, bool partial)
 {
     if (partial)
         tell_time();
-    tell_large(waits);
-    tell_packed(waits);
+    unlogged.waited = waits > 0;
+    if (waits > 1)
+        tic_looks_note_submission();
     tell_exposed();
 }

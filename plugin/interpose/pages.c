@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Closes the pages of registered data while main() is between two calls of StarPU and there is no
- * task. The first access to a range opens it again, and is noted.
+ * task. The first access to a range opens it again, and is noted. Accesses of the kernel are told
+ * before they happen (syscalls/syscalls.h), as they would not fault but fail.
  *
  * Faults are synchronous: the handler interrupts the instruction that touches the data and nothing
  * else. Calls that are not safe in other signal handlers are safe here, unless the interrupted
  * function is in the midst of them. The handler allocates nothing. */
 #include "interpose/pages.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <sched.h>
@@ -20,6 +22,7 @@
 #include "interpose/ranges.h"
 #include "interpose/session.h"
 #include "interpose/touched.h"
+#include "syscalls/syscalls.h"
 
 enum { OPEN = PROT_READ | PROT_WRITE };
 
@@ -36,6 +39,10 @@ static struct tic_page_ranges ranges;
 static uint64_t calls;    /* after which pages were closed */
 static const char *after; /* the last of them */
 static uint64_t spent_ns; /* time that all of this took */
+
+/* All ranges lie between these; a look without the lock: what is handed to the kernel elsewhere,
+ * say by a child of fork, takes no lock. */
+static _Atomic uintptr_t lowest, highest;
 
 /* owner thread only */
 static struct tic_page_ranges spare;
@@ -115,6 +122,9 @@ static void refresh_ranges(struct tic_session *session)
     struct tic_page_ranges old = ranges;
     ranges = spare;
     spare = old;
+    bool any = ranges.count > 0;
+    atomic_store(&lowest, any ? (uintptr_t)ranges.items[0].begin : 0);
+    atomic_store(&highest, any ? (uintptr_t)ranges.items[ranges.count - 1].end : 0);
     leave();
 }
 
@@ -152,10 +162,10 @@ static bool has_room(void)
 }
 
 /* The instruction, then its callers. */
-static void find_frames(const ucontext_t *context, struct tic_touched_place *place)
+static void find_frames(void *instruction, struct tic_touched_place *place)
 {
     enum { OWN = 6 }; /* this function, the handler, the kernel's frame */
-    void *all[TIC_TOUCHED_FRAMES + OWN], *instruction = instruction_of(context);
+    void *all[TIC_TOUCHED_FRAMES + OWN];
     int count = has_room() ? backtrace(all, TIC_TOUCHED_FRAMES + OWN) : 0, first = 0;
 
     while (first < count && all[first] != instruction)
@@ -169,7 +179,8 @@ static void find_frames(const ucontext_t *context, struct tic_touched_place *pla
         place->frames[place->frame_count++] = all[first++];
 }
 
-static struct tic_page_range *find_range(const char *address)
+/* The first one that ends after the address, or the number of them. */
+static size_t find_range(const char *address)
 {
     size_t low = 0, high = ranges.count;
 
@@ -180,13 +191,15 @@ static struct tic_page_range *find_range(const char *address)
         else
             high = middle;
     }
-    return low < ranges.count && ranges.items[low].begin <= address ? &ranges.items[low] : NULL;
+    return low;
 }
 
-/* A fault, and the data at its address. */
+/* An access, and the first data in its memory. */
 struct fault {
-    const char *address;
+    const char *address, *end;
     unsigned kind;
+    void *instruction; /* or where the program goes on after it */
+    bool goes_on;
     bool held; /* main() holds some data */
     const struct tic_handle *data;
 };
@@ -194,8 +207,10 @@ struct fault {
 static int find_data(struct tic_handle *handle, void *arg)
 {
     struct fault *fault = arg;
+    const char *base = handle->layout.base;
 
-    if (tic_page_ranges_has(handle, fault->address) && tic_page_ranges_watches(handle, fault->held))
+    if (tic_page_ranges_has(handle, fault->address < base ? base : fault->address) &&
+        tic_page_ranges_watches(handle, fault->held))
         fault->data = handle;
     return fault->data != NULL;
 }
@@ -212,13 +227,13 @@ static int note_data(struct tic_handle *handle, void *arg)
 /* The whole range is open now, so all data in it counts as touched. Nothing is registered or
  * unregistered meanwhile: that would open the pages first. A worker comes to closed pages only if
  * another thread submits tasks meanwhile. */
-static void note(const struct tic_page_range *range, struct fault *fault, const ucontext_t *context)
+static void note(const struct tic_page_range *range, struct fault *fault)
 {
     const struct tic_views *views = &tic_session->graph.views;
 
     if (!tic_is_owner && tic_real.starpu_worker_get_id() >= 0)
         return;
-    tic_views_visit(views, fault->address, fault->address + 1, find_data, fault);
+    tic_views_visit(views, fault->address, fault->end, find_data, fault);
     if (!fault->data)
         return;
     struct tic_touched_place place = {.id = fault->data->id,
@@ -227,25 +242,69 @@ static void note(const struct tic_page_range *range, struct fault *fault, const 
                                       .after = after,
                                       .kinds = fault->kind,
                                       .is_main = tic_is_owner};
-    find_frames(context, &place);
+    find_frames(fault->instruction, &place);
+    if (fault->goes_on) /* that may be another line */
+        place.frames[0] = (char *)place.frames[0] - 1;
     tic_touched_note_place(&place);
     tic_views_visit(views, range->begin, range->end, note_data, fault);
+}
+
+/* True when it was closed to such an access. */
+static bool open_range(struct tic_page_range *range, struct fault *fault)
+{
+    int wanted = fault->kind & TIC_TOUCH_WRITE ? OPEN : PROT_READ;
+
+    if ((range->protection & wanted) == wanted ||
+        mprotect(range->begin, (size_t)(range->end - range->begin), wanted) != 0)
+        return false;
+    range->protection = wanted;
+    fault->held = atomic_load(&tic_session->holds) > 0;
+    note(range, fault);
+    return true;
 }
 
 /* True when the access may be tried again. */
 static bool open_one(const char *address, const ucontext_t *context)
 {
-    struct tic_page_range *range = find_range(address);
-    struct fault fault = {.address = address, .kind = kind_of(context)};
-    int wanted = fault.kind & TIC_TOUCH_WRITE ? OPEN : PROT_READ;
+    size_t i = find_range(address);
+    struct fault fault = {.address = address,
+                          .end = address + 1,
+                          .kind = kind_of(context),
+                          .instruction = instruction_of(context)};
 
-    if (!atomic_load(&tic_pages_are_closed) || !range || (range->protection & wanted) == wanted ||
-        mprotect(range->begin, (size_t)(range->end - range->begin), wanted) != 0)
-        return false;
-    range->protection = wanted;
-    fault.held = atomic_load(&tic_session->holds) > 0;
-    note(range, &fault, context);
-    return true;
+    return atomic_load(&tic_pages_are_closed) && i < ranges.count &&
+           ranges.items[i].begin <= address && open_range(&ranges.items[i], &fault);
+}
+
+static void open_all_of(const char *begin, const char *end, bool is_written, void *caller)
+{
+    for (size_t i = find_range(begin); i < ranges.count && ranges.items[i].begin < end; i++) {
+        struct tic_page_range *range = &ranges.items[i];
+        struct fault fault = {.address = range->begin > begin ? range->begin : begin,
+                              .end = range->end < end ? range->end : end,
+                              .kind = is_written ? TIC_TOUCH_WRITE : TIC_TOUCH_READ,
+                              .instruction = caller,
+                              .goes_on = true};
+        open_range(range, &fault);
+    }
+}
+
+/* As tic_syscalls_hook has it. */
+static void on_handed(const void *memory, size_t size, bool is_written, void *caller)
+{
+    uintptr_t begin = (uintptr_t)memory, end = begin + size < begin ? UINTPTR_MAX : begin + size;
+    int error = errno;
+
+    if (is_inside || !atomic_load(&tic_pages_are_closed) || end <= atomic_load(&lowest) ||
+        begin >= atomic_load(&highest))
+        return;
+    uint64_t start = now_ns();
+    enter();
+    if (atomic_load(&tic_pages_are_closed))
+        open_all_of((const char *)begin, (const char *)end, is_written, caller);
+    spent_ns += now_ns() - start;
+    leave();
+    errno = error;
 }
 
 /* Another thread may have opened the page since the fault: a second one in the same place is not of
@@ -335,6 +394,14 @@ static bool is_quiet(void)
     return true;
 }
 
+static void hear_of_syscalls(void)
+{
+    _Atomic(tic_syscalls_hook) *told = dlsym(RTLD_DEFAULT, TIC_SYSCALLS_HOOK);
+
+    if (told)
+        atomic_store(told, on_handed);
+}
+
 void tic_pages_enable(bool report)
 {
     void *frame;
@@ -343,6 +410,7 @@ void tic_pages_enable(bool report)
         return;
     started_ns = now_ns();
     backtrace(&frame, 1); /* loads what it needs */
+    hear_of_syscalls();
     tic_pages_enabled = true;
 }
 

@@ -2,6 +2,8 @@
 /* Pointers in the arguments of tasks: memory that StarPU does not see. */
 #include "base/error.h"
 #include "interpose/accesses.h"
+#include "interpose/packed.h"
+#include "interpose/statics.h"
 #include "interpose/symbol.h"
 
 static bool is_trusted(void)
@@ -32,7 +34,7 @@ const char *tic_pointers_refuse(const struct starpu_task *task, const struct tic
 
     if (!has_tokens_only(accesses) || is_trusted())
         return NULL;
-    if (kernel && tic_spawn_has_pointer(task))
+    if (kernel && tic_packed_has_pointer(task))
         return "it declares only data without content, and its arguments hold pointers: StarPU "
                "does "
                "not see what it reads and writes. Register and declare that data, or set "
@@ -47,21 +49,25 @@ const char *tic_pointers_refuse(const struct starpu_task *task, const struct tic
 
 /* ---- the note -------------------------------------------------------------------------------- */
 
-/* Bounds for what the search costs: per codelet, as its tasks are much alike, and in all. */
-enum { CODELETS = 64, SCANS = 4, ALL_SCANS = 1000 };
+/* Bounds for what the search costs: per codelet and wait, as its tasks are much alike, and in all.
+ */
+enum { CODELETS = 64, SCANS = 8, ALL_SCANS = 1000 };
 
 static struct {
     const struct starpu_codelet *codelet;
     unsigned scans;
+    uint64_t waits;
 } seen[CODELETS]; /* owner thread only; by the codelet's address; a newcomer takes the entry */
 static unsigned budget = ALL_SCANS; /* owner thread only: arguments that are still to be scanned */
+static bool told;                   /* owner thread only */
 
 static bool is_worth_a_scan(const struct starpu_codelet *codelet)
 {
     size_t entry = ((uintptr_t)codelet >> 5) % CODELETS;
 
-    if (seen[entry].codelet != codelet)
+    if (seen[entry].codelet != codelet || seen[entry].waits != tic_statics_left())
         seen[entry].scans = 0;
+    seen[entry].waits = tic_statics_left();
     seen[entry].codelet = codelet;
     if (seen[entry].scans == SCANS)
         return false;
@@ -72,11 +78,13 @@ static bool is_worth_a_scan(const struct starpu_codelet *codelet)
 
 void tic_pointers_note(const struct starpu_task *task, const struct tic_accesses *accesses)
 {
-    if (__builtin_expect(budget == 0 || !task->cl_arg || !task->cl, 1) || tic_session->report ||
-        is_trusted() || has_tokens_only(accesses) || !is_worth_a_scan(task->cl) ||
-        !tic_spawn_has_pointer(task))
+    if (__builtin_expect(budget == 0 || !task->cl_arg || !task->cl, 1) || is_trusted() ||
+        has_tokens_only(accesses) || !is_worth_a_scan(task->cl) || !tic_packed_has_pointer(task))
         return;
-    budget = 0;
+    tic_statics_note_arguments(task);
+    if (told || tic_session->report)
+        return;
+    told = true;
     tic_log(TIC_LOG_INFO,
             "%s: its arguments hold pointers. What tasks write through pointers to memory that is "
             "not registered is not saved. STARPU_TIC_POINTERS=trust silences this",

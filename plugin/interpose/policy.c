@@ -26,6 +26,13 @@ static void take_ours(struct starpu_conf *conf)
     conf->sched_policy_name = NULL;
 }
 
+bool tic_policy_copy(const struct starpu_conf *conf, struct starpu_conf *copy)
+{
+    if (conf)
+        *copy = *conf;
+    return conf || tic_real.starpu_conf_init(copy) == 0;
+}
+
 bool tic_policy_choose_unprotected(struct starpu_conf *conf, const struct tic_settings *settings)
 {
     const char *name = settings->sched[0] ? settings->sched : getenv("STARPU_SCHED");

@@ -46,9 +46,13 @@ static struct {
     long owner; /* immutable: its thread, for the system */
     struct tic_watch watch;
     uint64_t calls, executed; /* the watch only: of its last look */
+    unsigned long reads;      /* the same */
     uint64_t arrived;         /* the watch only: main()'s clock when it had arrived; or 0 */
-    bool told;                /* the watch only */
+    bool told, told_slow;     /* the watch only */
 } stuck;
+
+/* Seconds between two looks, at least: main() may not get a processor for some time. */
+#define LOOK_AT_LEAST 0.5
 
 /* Has main() gone on since it arrived? */
 static bool goes_on(void)
@@ -70,6 +74,29 @@ static void tell_waits_outside(void)
     stuck.told = true;
 }
 
+static bool is_reading(const struct tic_reading *reading)
+{
+    return atomic_load(&reading->ended) != atomic_load(&reading->begun);
+}
+
+/* main() and tasks wait for values. A store that answers slowly, or a value of many gigabytes,
+ * takes as long as it takes. */
+static bool look_for_reads(const struct tic_store *store)
+{
+    unsigned long ended = atomic_load(&store->reading.ended);
+    bool goes_on = ended != stuck.reads, reads = is_reading(&store->reading);
+
+    stuck.reads = ended;
+    if (reads && !goes_on && !stuck.told_slow) {
+        tic_log(TIC_LOG_WARN,
+                "%s answers slowly: a value is being read since %.3g seconds or more. The restart "
+                "waits for it",
+                store->path, stuck.watch.seconds);
+        stuck.told_slow = true;
+    }
+    return reads || goes_on;
+}
+
 /* main() waits inside StarPU, before the cut, for what waits for it. */
 static bool look_for_progress(void *arg)
 {
@@ -79,7 +106,8 @@ static bool look_for_progress(void *arg)
     if (!tic_session) /* StarPU is starting: it may measure the machine first */
         return true;
     uint64_t calls = atomic_load(&session->graph.calls), executed = tic_cut_count_executed(cut);
-    bool same = calls == stuck.calls && executed == stuck.executed;
+    bool reads = look_for_reads(&session->store);
+    bool same = calls == stuck.calls && executed == stuck.executed && !reads;
     bool idle = same && tic_cut_is_idle(cut) && !tic_runner_is_busy();
 
     stuck.calls = calls;
@@ -106,8 +134,10 @@ void tic_position_load(struct tic_session *session)
                  session->recovered && session->graph.recovered_quiescent);
     stuck.begun = atomic_load(&session->snapshot.replaying);
     stuck.owner = gettid();
+    double patience = session->snapshot.patience;
     if (stuck.begun)
-        tic_watch_begin(&stuck.watch, session->snapshot.patience, look_for_progress, session);
+        tic_watch_begin(&stuck.watch, patience > LOOK_AT_LEAST ? patience : LOOK_AT_LEAST,
+                        look_for_progress, session);
 }
 
 void tic_position_close(void)
@@ -187,13 +217,16 @@ void tic_position_note_shown(void)
 static void await_again(void)
 {
     const struct timespec pause = {.tv_nsec = 100000};
-    uint64_t end =
-        tic_nanoseconds(CLOCK_MONOTONIC) + (uint64_t)(tic_session->snapshot.patience * 1e9);
+    uint64_t patience = (uint64_t)(tic_session->snapshot.patience * 1e9);
+    uint64_t end = tic_nanoseconds(CLOCK_MONOTONIC) + patience;
 
     while ((atomic_load(&ended_again) < again || atomic_load(&shown) > 0 ||
             (tic_session->graph.recovered_quiescent && tic_runner_is_busy())) &&
-           tic_nanoseconds(CLOCK_MONOTONIC) < end)
+           tic_nanoseconds(CLOCK_MONOTONIC) < end) {
         nanosleep(&pause, NULL);
+        if (is_reading(&tic_session->store.reading)) /* they may wait for it */
+            end = tic_nanoseconds(CLOCK_MONOTONIC) + patience;
+    }
 }
 
 static __thread bool opens; /* main() submits the gate */

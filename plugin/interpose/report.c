@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What `starpu-tic check` asks of a run. docs: starpu-tic(1), tools/check.c reads it. */
+#include "interpose/packed.h"
 #include "interpose/report.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 
 #include "base/error.h"
 #include "interpose/pages.h"
+#include "interpose/statics.h"
 
 /* The order in which `starpu-tic check` lists them. FEATURE(member, "words") */
 #define FEATURES(FEATURE)                                                                          \
@@ -125,7 +127,7 @@ void tic_report_task(struct tic_report *report, struct starpu_task *task, enum t
     report->synchronous += task->synchronous;
     report->spawned += id;
     count_buffers(report, task);
-    if (tic_spawn_has_pointer(task)) {
+    if (tic_packed_has_pointer(task)) {
         report->pointer_tasks++;
         count(report->pointers, tic_task_name(task));
     }
@@ -244,12 +246,13 @@ int tic_report_write(struct tic_report *report, struct tic_session *session)
         return 0;
     pthread_mutex_lock(&report->mutex); /* tasks may be running at the end of the process */
     snprintf(spawned, sizeof(spawned), "%016llx", (unsigned long long)report->spawned);
-    json_t *whole =
-        json_pack("{s:o, s:O, s:O, s:O, s:O, s:o, s:o, s:o, s:s}", "features", features(report), //
-                  "problems", report->problems, "effects", report->effects,                      //
-                  "pointers", report->pointers, "data", report->data,                            //
-                  "signatures", signatures(&session->graph), "inputs", inputs(&session->graph),  //
-                  "events", events(&session->graph), "spawned", spawned);
+    json_t *whole = json_pack(
+        "{s:o, s:O, s:O, s:O, s:O, s:o, s:o, s:o, s:s, s:s}", "features", features(report), //
+        "problems", report->problems, "effects", report->effects,                           //
+        "pointers", report->pointers, "data", report->data,                                 //
+        "signatures", signatures(&session->graph), "inputs", inputs(&session->graph),       //
+        "events", events(&session->graph), "spawned", spawned,                              //
+        "unregistered", tic_statics_found());
     if (whole) {
         add_directory(whole, &session->snapshot.about);
         tic_pages_report(whole);

@@ -5,29 +5,25 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/failpoint.h"
 #include "base/io.h"
-#include "base/memory.h"
 #include "base/watch.h"
 #include "interpose/advice.h"
 #include "interpose/answers.h"
 #include "interpose/digest.h"
 #include "interpose/leave.h"
-#include "interpose/pages.h"
 #include "interpose/report.h"
 #include "interpose/tasks.h"
+#include "interpose/unprotected.h"
 #include "sched/tic_ws.h"
 #include "snapshot/copier.h"
+#include "store/files.h"
 #include "store/h5load.h"
-#include "store/held.h"
 
 struct tic_session *tic_session;
 
@@ -39,11 +35,15 @@ static unsigned long starts; /* guarded by life: of StarPU, without those that w
 static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
 /* Before tic_session is set: opened early, or NULL. Guarded by preparing; immutable once set. */
 static struct tic_session *prepared;
-static bool used; /* a session was tried: a process has at most one; the same */
+static bool used;                 /* a session was tried: a process has at most one; the same */
+static const char *why_following; /* the store is that of a program before exec; the same */
 
 __thread bool tic_is_owner __attribute__((tls_model("initial-exec")));
 __thread int tic_guard __attribute__((tls_model("initial-exec")));
 __thread int tic_in_callback __attribute__((tls_model("initial-exec")));
+
+/* OpenMP's, if the program has one: who of a team submits what can be a race, whoever main() is. */
+static int (*is_in_team)(void);
 
 enum tic_context tic_session_context(void)
 {
@@ -52,7 +52,7 @@ enum tic_context tic_session_context(void)
     if (tic_real.starpu_task_get_current())
         return TIC_CONTEXT_TASK;
     if (tic_is_owner)
-        return TIC_CONTEXT_MAIN;
+        return is_in_team && is_in_team() ? TIC_CONTEXT_THREAD : TIC_CONTEXT_MAIN;
     return tic_real.starpu_worker_get_id() >= 0 ? TIC_CONTEXT_STARPU : TIC_CONTEXT_THREAD;
 }
 
@@ -67,183 +67,7 @@ bool tic_session_is_replayed(struct tic_session *session)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static const char *environment_get(const char *name)
-{
-    return secure_getenv(name);
-}
-
-static void read_settings(struct tic_settings *settings)
-{
-    char message[512];
-
-    if (tic_settings_read(settings, environment_get, environ, message, sizeof(message)) != 0)
-        tic_stop(TIC_EXIT_REFUSED, "%s", message);
-    if (tic_failpoint_arm(settings->fail) != 0)
-        tic_stop(TIC_EXIT_REFUSED,
-                 "STARPU_TIC_FAIL=%s is not valid: it takes name[:n], and `starpu-tic failpoints` "
-                 "lists the names",
-                 settings->fail);
-    tic_log_set_level(settings->verbose);
-}
-
-/* Processes that this one starts inherit the variable, and STARPU_TIC_DIR: "PROCESS DIRECTORY". */
-static const char owner_variable[] = "TIC_DIRECTORY_OWNER";
-
-static bool is_used_by_parent(void)
-{
-    const char *owner = getenv(owner_variable), *directory = getenv(TIC_SETTING_PREFIX "DIR");
-    char *rest = NULL;
-    pid_t process = owner ? (pid_t)strtol(owner, &rest, 10) : 0;
-
-    return directory && process > 0 && process != getpid() && *rest == ' ' &&
-           strcmp(rest + 1, directory) == 0 && (kill(process, 0) == 0 || errno == EPERM);
-}
-
-/* Where it was loaded, and with which directory. Each fork of a process would take the recovery
- * lines of another one for its own. */
-static struct {
-    pid_t process;
-    char *directory;
-} loaded;
-
-__attribute__((constructor)) static void note_load(void)
-{
-    const char *directory = getenv(TIC_SETTING_PREFIX "DIR");
-
-    loaded.process = getpid();
-    loaded.directory = directory ? strdup(directory) : NULL;
-}
-
-static bool is_forked(void)
-{
-    const char *directory = getenv(TIC_SETTING_PREFIX "DIR");
-
-    return getpid() != loaded.process &&
-           (!directory || (loaded.directory && strcmp(directory, loaded.directory) == 0));
-}
-
-/* Why this process cannot be protected at all, or NULL. */
-static const char *why_not_at_all(void)
-{
-    static const char *const rank_counts[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-                                              "MV2_COMM_WORLD_SIZE"};
-    const char *missing;
-    int major, minor, release;
-
-    if (getauxval(AT_SECURE))
-        return "it has more rights than who started it (set-user-ID and the like)";
-    if (!tic_real_resolve(&missing))
-        return missing;
-    tic_real.starpu_get_version(&major, &minor, &release);
-    if (major != STARPU_MAJOR_VERSION || minor != STARPU_MINOR_VERSION)
-        return "this starpu-tic was built for StarPU " PACKAGE_STARPU_VERSION;
-    for (size_t i = 0; i < sizeof(rank_counts) / sizeof(rank_counts[0]); i++) {
-        const char *count = getenv(rank_counts[i]);
-        if (count && atoi(count) > 1)
-            return "runs of several MPI processes are not protected yet";
-    }
-    if (is_forked())
-        return "it is a fork of the program that was started, and has no recovery lines of its "
-               "own. Start it as a program (exec), or give it a STARPU_TIC_DIR of its own";
-    if (is_used_by_parent())
-        return "the program that started it uses STARPU_TIC_DIR; name another one for this "
-               "program, or none";
-    return NULL;
-}
-
-static void check_stats(const char *path)
-{
-    FILE *stats = path[0] ? fopen(path, "ae") : NULL;
-
-    if (path[0] && !stats)
-        tic_stop(TIC_EXIT_REFUSED, "STARPU_TIC_STATS=%s cannot be written: %s", path,
-                 strerror(errno));
-    if (stats)
-        fclose(stats);
-}
-
-/* Of the time that threads may spend on handing over what they write. A task writes several times
- * under SEL. */
-static unsigned choose_share(const struct tic_settings *settings)
-{
-    enum { SHARE = 1 };
-
-    if (settings->patience != TIC_PATIENCE_DEFAULT)
-        return settings->patience > 0 ? 100 : 0;
-    return settings->protocol == TIC_PROTOCOL_TIC ? 100 : SHARE;
-}
-
-/* Values wait there that main() gets back: a program has a few large ones. */
-static uint64_t choose_memory(void)
-{
-    uint64_t part = tic_memory_total() / 8;
-
-    return part > TIC_HELD_MOST ? part : TIC_HELD_MOST;
-}
-
-/* Allocates a session and reads its settings; NULL when the protocol is off. */
-static struct tic_session *session_create(void)
-{
-    struct tic_settings settings;
-
-    read_settings(&settings);
-    if (settings.protocol == TIC_PROTOCOL_OFF)
-        return NULL;
-    struct tic_session *session = calloc(1, sizeof(*session));
-    if (!session || tic_graph_init(&session->graph) != 0 ||
-        tic_snapshot_init(&session->snapshot, &session->graph, &session->store, TIC_MAX_WORKERS) !=
-            0)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
-    tic_lock_init(&session->submit, TIC_RANK_SUBMIT);
-    check_stats(settings.stats);
-    session->settings = settings;
-    session->snapshot.period = settings.period;
-    session->snapshot.every = settings.every;
-    if (settings.patience > 0)
-        session->snapshot.patience = settings.patience;
-    session->snapshot.hand_percent = choose_share(&settings);
-    session->snapshot.forced_percent = settings.forced;
-    /* Results beyond the line were not compared with memory. */
-    session->snapshot.ignore_results = !settings.results || settings.verify > 0;
-    session->snapshot.verify.percent = settings.report[0] ? 0 : (unsigned)settings.verify;
-    session->snapshot.log_bound = settings.log;
-    session->snapshot.log_all = settings.protocol != TIC_PROTOCOL_TIC && !settings.report[0];
-    /* Copies are of lines: a log that is not copied would leave nothing but the first one. */
-    session->snapshot.periodic = settings.protocol != TIC_PROTOCOL_SEL || settings.copy[0] ||
-                                 session->snapshot.ignore_results;
-    session->snapshot.sync_ns =
-        session->snapshot.log_all ? (uint64_t)settings.log_sync * 1000000 : 0;
-    session->snapshot.keep_lines = (unsigned)settings.keep_lines;
-    session->snapshot.space = settings.space;
-    session->snapshot.memory = settings.memory > 0 ? settings.memory : choose_memory();
-    session->snapshot.image_least = settings.image;
-    /* Under sel tasks save their results themselves, and wait for that: nothing is left to
-     * compress. */
-    session->snapshot.compress = settings.protocol == TIC_PROTOCOL_TIC ? settings.compress : 0;
-    if (settings.compress > session->snapshot.compress)
-        tic_log(TIC_LOG_INFO,
-                "STARPU_TIC_COMPRESS has no effect under %s: results are saved as they "
-                "are when tasks end",
-                tic_protocol_names[settings.protocol]);
-    if (session->snapshot.log_all && settings.verify > 0)
-        tic_log(TIC_LOG_INFO,
-                "under %s a restart uses no results that are younger than the last recovery line, "
-                "as memory was not compared since: tic saves as much, and costs less. "
-                "STARPU_TIC_VERIFY=0 uses all, and is the promise that main() and tasks touch "
-                "registered data only as they declare it",
-                tic_protocol_names[settings.protocol]);
-    session->snapshot.copy = settings.copy[0] && !settings.report[0] ? settings.copy : NULL;
-    session->snapshot.any_program = settings.program == TIC_PROGRAM_ANY;
-    session->process = getpid();
-    tic_answers_start();
-    if (settings.report[0]) {
-        session->snapshot.dry = true;
-        session->report = tic_report_create(&session->graph, settings.events);
-        tic_pages_enable(session->report && settings.pages);
-    }
-    tic_about_fill(&session->snapshot.about);
-    return session;
-}
+static void finish_following(int status, void *arg);
 
 static bool say_start_waits(void *path)
 {
@@ -251,30 +75,24 @@ static bool say_start_waits(void *path)
     return false;
 }
 
-static const struct tic_h5_ops *load_module(void)
+/* What ran here before exec has its recovery lines there: a restart begins with it, and finds them.
+ * What runs now is not protected, and at its success all is done. */
+static void follow(struct tic_session *session)
 {
-    Dl_info self = {0};
-    const char *reason = "no path of libstarputic.so";
-    const struct tic_h5_ops *ops = NULL;
+    char *why;
 
-    if (dladdr((void *)load_module, &self) && self.dli_fname)
-        ops = tic_h5_load(self.dli_fname, &reason);
-    if (!ops)
-        tic_stop(TIC_EXIT_REFUSED,
-                 "cannot load the store module: %s. Is starpu-tic installed completely?", reason);
-    return ops;
+    if (asprintf(&why,
+                 "%s holds the recovery lines of what this process ran before exec, from which a "
+                 "restart begins. Set another STARPU_TIC_DIR before exec to have this part "
+                 "protected, too",
+                 session->store.path) < 0)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
+    why_following = why;
+    on_exit(finish_following, session);
 }
 
-static void tell_children(const char *directory)
-{
-    char *owner = NULL;
-
-    if (directory[0] && asprintf(&owner, "%ld %s", (long)getpid(), directory) > 0)
-        setenv(owner_variable, owner, 1);
-    free(owner);
-}
-
-static void open_store(struct tic_session *session, bool create)
+/* False: the store is that of what this process ran before exec. */
+static bool open_store(struct tic_session *session, bool create)
 {
     const struct tic_settings *settings = &session->settings;
     char *directory =
@@ -282,15 +100,21 @@ static void open_store(struct tic_session *session, bool create)
     if (!directory)
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
     struct tic_watch watch;
+    tic_store_make_room_for_fds(); /* before our first thread */
     tic_watch_begin(&watch, session->snapshot.patience, say_start_waits, directory);
+    session->graph.signature.ignores = settings->arguments == TIC_ARGUMENTS_IGNORE;
     int status = tic_recovery_open(&session->snapshot, directory, create,
-                                   settings->sync == TIC_SYNC_COMMIT, load_module());
+                                   settings->sync == TIC_SYNC_COMMIT, tic_session_load_module());
     if (status >= 0 && !settings->report[0])
         tic_advice_read(directory);
     tic_watch_end(&watch);
     free(directory);
+    if (status == -EALREADY) {
+        follow(session);
+        return false;
+    }
     session->opened_store = status >= 0;
-    tell_children(settings->dir);
+    tic_unprotected_tell_children(settings->dir);
     session->recovered = status > 0;
     session->recovered_tasks = session->graph.recovered_tasks;
     atomic_store(&session->racy, session->snapshot.found_racy);
@@ -300,16 +124,16 @@ static void open_store(struct tic_session *session, bool create)
     session->recovered_submissions = tic_signature_count(&session->graph.signature);
     session->asks_successors = session->recovered && tic_successors_were_asked(&session->graph);
     tic_position_load(session);
+    return true;
 }
 
 static struct tic_session *prepare_first(void)
 {
-    if (why_not_at_all())
+    if (tic_unprotected_why())
         return NULL;
-    struct tic_session *session = session_create();
-    if (session)
-        open_store(session, false);
-    return session;
+    tic_files_start();
+    struct tic_session *session = tic_session_create();
+    return session && open_store(session, false) ? session : NULL;
 }
 
 /* Before starpu_init an event matters only if there is a store to replay it from. */
@@ -322,6 +146,11 @@ static struct tic_session *prepare(void)
     used |= there;
     pthread_mutex_unlock(&preparing);
     return prepared;
+}
+
+struct tic_session *tic_session_opened(void)
+{
+    return tic_session ? tic_session : prepared;
 }
 
 struct tic_session *tic_session_of_events(void)
@@ -398,7 +227,10 @@ static void finish(int status, void *arg)
 
     if (getpid() != session->process)
         return; /* a child of fork that ended by exit */
+    bool done = status == 0 && !session->settings.keep;
     tic_leave_disarm();
+    if (done)
+        atomic_store(&session->store.ending, true);
     if (session->snapshot.started)
         tic_snapshot_stop(&session->snapshot, true);
     if (starts > 0) /* the program did not shut StarPU down */
@@ -411,26 +243,21 @@ static void finish(int status, void *arg)
                  "the replay differs from the recorded run: it started StarPU %llu times only. The "
                  "recovery lines in %s are untouched",
                  (unsigned long long)session->starts, session->store.path);
-    bool done = status == 0 && !session->settings.keep;
     if (session->snapshot.copier)
         tic_copier_stop(session->snapshot.copier, done);
     session->snapshot.copier = NULL;
     succeeded = done ? session : NULL;
 }
 
+static void finish_following(int status, void *arg)
+{
+    struct tic_session *session = arg;
+
+    if (status == 0 && !session->settings.keep && getpid() == session->process)
+        succeeded = session;
+}
+
 /* ---- starpu_init ---------------------------------------------------------------------------- */
-
-static void report_unprotected(const char *why)
-{
-    tic_log(TIC_LOG_WARN, "this run is not protected: %s", why);
-}
-
-static bool copy_conf(const struct starpu_conf *conf, struct starpu_conf *copy)
-{
-    if (conf)
-        *copy = *conf;
-    return conf || tic_real.starpu_conf_init(copy) == 0;
-}
 
 /* STARPU_TIC_PROTOCOL=off. */
 static struct starpu_conf *initialize_unprotected(const struct starpu_conf *conf,
@@ -438,17 +265,25 @@ static struct starpu_conf *initialize_unprotected(const struct starpu_conf *conf
 {
     struct tic_settings settings;
 
-    read_settings(&settings);
-    return settings.protocol == TIC_PROTOCOL_OFF && copy_conf(conf, copy) &&
+    tic_session_read(&settings);
+    return settings.protocol == TIC_PROTOCOL_OFF && tic_policy_copy(conf, copy) &&
                    tic_policy_choose_unprotected(copy, &settings)
                ? copy
                : NULL;
 }
 
+static void tell_unprotected(const char *why)
+{
+    static _Atomic(const char *) told; /* a program may start StarPU many times */
+
+    if (atomic_exchange(&told, why) != why)
+        tic_unprotected_report(why);
+}
+
 struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
                                                      struct starpu_conf *copy, const char **sched)
 {
-    const char *why = used && !prepared ? NULL : why_not_at_all();
+    const char *why = used && !prepared ? NULL : tic_unprotected_why();
 
     if (tic_session && (tic_snapshot_is_broken(&tic_session->snapshot) || !tic_is_owner)) {
         if (!tic_is_owner)
@@ -456,19 +291,20 @@ struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
         return NULL;
     }
     if (why) {
-        static _Atomic(const char *) told; /* a program may start StarPU many times */
-        if (atomic_exchange(&told, why) != why)
-            report_unprotected(why);
+        tell_unprotected(why);
         return NULL;
     }
     struct tic_session *session = prepare();
+    if (session && !session->opened_store && !open_store(session, true))
+        session = prepared = NULL; /* the working directory is another one since prepare() */
+    if (!session && why_following)
+        tell_unprotected(why_following);
     if (!session)
         return initialize_unprotected(conf, copy);
-    if (!copy_conf(conf, copy))
+    if (!tic_policy_copy(conf, copy))
         return NULL;
     *sched = tic_policy_choose(copy, &session->settings);
-    if (!session->opened_store)
-        open_store(session, true);
+    tic_store_claim(&session->store); /* if it fails, the first line tries again */
     if (starts == 0)
         tic_workers_start(session, copy);
     return copy;
@@ -487,17 +323,6 @@ void tic_session_leave_life(void)
 void tic_session_count_start(int result)
 {
     starts += result == 0;
-}
-
-/* Why StarPU, as it has started, cannot be protected, or NULL. */
-static const char *why_not_here(unsigned workers)
-{
-    if (tic_real.starpu_memory_nodes_get_count() > 1)
-        return "StarPU uses more than one memory node (devices, NUMA or disk), which is not "
-               "supported yet; STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_USE_NUMA=0 leave one";
-    return workers > TIC_MAX_WORKERS
-               ? "StarPU has more than 256 workers, which is not supported yet"
-               : NULL;
 }
 
 /* This start is not protected: no file of ours stays behind, but for lines of earlier runs. A later
@@ -524,9 +349,9 @@ void tic_session_on_initialize_after(int result)
         return;
     }
     unsigned workers = tic_real.starpu_worker_get_count();
-    const char *why = why_not_here(workers);
+    const char *why = tic_unprotected_why_here(workers);
     if (why) {
-        report_unprotected(why);
+        tic_unprotected_report(why);
         tic_report_problem(session->report, "starpu_init", why);
         tic_report_write(session->report, session); /* no shutdown will */
         withdraw(session);
@@ -534,11 +359,12 @@ void tic_session_on_initialize_after(int result)
     }
     session->snapshot.about.workers = workers;
     tic_is_owner = true;
+    *(void **)&is_in_team = dlsym(RTLD_DEFAULT, "omp_in_parallel");
     int64_t number = session->starts++;
     uint64_t known = tic_tail_total(&session->graph.events);
     if (tic_snapshot_start(&session->snapshot) != 0 ||
         tic_graph_event(&session->graph, TIC_EVENT_START, &number) == -ENOMEM) {
-        report_unprotected("cannot create the checkpoint thread");
+        tic_unprotected_report("cannot create the checkpoint thread");
         return;
     }
     if (!tic_session)
@@ -590,8 +416,10 @@ bool tic_session_on_shutdown_before(void)
         session->ended = true;
     tic_data_forget_all();
     tic_position_close();
-    if (session->snapshot.started)
+    if (session->snapshot.started && session->settings.stats[0]) /* they tell of the last line */
         tic_snapshot_stop(&session->snapshot, false);
+    else if (session->snapshot.started)
+        tic_snapshot_release(&session->snapshot);
     return true;
 }
 

@@ -63,6 +63,8 @@ void tic_session_event(enum tic_event kind, int64_t *value);
 bool tic_session_note(enum tic_event kind, int64_t value);
 /* The session whose events main() comes to now, perhaps before starpu_init; NULL: none. */
 struct tic_session *tic_session_of_events(void);
+/* The session of this process, perhaps before starpu_init; NULL: none, or not yet. */
+struct tic_session *tic_session_opened(void);
 /* Around the real starpu_initialize. `before` may replace the configuration (into *copy). */
 struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
                                                      struct starpu_conf *copy, const char **sched);
@@ -131,7 +133,16 @@ static inline bool tic_position_is_ahead(void)
 /* The same, or it is just letting these tasks go. */
 bool tic_position_holds_tasks(void);
 
+/* What the program asks for, or StarPU's defaults (conf NULL). False: StarPU has none. */
+bool tic_policy_copy(const struct starpu_conf *conf, struct starpu_conf *copy);
 /* ---- parts of the session, a file each ------------------------------------------------------ */
+/* The settings of this process; stops the start if one is not valid. create.c */
+void tic_session_read(struct tic_settings *settings);
+/* From the settings, without a store; NULL when the protocol is off. create.c */
+struct tic_session *tic_session_create(void);
+/* The functions of tic-store.so beside this library; stops the start if it is not there. create.c
+ */
+const struct tic_h5_ops *tic_session_load_module(void);
 int tic_stats_write(struct tic_session *session); /* stats.c */
 const char *tic_policy_choose(struct starpu_conf *conf,
                               const struct tic_settings *settings); /* policy.c */

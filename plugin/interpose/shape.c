@@ -16,9 +16,19 @@ static void set_layout(struct tic_layout *layout, uintptr_t base, size_t element
     for (unsigned i = 0; i < TIC_MAX_DIMS; i++) {
         layout->shape.dims[i] = i < ndim ? dims[i] : 1;
         layout->stride[i] = i < ndim ? strides[i] : 0;
-        if (layout->shape.dims[i] == 0)
+        if (layout->shape.dims[i] == 0 || element_size == 0)
             layout->shape.ndim = 0; /* nothing in it */
     }
+}
+
+/* Contiguous; elements that are too large for a shape are so many bytes. */
+static void set_run(struct tic_layout *layout, uintptr_t base, size_t element_size, uint64_t count)
+{
+    if (element_size > UINT32_MAX) {
+        count *= element_size;
+        element_size = 1;
+    }
+    set_layout(layout, base, element_size, 1, &count, (const uint64_t[]){1});
 }
 
 bool tic_interface_layout(enum starpu_data_interface_id id, const void *interface,
@@ -28,14 +38,13 @@ bool tic_interface_layout(enum starpu_data_interface_id id, const void *interfac
     const struct starpu_vector_interface *vector = interface;
     const struct starpu_matrix_interface *matrix = interface;
     const struct starpu_block_interface *block = interface;
-    const uint64_t one = 1;
 
     switch (id) {
     case STARPU_VARIABLE_INTERFACE_ID:
-        set_layout(layout, variable->ptr, variable->elemsize, 1, &one, &one);
+        set_run(layout, variable->ptr, variable->elemsize, 1);
         return true;
     case STARPU_VECTOR_INTERFACE_ID:
-        set_layout(layout, vector->ptr, vector->elemsize, 1, (uint64_t[]){vector->nx}, &one);
+        set_run(layout, vector->ptr, vector->elemsize, vector->nx);
         return true;
     case STARPU_MATRIX_INTERFACE_ID:
         set_layout(layout, matrix->ptr, matrix->elemsize, 2, (uint64_t[]){matrix->nx, matrix->ny},

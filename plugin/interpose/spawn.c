@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "interpose/packed.h"
 #include "interpose/symbol.h"
 #include "interpose/tasks.h"
 
@@ -18,78 +19,6 @@ static uint64_t as_key(uint64_t hash)
 }
 
 /* ---- identity ------------------------------------------------------------------------------- */
-
-/* Arguments packed by StarPU (STARPU_VALUE, starpu_codelet_pack_args): their number, then each
- * with its size, then zeros. Other arguments may have bytes that nobody set. */
-static bool are_packed(const char *bytes, size_t size)
-{
-    int count;
-    size_t used = sizeof(count), length;
-
-    if (size < sizeof(count))
-        return false;
-    memcpy(&count, bytes, sizeof(count));
-    for (int i = 0; i < count; i++) {
-        if (size - used < sizeof(length))
-            return false;
-        memcpy(&length, bytes + used, sizeof(length));
-        used += sizeof(length);
-        if (length > size - used)
-            return false;
-        used += length;
-    }
-    while (used < size && bytes[used] == 0)
-        used++;
-    return count > 0 && used == size;
-}
-
-bool tic_spawn_has_number(const struct starpu_task *task)
-{
-    return task->cl_arg && task->cl_arg_size > 0 && !task->cl_arg_free &&
-           !tic_symbol_is_memory(task->cl_arg);
-}
-
-bool tic_spawn_has_pointer(const struct starpu_task *task)
-{
-    const char *bytes = task->cl_arg;
-    size_t used = sizeof(int), length;
-
-    if (!bytes)
-        return false;
-    if (task->cl_arg_size == 0)
-        return true;
-    if (tic_spawn_has_number(task))
-        return false;
-    if (!are_packed(bytes, task->cl_arg_size))
-        return tic_symbol_has_pointer(bytes, task->cl_arg_size);
-    int count;
-    memcpy(&count, bytes, sizeof(count));
-    for (; count > 0; count--) {
-        memcpy(&length, bytes + used, sizeof(length));
-        used += sizeof(length);
-        if (tic_symbol_has_pointer(bytes + used, length))
-            return true;
-        used += length;
-    }
-    return false;
-}
-
-/* What of the arguments can tell tasks apart in another run, too. False when there may be more. */
-static bool hash_arguments(const struct starpu_task *task, uint64_t *hash)
-{
-    size_t size = task->cl_arg ? task->cl_arg_size : 0;
-
-    if (!task->cl_arg)
-        return true;
-    if (tic_spawn_has_number(task)) {
-        *hash = XXH3_64bits_withSeed(&task->cl_arg, sizeof(task->cl_arg), *hash);
-        return true;
-    }
-    if (!are_packed(task->cl_arg, size) || tic_spawn_has_pointer(task))
-        return false;
-    *hash = XXH3_64bits_withSeed(task->cl_arg, size, *hash);
-    return true;
-}
 
 /* Where the kernel is tells codelets without a name apart. */
 static uint64_t hash_kernel(const struct starpu_task *task)
@@ -116,7 +45,7 @@ static const char *identify_by_content(struct starpu_task *task, uint64_t conten
     uint64_t words[4] = {content, task->use_tag ? task->tag_id : 0, task->use_tag,
                          hash_kernel(task)};
     uint64_t class = XXH3_64bits(words, sizeof(words)), before;
-    bool comparable = hash_arguments(task, &class);
+    bool comparable = tic_packed_hash(task, &class);
 
     if (!tic_spawns_occurrence(&tic_session->graph.spawns, class, &before))
         return "out of memory";
@@ -232,10 +161,10 @@ static const char *describe_arguments(const struct starpu_task *task, struct tic
 {
     size_t size = task->cl_arg ? task->cl_arg_size : 0;
 
-    if (tic_spawn_has_pointer(task))
+    if (tic_packed_has_pointer(task))
         return "a task submits it with a pointer in its arguments, which means nothing in a "
                "restart. Pass values (STARPU_VALUE, starpu_codelet_pack_args), and data as buffers";
-    if (tic_spawn_has_number(task))
+    if (tic_packed_is_number(task))
         return "a task submits it with a number in the place of its arguments, which is not "
                "protected yet";
     if (size >= UINT32_MAX)

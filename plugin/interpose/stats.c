@@ -87,6 +87,19 @@ static json_t *describe_run(struct tic_session *session, const struct totals *to
         (json_int_t)atomic_load(&session->store.bytes_spared));
 }
 
+/* What a checkpoint costs, and how often one is taken. */
+static json_t *describe_pace(struct tic_session *session)
+{
+    const struct tic_snapshot *snapshot = &session->snapshot;
+
+    return json_pack("{s:b, s:f, s:f, s:f}", "period_auto", (int)snapshot->pace.adaptive, //
+                     "period_seconds", snapshot->period,                                  //
+                     "checkpoint_cost_seconds",
+                     (double)atomic_load(&snapshot->pace.cost_ns) * 1e-9, //
+                     "checkpoint_latency_seconds",
+                     (double)atomic_load(&snapshot->pace.latency_ns) * 1e-9);
+}
+
 /* How protection and its log fared. */
 static json_t *describe_protection(struct tic_session *session)
 {
@@ -138,16 +151,17 @@ static json_t *describe_recovery(struct tic_session *session)
     const struct tic_snapshot *snapshot = &session->snapshot;
     const struct tic_planned *planned = &snapshot->planned;
 
-    return json_pack("{s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",                      //
-                     "results_found", (json_int_t)snapshot->results_found,                      //
-                     "lost_tasks", (json_int_t)snapshot->lost_tasks,                            //
-                     "lost_seconds", (double)snapshot->lost_ns * 1e-9,                          //
-                     "bytes_restored", (json_int_t)atomic_load(&session->store.bytes_read),     //
-                     "bytes_verified", (json_int_t)atomic_load(&session->store.bytes_verified), //
-                     "planned_tasks", (json_int_t)planned->tasks,                               //
-                     "planned_executions", (json_int_t)planned->executes,                       //
-                     "planned_least", (json_int_t)planned->least,                               //
-                     "planned_values", (json_int_t)planned->values,                             //
+    return json_pack("{s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",                     //
+                     "results_found", (json_int_t)snapshot->results_found,                     //
+                     "lost_tasks", (json_int_t)snapshot->lost_tasks,                           //
+                     "lost_seconds", (double)snapshot->lost_ns * 1e-9,                         //
+                     "bytes_restored", (json_int_t)atomic_load(&session->store.reading.bytes), //
+                     "bytes_verified",
+                     (json_int_t)atomic_load(&session->store.reading.bytes_verified), //
+                     "planned_tasks", (json_int_t)planned->tasks,                     //
+                     "planned_executions", (json_int_t)planned->executes,             //
+                     "planned_least", (json_int_t)planned->least,                     //
+                     "planned_values", (json_int_t)planned->values,                   //
                      "planned_bytes", (json_int_t)planned->bytes);
 }
 
@@ -174,9 +188,9 @@ static json_t *describe_account(struct tic_session *session)
 int tic_stats_write(struct tic_session *session)
 {
     struct totals totals = sum_slots(&session->snapshot.cut);
-    json_t *parts[] = {describe_run(session, &totals), describe_protection(session),
-                       describe_store(session), describe_recovery(session),
-                       describe_account(session)};
+    json_t *parts[] = {describe_run(session, &totals), describe_pace(session),
+                       describe_protection(session),   describe_store(session),
+                       describe_recovery(session),     describe_account(session)};
     json_t *stats = json_object();
     struct tic_quiet quiet;
     int status = 0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Submissions: identity and signature; tasks that run get their values, done ones are skipped. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
@@ -9,9 +8,11 @@
 #include "base/error.h"
 #include "interpose/accesses.h"
 #include "interpose/answers.h"
+#include "interpose/packed.h"
 #include "interpose/looks.h"
 #include "interpose/report.h"
 #include "interpose/skip.h"
+#include "interpose/statics.h"
 #include "interpose/tasks.h"
 #include "snapshot/forced.h"
 
@@ -61,6 +62,19 @@ static void stop_diverged(struct starpu_task *task)
              "tasks when they are started again",
              (unsigned long long)tic_session->graph.signature.position, tic_task_name(task),
              handles[0] ? handles : "(none)", tic_session->store.path);
+}
+
+static void stop_other_arguments(const struct starpu_task *task)
+{
+    tic_stop(
+        TIC_EXIT_DIVERGED,
+        "the replay differs from the recorded run: submission %llu, task \"%s\", has other "
+        "arguments (STARPU_VALUE) than it had, so it may be another task that is done. Nothing "
+        "was overwritten: the recovery lines in %s are untouched. Protected programs must "
+        "submit the same tasks in the same order when they are started again. If what differs "
+        "does not matter to results (a time, say), STARPU_TIC_ARGUMENTS=ignore goes on",
+        (unsigned long long)tic_session->graph.signature.position, tic_task_name(task),
+        tic_session->store.path);
 }
 
 /* ---- live tasks ----------------------------------------------------------------------------- */
@@ -249,6 +263,8 @@ static int identify(struct starpu_task *task, struct submission *submission, con
     uint64_t content = fingerprint(task, submission->accesses);
 
     if (submission->context != TIC_CONTEXT_MAIN) {
+        if (submission->context == TIC_CONTEXT_THREAD)
+            atomic_store(&graph->threads, atomic_load(&graph->position) + 1);
         *why = tic_spawn_identify(task, submission->context, content, &submission->spawn);
         atomic_fetch_add_explicit(&session->spawned, 1, memory_order_relaxed);
         if (!*why && submission->context == TIC_CONTEXT_TASK &&
@@ -258,9 +274,11 @@ static int identify(struct starpu_task *task, struct submission *submission, con
                tic_spawns_is_done(&graph->spawns, submission->spawn.task.id);
     }
     submission->sequence = graph->signature.position;
-    int status = tic_signature_submit(&graph->signature, &content, sizeof(content));
+    int status = tic_signature_submit(&graph->signature, content, tic_packed_values(task));
     if (status == -EILSEQ)
         stop_diverged(task);
+    if (status == -EINVAL)
+        stop_other_arguments(task);
     bool goes = task->destroy && task->detach; /* else main() may ask for it */
     bool noted = goes || tic_answers_note_task_locked(task, submission->sequence);
     if (status || !noted)
@@ -373,6 +391,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
         return *why ? TIC_PASS : pass_control(task, submission, why);
     }
     submission->accesses->simple = tic_accesses_are_simple(submission->accesses);
+    tic_statics_note_task(task);
     *why = tic_refuse_task(task, submission->accesses);
     if (*why)
         return TIC_PASS;
@@ -387,8 +406,10 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     if (*why)
         return TIC_PASS;
     note_uses(submission->accesses);
-    if (submission->context == TIC_CONTEXT_MAIN)
+    if (submission->context == TIC_CONTEXT_MAIN) {
+        tic_looks_note_submission();
         note_main_uses(submission->accesses, submission->sequence);
+    }
     if (tic_session->report)
         tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
     if (!done && submission->context == TIC_CONTEXT_MAIN && tic_session->snapshot.found_count > 0 &&

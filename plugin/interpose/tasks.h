@@ -333,6 +333,8 @@ void tic_position_note_shown(void);
 /* Its memory is about to be used for the first time: addresses in it are logged, so that a restart
  * can tell whether tasks have written them. Under the submission lock, or main() itself. */
 void tic_addresses_note(struct tic_handle *handle);
+/* The task ends: in the first run, a message if the data that it wrote seems to hold some. */
+void tic_addresses_look(const struct tic_slot *slot);
 /* May a recorded value of it hold addresses that another process had? */
 bool tic_addresses_are_sought(const struct tic_handle *handle);
 /* Puts those that its memory holds now into a recorded value, without gaps; true when there are
@@ -438,10 +440,6 @@ const char *tic_spawn_why_out_of_order(struct starpu_task *task, const struct ti
  * why it cannot be protected. */
 const char *tic_spawn_identify(struct starpu_task *task, enum tic_context context, uint64_t content,
                                struct tic_spawn *spawn);
-/* Do its arguments seem to hold a pointer? */
-bool tic_spawn_has_pointer(const struct starpu_task *task);
-/* Its argument is a number, in the place of an address of cl_arg_size bytes. */
-bool tic_spawn_has_number(const struct starpu_task *task);
 /* Marks a live task. Takes over what the model owns. False when out of memory. */
 bool tic_spawn_register(struct starpu_task *task, const struct tic_spawn *model);
 /* The record of a spawned task that is live; else NULL. */

@@ -4,6 +4,7 @@
 #include "interpose/looks.h"
 #include "interpose/pages.h"
 #include "interpose/runner.h"
+#include "interpose/statics.h"
 #include "interpose/tasks.h"
 
 /* ---- the clock of main() -------------------------------------------------------------------- */
@@ -68,14 +69,17 @@ void tic_wait_begin(bool operates)
     if (tic_session_is_watching() && tic_session_is_owner()) {
         if (tic_session->settings.verify > 0)
             tic_data_restore_adopted();
+        tic_statics_enter();
         tic_looks_enter();
     }
 }
 
 void tic_wait_end(const char *call)
 {
-    if (tic_session && tic_guard == 0)
+    if (tic_session && tic_guard == 0) {
+        tic_statics_leave();
         tic_looks_leave();
+    }
     tic_looks_refuse_thread(call);
     tic_pages_close(call);
 }

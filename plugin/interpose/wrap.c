@@ -8,6 +8,7 @@
 
 #include "interpose/answers.h"
 #include "interpose/looks.h"
+#include "interpose/missed.h"
 #include "interpose/pages.h"
 #include "interpose/runner.h"
 #include "interpose/tasks.h"
@@ -43,6 +44,7 @@ static int initialize(struct starpu_conf *conf, int *argc, char ***argv)
 
 WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
 {
+    tic_missed_note_start();
     tic_pages_open();
     if (tic_guard > 0)
         return RESOLVED(starpu_initialize)(conf, argc, argv);
@@ -240,9 +242,16 @@ WRAPPER void starpu_pause(void)
 
 WRAPPER void starpu_resume(void)
 {
+    const bool ahead = tic_session && tic_position_is_ahead();
+
+    /* Until here main() may look at what tasks have left; then, in a restart, nothing has run. */
+    if (tic_session && !ahead)
+        tic_wait_has_been("starpu_resume");
     if (tic_session)
         tic_session->paused = false;
     RESOLVED(starpu_resume)();
+    if (ahead)
+        tic_wait_has_been("starpu_resume");
 }
 
 WRAPPER int starpu_disk_register(struct starpu_disk_ops *operations, void *parameter,

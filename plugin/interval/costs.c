@@ -37,6 +37,7 @@ int tic_interval_costs_check(const struct tic_interval_costs *costs, const char 
         {is_time(costs->t_replay), "t_replay"},
         {is_positive(costs->least), "least"},
         {is_time(costs->max_recovery), "max_recovery"},
+        {is_time(costs->max_overhead) && costs->max_overhead <= 1, "max_overhead"},
     };
 
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)

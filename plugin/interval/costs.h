@@ -16,6 +16,7 @@ struct tic_interval_costs {
     double t_replay;         /* s, >= 0: handling of the message log after one fault (Delta_lr) */
     double least;            /* s, > 0: shortest interval, such as the longest task */
     double max_recovery;     /* s, > 0: bound on the recovery time of one fault; 0: no bound */
+    double max_overhead;     /* 0 to 1, > 0: bound on t_c as a share of the period; 0: no bound */
 };
 
 /* Default of `least`: a millisecond. It makes intervals positive where checkpoints cost nothing. */

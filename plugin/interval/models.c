@@ -37,18 +37,30 @@ double tic_interval_longest(enum tic_interval_model model, const struct tic_inte
     return costs->max_recovery > 0 ? costs->max_recovery - fixed : INFINITY;
 }
 
+double tic_interval_shortest(const struct tic_interval_costs *costs)
+{
+    double share = costs->max_overhead;
+
+    return share > 0 ? costs->t_c * (1 - share) / share : 0;
+}
+
 struct tic_interval_choice tic_interval_choose(enum tic_interval_model model,
                                                const struct tic_interval_costs *costs)
 {
     double optimum = models[model].optimum(costs);
     double longest = tic_interval_longest(model, costs);
+    double shortest = tic_interval_shortest(costs);
 
     if (longest < costs->least)
         return (struct tic_interval_choice){costs->least, TIC_INTERVAL_UNMET};
-    if (isnan(optimum) || optimum < costs->least)
-        return (struct tic_interval_choice){costs->least, TIC_INTERVAL_FLOOR};
+    if (shortest > longest)
+        return (struct tic_interval_choice){longest, TIC_INTERVAL_CONFLICT};
     if (optimum > longest)
         return (struct tic_interval_choice){longest, TIC_INTERVAL_CAPPED};
+    if (shortest > costs->least && !(optimum >= shortest))
+        return (struct tic_interval_choice){shortest, TIC_INTERVAL_STRETCHED};
+    if (isnan(optimum) || optimum < costs->least)
+        return (struct tic_interval_choice){costs->least, TIC_INTERVAL_FLOOR};
     return (struct tic_interval_choice){optimum, TIC_INTERVAL_OPTIMUM};
 }
 

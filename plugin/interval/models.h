@@ -20,10 +20,13 @@ extern const char *const tic_interval_sources[TIC_INTERVAL_MODELS];
 
 /* The rule that an interval comes from. */
 enum tic_interval_rule {
-    TIC_INTERVAL_OPTIMUM, /* the optimum of the model */
-    TIC_INTERVAL_FLOOR,   /* the optimum is below `least`, or there is none: `least` */
-    TIC_INTERVAL_CAPPED,  /* the optimum breaks `max_recovery`: the longest one that does not */
-    TIC_INTERVAL_UNMET,   /* no interval of `least` or more meets `max_recovery`: `least` */
+    TIC_INTERVAL_OPTIMUM,   /* the optimum of the model */
+    TIC_INTERVAL_FLOOR,     /* the optimum is below `least`, or there is none: `least` */
+    TIC_INTERVAL_CAPPED,    /* the optimum breaks `max_recovery`: the longest one that does not */
+    TIC_INTERVAL_UNMET,     /* no interval of `least` or more meets `max_recovery`: `least` */
+    TIC_INTERVAL_STRETCHED, /* the optimum breaks `max_overhead`: the shortest one that does not */
+    TIC_INTERVAL_CONFLICT,  /* none meets both bounds: the longest one that meets `max_recovery` */
+    TIC_INTERVAL_RULES
 };
 
 struct tic_interval_choice {
@@ -39,6 +42,10 @@ struct tic_interval_choice tic_interval_choose(enum tic_interval_model model,
  * t_l - t_d, and less t_replay if the model has a message log (Fialho 2011, eq. 3.22). Infinity
  * without a bound. Zero or negative: nothing meets the bound. */
 double tic_interval_longest(enum tic_interval_model model, const struct tic_interval_costs *costs);
+
+/* The shortest interval within `max_overhead`, s, which is a share of interval + t_c: t_c *
+ * (1 - max_overhead) / max_overhead. 0 without a bound. */
+double tic_interval_shortest(const struct tic_interval_costs *costs);
 
 /* Expected wall time, s, of a program that needs `work` seconds without checkpoints and faults. NaN
  * where the model does not hold (interval/classic.h, interval/fialho.h); infinity where the program

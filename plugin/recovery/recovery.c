@@ -13,6 +13,7 @@
 #include "recovery/fetch.h"
 #include "recovery/plan.h"
 #include "snapshot/forced.h"
+#include "store/claim.h"
 #include "store/held.h"
 
 /* ---- choosing ------------------------------------------------------------------------------- */
@@ -118,12 +119,43 @@ static void check_content(const char *path, const struct tic_line *line,
         refuse_changed(path, "its standard input was a file with other content");
 }
 
+void tic_recovery_stop_other_file(const char *path, const char *name,
+                                  enum tic_files_verdict verdict)
+{
+    char what[512];
+
+    snprintf(what, sizeof(what), "main() reads the file %.400s, which %s", name,
+             verdict == TIC_FILES_NEW       ? "was not there then"
+             : verdict == TIC_FILES_MISSING ? "was there then, and is not now"
+                                            : "had other content then");
+    refuse_changed(path, what);
+}
+
+static void check_files(const char *path, const struct tic_line *line)
+{
+    const char *name;
+    enum tic_files_verdict verdict = tic_files_compare(&line->files, &name);
+
+    if (verdict != TIC_FILES_SAME)
+        tic_recovery_stop_other_file(path, name, verdict);
+}
+
 static void check_run(const struct tic_snapshot *snapshot, const char *path,
                       const struct tic_line *line)
 {
     check_identity(path, line, &snapshot->about);
-    if (!snapshot->any_program)
-        check_content(path, line, &snapshot->about);
+    if (line->unregistered_writes && !snapshot->unregistered.trusted)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot continue from %s: tasks that are done have written memory that is not "
+                 "registered data, as a message of that run says, and a restart would leave it as "
+                 "main() has made it. If nobody needs what they wrote there, "
+                 "STARPU_TIC_POINTERS=trust goes on. Else remove the directory to begin again, "
+                 "and register that memory",
+                 path);
+    if (snapshot->any_program)
+        return;
+    check_content(path, line, &snapshot->about);
+    check_files(path, line);
 }
 
 /* ---- loading -------------------------------------------------------------------------------- */
@@ -163,14 +195,16 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
     char results[64] = "";
 
     clock_gettime(CLOCK_REALTIME, &now);
-    /* What a line that is damaged had as done may have been overwritten since. */
-    snapshot->doubts_results = choice->unusable > 0;
+    snapshot->line_lost = choice->unusable > 0;
     int status = tic_snapshot_find_forced(snapshot, &choice->line);
     status =
         status ? status : tic_store_adopt(store, &choice->line, choice->older, choice->older_count);
     struct tic_line *line = &store->kept[0];
+    atomic_store(&snapshot->unregistered.written, line->unregistered_writes != 0);
     status = status ? status : tic_graph_load(snapshot->graph, line);
     status = status ? status : load_blocks(snapshot, line);
+    if (status == 0 && !snapshot->any_program)
+        status = tic_files_load(&line->files);
     status = status ? status : tic_snapshot_keep_forced(snapshot);
     status = status ? status : tic_recovery_plan(snapshot);
     if (status)
@@ -286,7 +320,8 @@ int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool crea
     struct tic_store *store = snapshot->store;
     struct tic_fetch_found found = {.copy = -1};
 
-    if (snapshot->copy)
+    if (snapshot->copy &&
+        !tic_claim_is_followed_in(path)) /* else they are of the one before, too */
         look_at_copies(snapshot, h5, &found);
     create |= found.line.version != NULL;
     int status = tic_store_open(store, path, create ? TIC_STORE_CREATE : TIC_STORE_USE, sync, h5);
@@ -294,6 +329,8 @@ int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool crea
         return status;
     if (status)
         refuse_directory(path, status);
+    if (tic_claim_is_followed(store->lock.file))
+        return -EALREADY;
     store->log = &snapshot->log;
     store->keep = snapshot->keep_lines;
     store->space = snapshot->space;

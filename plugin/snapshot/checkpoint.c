@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/io.h"
+#include "base/printed.h"
 #include "base/thread.h"
 #include "snapshot/copier.h"
 #include "snapshot/forced.h"
@@ -64,11 +65,33 @@ static int gather_dirty(struct tic_snapshot *snapshot, uint64_t cut)
     return status;
 }
 
+/* main() has waited, and looks at data, or does so no more, as another thread has submitted tasks
+ * since: a restart would show it their values where it sees those of before. */
+static bool may_look(const struct tic_snapshot *snapshot)
+{
+    const struct tic_graph *graph = snapshot->graph;
+    uint64_t position = atomic_load(&graph->position);
+
+    return snapshot->verify.percent > 0 && (position & ((1u << TIC_WAIT_BITS) - 1)) != 0 &&
+           atomic_load(&graph->threads) == position + 1 && (atomic_load(&graph->calls) & 1) == 0;
+}
+
+/* A stand-in that is to come does not keep data that its task reads: a line without it, but with
+ * tasks that have overwritten such data since, would be of no use. */
+static bool may_raise_locked(const struct tic_snapshot *snapshot)
+{
+    return atomic_load(&snapshot->stand_ins) == 0 && !may_look(snapshot);
+}
+
 /* Raises the epoch and gathers what became dirty up to it. */
 static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
 {
     uint64_t count = tic_snapshot_count(snapshot);
     tic_lock(&snapshot->graph->lock);
+    if (!may_raise_locked(snapshot)) {
+        tic_unlock(&snapshot->graph->lock);
+        return -ESTALE;
+    }
     *taken = tic_cut_raise(&snapshot->cut);
     snapshot->position = atomic_load(&snapshot->graph->position);
     atomic_store(&snapshot->verify.cut_ns, tic_nanoseconds(CLOCK_MONOTONIC));
@@ -223,6 +246,32 @@ static void bound_results(struct tic_snapshot *snapshot)
                               memory_order_relaxed);
 }
 
+/* A restart skips the tasks of the line, and does not print again what they have printed. It goes
+ * out before the line counts, unless another thread is held up with the stream. What main() alone
+ * prints comes again in a restart, and better once. */
+static void flush_printed(void)
+{
+    enum { TRIES = 10 };
+    const struct timespec pause = {0, 1000000};
+
+    for (int i = 0; tic_printed_by_tasks() && i < TRIES && !tic_printed_flush(); i++)
+        nanosleep(&pause, NULL);
+}
+
+/* To the disk; a shutdown of StarPU does not wait for it. */
+static int store_line(struct tic_snapshot *snapshot, struct tic_line *line)
+{
+    tic_lock(&snapshot->lock);
+    snapshot->committing = true;
+    pthread_cond_broadcast(&snapshot->served);
+    tic_unlock(&snapshot->lock);
+    int status = tic_store_commit(snapshot->store, line);
+    tic_lock(&snapshot->lock);
+    snapshot->committing = false;
+    tic_unlock(&snapshot->lock);
+    return status;
+}
+
 static int commit(struct tic_snapshot *snapshot, uint64_t cut)
 {
     struct tic_line line = {0};
@@ -234,10 +283,11 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     if (tic_snapshot_is_broken(snapshot))
         status = -ECANCELED;
     tic_cut_finish(&snapshot->cut);
-    status = status ? status : tic_store_commit(snapshot->store, &line);
+    status = status ? status : store_line(snapshot, &line);
     tic_line_clear(&line);
     if (status)
         return status;
+    tic_eventlog_note_newest(&snapshot->log);
     if (snapshot->copier)
         tic_copier_offer(snapshot->copier, &snapshot->store->kept[0]);
     tic_index_committed(&snapshot->store->index, snapshot->store->keep);
@@ -351,6 +401,9 @@ static int run(struct tic_snapshot *snapshot)
     status = status ? status : tic_provide_rows(snapshot);
     status = status ? status : save(snapshot, &cut);
     if (status == 0) {
+        flush_printed();
+        if (snapshot->unregistered.look)
+            snapshot->unregistered.look();
         tic_failpoint(TIC_FAIL_CHECKPOINT_SAVED);
         set_phase(snapshot, TIC_PHASE_COMMITTING);
         status = commit(snapshot, cut);

@@ -185,7 +185,7 @@ static struct tic_copier *create(const struct tic_store *store, const char *path
         return NULL;
     copier->source.process = store->process;
     copier->source.h5 = store->h5; /* only to inflate */
-    copier->source.lock_file = -1;
+    copier->source.lock.file = -1;
     copier->source.directory = tic_store_keep_fd(fcntl(store->directory, F_DUPFD_CLOEXEC, 0));
     copier->next = newest == 0 ? 1 : 0;
     pthread_mutex_init(&copier->lock, NULL);

@@ -116,6 +116,15 @@ uint64_t tic_cut_count_executed(const struct tic_cut *cut)
     return executed;
 }
 
+uint64_t tic_cut_held_time(const struct tic_cut *cut)
+{
+    uint64_t held = 0;
+
+    for (unsigned i = 0; i < cut->slot_count; i++)
+        held += atomic_load_explicit(&cut->slots[i].held.ns, memory_order_relaxed);
+    return held;
+}
+
 bool tic_cut_is_idle(const struct tic_cut *cut)
 {
     bool idle = true;

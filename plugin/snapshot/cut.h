@@ -53,6 +53,7 @@ struct tic_slot {
     uint64_t key;                    /* worker only: of the running task, if it has arguments */
     bool counts;                     /* worker only: done when it ends, even if it wrote nothing */
     bool again;                      /* worker only: a restart executes it again, before the cut */
+    size_t printed;                  /* worker only: what stdout held when the task began */
     uint64_t children;               /* worker only: tasks that it has submitted */
     _Atomic bool failed;             /* relaxed: a list could not grow; protection ends */
     struct tic_handle_list writing;  /* worker only: what the running task writes */
@@ -160,6 +161,8 @@ static inline uint64_t tic_cut_end(struct tic_slot *slot)
 /* ---- any thread ------------------------------------------------------------------------------ */
 /* Tasks that have ended. */
 uint64_t tic_cut_count_executed(const struct tic_cut *cut);
+/* Nanoseconds for which copy on write has held workers, all together. */
+uint64_t tic_cut_held_time(const struct tic_cut *cut);
 /* Does no task run? */
 bool tic_cut_is_idle(const struct tic_cut *cut);
 

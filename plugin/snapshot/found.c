@@ -32,20 +32,6 @@ struct search {
     int status;
 };
 
-static bool is_done(const struct tic_line *line, uint64_t sequence)
-{
-    size_t low = 0, high = line->done_count;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (line->done[middle].last < sequence)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < line->done_count && line->done[low].first <= sequence;
-}
-
 static int note_result(struct search *search, const struct tic_forced *forced, uint64_t file)
 {
     struct tic_snapshot *snapshot = search->snapshot;
@@ -158,15 +144,17 @@ static void sum_account(struct tic_snapshot *snapshot, const struct tic_line *li
     bool logged = snapshot->known.task_count > 0 && !snapshot->found_racy;
 
     if (!search->begun) {
-        earlier->runs = line->runs;
-        earlier->spent = line->spent;
-        earlier->lost = line->lost;
+        earlier->runs = line->account.runs;
+        earlier->spent = line->account.spent;
+        earlier->lost = line->account.lost;
     }
     earlier->spent += tail;
     earlier->lost += logged ? snapshot->lost_longest_ns : tail;
-    earlier->stored += line->stored;
-    earlier->checkpoints = line->checkpoints;
-    earlier->logged += line->logged;
+    earlier->cost = line->account.cost;
+    earlier->latency = line->account.latency;
+    earlier->stored += line->account.stored;
+    earlier->checkpoints = line->account.checkpoints;
+    earlier->logged += line->account.logged;
 }
 
 static void sum_lost(struct tic_snapshot *snapshot, const struct search *search)
@@ -194,16 +182,18 @@ static bool visit(void *arg, const struct tic_log_record *record)
     if (record->file != search->file)
         search->status = tic_eventlog_keep(&search->snapshot->log, record->file);
     search->file = record->file;
+    if (record->kind == TIC_LOGGED_COMMITTED && record->count == 1)
+        search->snapshot->line_lost |= record->words[0] > search->line->number;
     if (search->status == 0 && record->kind == TIC_LOGGED_EVENT)
         search->status = note_event(search, record);
     else if (search->status == 0 && record->kind == TIC_LOGGED_INPUT)
         search->status = note_input(search, record);
     else if (search->status == 0 && tic_forced_decode(record, &forced) &&
-             !is_done(search->line, forced.sequence))
+             !tic_line_is_done(search->line, forced.sequence))
         search->status = note_result(search, &forced, record->file);
     else if (search->status == 0 &&
              (record->kind != TIC_LOGGED_CREATED ||
-              (record->count > 0 && !is_done(search->line, record->words[0]))))
+              (record->count > 0 && !tic_line_is_done(search->line, record->words[0]))))
         search->status = tic_known_note(&search->snapshot->known, record, search->order);
     return search->status == 0;
 }
@@ -251,12 +241,6 @@ static int add_events(struct tic_line *line, struct search *search)
     return 0;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    const struct tic_line_input *x = a, *y = b;
-    return x->id < y->id ? -1 : x->id > y->id;
-}
-
 /* The line gets the inputs that it has not. */
 static int add_inputs(struct tic_line *line, const struct search *search)
 {
@@ -270,9 +254,9 @@ static int add_inputs(struct tic_line *line, const struct search *search)
         return -ENOMEM;
     }
     memcpy(sorted, line->inputs, known * sizeof(*sorted));
-    qsort(sorted, known, sizeof(*sorted), by_id);
+    qsort(sorted, known, sizeof(*sorted), tic_line_by_number);
     for (unsigned long i = 0; i < search->input_count; i++)
-        if (!bsearch(&search->inputs[i], sorted, known, sizeof(*sorted), by_id))
+        if (!bsearch(&search->inputs[i], sorted, known, sizeof(*sorted), tic_line_by_number))
             line->inputs[line->input_count++] = search->inputs[i];
     free(sorted);
     return 0;
@@ -309,6 +293,18 @@ static int choose(struct tic_snapshot *snapshot, const struct tic_line *line)
     return status;
 }
 
+/* Results that the lost line had as done are gone, with what tasks without written data had read,
+ * and those that came of them mean nothing without. Now and at the next start. */
+static void give_up_log(struct tic_snapshot *snapshot)
+{
+    if (snapshot->found_count > 0 && !snapshot->ignore_results)
+        tic_log(TIC_LOG_WARN,
+                "a newer recovery line in %s is damaged or gone: no results of the event log are "
+                "used, and their tasks are executed again",
+                snapshot->store->path);
+    tic_eventlog_forget(&snapshot->log);
+}
+
 int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *line)
 {
     struct search search = {.snapshot = snapshot, .line = line};
@@ -318,7 +314,9 @@ int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *lin
     status = search.status ? search.status : status;
     /* Results of before others than main() submitted do not know what the line holds of theirs. */
     snapshot->found_racy = line->spawned_count > 0 || line->kept_count > 0 || line->kept_done > 0;
-    bool used = !snapshot->found_racy && !snapshot->ignore_results;
+    bool used = !snapshot->found_racy && !snapshot->ignore_results && !snapshot->line_lost;
+    if (snapshot->line_lost)
+        give_up_log(snapshot);
     /* Without results the run goes its own way after the line, and numbers other data as it likes.
      */
     if (used && status == 0)
@@ -382,10 +380,7 @@ int tic_snapshot_keep_forced(struct tic_snapshot *snapshot)
         struct tic_forced_kept rows;
         if (!snapshot->found_values)
             status = -ENOMEM;
-        else if (!locate(snapshot, &found, &rows, snapshot->found_values + used) ||
-                 (snapshot->doubts_results &&
-                  !tic_snapshot_is_whole(snapshot, snapshot->found_values + used, found.count,
-                                         true)))
+        else if (!locate(snapshot, &found, &rows, snapshot->found_values + used))
             continue;
         status = status ? status : tic_snapshot_keep_result(snapshot, &rows);
         found.first = used;

@@ -12,6 +12,7 @@
 #include "snapshot/forced.h"
 #include "store/blocks.h"
 #include "store/compact.h"
+#include "store/files.h"
 #include "store/held.h"
 
 /* main() waits for the graph lock no longer than a look at so many handles takes. */
@@ -20,20 +21,36 @@ enum { HANDLES_AT_ONCE = 256 };
 /* ---- describing ----------------------------------------------------------------------------- */
 
 /* What all runs of the store took, up to this line. */
-static void describe_account(const struct tic_snapshot *snapshot, struct tic_line *line)
+static void describe_account(const struct tic_snapshot *snapshot, struct tic_account *account)
 {
     const struct tic_account *earlier = &snapshot->earlier;
     uint64_t now = tic_nanoseconds(CLOCK_MONOTONIC);
 
-    line->runs = earlier->runs + 1;
-    line->spent = earlier->spent + (snapshot->started_ns ? now - snapshot->started_ns : 0);
-    line->lost = earlier->lost;
-    line->stored = earlier->stored +
-                   atomic_load_explicit(&snapshot->store->bytes_written, memory_order_relaxed);
-    line->checkpoints = earlier->checkpoints + 1 +
-                        atomic_load_explicit(&snapshot->checkpoints, memory_order_relaxed);
-    line->logged =
+    account->runs = earlier->runs + 1;
+    account->period = (uint64_t)(snapshot->period * 1e9);
+    account->cost = atomic_load_explicit(&snapshot->pace.cost_ns, memory_order_relaxed);
+    account->latency = atomic_load_explicit(&snapshot->pace.latency_ns, memory_order_relaxed);
+    account->spent = earlier->spent + (snapshot->started_ns ? now - snapshot->started_ns : 0);
+    account->lost = earlier->lost;
+    account->stored = earlier->stored +
+                      atomic_load_explicit(&snapshot->store->bytes_written, memory_order_relaxed);
+    account->checkpoints = earlier->checkpoints + 1 +
+                           atomic_load_explicit(&snapshot->checkpoints, memory_order_relaxed);
+    account->logged =
         earlier->logged + atomic_load_explicit(&snapshot->log.records, memory_order_relaxed);
+}
+
+/* In time: the lines that follow are refused. */
+static void tell_overwritten(const struct tic_snapshot *snapshot)
+{
+    const char *name = snapshot->any_program ? NULL : tic_files_tell_overwritten();
+
+    if (name)
+        tic_log(TIC_LOG_WARN,
+                "main() has opened the file %s for reading, and writes it now: a restart is "
+                "refused as long as it holds something else than at first. Let it write another "
+                "file, or set STARPU_TIC_PROGRAM=any if its content does not matter",
+                name);
 }
 
 static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line)
@@ -41,6 +58,7 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
     const struct tic_line *about = &snapshot->about;
     struct timespec now;
 
+    tell_overwritten(snapshot);
     clock_gettime(CLOCK_REALTIME, &now);
     line->created = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
     line->workers = about->workers;
@@ -53,7 +71,8 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
     line->waits = snapshot->position & ((1u << TIC_WAIT_BITS) - 1);
     line->verified = snapshot->verify.percent > 0;
     line->quiescent = atomic_load(&snapshot->verify.quiescent);
-    describe_account(snapshot, line);
+    line->unregistered_writes = atomic_load(&snapshot->unregistered.written);
+    describe_account(snapshot, &line->account);
     line->version = strdup(about->version);
     line->starpu = strdup(about->starpu);
     line->host = strdup(about->host);
@@ -63,7 +82,7 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
     line->input = strdup(about->input && tic_input_was_read() ? about->input : "");
     line->arguments = malloc(about->arguments_size + 1);
     if (!line->version || !line->starpu || !line->host || !line->program || !line->directory ||
-        !line->build || !line->input || !line->arguments)
+        !line->build || !line->input || !line->arguments || tic_files_describe(&line->files) != 0)
         return -ENOMEM;
     memcpy(line->arguments, about->arguments, about->arguments_size);
     line->arguments_size = about->arguments_size;

@@ -102,7 +102,7 @@ static void sync_log(struct tic_snapshot *snapshot)
     status = status ? status : tic_eventlog_sync(&snapshot->log);
     snapshot->synced_bytes = written;
     snapshot->synced_ns = tic_nanoseconds(CLOCK_MONOTONIC);
-    if (status)
+    if (status && status != -ECANCELED)
         tic_snapshot_break(snapshot, "cannot force the event log in %s to the disk: %s",
                            snapshot->store->path, strerror(-status));
     tic_failpoint(TIC_FAIL_LOG_SYNC);
@@ -202,14 +202,6 @@ static bool wait_until(struct tic_snapshot *snapshot, const struct timespec *unt
            !first;
 }
 
-double tic_checkpoint_wait(double period, double took, double since)
-{
-    double early = took < period / 2 ? took : period / 2;
-    double wait = period - early - since, least = took / 2 < period ? took / 2 : period;
-
-    return wait > least ? wait : least;
-}
-
 static double seconds_since(uint64_t nanoseconds)
 {
     return (double)(tic_nanoseconds(CLOCK_MONOTONIC) - nanoseconds) * 1e-9;
@@ -234,7 +226,7 @@ static bool copy_images_locked(struct tic_snapshot *snapshot)
 static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
 {
     double since = seconds_since(begun_ns);
-    double wait = tic_checkpoint_wait(snapshot->period, snapshot->took, since);
+    double wait = tic_checkpoint_wait(snapshot->period, snapshot->pace.took, since);
     double rest = tic_verify_rest(snapshot, since);
     struct timespec period = tic_after(wait > rest ? wait : rest);
     bool due = snapshot->log_all && snapshot->store->kept_count == 0 && !snapshot->began;
@@ -302,23 +294,35 @@ static void await_first(struct tic_snapshot *snapshot)
 /* How many threads may save values beside this one. */
 static unsigned count_helpers(void)
 {
-    cpu_set_t processors;
-    int count =
-        sched_getaffinity(0, sizeof(processors), &processors) == 0 ? CPU_COUNT(&processors) : 1;
+    unsigned count = tic_thread_processors();
 
-    return (unsigned)(count < MOST_SAVERS ? count : MOST_SAVERS) - 1;
+    return (count < MOST_SAVERS ? count : MOST_SAVERS) - 1;
 }
 
-/* How long a checkpoint takes, but for tasks of its cut that it waits for: the longest of late. One
- * during which the process was stopped does not count for much. */
-static void note_took(struct tic_snapshot *snapshot, uint64_t begun_ns)
+static struct tic_pace_reading read_pace(const struct tic_snapshot *snapshot)
 {
-    double took = seconds_since(begun_ns) - (double)snapshot->waited_ns * 1e-9;
-    double least = snapshot->took * 7 / 8, most = 2 * snapshot->took + snapshot->period;
+    return (struct tic_pace_reading){
+        .now = tic_nanoseconds(CLOCK_MONOTONIC),
+        .held = tic_cut_held_time(&snapshot->cut),
+        .main_held = atomic_load_explicit(&snapshot->pace.main_held_ns, memory_order_relaxed),
+        .processor = tic_thread_processor_time()};
+}
 
-    atomic_store_explicit(&snapshot->last_took_ns, (uint64_t)(took > 0 ? took * 1e9 : 0),
-                          memory_order_relaxed);
-    snapshot->took = took < least ? least : took > most ? most : took;
+/* A checkpoint, and what it cost. As tic_checkpoint_run. */
+static int run_measured(struct tic_snapshot *snapshot)
+{
+    struct tic_pace_reading reading = read_pace(snapshot);
+
+    tic_pace_begin(&snapshot->pace, &reading);
+    int status = tic_checkpoint_run(snapshot);
+    if (status == 0) {
+        reading = read_pace(snapshot);
+        tic_pace_end(&snapshot->pace, &reading, atomic_load(&snapshot->verify.cut_ns),
+                     snapshot->waited_ns, snapshot->period, (unsigned)snapshot->about.workers,
+                     tic_thread_processors());
+        snapshot->period = tic_pace_choose(&snapshot->pace, snapshot->period);
+    }
+    return status;
 }
 
 static void *checkpoint_thread(void *arg)
@@ -336,11 +340,9 @@ static void *checkpoint_thread(void *arg)
     while (wait_until_due(snapshot, begun)) {
         uint64_t count = tic_snapshot_count(snapshot);
         begun = tic_nanoseconds(CLOCK_MONOTONIC);
-        status = tic_snapshot_is_broken(snapshot) ? 0 : tic_checkpoint_run(snapshot);
+        status = tic_snapshot_is_broken(snapshot) ? 0 : run_measured(snapshot);
         tic_snapshot_note_counted(snapshot, count);
         note_tried(snapshot, status);
-        if (status == 0)
-            note_took(snapshot, begun);
         if (status == 0 && !tic_snapshot_is_broken(snapshot))
             tic_snapshot_resume(snapshot);
         else if (status < 0 && status != -ECANCELED && !tic_snapshot_is_broken(snapshot))
@@ -385,13 +387,15 @@ static void start_copier(struct tic_snapshot *snapshot)
 
 int tic_snapshot_start(struct tic_snapshot *snapshot)
 {
+    if (snapshot->started) /* it was released */
+        tic_snapshot_stop(snapshot, false);
     if (snapshot->left)
         return -EBUSY;
     start_copier(snapshot);
     if (snapshot->hand_percent > 0)
         tic_io_start(snapshot->patience, snapshot->hand_percent); /* else calls may hang */
     if (snapshot->started_ns == 0)
-        snapshot->started_ns = tic_nanoseconds(CLOCK_MONOTONIC);
+        snapshot->started_ns = tic_verify_begin_period(snapshot);
     /* StarPU has stopped meanwhile: what it ran has ended. */
     for (unsigned i = 0; i < snapshot->cut.slot_count; i++)
         if (atomic_load(&snapshot->cut.slots[i].state) != TIC_SLOT_IDLE)
@@ -400,6 +404,8 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
     atomic_store(&snapshot->store->hurry, false);
     snapshot->retry_ns = 0;
     atomic_store(&snapshot->suspended, false);
+    tic_pace_resume(&snapshot->pace, snapshot->earlier.cost, snapshot->earlier.latency);
+    snapshot->period = tic_pace_choose(&snapshot->pace, snapshot->period);
     bool waits = snapshot->log_all && snapshot->store->kept_count == 0 && !snapshot->began;
     int status = tic_thread_start(&snapshot->thread, checkpoint_thread, snapshot);
     snapshot->started = status == 0;
@@ -417,23 +423,37 @@ uint64_t tic_snapshot_progress(struct tic_snapshot *snapshot)
            atomic_load(&snapshot->ended) + atomic_load(&snapshot->verify.bytes);
 }
 
-/* False when a call holds the checkpoint thread. */
-static bool await_exit(struct tic_snapshot *snapshot)
+enum stopped {
+    STOPPED_EXITED,  /* the checkpoint thread ends */
+    STOPPED_COMMITS, /* it does as soon as its line is committed */
+    STOPPED_NEVER,   /* a call holds it */
+};
+
+/* Counted lines are to be there when StarPU is shut down. */
+static enum stopped state_locked(const struct tic_snapshot *snapshot, bool all)
+{
+    return snapshot->exited                                       ? STOPPED_EXITED
+           : snapshot->committing && !all && snapshot->every == 0 ? STOPPED_COMMITS
+                                                                  : STOPPED_NEVER;
+}
+
+/* all: also for a line that is being committed. */
+static enum stopped await_exit(struct tic_snapshot *snapshot, bool all)
 {
     uint64_t before, now = tic_snapshot_progress(snapshot);
+    enum stopped state;
 
     tic_lock(&snapshot->lock);
     do {
         struct timespec until = tic_after(STOP_PATIENCE * snapshot->patience);
         int waited = 0;
-        while (!snapshot->exited && waited != ETIMEDOUT)
+        while ((state = state_locked(snapshot, all)) == STOPPED_NEVER && waited != ETIMEDOUT)
             waited = pthread_cond_timedwait(&snapshot->served, &snapshot->lock.mutex, &until);
         before = now;
         now = tic_snapshot_progress(snapshot);
-    } while (!snapshot->exited && now != before);
-    bool exited = snapshot->exited;
+    } while (state == STOPPED_NEVER && now != before);
     tic_unlock(&snapshot->lock);
-    return exited;
+    return state;
 }
 
 /* It saves nothing any more when it comes back: the program may have freed what it would save. */
@@ -447,7 +467,7 @@ static void leave_thread(struct tic_snapshot *snapshot)
     snapshot->left = true;
 }
 
-void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry)
+static void stop(struct tic_snapshot *snapshot, bool hurry, bool all)
 {
     tic_lock(&snapshot->lock);
     snapshot->stopping = true;
@@ -455,13 +475,26 @@ void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry)
     atomic_store(&snapshot->store->hurry, true);
     pthread_cond_signal(&snapshot->wake);
     tic_unlock(&snapshot->lock);
+    enum stopped state = snapshot->started ? await_exit(snapshot, all) : STOPPED_EXITED;
+    if (state == STOPPED_COMMITS)
+        return;
     if (snapshot->watched)
         tic_watch_end(&snapshot->watch);
     snapshot->watched = false;
-    if (snapshot->started && await_exit(snapshot))
-        pthread_join(snapshot->thread, NULL);
-    else if (snapshot->started)
+    if (state == STOPPED_NEVER)
         leave_thread(snapshot);
+    else if (snapshot->started)
+        pthread_join(snapshot->thread, NULL);
     snapshot->started = false;
     tic_io_stop();
+}
+
+void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry)
+{
+    stop(snapshot, hurry, true);
+}
+
+void tic_snapshot_release(struct tic_snapshot *snapshot)
+{
+    stop(snapshot, false, false);
 }

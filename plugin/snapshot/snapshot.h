@@ -12,6 +12,7 @@
 #include "graph/graph.h"
 #include "snapshot/cut.h"
 #include "snapshot/known.h"
+#include "snapshot/pace.h"
 #include "snapshot/verify.h"
 #include "store/eventlog.h"
 #include "store/store.h"
@@ -33,11 +34,6 @@ struct tic_forced_found;
 struct tic_forced_value;
 struct tic_forced_output;
 
-/* What the earlier runs of this store took, as their lines, files and logs tell: line.h. */
-struct tic_account {
-    uint64_t runs, spent, lost, stored, checkpoints, logged;
-};
-
 /* What the plan of a recovery says. */
 struct tic_planned {
     uint64_t tasks;         /* that the log knows and that are not done in the line */
@@ -52,11 +48,19 @@ struct tic_demands {
     unsigned long count, capacity;
 };
 
+/* Memory that is not registered data, and that tasks write. */
+struct tic_unregistered {
+    void (*look)(void);   /* before a line is described; or NULL. Immutable after start */
+    _Atomic bool written; /* tasks that are done have */
+    bool trusted;         /* a restart may go on nevertheless; immutable after start */
+};
+
 struct tic_snapshot {
     struct tic_graph *graph;
     struct tic_store *store;
     struct tic_cut cut;
-    double period;             /* seconds; immutable after start */
+    _Atomic double period;     /* seconds; the checkpoint thread changes it once it runs; relaxed:
+                                  nothing follows from it */
     double patience;           /* the same: how long others than the checkpoint thread wait */
     unsigned hand_percent;     /* of their time to have calls made for them; the same */
     unsigned long every;       /* ended tasks; immutable after start */
@@ -71,7 +75,7 @@ struct tic_snapshot {
                                   start */
     uint64_t image_least;      /* bytes of those that an image holds; 0: none; the same */
     int compress;              /* level, 0: none; immutable after start */
-    bool doubts_results;       /* recovery: rows of results may hold later values */
+    bool line_lost;            /* recovery: there was a newer line than the one that is used */
     uint64_t log_bound;        /* bytes, 0: none; immutable after start */
     unsigned long forced_percent; /* of the workers' time; immutable after start */
     uint64_t started_ns;          /* CLOCK_MONOTONIC; immutable after start */
@@ -90,6 +94,7 @@ struct tic_snapshot {
     bool stopping;
     bool hurry;          /* no counted checkpoint is finished either */
     bool exited;         /* nobody serves requests any more */
+    bool committing;     /* all that the line needs is saved: only the disk is waited for */
     uint64_t vain_calls; /* graph->calls + 1 when a worker has waited in vain for a counted cut */
     unsigned vain_count; /* how often */
     bool silent;         /* the checkpoint thread does not answer: a call of it hangs */
@@ -101,8 +106,10 @@ struct tic_snapshot {
     uint64_t retry_ns; /* suspended: when the store is tried again, CLOCK_MONOTONIC; else 0 */
     double backoff;    /* suspended: seconds between the last trials */
 
+    struct tic_pace pace;       /* pace.h */
     struct tic_verify verify;   /* verify.h */
     _Atomic bool replaying;     /* main() has not come to the recovered cut: no lines are taken */
+    _Atomic uint64_t stand_ins; /* tasks that write results in a restart, and have not ended */
     uint64_t position;          /* checkpoint thread only: where main() was at the cut */
     enum tic_phase phase;       /* checkpoint thread only */
     struct tic_handle_list due; /* checkpoint thread only: dirty handles of the cut */
@@ -110,7 +117,6 @@ struct tic_snapshot {
     bool over_bound;            /* checkpoint thread only: it was said */
     uint64_t given_up;          /* checkpoint thread only: cut whose tasks may still run, or 0 */
     uint64_t waited_ns;         /* checkpoint thread only: for tasks of the last cut */
-    double took;                /* checkpoint thread only: seconds of a checkpoint, of late */
     unsigned stalled;           /* checkpoint thread only: looks at a cut that does not end */
     uint64_t ended_before;      /* checkpoint thread only: tasks, at the last of them */
     uint64_t executed_before;   /* checkpoint thread only: tasks executed at the last line */
@@ -119,6 +125,8 @@ struct tic_snapshot {
     uint64_t dirtied_before;    /* checkpoint thread only: sum of the slots', at the last cut */
     struct tic_line_block *blocks; /* checkpoint thread only: of tables that only grow */
     unsigned long block_count, block_capacity;
+
+    struct tic_unregistered unregistered;
 
     /* forced.h */
     struct tic_eventlog log;
@@ -145,7 +153,7 @@ struct tic_snapshot {
     struct tic_planned planned;          /* immutable after start: statistics */
     struct tic_sequence_list adopted[2]; /* guarded by the graph lock, by epoch parity: tasks that
                                             are done by what an earlier run left */
-    struct tic_account earlier;          /* immutable after start */
+    struct tic_account earlier;          /* immutable after start: as lines, files and logs tell */
     uint64_t lost_tasks, lost_ns; /* immutable after start: what was running when the earlier run
                                      was killed, and for how long */
     uint64_t lost_longest_ns;     /* immutable after start: of one of these */
@@ -167,7 +175,6 @@ struct tic_snapshot {
     _Atomic uint64_t ended;        /* tasks, counted only if every > 0; relaxed */
     _Atomic uint64_t checkpoints;  /* committed by this run; relaxed */
     _Atomic uint64_t main_held_ns; /* relaxed */
-    _Atomic uint64_t last_took_ns; /* by the last one that succeeded; relaxed: a statistic */
 };
 
 /* Bytes of results that bring a line, at least. Where a line forces them to the disk, that costs
@@ -184,6 +191,9 @@ int tic_snapshot_start(struct tic_snapshot *snapshot);
  * unless in a hurry: then tasks may be running that never end. If a call holds the thread, it is
  * left to it, and protection ends. */
 void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry);
+/* StarPU is shut down: the same, not in a hurry, but while a line is being committed nobody waits;
+ * the next start does, or tic_snapshot_stop. */
+void tic_snapshot_release(struct tic_snapshot *snapshot);
 /* The checkpoint thread looks whether there is something to do. Any thread. */
 void tic_snapshot_wake(struct tic_snapshot *snapshot);
 /* Asks for a checkpoint now. Any thread. */
@@ -290,10 +300,6 @@ void tic_snapshot_sweep(struct tic_snapshot *snapshot, bool committed);
 int tic_demands_add(struct tic_demands *demands, const struct tic_shape *shape);
 /* Before a cut: moves values out of segments that the store wants to remove; some of them. */
 void tic_snapshot_move_values(struct tic_snapshot *snapshot);
-/* Seconds until the next checkpoint, when the last one began `since` seconds ago and one takes
- * `took` of late. It shall be committed one period after the cut before, so that a crash costs no
- * more than a period and the longest task; but where that cannot be, the disk gets a rest. */
-double tic_checkpoint_wait(double period, double took, double since);
 /* One whole checkpoint: 0, 1 when there was nothing new, -ECANCELED when stopped, -errno. */
 int tic_checkpoint_run(struct tic_snapshot *snapshot);
 

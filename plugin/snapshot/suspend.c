@@ -37,6 +37,7 @@ int tic_snapshot_hold_value(struct tic_snapshot *snapshot, const struct tic_layo
 const char *tic_snapshot_reason(int status)
 {
     return status == -ETIME     ? "it does not answer (STARPU_TIC_PATIENCE)"
+           : status == -ELIBBAD ? "the HDF5 library refuses to; the disk is not the reason"
            : status == -ENOBUFS ? "256 MiB of values wait in memory for the disk already"
                                 : strerror(-status);
 }

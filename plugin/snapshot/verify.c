@@ -130,6 +130,14 @@ static void note_exposed_locked(struct tic_snapshot *snapshot, struct tic_handle
     handle->result_version = version + 1;
 }
 
+uint64_t tic_verify_begin_period(struct tic_snapshot *snapshot)
+{
+    uint64_t now = tic_nanoseconds(CLOCK_MONOTONIC);
+
+    atomic_store(&snapshot->verify.cut_ns, now);
+    return now;
+}
+
 /* main() may stay away for long, and no line could be taken meanwhile. This costs it no more than
  * its share of the time since the last line. */
 static bool may_hash_exposed(struct tic_snapshot *snapshot, uint64_t now)
@@ -290,12 +298,8 @@ static int list_changed(struct tic_snapshot *snapshot)
 static void note_rest(struct tic_snapshot *snapshot, uint64_t spent)
 {
     struct tic_verify *verify = &snapshot->verify;
-    cpu_set_t processors;
-    unsigned count = sched_getaffinity(0, sizeof(processors), &processors) == 0
-                         ? (unsigned)CPU_COUNT(&processors)
-                         : 1;
 
-    verify->rest_ns = spent * 100 / (verify->percent * (count > 0 ? count : 1));
+    verify->rest_ns = spent * 100 / (verify->percent * tic_thread_processors());
 }
 
 int tic_verify_cut(struct tic_snapshot *snapshot, uint64_t cut)

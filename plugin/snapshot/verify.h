@@ -56,6 +56,8 @@ struct tic_verify {
 };
 
 /* ---- main() and workers ---------------------------------------------------------------------- */
+/* The first period begins, now. */
+uint64_t tic_verify_begin_period(struct tic_snapshot *snapshot);
 /* main() begins, and ends, a call that waits; a quiescent line may hold it there. Owner thread. */
 void tic_verify_enter(struct tic_snapshot *snapshot);
 void tic_verify_leave(struct tic_snapshot *snapshot);

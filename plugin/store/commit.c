@@ -12,7 +12,7 @@
 #include "store/schema.h"
 #include "store/store.h"
 
-enum { NAME_SIZE = 64 };
+enum { NAME_SIZE = 64, SYNC_PIECE = 8 << 20 /* bytes */ };
 
 static int mark(void *arg, const struct tic_line_reference *reference)
 {
@@ -29,13 +29,39 @@ void tic_store_mark_kept(struct tic_store *store)
     tic_index_mark(&store->index, &store->rows);
 }
 
+/* In pieces, as nobody can interrupt fdatasync(), and a process does not end before it returns. */
+static int write_back(const struct tic_store *store, int fd)
+{
+    struct stat info;
+    int status = fstat(fd, &info) == 0 ? 0 : -errno;
+
+    for (off_t at = 0; status == 0 && at < info.st_size; at += SYNC_PIECE) {
+        if (sync_file_range(fd, at, SYNC_PIECE, SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER))
+            status = errno == ENOSYS || errno == EINVAL ? 0 : -errno; /* no such call there */
+        if (atomic_load_explicit(&store->ending, memory_order_relaxed))
+            status = -ECANCELED;
+    }
+    return status;
+}
+
+static int force(const struct tic_store *store, int fd)
+{
+    int status = write_back(store, fd);
+
+    if (status == 0 && fdatasync(fd) != 0)
+        status = -errno;
+    /* What was written may never reach the disk although the next call succeeds. */
+    return status == 0 || status == -ECANCELED ? status : -ENOTRECOVERABLE;
+}
+
 int tic_store_sync(struct tic_store *store)
 {
-    for (unsigned long i = 0; i < store->segment_count; i++) {
-        /* What was written may never reach the disk although the next call succeeds. */
-        if (fdatasync(store->segments[i].fd) != 0)
-            return -ENOTRECOVERABLE;
-    }
+    int status = 0;
+
+    for (unsigned long i = 0; i < store->segment_count && status == 0; i++)
+        status = force(store, store->segments[i].fd);
+    if (status)
+        return status;
     if (store->nameless && fsync(store->directory) != 0)
         return -errno;
     store->nameless = false;
@@ -136,6 +162,7 @@ int tic_store_commit(struct tic_store *store, struct tic_line *line)
     int status = check_names(store);
     if (status == 0 && tic_store_is_moved(store))
         status = -ENOENT;
+    status = status ? status : tic_store_claim(store);
     status = status ? status : tic_rows_table(&store->rows, &line->extents, &line->extent_count);
     status = status || !store->sync ? status : tic_store_sync(store);
     status = status ? status : write_and_rename(store, line);

@@ -59,7 +59,7 @@ int tic_eventlog_init(struct tic_eventlog *log, struct tic_store *store, unsigne
     log->store = store;
     log->next_file = 1;
     tic_lock_init(&log->lock, TIC_RANK_LOG);
-    log->writers = calloc(writers, sizeof(*log->writers));
+    log->writers = calloc(writers + 1, sizeof(*log->writers)); /* the last: committing thread */
     log->writer_count = log->writers ? writers : 0;
     return log->writers ? 0 : -ENOMEM;
 }
@@ -97,6 +97,11 @@ int tic_eventlog_keep(struct tic_eventlog *log, uint64_t number)
     if (number >= log->next_file)
         log->next_file = number + 1;
     return tic_eventlog_holds(log, number) ? 0 : add_file(log, &file);
+}
+
+void tic_eventlog_forget(struct tic_eventlog *log)
+{
+    log->file_count = 0;
 }
 
 bool tic_eventlog_holds(const struct tic_eventlog *log, uint64_t number)
@@ -141,6 +146,7 @@ int tic_eventlog_provide(struct tic_eventlog *log)
     }
     log->store->nameless = true;
     tic_failpoint(TIC_FAIL_LOG_FORMAT);
+    tic_eventlog_note_newest(log);
     return 0;
 }
 
@@ -261,15 +267,12 @@ static int take_block(struct tic_eventlog *log, struct tic_log_writer *writer)
     return status;
 }
 
-int tic_eventlog_append(struct tic_eventlog *log, unsigned index, enum tic_logged kind,
-                        const uint64_t *words, size_t count, uint64_t *file)
+static int append(struct tic_eventlog *log, struct tic_log_writer *writer, enum tic_logged kind,
+                  const uint64_t *words, size_t count)
 {
     uint64_t buffer[TIC_LOG_HEAD_WORDS + TIC_LOG_MOST_WORDS];
-    struct tic_log_writer *writer = &log->writers[index];
     struct head head = {.bytes = (uint32_t)(sizeof(head) + count * 8), .kind = kind};
 
-    if (index >= log->writer_count || count > TIC_LOG_MOST_WORDS)
-        return -EINVAL;
     if ((writer->file == 0 || writer->end - writer->at < (int64_t)head.bytes) &&
         take_block(log, writer) != 0)
         return -EAGAIN;
@@ -285,11 +288,29 @@ int tic_eventlog_append(struct tic_eventlog *log, unsigned index, enum tic_logge
     if (status)
         return status;
     writer->at += head.bytes;
-    if (file)
-        *file = writer->file;
     atomic_fetch_add_explicit(&log->bytes, head.bytes, memory_order_relaxed);
     atomic_fetch_add_explicit(&log->records, 1, memory_order_relaxed);
     return 0;
+}
+
+int tic_eventlog_append(struct tic_eventlog *log, unsigned writer, enum tic_logged kind,
+                        const uint64_t *words, size_t count, uint64_t *file)
+{
+    if (writer >= log->writer_count || count > TIC_LOG_MOST_WORDS)
+        return -EINVAL;
+    int status = append(log, &log->writers[writer], kind, words, count);
+    if (status == 0 && file)
+        *file = log->writers[writer].file;
+    return status;
+}
+
+void tic_eventlog_note_newest(struct tic_eventlog *log)
+{
+    const uint64_t newest = log->store->kept_count > 0 ? log->store->kept[0].number : 0;
+
+    if (newest != log->noted &&
+        append(log, &log->writers[log->writer_count], TIC_LOGGED_COMMITTED, &newest, 1) == 0)
+        log->noted = newest; /* its file is held, so that it stays */
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@ enum tic_logged {
     TIC_LOGGED_EVENT = 8,
     TIC_LOGGED_RESTORED = 9,
     TIC_LOGGED_INPUT = 10,
+    TIC_LOGGED_COMMITTED = 11,
 };
 
 enum {
@@ -47,11 +48,13 @@ struct tic_eventlog {
     struct tic_log_file *files; /* guarded by lock; changed by the committing thread only */
     unsigned long file_count, file_capacity;
     uint64_t next_file; /* committing thread only */
+    uint64_t noted;     /* the same: the newest line that a record tells of, or 0 */
     struct tic_log_writer *writers;
     unsigned writer_count;           /* immutable after init */
     _Atomic uint64_t bytes, records; /* relaxed: statistics */
 };
 
+/* `writers` threads append; and the committing one. 0 or -errno. */
 int tic_eventlog_init(struct tic_eventlog *log, struct tic_store *store, unsigned writers);
 void tic_eventlog_fini(struct tic_eventlog *log);
 
@@ -63,8 +66,13 @@ int tic_eventlog_append(struct tic_eventlog *log, unsigned writer, enum tic_logg
 /* ---- committing thread ---------------------------------------------------------------------- */
 /* Formats a file when less than half of one is free. 0 or -errno. */
 int tic_eventlog_provide(struct tic_eventlog *log);
+/* Records which line is the newest, if the log has files: results of before are removed from then
+ * on, and the others are of no use to a restart from an older one. */
+void tic_eventlog_note_newest(struct tic_eventlog *log);
 /* A file of an earlier run, which stays until it is swept. 0 or -ENOMEM. */
 int tic_eventlog_keep(struct tic_eventlog *log, uint64_t file);
+/* No file of an earlier run does. */
+void tic_eventlog_forget(struct tic_eventlog *log);
 bool tic_eventlog_holds(const struct tic_eventlog *log, uint64_t file);
 /* Files that nobody writes any more: before a cut is taken. */
 void tic_eventlog_settle(struct tic_eventlog *log);

@@ -2,6 +2,7 @@
 /* All that needs libhdf5 or libz: formatting segments, lines to and from HDF5 images, deflate. */
 #include "store/h5.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <hdf5.h>
 #include <limits.h>
@@ -42,11 +43,30 @@ static hid_t compound_type(const struct tic_field *fields, size_t struct_size, b
     return type;
 }
 
+/* Does the program call this very library? */
+static bool is_shared(void)
+{
+    return dlsym(RTLD_DEFAULT, "H5open") == (void *)H5open;
+}
+
 /* Children of fork that end by exit() must not run an exit handler of the library: the checkpoint
- * thread may have held its lock when they were made. */
+ * thread may have held its lock when they were made. A program that has the same library may need
+ * the handler: it writes what the program has left open. */
 __attribute__((constructor)) static void forbid_exit_handler(void)
 {
-    H5dont_atexit();
+    if (!is_shared())
+        H5dont_atexit();
+}
+
+static enum tic_h5_trouble trouble(void)
+{
+    hbool_t safe = false;
+
+    if (H5open() < 0 || H5Tget_class(H5T_NATIVE_UINT64) != H5T_INTEGER ||
+        H5Pequal(H5P_FILE_ACCESS, H5P_FILE_ACCESS) <= 0)
+        return TIC_H5_DEAD;
+    return is_shared() && (H5is_library_threadsafe(&safe) < 0 || !safe) ? TIC_H5_RACES
+                                                                        : TIC_H5_FINE;
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -57,9 +77,9 @@ static int write_array(hid_t file, const char *path, hid_t disk, hid_t memory, c
     hsize_t dims[1] = {count};
     hid_t space = H5Screate_simple(1, dims, NULL);
     hid_t set = H5Dcreate2(file, path, disk, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    int status = set < 0 ? -EIO : 0;
+    int status = set < 0 ? -ELIBBAD : 0;
     if (status == 0 && count > 0 && H5Dwrite(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
-        status = -EIO;
+        status = -ELIBBAD;
     H5Dclose(set);
     H5Sclose(space);
     return status;
@@ -79,10 +99,15 @@ static int write_attribute(hid_t file, const char *name, hid_t disk, hid_t memor
 {
     hid_t space = H5Screate(H5S_SCALAR);
     hid_t attribute = H5Acreate2(file, name, disk, space, H5P_DEFAULT, H5P_DEFAULT);
-    int status = attribute < 0 || H5Awrite(attribute, memory, data) < 0 ? -EIO : 0;
+    int status = attribute < 0 || H5Awrite(attribute, memory, data) < 0 ? -ELIBBAD : 0;
     H5Aclose(attribute);
     H5Sclose(space);
     return status;
+}
+
+static int write_number(hid_t file, const char *name, uint64_t number)
+{
+    return write_attribute(file, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, &number);
 }
 
 static int write_text(hid_t file, const char *name, const char *text)
@@ -98,10 +123,9 @@ static int write_text(hid_t file, const char *name, const char *text)
 static int write_line(hid_t file, const struct tic_line *line)
 {
     int status = 0;
-#define WRITE_NUMBER(member)                                                                       \
-    status =                                                                                       \
-        status ? status                                                                            \
-               : write_attribute(file, #member, H5T_STD_U64LE, H5T_NATIVE_UINT64, &line->member);
+#define WRITE_NUMBER(member) status = status ? status : write_number(file, #member, line->member);
+#define WRITE_ACCOUNT_NUMBER(member)                                                               \
+    status = status ? status : write_number(file, #member, line->account.member);
 #define WRITE_TEXT(member)                                                                         \
     status = status ? status : write_text(file, #member, line->member ? line->member : "");
 #define WRITE_TABLE(path, S, array, count, FIELDS)                                                 \
@@ -116,13 +140,17 @@ static int write_line(hid_t file, const struct tic_line *line)
                     : write_array(file, path, DISK_##type, H5T_NATIVE_##type, line->array,         \
                                   line->count);
     TIC_LINE_NUMBERS(WRITE_NUMBER)
+    TIC_ACCOUNT_NUMBERS(WRITE_ACCOUNT_NUMBER)
+    TIC_ACCOUNT_LATER_NUMBERS(WRITE_ACCOUNT_NUMBER)
     TIC_LINE_TEXTS(WRITE_TEXT)
     TIC_LINE_LATER_TEXTS(WRITE_TEXT)
+    TIC_LINE_LATER_NUMBERS(WRITE_NUMBER)
     TIC_LINE_TABLES(WRITE_TABLE)
     status = status ? status
                     : write_attribute(file, TIC_LINE_CREATED, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
                                       &line->created);
     TIC_LINE_ARRAYS(WRITE_ARRAY)
+    TIC_LINE_LATER_ARRAYS(WRITE_ARRAY)
     return status;
 }
 
@@ -140,17 +168,17 @@ static int line_encode(const struct tic_line *line, void **image, size_t *size)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     hid_t access = core_access(NULL, 0);
     hid_t file = H5Fcreate("line", H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    int status = file < 0 ? -EIO : write_line(file, line);
+    int status = file < 0 ? -ELIBBAD : write_line(file, line);
     void *bytes = NULL;
     ssize_t length = 0;
 
     if (status == 0 && H5Fflush(file, H5F_SCOPE_LOCAL) < 0)
-        status = -EIO;
+        status = -ELIBBAD;
     if (status == 0)
         length = H5Fget_file_image(file, NULL, 0);
     if (status == 0 && (length <= 0 || !(bytes = malloc((size_t)length)) ||
                         H5Fget_file_image(file, bytes, (size_t)length) != length))
-        status = -EIO;
+        status = -ELIBBAD;
     H5Fclose(file);
     H5Pclose(access);
     if (status) {
@@ -238,11 +266,19 @@ static int read_line(hid_t file, struct tic_line *line)
     int status = 0;
 #define READ_NUMBER(member)                                                                        \
     status = status ? status : read_number(file, #member, H5T_NATIVE_UINT64, &line->member);
+#define READ_ACCOUNT_NUMBER(member)                                                                \
+    status = status ? status : read_number(file, #member, H5T_NATIVE_UINT64, &line->account.member);
+#define READ_LATER_ACCOUNT_NUMBER(member)                                                          \
+    if (H5Aexists(file, #member) > 0)                                                              \
+    READ_ACCOUNT_NUMBER(member)
 #define READ_TEXT(member) status = status ? status : read_text(file, #member, &line->member);
 #define READ_LATER_TEXT(member)                                                                    \
     status = status                         ? status                                               \
              : H5Aexists(file, #member) > 0 ? read_text(file, #member, &line->member)              \
                                             : no_text(&line->member);
+#define READ_LATER_NUMBER(member)                                                                  \
+    if (status == 0 && H5Aexists(file, #member) > 0)                                               \
+        status = read_number(file, #member, H5T_NATIVE_UINT64, &line->member);
 #define READ_TABLE(path, S, array, count, FIELDS)                                                  \
     status = status ? status                                                                       \
                     : read_table(file, path, array##_fields, sizeof(struct S), &line->array,       \
@@ -251,13 +287,20 @@ static int read_line(hid_t file, struct tic_line *line)
     status = status ? status                                                                       \
                     : read_array(file, path, H5T_NATIVE_##type, sizeof(*line->array),              \
                                  &line->array, &line->count);
+#define READ_LATER_ARRAY(path, type, array, count)                                                 \
+    if (status == 0 && H5Lexists(file, path, H5P_DEFAULT) > 0)                                     \
+    READ_ARRAY(path, type, array, count)
     TIC_LINE_NUMBERS(READ_NUMBER)
+    TIC_ACCOUNT_NUMBERS(READ_ACCOUNT_NUMBER)
+    TIC_ACCOUNT_LATER_NUMBERS(READ_LATER_ACCOUNT_NUMBER)
     TIC_LINE_TEXTS(READ_TEXT)
     TIC_LINE_LATER_TEXTS(READ_LATER_TEXT)
+    TIC_LINE_LATER_NUMBERS(READ_LATER_NUMBER)
     TIC_LINE_TABLES(READ_TABLE)
     status =
         status ? status : read_number(file, TIC_LINE_CREATED, H5T_NATIVE_DOUBLE, &line->created);
     TIC_LINE_ARRAYS(READ_ARRAY)
+    TIC_LINE_LATER_ARRAYS(READ_LATER_ARRAY)
     return status;
 }
 
@@ -279,6 +322,12 @@ static int line_decode(const void *image, size_t size, struct tic_line *line)
 }
 
 /* ---- segments ------------------------------------------------------------------------------- */
+
+/* HDF5 leaves the errno of the call that failed; none has if the library itself refuses. */
+static int failure(void)
+{
+    return errno ? -errno : -ELIBBAD;
+}
 
 /* The type says size and byte order only: what the bits mean is the application's business. */
 static hid_t payload_type(uint32_t element_size)
@@ -334,7 +383,7 @@ static int create_chunks(hid_t file, struct tic_line_extent *extent)
     H5Dclose(set);
     H5Pclose(creation);
     extent->keys = first;
-    return first == HADDR_UNDEF ? -EIO : 0;
+    return first == HADDR_UNDEF ? failure() : 0;
 }
 
 static int create_extent(hid_t file, hid_t creation, struct tic_line_extent *extent)
@@ -345,7 +394,7 @@ static int create_extent(hid_t file, hid_t creation, struct tic_line_extent *ext
     haddr_t offset = set < 0 ? HADDR_UNDEF : H5Dget_offset(set);
     H5Dclose(set);
     if (offset == HADDR_UNDEF)
-        return -EIO;
+        return status ? status : failure();
     extent->offset = offset;
     return 0;
 }
@@ -360,11 +409,6 @@ static unsigned node_size(const struct tic_line_extent *extents, size_t count)
     return half;
 }
 
-static int failure(void)
-{
-    return errno ? -errno : -EIO;
-}
-
 static int segment_format(const char *path, size_t header, struct tic_line_extent *extents,
                           size_t count)
 {
@@ -377,7 +421,7 @@ static int segment_format(const char *path, size_t header, struct tic_line_exten
     H5Pset_layout(creation, H5D_CONTIGUOUS);
     H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY);
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
-    errno = 0; /* HDF5 leaves that of the call that failed */
+    errno = 0;
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, layout, access);
     int status = file < 0 ? failure() : 0;
     for (size_t i = 0; i < count && status == 0; i++)
@@ -427,6 +471,7 @@ static int inflate_bytes(const void *from, size_t length, void *bytes, size_t si
 }
 
 __attribute__((visibility("default"))) const struct tic_h5_ops tic_h5_ops = {
+    .trouble = trouble,
     .segment_format = segment_format,
     .line_encode = line_encode,
     .line_decode = line_decode,

@@ -11,8 +11,13 @@
 
 #include "store/line.h"
 
-/* Functions return 0 or a negative errno; -EIO for anything HDF5 refuses. */
+/* DEAD: its variables are not those that we see. RACES: the program may call it at any time. */
+enum tic_h5_trouble { TIC_H5_FINE, TIC_H5_DEAD, TIC_H5_RACES };
+
+/* Functions return 0 or a negative errno: -ELIBBAD for anything HDF5 refuses to write, -EIO for
+ * what it cannot read. */
 struct tic_h5_ops {
+    enum tic_h5_trouble (*trouble)(void); /* why HDF5 cannot be used in this process */
     /* Fills the empty file `path`: `header` bytes of user block, a power of two of 512 or more,
      * then one contiguous, allocated, unfilled dataset per extent; sets offsets, which count from
      * the start of the file. An extent whose `keys` is not 0 gets a dataset of chunks, too, one for

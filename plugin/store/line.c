@@ -11,16 +11,55 @@
 
 void tic_line_clear(struct tic_line *line)
 {
-    void *owned[] = {line->version,    line->starpu,    line->host,      line->program,
-                     line->directory,  line->arguments, line->extents,   line->values,
-                     line->done,       line->inputs,    line->events,    line->blocks,
-                     line->signatures, line->acquires,  line->spawned,   line->kept,
-                     line->buffers,    line->bytes,     line->functions, line->reads,
-                     line->build,      line->input,     line->callbacks, line->kept_writes,
-                     line->looks,      line->ran};
+    void *owned[] = {line->version,    line->starpu,    line->host,           line->program,
+                     line->directory,  line->arguments, line->extents,        line->values,
+                     line->done,       line->inputs,    line->events,         line->blocks,
+                     line->signatures, line->acquires,  line->spawned,        line->kept,
+                     line->buffers,    line->bytes,     line->functions.text, line->reads,
+                     line->build,      line->input,     line->callbacks,      line->kept_writes,
+                     line->looks,      line->ran,       line->files.text};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         free(owned[i]);
     memset(line, 0, sizeof(*line));
+}
+
+bool tic_line_is_done(const struct tic_line *line, uint64_t sequence)
+{
+    size_t low = 0, high = line->done_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (line->done[middle].last < sequence)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < line->done_count && line->done[low].first <= sequence;
+}
+
+int tic_line_by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+int tic_line_by_read(const void *a, const void *b)
+{
+    const struct tic_line_read *x = a, *y = b;
+
+    if (x->task != y->task)
+        return x->task < y->task ? -1 : 1;
+    return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+int tic_line_by_kept_write(const void *a, const void *b)
+{
+    const struct tic_line_kept_write *x = a, *y = b;
+
+    if (x->root != y->root)
+        return x->root < y->root ? -1 : 1;
+    return x->handle < y->handle ? -1 : x->handle > y->handle;
 }
 
 /* EACH(table, array, count member, id, which entries) */

@@ -176,6 +176,21 @@ struct tic_line_kept_write {
     uint64_t handle; /* id */
 };
 
+/* What the runs of a store took so far. */
+struct tic_account {
+    uint64_t runs;
+    uint64_t spent, lost; /* nanoseconds; of these: between lines, or results, and deaths */
+    uint64_t stored, checkpoints, logged; /* bytes of values; lines; records of the event log */
+    uint64_t period;        /* nanoseconds: between checkpoints, as asked for; 0: not known */
+    uint64_t cost, latency; /* nanoseconds: of checkpoints before the line; 0: not known */
+};
+
+/* Texts, each ended by '\0'. */
+struct tic_line_text {
+    char *text;
+    size_t size;
+};
+
 /* Of the tables of enum tic_table_number, a line in its file has those entries that lie in no block
  * (the tail); a complete line (tic_store_complete) has all, those in blocks first. */
 struct tic_line {
@@ -191,13 +206,14 @@ struct tic_line {
     uint64_t waits;     /* of main() begun since then: these count, too, as operations */
     uint64_t verified;  /* 1: its values were compared with memory (STARPU_TIC_VERIFY) */
     uint64_t quiescent; /* 1: no task ran at the cut, and main() was inside a call */
-    uint64_t kept_done; /* of these: tasks that a restart need not submit at all */
+    uint64_t arguments_compared; /* 1: its signatures tell of arguments, too */
+    uint64_t
+        unregistered_writes; /* 1: done tasks have written memory that is not registered data */
+    uint64_t kept_done;      /* of these: tasks that a restart need not submit at all */
     uint64_t big_endian;
-    uint64_t runs;        /* of this store so far, with this one; and what they took: */
-    uint64_t spent, lost; /* nanoseconds; of these: between lines, or results, and deaths */
-    uint64_t stored, checkpoints, logged; /* bytes of values; lines; records of the event log */
-    char *version;                        /* of starpu-tic */
-    char *starpu;                         /* major.minor */
+    struct tic_account account; /* with the run and the line itself */
+    char *version;              /* of starpu-tic */
+    char *starpu;               /* major.minor */
     char *host;
     char *program;   /* file name of the executable */
     char *directory; /* working directory */
@@ -238,8 +254,8 @@ struct tic_line {
     size_t buffer_count;
     unsigned char *bytes; /* arguments of kept tasks */
     size_t byte_count;
-    char *functions; /* names, each ended by '\0' */
-    size_t functions_size;
+    struct tic_line_text functions; /* names */
+    struct tic_line_text files;     /* that main() had read: schema.h */
     uint32_t *signatures;
     size_t signature_count;
 };
@@ -256,10 +272,18 @@ typedef int (*tic_line_visit)(void *arg, const struct tic_line_reference *refere
 /* Calls visit for each, until one call is not 0: then that. */
 int tic_line_each(const struct tic_line *line, tic_line_visit visit, void *arg);
 
+/* Orders of entries, as of qsort(3). */
+typedef int (*tic_line_comparison)(const void *a, const void *b);
+int tic_line_by_number(const void *a, const void *b);     /* u64, or entries that begin with one */
+int tic_line_by_read(const void *a, const void *b);       /* task, buffer */
+int tic_line_by_kept_write(const void *a, const void *b); /* root, handle */
+
 /* Copies the tables that tell which rows the line refers to, and its number. 0 or -ENOMEM. */
 int tic_line_clone_rows(const struct tic_line *line, struct tic_line *clone);
 
 /* Frees what a line owns, not the line itself; it is empty afterwards. */
 void tic_line_clear(struct tic_line *line);
+/* Is it in /done? Any thread. */
+bool tic_line_is_done(const struct tic_line *line, uint64_t sequence);
 
 #endif

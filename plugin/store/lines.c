@@ -155,7 +155,7 @@ int tic_store_verify(struct tic_store *store, const struct tic_saved *saved)
     struct tic_place place;
     int status = tic_rows_locate(&store->rows, saved->row, bytes, &place);
 
-    atomic_fetch_add_explicit(&store->bytes_verified, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&store->reading.bytes_verified, bytes, memory_order_relaxed);
     return status ? status : tic_payload_check(store->h5, &place, saved->checksum);
 }
 
@@ -422,6 +422,23 @@ int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_l
     return 0;
 }
 
+/* Those that this process has not adopted. */
+static void remove_other_lines(struct tic_store *store)
+{
+    char name[64];
+    uint64_t *numbers;
+    unsigned long count;
+
+    if (tic_store_list(store, TIC_FILE_LINE, &numbers, &count) != 0)
+        return;
+    while (count > 0) {
+        snprintf(name, sizeof(name), TIC_FILE_LINE, store->process,
+                 (unsigned long long)numbers[--count]);
+        unlinkat(store->directory, name, 0);
+    }
+    free(numbers);
+}
+
 void tic_store_remove(struct tic_store *store)
 {
     char name[64];
@@ -439,6 +456,7 @@ void tic_store_remove(struct tic_store *store)
         tic_failpoint(TIC_FAIL_LINE_REMOVED);
     }
     store->extra_count = 0;
+    remove_other_lines(store);
     tic_store_clean(store);
     snprintf(name, sizeof(name), TIC_FILE_LOCK, store->process);
     unlinkat(store->directory, name, 0);

@@ -52,8 +52,8 @@ static bool kept_is_sane(const struct tic_line *line)
 {
     size_t functions = 0, buffers = 0, bytes = 0;
 
-    for (size_t i = 0; i < line->functions_size; i++)
-        functions += line->functions[i] == '\0';
+    for (size_t i = 0; i < line->functions.size; i++)
+        functions += line->functions.text[i] == '\0';
     for (size_t i = 0; i < line->kept_count; i++) {
         const struct tic_line_kept *task = &line->kept[i];
         if (task->codelet >= functions ||
@@ -62,7 +62,8 @@ static bool kept_is_sane(const struct tic_line *line)
         buffers += task->buffers; /* neither sum can overflow: counts are 32 bits */
         bytes += task->arguments;
     }
-    return text_is_sane(line->functions, line->functions_size) && buffers == line->buffer_count &&
+    return text_is_sane(line->functions.text, line->functions.size) &&
+           text_is_sane(line->files.text, line->files.size) && buffers == line->buffer_count &&
            bytes == line->byte_count;
 }
 
@@ -87,32 +88,9 @@ bool tic_line_is_sane(const struct tic_line *line)
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-typedef int (*comparison)(const void *a, const void *b);
-
-static int by_read(const void *a, const void *b)
-{
-    const struct tic_line_read *x = a, *y = b;
-    if (x->task != y->task)
-        return x->task < y->task ? -1 : 1;
-    return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
-}
-
-static int by_write(const void *a, const void *b)
-{
-    const struct tic_line_kept_write *x = a, *y = b;
-    if (x->root != y->root)
-        return x->root < y->root ? -1 : 1;
-    return x->handle < y->handle ? -1 : x->handle > y->handle;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* False also when out of memory. */
-static bool has_nothing_twice(const void *items, size_t count, size_t item, comparison compare)
+static bool has_nothing_twice(const void *items, size_t count, size_t item,
+                              tic_line_comparison compare)
 {
     char *sorted = count > 1 ? malloc(count * item) : NULL;
     bool fine = count <= 1 || sorted;
@@ -152,9 +130,10 @@ bool tic_line_tables_are_sane(const struct tic_line *line)
             return false;
     return rows_are_sane(line) && line->signature_count >= end &&
            line->signature_count <= INT32_MAX &&
-           has_nothing_twice(line->reads, line->read_count, sizeof(*line->reads), by_read) &&
+           has_nothing_twice(line->reads, line->read_count, sizeof(*line->reads),
+                             tic_line_by_read) &&
            has_nothing_twice(line->spawned, line->spawned_count, sizeof(*line->spawned),
-                             by_number) &&
+                             tic_line_by_number) &&
            has_nothing_twice(line->kept_writes, line->kept_write_count, sizeof(*line->kept_writes),
-                             by_write);
+                             tic_line_by_kept_write);
 }

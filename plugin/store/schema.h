@@ -4,10 +4,14 @@
 #define TIC_STORE_SCHEMA_H
 
 #define TIC_FORMAT_MAJOR 5
-#define TIC_FORMAT_MINOR 1
+#define TIC_FORMAT_MINOR 5
 
 /* Files of process P in the store directory. */
 #define TIC_FILE_LOCK "p%u.lock"
+/* What the process is that has used the store last: number, start in clock ticks, boot ID. */
+#define TIC_LOCK_FORMAT "process %ld\nstarted %llu\nboot %s\n"
+/* Behind it: which of the programs that it has executed, one after the other. */
+#define TIC_LOCK_IMAGE "image %016llx\n"
 #define TIC_FILE_LINE "p%u-line-%08llu.h5"
 #define TIC_FILE_LINE_NEW "p%u-line-%08llu.h5.new"
 #define TIC_FILE_SEGMENT "p%u-segment-%08llu.h5"
@@ -38,12 +42,19 @@
     X(number)                                                                                      \
     X(process)                                                                                     \
     X(workers) X(tasks_submitted) X(tasks_done) X(clock) X(kept_done) X(big_endian) X(waits)       \
-        X(verified) X(quiescent) X(runs) X(spent) X(lost) X(stored) X(checkpoints) X(logged)
+        X(verified) X(quiescent)
+/* ACCOUNT_NUMBER(member): the same, members of the line's account. */
+#define TIC_ACCOUNT_NUMBERS(X) X(runs) X(spent) X(lost) X(stored) X(checkpoints) X(logged)
+/* The same, from minor format 3 on; 0 in lines of before. */
+#define TIC_ACCOUNT_LATER_NUMBERS(X) X(period) X(cost) X(latency)
 
 /* LINE_TEXT(member): attributes of the root group, UTF-8 strings. */
 #define TIC_LINE_TEXTS(X) X(version) X(starpu) X(host) X(program) X(directory)
 /* The same, from minor format 1 on; empty in lines of before. */
 #define TIC_LINE_LATER_TEXTS(X) X(build) X(input)
+
+/* LINE_NUMBER(member) from minor formats 2 and 5 on; 0 in lines of before. */
+#define TIC_LINE_LATER_NUMBERS(X) X(arguments_compared) X(unregistered_writes)
 
 /* Tables with references to payload rows. */
 #define TIC_LINE_VALUES "/values"
@@ -73,9 +84,9 @@
     F(S, "dataset", dataset, U32)                                                                  \
     F(S, "element_size", element_size, U32)                                                        \
     F(S, "ndim", ndim, U32)                                                                        \
-    F(S, "dim0", dims[0], U64) F(S, "dim1", dims[1], U64) F(S, "dim2", dims[2], U64)               \
-        F(S, "dim3", dims[3], U64) F(S, "rows", rows, U64) F(S, "offset", offset, U64)             \
-            F(S, "keys", keys, U64)
+    F(S, "dim0", dims[0], U64)                                                                     \
+    F(S, "dim1", dims[1], U64) F(S, "dim2", dims[2], U64) F(S, "dim3", dims[3], U64)               \
+        F(S, "rows", rows, U64) F(S, "offset", offset, U64) F(S, "keys", keys, U64)
 #define TIC_VALUE_FIELDS(S, F)                                                                     \
     F(S, "id", id, U64)                                                                            \
     F(S, "version", version, U64)                                                                  \
@@ -103,15 +114,17 @@
     F(S, "wait", wait, U64)                                                                        \
     F(S, "id", id, U64)                                                                            \
     F(S, "part", part, U32)                                                                        \
-    F(S, "bytes", bytes, U32) F(S, "word0", words[0], U64) F(S, "word1", words[1], U64)            \
-        F(S, "word2", words[2], U64) F(S, "word3", words[3], U64) F(S, "word4", words[4], U64)
+    F(S, "bytes", bytes, U32)                                                                      \
+    F(S, "word0", words[0], U64) F(S, "word1", words[1], U64) F(S, "word2", words[2], U64)         \
+        F(S, "word3", words[3], U64) F(S, "word4", words[4], U64)
 #define TIC_KEPT_FIELDS(S, F)                                                                      \
     F(S, "root", root, U64)                                                                        \
     F(S, "id", id, U64)                                                                            \
     F(S, "tag", tag, U64)                                                                          \
     F(S, "callback_argument", callback_argument, U64)                                              \
-    F(S, "priority", priority, I64) F(S, "codelet", codelet, U32) F(S, "callback", callback, U32)  \
-        F(S, "flags", flags, U32) F(S, "buffers", buffers, U32) F(S, "arguments", arguments, U32)
+    F(S, "priority", priority, I64)                                                                \
+    F(S, "codelet", codelet, U32) F(S, "callback", callback, U32) F(S, "flags", flags, U32)        \
+        F(S, "buffers", buffers, U32) F(S, "arguments", arguments, U32)
 #define TIC_KEPT_WRITE_FIELDS(S, F) F(S, "root", root, U64) F(S, "handle", handle, U64)
 #define TIC_BUFFER_FIELDS(S, F)                                                                    \
     F(S, "handle", handle, U64) F(S, "mode", mode, U32) F(S, "free", free, U32)
@@ -123,7 +136,13 @@
     X("/spawned", UINT64, spawned, spawned_count)                                                  \
     X("/ran", UINT64, ran, ran_count)                                                              \
     X("/kept_arguments", UINT8, bytes, byte_count)                                                 \
-    X("/functions", UINT8, functions, functions_size)
+    X("/functions", UINT8, functions.text, functions.size)
+/* The same, from minor format 4 on; empty in lines of before. */
+#define TIC_LINE_LATER_ARRAYS(X) X("/files", UINT8, files.text, files.size)
+
+/* Of /files: an entry as it begins, before the path; hash, size, how many bytes the hash is of. */
+#define TIC_LINE_FILE_FORMAT "%016llx%016llx %lld %lld "
+#define TIC_LINE_FILE_SCAN "%16llx%16llx %lld %lld%n"
 
 /* BLOCK_TABLE(number, struct, array member, count member, bytes of a block, FIELDS): tables whose
  * entries may lie in blocks. */

@@ -16,12 +16,13 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/io.h"
+#include "store/claim.h"
 #include "store/same.h"
 #include "store/schema.h"
 #include "store/segment.h"
 #include "store/space.h"
 
-enum { NAME_SIZE = 64, MIN_ROWS = 4, MOST_BYTES_MORE = 1 << 26 };
+enum { NAME_SIZE = 64, MIN_ROWS = 4, MOST_BYTES_MORE = 1 << 26, LEAST_SPACE = 4096 };
 /* In one node of a B-tree of HDF5. */
 enum { MOST_CHUNKS = 65534 };
 
@@ -52,37 +53,55 @@ static int take_lock(struct tic_store *store)
     struct stat info;
 
     snprintf(name, sizeof(name), TIC_FILE_LOCK, store->process);
-    store->lock_file = tic_store_keep_fd(
+    store->lock.file = tic_store_keep_fd(
         openat(store->directory, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (store->lock_file < 0)
+    if (store->lock.file < 0)
         return errno == ELOOP || errno == EISDIR ? -EISNAM : -errno;
-    int status = lock_patiently(store->lock_file, &lock);
+    int status = lock_patiently(store->lock.file, &lock);
     if (status)
         return status;
-    if (fstat(store->lock_file, &info) != 0)
+    if (fstat(store->lock.file, &info) != 0)
         return -errno;
     return info.st_nlink == 0 ? -ENOENT : !S_ISREG(info.st_mode) ? -EISNAM : 0;
 }
 
 /* Programs that close all descriptors get low numbers for what they open next: ours stay away, and
- * take no more than a quarter of those that a process may have. */
-int tic_store_keep_fd(int fd)
+ * take no more than a quarter of those that a process may have. False: they may be anywhere. */
+static bool find_lowest(rlim_t *lowest, rlim_t *most)
 {
     enum { LOWEST = 400 };
     struct rlimit limit;
 
-    if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return false;
+    *lowest = limit.rlim_cur / 4 * 3 < LOWEST ? limit.rlim_cur / 4 * 3 : LOWEST;
+    *most = limit.rlim_cur / 4;
+    return true;
+}
+
+int tic_store_keep_fd(int fd)
+{
+    rlim_t lowest, most;
+
+    if (fd < 0 || !find_lowest(&lowest, &most))
         return fd;
-    rlim_t lowest = limit.rlim_cur / 4 * 3 < LOWEST ? limit.rlim_cur / 4 * 3 : LOWEST;
     int high = fcntl(fd, F_DUPFD_CLOEXEC, (int)lowest), error = errno;
     close(fd);
-    if (high >= 0 && (rlim_t)high >= lowest + limit.rlim_cur / 4) {
+    if (high >= 0 && (rlim_t)high >= lowest + most) {
         close(high);
         high = -1;
         error = EMFILE;
     }
     errno = error;
     return high;
+}
+
+void tic_store_make_room_for_fds(void)
+{
+    int fd = tic_store_keep_fd(open("/", O_PATH | O_CLOEXEC));
+
+    if (fd >= 0)
+        close(fd);
 }
 
 /* Makes the directory's own name durable. */
@@ -105,9 +124,34 @@ static int check_owner(int directory)
     return info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0 ? 0 : -EPERM;
 }
 
+/* What a link of the user's names may have gone: the end of a run removes the directory, and leaves
+ * the link. */
+static int make_linked(const char *path)
+{
+    char target[PATH_MAX], whole[2 * PATH_MAX];
+    struct stat info;
+
+    if (lstat(path, &info) != 0 || !S_ISLNK(info.st_mode) || info.st_uid != geteuid())
+        return 0;
+    ssize_t length = readlink(path, target, sizeof(target) - 1);
+    if (length <= 0)
+        return -errno;
+    target[length] = '\0';
+    const char *slash = target[0] == '/' ? NULL : strrchr(path, '/');
+    snprintf(whole, sizeof(whole), "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, target);
+    return mkdir(whole, 0700) != 0 && errno != EEXIST ? -errno : 0;
+}
+
+static int make_directory(const char *path)
+{
+    if (mkdir(path, 0700) == 0)
+        return 0;
+    return errno == EEXIST ? make_linked(path) : -errno;
+}
+
 static int open_directory(struct tic_store *store, const char *path, enum tic_store_mode mode)
 {
-    int status = mode == TIC_STORE_CREATE && mkdir(path, 0700) != 0 && errno != EEXIST ? -errno : 0;
+    int status = mode == TIC_STORE_CREATE ? make_directory(path) : 0;
 
     if (status)
         return status;
@@ -124,11 +168,35 @@ static int open_directory(struct tic_store *store, const char *path, enum tic_st
 
 static void close_directory(struct tic_store *store)
 {
-    if (store->lock_file >= 0)
-        close(store->lock_file);
+    if (store->lock.file >= 0)
+        close(store->lock.file);
+    store->lock.claimed = false;
     if (store->directory >= 0)
         close(store->directory);
-    store->directory = store->lock_file = -1;
+    store->directory = store->lock.file = -1;
+}
+
+/* A program that closes all descriptors may have files of its own under these numbers. */
+static bool has_lock_file(const struct tic_store *store)
+{
+    char name[NAME_SIZE];
+    struct stat here, there;
+
+    snprintf(name, sizeof(name), TIC_FILE_LOCK, store->process);
+    return fstat(store->lock.file, &here) == 0 &&
+           fstatat(store->directory, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+int tic_store_claim(struct tic_store *store)
+{
+    if (store->lock.claimed)
+        return 0;
+    if (store->space > 0 && store->space < LEAST_SPACE)
+        return -EDQUOT; /* nor will there be a line */
+    int status = has_lock_file(store) ? tic_claim_write(store->lock.file) : -EBADF;
+    store->lock.claimed = status == 0;
+    return status;
 }
 
 int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mode mode, bool sync,
@@ -138,7 +206,7 @@ int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mod
 
     memset(store, 0, sizeof(*store));
     int status = tic_same_init(&store->same);
-    store->directory = store->lock_file = -1;
+    store->directory = store->lock.file = -1;
     store->sync = sync;
     store->h5 = h5;
     store->next_line = store->next_segment = 1;
@@ -172,7 +240,7 @@ void tic_store_close(struct tic_store *store)
     close_directory(store);
     free(store->path);
     memset(store, 0, sizeof(*store));
-    store->directory = store->lock_file = -1;
+    store->directory = store->lock.file = -1;
 }
 
 const char *tic_store_reason(int status)
@@ -398,10 +466,12 @@ int tic_store_read(struct tic_store *store, const struct tic_saved *saved,
     uint64_t checksum;
     struct tic_place place;
     int status = tic_rows_locate(&store->rows, saved->row, tic_shape_bytes(&layout->shape), &place);
+    atomic_fetch_add(&store->reading.begun, 1);
     if (status == 0)
         status = tic_payload_read(store->h5, &place, layout, &checksum);
+    atomic_fetch_add(&store->reading.ended, 1);
     if (status == 0)
-        atomic_fetch_add_explicit(&store->bytes_read, tic_shape_bytes(&layout->shape),
+        atomic_fetch_add_explicit(&store->reading.bytes, tic_shape_bytes(&layout->shape),
                                   memory_order_relaxed);
     if (status == 0 && checksum != saved->checksum)
         status = -EBADMSG;

@@ -32,15 +32,29 @@ struct tic_same {
     struct tic_same_entry *entries; /* guarded by lock */
 };
 
+/* Values that are read. */
+struct tic_reading {
+    _Atomic unsigned long begun, ended; /* reads to be used, ended after begun */
+    _Atomic uint64_t bytes;             /* of these, and */
+    _Atomic uint64_t bytes_verified;    /* only to be checked; relaxed: statistics */
+};
+
+struct tic_store_lock {
+    int file;     /* fd; immutable after open */
+    bool claimed; /* it tells that this process uses the store; as next_line below, but before the
+                     first commit the thread that opened it */
+};
+
 struct tic_store {
-    char *path;                  /* immutable after open */
-    int directory;               /* fd; immutable after open */
-    int lock_file;               /* fd; immutable after open */
+    char *path;    /* immutable after open */
+    int directory; /* fd; immutable after open */
+    struct tic_store_lock lock;
     unsigned process;            /* immutable after open */
     bool sync;                   /* immutable after open */
     int level;                   /* of compression, 0: none; immutable once there is a segment */
     _Atomic bool idle;           /* protection has ended: what is saved goes into no line */
     _Atomic bool hurry;          /* somebody waits: what is being compressed is written as it is */
+    _Atomic bool ending;         /* no line is wanted any more: none is forced to the disk */
     const struct tic_h5_ops *h5; /* immutable after open; called by one thread at a time */
     struct tic_rows rows;
     struct tic_same same;
@@ -67,8 +81,7 @@ struct tic_store {
     _Atomic uint64_t bytes_spared;   /* by compression, of those written; relaxed: a statistic */
     _Atomic uint64_t bytes_shared;   /* not written, as they were there: relaxed, a statistic */
     _Atomic uint64_t values_shared;  /* the same */
-    _Atomic uint64_t bytes_read;     /* to be used, and */
-    _Atomic uint64_t bytes_verified; /* only to be checked; relaxed: statistics */
+    struct tic_reading reading;
 };
 
 /* Where a saved value is. */
@@ -88,6 +101,9 @@ enum tic_store_mode {
 int tic_store_open(struct tic_store *store, const char *path, enum tic_store_mode mode, bool sync,
                    const struct tic_h5_ops *h5);
 void tic_store_close(struct tic_store *store);
+/* Lets the lock file tell that this process uses the store (claim.h): no line is committed before.
+ * 0 or -errno; once is enough. */
+int tic_store_claim(struct tic_store *store);
 
 /* Why a line cannot be used, in words. */
 const char *tic_store_reason(int status);
@@ -158,6 +174,10 @@ int tic_store_commit(struct tic_store *store, struct tic_line *line);
 void tic_store_mark_kept(struct tic_store *store);
 /* The same file under a high number; fd itself when that fails. */
 int tic_store_keep_fd(int fd);
+/* Makes the process's table of descriptors as large as that takes. Linux does so at once while there
+ * is one thread; later, who opens the first such descriptor waits for all processors, 10 ms and
+ * more. */
+void tic_store_make_room_for_fds(void);
 /* Closes the i-th open segment and removes its file; none of its rows is in use. */
 void tic_store_remove_segment(struct tic_store *store, unsigned long i);
 /* fd of an open segment, opening it at need; -errno. */

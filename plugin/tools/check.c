@@ -3,7 +3,7 @@
  * program twice with a report each (interpose/report.c), the second time with the time() and the
  * like of the first, and compares what must not differ. In the second run the pages of registered
  * data are closed to main() (interpose/pages.c); if that fails, it is repeated without, and if it
- * differs, there is a third run. */
+ * differs, also in results alone, there is a third run. */
 #include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
@@ -164,12 +164,30 @@ static bool has_differences(const json_t *first, const json_t *second)
            find_other_hash(first, second, "inputs") || submit_other_tasks(first, second);
 }
 
+static bool has_other_results(const json_t *first, const json_t *second)
+{
+    return find_other_hash(first, second, "data") != NULL;
+}
+
+/* Why they are others cannot be told from two runs. */
+static void tell_other_results(const json_t *first, const json_t *second)
+{
+    printf(
+        "Note: two runs have other results, as in handle %s (number of registration). Where only "
+        "the order differs in which the same numbers are added, a restart gives one of the "
+        "possible results. Where anything else does (the order of submissions with other "
+        "arguments, as by threads, addresses or callbacks; the clock; random numbers; memory "
+        "that was never written), the program is not piecewise deterministic, and a restart may "
+        "give a result that no run gives. `starpu-tic rehearse` compares restarts. What to do: "
+        "let main() submit the same tasks with the same arguments in the same order each time.\n",
+        find_other_hash(first, second, "data"));
+}
+
 /* True when a restart would be stopped. */
 static bool tell_differences(const json_t *first, const json_t *second)
 {
     long signature = first_difference(first, second, "signatures");
     const char *input = find_other_hash(first, second, "inputs");
-    const char *data = find_other_hash(first, second, "data");
     bool spawned = submit_other_tasks(first, second);
 
     if (signature >= 0)
@@ -186,11 +204,8 @@ static bool tell_differences(const json_t *first, const json_t *second)
             "refused where that is gone; STARPU_TIC_INPUTS=ignore trusts that it does not "
             "matter.\n",
             input);
-    if (data && !has_differences(first, second))
-        printf("Note: two runs have other results, as in handle %s (number of "
-               "registration): they vary by themselves, as sums do that are added in another "
-               "order. A restart gives one of the possible results.\n",
-               data);
+    if (has_other_results(first, second) && !has_differences(first, second))
+        tell_other_results(first, second);
     return has_differences(first, second);
 }
 
@@ -213,6 +228,33 @@ static bool saw_no_task(const json_t *report)
            json_object_size(json_object_get(report, "spawned")) == 0;
 }
 
+/* What the second run did, and a third did not, whose data was not closed. */
+static void tell_slow(const json_t *first, const json_t *second)
+{
+    if (has_differences(first, second))
+        puts(
+            "Note: the program did something else in the run in which its data was closed to it, "
+            "as "
+            "it was slower, and not in a third run: its results may vary with the speed of main(). "
+            "Where it goes by such results, a restart may be stopped. `starpu-tic rehearse` tells "
+            "more.");
+    else
+        tell_other_results(first, second);
+}
+
+static bool tell_unregistered(const json_t *first)
+{
+    const char *found = json_string_value(json_object_get(first, "unregistered"));
+
+    if (!found || !found[0])
+        return false;
+    printf("Tasks write memory that is not registered data: %s. A restart would leave it as main() "
+           "has made it, and is refused. Register it, or set STARPU_TIC_POINTERS=trust if nobody "
+           "needs what is there.\n",
+           found);
+    return true;
+}
+
 /* third: of a run whose data was not closed, if the second, whose data was, differs. */
 static int tell(json_t *first, json_t *second, json_t *third, bool pages, const char *advice)
 {
@@ -225,6 +267,7 @@ static int tell(json_t *first, json_t *second, json_t *third, bool pages, const 
                  "Tasks get pointers in their arguments. If their kernels write through them, a "
                  "restart misses that; registered data has no such risk:",
                  " tasks");
+    const bool unregistered = tell_unregistered(first);
     if (pages) {
         tic_tool_tell_touched(second);
         advise(second, advice);
@@ -232,21 +275,20 @@ static int tell(json_t *first, json_t *second, json_t *third, bool pages, const 
         puts("Note: the program fails while its data is closed to it, so that it could not be "
              "looked for what main() reads or writes without starpu_data_acquire.");
     }
-    if (third && !has_differences(first, third))
-        puts(
-            "Note: the program did something else in the run in which its data was closed to it, "
-            "as "
-            "it was slower, and not in a third run: its results may vary with the speed of main(), "
-            "as sums do that tasks add to in any order (STARPU_COMMUTE). Where it goes by such "
-            "results, a restart may be stopped.");
-    bool ends = tell_problems(first);
+    const json_t *last = third ? third : second;
+    bool varies = has_other_results(first, second) || has_other_results(first, last);
+    if (third && !has_differences(first, third) && !has_other_results(first, third))
+        tell_slow(first, second);
+    bool ends = tell_problems(first) || unregistered;
     if (!ends && saw_no_task(first)) {
         puts("No task was seen. Either there is none, or the program finds StarPU's functions for "
              "itself (dlsym), past starpu-tic: then it is not protected.");
         return CHECK_FAILED;
     }
-    bool differs = tell_differences(first, third ? third : second);
-    puts(ends || differs ? "It cannot be protected as it is." : "It can be protected.");
+    bool differs = tell_differences(first, last);
+    puts(ends || differs ? "It cannot be protected as it is."
+         : varies        ? "It can be protected, if results differ by the order of sums only."
+                         : "It can be protected.");
     return ends || differs ? CHECK_NO : CHECK_YES;
 }
 
@@ -273,11 +315,13 @@ static int check(char **argv, const char *directory, const char *advice)
 {
     bool pages = false;
 
-    if (!save_input(directory) || run_twice(argv, directory, &pages) != 0)
+    if (!tic_tool_may_preload() || !save_input(directory) ||
+        run_twice(argv, directory, &pages) != 0)
         return CHECK_FAILED;
     json_t *first = load_report(directory, 1), *second = load_report(directory, 2), *third = NULL;
     int result = CHECK_FAILED;
-    if (first && second && pages && has_differences(first, second) &&
+    if (first && second && pages &&
+        (has_differences(first, second) || has_other_results(first, second)) &&
         run_program(argv, directory, 3, false) == 0)
         third = load_report(directory, 3);
     if (first && second)

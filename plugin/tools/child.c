@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/thread.h"
+#include "tools/piped.h"
 #include "tools/tool.h"
 
 /* Looks at what is being killed, each of 0.1 s, and how many processes a look sees. */
@@ -103,7 +105,7 @@ int tic_child_execute(char **command)
     return error == ENOENT ? TIC_TOOL_NOT_FOUND : TIC_TOOL_NOT_RUNNABLE;
 }
 
-static void become(char **command, int inherited, pid_t parent)
+static void become(char **command, int inherited, int piped, pid_t parent)
 {
     /* Nobody would restart it, and nobody would know of it. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -111,6 +113,8 @@ static void become(char **command, int inherited, pid_t parent)
         _exit(TIC_TOOL_NOT_RUNNABLE); /* the parent was dead before */
     if (inherited >= 0)
         fcntl(inherited, F_SETFD, 0);
+    if (piped >= 0 && dup2(piped, STDIN_FILENO) < 0)
+        _exit(TIC_TOOL_NOT_RUNNABLE);
     sigaction(SIGCHLD, &original_action, NULL);
     sigprocmask(SIG_SETMASK, &original, NULL);
     _exit(tic_child_execute(command));
@@ -119,19 +123,21 @@ static void become(char **command, int inherited, pid_t parent)
 bool tic_child_start(char **command, int inherited)
 {
     pid_t parent = getpid();
+    int piped;
 
-    /* A file is read from where the first run began; a pipe or terminal from where the last one
-     * ended. */
+    /* A file is read from where the first run began; a terminal from where the last one ended. */
     if (input >= 0)
         lseek(STDIN_FILENO, input, SEEK_SET);
     fflush(NULL);
-    pid_t started = fork();
+    pid_t started = tic_piped_again(&piped) ? fork() : -1;
     if (started == 0)
-        become(command, inherited, parent);
+        become(command, inherited, piped, parent);
     if (started > 0)
         child = started;
     else
         fprintf(stderr, "starpu-tic: cannot start a process: %s\n", strerror(errno));
+    if (piped >= 0)
+        close(piped);
     return started > 0;
 }
 
@@ -152,18 +158,10 @@ static bool reap(int *status)
     return ended;
 }
 
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 int tic_child_await(void (*look)(void *arg), void *arg)
 {
     const struct timespec second = {1, 0};
-    double looked = now();
+    double looked = tic_seconds();
     siginfo_t info;
     int status = 0;
 
@@ -173,9 +171,9 @@ int tic_child_await(void (*look)(void *arg), void *arg)
             return status;
         if (signal > 0 && signal != SIGCHLD)
             pass_on(&info);
-        if (now() - looked < 1)
+        if (tic_seconds() - looked < 1)
             continue;
-        looked = now();
+        looked = tic_seconds();
         look(arg);
     }
 }
@@ -183,7 +181,7 @@ int tic_child_await(void (*look)(void *arg), void *arg)
 /* Also of no time: what has come before counts. */
 bool tic_child_pause(double seconds)
 {
-    double end = now() + seconds, left = seconds;
+    double end = tic_seconds() + seconds, left = seconds;
     int signal, status;
 
     do {
@@ -193,7 +191,7 @@ bool tic_child_pause(double seconds)
             reap(&status);
         else if (signal > 0)
             note_asked(signal);
-        left = end > now() ? end - now() : 0;
+        left = end > tic_seconds() ? end - tic_seconds() : 0;
     } while (!asked && (signal > 0 || left > 0));
     return !asked;
 }

@@ -136,6 +136,28 @@ static json_t *arguments_of(const struct tic_line *line)
     return list;
 }
 
+static json_t *seconds_or_null(uint64_t nanoseconds)
+{
+    return nanoseconds > 0 ? json_real((double)nanoseconds * 1e-9) : json_null();
+}
+
+/* A cost of 0 may have been measured; a latency may not. */
+static json_t *cost_or_null(const struct tic_account *account)
+{
+    return account->latency > 0 ? json_real((double)account->cost * 1e-9) : json_null();
+}
+
+static void print_pace(const struct tic_account *account)
+{
+    if (account->period == 0)
+        return;
+    printf("  period %g s", (double)account->period * 1e-9);
+    if (account->latency > 0)
+        printf("; a checkpoint costs the program %.3g s, and is committed %.3g s after its cut",
+               (double)account->cost * 1e-9, (double)account->latency * 1e-9);
+    putchar('\n');
+}
+
 static void add_json(const struct report *report, const char *name, int status,
                      const struct tic_line *line)
 {
@@ -150,9 +172,12 @@ static void add_json(const struct report *report, const char *name, int status,
             "workers", (json_int_t)line->workers, "tasks_done", (json_int_t)line->tasks_done,
             "tasks_submitted", (json_int_t)line->tasks_submitted, "handles",
             (json_int_t)line->value_count, "bytes", (json_int_t)value_bytes(line), "stored_bytes",
-            (json_int_t)stored_bytes(report->store, line), "runs", (json_int_t)line->runs);
+            (json_int_t)stored_bytes(report->store, line), "runs", (json_int_t)line->account.runs);
         json_object_update(entry, more);
         json_decref(more);
+        json_object_set_new(entry, "period", seconds_or_null(line->account.period));
+        json_object_set_new(entry, "checkpoint_cost", cost_or_null(&line->account));
+        json_object_set_new(entry, "checkpoint_latency", seconds_or_null(line->account.latency));
     }
     json_array_append_new(report->lines, entry);
 }
@@ -180,6 +205,7 @@ static void print_plain(const struct report *report, const char *name, int statu
     if (stored < bytes)
         printf(", %llu bytes stored (%.2f : 1)", (unsigned long long)stored, ratio(bytes, stored));
     putchar('\n');
+    print_pace(&line->account);
 }
 
 static bool report_line(void *arg, const char *file, int status, struct tic_line *line)

@@ -10,6 +10,8 @@
 
 #include "interval/models.h"
 #include "interval/phi.h"
+#include "tools/curve.h"
+#include "tools/measured.h"
 #include "tools/tool.h"
 
 /* Bounds on numbers that are not 0: intervals neither overflow nor underflow. */
@@ -19,9 +21,11 @@
 
 struct request {
     struct tic_interval_costs costs;
-    double processes; /* number, whole; 0: unknown */
-    double work;      /* s: run time without checkpoints and faults */
-    double period;    /* s, > t_c: to be judged as well; 0: none */
+    double processes;             /* number, whole; 0: unknown */
+    double work;                  /* s: run time without checkpoints and faults */
+    double period;                /* s, > t_c: to be judged as well; 0: none */
+    const char *from, *plot;      /* paths, or NULL */
+    struct tic_measured measured; /* with `from` */
     bool as_json;
 };
 
@@ -68,12 +72,20 @@ static const struct number {
      "shortest interval, such as the longest task (0.001)"},
     {"max-recovery", offsetof(struct request, costs.max_recovery), KIND_POSITIVE,
      "bound on the recovery time of one fault (none)"},
+    {"max-overhead", offsetof(struct request, costs.max_overhead), KIND_SHARE,
+     "bound on the share of the time that checkpoints take (none)"},
     {"work", offsetof(struct request, work), KIND_POSITIVE,
      "run time without checkpoints and faults (--mtbf)"},
     {"period", offsetof(struct request, period), KIND_POSITIVE,
      "judge this period, too: an interval and --tc"},
 };
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]), FIRST_NUMBER = 256 };
+
+static const struct option words[] = {{"help", no_argument, NULL, 'h'},
+                                      {"json", no_argument, NULL, 'j'},
+                                      {"from", required_argument, NULL, 'f'},
+                                      {"plot", required_argument, NULL, 'p'}};
+enum { WORDS = sizeof(words) / sizeof(words[0]) };
 
 static bool is_of_kind(double number, enum kind kind)
 {
@@ -115,11 +127,32 @@ static void print_help(void)
                                                                : "SECONDS";
         printf("      --%-12s %-8s %s\n", numbers[i].name, argument, numbers[i].help);
     }
-    puts("  -j, --json                  print a JSON object\n\n"
+    puts("      --from         PATH     measure --tc, --tl and --period in the recovery lines of "
+         "this\n"
+         "                              directory, or in this file of statistics\n"
+         "      --plot         FILE     draw the waste against the period as an SVG picture\n"
+         "  -j, --json                  print a JSON object\n\n"
          "Defaults are in parentheses. An interval is useful work between two checkpoints; a\n"
          "period is an interval and --tc. The wall time is expected for --work seconds of work,\n"
          "the waste is its share that is not work. Exit status: 0, or 1 where no interval meets\n"
-         "--max-recovery.");
+         "--max-recovery and --max-overhead.");
+}
+
+/* What the options do not say. False after a message. */
+static bool take_measured(struct request *request)
+{
+    struct tic_interval_costs *costs = &request->costs;
+    struct tic_measured *measured = &request->measured;
+
+    if (!request->from)
+        return true;
+    if (tic_measured_read(request->from, measured) != 0)
+        return false;
+    costs->t_c = isnan(costs->t_c) ? measured->cost : costs->t_c;
+    costs->t_l = isnan(costs->t_l) ? measured->latency : costs->t_l;
+    if (request->period == 0 && measured->between > costs->t_c)
+        request->period = measured->between;
+    return true;
 }
 
 /* Fills in defaults, and checks options against each other. False after a message. */
@@ -129,7 +162,8 @@ static bool complete(struct request *request)
     const char *field, *missing = isnan(costs->t_c) ? "tc" : isnan(costs->mtbf) ? "mtbf" : NULL;
 
     if (missing) {
-        fprintf(stderr, "starpu-tic: --%s is needed\n", missing);
+        fprintf(stderr, "starpu-tic: --%s is needed\n",
+                strcmp(missing, "tc") == 0 ? "tc, or --from," : missing);
         return false;
     }
     costs->t_l = isnan(costs->t_l) ? costs->t_c : costs->t_l;
@@ -149,12 +183,12 @@ static bool complete(struct request *request)
 /* -1, or an exit status. */
 static int parse_options(int argc, char **argv, struct request *request)
 {
-    struct option options[NUMBERS + 3] = {{"help", no_argument, NULL, 'h'},
-                                          {"json", no_argument, NULL, 'j'}};
+    struct option options[NUMBERS + WORDS + 1] = {{0}};
     int option;
 
+    memcpy(options, words, sizeof(words));
     for (int i = 0; i < NUMBERS; i++)
-        options[i + 2] =
+        options[i + WORDS] =
             (struct option){numbers[i].name, required_argument, NULL, FIRST_NUMBER + i};
     while ((option = getopt_long(argc, argv, "hj", options, NULL)) != -1) {
         if (option == 'h') {
@@ -165,26 +199,34 @@ static int parse_options(int argc, char **argv, struct request *request)
             return tic_tool_usage("interval", TIC_TOOL_USAGE);
         if (option == 'j')
             request->as_json = true;
+        else if (option == 'f')
+            request->from = optarg;
+        else if (option == 'p')
+            request->plot = optarg;
         else if (!parse_number(optarg, &numbers[option - FIRST_NUMBER], request))
             return TIC_TOOL_USAGE;
     }
     if (optind != argc)
         return tic_tool_usage("interval", TIC_TOOL_USAGE);
+    if (!isnan(request->costs.mtbf) && !take_measured(request))
+        return TIC_TOOL_FAILED;
     return complete(request) ? -1 : TIC_TOOL_USAGE;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
 static const char *const rule_names[] = {
-    [TIC_INTERVAL_OPTIMUM] = "optimum",
-    [TIC_INTERVAL_FLOOR] = "floor",
-    [TIC_INTERVAL_CAPPED] = "capped",
-    [TIC_INTERVAL_UNMET] = "unmet",
+    [TIC_INTERVAL_OPTIMUM] = "optimum",     [TIC_INTERVAL_FLOOR] = "floor",
+    [TIC_INTERVAL_CAPPED] = "capped",       [TIC_INTERVAL_UNMET] = "unmet",
+    [TIC_INTERVAL_STRETCHED] = "stretched", [TIC_INTERVAL_CONFLICT] = "conflict",
 };
-static const char *const rule_notes[] = {
+static const char *const rule_notes[TIC_INTERVAL_RULES] = {
     [TIC_INTERVAL_FLOOR] = "no optimum of --least or more: the interval is --least",
     [TIC_INTERVAL_CAPPED] = "the optimum breaks --max-recovery: the interval is shortened",
     [TIC_INTERVAL_UNMET] = "no interval meets --max-recovery: the interval is --least",
+    [TIC_INTERVAL_STRETCHED] = "the optimum breaks --max-overhead: the interval is lengthened",
+    [TIC_INTERVAL_CONFLICT] =
+        "no interval meets both bounds: the interval meets --max-recovery only",
 };
 
 static struct row judge(enum tic_interval_model model, const struct request *request)
@@ -214,13 +256,20 @@ static json_t *costs_json(const struct request *request)
 {
     const struct tic_interval_costs *costs = &request->costs;
 
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:f, s:f, s:o, s:f}", "tc", costs->t_c,
-                     "tl", costs->t_l, "td", costs->t_d, "mtbf", costs->mtbf, "phi",
-                     tic_interval_phi_clamp(costs->phi, costs->processes), "processes",
-                     (json_int_t)costs->processes, "log_rate", costs->log_rate, "replay",
-                     costs->t_replay, "least", costs->least, "max_recovery",
-                     real_or_null(costs->max_recovery > 0 ? costs->max_recovery : NAN), "work",
-                     request->work);
+    return json_pack(
+        "{s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:f, s:f, s:o, s:o, s:f}", "tc", costs->t_c, "tl",
+        costs->t_l, "td", costs->t_d, "mtbf", costs->mtbf, "phi",
+        tic_interval_phi_clamp(costs->phi, costs->processes), "processes",
+        (json_int_t)costs->processes, "log_rate", costs->log_rate, "replay", costs->t_replay,
+        "least", costs->least, "max_recovery",
+        real_or_null(costs->max_recovery > 0 ? costs->max_recovery : NAN), "max_overhead",
+        real_or_null(costs->max_overhead > 0 ? costs->max_overhead : NAN), "work", request->work);
+}
+
+static json_t *measured_json(const struct tic_measured *measured)
+{
+    return json_pack("{s:I, s:f, s:f, s:f}", "line", (json_int_t)measured->line, "tc",
+                     measured->cost, "tl", measured->latency, "period", measured->period);
 }
 
 static json_t *row_json(const struct row *row, const struct request *request)
@@ -246,6 +295,8 @@ static void print_json(const struct row *rows, const struct request *request)
     for (int i = 0; i < TIC_INTERVAL_MODELS; i++)
         json_array_append_new(models, row_json(&rows[i], request));
     json_t *answer = json_pack("{s:o, s:o}", "costs", costs_json(request), "models", models);
+    if (request->from)
+        json_object_set_new(answer, "measured", measured_json(&request->measured));
     json_dumpf(answer, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     putchar('\n');
     json_decref(answer);
@@ -270,10 +321,24 @@ static void print_wall(double wall, double waste)
         printf("%7.2f %%", 100 * waste);
 }
 
+static void print_measured(const struct tic_measured *measured)
+{
+    if (measured->line > 0)
+        printf("measured up to line %llu", (unsigned long long)measured->line);
+    else
+        printf("measured");
+    printf(
+        ": a checkpoint costs the program %.3g s, and is committed %.3g s after its cut; a period "
+        "of %.4g s, in which cuts are %.4g s apart\n",
+        measured->cost, measured->latency, measured->period, measured->between);
+}
+
 static void print_costs(const struct request *request)
 {
     const struct tic_interval_costs *costs = &request->costs;
 
+    if (request->from)
+        print_measured(&request->measured);
     printf("checkpoint %g s, loading %g s, detection %g s, MTBF %g s\n", costs->t_c, costs->t_l,
            costs->t_d, costs->mtbf);
     printf("phi %g, message logging %g %% of the time, replay %g s\n",
@@ -310,6 +375,23 @@ static void print_table(const struct row *rows, const struct request *request)
         puts("-: the model does not hold there");
 }
 
+/* An exit status. */
+static int plot(const struct request *request, const struct row *rows)
+{
+    struct tic_interval_choice choices[TIC_INTERVAL_MODELS];
+    struct tic_curve curve = {.costs = &request->costs,
+                              .choices = choices,
+                              .work = request->work,
+                              .period = request->period};
+
+    for (int i = 0; i < TIC_INTERVAL_MODELS; i++)
+        choices[i] = rows[i].choice;
+    int status = tic_curve_write(request->plot, &curve);
+    if (status)
+        fprintf(stderr, "starpu-tic: cannot write %s: %s\n", request->plot, strerror(-status));
+    return status ? TIC_TOOL_FAILED : TIC_TOOL_OK;
+}
+
 int tic_tool_interval(int argc, char **argv)
 {
     struct request request = {
@@ -323,12 +405,13 @@ int tic_tool_interval(int argc, char **argv)
     status = TIC_TOOL_OK;
     for (int i = 0; i < TIC_INTERVAL_MODELS; i++) {
         rows[i] = judge(i, &request);
-        if (rows[i].choice.rule == TIC_INTERVAL_UNMET)
+        if (rows[i].choice.rule == TIC_INTERVAL_UNMET ||
+            rows[i].choice.rule == TIC_INTERVAL_CONFLICT)
             status = TIC_TOOL_FAILED;
     }
     if (request.as_json)
         print_json(rows, &request);
     else
         print_table(rows, &request);
-    return status;
+    return request.plot && plot(&request, rows) != TIC_TOOL_OK ? TIC_TOOL_FAILED : status;
 }

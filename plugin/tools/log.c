@@ -23,6 +23,7 @@ static const char *const event_names[] = {
     [TIC_LOGGED_EVENT] = "event",
     [TIC_LOGGED_RESTORED] = "restored",
     [TIC_LOGGED_INPUT] = "input",
+    [TIC_LOGGED_COMMITTED] = "committed",
 };
 
 static const char *name_of(enum tic_logged kind)
@@ -44,6 +45,7 @@ static const char *const fields[][4] = {
     [TIC_LOGGED_EVENT] = {"number", "kind", "value"},
     [TIC_LOGGED_RESTORED] = {"task"},
     [TIC_LOGGED_INPUT] = {"data", "hash"},
+    [TIC_LOGGED_COMMITTED] = {"line"},
 };
 
 static json_t *accesses_of(const struct tic_log_record *record)

@@ -71,13 +71,16 @@ static void print_help(FILE *out)
         out);
 }
 
-/* What could not be printed is a failure, also of a command that found nothing wrong. */
-static int check_output(int status)
+/* What could not be printed is a failure, also of a command that found nothing wrong. Status 1 of
+ * some is an answer. */
+static int check_output(int status, const char *command)
 {
+    bool answers = strcmp(command, "check") == 0 || strcmp(command, "rehearse") == 0;
+
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
     fprintf(stderr, "starpu-tic: cannot write the output: %s\n", strerror(errno));
-    return status == TIC_TOOL_OK ? TIC_TOOL_FAILED : status;
+    return status != TIC_TOOL_OK ? status : answers ? TIC_TOOL_NOTHING : TIC_TOOL_FAILED;
 }
 
 static int run_command(int argc, char **argv)
@@ -103,5 +106,5 @@ static int run_command(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    return check_output(run_command(argc, argv));
+    return check_output(run_command(argc, argv), argc > 1 ? argv[1] : "");
 }

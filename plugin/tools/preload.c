@@ -7,11 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/settings.h"
 #include "store/h5load.h"
 #include "store/store.h"
 #include "tools/tool.h"
 
 #define LIBRARY "libstarputic.so"
+#define SYSCALLS "tic-syscalls.so"
 
 /* The library beside the tool wherever it was moved to, in the build tree, or where it was
  * installed. */
@@ -33,6 +35,21 @@ static int find_library(char path[PATH_MAX])
     return realpath(TIC_LIBDIR "/" LIBRARY, path) ? 0 : -ENOENT;
 }
 
+/* As the store module: in the library's folder of plug-ins when installed, else beside it. */
+static int find_syscalls(const char *library, char path[PATH_MAX])
+{
+    static const char *const places[] = {"starputic/" SYSCALLS, SYSCALLS};
+    char candidate[PATH_MAX + sizeof("starputic/" SYSCALLS)];
+    int folder = (int)(strrchr(library, '/') - library);
+
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        snprintf(candidate, sizeof(candidate), "%.*s/%s", folder, library, places[i]);
+        if (realpath(candidate, path))
+            return 0;
+    }
+    return -ENOENT;
+}
+
 static int preload(const char *library)
 {
     const char *before = getenv("LD_PRELOAD");
@@ -49,13 +66,41 @@ static int preload(const char *library)
     return status;
 }
 
+bool tic_tool_may_preload(void)
+{
+    char library[PATH_MAX], self[8];
+
+    if (find_library(library) == 0)
+        return true;
+    if (readlink("/proc/self/exe", self, sizeof(self)) < 0)
+        fprintf(
+            stderr,
+            "starpu-tic: cannot find %s: /proc, which tells where starpu-tic itself is, cannot be "
+            "read (%s), and it is not in " TIC_LIBDIR "\n",
+            LIBRARY, strerror(errno));
+    else
+        fprintf(stderr,
+                "starpu-tic: cannot find %s beside starpu-tic, in ../lib or in " TIC_LIBDIR "\n",
+                LIBRARY);
+    return false;
+}
+
 int tic_tool_preload(void)
 {
-    char library[PATH_MAX];
+    char library[PATH_MAX], syscalls[PATH_MAX];
+    const char *pages = getenv(TIC_SETTING_PREFIX "PAGES");
 
-    if (find_library(library) == 0 && preload(library) == 0)
+    if (!tic_tool_may_preload())
+        return -1;
+    if (find_library(library) != 0 || preload(library) != 0) {
+        fprintf(stderr, "starpu-tic: cannot preload %s\n", LIBRARY);
+        return -1;
+    }
+    if (!pages || strcmp(pages, "1") != 0)
         return 0;
-    fprintf(stderr, "starpu-tic: cannot find or preload %s\n", LIBRARY);
+    if (find_syscalls(library, syscalls) == 0 && preload(syscalls) == 0)
+        return 0;
+    fprintf(stderr, "starpu-tic: cannot find or preload %s\n", SYSCALLS);
     return -1;
 }
 

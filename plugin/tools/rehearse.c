@@ -181,11 +181,13 @@ static int make_folder(struct tic_rehearsal *rehearsal)
 
 static int rehearse(struct tic_rehearsal *rehearsal)
 {
-    if (!take_input(rehearsal))
+    if (!tic_tool_may_preload() || !take_input(rehearsal))
         return TIC_TOOL_NOTHING;
     tic_trial_prepare();
     if (tic_rehearse_plain(rehearsal) && tic_rehearse_reference(rehearsal))
         tic_rehearse_kills(rehearsal);
+    if (!rehearsal->interrupted && rehearsal->finding.verdict == TIC_VERDICT_DIFFERS)
+        tic_rehearse_plain_again(rehearsal);
     if (rehearsal->interrupted)
         return TIC_TOOL_BY_SIGNAL + rehearsal->interrupted;
     return tic_verdict_print(rehearsal);

@@ -32,6 +32,7 @@ struct tic_finding {
     char message[TIC_TRIAL_MESSAGE]; /* of the program or of ours, or "" */
     const char *advice;              /* what to do; NULL: nothing in general */
     char suggestion[256];            /* an option, or "" */
+    bool perturbed;                  /* of the first run with other content of fresh memory */
 };
 
 /* Runs after each other in one store: the last one was not killed. */
@@ -94,6 +95,8 @@ static inline size_t tic_rehearse_count_data(const struct tic_rehearsal *rehears
 bool tic_rehearse_plain(struct tic_rehearsal *rehearsal);
 bool tic_rehearse_reference(struct tic_rehearsal *rehearsal);
 bool tic_rehearse_kills(struct tic_rehearsal *rehearsal);
+/* A run with protection differs: does the program vary by itself? Then the finding says so. */
+void tic_rehearse_plain_again(struct tic_rehearsal *rehearsal);
 
 /* ---- rehearse_judge.c ------------------------------------------------------------------------ */
 /* Fills the finding but for its kill. Always false. */
@@ -103,6 +106,8 @@ tic_finding_set(struct tic_finding *finding, enum tic_verdict verdict, const cha
  * that were killed, or NULL. */
 bool tic_judge(struct tic_rehearsal *rehearsal, const struct tic_trial *trial,
                const struct tic_chain *chain);
+/* False, with a finding, when the run was stopped as it wants the terminal. */
+bool tic_judge_terminal(struct tic_rehearsal *rehearsal, const struct tic_trial *trial);
 /* Notes the first line that differs, and an option that leaves it out. */
 void tic_judge_note_lines(struct tic_finding *finding, const struct tic_output *expected,
                           const struct tic_output *found);

@@ -25,6 +25,13 @@ static const char advice_output_always[] =
     "Protection uses another scheduling policy (STARPU_TIC_SCHED chooses it), another order of "
     "sums in reductions, and here another content of fresh memory. A result that depends on any of "
     "these varies without protection, too; --filter excepts lines that may differ.";
+static const char advice_lost[] =
+    "The killed run and the restarts together print fewer lines. Tasks that are done print no more "
+    "in "
+    "a restart, and SIGKILL takes along what the program has printed and not written yet. A "
+    "recovery "
+    "line waits for stdout of C alone, not for buffers of C++ (sync_with_stdio(false)), Fortran or "
+    "Python. Flush them where tasks print, or let main() print.";
 static const char advice_data[] =
     "The kernels that write this datum depend on something else than the data and arguments that "
     "StarPU knows (a global variable, memory that is not initialised or not registered, a random "
@@ -34,6 +41,9 @@ static const char advice_status[] =
 static const char advice_protection[] =
     "The program runs, but a crash costs all that it computed after this point. `starpu-tic check` "
     "lists everything that ends protection.";
+static const char advice_terminal[] = "Let it read the standard input, not /dev/tty: all runs get "
+                                      "that, from the file or pipe that the "
+                                      "rehearsal is given.";
 static const char advice_crash[] =
     "Repeat it as shown below, under a debugger if it crashes. If it does not depend on the "
     "program, it is an error of starpu-tic: please report it.";
@@ -103,6 +113,16 @@ static unsigned read_killed(const struct tic_rehearsal *rehearsal, const struct 
     return count;
 }
 
+static bool has_lost_lines(const struct tic_rehearsal *rehearsal, const struct tic_output *found,
+                           const struct tic_output *killed, unsigned count)
+{
+    size_t lines = found->count;
+
+    for (unsigned i = 0; i < count; i++)
+        lines += killed[i].count;
+    return count > 0 && lines < rehearsal->output.count;
+}
+
 static bool judge_output(struct tic_rehearsal *rehearsal, const struct tic_trial *trial,
                          const struct tic_chain *chain)
 {
@@ -122,6 +142,8 @@ static bool judge_output(struct tic_rehearsal *rehearsal, const struct tic_trial
                         "Line %zu of the standard output is another one.", line + 1);
         tic_judge_note_lines(&rehearsal->finding, &rehearsal->output, &found);
         rehearsal->finding.advice = chain ? advice_output : advice_output_always;
+        if (has_lost_lines(rehearsal, &found, killed, count))
+            rehearsal->finding.advice = advice_lost;
         if (chain)
             rehearsal->finding.suggestion[0] = '\0';
     }
@@ -164,6 +186,20 @@ static bool judge_data(struct tic_rehearsal *rehearsal, const struct tic_trial *
 
 /* ---- the end of a run ------------------------------------------------------------------------ */
 
+bool tic_judge_terminal(struct tic_rehearsal *rehearsal, const struct tic_trial *trial)
+{
+    struct tic_finding *finding = &rehearsal->finding;
+
+    if (trial->end != TIC_TRIAL_STOPPED)
+        return true;
+    finding->advice = advice_terminal;
+    return tic_finding_set(
+        finding, TIC_VERDICT_UNKNOWN,
+        "The program reads from the terminal, or sets its modes, and was stopped "
+        "for it by signal %d (%s): the runs of a rehearsal have none.",
+        trial->status, strsignal(trial->status));
+}
+
 static bool judge_end(struct tic_rehearsal *rehearsal, const struct tic_trial *trial)
 {
     struct tic_finding *finding = &rehearsal->finding;
@@ -171,6 +207,8 @@ static bool judge_end(struct tic_rehearsal *rehearsal, const struct tic_trial *t
     finding->advice = advice_crash;
     if (trial->end == TIC_TRIAL_NOT_RUN)
         return tic_finding_set(finding, TIC_VERDICT_UNKNOWN, "The system started no process.");
+    if (!tic_judge_terminal(rehearsal, trial))
+        return false;
     if (trial->end == TIC_TRIAL_HUNG)
         return tic_finding_set(finding, TIC_VERDICT_CRASHED,
                                "The run had not ended after %.0f seconds (the program alone takes "

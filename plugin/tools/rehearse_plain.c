@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic rehearse: the runs without a kill. Two without protection tell what the program does,
  * one what main() touches by plain pointers, two with protection what a run under protection is
- * like. */
+ * like. More without protection, before protection or a kill is blamed. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
@@ -15,6 +15,7 @@ enum {
     LIMIT_TIMES = 10,   /* a run may take so many times what the program takes alone, */
     LIMIT_SECONDS = 60, /* and so much more */
     MANY = 1000000000,  /* passes that no failpoint comes to */
+    AGAIN = 5,          /* runs without protection before a verdict */
     NOT_RUNNABLE = 126,
     NOT_FOUND = 127,
 };
@@ -54,24 +55,27 @@ static bool check_plain_end(struct tic_rehearsal *rehearsal, const struct tic_tr
                                rehearsal->place.command[0]);
     if (trial->end == TIC_TRIAL_EXITED)
         return true;
+    if (!tic_judge_terminal(rehearsal, trial))
+        return false;
     tic_trial_message(trial, &rehearsal->place, "", finding->message);
     return tic_finding_set(finding, TIC_VERDICT_UNKNOWN,
                            "The program alone, without protection, is ended by signal %d (%s).",
                            trial->status, strsignal(trial->status));
 }
 
-static bool compare_plain(struct tic_rehearsal *rehearsal, const struct tic_trial *first,
+/* status: of the first run, whose output is expected. */
+static bool compare_plain(struct tic_rehearsal *rehearsal, int status,
                           const struct tic_trial *second, const struct tic_output *other)
 {
     struct tic_finding *finding = &rehearsal->finding;
     enum tic_match match = tic_output_match(&rehearsal->output, other, NULL, 0);
 
-    rehearsal->unordered = match == TIC_MATCH_ORDER;
-    if (first->status != second->status)
+    rehearsal->unordered |= match == TIC_MATCH_ORDER;
+    if (status != second->status)
         return tic_finding_set(finding, TIC_VERDICT_UNKNOWN,
                                "The program varies by itself: two runs without protection ended "
                                "with status %d and %d.",
-                               first->status, second->status);
+                               status, second->status);
     if (match == TIC_MATCH_EXACT || match == TIC_MATCH_ORDER)
         return true;
     tic_judge_note_lines(finding, &rehearsal->output, other);
@@ -96,7 +100,7 @@ bool tic_rehearse_plain(struct tic_rehearsal *rehearsal)
                           first.seconds);
         good = run_plain(rehearsal, &second) && check_plain_end(rehearsal, &second) &&
                read_output(rehearsal, &second, &other) &&
-               compare_plain(rehearsal, &first, &second, &other);
+               compare_plain(rehearsal, first.status, &second, &other);
     }
     tic_rehearse_tell_nothing();
     rehearsal->status = first.status;
@@ -106,6 +110,53 @@ bool tic_rehearse_plain(struct tic_rehearsal *rehearsal)
     tic_trial_destroy(&first);
     tic_trial_destroy(&second);
     return good;
+}
+
+/* ---- without protection, once more ----------------------------------------------------------- */
+
+static const char advice_memory[] =
+    "So does the program alone, without protection, when malloc() gives memory with this content, "
+    "and "
+    "it does not otherwise: memory is read that was never written. valgrind tells where.";
+
+/* True when it is as the first one was; else the finding says in what it differs. */
+static bool is_plain_again(struct tic_rehearsal *rehearsal, struct tic_trial *trial)
+{
+    struct tic_output other = {.bytes = NULL};
+    bool good = run_plain(rehearsal, trial) && check_plain_end(rehearsal, trial) &&
+                read_output(rehearsal, trial, &other) &&
+                compare_plain(rehearsal, rehearsal->status, trial, &other);
+
+    tic_output_free(&other);
+    tic_rehearse_forget_run(rehearsal, trial);
+    tic_trial_destroy(trial);
+    return good;
+}
+
+/* Two runs of a program that varies may be alike. */
+void tic_rehearse_plain_again(struct tic_rehearsal *rehearsal)
+{
+    struct tic_finding found = rehearsal->finding;
+    bool alike = true;
+
+    rehearsal->finding = (struct tic_finding){.verdict = TIC_VERDICT_SAFE};
+    for (unsigned i = 0; i < AGAIN && alike; i++) {
+        struct tic_trial trial = tic_trial_create("plain%u", i + 3);
+        tic_rehearse_tell("rehearse: the result differs; %u more runs without protection",
+                          AGAIN - i);
+        alike = is_plain_again(rehearsal, &trial);
+    }
+    if (alike && found.perturbed) {
+        struct tic_trial trial = tic_trial_create("plain-memory");
+        tic_rehearse_perturb(&trial, rehearsal->seed, 0);
+        if (!is_plain_again(rehearsal, &trial)) {
+            found.advice = advice_memory;
+            found.suggestion[0] = '\0';
+        }
+    }
+    tic_rehearse_tell_nothing();
+    if (alike)
+        rehearsal->finding = found;
 }
 
 /* ---- with all data closed to main() ---------------------------------------------------------- */
@@ -179,17 +230,6 @@ static bool run_first(struct tic_rehearsal *rehearsal, struct tic_trial *trial)
     return true;
 }
 
-static const char advice_memory[] =
-    "This run is the second one under protection, and the first one was right. It differs in the "
-    "content of fresh memory only, which malloc() does not promise, and takes checkpoints. Most "
-    "probably memory is read that was never written; valgrind tells where.";
-
-static void note_memory(struct tic_finding *finding)
-{
-    finding->advice = advice_memory;
-    finding->suggestion[0] = '\0';
-}
-
 /* Tells how many lines there are, and which data vary. */
 static bool run_second(struct tic_rehearsal *rehearsal, struct tic_trial *trial)
 {
@@ -199,8 +239,7 @@ static bool run_second(struct tic_rehearsal *rehearsal, struct tic_trial *trial)
     tic_rehearse_perturb(trial, rehearsal->seed, 0);
     tic_trial_set(trial, "STARPU_TIC_FAIL=line-renamed:%d", MANY);
     bool good = tic_rehearse_run(rehearsal, trial) && tic_judge(rehearsal, trial, NULL);
-    if (!good && rehearsal->finding.verdict == TIC_VERDICT_DIFFERS)
-        note_memory(&rehearsal->finding);
+    rehearsal->finding.perturbed = !good;
     if (!good || !tic_rehearse_read_digests(rehearsal, trial, &other))
         return false;
     rehearsal->varying = tic_digests_mark(&rehearsal->digests, &other);

@@ -12,13 +12,25 @@
 enum { SHORT_RUN = 5 };
 #define LONGEST_WAIT 60.0
 
+/* A shell tells so of a program that died; a program may end with any status. */
+static bool is_deadly(int signal)
+{
+    static const int harmless[] = {SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP,
+                                   SIGTTIN, SIGTTOU, SIGURG,  SIGWINCH};
+
+    for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++)
+        if (harmless[i] == signal)
+            return false;
+    return signal > 0 && signal <= SIGRTMAX;
+}
+
 struct tic_restart_end tic_restart_end_of(int status)
 {
     struct tic_restart_end end = {0};
     int code = WIFSIGNALED(status) ? TIC_TOOL_BY_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 
     end.status = code;
-    end.by_signal = code > TIC_TOOL_BY_SIGNAL && code <= TIC_TOOL_BY_SIGNAL + SIGRTMAX;
+    end.by_signal = is_deadly(code - TIC_TOOL_BY_SIGNAL);
     return end;
 }
 

@@ -27,7 +27,7 @@ static void print_help(void)
     tic_tool_usage("run", TIC_TOOL_OK);
     puts(
         "\n  -d, --dir DIR          directory of the recovery lines (STARPU_TIC_DIR)\n"
-        "  -p, --period SECONDS   period between checkpoints (STARPU_TIC_PERIOD)\n"
+        "  -p, --period SECONDS   period between checkpoints, or auto (STARPU_TIC_PERIOD)\n"
         "      --protocol NAME    tic, sel, tic+sel or off (STARPU_TIC_PROTOCOL)\n"
         "  -s, --sched POLICY     StarPU scheduling policy (STARPU_TIC_SCHED)\n"
         "  -r, --max-restarts N   start the program again when a signal has killed it, so often\n"

@@ -2,6 +2,7 @@
 /* starpu-tic run --max-restarts: starts the program, and again when it has crashed. */
 #include "tools/supervise.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "store/store.h"
 #include "tools/child.h"
 #include "tools/culprit.h"
+#include "tools/piped.h"
 #include "tools/ticker.h"
 #include "tools/tool.h"
 
@@ -25,7 +27,8 @@ struct supervisor {
     const struct tic_restart_rules *rules;
     const struct tic_settings *settings;
     struct tic_restart restart;
-    int descriptor; /* of the beacon, or -1 */
+    int descriptor;  /* of the beacon, or -1 */
+    bool is_guarded; /* it is locked */
     struct tic_beacon *beacon;
     char directory[PATH_MAX]; /* of the recovery lines, as far as it is known */
     struct tic_culprits before, now;
@@ -50,16 +53,19 @@ static void make_beacon(struct supervisor *supervisor)
         mmap(NULL, sizeof(*supervisor->beacon), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED)
         return;
-    snprintf(place, sizeof(place), "%d %llu", fd, (unsigned long long)info.st_ino);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    supervisor->is_guarded = fcntl(fd, F_SETLK, &lock) == 0;
+    snprintf(place, sizeof(place), "%d %llu %d", fd, (unsigned long long)info.st_ino, getpid());
     setenv(TIC_BEACON_VARIABLE, place, 1);
     supervisor->beacon = memory;
     supervisor->descriptor = fd;
 }
 
 /* What the next run is not to find. */
-static void reset_beacon(struct tic_beacon *beacon)
+static void reset_beacon(struct tic_beacon *beacon, bool is_guarded)
 {
     memset(beacon, 0, sizeof(*beacon));
+    atomic_store(&beacon->is_guarded, is_guarded);
     beacon->format = TIC_BEACON_FORMAT;
 }
 
@@ -117,6 +123,25 @@ static void say_stuck(struct supervisor *supervisor, const struct tic_restart_en
                                     : "");
 }
 
+/* Can a restart read what the first run has read? Says so, if not. */
+static bool has_input(const struct supervisor *supervisor)
+{
+    enum tic_piped piped = tic_piped_end();
+
+    if (piped == TIC_PIPED_GONE)
+        tic_log(TIC_LOG_WARN,
+                "the standard input is a pipe, and what %.300s may have read of it is gone: no "
+                "restart. A file (< FILE) can be read again",
+                supervisor->command[0]);
+    else if (piped == TIC_PIPED_UNKNOWN && supervisor->restart.restarts == 1)
+        tic_log(TIC_LOG_WARN,
+                "the standard input is a pipe that is still open: what %.300s may "
+                "have read of it is gone for the restart. A file (< FILE) can be "
+                "read again, and /dev/null has nothing to be read",
+                supervisor->command[0]);
+    return piped != TIC_PIPED_GONE;
+}
+
 static void say(struct supervisor *supervisor, const struct tic_restart_end *end,
                 enum tic_restart_verdict verdict)
 {
@@ -156,6 +181,7 @@ static void look(void *arg)
 {
     struct supervisor *supervisor = arg;
 
+    tic_piped_look();
     tic_ticker_tick(&supervisor->ticker, supervisor->beacon, seconds_of_run(supervisor));
 }
 
@@ -164,7 +190,7 @@ static bool run_once(struct supervisor *supervisor, struct tic_restart_end *end)
     supervisor->begun = tic_nanoseconds(CLOCK_MONOTONIC);
     tic_ticker_begin(&supervisor->ticker, supervisor->restart.restarts);
     if (supervisor->beacon)
-        reset_beacon(supervisor->beacon);
+        reset_beacon(supervisor->beacon, supervisor->is_guarded);
     if (!tic_child_start(supervisor->command, supervisor->descriptor))
         return false;
     *end = tic_restart_end_of(tic_child_await(look, supervisor));
@@ -186,6 +212,19 @@ static void look_at_rest(struct supervisor *supervisor, struct tic_restart_end *
             tic_progress_read(supervisor->directory, uses_results(supervisor->settings));
 }
 
+static bool pause_before_restart(const struct supervisor *supervisor)
+{
+    bool goes_on = tic_child_pause(supervisor->restart.wait);
+
+    if (!goes_on)
+        tic_log(
+            TIC_LOG_INFO,
+            "asked to end by signal %d before restart %lu: no restart. The same command goes on "
+            "from there",
+            tic_child_asked(), supervisor->restart.restarts);
+    return goes_on;
+}
+
 int tic_supervise(char **command, const struct tic_restart_rules *rules,
                   const struct tic_settings *settings)
 {
@@ -200,13 +239,18 @@ int tic_supervise(char **command, const struct tic_restart_rules *rules,
     tic_tool_load_store(); /* or it would be missed after a crash */
     make_beacon(&supervisor);
     tic_child_prepare();
+    tic_piped_begin();
     do {
         if (!run_once(&supervisor, &end))
             break;
         if (tic_restart_may_follow(rules, &end))
             look_at_rest(&supervisor, &end);
         verdict = tic_restart_decide(&supervisor.restart, rules, &end);
+        if (verdict == TIC_RESTART_AGAIN && !has_input(&supervisor))
+            break;
         say(&supervisor, &end, verdict);
-    } while (verdict == TIC_RESTART_AGAIN && tic_child_pause(supervisor.restart.wait));
+    } while (verdict == TIC_RESTART_AGAIN && pause_before_restart(&supervisor));
+    if (supervisor.beacon) /* what the program has left running may go on */
+        atomic_store(&supervisor.beacon->is_guarded, false);
     return end.status;
 }

@@ -21,7 +21,10 @@ int tic_tool_usage(const char *command, int status);
 /* A subcommand of the form [--json] DIRECTORY: what `report` returns. */
 int tic_tool_report(int argc, char **argv, int (*report)(const char *directory, bool as_json));
 
-/* Puts the library into LD_PRELOAD of this process. 0, or -1 after a message. */
+/* Is the library there? Else a message. */
+bool tic_tool_may_preload(void);
+/* Puts the library into LD_PRELOAD of this process; with STARPU_TIC_PAGES=1 what tells of system
+ * calls (syscalls/), too. 0, or -1 after a message. */
 int tic_tool_preload(void);
 
 /* Loads the store module, or ends the process with a message. */

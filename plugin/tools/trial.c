@@ -16,6 +16,7 @@
 
 #include "base/settings.h"
 #include "tools/input.h"
+#include "base/thread.h"
 #include "tools/tool.h"
 
 static sigset_t awaited, original;
@@ -95,7 +96,6 @@ static void set_environment(const struct tic_trial *trial, const struct tic_tria
     setenv("STARPU_TIC_SYNC", "never", 1); /* a killed process needs no more */
     set_path(trial, place, "STARPU_TIC_STATS", "stats");
     set_path(trial, place, "STARPU_TIC_DIGESTS", "digests");
-    setenv("GFORTRAN_UNBUFFERED_ALL", "1", 1);
     for (unsigned i = 0; i < trial->variable_count; i++)
         putenv(trial->variables[i]);
 }
@@ -112,20 +112,10 @@ static void redirect(const struct tic_trial *trial, const struct tic_trial_place
     close(file);
 }
 
-/* Lines are written as they are printed, as what a killed run printed counts, too. */
+/* What is printed is buffered as in any run whose output goes to a file: a kill loses what the
+ * program has not written yet. */
 static void execute(char **command)
 {
-    size_t count = 0;
-
-    while (command[count])
-        count++;
-    char **wrapped = calloc(count + 3, sizeof(*wrapped));
-    if (wrapped) {
-        wrapped[0] = (char *)"stdbuf";
-        wrapped[1] = (char *)"-oL";
-        memcpy(wrapped + 2, command, count * sizeof(*command));
-        execvp(wrapped[0], wrapped);
-    }
     execvp(command[0], command);
     fprintf(stderr, "cannot run %s: %s\n", command[0], strerror(errno));
     _exit(errno == ENOENT ? TIC_TOOL_NOT_FOUND : TIC_TOOL_NOT_RUNNABLE);
@@ -150,29 +140,29 @@ static void become(const struct tic_trial *trial, const struct tic_trial_place *
 
 /* ---- its end --------------------------------------------------------------------------------- */
 
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-static bool has_ended(pid_t child)
+/* Also when the terminal has stopped it: the process group is never the one in front, and nobody
+ * would let it go on. */
+static bool has_ended(struct tic_trial *trial, pid_t child)
 {
     siginfo_t info = {.si_pid = 0};
+    int status = waitid(P_PID, (id_t)child, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT);
 
-    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-           info.si_pid == child;
+    if (status == 0 && info.si_pid == child && info.si_code == CLD_STOPPED) {
+        if (info.si_status != SIGTTIN && info.si_status != SIGTTOU)
+            return false;
+        trial->end = TIC_TRIAL_STOPPED;
+        trial->status = info.si_status;
+    }
+    return status != 0 || info.si_pid == child;
 }
 
-/* Until the child has ended, or has no more time, or this process is to end. */
+/* Until the child has ended or is stopped, or has no more time, or this process is to end. */
 static void await(struct tic_trial *trial, pid_t child, double limit)
 {
-    double begin = now();
+    double begin = tic_seconds();
 
-    while (!has_ended(child)) {
-        double left = limit > 0 ? begin + limit - now() : 3600;
+    while (!has_ended(trial, child)) {
+        double left = limit > 0 ? begin + limit - tic_seconds() : 3600;
         if (left <= 0) {
             trial->end = TIC_TRIAL_HUNG;
             break;
@@ -185,7 +175,7 @@ static void await(struct tic_trial *trial, pid_t child, double limit)
             break;
         }
     }
-    trial->seconds = now() - begin;
+    trial->seconds = tic_seconds() - begin;
 }
 
 static void take_status(struct tic_trial *trial, int status)

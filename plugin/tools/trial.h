@@ -21,6 +21,7 @@ enum tic_trial_end {
     TIC_TRIAL_KILLED,      /* by SIGKILL, that is by a failpoint */
     TIC_TRIAL_CRASHED,     /* by another signal */
     TIC_TRIAL_HUNG,        /* killed at the limit */
+    TIC_TRIAL_STOPPED,     /* by the terminal, which is not its own; and killed: so is the status */
     TIC_TRIAL_INTERRUPTED, /* a signal for this process: its number is the status */
     TIC_TRIAL_NOT_RUN,     /* the system gave no process */
 };

@@ -17,7 +17,7 @@ load common
 }
 
 @test "tic: callbacks write registered memory; main() asks whether tasks are left" {
-    campaign unseen --kills 8 --scale 0.2 --mode callbackwrite,callbackwrite-other,asking
+    campaign unseen --kills 8 --scale 0.2 --mode callbackwrite,callbackwrite-other,asking,joined,paused
 }
 
 @test "tic: callbacks read large data, and wake main(), which does; the restart knows by the line" {

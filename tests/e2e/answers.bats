@@ -6,6 +6,7 @@ load common
 
 setup_file() {
     export STARPU_TIC_EVERY=17
+    export STARPU_TIC_POINTERS=trust # kernels note which workers they ran on, in arrays of the program
 }
 
 answers=$lib/answers
@@ -174,4 +175,20 @@ on_all() { # MODE [EXPECTED]
     bytes=$(du -sb "$STARPU_TIC_DIR" | cut -f1)
     echo "$bytes bytes"
     [ "$bytes" -lt 100000000 ]
+}
+
+# Tasks in the place of others would be taken for done. Addresses are others in each run.
+@test "tasks with other numbers as arguments than before: the restart stops" {
+    local protocol
+    for protocol in tic sel tic+sel; do
+        export STARPU_TIC_PROTOCOL=$protocol
+        answered items 130 2 1
+        rm -rf store
+        STARPU_NCPU=2 crash task-end:130 "$answers" items
+        ITEMS=6 run_apart timeout 60 "$tool" run -- "$answers" items
+        [ "$status" -eq 70 ] || complain items "not stopped"
+        grep -q 'submission 0, task "add_item", has other arguments (STARPU_VALUE) than it had' err
+        ITEMS=6 STARPU_TIC_ARGUMENTS=ignore run_apart timeout 60 "$tool" run -- "$answers" items
+        [ "$status" -eq 0 ] || complain items "stopped nevertheless"
+    done
 }

@@ -115,3 +115,21 @@ bats_require_minimum_version 1.5.0
         "true 5 program 4 32000 " ]
     ! ldd "$tool" | grep -Ei 'starpu|hwloc'
 }
+
+@test "without /proc the message says why the library is not found" {
+    local change=(chroot) file
+    [ "$(id -u)" -eq 0 ] || change=(unshare -r chroot)
+    mkdir -p root/bin root/tmp
+    for file in $(ldd "$tool" | grep -o '/[^ ]*'); do
+        mkdir -p "root${file%/*}"
+        cp "$file" "root$file"
+    done
+    cp "$tool" root/bin/
+    "${change[@]}" root /bin/starpu-tic --version >/dev/null 2>&1 || skip "no chroot"
+    for command in run check rehearse; do
+        run "${change[@]}" root /bin/starpu-tic $command -- /bin/starpu-tic </dev/null
+        [ "$status" -eq 1 ] || [ "$status" -eq 3 ]
+        [[ $output == *"cannot find libstarputic.so: /proc"* ]]
+        [[ $output != *"cannot be executed"* ]]
+    done
+}

@@ -64,6 +64,9 @@ resumes_crowd() {
     local expected
     expected=$("$lib/crowds" behind 5000)
     STARPU_TIC_EVERY=20 crash task-end:290 "$lib/crowds" behind 5000
-    run_apart timeout 60 "$tool" run -- "$lib/crowds" behind 5000
+    LD_PRELOAD=$TIC_BUILD/.libs/probes.so TIC_PROBES=$PWD/probes \
+        run_apart timeout 60 "$tool" run -- "$lib/crowds" behind 5000
     is_right "$expected" yes || complain behind "wrong after a kill"
+    # each wait looks at all data, but asks the system for each page of them, not for each of them
+    [ "$(cat probes)" -lt $((280 * 5000 / 20)) ] || complain behind "asked $(cat probes) times"
 }

@@ -86,7 +86,7 @@ answers() { # the command answered without a complaint
         --work 3600 --json
     answers
     cmp short out
-    [ "$(jq '.costs | [.tl, .work, .phi, .processes, .max_recovery] == [5, 3600, 1, 0, null]' out)" = true ]
+    [ "$(jq '.costs | [.tl, .work, .phi, .processes, .max_recovery, .max_overhead] == [5, 3600, 1, 0, null, null]' out)" = true ]
     # one process, or processes that all depend on each other, without a log: no difference
     [ "$(jq -c '[.models[3, 4] | [.interval, .wall]] | unique | length' out)" -eq 1 ]
 }
@@ -113,7 +113,7 @@ answers() { # the command answered without a complaint
         "--tc 5 --mtbf 100 --processes 0" "--tc 5 --mtbf 100 --processes 2.5" "--tc 5 --mtbf 100 --processes 1e10" \
         "--tc 5 --mtbf 100 --log-rate 2" "--tc 5 --mtbf 100 --replay -1" \
         "--tc 5 --mtbf 100 --least 0" "--tc 5 --mtbf 100 --max-recovery 0" \
-        "--tc 5 --mtbf 100 --work 0" "--tc 5 --mtbf 100 --period 0" \
+        "--tc 5 --mtbf 100 --max-overhead 1.1" "--tc 5 --mtbf 100 --work 0" "--tc 5 --mtbf 100 --period 0" \
         "--tc 5 --mtbf 100 --period 5" "--tc 5 --mtbf 100 --period" "--tc 5 --mtbf 100 --nonsense" \
         "--tc 5 --mtbf 100 directory"; do
         # shellcheck disable=SC2086
@@ -125,7 +125,7 @@ answers() { # the command answered without a complaint
     interval --tc 5 --mtbf 100 --phi 1.5
     [ "$(cat err)" = "starpu-tic: --phi 1.5: it must be 0, or a number from 1e-12 to 1" ]
     interval --mtbf 100
-    [ "$(cat err)" = "starpu-tic: --tc is needed" ]
+    [ "$(cat err)" = "starpu-tic: --tc, or --from, is needed" ]
 }
 
 @test "extreme numbers give an answer" {
@@ -191,12 +191,132 @@ answers() { # the command answered without a complaint
     [ "$(jq -r '.models[4].rule' out)" = unmet ]
 }
 
+@test "--max-overhead lengthens intervals, and yields to --max-recovery with status 1" {
+    interval --tc 5 --mtbf 3600 --max-overhead 0.01 --json
+    answers
+    near "$(of_model young period)" 500 1e-9
+    near ".costs.max_overhead" 0.01 0
+    [ "$(jq -r '[.models[].rule] | unique | .[]' out)" = stretched ]
+    interval --tc 5 --mtbf 3600 --max-overhead 0.01 --max-recovery 400
+    [ "$status" -eq 1 ]
+    [ "$(grep -c ': no interval meets both bounds: the interval meets --max-recovery only$' out)" -eq 5 ]
+}
+
+# A well-formed SVG picture that names this many models and marks, and no file beside itself.
+is_picture() { # file, points
+    python3 - "$1" "$2" <<'END'
+import re, sys
+import xml.etree.ElementTree as xml
+text = open(sys.argv[1], encoding="utf-8").read()
+root = xml.fromstring(text)
+assert root.tag == "{http://www.w3.org/2000/svg}svg", root.tag
+assert "prefers-color-scheme:dark" in text and "@import" not in text
+assert not re.search(r'(href|src)=|url\((?!#area)', text)
+assert not re.search(r"\b(nan|inf)", text.lower().replace("infer", "")), "no number"
+points = [e for e in root.iter() if (e.get("class") or "").startswith("point")]
+assert len(points) == int(sys.argv[2]), len(points)
+for path in (e.get("d") for e in root.iter() if (e.get("class") or "").startswith("curve")):
+    numbers = [float(n) for n in re.findall(r"-?[0-9.]+", path)]
+    assert all(abs(n) < 5000 for n in numbers), path[:80]
+END
+}
+
+@test "--plot draws each model with its point, as XML that needs nothing else" {
+    # shellcheck disable=SC2086
+    interval $lu_b --period 20 --plot curve.svg
+    answers
+    cp out with
+    is_picture curve.svg 10
+    for text in young gropp daly fialho-coordinated fialho-uncoordinated 'the given period' '20 s' ' %' MTBF; do
+        grep -qF "$text" curve.svg || complain "$text" "not in the picture"
+    done
+    # shellcheck disable=SC2086
+    interval $lu_b --period 20
+    cmp with out
+    interval --tc 5 --mtbf 86400 --plot curve.svg --json
+    answers
+    jq -e '.models | length == 5' out
+    is_picture curve.svg 10
+    [ "$(grep -c 'the given period' curve.svg)" -eq 0 ]
+}
+
+@test "--plot of extreme numbers is well-formed; a model that does not hold has no point" {
+    for arguments in "--tc 0 --mtbf 1e12" "--tc 1e-12 --mtbf 1e12 --least 1e-12 --work 1e12" \
+        "--tc 0 --mtbf 1 --processes 1e9 --phi 0"; do
+        # shellcheck disable=SC2086
+        interval $arguments --plot curve.svg
+        answers
+        is_picture curve.svg 10
+    done
+    interval --tc 1e12 --mtbf 1e-12 --plot curve.svg
+    answers
+    is_picture curve.svg "$((10 - $(grep -o ': the model does not hold' curve.svg | wc -l)))"
+    interval --tc 5 --mtbf 4 --plot curve.svg
+    answers
+    [ "$(grep -c ': the model does not hold' curve.svg)" -eq 2 ]
+    is_picture curve.svg 8
+    interval --tc 5 --mtbf 100 --plot /nowhere/curve.svg
+    [ "$status" -eq 1 ]
+    grep -q '^starpu-tic: cannot write /nowhere/curve.svg: ' err
+}
+
+@test "--from takes cost, latency and period of a run from its lines, or its statistics" {
+    export STARPU_TIC_KEEP_LINES=9 STARPU_TIC_EVERY=20 STARPU_TIC_PERIOD=77
+    crash line-renamed:1 "$program"
+    interval --from "$STARPU_TIC_DIR" --mtbf 86400
+    [ "$status" -eq 1 ]
+    grep -q '^starpu-tic: no undamaged recovery line in .* tells what a checkpoint costs' err
+    rm -r "$STARPU_TIC_DIR"
+    crash line-renamed:3 "$program"
+    "$tool" info --json "$STARPU_TIC_DIR" >info
+    interval --from "$STARPU_TIC_DIR" --mtbf 86400 --json
+    answers
+    jq -e --slurpfile info info '($info[0].lines | max_by(.number)) as $line |
+        .measured.line == 3 and .costs.tc == $line.checkpoint_cost and
+        .costs.tl == $line.checkpoint_latency and .measured.period == 77 and
+        (.models[0].at_period.period - 77 + $line.checkpoint_latency | fabs < 1e-9)' out
+    interval --from "$STARPU_TIC_DIR" --mtbf 86400 --plot curve.svg
+    answers
+    grep -Eq '^measured up to line 3: a checkpoint costs the program .* s, and is committed .* s after its cut; a period of 77 s, in which cuts are [0-9.]+ s apart$' out
+    is_picture curve.svg 10
+    interval --from "$STARPU_TIC_DIR" --mtbf 86400 --tc 5 --tl 4 --period 600 --json
+    answers
+    jq -e '.costs.tc == 5 and .costs.tl == 4 and .models[0].at_period.period == 600' out
+    # a damaged newest line does not count
+    flip_at p0-line-00000003.h5 2000
+    interval --from "$STARPU_TIC_DIR" --mtbf 86400 --json
+    answers
+    jq -e '.measured.line == 2' out
+    run_apart "$program"
+    [ "$status" -eq 0 ]
+    interval --from "$STARPU_TIC_STATS" --mtbf 86400 --json
+    answers
+    jq -e --slurpfile stats "$STARPU_TIC_STATS" '.measured.line == 0 and .measured.period == 77 and
+        .costs.tc == $stats[0].checkpoint_cost_seconds' out
+}
+
+@test "--from refuses what is no run, and does not stand for --mtbf" {
+    interval --from nowhere --mtbf 86400
+    [ "$status" -eq 1 ]
+    grep -q '^starpu-tic: cannot read nowhere: ' err
+    echo '{"checkpoint_latency_seconds": "much"}' >other.json
+    interval --from other.json --mtbf 86400
+    [ "$status" -eq 1 ]
+    grep -q '^starpu-tic: other.json does not tell what a checkpoint costs$' err
+    echo 'nonsense' >other.json
+    interval --from other.json --mtbf 86400
+    [ "$status" -eq 1 ]
+    [ "$(wc -l <err)" -eq 1 ]
+    interval --from other.json
+    [ "$status" -eq 2 ]
+}
+
 @test "help and manual tell of the same options" {
     interval --help
     answers
     sed -n 's/^ *\(--[a-z-]*\)  *[A-Z].*/\1/p' out | sort >helped
     sed -n '/^\.SS interval$/,/^\.SS settings$/ p' "$BATS_TEST_DIRNAME/../../doc/starpu-tic.1" |
         sed -n 's/^\.BR \(\\-\\-[a-z\\-]*\) " " \\fI.*/\1/p' | tr -d '\\' | sort >told
-    [ "$(wc -l <helped)" -eq 12 ]
+    [ "$(wc -l <helped)" -eq 15 ]
     cmp helped told
 }

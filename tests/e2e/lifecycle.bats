@@ -36,6 +36,47 @@ expected() { # the output of a run without faults
     [ "$status" -eq 0 ] && ! grep -q 'not protected' err || complain program "its child is not protected elsewhere"
 }
 
+@test "the directory is named by a link: each end removes it, and the next start makes it again" {
+    mkdir real
+    for link in real "$PWD/real"; do
+        rm -f "$STARPU_TIC_DIR"
+        ln -s "$link" "$STARPU_TIC_DIR"
+        for _ in 1 2; do
+            P_QUIET=1 run_apart "$tool" run -- "$program"
+            [ "$status" -eq 0 ] && [ ! -e real ] && [ -L "$STARPU_TIC_DIR" ] || complain "$link" "wrong"
+        done
+        STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
+        ls real/p0-line-*.h5
+        P_QUIET=1 run_apart "$tool" run -- "$program"
+        [ "$status" -eq 0 ] && grep -q 'continuing from' err
+    done
+}
+
+# A restart skips them, and prints nothing for them.
+@test "what done tasks have printed is written before the recovery line counts" {
+    local protocol done
+    for protocol in tic sel; do
+        STARPU_TIC_EVERY=7 STARPU_TIC_PROTOCOL=$protocol STARPU_TIC_FAIL=line-renamed:3 \
+            run_apart "$tool" run -- "$lib/rehearsed" talk
+        [ "$status" -eq 137 ]
+        mv out killed
+        done=$("$tool" info --json "$STARPU_TIC_DIR" | jq '.lines[0].tasks_done')
+        [ "$done" -ge 7 ] && [ "$(grep -c '^task [0-9]*$' killed)" -ge "$done" ] ||
+            complain $protocol "$done tasks are done, and fewer have printed"
+        STARPU_TIC_PROTOCOL=$protocol run_apart "$tool" run -- "$lib/rehearsed" talk
+        [ "$status" -eq 0 ]
+        [ "$(grep -h '^task' killed out | sort -u | wc -l)" -eq 40 ]
+    done
+}
+
+@test "what main() alone prints is not written for a recovery line: it prints again in a restart" {
+    expected=$(P_QUIET=1 "$program")
+    STARPU_TIC_EVERY=200 STARPU_TIC_FAIL=line-renamed:1 P_QUIET=1 run_apart "$tool" run -- "$program"
+    [ "$status" -eq 137 ] && [ ! -s out ] || complain "$program" "has printed"
+    P_QUIET=1 run_apart "$tool" run -- "$program"
+    is_right "$expected" "" || complain "$program" "wrong"
+}
+
 @test "forks run unprotected: each would take the recovery lines of another one for its own" {
     expected=$(timeout 60 "$lib/starters" 2 fork)
     run_apart timeout 60 "$tool" run -- "$lib/starters" 2 fork
@@ -98,6 +139,21 @@ EOF
     [ "$status" -eq 0 ]
     [ "$(stat_of tasks_skipped)" -ge 180 ]
     [ ! -e "$STARPU_TIC_DIR" ]
+}
+
+@test "a program that opens StarPU with RTLD_DEEPBIND is not protected, and is told so once" {
+    [ "$("$lib/late")" = 200 ] || skip "StarPU's development files are not there"
+    LATE_DEEP=1 run_apart "$tool" run -- "$lib/late"
+    [ "$status" -eq 0 ] && [ "$(cat out)" = 200 ]
+    [ "$(wc -l <err)" -eq 1 ] && grep -q "not protected: .*libstarpu.* was not reached.*RTLD_DEEPBIND" err ||
+        complain late "not told, or not once"
+    # StarPU that is loaded and not started, protection that is not wanted, StarPU that is reached
+    LATE_DEEP=1 LATE_IDLE=1 run_apart "$tool" run -- "$lib/late"
+    [ ! -s err ]
+    LATE_DEEP=1 STARPU_TIC_PROTOCOL=off run_apart "$tool" run -- "$lib/late"
+    [ ! -s err ]
+    run_apart "$tool" run -- "$lib/late"
+    [ ! -s err ]
 }
 
 @test "success removes the recovery lines and the directory" {

@@ -120,12 +120,43 @@ nothing() {
 }
 
 @test "a program that fails because a system call does is run once more without" {
-    "$touches" system >alone
-    run_apart timeout 60 "$tool" check "$touches" system
+    "$touches" kernel >alone
+    run_apart timeout 60 "$tool" check "$touches" kernel
     [ "$status" -eq 0 ]
     cat alone alone | cmp - <(head -n 2 out)
     grep -q '^Note: the program fails while its data is closed to it' out
     nothing
+}
+
+# The kernel does not fault on closed memory: the call fails, and few programs look.
+@test "system calls that main() gives data are seen, and a restart gives them the right values" {
+    head -c 2400000 /dev/zero | tr '\0' 'a' >input
+    for mode in system stream input-system input-stream; do
+        rm -f values "$STARPU_TIC_DIR.advice"
+        look $mode
+        finds 1
+        case $mode in
+        input-*) found writes 0 starpu_task_wait_for_all ;;
+        *) found reads 0 starpu_task_wait_for_all ;;
+        esac
+        advises 0
+        [ ! -e values ] || mv values expected
+        STARPU_TIC_EVERY=2 crash line-renamed:2 "$touches" $mode
+        run_apart "$tool" run -- "$touches" $mode
+        [ "$status" -eq 0 ] && cmp alone out || complain $mode "wrong"
+        grep -q 'continuing from' err || complain $mode "did not continue"
+        [ ! -e values ] || cmp expected values
+    done
+}
+
+@test "what tells of system calls is in no other run" {
+    for variable in 0 1; do
+        STARPU_TIC_PAGES=$variable STARPU_TIC_REPORT=report \
+            "$tool" run -- sh -c 'cat /proc/self/maps' >maps
+        grep -q libstarputic.so maps
+        [ "$(grep -c tic-syscalls.so maps)" -gt 0 ] && seen=1 || seen=0
+        [ $seen -eq $variable ]
+    done
 }
 
 @test "where the advice is written: beside the directory of a run, or where it is wanted" {
@@ -206,12 +237,18 @@ told() {
 @test "what a restart may not give back is told, where the program does it" {
     STARPU_TIC_VERBOSE=2 told exposed 'main() has had a pointer to data 0'
     told packed 'in data that its interface packs (CSR, BCSR .*the first: data 0'
+    told addresses 'tasks write what looks like addresses of this process into data 0'
     told blind 'task "read_all" declares no data'
     told left 'starpu_data_unregister_no_coherency: what main() then reads of data 0'
     STARPU_TIC_LOOKS=8192 run_apart timeout 60 "$tool" run -- "$lib/told" left
     [ ! -s err ] || complain left "told although it is logged"
     run_apart timeout 60 "$tool" run -- "$lib/told" declared
-    ! grep -Eq 'had a pointer|packs|declares no data|no_coherency' err || complain declared "told"
+    ! grep -Eq 'had a pointer|packs|addresses|declares no data|no_coherency' err || complain declared "told"
+}
+
+@test "it is told before a recovery line holds what main() has gone on with" {
+    STARPU_TIC_FAIL=task-end:2 run_apart timeout 60 "$tool" run -- "$lib/told" packed
+    [ "$status" -eq 137 ] && grep -q 'in data that its interface packs' err
 }
 
 @test "a number in the place of arguments is no memory" {

@@ -140,3 +140,57 @@ unregisters|starpu_data_unregister in task "unregisters"|110 150
 acquires|starpu_data_acquire_cb in task "acquires"|110 150
 EOF
 }
+
+# ---- memory that nobody has registered (tests/lib/counts.c) -----------------------------------------
+
+wrote='tasks write memory that is not registered data'
+
+@test "tasks write variables, or what these or arguments point to: told, and a restart is refused" {
+    for mode in variable block argument; do
+        expected=$("$lib/counts" $mode)
+        rm -rf "$STARPU_TIC_DIR"
+        run_apart "$tool" run -- "$lib/counts" $mode
+        is_right "$expected" ""
+        [ "$(grep -c "$wrote" err)" -eq 1 ]
+        STARPU_TIC_FAIL=task-end:70 run_apart "$tool" run -- "$lib/counts" $mode
+        [ "$status" -eq 137 ]
+        STARPU_NCPU=2 run_apart "$tool" run -- "$lib/counts" $mode
+        [ "$status" -eq 78 ]
+        grep -q 'tasks that are done have written memory that is not registered data' err
+        STARPU_TIC_POINTERS=trust run_apart "$tool" run -- "$lib/counts" $mode
+        [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ]
+        [ "$(cut -d ' ' -f 2 out)" = "$(cut -d ' ' -f 2 <<<"$expected")" ]
+    done
+}
+
+@test "the message names the variable" {
+    for mode in variable block; do
+        run_apart "$tool" run -- "$lib/counts" $mode
+        place=$(grep -o "info symbol 0x[0-9a-f]*" err)
+        case $mode in variable) name=counted ;; *) name=block ;; esac
+        address=$(nm "$lib/counts" | awk -v name=$name '$3 == name { print $1 }')
+        [ $((${place##* } - 0x$address)) -ge 0 ] && [ $((${place##* } - 0x$address)) -lt 8 ]
+    done
+}
+
+@test "a line from before tasks wrote such memory is used" {
+    expected=$("$lib/counts" once)
+    skipped=0
+    resumes task-end:110 2 "$expected" "$lib/counts" once
+    [ "$skipped" -gt 0 ]
+}
+
+@test "what callbacks and tasks without output write, what is registered, and mutexes: no such memory" {
+    for mode in effects callback registered returned leaving mutex; do
+        expected=$("$lib/counts" $mode)
+        rm -rf "$STARPU_TIC_DIR"
+        run_apart "$tool" run -- "$lib/counts" $mode
+        is_right "$expected" ""
+        [ "$(grep -c "$wrote" err)" -eq 0 ] || complain $mode "told of without reason"
+        skipped=0
+        for at in 15 55 100; do
+            resumes task-end:$at 2 "$expected" "$lib/counts" $mode
+        done
+        [ "$skipped" -gt 0 ]
+    done
+}

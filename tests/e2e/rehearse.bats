@@ -91,7 +91,26 @@ answers() { # status, begin of the first line
     answers 1 "Not safe: "
     grep -q '^  Expected  *result ' out
     grep -q '^  Found  *result ' out
+    grep -Fq 'So does the program alone, without protection' <(tr '\n' ' ' <out | tr -s ' ')
     grep -q 'never written' out
+}
+
+# Runs 1 and 2 are plain and alike, 3 is closed, 4 and 5 are protected; 6 and on are plain.
+@test "a program that varies by itself, though its first runs are alike" {
+    rehearse --kills 2 -- "$rehearsed" varies
+    answers 3 "Cannot say: The program varies by itself: two runs without protection print another line 1"
+    ! grep -Eq 'valgrind|never written' out
+    [ "$(wc -c <runs)" -eq 7 ]
+}
+
+@test "a program that reads the terminal is stopped, and the rehearsal tells" {
+    cat >terminal.py <<'END'
+import pty, sys
+sys.exit(pty.spawn(sys.argv[1:]) >> 8)
+END
+    run_apart timeout 60 /usr/bin/python3 terminal.py "$tool" rehearse -k 1 -- "$rehearsed" terminal
+    [ "$status" -eq 3 ] || complain terminal "wrong status"
+    grep -q 'Cannot say: The program reads from the terminal' out
 }
 
 @test "a restart is refused: the message is told" {
@@ -127,6 +146,10 @@ answers() { # status, begin of the first line
 
 @test "tasks write memory that nobody registered" {
     rehearse --kills 12 -- "$lib/unseen" result-arg 0.5
+    answers 1 "Not restartable: after kill "
+    grep -Fq 'STARPU_TIC_POINTERS=trust' out
+    export STARPU_TIC_POINTERS=trust
+    rehearse --kills 12 -- "$lib/unseen" result-arg 0.5
     answers 1 "Not safe: after kill "
     grep -q '^  Expected  *result-arg ' out
     grep -Fq 'kernels must write registered data only' <(tr '\n' ' ' <out | tr -s ' ')
@@ -144,6 +167,13 @@ answers() { # status, begin of the first line
     rehearse --kills 4 -- "$rehearsed" talk
     answers 0 "Safe: "
     grep -q '^  Note  *tasks print\.' out
+}
+
+# Other buffers than stdout of C are not known: the rehearsal does what a kill does.
+@test "tasks that print into a buffer of the program's own: their lines are lost" {
+    rehearse --kills 4 -- "$rehearsed" murmur
+    answers 1 "Not safe: after kill "
+    grep -Fq 'SIGKILL takes along what the program has printed' <(tr '\n' ' ' <out | tr -s ' ')
 }
 
 @test "a program that always fails fails in restarts, too" {

@@ -20,6 +20,11 @@ ends_with() {
     wait "$running" || status=$?
     [ "$status" -eq "$1" ] || complain "$program" "another status than $1"
 }
+stops() { # at its place: a last checkpoint
+    run_to_place
+    kill -TERM "$running"
+    ends_with 75
+}
 goes_on() { # TASKS that are skipped at least
     rm ready go
     run_apart timeout 60 "$tool" run -- "$program"
@@ -31,9 +36,7 @@ goes_on() { # TASKS that are skipped at least
     export P_QUIET=1 P_FREEZE=100
     expected=$("$program")
     export STARPU_TIC_STOP=term
-    run_to_place
-    kill -TERM "$running"
-    ends_with 75
+    stops
     grep -q 'stopped by signal 15 (Terminated): a checkpoint is taken' err
     goes_on 100
     [ "$(stat_of tasks_skipped)" -eq 100 ]
@@ -130,28 +133,20 @@ goes_on() { # TASKS that are skipped at least
     export P_QUIET=1 P_FREEZE=100
     expected=$("$program")
     export STARPU_TIC_STOP=term
-    run_to_place
-    kill -TERM "$running"
-    ends_with 75
-    P_HOLD=1 run_to_place # main() is at its begin
-    kill -TERM "$running"
-    ends_with 75
+    stops
+    P_HOLD=1 stops # main() is at its begin
     grep -q 'there was nothing new to save' err
     goes_on 100
 }
 
 @test "where the store cannot be written it stops all the same" {
     export STARPU_TIC_STOP=term STARPU_TIC_SPACE=1000 STARPU_TIC_EVERY=20
-    P_PAUSE=100 run_to_place
-    kill -TERM "$running"
-    ends_with 75
+    P_PAUSE=100 stops
     grep -q 'no checkpoint could be taken any more. The same command goes on from the start' err
 }
 
 @test "what was printed is not lost" {
     export STARPU_TIC_STOP=term P_TIME=1
-    P_FREEZE=100 run_to_place
-    kill -TERM "$running"
-    ends_with 75
+    P_FREEZE=100 stops
     grep -q '^time after' out # which is a file, so that the C library had kept it
 }

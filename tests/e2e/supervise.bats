@@ -139,9 +139,17 @@ ended() { # the exit status of the supervisor
     mkfifo died
     run_supervised --max-restarts 5 --backoff 1000 -- sh -c 'trap "" TERM; echo >died; kill -KILL $$'
     cat died
+    until grep -q 'restart 1 of 5 in 1000.0 s' err; do sleep 0.02; done
     kill -s TERM "$supervisor"
     ended
     [ "$status" -eq 137 ]
+    grep -q 'asked to end by signal 15 before restart 1: no restart' err
+}
+
+@test "a status that names a signal which kills nobody is a status" {
+    supervised sh -c 'exit 150'
+    [ "$status" -eq 150 ]
+    ! grep -q 'died of signal' err || complain 150 "is no signal"
 }
 
 @test "signals that were ignored stay so" {
@@ -160,6 +168,24 @@ ended() { # the exit status of the supervisor
     kill -KILL "$supervisor"
     cat <&5 # ends when nobody has it open for writing
     exec 5<&-
+}
+
+# The system kills what the supervisor has started, and not what that has.
+@test "who kills the supervisor kills a program that a script has started, too" {
+    mkfifo ready go alive
+    export P_HOLD=1
+    local shell='"$0"; exit $?'
+    local python='import subprocess, sys; subprocess.run(sys.argv[1:], pass_fds=(4,))'
+    for start in "sh -c|$shell" "/usr/bin/python3 -c|$python"; do
+        env "$tool" run -r 5 -- ${start%%|*} "${start#*|}" "$program" >out 2>err 3>&- 4>alive &
+        supervisor=$!
+        exec 5<alive
+        cat ready
+        kill -KILL "$supervisor"
+        timeout 60 cat <&5
+        exec 5<&-
+        grep -q 'starpu-tic run, which supervised this program, was killed: so is the program' err
+    done
 }
 
 @test "what a dead shell leaves running is ended before the restart, and no zombie stays" {
@@ -192,6 +218,43 @@ ended() { # the exit status of the supervisor
     [ "$(cat out)" = $'first\nfirst' ]
     grep -q 'signal 11' err
     echo piped | "$tool" run -r 5 -- cat | grep -qx piped
+}
+
+# Until all writers of the standard input are gone.
+await_end() {
+    python3 -c 'import select; input = select.poll(); input.register(0, 0); input.poll()'
+}
+
+# Computes with the number that it reads, and is killed once.
+reads_and_dies='read -r number; [ -e once ] || fail=line-renamed:3; : >once
+    STARPU_TIC_FAIL=$fail P_INPUT=$number exec "$program"'
+
+@test "a pipe that nobody writes to any more: a restart reads what the first run has read" {
+    expected=$(P_INPUT=7 P_QUIET=1 "$program")
+    export program STARPU_TIC_EVERY=20 P_QUIET=1
+    printf '7\nmore\n' | { await_end
+        timeout 60 "$tool" run -r 5 --backoff 0 -- bash -c "$reads_and_dies" >out 2>err; }
+    [ "$(cat out)" = "$expected" ] && grep -q 'restart 1 of 5' err || complain program "wrong"
+    [ "$(stat_of recovered)" = true ]
+    ! grep -q gone err || complain program "says more"
+    # What no run has read stays.
+    rm once
+    seq 3 | { await_end
+        "$tool" run -r 5 --backoff 0 -- bash -c '[ -e once ] && exit; : >once; kill -SEGV $$' 2>/dev/null; cat; } >rest
+    [ "$(cat rest)" = "$(seq 3)" ]
+}
+
+@test "a pipe that is still open: what was read of it is gone, and there is no restart" {
+    mkfifo pipe
+    exec 5<>pipe
+    echo 7 >&5
+    status=0
+    timeout 60 "$tool" run -r 5 --backoff 0 -- bash -c 'read -r line; kill -SEGV $$' <pipe >out 2>err || status=$?
+    [ "$status" -eq 139 ] && grep -q 'may have read of it is gone: no restart' err || complain bash "restarted"
+    # Nothing has come.
+    timeout 60 "$tool" run -r 5 --backoff 0 -- bash -c '[ -e once ] && exit; : >once; kill -SEGV $$' <pipe >out 2>err
+    grep -q 'restart 1 of 5' err && grep -q 'is a pipe that is still open' err || complain bash "no restart"
+    exec 5>&-
 }
 
 @test "on a terminal a line tells how far the program is, unless it is to be quiet" {

@@ -141,7 +141,7 @@ policy_of() { # environment assignments...
             rm -rf "$STARPU_TIC_DIR"
             STARPU_TIC_EVERY=5 crash task-end:$at env $setting "$patterns" unmapped
             run_apart env $setting "$tool" run -- "$patterns" unmapped
-            [ "$status" -eq 0 ]
+            [ "$status" -eq 0 ] || complain "$setting, $at" "failed"
             [ "$(cat out)" = "$expected" ]
         done
     done

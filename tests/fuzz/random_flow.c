@@ -38,13 +38,12 @@ uint64_t flow_random(void)
 
 void flow_jitter(void)
 {
-    static _Atomic uint64_t threads;
-    static __thread uint64_t state;
+    static __thread uint64_t state; /* a counter would be memory that kernels write */
 
     if (!jitter_seed)
         return;
     if (!state)
-        state = jitter_seed + atomic_fetch_add(&threads, 1);
+        state = jitter_seed + (uint64_t)(gettid() - getpid());
     if (next_random(&state) % 8 == 0)
         usleep((useconds_t)(next_random(&state) % 4000));
 }

@@ -56,6 +56,8 @@ static void change_line(struct tic_line *line, struct change *change)
     }
 #define COUNT_ARRAY(path, type, array, count) places += line->count > 0 ? 2 : 1;
     TIC_LINE_NUMBERS(COUNT_NUMBER)
+    TIC_ACCOUNT_NUMBERS(COUNT_NUMBER)
+    TIC_ACCOUNT_LATER_NUMBERS(COUNT_NUMBER)
     TIC_LINE_TABLES(COUNT_TABLE)
     TIC_LINE_ARRAYS(COUNT_ARRAY)
     chosen = choose(places);
@@ -63,6 +65,7 @@ static void change_line(struct tic_line *line, struct change *change)
 #define SET_NUMBER(member)                                                                         \
     if (HERE)                                                                                      \
         set(change, &line->member, sizeof(line->member));
+#define SET_ACCOUNT_NUMBER(member) SET_NUMBER(account.member)
 #define SET_FIELD(S, text, member, type)                                                           \
     if (HERE)                                                                                      \
         set(change, &item->member, sizeof(item->member));
@@ -79,6 +82,8 @@ static void change_line(struct tic_line *line, struct change *change)
     else if (line->count > 0 && HERE)                                                              \
         set(change, &line->array[choose(line->count)], sizeof(*line->array));
     TIC_LINE_NUMBERS(SET_NUMBER)
+    TIC_ACCOUNT_NUMBERS(SET_ACCOUNT_NUMBER)
+    TIC_ACCOUNT_LATER_NUMBERS(SET_ACCOUNT_NUMBER)
     TIC_LINE_TABLES(SET_TABLE)
     TIC_LINE_ARRAYS(SET_ARRAY)
 }

@@ -9,7 +9,9 @@
  *   each      the same as tiles, and each worker prepares its element before
  *   progress  submits as long as few tasks are there, and looks at the clock
  *   waits     waits by asking, again and again
- *   asks      asks a million times, and looks whether the clock goes back */
+ *   asks      asks a million times, and looks whether the clock goes back
+ *   items     asks the environment (ITEMS) for the order of items that it adds up, which matters to
+ *             no result */
 #include <starpu.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -324,6 +326,39 @@ static int asks(void)
     return 0;
 }
 
+static void add_item(void *buffers[], void *arg)
+{
+    long *sum = (long *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    const char *address;
+    double weight;
+    int item;
+
+    starpu_codelet_unpack_args(arg, &item, &weight, &address);
+    sum[item % 16] += (long)(weight * item) + (address == NULL);
+}
+
+static struct starpu_codelet item_codelet = {
+    .cpu_funcs = {add_item}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "add_item"};
+
+static int items(void)
+{
+    const char *order = getenv("ITEMS");
+    const int count = 6 * ROUNDS, first = order ? atoi(order) : 0;
+    const char *address = malloc(1); /* another one in each run */
+
+    register_chains();
+    for (int i = 0; i < count; i++) {
+        int item = (first + i) % count;
+        double weight = item + 0.5;
+        starpu_task_insert(&item_codelet, STARPU_RW, data[item % CHAINS], STARPU_VALUE, &item,
+                           sizeof(item), STARPU_VALUE, &weight, sizeof(weight), STARPU_VALUE,
+                           &address, sizeof(address), 0);
+    }
+    unregister_chains((unsigned long)count, "items", 1);
+    free((void *)address);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "tiles";
@@ -357,6 +392,8 @@ int main(int argc, char **argv)
         status = waits();
     else if (strcmp(what, "asks") == 0)
         status = asks();
+    else if (strcmp(what, "items") == 0)
+        status = items();
     starpu_shutdown();
     return status;
 }

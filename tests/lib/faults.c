@@ -144,6 +144,8 @@ CALL(ssize_t, pwritev64, (int fd, const struct iovec *runs, int count, off_t off
      (fd, runs, count, offset))
 CALL(int, fsync, (int fd), (fd))
 CALL(int, fdatasync, (int fd), (fd))
+CALL(int, sync_file_range, (int fd, off64_t offset, off64_t count, unsigned flags),
+     (fd, offset, count, flags))
 CALL(int, ftruncate, (int fd, off_t size), (fd, size))
 CALL(int, ftruncate64, (int fd, off_t size), (fd, size))
 

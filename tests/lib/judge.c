@@ -20,6 +20,7 @@ uint64_t tic_judge_content(const struct tic_line *line)
 {
     uint64_t hash = 1;
 #define NUMBER(member) hash = mix(hash, &line->member, sizeof(line->member));
+#define ACCOUNT_NUMBER(member) NUMBER(account.member)
 #define TEXT_OF(member) hash = mix(hash, line->member, strlen(line->member));
 #define ONE_FIELD(S, text, member, type) hash = mix(hash, &item->member, sizeof(item->member));
 #define TABLE(path, S, array, count, FIELDS)                                                       \
@@ -30,6 +31,7 @@ uint64_t tic_judge_content(const struct tic_line *line)
 #define ARRAY(path, type, array, count)                                                            \
     hash = mix(hash, line->array, line->count * sizeof(*line->array));
     TIC_LINE_NUMBERS(NUMBER)
+    TIC_ACCOUNT_NUMBERS(ACCOUNT_NUMBER)
     TIC_LINE_TEXTS(TEXT_OF)
     TIC_LINE_TABLES(TABLE)
     TIC_LINE_ARRAYS(ARRAY)

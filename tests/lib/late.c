@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A program that opens StarPU itself, for itself (RTLD_LOCAL), as Python's modules do. */
+/* A program that opens StarPU itself, for itself (RTLD_LOCAL), as Python's modules do. LATE_DEEP:
+ * with RTLD_DEEPBIND; LATE_IDLE: and does not start it. */
 #include <dlfcn.h>
 #include <starpu.h>
 #include <stdio.h>
@@ -34,7 +35,10 @@ int main(void)
     long sum = 0;
     starpu_data_handle_t handle;
 
-    library = dlopen("libstarpu-" PACKAGE_STARPU_VERSION ".so", RTLD_NOW | RTLD_LOCAL);
+    library = dlopen("libstarpu-" PACKAGE_STARPU_VERSION ".so",
+                     RTLD_NOW | RTLD_LOCAL | (getenv("LATE_DEEP") ? RTLD_DEEPBIND : 0));
+    if (getenv("LATE_IDLE"))
+        return 0;
     if (!library || STARPU(starpu_init)(NULL) != 0)
         return 77;
     STARPU(starpu_variable_data_register)

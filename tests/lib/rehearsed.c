@@ -4,7 +4,9 @@
  * workers (the number of workers decides how many tasks there are), fresh (the first content is
  * what malloc() gives), input (the standard input decides how many tasks there are), history
  * (main() reads a vector by its plain pointer while tasks write it), clock (prints a clock), talk
- * (kernels print), fail (ends with status 3), open (does not shut StarPU down), silent (the same,
+ * (kernels print), murmur (the same into a buffer of its own), varies (counts its runs, and prints
+ * another result in the second one under protection and each second one from there), terminal
+ * (reads from it), fail (ends with status 3), open (does not shut StarPU down), silent (the same,
  * and prints nothing). */
 #include <inttypes.h>
 #include <starpu.h>
@@ -13,10 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { STEPS = 40, LENGTH = 1 << 17 };
 
 static bool talks;
+static FILE *voice; /* where */
 
 static void advance(void *buffers[], void *arg)
 {
@@ -27,7 +31,7 @@ static void advance(void *buffers[], void *arg)
     for (size_t i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
         values[i] = values[i] * 31 + (uint64_t)step;
     if (talks)
-        printf("task %d\n", step);
+        fprintf(voice, "task %d\n", step);
 }
 
 static struct starpu_codelet codelet = {
@@ -39,6 +43,29 @@ static uint64_t sum(const uint64_t *values, size_t length)
     for (size_t i = 0; i < length; i++)
         total += values[i];
     return total;
+}
+
+/* Of all runs in this directory. */
+static int count_runs(void)
+{
+    int runs = 0;
+    FILE *file = fopen("runs", "a+");
+
+    if (!file || fseek(file, 0, SEEK_SET) != 0)
+        return 0;
+    while (fgetc(file) != EOF)
+        runs++;
+    fputc('.', file);
+    fclose(file);
+    return runs + 1;
+}
+
+static void read_terminal(void)
+{
+    FILE *terminal = fopen("/dev/tty", "r");
+
+    if (terminal && fgetc(terminal) != EOF)
+        fclose(terminal);
 }
 
 static int read_steps(void)
@@ -58,13 +85,16 @@ int main(int argc, char **argv)
     uint64_t *values = malloc(length * sizeof(*values)), seen = 0;
     starpu_data_handle_t data;
 
+    if (strcmp(name, "terminal") == 0)
+        read_terminal();
     if (!values || starpu_init(NULL) != 0)
         return 77;
     if (strcmp(name, "fresh") != 0)
         memset(values, 0, length * sizeof(*values));
     if (strcmp(name, "workers") == 0)
         steps += (int)starpu_worker_get_count();
-    talks = strcmp(name, "talk") == 0;
+    talks = strcmp(name, "talk") == 0 || strcmp(name, "murmur") == 0;
+    voice = strcmp(name, "murmur") == 0 ? fdopen(dup(STDOUT_FILENO), "w") : stdout;
     starpu_vector_data_register(&data, STARPU_MAIN_RAM, (uintptr_t)values, (uint32_t)length,
                                 sizeof(*values));
     for (int i = 0; i < steps; i++) {
@@ -89,6 +119,9 @@ int main(int argc, char **argv)
         clock_gettime(CLOCK_MONOTONIC, &now);
         printf("elapsed %ld.%09ld\n", (long)now.tv_sec, now.tv_nsec);
     }
+    fflush(voice);
+    int runs = strcmp(name, "varies") == 0 ? count_runs() : 0;
+    seen += runs >= 5 && runs % 2 == 1;
     printf("result %" PRIu64 " %" PRIu64 "\n", sum(values, length), seen);
     free(values);
     return strcmp(name, "fail") == 0 ? 3 : 0;

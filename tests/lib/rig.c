@@ -108,11 +108,9 @@ struct tic_handle *tic_rig_register(struct tic_rig *rig, uint64_t *base, uint64_
 bool tic_rig_submit(struct tic_rig *rig, uint64_t count)
 {
     struct tic_signature *signature = &rig->graph.signature;
-    while (signature->position < count) {
-        uint64_t content = signature->position;
-        if (tic_signature_submit(signature, &content, sizeof(content)) != 0)
+    while (signature->position < count)
+        if (tic_signature_submit(signature, signature->position, 0) != 0)
             return false;
-    }
     return true;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* StarPU programs that do what a restart cannot give back, and that a message tells of:
- * told exposed|packed|blind|left|declared|number. Each prints a sum. `declared` does none of it;
- * nor does `number`, whose tasks get a number in the place of their arguments. */
+ * told exposed|packed|blind|left|addresses|declared|number. Each prints a sum. `declared` does none
+ * of it; nor does `number`, whose tasks get a number in the place of their arguments. */
 #include <starpu.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LENGTH = 1024, ROUNDS = 6 };
@@ -130,6 +131,27 @@ static void run_number(void)
     sum += values[LENGTH - 1];
 }
 
+static void link_up(void *buffers[], void *arg)
+{
+    void **at = (void **)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+    (void)arg;
+    at[LENGTH / 4] = malloc(1); /* nobody frees it */
+    sum += at[LENGTH / 4] != NULL;
+}
+
+static struct starpu_codelet link_codelet = {
+    .cpu_funcs = {link_up}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "link_up"};
+
+static void run_addresses(void)
+{
+    starpu_data_handle_t data;
+
+    starpu_vector_data_register(&data, STARPU_MAIN_RAM, (uintptr_t)values, LENGTH, sizeof(long));
+    must(starpu_task_insert(&link_codelet, STARPU_RW, data, 0));
+    starpu_data_unregister(data);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -140,6 +162,8 @@ int main(int argc, char **argv)
         run_exposed();
     else if (strcmp(what, "packed") == 0)
         run_packed();
+    else if (strcmp(what, "addresses") == 0)
+        run_addresses();
     else if (strcmp(what, "number") == 0)
         run_number();
     else

@@ -7,7 +7,9 @@
  * many), held-tile (acquires it), synchronous (after a synchronous task), beside (while it holds
  * other data), handler (has a handler of SIGSEGV, and use for it), crash (by a fault of its own),
  * input (data that no task writes), acquires, small (reads a small piece), gone (after it was
- * unregistered), system (a system call reads it). Prints a sum of what it saw. */
+ * unregistered), system, stream (the same by write() to a file, by fwrite()), input-system,
+ * input-stream (from a file, by read(), by fread()), kernel (a system call that libc has no
+ * function for reads it). Prints a sum of what it saw. */
 #include <fcntl.h>
 #include <signal.h>
 #include <starpu.h>
@@ -16,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -126,15 +129,41 @@ static long read_beside(void)
     return seen;
 }
 
-static long write_file(void)
+/* One value of it after the other, in a file. A failure is not noticed, as in many a program. */
+static void hand_to_file(void)
+{
+    static int file = -1;
+    static FILE *stream;
+    ssize_t done = 0;
+
+    if (is("system") && file < 0)
+        file = open("values", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (is("stream") && !stream)
+        stream = fopen("values", "w");
+    if (is("input-system") && file < 0)
+        file = open("input", O_RDONLY);
+    if (is("input-stream") && !stream)
+        stream = fopen("input", "r");
+    if (is("system"))
+        done = write(file, data, LENGTH * sizeof(*data));
+    if (is("stream"))
+        done = (ssize_t)fwrite(data, sizeof(*data), LENGTH, stream) + fflush(stream);
+    if (is("input-system"))
+        done = read(file, data, LENGTH * sizeof(*data));
+    if (is("input-stream"))
+        done = (ssize_t)fread(data, sizeof(*data), LENGTH, stream);
+    (void)done;
+}
+
+static void write_to_kernel(void)
 {
     int file = open("values", O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    bool done = write(file, data, LENGTH * sizeof(*data)) == (ssize_t)(LENGTH * sizeof(*data));
+    bool done =
+        syscall(SYS_write, file, data, LENGTH * sizeof(*data)) == (long)(LENGTH * sizeof(*data));
 
     close(file);
     if (!done)
         exit(9);
-    return 1;
 }
 
 static void on_fault(int number, siginfo_t *info, void *context)
@@ -191,8 +220,10 @@ static long touch(void)
         return read_beside();
     if (is("small"))
         return sum(data, SMALL);
-    if (is("system"))
-        return write_file();
+    if (is("kernel"))
+        write_to_kernel();
+    if (is("system") || is("stream") || is("input-system") || is("input-stream"))
+        hand_to_file();
     if (is("writes"))
         write_data();
     if (is("changes") || is("input"))

@@ -66,6 +66,8 @@ static const struct mode modes[] = {
     {"callbackworker", run_callbackworker},
     {"condition", run_condition},
     {"asking", run_asking},
+    {"joined", run_joined},
+    {"paused", run_paused},
     {"polling", run_polling},
     /* parts of data, data registered again */
     {"partition", run_partition},

@@ -132,6 +132,8 @@ void run_finishedmany(void);
 void run_callbackworker(void);
 void run_condition(void);
 void run_asking(void);
+void run_joined(void);
+void run_paused(void);
 void run_polling(void);
 
 /* unseen_parts.c */

@@ -348,6 +348,53 @@ void run_asking(void)
     tiles_drop(&x);
 }
 
+/* ---- joined: another thread submits each phase, and main() waits and reads ------------------- */
+
+static void *submit_phase(void *tiles)
+{
+    const struct tiles *x = tiles;
+
+    for (unsigned i = 0; i < 3 * x->count; i++) {
+        submit_update(x->handles[i % x->count], i);
+        churn(i); /* tasks end meanwhile */
+    }
+    return NULL;
+}
+
+void run_joined(void)
+{
+    struct tiles x;
+    pthread_t thread;
+
+    tiles_make(&x, TILES, LENGTH, 57);
+    for (unsigned phase = 0; phase < phases(25); phase++) {
+        must(pthread_create(&thread, NULL, submit_phase, &x));
+        must(pthread_join(thread, NULL));
+        must(starpu_task_wait_for_all());
+        note(tiles_digest(&x));
+    }
+    tiles_drop(&x);
+}
+
+/* ---- paused: main() submits the next tasks, and reads before they may run -------------------- */
+
+void run_paused(void)
+{
+    struct tiles x;
+
+    tiles_make(&x, TILES, LENGTH, 58);
+    for (unsigned phase = 0; phase < phases(25); phase++) {
+        must(starpu_task_wait_for_all());
+        starpu_pause();
+        submit_phase(&x);
+        note(tiles_digest(&x));
+        starpu_resume();
+        for (unsigned i = 0; i < 3 * TILES; i++)
+            churn(i); /* tasks end meanwhile */
+    }
+    tiles_drop(&x);
+}
+
 /* ---- polling: main() waits for a counter of callbacks, and calls nothing --------------------- */
 
 static volatile unsigned ended; /* callbacks add atomically */

@@ -33,6 +33,9 @@ static void expect_defaults(const struct tic_settings *settings)
 {
     assert_string_equal(settings->dir, "");
     assert_true(settings->period == 10.0);
+    assert_true(settings->mtbf == 86400.0);
+    assert_true(settings->max_recovery == 0);
+    assert_int_equal(settings->max_overhead, 0);
     assert_int_equal(settings->every, 0);
     assert_int_equal(settings->protocol, TIC_PROTOCOL_TIC);
     assert_string_equal(settings->sched, "");
@@ -87,6 +90,29 @@ static void test_seconds(void **state)
     assert_int_equal(read_with("STARPU_TIC_PATIENCE=0.5", &settings), 0);
     assert_true(settings.patience == 0.5);
     assert_int_equal(read_with("STARPU_TIC_PATIENCE=-1", &settings), -EINVAL);
+}
+
+static void test_adaptive_period(void **state)
+{
+    struct tic_settings settings;
+    (void)state;
+    assert_int_equal(read_with("STARPU_TIC_PERIOD=auto", &settings), 0);
+    assert_true(settings.period == TIC_PERIOD_AUTO);
+    assert_int_equal(read_with("STARPU_TIC_MTBF=3600.5", &settings), 0);
+    assert_true(settings.mtbf == 3600.5);
+    assert_int_equal(read_with("STARPU_TIC_MAX_RECOVERY=0", &settings), 0);
+    assert_true(settings.max_recovery == 0);
+    assert_int_equal(read_with("STARPU_TIC_MAX_RECOVERY=0.5", &settings), 0);
+    assert_true(settings.max_recovery == 0.5);
+    assert_int_equal(read_with("STARPU_TIC_MAX_OVERHEAD=100", &settings), 0);
+    assert_int_equal(settings.max_overhead, 100);
+    for (const char **wrong =
+             (const char *[]){"STARPU_TIC_PERIOD=0", "STARPU_TIC_PERIOD=Auto",
+                              "STARPU_TIC_PERIOD=auto5", "STARPU_TIC_MTBF=0",
+                              "STARPU_TIC_MTBF=auto", "STARPU_TIC_MAX_RECOVERY=-1",
+                              "STARPU_TIC_MAX_RECOVERY=x", "STARPU_TIC_MAX_OVERHEAD=101", NULL};
+         *wrong; wrong++)
+        assert_int_equal(read_with(*wrong, &settings), -EINVAL);
 }
 
 static void test_counts(void **state)
@@ -235,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_empty_means_default),
         cmocka_unit_test(test_strings),
         cmocka_unit_test(test_seconds),
+        cmocka_unit_test(test_adaptive_period),
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_flags_and_levels),

@@ -14,7 +14,7 @@ static void record(struct tic_signature *signature, const uint64_t *contents, si
 {
     assert_int_equal(tic_signature_init(signature), 0);
     for (size_t i = 0; i < count; i++)
-        assert_int_equal(tic_signature_submit(signature, &contents[i], sizeof(contents[i])), 0);
+        assert_int_equal(tic_signature_submit(signature, contents[i], 0), 0);
     assert_int_equal(tic_signature_count(signature), count);
     assert_int_equal(signature->position, count);
 }
@@ -44,7 +44,7 @@ static void test_same_replay_passes(void **state)
     record(&recorded, contents, SMALL);
     load(&replay, &recorded, SMALL / 2); /* the second half is new again */
     for (size_t i = 0; i < SMALL; i++) {
-        assert_int_equal(tic_signature_submit(&replay, &contents[i], sizeof(contents[i])), 0);
+        assert_int_equal(tic_signature_submit(&replay, contents[i], 0), 0);
         assert_int_equal(tic_signature_entry(&replay, i), tic_signature_entry(&recorded, i));
     }
     assert_int_equal(tic_signature_count(&replay), SMALL);
@@ -59,8 +59,8 @@ static void expect_caught_at(const struct tic_signature *recorded, uint64_t *con
     load(&replay, recorded, SMALL);
     contents[k] ^= UINT64_C(1) << k % 64;
     for (size_t i = 0; i < k; i++)
-        assert_int_equal(tic_signature_submit(&replay, &contents[i], sizeof(contents[i])), 0);
-    assert_int_equal(tic_signature_submit(&replay, &contents[k], sizeof(contents[k])), -EILSEQ);
+        assert_int_equal(tic_signature_submit(&replay, contents[i], 0), 0);
+    assert_int_equal(tic_signature_submit(&replay, contents[k], 0), -EILSEQ);
     assert_int_equal(replay.position, k);
     contents[k] ^= UINT64_C(1) << k % 64;
     tic_signature_fini(&replay);
@@ -78,6 +78,47 @@ static void test_difference_is_caught_where_it_is(void **state)
     tic_signature_fini(&recorded);
 }
 
+/* They are known of each submission for itself; 0: not known, which is known, too. */
+static void test_other_arguments_are_told_apart(void **state)
+{
+    struct tic_signature recorded, replay;
+    (void)state;
+    assert_int_equal(tic_signature_init(&recorded), 0);
+    for (uint64_t i = 0; i < SMALL; i++)
+        assert_int_equal(tic_signature_submit(&recorded, 7, i % 5), 0);
+    load(&replay, &recorded, SMALL);
+    for (uint64_t i = 0; i < 3; i++)
+        assert_int_equal(tic_signature_submit(&replay, 7, i), 0);
+    assert_int_equal(tic_signature_submit(&replay, 7, 4), -EINVAL);
+    assert_int_equal(replay.position, 3);
+    tic_signature_fini(&replay);
+    load(&replay, &recorded, SMALL);
+    replay.ignores = true;
+    for (uint64_t i = 0; i < SMALL - 1; i++)
+        assert_int_equal(tic_signature_submit(&replay, 7, 0), 0);
+    assert_int_equal(tic_signature_submit(&replay, 8, 4), -EILSEQ);
+    tic_signature_fini(&replay);
+    tic_signature_fini(&recorded);
+}
+
+/* A store of before: its entries tell of no arguments. */
+static void test_arguments_of_before_are_not_compared(void **state)
+{
+    struct tic_signature recorded, replay;
+    (void)state;
+    assert_int_equal(tic_signature_init(&recorded), 0);
+    recorded.compares = false;
+    for (uint64_t i = 0; i < SMALL; i++)
+        assert_int_equal(tic_signature_submit(&recorded, i, i), 0);
+    load(&replay, &recorded, SMALL);
+    replay.compares = false;
+    for (uint64_t i = 0; i < SMALL; i++)
+        assert_int_equal(tic_signature_submit(&replay, i, 0), 0);
+    assert_int_equal(tic_signature_submit(&replay, SMALL, 1), 0);
+    tic_signature_fini(&replay);
+    tic_signature_fini(&recorded);
+}
+
 static void test_swap_is_caught(void **state)
 {
     uint64_t contents[SMALL];
@@ -86,7 +127,7 @@ static void test_swap_is_caught(void **state)
     fill(contents, SMALL, 3);
     record(&recorded, contents, SMALL);
     load(&replay, &recorded, SMALL);
-    assert_int_equal(tic_signature_submit(&replay, &contents[1], sizeof(contents[1])), -EILSEQ);
+    assert_int_equal(tic_signature_submit(&replay, contents[1], 0), -EILSEQ);
     tic_signature_fini(&recorded);
     tic_signature_fini(&replay);
 }
@@ -102,18 +143,16 @@ static void test_block_border(void **state)
     record(&recorded, contents, count);
     load(&replay, &recorded, TIC_SIGNATURE_BLOCK);
     for (size_t i = 0; i < count; i++)
-        if (tic_signature_submit(&replay, &contents[i], sizeof(contents[i])) != 0 ||
+        if (tic_signature_submit(&replay, contents[i], 0) != 0 ||
             tic_signature_entry(&replay, i) != tic_signature_entry(&recorded, i))
             fail_msg("entry %zu differs", i);
     tic_signature_fini(&replay);
     load(&replay, &recorded, count);
     for (size_t i = 0; i < TIC_SIGNATURE_BLOCK; i++)
-        if (tic_signature_submit(&replay, &contents[i], sizeof(contents[i])) != 0)
+        if (tic_signature_submit(&replay, contents[i], 0) != 0)
             fail_msg("entry %zu differs", i);
     contents[TIC_SIGNATURE_BLOCK]++;
-    assert_int_equal(
-        tic_signature_submit(&replay, &contents[TIC_SIGNATURE_BLOCK], sizeof(contents[0])),
-        -EILSEQ);
+    assert_int_equal(tic_signature_submit(&replay, contents[TIC_SIGNATURE_BLOCK], 0), -EILSEQ);
     tic_signature_fini(&replay);
     tic_signature_fini(&recorded);
     free(contents);
@@ -124,6 +163,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_replay_passes),
         cmocka_unit_test(test_difference_is_caught_where_it_is),
+        cmocka_unit_test(test_other_arguments_are_told_apart),
+        cmocka_unit_test(test_arguments_of_before_are_not_compared),
         cmocka_unit_test(test_swap_is_caught),
         cmocka_unit_test(test_block_border),
     };

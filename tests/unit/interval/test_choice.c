@@ -42,6 +42,8 @@ static void test_check(void **state)
         {&costs.t_replay, -1, "t_replay"},
         {&costs.least, 0, "least"},
         {&costs.max_recovery, -1, "max_recovery"},
+        {&costs.max_overhead, -0.1, "max_overhead"},
+        {&costs.max_overhead, 1.1, "max_overhead"},
     };
     const char *field = NULL;
 
@@ -182,6 +184,31 @@ static void test_max_recovery(void **state)
     check_choice(TIC_INTERVAL_COORDINATED, &costs, 2, TIC_INTERVAL_UNMET);
 }
 
+/* checks that the bound on overhead lengthens an interval to exactly the shortest that meets it,
+ * also where there is no optimum, and yields to the bound on recovery */
+static void test_max_overhead(void **state)
+{
+    struct tic_interval_costs costs = usual();
+
+    (void)state;
+    costs.max_overhead = 0.5;
+    check_choice(TIC_INTERVAL_YOUNG, &costs, tic_interval_young(&costs), TIC_INTERVAL_OPTIMUM);
+    costs.max_overhead = 0.01;
+    for (int model = 0; model < TIC_INTERVAL_MODELS; model++) {
+        check_choice(model, &costs, 495, TIC_INTERVAL_STRETCHED);
+        costs.max_recovery = 400;
+        check_choice(model, &costs, 395, TIC_INTERVAL_CONFLICT);
+        costs.max_recovery = 0;
+    }
+    costs.mtbf = 1;
+    check_choice(TIC_INTERVAL_COORDINATED, &costs, 495, TIC_INTERVAL_STRETCHED);
+    costs.least = 500;
+    check_choice(TIC_INTERVAL_COORDINATED, &costs, 500, TIC_INTERVAL_FLOOR);
+    assert_near(tic_interval_shortest(&costs), 495, 1e-9);
+    costs.max_overhead = 0;
+    assert_near(tic_interval_shortest(&costs), 0, 0);
+}
+
 /* checks that models give no wall time where they do not hold: Fialho where recovery takes longer
  * than the MTBF, Daly where the run ends before its first checkpoint */
 static void test_no_wall(void **state)
@@ -244,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_floor),
         cmocka_unit_test(test_short_mtbf),
         cmocka_unit_test(test_max_recovery),
+        cmocka_unit_test(test_max_overhead),
         cmocka_unit_test(test_no_wall),
         cmocka_unit_test(test_tiny_phi),
         cmocka_unit_test(test_names),

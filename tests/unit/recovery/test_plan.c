@@ -114,7 +114,7 @@ static void test_only_the_last_version_is_read(void **state)
     for (uint64_t i = 1; i < 5; i++)
         write_task(i, 1, 40 + i);
     restart();
-    assert_int_equal(rig.store.bytes_verified, sizeof(memory[1]));
+    assert_int_equal(rig.store.reading.bytes_verified, sizeof(memory[1]));
     assert_int_equal(rig.snapshot.planned.values, 1);
     assert_int_equal(rig.snapshot.planned.all_values, 4);
     for (uint64_t i = 1; i < 4; i++)
@@ -169,7 +169,7 @@ static void test_without_created_tasks_nothing_is_known(void **state)
     finish(2, 1, 42);
     restart();
     assert_int_equal(fate(1), TIC_FATE_UNKNOWN);
-    assert_int_equal(rig.store.bytes_verified, 0);
+    assert_int_equal(rig.store.reading.bytes_verified, 0);
 }
 
 /* ---- damage --------------------------------------------------------------------------------- */
@@ -254,7 +254,7 @@ static void test_taken_over_is_done_in_the_next_line(void **state)
     register_handles();
     adopt(1, 1);
     adopt(2, 1);
-    assert_int_equal(rig.store.bytes_read, 0);
+    assert_int_equal(rig.store.reading.bytes, 0);
     assert_int_equal(tic_checkpoint_run(&rig.snapshot), 0);
     assert_int_equal(rig.store.bytes_written, 0); /* it stays where it is */
     assert_true(tic_rig_newest(&rig, &line));

@@ -2,7 +2,9 @@
 /* Checks when the checkpoint thread works, that it serves those who wait for rows, and how it and
  * protection end. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +25,25 @@ static struct tic_handle *handle, *other;
 static struct tic_line line;
 
 static double period = LONG_PERIOD; /* seconds */
+
+/* The disk, where it is forced: it has been asked, and answers. */
+static struct {
+    sem_t asked, answers;
+    _Atomic bool holds;
+} disk;
+
+int sync_file_range(int fd, off64_t offset, off64_t count, unsigned flags)
+{
+    (void)fd;
+    (void)offset;
+    (void)count;
+    (void)flags;
+    if (atomic_load(&disk.holds)) {
+        sem_post(&disk.asked);
+        sem_wait(&disk.answers);
+    }
+    return 0;
+}
 
 static void start(unsigned long every)
 {
@@ -72,6 +93,21 @@ static void test_take(void **state)
     assert_int_equal(tic_snapshot_take(&rig.snapshot), -ECANCELED);
     assert_true(tic_rig_newest(&rig, &line));
     assert_int_equal(line.tasks_done, 2);
+}
+
+/* The cut would hold what tasks behind it have written, and not what it stands for. */
+static void test_no_line_before_a_stand_in_has_ended(void **state)
+{
+    (void)state;
+    start(0);
+    tic_rig_task(&rig, 0, handle, 1);
+    atomic_store(&rig.snapshot.stand_ins, 1);
+    assert_int_equal(tic_snapshot_take(&rig.snapshot), 1);
+    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 0);
+    atomic_store(&rig.snapshot.stand_ins, 0);
+    assert_int_equal(tic_snapshot_take(&rig.snapshot), 0);
+    tic_snapshot_stop(&rig.snapshot, false);
+    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 1);
 }
 
 static void test_period(void **state)
@@ -177,6 +213,53 @@ static void test_a_checkpoint_after_one_that_was_given_up(void **state)
     assert_int_equal(line.tasks_done, 2);
 }
 
+static void begin_to_commit(void)
+{
+    sem_init(&disk.asked, 0, 0);
+    sem_init(&disk.answers, 0, 0);
+    rig.store.sync = true;
+    start(0);
+    tic_rig_task(&rig, 0, handle, 7);
+    atomic_store(&disk.holds, true);
+    tic_snapshot_request(&rig.snapshot);
+    sem_wait(&disk.asked);
+}
+
+static void let_the_disk_answer(void)
+{
+    atomic_store(&disk.holds, false);
+    sem_post(&disk.answers);
+}
+
+/* StarPU is shut down while the disk takes a line; the next start waits for that. */
+static void test_release_does_not_wait_for_the_disk(void **state)
+{
+    (void)state;
+    begin_to_commit();
+    tic_snapshot_release(&rig.snapshot);
+    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 0);
+    let_the_disk_answer();
+    assert_int_equal(tic_snapshot_start(&rig.snapshot), 0);
+    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 1);
+    tic_snapshot_release(&rig.snapshot); /* no line is being committed: it has ended */
+    assert_false(rig.snapshot.started);
+    assert_true(tic_rig_newest(&rig, &line));
+    assert_int_equal(line.tasks_done, 1);
+}
+
+/* The process ends with success. */
+static void test_no_line_is_forced_to_the_disk_at_the_end(void **state)
+{
+    (void)state;
+    begin_to_commit();
+    tic_snapshot_release(&rig.snapshot);
+    atomic_store(&rig.store.ending, true);
+    let_the_disk_answer();
+    tic_snapshot_stop(&rig.snapshot, true);
+    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 0);
+    assert_false(tic_rig_newest(&rig, &line));
+}
+
 static void test_stop_without_start(void **state)
 {
     (void)state;
@@ -230,12 +313,14 @@ static void test_nobody_waits_after_the_stop(void **state)
 
 /* ---- a store that cannot be written, and the end of protection ------------------------------- */
 
+static int refusal = -ENOSPC; /* of encode */
+
 static int fail_encode(const struct tic_line *failing, void **image, size_t *size)
 {
     (void)failing;
     (void)image;
     (void)size;
-    return -ENOSPC;
+    return refusal;
 }
 
 static int fail_format(const char *path, size_t header, struct tic_line_extent *extents,
@@ -307,10 +392,10 @@ static int run_with_mended_store(void *arg)
     return found[0] == 9 && atomic_load(&rig.snapshot.suspensions) >= 1 ? 0 : 5;
 }
 
-static void expect_one_warning(const char *text)
+static void expect_one_warning(const char *text, const char *reason)
 {
     assert_int_equal(strncmp(text, "starpu-tic: protection is suspended: ", 37), 0);
-    assert_non_null(strstr(text, "No space left on device"));
+    assert_non_null(strstr(text, reason));
     assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
 }
 
@@ -319,12 +404,14 @@ static void test_failures_suspend_protection_and_say_so_once(void **state)
     char text[4096];
     (void)state;
     tic_rig_stop(&rig); /* the child starts */
-    assert_int_equal(tic_child_run(run_with_bad_store, (void *)&cannot_encode, text, sizeof(text)),
-                     0);
-    expect_one_warning(text);
-    assert_int_equal(tic_child_run(run_with_bad_store, (void *)&cannot_format, text, sizeof(text)),
-                     0);
-    expect_one_warning(text);
+    void *encode = (void *)&cannot_encode, *format = (void *)&cannot_format;
+    assert_int_equal(tic_child_run(run_with_bad_store, encode, text, sizeof(text)), 0);
+    expect_one_warning(text, "No space left on device");
+    assert_int_equal(tic_child_run(run_with_bad_store, format, text, sizeof(text)), 0);
+    expect_one_warning(text, "No space left on device");
+    refusal = -ELIBBAD;
+    assert_int_equal(tic_child_run(run_with_bad_store, encode, text, sizeof(text)), 0);
+    expect_one_warning(text, "the disk is not the reason");
 }
 
 static void test_a_mended_store_resumes_protection(void **state)
@@ -405,6 +492,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_request),
         TEST(test_take),
+        TEST(test_no_line_before_a_stand_in_has_ended),
         TEST(test_period),
         cmocka_unit_test(test_when_the_next_one_begins),
         TEST(test_suspended_and_put_off),
@@ -412,6 +500,8 @@ int main(void)
         TEST(test_stop_keeps_counts),
         TEST(test_stop_gives_up_a_checkpoint),
         TEST(test_a_checkpoint_after_one_that_was_given_up),
+        TEST(test_release_does_not_wait_for_the_disk),
+        TEST(test_no_line_is_forced_to_the_disk_at_the_end),
         TEST(test_stop_without_start),
         TEST(test_rows_are_served_at_rest),
         TEST(test_rows_are_served_during_a_cut),

@@ -141,6 +141,18 @@ static void test_main_writes_what_was_hashed(void **state)
     assert_int_equal(saved_word(0), 99);
 }
 
+/* The first period has begun with the run: no line is due. */
+static void test_a_run_that_begins_hashes_nothing(void **state)
+{
+    (void)state;
+    prepare();
+    rig.snapshot.period = 1e6;
+    assert_int_equal(tic_snapshot_start(&rig.snapshot), 0);
+    wait_for_tasks();
+    assert_int_equal(atomic_load(&rig.snapshot.verify.bytes), 0);
+    tic_snapshot_stop(&rig.snapshot, false);
+}
+
 /* It need not begin an operation then. */
 static void test_main_stays_away(void **state)
 {
@@ -396,6 +408,7 @@ int main(void)
         TEST(test_main_writes_what_is_saved),
         TEST(test_main_writes_what_is_dirty),
         TEST(test_main_writes_what_was_hashed),
+        TEST(test_a_run_that_begins_hashes_nothing),
         TEST(test_main_stays_away),
         TEST(test_line_waits_for_an_operation),
         TEST(test_main_writes_after_the_cut),

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "lib/random.h"
 #include "lib/testing.h"
 #include "lib/tmpdir.h"
+#include "store/claim.h"
 
 enum { WORDS = 16, VALUES = 3 };
 
@@ -159,7 +161,7 @@ static int open_often(const char *path)
         status = tic_store_open(&often, path, TIC_STORE_CREATE, false, &tic_h5_ops);
         if (status)
             continue;
-        if (fstat(often.lock_file, &info) != 0 || info.st_nlink == 0) {
+        if (fstat(often.lock.file, &info) != 0 || info.st_nlink == 0) {
             tic_store_close(&often);
             return -ENOLCK;
         }
@@ -182,6 +184,44 @@ static void test_open_while_another_run_ends(void **state)
     assert_int_equal(open_often(path), 0);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
+}
+
+static bool child_follows(void)
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(tic_claim_is_followed(store.lock.file));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status != 0;
+}
+
+/* What a program of this process wrote there before exec differs from what this one writes in its
+ * last line. */
+static void test_claim(void **state)
+{
+    struct tic_store other;
+    char claim[300];
+    (void)state;
+    open_store(TIC_STORE_CREATE);
+    assert_false(tic_claim_is_followed(store.lock.file));
+    assert_int_equal(ftruncate(store.lock.file, 1000), 0);
+    assert_int_equal(tic_store_claim(&store), 0);
+    assert_false(tic_claim_is_followed(store.lock.file));
+    ssize_t size = pread(store.lock.file, claim, sizeof(claim) - 1, 0);
+    assert_in_range(size, 60, 200);
+    claim[size - 2] ^= 1;
+    assert_int_equal(pwrite(store.lock.file, claim, (size_t)size, 0), size);
+    assert_true(tic_claim_is_followed(store.lock.file));
+    assert_false(child_follows());
+    other = store;
+    other.lock.claimed = false; /* the program has closed all descriptors, and opened others */
+    other.lock.file = other.directory;
+    assert_int_equal(tic_store_claim(&other), -EBADF);
+    tic_store_close(&store);
+    open_store(TIC_STORE_USE);
+    assert_true(tic_claim_is_followed(store.lock.file));
 }
 
 static int open_in_child(void *arg)
@@ -623,6 +663,30 @@ static void test_remove_leaves_what_is_not_ours(void **state)
     assert_true(tic_tmpdir_has(&dir, "notes.txt"));
 }
 
+/* The size of the table, from the kernel; a child begins with a small one. */
+static int descriptors(void *arg)
+{
+    unsigned long size = 0;
+    char line[128];
+
+    (void)arg;
+    tic_store_make_room_for_fds();
+    FILE *status = fopen("/proc/self/status", "re");
+    while (status && size == 0 && fgets(line, sizeof(line), status))
+        if (strncmp(line, "FDSize:", 7) == 0)
+            size = strtoul(line + 7, NULL, 10);
+    if (status)
+        fclose(status);
+    int fd = tic_store_keep_fd(open("/", O_RDONLY));
+    return size <= (unsigned long)fd;
+}
+
+static void test_room_for_descriptors(void **state)
+{
+    (void)state;
+    assert_int_equal(tic_child_run(descriptors, NULL, NULL, 0), 0);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -646,6 +710,8 @@ int main(void)
         TEST(test_open_modes),
         TEST(test_lock_refuses_a_second_run),
         TEST(test_open_while_another_run_ends),
+        TEST(test_claim),
+        TEST(test_room_for_descriptors),
         TEST(test_reasons),
         TEST(test_values_come_back),
         TEST(test_provide_fills_the_shortage_only),

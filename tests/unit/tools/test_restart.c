@@ -48,6 +48,9 @@ static void test_ends(void **state)
     assert_int_equal(first(&rules, SIGTERM, false), TIC_RESTART_AGAIN);
     assert_int_equal(first(&rules, exited(128 + SIGSEGV), false), TIC_RESTART_AGAIN);
     assert_int_equal(first(&rules, exited(255), false), TIC_RESTART_ENDED);
+    assert_int_equal(first(&rules, exited(128 + SIGTTOU), false), TIC_RESTART_ENDED);
+    assert_int_equal(first(&on_exit_rules, exited(128 + SIGTTOU), false), TIC_RESTART_AGAIN);
+    assert_false(tic_restart_end_of(exited(128 + SIGTTOU)).by_signal);
     assert_int_equal(first(&on_exit_rules, exited(0), false), TIC_RESTART_ENDED);
     assert_int_equal(first(&on_exit_rules, exited(3), false), TIC_RESTART_AGAIN);
     for (const int *status = (const int[]){70, 75, 78, 126, 127, 0}; *status; status++)

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A session from the settings: what protection does in this run. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/failpoint.h"
+#include "base/memory.h"
+#include "interpose/answers.h"
+#include "interpose/pages.h"
+#include "interpose/report.h"
+#include "interpose/session.h"
+#include "interpose/statics.h"
+#include "interpose/tasks.h"
+#include "store/h5load.h"
+#include "store/held.h"
+
+static const char *environment_get(const char *name)
+{
+    return secure_getenv(name);
+}
+
+void tic_session_read(struct tic_settings *settings)
+{
+    char message[512];
+
+    if (tic_settings_read(settings, environment_get, environ, message, sizeof(message)) != 0)
+        tic_stop(TIC_EXIT_REFUSED, "%s", message);
+    if (tic_failpoint_arm(settings->fail) != 0)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "STARPU_TIC_FAIL=%s is not valid: it takes name[:n], and `starpu-tic failpoints` "
+                 "lists the names",
+                 settings->fail);
+    tic_log_set_level(settings->verbose);
+}
+
+static void check_stats(const char *path)
+{
+    FILE *stats = path[0] ? fopen(path, "ae") : NULL;
+
+    if (path[0] && !stats)
+        tic_stop(TIC_EXIT_REFUSED, "STARPU_TIC_STATS=%s cannot be written: %s", path,
+                 strerror(errno));
+    if (stats)
+        fclose(stats);
+}
+
+/* Of the time that threads may spend on handing over what they write. A task writes several times
+ * under SEL. */
+static unsigned choose_share(const struct tic_settings *settings, bool logs)
+{
+    enum { SHARE = 1 };
+
+    if (settings->patience != TIC_PATIENCE_DEFAULT)
+        return settings->patience > 0 ? 100 : 0;
+    return logs ? SHARE : 100;
+}
+
+/* Values wait there that main() gets back: a program has a few large ones. */
+static uint64_t choose_memory(void)
+{
+    uint64_t part = tic_memory_total() / 8;
+
+    return part > TIC_HELD_MOST ? part : TIC_HELD_MOST;
+}
+
+/* What is logged when a task ends. Results beyond the line are not compared with memory, so where
+ * lines are, a restart uses none, and a run logs none. */
+static void set_logging(struct tic_session *session)
+{
+    const struct tic_settings *settings = &session->settings;
+    struct tic_snapshot *snapshot = &session->snapshot;
+    const char *protocol = tic_protocol_names[settings->protocol];
+    const bool sel = settings->protocol != TIC_PROTOCOL_TIC && !settings->report[0];
+    const bool logs = settings->verify == 0;
+
+    snapshot->forced_percent = logs ? settings->forced : 0;
+    snapshot->ignore_results = !settings->results || !logs;
+    snapshot->log_all = sel && logs;
+    /* Copies are of lines: a log that is not copied would leave nothing but the first one. */
+    snapshot->periodic =
+        settings->protocol != TIC_PROTOCOL_SEL || settings->copy[0] || snapshot->ignore_results;
+    snapshot->sync_ns = snapshot->log_all ? (uint64_t)settings->log_sync * 1000000 : 0;
+    /* Tasks that save their results themselves wait for that: nothing is left to compress. */
+    snapshot->compress = snapshot->log_all ? 0 : settings->compress;
+    if (settings->compress > snapshot->compress)
+        tic_log(TIC_LOG_INFO,
+                "STARPU_TIC_COMPRESS has no effect under %s: results are saved as they are when "
+                "tasks end",
+                protocol);
+    if (sel && !logs)
+        tic_log(TIC_LOG_INFO,
+                "%s protects as tic does, by recovery lines: results of single tasks are logged "
+                "only with STARPU_TIC_VERIFY=0, which is the promise that main() and tasks touch "
+                "registered data only as they declare it, as nobody compares those with memory",
+                protocol);
+}
+
+struct tic_session *tic_session_create(void)
+{
+    struct tic_settings settings;
+
+    tic_session_read(&settings);
+    if (settings.protocol == TIC_PROTOCOL_OFF)
+        return NULL;
+    struct tic_session *session = calloc(1, sizeof(*session));
+    if (!session || tic_graph_init(&session->graph) != 0 ||
+        tic_snapshot_init(&session->snapshot, &session->graph, &session->store, TIC_MAX_WORKERS) !=
+            0)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
+    tic_lock_init(&session->submit, TIC_RANK_SUBMIT);
+    check_stats(settings.stats);
+    session->settings = settings;
+    session->snapshot.period = tic_pace_init(&session->snapshot.pace, &settings);
+    session->snapshot.every = settings.every;
+    if (settings.patience > 0)
+        session->snapshot.patience = settings.patience;
+    set_logging(session);
+    session->snapshot.hand_percent = choose_share(&settings, session->snapshot.log_all);
+    session->snapshot.verify.percent = settings.report[0] ? 0 : (unsigned)settings.verify;
+    session->snapshot.log_bound = settings.log;
+    session->snapshot.keep_lines = (unsigned)settings.keep_lines;
+    session->snapshot.space = settings.space;
+    session->snapshot.memory = settings.memory > 0 ? settings.memory : choose_memory();
+    session->snapshot.image_least = settings.image;
+    session->snapshot.copy = settings.copy[0] && !settings.report[0] ? settings.copy : NULL;
+    session->snapshot.any_program = settings.program == TIC_PROGRAM_ANY;
+    session->process = getpid();
+    session->snapshot.unregistered.look = tic_statics_look;
+    session->snapshot.unregistered.trusted = settings.pointers == TIC_POINTERS_TRUST;
+    tic_answers_start();
+    if (settings.report[0]) {
+        session->snapshot.dry = true;
+        session->report = tic_report_create(&session->graph, settings.events);
+        tic_pages_enable(session->report && settings.pages);
+    }
+    tic_about_fill(&session->snapshot.about);
+    return session;
+}
+
+const struct tic_h5_ops *tic_session_load_module(void)
+{
+    Dl_info self = {0};
+    const char *reason = "no path of libstarputic.so";
+    const struct tic_h5_ops *ops = NULL;
+
+    if (dladdr((void *)tic_session_load_module, &self) && self.dli_fname)
+        ops = tic_h5_load(self.dli_fname, &reason);
+    if (!ops)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot load the store module: %s. Is starpu-tic installed completely?", reason);
+    return ops;
+}

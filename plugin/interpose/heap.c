@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "interpose/heap.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "interpose/symbol.h"
+
+bool tic_heap_read(const char *at, char *bytes, size_t size)
+{
+    struct iovec local = {bytes, size}, remote = {(void *)(uintptr_t)at, size};
+
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+size_t tic_heap_block(const char *at, size_t most)
+{
+    enum { MAPPED = 2, FLAGS = 7, LEAST = 32, PAGE = 4096 };
+    const uintptr_t begin = (uintptr_t)at;
+    const size_t word = sizeof(size_t);
+    size_t size, next;
+
+    if (begin % (2 * word) != 0 || !tic_symbol_is_pointer(begin) ||
+        !tic_heap_read(at - word, (char *)&size, word))
+        return 0;
+    bool mapped = (size & MAPPED) != 0;
+    size &= ~(size_t)FLAGS;
+    if (size < LEAST || size % (2 * word) != 0 || size > most)
+        return 0;
+    if (mapped)
+        return begin % PAGE == 2 * word && size % PAGE == 0 ? size - 2 * word : 0;
+    if (!tic_heap_read(at + size - word, (char *)&next, word))
+        return 0;
+    return (next & 1) != 0 && next >= LEAST ? size - word : 0;
+}
+
+/* ---- locks ---------------------------------------------------------------------------------- */
+
+enum { MOST_USERS = 1024 };
+
+/* What pthread_mutex_t begins with in the GNU C library. */
+struct mutex {
+    int lock;
+    unsigned count;
+    int owner;
+    unsigned users;
+};
+
+static bool is_free(const struct mutex *mutex)
+{
+    return mutex->lock == 0 && mutex->owner == 0 && mutex->users == 0;
+}
+
+static bool is_held(const struct mutex *mutex)
+{
+    return (mutex->lock == 1 || mutex->lock == 2) && mutex->users > 0 &&
+           mutex->users < MOST_USERS && mutex->owner > 0 && tgkill(getpid(), mutex->owner, 0) == 0;
+}
+
+bool tic_heap_is_mutex(const char *at, const char *copy)
+{
+    struct mutex now, before;
+
+    memcpy(&before, copy, sizeof(before));
+    return tic_heap_read(at, (char *)&now, sizeof(now)) && (is_free(&now) || is_held(&now)) &&
+           (is_held(&before) || (is_free(&before) && is_held(&now)));
+}
+
+/* ---- structures of StarPU ------------------------------------------------------------------- */
+
+enum { STRUCTURES = 1 << 20 };
+
+/* A bit for each place, by its hash. */
+static _Atomic uint64_t structures[STRUCTURES / 64];
+
+static uint64_t place_of(const void *structure)
+{
+    return (uint64_t)(uintptr_t)structure * 0x9e3779b97f4a7c15u >> 44;
+}
+
+void tic_heap_note_structure(const void *structure)
+{
+    uint64_t bit = place_of(structure), mask = (uint64_t)1 << bit % 64;
+    _Atomic uint64_t *word = &structures[bit / 64];
+
+    if (!(atomic_load_explicit(word, memory_order_relaxed) & mask))
+        atomic_fetch_or_explicit(word, mask, memory_order_relaxed);
+}
+
+bool tic_heap_was_structure(const void *at)
+{
+    uint64_t bit = place_of(at);
+
+    return atomic_load_explicit(&structures[bit / 64], memory_order_relaxed) >> bit % 64 & 1;
+}

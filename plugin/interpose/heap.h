@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Memory of the program that it may give back at any moment, and blocks that malloc() gave out. */
+#ifndef TIC_INTERPOSE_HEAP_H
+#define TIC_INTERPOSE_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* False if it is not all there any more. */
+bool tic_heap_read(const char *at, char *bytes, size_t size);
+/* The bytes of the block that begins there, by what the GNU C library keeps before it; 0: it seems to
+ * be something else, or has more than `most`. */
+size_t tic_heap_block(const char *at, size_t most);
+/* Does a mutex seem to begin there, which somebody held or holds? copy: what was there before. */
+bool tic_heap_is_mutex(const char *at, const char *copy);
+/* Where StarPU has, or had, a structure of its own: variables may point there long after the memory
+ * was given out again. True also for some other places. Any thread. */
+void tic_heap_note_structure(const void *structure);
+bool tic_heap_was_structure(const void *at);
+
+#endif

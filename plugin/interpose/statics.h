@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Variables of the program that kernels write, and memory that these or arguments of tasks point
+ * to: nobody has registered it, so a restart that skips the tasks leaves it as main() has made it.
+ * While main() waits, and nothing but tasks with output runs, it is kernels that change something
+ * there. Only what such a wait shows is found: no other memory, and nothing that changes while
+ * main() runs. */
+#ifndef TIC_INTERPOSE_STATICS_H
+#define TIC_INTERPOSE_STATICS_H
+
+#include <starpu.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A task is submitted: its kernels may lie in another object than the program, and what StarPU
+ * writes into its structures is no variable of the program. Under the submission lock. */
+void tic_statics_note_task(const struct starpu_task *task);
+/* It has pointers in its arguments: what they point to is looked at, too. */
+void tic_statics_note_arguments(const struct starpu_task *task);
+/* StarPU has this data, and changes its structure. Any thread. */
+void tic_statics_note_data(starpu_data_handle_t data);
+/* A task without output begins, or ends: a restart executes it again. Any thread. */
+void tic_statics_note_again(bool ends);
+
+/* main() begins to wait in StarPU, and goes on. */
+void tic_statics_enter(void);
+void tic_statics_leave(void);
+/* How often it did. Owner thread only. */
+uint64_t tic_statics_left(void);
+/* Data leaves: what was its memory cannot be told from others any more in this wait. */
+void tic_statics_leave_out(void);
+/* Has main() been waiting until now, and kernels changed something? Then a message says so, once,
+ * and lines do. Any thread that holds no lock. */
+void tic_statics_look(void);
+/* What they changed, in words; "": nothing was found in this run. */
+const char *tic_statics_found(void);
+
+#endif
