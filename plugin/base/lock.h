@@ -15,6 +15,7 @@ enum tic_lock_rank {
     TIC_RANK_SPAWNS,     /* spawned tasks */
     TIC_RANK_HANDLE,     /* one handle's save state */
     TIC_RANK_CHECKPOINT, /* wake-ups and requests of the checkpoint thread */
+    TIC_RANK_REUSE,      /* rows of replaced results */
     TIC_RANK_ROWS,       /* row allocation */
     TIC_RANK_LOG,        /* blocks of the event log */
     TIC_RANK_SAME,       /* values that were saved lately */

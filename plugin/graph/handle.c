@@ -122,7 +122,7 @@ void tic_handle_note_saved_locked(struct tic_handle *handle, const struct tic_sa
     if (since > active_cut && handle->current.since <= active_cut)
         handle->previous = handle->current;
     handle->current.exists = true;
-    handle->current.found = false;
+    handle->current.found = handle->current.doubtful = handle->current.is_result = false;
     handle->current.since = since;
     handle->current.version = atomic_load_explicit(&handle->version, memory_order_relaxed);
     handle->current.saved = *saved;

@@ -20,6 +20,8 @@
 struct tic_value {
     bool exists;
     bool found; /* by a restart, in the event log: a restore may be under way that knows its row */
+    bool doubtful;  /* found, and nobody has looked whether the row still holds it */
+    bool is_result; /* this run has saved it when its task ended, and the log knows it */
     uint64_t since; /* epoch of the first write that it contains */
     uint64_t version;
     struct tic_saved saved;
@@ -89,6 +91,8 @@ struct tic_handle {
     uint64_t result_hash, result_version; /* guarded by lock: of a value when its task ended, while
                                              a line settles, or main() may change it;
                                              version + 1, 0: none */
+    _Atomic uint64_t read_unlogged;       /* a task whose result the log does not hold has read this
+                                             version; + 1; relaxed */
     _Atomic bool split; /* a partition is in force: its parts hold its content; relaxed */
     bool leaves;        /* guarded by lock: StarPU's handle may be gone at any time */
     unsigned refills;   /* guarded by lock: times that its initial content changed */

@@ -113,19 +113,33 @@ static void log_start(const struct tic_slot *slot, uint64_t workers)
                         2, NULL);
 }
 
-void tic_forced_begin(struct starpu_task *task, const struct tic_slot *slot)
+/* A restart executes the task again, and needs what it reads. */
+static void keep_reads(struct starpu_task *task)
+{
+    for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (handle)
+            tic_reuse_note_read(handle);
+    }
+}
+
+void tic_forced_begin(struct starpu_task *task, struct tic_slot *slot)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     int victim = tic_ws_victim_of(task);
     uint64_t workers = (uint64_t)(victim + 1) << 32 | (uint32_t)tic_real.starpu_worker_get_id();
 
     running.slot = NULL;
+    if (snapshot->log_all)
+        tic_reuse_note_begin(&snapshot->reuse, slot);
     if ((__builtin_expect(victim < 0, 1) && !snapshot->log_all) || snapshot->dry ||
         (snapshot->forced_percent == 0 && !snapshot->log_all) || task->cl == &codelet)
         return;
     const char *why = why_not_logged(task, slot);
     if (snapshot->log_all && why)
         tic_snapshot_need_lines(snapshot, tic_task_name(task), why);
+    if (snapshot->log_all && (why || slot->writing.count == 0))
+        keep_reads(task);
     if (why || slot->writing.count == 0 || tic_snapshot_is_broken(snapshot))
         return;
     running.slot = slot;
@@ -148,8 +162,11 @@ void tic_forced_end(struct tic_slot *slot, bool has_more)
     if (__builtin_expect(running.slot != slot, 1))
         return;
     running.slot = NULL;
-    if ((has_more || is_racy() || !tic_snapshot_force(snapshot, slot, &running.forced)) &&
-        snapshot->log_all && !tic_snapshot_is_broken(snapshot))
+    bool logged = !has_more && !is_racy() && tic_snapshot_force(snapshot, slot, &running.forced);
+    if (logged || !snapshot->log_all)
+        return;
+    tic_reuse_stop(&snapshot->reuse);
+    if (!tic_snapshot_is_broken(snapshot))
         tic_snapshot_need_lines(snapshot, "a task",
                                 has_more ? "it changed its arguments"
                                          : "its result was not saved when it ended");

@@ -106,21 +106,22 @@ static json_t *describe_protection(struct tic_session *session)
     struct tic_snapshot *snapshot = &session->snapshot;
 
     return json_pack(
-        "{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:b}", //
-        "recovered", (int)session->recovered,                                          //
-        "recovered_tasks", (json_int_t)session->recovered_tasks,                       //
-        "suspensions", (json_int_t)atomic_load(&snapshot->suspensions),                //
-        "checkpoints_failed", (json_int_t)atomic_load(&snapshot->failures),            //
-        "values_held", (json_int_t)atomic_load(&snapshot->values_held),                //
-        "calls_handed_over", (json_int_t)tic_io_handed(),                              //
-        "calls_not_handed_over", (json_int_t)tic_io_not_handed(),                      //
-        "suspended", (int)atomic_load(&snapshot->suspended),                           //
-        "protected", (int)!tic_snapshot_is_broken(snapshot),                           //
-        "protocol", tic_protocol_names[session->settings.protocol],                    //
-        "events_logged", (json_int_t)atomic_load(&snapshot->log.records),              //
-        "log_bytes", (json_int_t)atomic_load(&snapshot->log.bytes),                    //
-        "log_size", (json_int_t)tic_eventlog_volume(&snapshot->log),                   //
-        "tasks_not_logged", (json_int_t)atomic_load(&snapshot->uncovered),             //
+        "{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:b}", //
+        "recovered", (int)session->recovered,                                               //
+        "recovered_tasks", (json_int_t)session->recovered_tasks,                            //
+        "suspensions", (json_int_t)atomic_load(&snapshot->suspensions),                     //
+        "checkpoints_failed", (json_int_t)atomic_load(&snapshot->failures),                 //
+        "values_held", (json_int_t)atomic_load(&snapshot->values_held),                     //
+        "calls_handed_over", (json_int_t)tic_io_handed(),                                   //
+        "calls_not_handed_over", (json_int_t)tic_io_not_handed(),                           //
+        "suspended", (int)atomic_load(&snapshot->suspended),                                //
+        "protected", (int)!tic_snapshot_is_broken(snapshot),                                //
+        "protocol", tic_protocol_names[session->settings.protocol],                         //
+        "results_replaced", (json_int_t)atomic_load(&snapshot->reuse.rows),                 //
+        "events_logged", (json_int_t)atomic_load(&snapshot->log.records),                   //
+        "log_bytes", (json_int_t)atomic_load(&snapshot->log.bytes),                         //
+        "log_size", (json_int_t)tic_eventlog_volume(&snapshot->log),                        //
+        "tasks_not_logged", (json_int_t)atomic_load(&snapshot->uncovered),                  //
         "lines_needed", (int)atomic_load(&snapshot->needs_lines));
 }
 

@@ -258,7 +258,7 @@ int tic_pack_restore(starpu_data_handle_t data, const struct tic_saved *saved);
 
 /* ---- forced.c ------------------------------------------------------------------------------- */
 /* Around a protected task, on its worker. has_more: its result lies not only in its data. */
-void tic_forced_begin(struct starpu_task *task, const struct tic_slot *slot);
+void tic_forced_begin(struct starpu_task *task, struct tic_slot *slot);
 void tic_forced_end(struct tic_slot *slot, bool has_more);
 /* Submits what the log holds in the place of the task, if it does. awaited: the task itself, made a
  * control task, comes after that. Under the submission lock. */

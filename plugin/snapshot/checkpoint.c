@@ -451,7 +451,7 @@ static void tell_if_late(struct tic_snapshot *snapshot)
 int tic_checkpoint_run(struct tic_snapshot *snapshot)
 {
     /* Even if none can be taken: as much again must come before the next is tried for that. */
-    atomic_store_explicit(&snapshot->result_bytes, 0, memory_order_relaxed);
+    tic_reuse_begin_volume(&snapshot->reuse);
     snapshot->logged_before = atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed);
     if (snapshot->dry || !may_be_taken(snapshot) || !has_news(snapshot) ||
         is_over_bound(snapshot)) {

@@ -61,6 +61,7 @@ struct tic_slot {
     struct tic_handle_list dirty[2];   /* by epoch parity: handles that became dirty */
     _Atomic uint64_t dirtied;          /* relaxed: handles ever put into these lists */
     uint64_t forced_ns;                /* worker only: spent on forced checkpoints */
+    _Atomic uint64_t reuse_clock;      /* of reuse.h, when the task began; seq_cst */
     _Atomic uint64_t executed;         /* relaxed: statistics, written by the worker */
     struct tic_held held;
 } __attribute__((aligned(128)));

@@ -65,6 +65,12 @@ void tic_snapshot_events(struct tic_snapshot *snapshot, uint64_t *count, uint64_
 
 /* ---- a worker ------------------------------------------------------------------------------- */
 
+/* Values that the results of a task have replaced. */
+struct replaced_list {
+    unsigned count;
+    struct tic_replaced items[TIC_FORCED_OUTPUTS];
+};
+
 /* May this worker spend more time on forced checkpoints? */
 static bool is_in_budget(struct tic_snapshot *snapshot, const struct tic_slot *slot, uint64_t now)
 {
@@ -79,9 +85,27 @@ static bool is_in_budget(struct tic_snapshot *snapshot, const struct tic_slot *s
     return false;
 }
 
+/* Under the handle's lock. */
+static int save_result_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                              struct replaced_list *replaced)
+{
+    struct tic_replaced before;
+    bool found = snapshot->log_all &&
+                 tic_reuse_find_locked(&snapshot->cut, &snapshot->store->rows, handle, &before);
+    int status = tic_snapshot_save_own_locked(snapshot, handle);
+
+    if (status)
+        return status;
+    handle->current.is_result = snapshot->log_all;
+    if (found)
+        replaced->items[replaced->count++] = before;
+    return 0;
+}
+
 /* Its value and where it is, saved if need be. 0, -EAGAIN no row is free, -EBUSY, other -errno. */
 static int save_output(struct tic_snapshot *snapshot, struct tic_handle *handle,
-                       struct tic_forced_output *output, struct tic_row *row)
+                       struct tic_forced_output *output, struct tic_row *row,
+                       struct replaced_list *replaced)
 {
     int status = 0;
 
@@ -89,7 +113,7 @@ static int save_output(struct tic_snapshot *snapshot, struct tic_handle *handle,
     if (atomic_load_explicit(&handle->writers, memory_order_acquire) != 1)
         status = -EBUSY; /* somebody writes it without waiting for us */
     else if (atomic_load(&handle->dirty_since) != 0)
-        status = tic_snapshot_save_own_locked(snapshot, handle);
+        status = save_result_locked(snapshot, handle, replaced);
     if (status == 0 && (!handle->current.exists ||
                         atomic_load_explicit(&handle->writers, memory_order_acquire) != 1))
         status = -EBUSY;
@@ -100,8 +124,7 @@ static int save_output(struct tic_snapshot *snapshot, struct tic_handle *handle,
     return status ? status : tic_forced_describe(snapshot->store, &saved, output);
 }
 
-/* Lines let results that were overwritten go. So the log takes no more space than it must, and rows
- * that are used again are written several times as fast as new ones: their pages are there. */
+/* Lines let results go that were overwritten, and that are not used again before (reuse.h). */
 static void note_volume(struct tic_snapshot *snapshot, const struct tic_forced *forced)
 {
     uint64_t most = atomic_load_explicit(&snapshot->result_most, memory_order_relaxed);
@@ -111,11 +134,9 @@ static void note_volume(struct tic_snapshot *snapshot, const struct tic_forced *
         return;
     for (uint64_t i = 0; i < forced->count; i++)
         bytes += forced->outputs[i].bytes;
-    uint64_t before =
-        atomic_fetch_add_explicit(&snapshot->result_bytes, bytes, memory_order_relaxed);
-    if (before >= most || before + bytes < most)
-        return;
-    tic_snapshot_wake(snapshot);
+    uint64_t volume = tic_reuse_add_volume(&snapshot->reuse, bytes);
+    if (volume >= most && volume - bytes < most)
+        tic_snapshot_wake(snapshot);
 }
 
 int tic_snapshot_keep_result(struct tic_snapshot *snapshot, const struct tic_forced_kept *result)
@@ -134,7 +155,7 @@ int tic_snapshot_keep_result(struct tic_snapshot *snapshot, const struct tic_for
 /* Between the save and the time when the result is known to be kept, a sweep may come: the rows are
  * current values of their handles, which nobody else writes before this task ends. */
 static int force(struct tic_snapshot *snapshot, const struct tic_slot *slot,
-                 struct tic_forced *forced)
+                 struct tic_forced *forced, struct replaced_list *replaced)
 {
     const struct tic_handle_list *writing = &slot->writing;
     struct tic_forced_kept result = {.sequence = forced->sequence,
@@ -144,7 +165,8 @@ static int force(struct tic_snapshot *snapshot, const struct tic_slot *slot,
 
     forced->count = writing->count;
     for (unsigned long i = 0; i < writing->count && status == 0; i++)
-        status = save_output(snapshot, writing->items[i], &forced->outputs[i], &result.rows[i]);
+        status = save_output(snapshot, writing->items[i], &forced->outputs[i], &result.rows[i],
+                             replaced);
     if (status)
         return status;
     unsigned writer = (unsigned)(slot - snapshot->cut.slots);
@@ -154,6 +176,8 @@ static int force(struct tic_snapshot *snapshot, const struct tic_slot *slot,
         return status == -EAGAIN ? -ECANCELED : status;
     tic_failpoint(TIC_FAIL_FORCED_WRITTEN);
     note_volume(snapshot, forced);
+    tic_reuse_add(&snapshot->reuse, &snapshot->cut, &snapshot->store->rows, replaced->items,
+                  replaced->count);
     return tic_snapshot_keep_result(snapshot, &result);
 }
 
@@ -162,18 +186,19 @@ bool tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
 {
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
     int most = snapshot->log_all ? LOG_TRIES : FORCED_TRIES;
+    struct replaced_list replaced = {0};
 
     if (slot->writing.count == 0 || slot->writing.count > TIC_FORCED_OUTPUTS ||
         tic_snapshot_is_broken(snapshot) || atomic_load(&snapshot->suspended) ||
         !is_in_budget(snapshot, slot, start))
         return false;
-    int status = force(snapshot, slot, forced);
+    int status = force(snapshot, slot, forced, &replaced);
     for (int tries = 0; status == -EAGAIN && tries < most && !tic_snapshot_is_broken(snapshot);
          tries++) {
         status = 0;
         for (unsigned long i = 0; i < slot->writing.count && status == 0; i++)
             status = tic_snapshot_want_row(snapshot, slot->writing.items[i]);
-        status = status ? status : force(snapshot, slot, forced);
+        status = status ? status : force(snapshot, slot, forced, &replaced);
     }
     slot->forced_ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
     if (status == 0)

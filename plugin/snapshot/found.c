@@ -436,7 +436,7 @@ void tic_snapshot_drop_forced(struct tic_snapshot *snapshot)
 
 /* The value is the handle's from this epoch on. Nobody writes it, and it is not dirty. */
 static void take_value_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
-                              const struct tic_saved *saved, uint64_t epoch)
+                              const struct tic_forced_value *value, uint64_t epoch)
 {
     tic_lock(&handle->lock);
     if (handle->current.since <= atomic_load(&snapshot->cut.active_cut))
@@ -445,9 +445,10 @@ static void take_value_locked(struct tic_snapshot *snapshot, struct tic_handle *
     handle->current = (struct tic_value){
         .exists = true,
         .found = true,
+        .doubtful = value->fate != TIC_FATE_GOOD,
         .since = epoch,
         .version = atomic_load_explicit(&handle->version, memory_order_relaxed),
-        .saved = *saved,
+        .saved = value->saved,
     };
     tic_unlock(&handle->lock);
 }
@@ -468,7 +469,7 @@ int tic_snapshot_adopt(struct tic_snapshot *snapshot, const struct tic_forced_fo
         list->items[list->count++] = result->sequence;
     }
     for (uint32_t i = 0; i < result->count && grown; i++) {
-        take_value_locked(snapshot, handles[i], &values[i].saved, epoch);
+        take_value_locked(snapshot, handles[i], &values[i], epoch);
         fine &= tic_graph_note_changed_locked(graph, handles[i]);
     }
     tic_unlock(&graph->lock);

@@ -171,6 +171,37 @@ static int check_index(struct tic_snapshot *snapshot, uint64_t cut)
 }
 #endif
 
+/* A restart gives data what the event log says that tasks have written. Where that was replaced
+ * later, another value may lie in its row by now (reuse.h), and a line must not name it: -ESTALE,
+ * until main() has come to the task that replaced it. */
+static int check_found(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
+{
+    tic_lock(&handle->lock);
+    const struct tic_value *value = tic_handle_value_at_locked(handle, cut);
+    bool doubtful = value && value->doubtful;
+    struct tic_saved saved = value ? value->saved : (struct tic_saved){0};
+    tic_unlock(&handle->lock);
+    if (!doubtful)
+        return 0;
+    if (tic_store_verify(snapshot->store, &saved) != 0)
+        return -ESTALE;
+    tic_lock(&handle->lock);
+    if (handle->current.doubtful && handle->current.saved.row.extent == saved.row.extent &&
+        handle->current.saved.row.row == saved.row.row)
+        handle->current.doubtful = false;
+    tic_unlock(&handle->lock);
+    return 0;
+}
+
+static int check_all_found(struct tic_snapshot *snapshot, uint64_t cut)
+{
+    int status = 0;
+
+    for (unsigned long i = 0; i < snapshot->due.count && status == 0; i++)
+        status = check_found(snapshot, snapshot->due.items[i], cut);
+    return status;
+}
+
 int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct tic_line *line)
 {
     struct tic_index *index = &snapshot->store->index;
@@ -179,6 +210,7 @@ int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct ti
     if (status == -ESRCH)
         tic_snapshot_break(snapshot, TIC_LOST_IMAGE);
     status = status ? status : copy_about(snapshot, line);
+    status = status ? status : check_all_found(snapshot, cut);
     status = status ? status : tic_graph_index(snapshot->graph, cut, &snapshot->due, index);
 #ifdef TIC_DEBUG
     status = status ? status : check_index(snapshot, cut);

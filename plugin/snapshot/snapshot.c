@@ -37,6 +37,7 @@ int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
     tic_cond_init(&snapshot->wake);
     tic_cond_init(&snapshot->served);
     snapshot->periodic = true;
+    tic_reuse_init(&snapshot->reuse);
     int status = tic_eventlog_init(&snapshot->log, store, workers + 1);
     return status ? status : tic_cut_init(&snapshot->cut, workers);
 }
@@ -50,6 +51,7 @@ void tic_snapshot_fini(struct tic_snapshot *snapshot)
     free(snapshot->verify.list.items);
     free(snapshot->blocks);
     free(snapshot->forced);
+    tic_reuse_fini(&snapshot->reuse);
     tic_eventlog_fini(&snapshot->log);
     tic_snapshot_forget_forced(snapshot);
     pthread_cond_destroy(&snapshot->wake);
@@ -163,15 +165,17 @@ static bool is_periodic(struct tic_snapshot *snapshot)
            snapshot->store->kept_count == 0;
 }
 
+/* A restart reads records and plans with them, but only few results. */
+enum { RECORD_WEIGHT = 4 };
+
 /* Do results, and records, since a line was tried last take more space than what is kept? */
 static bool is_log_large(struct tic_snapshot *snapshot)
 {
     uint64_t most = atomic_load_explicit(&snapshot->result_most, memory_order_relaxed);
-    uint64_t bytes = atomic_load_explicit(&snapshot->result_bytes, memory_order_relaxed) +
-                     atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed) -
-                     snapshot->logged_before;
+    uint64_t records =
+        atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed) - snapshot->logged_before;
 
-    return most > 0 && bytes >= most;
+    return most > 0 && tic_reuse_volume(&snapshot->reuse) + RECORD_WEIGHT * records >= most;
 }
 
 /* Where no line is taken, nobody else would notice. */

@@ -13,6 +13,7 @@
 #include "snapshot/cut.h"
 #include "snapshot/known.h"
 #include "snapshot/pace.h"
+#include "snapshot/reuse.h"
 #include "snapshot/verify.h"
 #include "store/eventlog.h"
 #include "store/store.h"
@@ -130,12 +131,13 @@ struct tic_snapshot {
 
     /* forced.h */
     struct tic_eventlog log;
-    bool log_all;                  /* SEL: results of all tasks; immutable after start */
-    bool periodic;                 /* lines are taken every period; immutable after start */
-    _Atomic uint64_t result_bytes; /* relaxed: of results since a line was tried last */
-    uint64_t logged_before;        /* checkpoint thread only: bytes of the log by then */
-    _Atomic uint64_t result_most;  /* relaxed: so many bytes of both bring a line, so that their
-                                      space can be used again; 0: any */
+    bool log_all;                 /* SEL: results of all tasks; immutable after start */
+    bool periodic;                /* lines are taken every period; immutable after start */
+    uint64_t logged_before;       /* checkpoint thread only: bytes of the log when a line was tried
+                                     last */
+    _Atomic uint64_t result_most; /* relaxed: so many bytes of results and log since then bring a
+                                     line, so that their space can be used again; 0: any */
+    struct tic_reuse reuse;
     uint64_t sync_ns; /* SEL: when written data is forced to the disk; 0: not; immutable */
     uint64_t synced_ns, synced_bytes; /* checkpoint thread only: the last time */
     bool began;                       /* checkpoint thread only: SEL has asked for its first line */

@@ -19,6 +19,7 @@ struct tic_extent {
     uint64_t *busy;   /* being written, referenced from nowhere yet */
     uint64_t *keep;   /* survives the sweep under way */
     uint64_t *pinned; /* survives all sweeps */
+    uint64_t *shared; /* several values may refer to it */
     uint64_t free;
     uint64_t hint; /* word where the last free row was found */
     uint64_t top;  /* one above the last row that was ever in use, as far as is known */
@@ -34,6 +35,16 @@ static size_t words_of(const struct tic_extent *extent)
 static void set_bit(uint64_t *bits, uint64_t row)
 {
     bits[row / 64] |= UINT64_C(1) << (row % 64);
+}
+
+static void clear_bit(uint64_t *bits, uint64_t row)
+{
+    bits[row / 64] &= ~(UINT64_C(1) << (row % 64));
+}
+
+static bool has_bit(const uint64_t *bits, uint64_t row)
+{
+    return bits[row / 64] >> (row % 64) & 1;
 }
 
 static bool is_retired(const struct tic_extent *extent)
@@ -75,7 +86,7 @@ static struct tic_extent *extent_create(const struct tic_line_extent *disk, int 
     extent->fd = fd;
     extent->free = disk->rows;
     const size_t words = words_of(extent);
-    extent->used = calloc(4 * words + 1, sizeof(uint64_t)); /* and the three behind it */
+    extent->used = calloc(5 * words + 1, sizeof(uint64_t)); /* and the four behind it */
     if (!extent->used) {
         free(extent);
         return NULL;
@@ -83,6 +94,7 @@ static struct tic_extent *extent_create(const struct tic_line_extent *disk, int 
     extent->busy = extent->used + words;
     extent->keep = extent->busy + words;
     extent->pinned = extent->keep + words;
+    extent->shared = extent->pinned + words;
     return extent;
 }
 
@@ -190,6 +202,7 @@ static void take_row_locked(struct tic_rows *rows, struct tic_extent *extent, ui
     set_bit(extent->used, row);
     set_bit(extent->busy, row);
     set_bit(extent->keep, row);
+    clear_bit(extent->shared, row);
     rows->taken++;
 }
 
@@ -246,16 +259,16 @@ int tic_rows_take(struct tic_rows *rows, const struct tic_shape *shape, struct t
 
 bool tic_rows_share(struct tic_rows *rows, struct tic_row row, const struct tic_shape *shape)
 {
-    uint64_t bit = UINT64_C(1) << (row.row % 64), word = row.row / 64;
     bool fine = false;
 
     tic_lock(&rows->lock);
     struct tic_extent *extent = row.extent < rows->count ? rows->extents[row.extent] : NULL;
     /* Another extent may have the number by now. */
-    if (extent && gives(extent, shape) && row.row < extent->disk.rows && extent->used[word] & bit &&
-        !(extent->busy[word] & bit)) {
+    if (extent && gives(extent, shape) && row.row < extent->disk.rows &&
+        has_bit(extent->used, row.row) && !has_bit(extent->busy, row.row)) {
         set_bit(extent->busy, row.row);
         set_bit(extent->keep, row.row); /* a sweep may be under way */
+        set_bit(extent->shared, row.row);
         fine = true;
     }
     tic_unlock(&rows->lock);
@@ -268,7 +281,7 @@ void tic_rows_settle(struct tic_rows *rows, struct tic_row row)
     if (row.extent == TIC_HELD_EXTENT)
         tic_held_settle_locked(rows, row.row);
     else
-        rows->extents[row.extent]->busy[row.row / 64] &= ~(UINT64_C(1) << (row.row % 64));
+        clear_bit(rows->extents[row.extent]->busy, row.row);
     tic_unlock(&rows->lock);
 }
 
@@ -281,7 +294,7 @@ void tic_rows_pin(struct tic_rows *rows, struct tic_row row)
         return;
     }
     struct tic_extent *extent = rows->extents[row.extent];
-    if (!(extent->pinned[row.row / 64] >> (row.row % 64) & 1)) {
+    if (!has_bit(extent->pinned, row.row)) {
         rows->pinned_bytes += tic_shape_bytes(&extent->shape);
         extent->pins++;
     }
@@ -301,6 +314,35 @@ static uint64_t read_field(struct tic_rows *rows, const uint64_t *field)
 uint64_t tic_rows_pinned(struct tic_rows *rows)
 {
     return read_field(rows, &rows->pinned_bytes);
+}
+
+uint64_t tic_rows_sweeps(struct tic_rows *rows)
+{
+    return read_field(rows, &rows->sweeps);
+}
+
+static bool is_only_ours(const struct tic_extent *extent, uint64_t row)
+{
+    return has_bit(extent->used, row) && !has_bit(extent->busy, row) &&
+           !has_bit(extent->pinned, row) && !has_bit(extent->shared, row);
+}
+
+uint64_t tic_rows_release(struct tic_rows *rows, struct tic_row row, uint64_t sweeps)
+{
+    uint64_t bytes = 0;
+
+    tic_lock(&rows->lock);
+    struct tic_extent *extent = row.extent < rows->count ? rows->extents[row.extent] : NULL;
+    if (sweeps == rows->sweeps && extent && row.row < extent->disk.rows &&
+        is_only_ours(extent, row.row)) {
+        clear_bit(extent->used, row.row);
+        clear_bit(extent->keep, row.row);
+        extent->hint = row.row / 64;
+        extent->free++;
+        bytes = tic_shape_bytes(&extent->shape);
+    }
+    tic_unlock(&rows->lock);
+    return bytes;
 }
 
 uint64_t tic_rows_taken(struct tic_rows *rows)
@@ -402,6 +444,7 @@ void tic_rows_sweep_begin(struct tic_rows *rows)
             extent->keep[word] = extent->busy[word] | extent->pinned[word];
     }
     rows->taken = 0;
+    rows->sweeps++;
     for (uint32_t i = 0; i < rows->held_count; i++)
         mark_locked(rows, tic_held_sweep_begin_locked(rows, i));
     tic_unlock(&rows->lock);
@@ -440,6 +483,7 @@ void tic_rows_sweep_end(struct tic_rows *rows)
     for (unsigned long i = 0; i < rows->count; i++)
         sweep_extent_locked(rows, rows->extents[i]);
     tic_held_sweep_end_locked(rows);
+    rows->sweeps++;
     tic_unlock(&rows->lock);
 }
 

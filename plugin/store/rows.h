@@ -32,6 +32,7 @@ struct tic_rows {
     unsigned long count, capacity;
     unsigned long retired; /* guarded by lock: extents whose number may be used again */
     uint64_t taken;        /* guarded by lock: rows taken since the last sweep */
+    uint64_t sweeps;       /* guarded by lock: begun and ended; odd while one is under way */
     uint64_t left;         /* guarded by lock: bytes that the last sweep left in use */
     uint64_t pinned_bytes; /* guarded by lock */
     uint64_t touched;      /* guarded by lock: bytes up to the top of each extent; */
@@ -79,6 +80,12 @@ void tic_rows_settle(struct tic_rows *rows, struct tic_row row);
 void tic_rows_pin(struct tic_rows *rows, struct tic_row row);
 /* Bytes in pinned rows. */
 uint64_t tic_rows_pinned(struct tic_rows *rows);
+/* Sweeps that have begun, and that have ended, in sum: odd while one is under way. */
+uint64_t tic_rows_sweeps(struct tic_rows *rows);
+/* The row was that of one value since so many sweeps, and nobody will read it again: it is free,
+ * unless a sweep has come since, or it is pinned, or others share it. Its bytes, or 0. Any thread.
+ */
+uint64_t tic_rows_release(struct tic_rows *rows, struct tic_row row, uint64_t sweeps);
 /* Rows taken since the last sweep. */
 uint64_t tic_rows_taken(struct tic_rows *rows);
 /* Bytes in rows that the last sweep left in use. */

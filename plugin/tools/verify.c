@@ -41,7 +41,8 @@ struct verification {
     uint64_t rows, damaged;
     unsigned damaged_logs;
     /* of the newest good line */
-    struct tic_doneset done; /* then also tasks whose results were looked at */
+    struct tic_doneset done;    /* then also tasks whose results were looked at */
+    struct tic_doneset written; /* handles whose newest result was looked at */
     bool spawned;
     uint64_t last_segment; /* that it knows */
     uint64_t damaged_results;
@@ -135,9 +136,9 @@ static bool verify_line(void *arg, const char *name, int status, struct tic_line
 
 /* Of several records of a task the last one counts, and none if the line has the task as done: the
  * rows of others may hold other values by now. */
-static bool counts(struct tic_doneset *known, uint64_t sequence)
+static bool counts(struct tic_doneset *known, uint64_t number)
 {
-    return tic_doneset_add(known, sequence) == 0;
+    return tic_doneset_add(known, number) == 0;
 }
 
 static void forget(struct peeked *peeked)
@@ -192,12 +193,17 @@ static int verify_output(struct verification *verification, const struct tic_for
     return status == 0 && checksum != output->checksum ? -EBADMSG : status;
 }
 
+/* The newest record first: where a later task has written the handle, the row of this value may
+ * hold another one by now. */
 static void verify_result(struct verification *verification, const struct tic_forced *forced)
 {
+    bool told = false;
+
     for (uint64_t i = 0; i < forced->count; i++) {
         const struct tic_forced_output *output = &forced->outputs[i];
-        int status = verify_output(verification, output);
-        if (status == 0)
+        int status =
+            counts(&verification->written, output->id) ? verify_output(verification, output) : 0;
+        if (status == 0 || told)
             continue;
         if (verification->damaged_results++ < MOST_TOLD)
             printf("  task %" PRIu64 " (handle %" PRIu64 "): " TIC_FILE_SEGMENT ", at byte %" PRIu64
@@ -206,7 +212,7 @@ static void verify_result(struct verification *verification, const struct tic_fo
                    (unsigned long long)output->segment, output->offset,
                    status == -EBADMSG || status == -ENODATA ? "does not have its checksum"
                                                             : strerror(-status));
-        return;
+        told = true;
     }
 }
 
@@ -255,6 +261,7 @@ static int verify_directory(const char *path)
     int status = tic_tool_open_store(&store, path);
 
     tic_doneset_init(&verification.done);
+    tic_doneset_init(&verification.written);
     if (status == 0) {
         status = tic_store_walk(&store, verify_line, &verification);
         if (status == 0 && has_results(&verification))
@@ -263,6 +270,7 @@ static int verify_directory(const char *path)
         tic_store_close(&store);
     }
     tic_doneset_fini(&verification.done);
+    tic_doneset_fini(&verification.written);
     if (status) {
         fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
         return TIC_TOOL_NOTHING;

@@ -57,7 +57,7 @@ loses_nothing() {
 
 # Also those that no task will read, but that a task puts into their place among others.
 @test "a task whose result is damaged is executed again" {
-    local expected segment offset
+    local expected segment offset newest
     export STARPU_TIC_PROTOCOL=sel
     expected=$(STARPU_TIC_PROTOCOL=off "$lib/mainaccess")
     crash task-end:60 "$lib/mainaccess"
@@ -65,18 +65,23 @@ loses_nothing() {
     "$tool" verify killed | tail -1 >good
     grep -q "  good: [1-9][0-9]* results of tasks" good
     "$tool" log --json killed >log
-    while read -r segment offset; do
+    # Of each handle the newest is needed; the rows of others may hold other values by now.
+    while read -r segment offset newest; do
         rm -rf store
         cp -r killed store
         flip_at "$(printf 'p0-segment-%08d.h5' "$segment")" "$offset"
         run "$tool" verify store
-        [ "$status" -eq 1 ]
-        [[ $output == *"p0-segment-$(printf %08d "$segment").h5, at byte $offset: does not have its checksum"* ]]
-        [[ ${lines[-1]} == "  damaged: 1 of "*" results of tasks, which a restart executes again" ]]
+        if [ "$newest" = true ]; then
+            [ "$status" -eq 1 ]
+            [[ $output == *"p0-segment-$(printf %08d "$segment").h5, at byte $offset: does not have its checksum"* ]]
+            [[ ${lines[-1]} == "  damaged: 1 of "*" results of tasks, which a restart executes again" ]]
+        fi
         run_apart "$tool" run -- "$lib/mainaccess"
         is_right "$expected" lines || complain mainaccess "segment $segment, byte $offset"
-    done < <(jq -r '[.events[] | select(.event == "finished") | .written[]] |
-                    [.[range(0; length; 7)]][] | "\(.segment) \(.offset)"' log)
+    done < <(jq -r '[.events[] | select(.event == "finished") | .written[]] | group_by(.data) |
+                    map(last as $last | .[] | . + {newest: (. == $last)}) |
+                    (map(select(.newest)) + [.[range(0; length; 7)]])[] |
+                    "\(.segment) \(.offset) \(.newest)"' log)
 }
 
 @test "a segment of results whose header is damaged: verify tells, and its tasks are executed again" {
@@ -350,11 +355,11 @@ loses_nothing() {
     export STARPU_TIC_PROTOCOL=sel STARPU_TIC_PERIOD=1000 STARPU_TIC_SYNC=never
     run_apart "$tool" run -- "${command[@]}"
     [ "$status" -eq 0 ]
-    [ "$(stat_of checkpoints)" -gt 1 ]
+    [ "$(stat_of results_replaced)" -gt 500 ]
     written=$(stat_of bytes_written)
     rm -rf "$STARPU_TIC_DIR"
     crash task-end:1100 "${command[@]}"
-    [ "$(du -sk "$STARPU_TIC_DIR" | cut -f1)" -lt $((written / 1024)) ]
+    [ "$(du -sk "$STARPU_TIC_DIR" | cut -f1)" -lt $((written / 2048)) ]
     run_apart timeout 60 "$tool" run -- "${command[@]}"
     [ "$status" -eq 0 ]
     [ "$(stat_of recovered)" = true ]

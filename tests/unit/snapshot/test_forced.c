@@ -221,10 +221,10 @@ static void test_much_of_them_asks_once(void **state)
     atomic_store(&rig.snapshot.result_most, 2 * sizeof(memory[0]));
     steal(1, 1, 1, 0);
     steal(2, 1, 2, 0);
-    assert_int_equal(atomic_load(&rig.snapshot.result_bytes), 2 * sizeof(memory[0]));
+    assert_int_equal(atomic_load(&rig.snapshot.reuse.stored), 2 * sizeof(memory[0]));
     atomic_store(&rig.snapshot.replaying, true);
     assert_int_equal(tic_checkpoint_run(&rig.snapshot), 1);
-    assert_int_equal(atomic_load(&rig.snapshot.result_bytes), 0);
+    assert_int_equal(atomic_load(&rig.snapshot.reuse.stored), 0);
     atomic_store(&rig.snapshot.replaying, false);
 }
 

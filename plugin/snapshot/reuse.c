@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Rows of results that were replaced, used again. */
+#include "snapshot/reuse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "store/rows.h"
+
+void tic_reuse_init(struct tic_reuse *reuse)
+{
+    memset(reuse, 0, sizeof(*reuse));
+    atomic_store(&reuse->clock, 1);
+    tic_lock_init(&reuse->lock, TIC_RANK_REUSE);
+}
+
+void tic_reuse_fini(struct tic_reuse *reuse)
+{
+    free(reuse->waiting);
+    tic_lock_fini(&reuse->lock);
+}
+
+/* ---- tasks ---------------------------------------------------------------------------------- */
+
+void tic_reuse_note_begin(struct tic_reuse *reuse, struct tic_slot *slot)
+{
+    atomic_store(&slot->reuse_clock, atomic_load(&reuse->clock));
+}
+
+void tic_reuse_note_read(struct tic_handle *handle)
+{
+    uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
+
+    atomic_store_explicit(&handle->read_unlogged, version + 1, memory_order_relaxed);
+}
+
+void tic_reuse_stop(struct tic_reuse *reuse)
+{
+    atomic_store(&reuse->off, true);
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+/* A value whose successor belongs to the same epoch is defined by no cut. */
+bool tic_reuse_find_locked(const struct tic_cut *cut, struct tic_rows *rows,
+                           const struct tic_handle *handle, struct tic_replaced *replaced)
+{
+    const struct tic_value *value = &handle->current;
+    uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
+
+    if (!value->exists || !value->is_result || atomic_load(&cut->active_cut) != 0 ||
+        value->since != atomic_load_explicit(&handle->dirty_since, memory_order_relaxed) ||
+        value->version + 1 != version ||
+        atomic_load_explicit(&handle->read_unlogged, memory_order_relaxed) == version)
+        return false;
+    replaced->row = value->saved.row;
+    replaced->sweeps = tic_rows_sweeps(rows);
+    return replaced->sweeps % 2 == 0;
+}
+
+/* No task that runs began before. */
+static uint64_t find_oldest(const struct tic_cut *cut)
+{
+    uint64_t oldest = UINT64_MAX;
+
+    for (unsigned i = 0; i < cut->slot_count; i++) {
+        struct tic_slot *slot = &cut->slots[i];
+        uint64_t clock = atomic_load(&slot->reuse_clock);
+        if (atomic_load(&slot->state) != TIC_SLOT_IDLE && clock < oldest)
+            oldest = clock;
+    }
+    return oldest;
+}
+
+static void append_locked(struct tic_reuse *reuse, const struct tic_replaced *replaced)
+    TIC_REQUIRES(reuse->lock)
+{
+    if (reuse->first > reuse->count / 2) {
+        reuse->count -= reuse->first;
+        memmove(reuse->waiting, reuse->waiting + reuse->first,
+                reuse->count * sizeof(*reuse->waiting));
+        reuse->first = 0;
+    }
+    void *grown =
+        tic_grow(reuse->waiting, &reuse->capacity, reuse->count + 1, sizeof(*reuse->waiting));
+    if (!grown)
+        return; /* the next line frees the row */
+    reuse->waiting = grown;
+    reuse->waiting[reuse->count++] = *replaced;
+}
+
+static void release_locked(struct tic_reuse *reuse, const struct tic_cut *cut,
+                           struct tic_rows *rows) TIC_REQUIRES(reuse->lock)
+{
+    uint64_t oldest = find_oldest(cut);
+
+    /* A task sets this before it is seen to have ended. */
+    if (atomic_load(&reuse->off))
+        return;
+    for (; reuse->first < reuse->count && reuse->waiting[reuse->first].clock < oldest;
+         reuse->first++) {
+        const struct tic_replaced *replaced = &reuse->waiting[reuse->first];
+        uint64_t bytes = tic_rows_release(rows, replaced->row, replaced->sweeps);
+        atomic_fetch_add_explicit(&reuse->freed, bytes, memory_order_relaxed);
+        atomic_fetch_add_explicit(&reuse->rows, bytes > 0, memory_order_relaxed);
+    }
+    reuse->looked = reuse->count - reuse->first;
+}
+
+/* The slots are looked at once for as many rows as there are slots. */
+void tic_reuse_add(struct tic_reuse *reuse, const struct tic_cut *cut, struct tic_rows *rows,
+                   struct tic_replaced *replaced, unsigned count)
+{
+    if (count == 0 || atomic_load_explicit(&reuse->off, memory_order_relaxed))
+        return;
+    tic_lock(&reuse->lock);
+    for (unsigned i = 0; i < count; i++) {
+        replaced[i].clock = atomic_fetch_add(&reuse->clock, 1);
+        append_locked(reuse, &replaced[i]);
+    }
+    if (reuse->count - reuse->first >= reuse->looked + cut->slot_count)
+        release_locked(reuse, cut, rows);
+    tic_unlock(&reuse->lock);
+}
+
+/* ---- what lines are taken for ---------------------------------------------------------------- */
+
+/* Rows that are replaced before a line is tried, and free after, count too much for once. */
+static uint64_t difference(struct tic_reuse *reuse, uint64_t stored)
+{
+    uint64_t freed = atomic_load_explicit(&reuse->freed, memory_order_relaxed);
+
+    return stored > freed ? stored - freed : 0;
+}
+
+uint64_t tic_reuse_volume(struct tic_reuse *reuse)
+{
+    return difference(reuse, atomic_load_explicit(&reuse->stored, memory_order_relaxed));
+}
+
+uint64_t tic_reuse_add_volume(struct tic_reuse *reuse, uint64_t bytes)
+{
+    uint64_t before = atomic_fetch_add_explicit(&reuse->stored, bytes, memory_order_relaxed);
+
+    return difference(reuse, before + bytes);
+}
+
+void tic_reuse_begin_volume(struct tic_reuse *reuse)
+{
+    atomic_store_explicit(&reuse->stored, 0, memory_order_relaxed);
+    atomic_store_explicit(&reuse->freed, 0, memory_order_relaxed);
+}
