@@ -314,7 +314,8 @@ int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *lin
     status = search.status ? search.status : status;
     /* Results of before others than main() submitted do not know what the line holds of theirs. */
     snapshot->found_racy = line->spawned_count > 0 || line->kept_count > 0 || line->kept_done > 0;
-    bool used = !snapshot->found_racy && !snapshot->ignore_results && !snapshot->line_lost;
+    bool used = snapshot->found_count > 0 && !snapshot->found_racy && !snapshot->ignore_results &&
+                !snapshot->line_lost;
     if (snapshot->line_lost)
         give_up_log(snapshot);
     /* Without results the run goes its own way after the line, and numbers other data as it likes.

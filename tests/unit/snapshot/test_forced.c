@@ -228,6 +228,34 @@ static void test_much_of_them_asks_once(void **state)
     atomic_store(&rig.snapshot.replaying, false);
 }
 
+static void log_input(void)
+{
+    const uint64_t words[2] = {77, 78};
+
+    assert_int_equal(tic_eventlog_provide(&rig.snapshot.log), 0);
+    assert_int_equal(tic_snapshot_append(&rig.snapshot, 0, TIC_LOGGED_INPUT, words, 2, NULL), 0);
+}
+
+/* A restart that has no results of the log executes what came after the line in its own order, with
+ * its own data: what others had held at first must not bind it. */
+static void test_input_without_results_does_not_count(void **state)
+{
+    (void)state;
+    log_input();
+    assert_true(tic_rig_restart(&rig));
+    assert_int_equal(rig.graph.recovered_input_count, 0);
+}
+
+static void test_input_with_results_counts(void **state)
+{
+    (void)state;
+    steal(3, 1, 42, 0);
+    log_input();
+    assert_true(tic_rig_restart(&rig));
+    assert_non_null(found(3));
+    assert_int_equal(rig.graph.recovered_input_count, 1);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -238,7 +266,8 @@ int main(void)
         TEST(test_unknown_event_makes_it_useless),  TEST(test_damaged_value_is_not_used),
         TEST(test_budget_of_nothing_saves_nothing), TEST(test_result_of_another_past_is_not_used),
         TEST(test_logged_event_makes_it_useful),    TEST(test_much_of_them_brings_a_line),
-        TEST(test_much_of_them_asks_once),
+        TEST(test_much_of_them_asks_once),          TEST(test_input_without_results_does_not_count),
+        TEST(test_input_with_results_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
