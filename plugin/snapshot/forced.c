@@ -89,14 +89,16 @@ static bool is_in_budget(struct tic_snapshot *snapshot, const struct tic_slot *s
 static int save_result_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
                               struct replaced_list *replaced)
 {
+    /* What is forced to the disk every STARPU_TIC_LOG_SYNC must find its values there. */
+    bool reuses = snapshot->log_all && snapshot->sync_ns == 0;
     struct tic_replaced before;
-    bool found = snapshot->log_all &&
-                 tic_reuse_find_locked(&snapshot->cut, &snapshot->store->rows, handle, &before);
+    bool found =
+        reuses && tic_reuse_find_locked(&snapshot->cut, &snapshot->store->rows, handle, &before);
     int status = tic_snapshot_save_own_locked(snapshot, handle);
 
     if (status)
         return status;
-    handle->current.is_result = snapshot->log_all;
+    handle->current.is_result = reuses;
     if (found)
         replaced->items[replaced->count++] = before;
     return 0;
