@@ -54,15 +54,6 @@ static struct tic_handle *keeper(struct tic_handle *handle)
     return handle->family ? handle->family->root : handle;
 }
 
-bool tic_task_is_ordered(const struct starpu_task *task, unsigned buffer)
-{
-    const unsigned char *ordered = task->handles_sequential_consistency;
-
-    return task->sequential_consistency && (!ordered || ordered[buffer]) &&
-           tic_real.starpu_data_get_sequential_consistency_flag(
-               STARPU_TASK_GET_HANDLE(task, buffer)) != 0;
-}
-
 /* Whose place orders this access, and how; NULL when StarPU keeps no order. */
 static struct tic_handle *ordered(struct starpu_task *task, unsigned buffer,
                                   enum starpu_data_access_mode *mode)

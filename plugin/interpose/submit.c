@@ -16,15 +16,6 @@
 #include "interpose/tasks.h"
 #include "snapshot/forced.h"
 
-const char *tic_task_name(const struct starpu_task *task)
-{
-    if (task->cl->name)
-        return task->cl->name;
-    if (task->cl->model && task->cl->model->symbol)
-        return task->cl->model->symbol;
-    return task->name && !tic_task_is_own(task) ? task->name : "(a codelet without a name)";
-}
-
 /* ---- identity ------------------------------------------------------------------------------- */
 
 /* What the submission is: codelet, modes, handles and their sizes; not the arguments. */

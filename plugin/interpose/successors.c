@@ -11,25 +11,6 @@
 #include "interpose/answers.h"
 #include "interpose/tasks.h"
 
-/* The name of tasks of ours, told by its address. */
-static const char own[] = "starpu-tic";
-static _Atomic bool has_own; /* relaxed: there was such a task; most runs have none */
-
-struct starpu_task *tic_task_create(void)
-{
-    struct starpu_task *task = tic_real.starpu_task_create();
-
-    if (task)
-        task->name = own;
-    atomic_store_explicit(&has_own, true, memory_order_relaxed);
-    return task;
-}
-
-bool tic_task_is_own(const struct starpu_task *task)
-{
-    return task->name == own;
-}
-
 /* ---- the list -------------------------------------------------------------------------------- */
 
 typedef int (*lister)(struct starpu_task *task, unsigned size, struct starpu_task **tasks);
@@ -100,9 +81,8 @@ static void compare(enum tic_answer call, const char *name, int count)
     {                                                                                              \
         bool asked = tic_answers_are_asked(__builtin_return_address(0));                           \
         lister list = RESOLVED(name);                                                              \
-        int count = atomic_load_explicit(&has_own, memory_order_relaxed)                           \
-                        ? list_others(list, task, size, tasks)                                     \
-                        : list(task, size, tasks);                                                 \
+        int count = tic_task_has_own() ? list_others(list, task, size, tasks)                      \
+                                       : list(task, size, tasks);                                  \
         if (asked)                                                                                 \
             compare(TIC_##name, #name, count);                                                     \
         return count;                                                                              \

@@ -6,20 +6,11 @@
 #include "graph/family.h"
 #include "interpose/backlog.h"
 #include "interpose/session.h"
+#include "interpose/task.h"
 
 struct tic_small; /* looks.h */
 
-/* starpu_task.hypervisor_tag says which task it is: 0 not protected; above, the sequence number + 1
- * in the main context; below TIC_TAG_HAS_DEPENDENCIES, -2 - index of a spawned task. Before the
- * submission: explicit dependencies name this task. */
-#define TIC_TAG_HAS_DEPENDENCIES (-1)
-
 /* ---- successors.c --------------------------------------------------------------------------- */
-/* A task of ours, which the application does not see among its own. NULL when out of memory. */
-struct starpu_task *tic_task_create(void);
-bool tic_task_is_own(const struct starpu_task *task);
-/* Does StarPU keep the order of submission for this access? */
-bool tic_task_is_ordered(const struct starpu_task *task, unsigned buffer);
 /* Did main() ask for successors of tasks in the recorded run? */
 bool tic_successors_were_asked(const struct tic_graph *graph);
 
@@ -168,11 +159,6 @@ static inline bool tic_data_is_past_part(const struct tic_handle *handle)
     return handle->parent && handle->parent->partition_over;
 }
 
-static inline bool tic_task_runs_nowhere(const struct starpu_task *task)
-{
-    return !task->cl || task->where == STARPU_NOWHERE || task->cl->where == STARPU_NOWHERE;
-}
-
 /* ---- submit.c ------------------------------------------------------------------------------- */
 /* What becomes of a submission. */
 enum tic_verdict {
@@ -188,7 +174,6 @@ bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model);
 /* Before the real submission of a task that is not done and that main() did not submit. False when
  * out of memory. */
 bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn);
-const char *tic_task_name(const struct starpu_task *task);
 /* Will main() skip this submission, if it is its next one? Owner thread. */
 bool tic_submit_is_done(const struct starpu_task *task);
 /* StarPU did not take the task. */
