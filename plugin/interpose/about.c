@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a recovery line says about the run: program, arguments, host, versions. */
+#include "interpose/about.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,7 +13,8 @@
 #include <xxhash.h>
 
 #include "base/input.h"
-#include "interpose/session.h"
+#include "real/real.h"
+#include "store/line.h"
 
 static char *text_or_empty(const char *text)
 {

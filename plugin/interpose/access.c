@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What main() reads and writes: recorded, and replayed; accesses that may fail, and those that come
  * by callback. */
+#include "interpose/access.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +11,20 @@
 
 #include "base/error.h"
 #include "graph/family.h"
+#include "interpose/accesses.h"
+#include "interpose/callback.h"
+#include "interpose/clock.h"
+#include "interpose/data.h"
+#include "interpose/lookup.h"
+#include "interpose/order.h"
+#include "interpose/reads.h"
+#include "interpose/record.h"
+#include "interpose/restore.h"
+#include "interpose/restore_all.h"
+#include "interpose/session.h"
+#include "interpose/shape.h"
 #include "interpose/shown.h"
-#include "interpose/tasks.h"
+#include "real/real.h"
 #include "snapshot/suspend.h"
 
 /* ---- accesses -------------------------------------------------------------------------------- */

@@ -3,9 +3,12 @@
 #ifndef TIC_INTERPOSE_ACCESSES_H
 #define TIC_INTERPOSE_ACCESSES_H
 
+#include <starpu.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
-#include "interpose/tasks.h"
+#include "interpose/lookup.h"
 
 struct tic_access {
     struct tic_handle *handle; /* NULL: data that protection does not know */
@@ -63,21 +66,5 @@ static inline void tic_accesses_drop(struct tic_accesses *accesses)
     if (accesses->items != accesses->few)
         free(accesses->items);
 }
-
-/* pointers.c: why the memory that this task reaches through pointers ends protection, or NULL.
- * kernel: it has one that runs. */
-const char *tic_pointers_refuse(const struct starpu_task *task, const struct tic_accesses *accesses,
-                                bool kernel);
-/* A task of main(): the first one with a pointer in its arguments is named in a message. */
-void tic_pointers_note(const struct starpu_task *task, const struct tic_accesses *accesses);
-/* nowhere.c: a task that runs nowhere: may its callbacks read data? Then: why it ends protection,
- * or NULL; and before its submission by main(), under the submission lock, prepare in a restart. */
-bool tic_nowhere_reads(const struct starpu_task *task, const struct tic_accesses *accesses);
-const char *tic_nowhere_refuse(const struct tic_accesses *accesses);
-void tic_nowhere_note(const struct tic_accesses *accesses);
-void tic_nowhere_prepare_locked(const struct starpu_task *task, const struct tic_accesses *accesses,
-                                uint64_t key);
-/* refuse.c: why this task ends protection, or NULL. Under the submission lock. */
-const char *tic_refuse_task(struct starpu_task *task, const struct tic_accesses *accesses);
 
 #endif

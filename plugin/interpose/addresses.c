@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Addresses in recorded values: structures of parameters may hold pointers, say, or the handles of
  * other data. Those of the recorded run are of no use in this one; main() has put its own there. */
+#include "interpose/addresses.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "interpose/clock.h"
+#include "interpose/data.h"
 #include "interpose/looks.h"
+#include "interpose/session.h"
 #include "interpose/symbol.h"
-#include "interpose/tasks.h"
 
 /* Bytes of data that is searched: such structures are small. What tasks write is most of the data,
  * and is read early to be searched. */

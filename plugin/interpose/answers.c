@@ -17,6 +17,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "interpose/session.h"
+#include "interpose/workers.h"
+#include "real/real.h"
 
 /* Answers about tasks that a restart tells again. main() asks until none is left: how often that
  * is, is a matter of speed, and a million questions would take long. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What main() asks StarPU, recorded in the first run and answered as before in a restart: numbers
- * of workers (workers.c), and what changes while tasks run (answers.c). */
+/* What main() asks StarPU while tasks run, recorded in the first run and answered as before in a
+ * restart. */
 #ifndef TIC_INTERPOSE_ANSWERS_H
 #define TIC_INTERPOSE_ANSWERS_H
 
@@ -21,7 +21,6 @@ enum tic_answer {
 #undef ANSWER
 };
 
-/* ---- answers.c ------------------------------------------------------------------------------- */
 /* When a session is made. */
 void tic_answers_start(void);
 /* Does main() ask, and not StarPU itself? `caller` is where the call returns to. */
@@ -49,21 +48,5 @@ void tic_answers_end(uint64_t position);
 void tic_answers_break(void);
 /* An answer of this call is not the recorded one: the message of a replay that differs names it. */
 void tic_answers_differ(const char *call, const char *how);
-
-/* ---- workers.c ------------------------------------------------------------------------------- */
-/* Before StarPU starts: no more workers than main() was told of in the recorded run. Changes conf,
- * and the environment until tic_workers_started. */
-void tic_workers_start(struct tic_session *session, struct starpu_conf *conf);
-void tic_workers_started(struct tic_session *session, bool success);
-void tic_workers_shutdown(void);
-/* The number that main() was told is in the events, or will be. Owner thread only. */
-void tic_workers_note(void);
-/* A task for a worker that the program knows and that does not exist gets another one. */
-void tic_workers_place(struct starpu_task *task);
-/* In a restart: stops it if there is no such other one, as StarPU would refuse the task, or never
- * run it. */
-void tic_workers_require(const struct starpu_task *task);
-/* What a message says of the numbers of workers then and now, or "". */
-const char *tic_workers_differ(char *text, size_t size);
 
 #endif

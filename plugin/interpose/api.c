@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The public interface, starpu_tic.h. */
-#include "starpu_tic.h"
-
 #include <errno.h>
 #include <string.h>
 
 #include "interpose/session.h"
+#include "starpu_tic.h"
 
 #define PUBLIC __attribute__((visibility("default")))
 

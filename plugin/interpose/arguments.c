@@ -15,9 +15,11 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "interpose/callback.h"
 #include "interpose/packed.h"
+#include "interpose/session.h"
 #include "interpose/symbol.h"
-#include "interpose/tasks.h"
+#include "interpose/task.h"
 
 enum { CODELETS = 64 };
 

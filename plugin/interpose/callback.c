@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Task callbacks run as application code. They may run on any thread, also inside our real calls,
  * where calls are otherwise taken for StarPU's own. */
+#include "interpose/callback.h"
+
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "interpose/clock.h"
 #include "interpose/looks.h"
-#include "interpose/tasks.h"
+#include "interpose/nowhere.h"
+#include "interpose/position.h"
+#include "interpose/reads.h"
+#include "interpose/session.h"
+#include "interpose/task.h"
+#include "real/real.h"
 
 struct wrapped_callback {
     struct starpu_task *task;

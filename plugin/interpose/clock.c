@@ -5,13 +5,20 @@
  * prologue. main() came there without it, so this cannot block main(); nor does what it does then,
  * as it runs on a thread of its own (runner.c). Callbacks of tasks that are skipped inside another
  * callback run after that one, not inside it. */
+#include "interpose/clock.h"
+
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "interpose/answers.h"
+#include "interpose/backlog.h"
+#include "interpose/callback.h"
+#include "interpose/early.h"
 #include "interpose/looks.h"
+#include "interpose/position.h"
 #include "interpose/runner.h"
-#include "interpose/tasks.h"
+#include "interpose/session.h"
+#include "real/real.h"
 
 struct held {
     struct tic_postponed postponed; /* first: what the backlog gives back is this */

@@ -3,9 +3,10 @@
  * ready one after the other before. In the order of submission their sums are rounded as they were.
  * Not where explicit dependencies may contradict that order: an edge against it needs a task with a
  * tag or with declared dependencies that is submitted before the commuting ones. */
-#include <stdlib.h>
+#include "interpose/commute.h"
 
-#include "interpose/tasks.h"
+#include <stdbool.h>
+#include <stdlib.h>
 
 void tic_commute_show(struct starpu_task *task)
 {

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu_data_cpy as a task that is protected like those of the application. */
+#include "interpose/copy.h"
+
 #include <errno.h>
 
-#include "interpose/tasks.h"
+#include "interpose/accesses.h"
+#include "interpose/restore_all.h"
+#include "interpose/session.h"
+#include "interpose/shape.h"
+#include "real/real.h"
 
 static void copy_kernel(void *buffers[], void *arg)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A session from the settings: what protection does in this run. */
+#include "interpose/create.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -10,12 +12,12 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/memory.h"
+#include "interpose/about.h"
 #include "interpose/answers.h"
 #include "interpose/pages.h"
 #include "interpose/report.h"
 #include "interpose/session.h"
 #include "interpose/statics.h"
-#include "interpose/tasks.h"
 #include "store/h5load.h"
 #include "store/held.h"
 

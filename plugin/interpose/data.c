@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Data of the application: registration, what main() gets back, hashes of inputs. */
+#include "interpose/data.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +9,23 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "graph/family.h"
-#include "interpose/data.h"
+#include "interpose/accesses.h"
+#include "interpose/addresses.h"
+#include "interpose/clock.h"
+#include "interpose/early.h"
 #include "interpose/looks.h"
+#include "interpose/lookup.h"
+#include "interpose/order.h"
+#include "interpose/pack.h"
+#include "interpose/record.h"
+#include "interpose/redux.h"
 #include "interpose/report.h"
+#include "interpose/restore.h"
+#include "interpose/restore_all.h"
+#include "interpose/session.h"
+#include "interpose/shape.h"
 #include "interpose/statics.h"
-#include "interpose/tasks.h"
+#include "real/real.h"
 
 /* ---- registration --------------------------------------------------------------------------- */
 

@@ -11,7 +11,11 @@
 
 #include "base/error.h"
 #include "base/quiet.h"
+#include "interpose/lookup.h"
 #include "interpose/report.h"
+#include "interpose/session.h"
+#include "interpose/shape.h"
+#include "real/real.h"
 
 struct digest {
     char call;

@@ -4,7 +4,12 @@
 #ifndef TIC_INTERPOSE_DIGEST_H
 #define TIC_INTERPOSE_DIGEST_H
 
-#include "interpose/tasks.h"
+#include <stdint.h>
+
+#include "base/layout.h"
+
+struct tic_handle;
+struct tic_session;
 
 /* Data that main() is about to get back: its record may be gone by then. */
 struct tic_return {

@@ -5,12 +5,20 @@
  * until main() has come to where they were submitted before or, if they were not by then, to the
  * recovered cut. The kernel was not over then, or it is one that is executed again: main() came
  * there without them. */
+#include "interpose/early.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "interpose/tasks.h"
+#include "interpose/clock.h"
+#include "interpose/reads.h"
+#include "interpose/session.h"
+#include "interpose/spawn.h"
+#include "interpose/submit.h"
+#include "interpose/task.h"
+#include "real/real.h"
 
 struct early {
     struct starpu_task *task;

@@ -4,6 +4,8 @@
  * A result is used beyond the cut of the line, so everything that it comes from must be the same
  * again: only tasks of main() in programs where no order is a race, and whose submission, arguments
  * and events before it are the same. */
+#include "interpose/forced.h"
+
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
@@ -12,8 +14,16 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/thread.h"
+#include "interpose/accesses.h"
+#include "interpose/data.h"
+#include "interpose/lookup.h"
 #include "interpose/packed.h"
-#include "interpose/tasks.h"
+#include "interpose/restore.h"
+#include "interpose/restore_all.h"
+#include "interpose/session.h"
+#include "interpose/shape.h"
+#include "interpose/task.h"
+#include "real/real.h"
 #include "sched/tic_ws.h"
 #include "snapshot/forced.h"
 

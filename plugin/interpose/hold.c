@@ -2,11 +2,15 @@
 /* Tasks that wait for main() to come to the recovered cut, and whose structures stay: StarPU would
  * ask these for a dependency on the gate of position.c each time that they are submitted. They are
  * held where StarPU hands them to the scheduling policy. */
+#include "interpose/hold.h"
+
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "interpose/tasks.h"
+#include "interpose/hooks.h"
+#include "interpose/task.h"
 
 struct list {
     struct starpu_task **items;

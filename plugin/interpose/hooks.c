@@ -5,17 +5,32 @@
  * A protected task carries its sequence number + 1 in starpu_task.hypervisor_tag. StarPU calls
  * pre_exec_hook after it fetched the data and before the kernel, and post_exec_hook after it
  * released the data but before tags and successors. Control tasks get neither. */
+#include "interpose/hooks.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 
 #include "base/failpoint.h"
 #include "base/printed.h"
+#include "interpose/addresses.h"
 #include "interpose/arguments.h"
+#include "interpose/callback.h"
+#include "interpose/clock.h"
+#include "interpose/commute.h"
+#include "interpose/forced.h"
+#include "interpose/hold.h"
 #include "interpose/looks.h"
+#include "interpose/lookup.h"
+#include "interpose/position.h"
+#include "interpose/reads.h"
+#include "interpose/session.h"
+#include "interpose/shape.h"
 #include "interpose/shown.h"
+#include "interpose/spawn.h"
 #include "interpose/statics.h"
-#include "interpose/tasks.h"
+#include "interpose/task.h"
+#include "real/real.h"
 
 /* The task that this thread began last, and where. */
 static __thread struct {

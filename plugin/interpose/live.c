@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What a supervised program shows while it runs: how far it is. And its end, when the supervisor
  * was killed. */
+#include "interpose/live.h"
+
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -8,7 +10,7 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "base/watch.h"
-#include "interpose/tasks.h"
+#include "interpose/session.h"
 
 /* Seconds between two looks: who watches sees no more of them than one in a second. */
 #define LOOK 0.5

@@ -5,6 +5,8 @@
  * changed: main() may clear a flag before each wait, and tasks that set it again are skipped. So
  * main() may sum up, print or decide by what it reads there without an access. The same goes for
  * the callback of a task, and the small data that its task declares. */
+#include "interpose/looks.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +15,13 @@
 #include "base/failpoint.h"
 #include "base/fault.h"
 #include "base/thread.h"
+#include "interpose/accesses.h"
 #include "interpose/advice.h"
-#include "interpose/looks.h"
+#include "interpose/clock.h"
+#include "interpose/looks_replay.h"
+#include "interpose/looks_tell.h"
+#include "interpose/session.h"
 #include "interpose/shown.h"
-#include "interpose/tasks.h"
 
 enum { STACK_BYTES = 4096 };           /* data up to this size is copied on the stack */
 enum { FEW = 64 };                     /* so many data are always compared */

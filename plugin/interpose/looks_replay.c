@@ -2,13 +2,19 @@
 /* What main() and callbacks looked at, given back in a restart (looks.c has logged it). Larger data
  * are not logged. But where main() has waited, and no task that was done writes them later, they
  * are what the line holds: a program that computes, waits and prints its result sees it. */
+#include "interpose/looks_replay.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "interpose/addresses.h"
 #include "interpose/looks.h"
-#include "interpose/tasks.h"
+#include "interpose/looks_tell.h"
+#include "interpose/restore.h"
+#include "interpose/restore_all.h"
+#include "interpose/session.h"
 
 static _Atomic uint64_t shown_callbacks; /* they leave older content behind */
 /* Guarded by the submission lock: larger data that skipped tasks write, since main() waited last.

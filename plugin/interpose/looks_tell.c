@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What is said of memory that main(), callbacks or kernels may read, and that is not logged. */
+#include "interpose/looks_tell.h"
+
 #include "base/error.h"
 #include "interpose/advice.h"
 #include "interpose/looks.h"
-#include "interpose/tasks.h"
+#include "interpose/session.h"
+#include "interpose/task.h"
 
 /* Owner thread only. */
 static struct {

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* From StarPU's data handle to our record of it. */
+#include "interpose/lookup.h"
+
 #include <string.h>
 
-#include "interpose/tasks.h"
+#include "interpose/accesses.h"
+#include "interpose/session.h"
+#include "real/real.h"
 
 /* StarPU keeps user data at the far end of a large structure, which nobody else touches when a task
  * is submitted: the owner thread remembers what it registered. Entries lie like the structures, so

@@ -5,10 +5,20 @@
  * each callback, unless a task that is not done uses the data: then the value is there already, as
  * in any run. Where nothing was logged by the recovered cut, no later writer is in the cut either,
  * and the recovered value is the one to see. */
+#include "interpose/nowhere.h"
+
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "interpose/accesses.h"
+#include "interpose/callback.h"
+#include "interpose/data.h"
+#include "interpose/hooks.h"
+#include "interpose/lookup.h"
+#include "interpose/reads.h"
+#include "interpose/restore.h"
+#include "interpose/session.h"
+#include "real/real.h"
 
 struct shown {
     uint64_t key, handle; /* task; id of the handle */

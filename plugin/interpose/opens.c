@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "interpose/clock.h"
 #include "interpose/session.h"
 #include "store/files.h"
 

@@ -4,10 +4,18 @@
  * place, data without content, which tasks of ours without a kernel access in the same modes: one
  * that such a task waits for, one that waits for it, and one for each task that is skipped after
  * it. StarPU's own rules make an order of it. */
+#include "interpose/order.h"
+
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "interpose/tasks.h"
+#include "graph/family.h"
+#include "interpose/accesses.h"
+#include "interpose/callback.h"
+#include "interpose/clock.h"
+#include "interpose/session.h"
+#include "interpose/task.h"
+#include "real/real.h"
 
 static _Atomic unsigned long outstanding; /* tasks of ours that have not ended */
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Data whose layout only its interface knows (CSR, BCSR, the application's own): saved and restored
  * through the interface's pack_data and unpack_data, as StarPU-MPI sends it. */
+#include "interpose/pack.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/tasks.h"
+#include "interpose/session.h"
+#include "real/real.h"
 
 enum { NODE = STARPU_MAIN_RAM };
 

@@ -22,6 +22,7 @@
 #include "interpose/ranges.h"
 #include "interpose/session.h"
 #include "interpose/touched.h"
+#include "real/real.h"
 #include "syscalls/syscalls.h"
 
 enum { OPEN = PROT_READ | PROT_WRITE };

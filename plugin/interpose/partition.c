@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Parts of data: those of a plan, whose memory all share, and those that stand in for the whole. */
+#include "interpose/partition.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "graph/family.h"
+#include "interpose/accesses.h"
+#include "interpose/addresses.h"
 #include "interpose/data.h"
 #include "interpose/looks.h"
+#include "interpose/lookup.h"
+#include "interpose/order.h"
+#include "interpose/record.h"
+#include "interpose/redux.h"
 #include "interpose/report.h"
-#include "interpose/tasks.h"
+#include "interpose/restore_all.h"
+#include "interpose/session.h"
+#include "real/real.h"
 
 /* ---- planned partitions --------------------------------------------------------------------- */
 

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Pointers in the arguments of tasks: memory that StarPU does not see. */
+#include "interpose/pointers.h"
+
 #include "base/error.h"
 #include "interpose/accesses.h"
+#include "interpose/callback.h"
+#include "interpose/lookup.h"
 #include "interpose/packed.h"
+#include "interpose/session.h"
 #include "interpose/statics.h"
 #include "interpose/symbol.h"
+#include "interpose/task.h"
 
 static bool is_trusted(void)
 {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which scheduling policy runs: STARPU_TIC_SCHED, STARPU_SCHED, what the application asks for in
  * starpu_conf, else tic-ws; in this order. */
+#include "interpose/policy.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "interpose/session.h"
+#include "base/settings.h"
+#include "real/real.h"
 #include "sched/tic_ws.h"
 
 static bool is_known(const char *name)

@@ -7,6 +7,8 @@
  *
  * Nothing that main() waits for before that operation can be among these tasks: it had come there
  * without them. */
+#include "interpose/position.h"
+
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,9 +16,15 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "base/watch.h"
+#include "interpose/clock.h"
+#include "interpose/hold.h"
 #include "interpose/looks.h"
+#include "interpose/restore.h"
+#include "interpose/restore_all.h"
 #include "interpose/runner.h"
-#include "interpose/tasks.h"
+#include "interpose/session.h"
+#include "interpose/task.h"
+#include "real/real.h"
 
 /* Guarded by the submission lock: what live tasks wait for; NULL: nothing waits yet. */
 static struct starpu_task *gate;

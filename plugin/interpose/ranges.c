@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "interpose/tasks.h"
+#include "interpose/data.h"
 
 enum { OPEN = PROT_READ | PROT_WRITE };
 

@@ -3,13 +3,27 @@
  * the values that they read the first time. Those are logged when the task starts, and delivered in
  * handles of our own, because the application's hold later values by then: aliases of its memory
  * (shown.c), or copies. */
+#include "interpose/reads.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/family.h"
+#include "interpose/accesses.h"
+#include "interpose/clock.h"
+#include "interpose/data.h"
+#include "interpose/lookup.h"
+#include "interpose/nowhere.h"
+#include "interpose/order.h"
+#include "interpose/position.h"
+#include "interpose/restore.h"
+#include "interpose/session.h"
+#include "interpose/shape.h"
 #include "interpose/shown.h"
-#include "interpose/tasks.h"
+#include "interpose/task.h"
+#include "real/real.h"
 #include "snapshot/suspend.h"
 
 /* ---- logging, on a worker before the kernel ------------------------------------------------- */

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* SEL: what main() does, in the event log: it creates tasks, registers, unregisters and accesses
  * data, and meets nondeterministic events. */
+#include "interpose/record.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/tasks.h"
+#include "interpose/accesses.h"
+#include "interpose/session.h"
+#include "interpose/task.h"
 #include "snapshot/forced.h"
 
 enum { NAME_WORDS = 8 }; /* of a codelet */

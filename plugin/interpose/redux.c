@@ -6,12 +6,18 @@
  * codelets. So a cut may fall anywhere in a phase of reductions, what is done stays done, and as
  * the order of all additions follows from the program, results are the same bits in every run
  * with as many accumulators. Their number is that of the workers of the first run (logged). */
+#include "interpose/redux.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "interpose/tasks.h"
+#include "interpose/accesses.h"
+#include "interpose/data.h"
+#include "interpose/session.h"
+#include "interpose/task.h"
+#include "real/real.h"
 
 enum { MAX_WIDTH = 16 };
 

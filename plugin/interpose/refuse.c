@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which submitted tasks cannot be protected. */
+#include "interpose/refuse.h"
+
 #include <limits.h>
 
 #include "interpose/accesses.h"
+#include "interpose/data.h"
+#include "interpose/hooks.h"
+#include "interpose/lookup.h"
+#include "interpose/pointers.h"
+#include "interpose/session.h"
+#include "interpose/task.h"
 
 #define TIC_STRING(x) TIC_STRING_(x)
 #define TIC_STRING_(x) #x

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What `starpu-tic check` asks of a run. docs: starpu-tic(1), tools/check.c reads it. */
-#include "interpose/packed.h"
 #include "interpose/report.h"
 
 #include <errno.h>
@@ -9,8 +8,15 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "interpose/about.h"
+#include "interpose/accesses.h"
+#include "interpose/lookup.h"
+#include "interpose/packed.h"
 #include "interpose/pages.h"
+#include "interpose/session.h"
 #include "interpose/statics.h"
+#include "interpose/task.h"
+#include "store/line.h"
 
 /* The order in which `starpu-tic check` lists them. FEATURE(member, "words") */
 #define FEATURES(FEATURE)                                                                          \

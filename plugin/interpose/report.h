@@ -5,9 +5,11 @@
 #ifndef TIC_INTERPOSE_REPORT_H
 #define TIC_INTERPOSE_REPORT_H
 
+#include <starpu.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "interpose/tasks.h"
+#include "interpose/session.h"
 
 struct tic_report;
 

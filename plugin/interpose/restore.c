@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Writing recovered values back: by a task that later accesses depend on, or at once into memory
  * that nobody uses yet. */
+#include "interpose/restore.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/failpoint.h"
-#include "interpose/tasks.h"
+#include "graph/family.h"
+#include "interpose/accesses.h"
+#include "interpose/addresses.h"
+#include "interpose/clock.h"
+#include "interpose/lookup.h"
+#include "interpose/pack.h"
+#include "interpose/session.h"
+#include "interpose/shape.h"
+#include "interpose/task.h"
+#include "real/real.h"
 
 /* ---- restore -------------------------------------------------------------------------------- */
 

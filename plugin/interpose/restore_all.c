@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Which data get their recovered values back: all of main()'s memory where main() was at the cut,
  * what it may look at, and all when nothing is left to replay. */
+#include "interpose/restore_all.h"
+
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "interpose/tasks.h"
+#include "interpose/data.h"
+#include "interpose/restore.h"
+#include "interpose/session.h"
 
 /* How many partitions it is a part of. */
 static unsigned depth_of(const struct tic_handle *handle)

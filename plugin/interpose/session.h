@@ -123,41 +123,4 @@ static inline bool tic_session_is_watching(void)
     return tic_guard == 0 && tic_session && atomic_load(&tic_session->watching);
 }
 
-/* position.c: main() has not come to the recovered cut: values of data in memory of main() wait,
- * and so do live tasks. */
-static inline bool tic_position_is_ahead(void)
-{
-    return __builtin_expect(tic_session && atomic_load(&tic_session->snapshot.replaying), 0);
-}
-
-/* The same, or it is just letting these tasks go. */
-bool tic_position_holds_tasks(void);
-
-/* What the program asks for, or StarPU's defaults (conf NULL). False: StarPU has none. */
-bool tic_policy_copy(const struct starpu_conf *conf, struct starpu_conf *copy);
-/* ---- parts of the session, a file each ------------------------------------------------------ */
-/* The settings of this process; stops the start if one is not valid. create.c */
-void tic_session_read(struct tic_settings *settings);
-/* From the settings, without a store; NULL when the protocol is off. create.c */
-struct tic_session *tic_session_create(void);
-/* The functions of tic-store.so beside this library; stops the start if it is not there. create.c
- */
-const struct tic_h5_ops *tic_session_load_module(void);
-int tic_stats_write(struct tic_session *session); /* stats.c */
-const char *tic_policy_choose(struct starpu_conf *conf,
-                              const struct tic_settings *settings); /* policy.c */
-/* policy.c: the same without protection, where our policy is used only if it is asked for by name.
- * True when it is. */
-bool tic_policy_choose_unprotected(struct starpu_conf *conf, const struct tic_settings *settings);
-void tic_hooks_install(struct tic_session *session); /* hooks.c */
-void tic_live_start(struct tic_session *session);    /* live.c: if it is supervised; once */
-/* hooks.c. Under the submission lock: makes the policy of the task's scheduling context call our
- * hooks, too. False when that context has none. */
-bool tic_hooks_cover(const struct starpu_task *task);
-bool tic_hooks_cover_context(unsigned context); /* tasks of another one may come to it */
-/* hooks.c: tasks were submitted to other contexts than the first. */
-bool tic_hooks_has_contexts(void);
-void tic_about_fill(struct tic_line *about);             /* about.c */
-char *tic_about_directory(const struct tic_line *about); /* about.c: default directory */
-
 #endif

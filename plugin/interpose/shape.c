@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Where the elements of data lie in memory: what its interface tells, and whether that stays. */
+#include "interpose/shape.h"
+
 #include <string.h>
 
 #include "base/error.h"
+#include "interpose/lookup.h"
 #include "interpose/report.h"
-#include "interpose/tasks.h"
+#include "interpose/session.h"
+#include "interpose/task.h"
+#include "real/real.h"
 
 static void set_layout(struct tic_layout *layout, uintptr_t base, size_t element_size,
                        unsigned ndim, const uint64_t *dims, const uint64_t *strides)

@@ -8,7 +8,11 @@
 
 #include "base/error.h"
 #include "base/thread.h"
-#include "interpose/tasks.h"
+#include "interpose/clock.h"
+#include "interpose/restore.h"
+#include "interpose/restore_all.h"
+#include "interpose/session.h"
+#include "real/real.h"
 
 struct memory {
     uint64_t id;       /* of the handle */

@@ -4,6 +4,13 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "interpose/arguments.h"
+#include "interpose/callback.h"
+#include "interpose/clock.h"
+#include "interpose/order.h"
+#include "interpose/record.h"
+#include "interpose/session.h"
+#include "interpose/submit.h"
+#include "real/real.h"
 
 /* Nobody waits for a part of it that only its own end can give. A structure that stays with the
  * application may be submitted again, and StarPU then allows it no predecessor, which a task that

@@ -5,7 +5,7 @@
 #ifndef TIC_INTERPOSE_SKIP_H
 #define TIC_INTERPOSE_SKIP_H
 
-#include "interpose/tasks.h"
+#include "interpose/submit.h"
 
 /* Nobody but its callback hears of its end: no tag, no prologue, no structure that stays. */
 bool tic_skip_ends_alone(const struct starpu_task *task);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Tasks that callbacks, tasks and other threads submit: who they are, and those that recovery
  * submits itself because the task that did it is done. */
+#include "interpose/spawn.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +11,17 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "interpose/access.h"
+#include "interpose/accesses.h"
+#include "interpose/data.h"
+#include "interpose/lookup.h"
 #include "interpose/packed.h"
+#include "interpose/reads.h"
+#include "interpose/session.h"
+#include "interpose/submit.h"
 #include "interpose/symbol.h"
-#include "interpose/tasks.h"
+#include "interpose/task.h"
+#include "real/real.h"
 
 static uint64_t as_key(uint64_t hash)
 {

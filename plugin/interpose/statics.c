@@ -9,10 +9,12 @@
 
 #include "base/error.h"
 #include "base/thread.h"
+#include "interpose/clock.h"
 #include "interpose/heap.h"
 #include "interpose/looks.h"
 #include "interpose/packed.h"
-#include "interpose/tasks.h"
+#include "interpose/session.h"
+#include "real/real.h"
 
 enum {
     MOST_OBJECTS = 16,    /* segments of objects with kernels */

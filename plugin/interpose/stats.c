@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The statistics file (STARPU_TIC_STATS). docs: starpu-tic(7). */
+#include "interpose/stats.h"
+
 #include <errno.h>
 #include <jansson.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Submissions: identity and signature; tasks that run get their values, done ones are skipped. */
+#include "interpose/submit.h"
+
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
@@ -8,12 +10,34 @@
 #include "base/error.h"
 #include "interpose/accesses.h"
 #include "interpose/answers.h"
+#include "interpose/callback.h"
+#include "interpose/clock.h"
+#include "interpose/commute.h"
+#include "interpose/data.h"
+#include "interpose/early.h"
+#include "interpose/forced.h"
+#include "interpose/hooks.h"
+#include "interpose/looks_replay.h"
+#include "interpose/looks_tell.h"
+#include "interpose/lookup.h"
+#include "interpose/nowhere.h"
+#include "interpose/order.h"
 #include "interpose/packed.h"
-#include "interpose/looks.h"
+#include "interpose/pointers.h"
+#include "interpose/position.h"
+#include "interpose/reads.h"
+#include "interpose/record.h"
+#include "interpose/refuse.h"
 #include "interpose/report.h"
+#include "interpose/restore.h"
+#include "interpose/restore_all.h"
+#include "interpose/session.h"
 #include "interpose/skip.h"
+#include "interpose/spawn.h"
 #include "interpose/statics.h"
-#include "interpose/tasks.h"
+#include "interpose/task.h"
+#include "interpose/workers.h"
+#include "real/real.h"
 #include "snapshot/forced.h"
 
 /* ---- identity ------------------------------------------------------------------------------- */

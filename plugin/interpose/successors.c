@@ -5,11 +5,15 @@
  * A task that a restart skips has no successors, and is none. So the number that main() was told is
  * recorded; a restart that would tell it another one stops, instead of letting it go another way.
  */
+#include "interpose/successors.h"
+
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "interpose/answers.h"
-#include "interpose/tasks.h"
+#include "interpose/session.h"
+#include "interpose/task.h"
+#include "real/real.h"
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
@@ -81,8 +85,8 @@ static void compare(enum tic_answer call, const char *name, int count)
     {                                                                                              \
         bool asked = tic_answers_are_asked(__builtin_return_address(0));                           \
         lister list = RESOLVED(name);                                                              \
-        int count = tic_task_has_own() ? list_others(list, task, size, tasks)                      \
-                                       : list(task, size, tasks);                                  \
+        int count =                                                                                \
+            tic_task_has_own() ? list_others(list, task, size, tasks) : list(task, size, tasks);   \
         if (asked)                                                                                 \
             compare(TIC_##name, #name, count);                                                     \
         return count;                                                                              \

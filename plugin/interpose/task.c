@@ -3,6 +3,8 @@
 
 #include <stdatomic.h>
 
+#include "real/real.h"
+
 /* The name of tasks of ours, told by its address. */
 static const char own[] = "starpu-tic";
 static _Atomic bool has_own; /* relaxed: there was such a task; most runs have none */

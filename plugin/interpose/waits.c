@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "interpose/waits.h"
 
+#include "interpose/clock.h"
+#include "interpose/early.h"
 #include "interpose/looks.h"
 #include "interpose/pages.h"
+#include "interpose/redux.h"
+#include "interpose/restore_all.h"
 #include "interpose/runner.h"
+#include "interpose/session.h"
 #include "interpose/statics.h"
-#include "interpose/tasks.h"
+#include "interpose/submit.h"
 
 /* ---- the clock of main() -------------------------------------------------------------------- */
 

@@ -5,6 +5,8 @@
  * has not asked: what it asks about one of them, or submits to it, another one stands in for.
  * Tasks, callbacks and other threads are told the real number, which is not above. All workers are
  * CPU workers. */
+#include "interpose/workers.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +15,9 @@
 
 #include "base/error.h"
 #include "interpose/answers.h"
-#include "interpose/tasks.h"
-#include "interpose/workers.h"
+#include "interpose/session.h"
+#include "interpose/task.h"
+#include "real/real.h"
 
 struct tic_workers tic_workers;
 

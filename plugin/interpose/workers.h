@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Numbers of workers that main() is told, for their wrappers. */
+/* Numbers of workers that main() is told, and workers that it knows and that are not there. */
 #ifndef TIC_INTERPOSE_WORKERS_H
 #define TIC_INTERPOSE_WORKERS_H
 
+#include <starpu.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
+
+struct tic_session;
 
 struct tic_workers {
     unsigned count;        /* immutable while StarPU runs: real; 0: it does not, or not protected */
@@ -36,5 +40,20 @@ static inline int tic_workers_stand_in(int id)
                ? (int)((unsigned)id % tic_workers.count)
                : id;
 }
+
+/* Before StarPU starts: no more workers than main() was told of in the recorded run. Changes conf,
+ * and the environment until tic_workers_started. */
+void tic_workers_start(struct tic_session *session, struct starpu_conf *conf);
+void tic_workers_started(struct tic_session *session, bool success);
+void tic_workers_shutdown(void);
+/* The number that main() was told is in the events, or will be. Owner thread only. */
+void tic_workers_note(void);
+/* A task for a worker that the program knows and that does not exist gets another one. */
+void tic_workers_place(struct starpu_task *task);
+/* In a restart: stops it if there is no such other one, as StarPU would refuse the task, or never
+ * run it. */
+void tic_workers_require(const struct starpu_task *task);
+/* What a message says of the numbers of workers then and now, or "". */
+const char *tic_workers_differ(char *text, size_t size);
 
 #endif

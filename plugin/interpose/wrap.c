@@ -7,12 +7,22 @@
 #include <string.h>
 
 #include "interpose/answers.h"
+#include "interpose/callback.h"
+#include "interpose/clock.h"
+#include "interpose/hooks.h"
 #include "interpose/looks.h"
 #include "interpose/missed.h"
 #include "interpose/pages.h"
+#include "interpose/position.h"
+#include "interpose/reads.h"
+#include "interpose/redux.h"
 #include "interpose/runner.h"
-#include "interpose/tasks.h"
+#include "interpose/session.h"
+#include "interpose/submit.h"
+#include "interpose/task.h"
 #include "interpose/waits.h"
+#include "interpose/workers.h"
+#include "real/real.h"
 
 /* ---- life ----------------------------------------------------------------------------------- */
 

@@ -4,11 +4,21 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "interpose/access.h"
+#include "interpose/accesses.h"
+#include "interpose/clock.h"
+#include "interpose/copy.h"
+#include "interpose/data.h"
 #include "interpose/digest.h"
-#include "interpose/looks.h"
+#include "interpose/looks_tell.h"
+#include "interpose/lookup.h"
 #include "interpose/pages.h"
-#include "interpose/tasks.h"
+#include "interpose/partition.h"
+#include "interpose/redux.h"
+#include "interpose/restore_all.h"
+#include "interpose/session.h"
 #include "interpose/waits.h"
+#include "real/real.h"
 
 /* ---- data ----------------------------------------------------------------------------------- */
 

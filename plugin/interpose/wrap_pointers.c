@@ -2,8 +2,10 @@
 /* The wrappers of functions that give main() a pointer to data. What main() reads by its own
  * pointers is known where the memory is its own; memory that StarPU has allocated is in no image.
  */
+#include "interpose/accesses.h"
 #include "interpose/answers.h"
-#include "interpose/tasks.h"
+#include "interpose/session.h"
+#include "real/real.h"
 
 /* Between an acquire and its release all is known. Kernels ask for what their task declares, and
  * StarPU for itself. */

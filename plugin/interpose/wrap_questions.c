@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "interpose/answers.h"
-#include "interpose/tasks.h"
+#include "interpose/clock.h"
+#include "interpose/session.h"
 #include "interpose/waits.h"
+#include "real/real.h"
 
 /* main() is told that there are no such tasks, as then, and may rely on it. Beyond the recovered
  * cut there may be: tasks that are executed again. All had ended without main(). */

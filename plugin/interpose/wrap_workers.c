@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "interpose/answers.h"
+#include "interpose/clock.h"
+#include "interpose/hooks.h"
 #include "interpose/report.h"
-#include "interpose/tasks.h"
+#include "interpose/session.h"
 #include "interpose/workers.h"
+#include "real/real.h"
 
 #define IS_ASKED() __builtin_expect(tic_workers_are_asked(__builtin_return_address(0)), 0)
 

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Callbacks and prologues of tasks, run as application code. */
+#ifndef TIC_INTERPOSE_CALLBACK_H
+#define TIC_INTERPOSE_CALLBACK_H
+
+#include <starpu.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The kernel of the task begins: a quiescent line waits for its callback, too. Any thread. */
+void tic_callback_note_begin(const struct starpu_task *task);
+/* Makes the task's callback run as application code, not as StarPU's. control: also makes it a
+ * control task (no codelet) until then. key: of the task. held: the callback runs at another time.
+ * False when out of memory; the task is unchanged. */
+bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, bool held);
+/* The function that StarPU would call; or NULL. */
+void (*tic_callback_of(const struct starpu_task *task))(void *);
+/* What the application gave for its callback, wrapped or not. */
+const void *tic_callback_argument(const struct starpu_task *task);
+static inline bool tic_callback_has_any(const struct starpu_task *task)
+{
+    return task->callback_func || (task->cl && task->cl->callback_func) ||
+           task->prologue_callback_func || task->prologue_callback_pop_func;
+}
+
+/* In a replay, under the submission lock: prologues that main() must come further for wait for
+ * that, those of a task without a kernel by themselves, else the task with them. */
+void tic_callback_hold_prologues(struct starpu_task *task, uint64_t key);
+void tic_callback_hold_start(struct starpu_task *task, uint64_t key);
+/* The operation that the task waits for then; 0: none. */
+uint64_t tic_callback_start_clock(const struct starpu_task *task, uint64_t key);
+/* tic_nowhere_begin is called when the task of this key has its data. False when out of memory. */
+bool tic_callback_watch_begin(struct starpu_task *task, uint64_t key);
+/* Gives a copy of a wrapped task its own callbacks back. */
+void tic_callback_unwrap(struct starpu_task *copy);
+/* Calls the application's function as the application; then callbacks that were put off in it. */
+void tic_callback_run(void (*run)(void *), void *argument);
+/* And notes that the callback of this task has begun. */
+void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A session from the settings. */
+#ifndef TIC_INTERPOSE_CREATE_H
+#define TIC_INTERPOSE_CREATE_H
+
+struct tic_h5_ops;
+struct tic_session;
+struct tic_settings;
+
+/* The settings of this process; stops the start if one is not valid. */
+void tic_session_read(struct tic_settings *settings);
+/* From the settings, without a store; NULL when the protocol is off. */
+struct tic_session *tic_session_create(void);
+/* The functions of tic-store.so beside this library; stops the start if it is not there. */
+const struct tic_h5_ops *tic_session_load_module(void);
+
+#endif

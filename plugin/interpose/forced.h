@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Results of tasks that are saved when they end, and their use in a restart. */
+#ifndef TIC_INTERPOSE_FORCED_H
+#define TIC_INTERPOSE_FORCED_H
+
+#include <starpu.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tic_slot;
+
+/* Around a protected task, on its worker. has_more: its result lies not only in its data. */
+void tic_forced_begin(struct starpu_task *task, struct tic_slot *slot);
+void tic_forced_end(struct tic_slot *slot, bool has_more);
+/* Submits what the log holds in the place of the task, if it does. awaited: the task itself, made a
+ * control task, comes after that. Under the submission lock. */
+bool tic_forced_use(struct starpu_task *task, uint64_t sequence, bool awaited);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Recovered values written back. */
+#ifndef TIC_INTERPOSE_RESTORE_H
+#define TIC_INTERPOSE_RESTORE_H
+
+#include <starpu.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/handle.h"
+
+/* Stops the start: a value cannot be read; logged: of a result in the event log. */
+_Noreturn void tic_data_stop_unreadable(uint64_t id, int status, bool logged);
+/* Writes a recorded value for main() to read; no live task has accessed the data yet. */
+void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved);
+/* Writes a recorded value of it to memory with the same layout. */
+void tic_data_write_to(struct tic_handle *handle, const struct tic_saved *saved,
+                       const struct tic_layout *to);
+/* The same under the submission lock, on any thread: into its memory, without an access. */
+void tic_data_expose_locked(struct tic_handle *handle, const struct tic_saved *saved);
+/* The same while a value of this run is there, which waits until main() gives its access back;
+ * main() holds it. */
+void tic_data_show(struct tic_handle *handle, const struct tic_saved *saved);
+/* What main() writes now is older than what is there. */
+void tic_data_set_aside(struct tic_handle *handle);
+/* main() gives its access back. */
+void tic_data_put_back(struct tic_handle *handle);
+/* Writes the recovered value into the handle, if it still waits for that; now, or by a restore task
+ * that later accesses depend on. Under the submission lock. */
+void tic_data_restore_locked(struct tic_handle *handle, bool now);
+/* The same wherever main() is. */
+void tic_data_restore_now_locked(struct tic_handle *handle, bool now);
+/* Its value can be written into its memory at once, on any thread. */
+bool tic_data_is_in_place(const struct tic_handle *handle);
+/* What a task uses, before main() has come to the cut; and data that leaves the graph now. */
+void tic_data_restore_early_locked(struct starpu_task *task);
+void tic_data_restore_leaving(struct tic_handle *handle);
+/* The value that the handle has at the cut. */
+struct tic_saved tic_data_recovered_value(struct tic_handle *handle);
+/* Writes into `copy` a saved value or, if NULL, what the handle `like` holds now: by a task that
+ * the reader depends on, or at once. Inside the guard. False when it cannot be done. */
+bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
+                   const struct tic_saved *saved, struct starpu_task *reader);
+/* Control tasks of a replay may name data whose writers were all skipped, and whose value was
+ * dropped before the cut: StarPU wants it written once. Under the submission lock. */
+void tic_data_make_readable_locked(struct tic_handle *handle);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which data get their recovered values back, and when. */
+#ifndef TIC_INTERPOSE_RESTORE_ALL_H
+#define TIC_INTERPOSE_RESTORE_ALL_H
+
+#include <stdbool.h>
+
+struct tic_handle;
+
+/* tic_data_restore_locked, outside of the submission lock. */
+void tic_data_restore(struct tic_handle *handle, bool now);
+/* All data in memory of main(). */
+void tic_data_restore_image(void);
+/* A result of the event log became the value of this handle. Under the submission lock. */
+void tic_data_note_adopted(struct tic_handle *handle);
+/* Writes all that was adopted into memory: main() or a task may look at any of it. */
+void tic_data_restore_adopted_locked(void);
+void tic_data_restore_adopted(void);
+void tic_data_restore_all(void);
+/* Protection has ended because of another thread than the owner's, which is about to use this
+ * handle (may be NULL). */
+void tic_data_bring_up(struct tic_handle *handle);
+/* May a restart write into its memory? False, or a message, for data that nobody has used, whose
+ * memory may no longer be the program's. Under the submission lock. */
+bool tic_data_may_change(const struct tic_handle *handle);
+/* Stops if its memory is closed to writing. */
+void tic_data_require_writable(const struct tic_handle *handle);
+
+#endif

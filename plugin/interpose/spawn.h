@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Tasks that callbacks, tasks and other threads submit. */
+#ifndef TIC_INTERPOSE_SPAWN_H
+#define TIC_INTERPOSE_SPAWN_H
+
+#include <starpu.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "interpose/session.h"
+
+struct tic_spawn;
+
+/* Why a restart could not submit it in its place among what main() does, or NULL. */
+const char *tic_spawn_why_out_of_order(struct starpu_task *task, const struct tic_spawn *spawn);
+/* Who the submitted task is; content: what it does. Fills a model for tic_spawn_register. Or tells
+ * why it cannot be protected. */
+const char *tic_spawn_identify(struct starpu_task *task, enum tic_context context, uint64_t content,
+                               struct tic_spawn *spawn);
+/* Marks a live task. Takes over what the model owns. False when out of memory. */
+bool tic_spawn_register(struct starpu_task *task, const struct tic_spawn *model);
+/* The record of a spawned task that is live; else NULL. */
+struct tic_spawn *tic_spawn_of(const struct starpu_task *task);
+/* A task was skipped: submits those that it had submitted and that are not done. */
+void tic_spawn_submit_kept(uint64_t root);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Submissions of tasks. */
+#ifndef TIC_INTERPOSE_SUBMIT_H
+#define TIC_INTERPOSE_SUBMIT_H
+
+#include <starpu.h>
+#include <stdbool.h>
+
+struct tic_spawn;
+
+/* What becomes of a submission. */
+enum tic_verdict {
+    TIC_PASS,    /* submit it; it is not ours, or it must run */
+    TIC_CONTROL, /* done: submit it as a control task (changed in place) */
+    TIC_DROP,    /* done and nobody refers to it: destroyed, do not submit */
+    TIC_HELD,    /* do not submit it now */
+};
+
+enum tic_verdict tic_submit_on_before(struct starpu_task *task);
+/* A kept task that recovery submits: makes it live, or, when it is done, a control task. False when
+ * out of memory. Takes over what the model owns. */
+bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model);
+/* Before the real submission of a task that is not done and that main() did not submit. False when
+ * out of memory. */
+bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn);
+/* Will main() skip this submission, if it is its next one? Owner thread. */
+bool tic_submit_is_done(const struct starpu_task *task);
+/* StarPU did not take the task. */
+void tic_submit_on_refused(struct starpu_task *task);
+
+#endif
