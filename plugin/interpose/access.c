@@ -14,6 +14,7 @@
 #include "interpose/accesses.h"
 #include "interpose/callback.h"
 #include "interpose/clock.h"
+#include "interpose/context.h"
 #include "interpose/data.h"
 #include "interpose/lookup.h"
 #include "interpose/order.h"

@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "interpose/clock.h"
+#include "interpose/context.h"
 #include "interpose/data.h"
 #include "interpose/looks.h"
-#include "interpose/session.h"
 #include "interpose/symbol.h"
 
 /* Bytes of data that is searched: such structures are small. What tasks write is most of the data,

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "interpose/context.h"
 #include "interpose/session.h"
 #include "interpose/workers.h"
 #include "real/real.h"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "interpose/session.h"
+#include "interpose/context.h"
 
 /* Numbers of the calls in real/answers.def are below the first, what tells their questions apart is
  * taken modulo the second. Both decide what is on disk. */

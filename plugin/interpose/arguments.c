@@ -16,8 +16,8 @@
 
 #include "base/error.h"
 #include "interpose/callback.h"
+#include "interpose/context.h"
 #include "interpose/packed.h"
-#include "interpose/session.h"
 #include "interpose/symbol.h"
 #include "interpose/task.h"
 

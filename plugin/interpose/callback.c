@@ -7,11 +7,11 @@
 
 #include "base/error.h"
 #include "interpose/clock.h"
+#include "interpose/context.h"
 #include "interpose/looks.h"
 #include "interpose/nowhere.h"
 #include "interpose/position.h"
 #include "interpose/reads.h"
-#include "interpose/session.h"
 #include "interpose/task.h"
 #include "real/real.h"
 

@@ -13,11 +13,11 @@
 #include "interpose/answers.h"
 #include "interpose/backlog.h"
 #include "interpose/callback.h"
+#include "interpose/context.h"
 #include "interpose/early.h"
 #include "interpose/looks.h"
 #include "interpose/position.h"
 #include "interpose/runner.h"
-#include "interpose/session.h"
 #include "real/real.h"
 
 struct held {

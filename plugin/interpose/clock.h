@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "interpose/backlog.h"
-#include "interpose/session.h"
+#include "interpose/context.h"
 
 struct tic_small;
 

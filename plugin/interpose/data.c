@@ -12,6 +12,7 @@
 #include "interpose/accesses.h"
 #include "interpose/addresses.h"
 #include "interpose/clock.h"
+#include "interpose/context.h"
 #include "interpose/early.h"
 #include "interpose/looks.h"
 #include "interpose/lookup.h"

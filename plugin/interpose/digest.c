@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "base/quiet.h"
+#include "interpose/context.h"
 #include "interpose/lookup.h"
 #include "interpose/report.h"
-#include "interpose/session.h"
 #include "interpose/shape.h"
 #include "real/real.h"
 

@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "interpose/clock.h"
+#include "interpose/context.h"
 #include "interpose/reads.h"
-#include "interpose/session.h"
 #include "interpose/spawn.h"
 #include "interpose/submit.h"
 #include "interpose/task.h"

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "base/watch.h"
-#include "interpose/session.h"
+#include "interpose/context.h"
 
 /* Seconds between two looks: who watches sees no more of them than one in a second. */
 #define LOOK 0.5

@@ -18,6 +18,7 @@
 #include "interpose/accesses.h"
 #include "interpose/advice.h"
 #include "interpose/clock.h"
+#include "interpose/context.h"
 #include "interpose/looks_replay.h"
 #include "interpose/looks_tell.h"
 #include "interpose/session.h"

@@ -10,11 +10,11 @@
 
 #include "base/error.h"
 #include "interpose/addresses.h"
+#include "interpose/context.h"
 #include "interpose/looks.h"
 #include "interpose/looks_tell.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
-#include "interpose/session.h"
 
 static _Atomic uint64_t shown_callbacks; /* they leave older content behind */
 /* Guarded by the submission lock: larger data that skipped tasks write, since main() waited last.

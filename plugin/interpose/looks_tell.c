@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "interpose/advice.h"
+#include "interpose/context.h"
 #include "interpose/looks.h"
-#include "interpose/session.h"
 #include "interpose/task.h"
 
 /* Owner thread only. */

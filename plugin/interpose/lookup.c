@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "interpose/accesses.h"
-#include "interpose/session.h"
+#include "interpose/context.h"
 #include "real/real.h"
 
 /* StarPU keeps user data at the far end of a large structure, which nobody else touches when a task

@@ -12,12 +12,12 @@
 #include "base/error.h"
 #include "interpose/accesses.h"
 #include "interpose/callback.h"
+#include "interpose/context.h"
 #include "interpose/data.h"
 #include "interpose/hooks.h"
 #include "interpose/lookup.h"
 #include "interpose/reads.h"
 #include "interpose/restore.h"
-#include "interpose/session.h"
 #include "real/real.h"
 
 struct shown {

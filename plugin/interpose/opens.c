@@ -18,7 +18,9 @@
 #include <unistd.h>
 
 #include "interpose/clock.h"
+#include "interpose/context.h"
 #include "interpose/session.h"
+#include "recovery/recovery.h"
 #include "store/files.h"
 
 /* All immutable after start(); own_end is 0 before. */

@@ -13,7 +13,7 @@
 #include "interpose/accesses.h"
 #include "interpose/callback.h"
 #include "interpose/clock.h"
-#include "interpose/session.h"
+#include "interpose/context.h"
 #include "interpose/task.h"
 #include "real/real.h"
 

@@ -19,8 +19,8 @@
 #include <time.h>
 #include <ucontext.h>
 
+#include "interpose/context.h"
 #include "interpose/ranges.h"
-#include "interpose/session.h"
 #include "interpose/touched.h"
 #include "real/real.h"
 #include "syscalls/syscalls.h"

@@ -9,6 +9,7 @@
 #include "graph/family.h"
 #include "interpose/accesses.h"
 #include "interpose/addresses.h"
+#include "interpose/context.h"
 #include "interpose/data.h"
 #include "interpose/looks.h"
 #include "interpose/lookup.h"

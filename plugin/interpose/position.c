@@ -17,12 +17,12 @@
 #include "base/thread.h"
 #include "base/watch.h"
 #include "interpose/clock.h"
+#include "interpose/context.h"
 #include "interpose/hold.h"
 #include "interpose/looks.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "interpose/runner.h"
-#include "interpose/session.h"
 #include "interpose/task.h"
 #include "real/real.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "interpose/accesses.h"
-#include "interpose/session.h"
+#include "interpose/context.h"
 #include "interpose/task.h"
 #include "snapshot/forced.h"
 

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "interpose/accesses.h"
+#include "interpose/context.h"
 #include "interpose/data.h"
 #include "interpose/session.h"
 #include "interpose/task.h"

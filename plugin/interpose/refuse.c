@@ -5,11 +5,11 @@
 #include <limits.h>
 
 #include "interpose/accesses.h"
+#include "interpose/context.h"
 #include "interpose/data.h"
 #include "interpose/hooks.h"
 #include "interpose/lookup.h"
 #include "interpose/pointers.h"
-#include "interpose/session.h"
 #include "interpose/task.h"
 
 #define TIC_STRING(x) TIC_STRING_(x)

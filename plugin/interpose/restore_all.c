@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "interpose/context.h"
 #include "interpose/data.h"
 #include "interpose/restore.h"
-#include "interpose/session.h"
 
 /* How many partitions it is a part of. */
 static unsigned depth_of(const struct tic_handle *handle)

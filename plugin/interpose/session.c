@@ -2,7 +2,6 @@
 /* The session: one protected StarPU instance, from starpu_init to the end of the process. */
 #include "interpose/session.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include "interpose/advice.h"
 #include "interpose/answers.h"
 #include "interpose/clock.h"
+#include "interpose/context.h"
 #include "interpose/create.h"
 #include "interpose/data.h"
 #include "interpose/digest.h"
@@ -37,12 +37,11 @@
 #include "interpose/unprotected.h"
 #include "interpose/workers.h"
 #include "real/real.h"
+#include "recovery/recovery.h"
 #include "sched/tic_ws.h"
 #include "snapshot/copier.h"
 #include "store/files.h"
 #include "store/h5load.h"
-
-struct tic_session *tic_session;
 
 /* Held while a thread starts StarPU or shuts it down: other threads may do so at the same time. */
 static pthread_mutex_t life = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
@@ -54,24 +53,6 @@ static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
 static struct tic_session *prepared;
 static bool used;                 /* a session was tried: a process has at most one; the same */
 static const char *why_following; /* the store is that of a program before exec; the same */
-
-__thread bool tic_is_owner __attribute__((tls_model("initial-exec")));
-__thread int tic_guard __attribute__((tls_model("initial-exec")));
-__thread int tic_in_callback __attribute__((tls_model("initial-exec")));
-
-/* OpenMP's, if the program has one: who of a team submits what can be a race, whoever main() is. */
-static int (*is_in_team)(void);
-
-enum tic_context tic_session_context(void)
-{
-    if (tic_in_callback > 0)
-        return TIC_CONTEXT_CALLBACK;
-    if (tic_real.starpu_task_get_current())
-        return TIC_CONTEXT_TASK;
-    if (tic_is_owner)
-        return is_in_team && is_in_team() ? TIC_CONTEXT_THREAD : TIC_CONTEXT_MAIN;
-    return tic_real.starpu_worker_get_id() >= 0 ? TIC_CONTEXT_STARPU : TIC_CONTEXT_THREAD;
-}
 
 bool tic_session_is_replayed(struct tic_session *session)
 {
@@ -375,8 +356,7 @@ void tic_session_on_initialize_after(int result)
         return;
     }
     session->snapshot.about.workers = workers;
-    tic_is_owner = true;
-    *(void **)&is_in_team = dlsym(RTLD_DEFAULT, "omp_in_parallel");
+    tic_session_own();
     int64_t number = session->starts++;
     uint64_t known = tic_tail_total(&session->graph.events);
     if (tic_snapshot_start(&session->snapshot) != 0 ||

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "interpose/context.h"
 #include "interpose/lookup.h"
 #include "interpose/report.h"
-#include "interpose/session.h"
 #include "interpose/task.h"
 #include "real/real.h"
 

@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "interpose/clock.h"
+#include "interpose/context.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
-#include "interpose/session.h"
 #include "real/real.h"
 
 struct memory {

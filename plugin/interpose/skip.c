@@ -6,9 +6,9 @@
 #include "interpose/arguments.h"
 #include "interpose/callback.h"
 #include "interpose/clock.h"
+#include "interpose/context.h"
 #include "interpose/order.h"
 #include "interpose/record.h"
-#include "interpose/session.h"
 #include "interpose/submit.h"
 #include "real/real.h"
 

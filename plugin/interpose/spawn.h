@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "interpose/session.h"
+#include "interpose/context.h"
 
 struct tic_spawn;
 

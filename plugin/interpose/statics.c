@@ -10,10 +10,10 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "interpose/clock.h"
+#include "interpose/context.h"
 #include "interpose/heap.h"
 #include "interpose/looks.h"
 #include "interpose/packed.h"
-#include "interpose/session.h"
 #include "real/real.h"
 
 enum {

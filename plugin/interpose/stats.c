@@ -10,7 +10,7 @@
 #include "base/io.h"
 #include "base/quiet.h"
 #include "base/thread.h"
-#include "interpose/session.h"
+#include "interpose/context.h"
 #include "sched/tic_ws.h"
 #include "snapshot/copier.h"
 #include "store/held.h"

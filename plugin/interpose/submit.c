@@ -13,6 +13,7 @@
 #include "interpose/callback.h"
 #include "interpose/clock.h"
 #include "interpose/commute.h"
+#include "interpose/context.h"
 #include "interpose/data.h"
 #include "interpose/early.h"
 #include "interpose/forced.h"
@@ -38,6 +39,7 @@
 #include "interpose/task.h"
 #include "interpose/workers.h"
 #include "real/real.h"
+#include "recovery/recovery.h"
 #include "snapshot/forced.h"
 
 /* ---- identity ------------------------------------------------------------------------------- */

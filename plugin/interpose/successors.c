@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "interpose/answers.h"
-#include "interpose/session.h"
+#include "interpose/context.h"
 #include "interpose/task.h"
 #include "real/real.h"
 

@@ -2,6 +2,7 @@
 #include "interpose/waits.h"
 
 #include "interpose/clock.h"
+#include "interpose/context.h"
 #include "interpose/early.h"
 #include "interpose/looks.h"
 #include "interpose/pages.h"

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "interpose/answers.h"
+#include "interpose/context.h"
 #include "interpose/session.h"
 #include "interpose/task.h"
 #include "real/real.h"

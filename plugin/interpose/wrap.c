@@ -9,6 +9,7 @@
 #include "interpose/answers.h"
 #include "interpose/callback.h"
 #include "interpose/clock.h"
+#include "interpose/context.h"
 #include "interpose/hooks.h"
 #include "interpose/looks.h"
 #include "interpose/missed.h"

@@ -7,6 +7,7 @@
 #include "interpose/access.h"
 #include "interpose/accesses.h"
 #include "interpose/clock.h"
+#include "interpose/context.h"
 #include "interpose/copy.h"
 #include "interpose/data.h"
 #include "interpose/digest.h"

@@ -4,6 +4,7 @@
  */
 #include "interpose/accesses.h"
 #include "interpose/answers.h"
+#include "interpose/context.h"
 #include "interpose/session.h"
 #include "real/real.h"
 

@@ -5,7 +5,7 @@
 
 #include "interpose/answers.h"
 #include "interpose/clock.h"
-#include "interpose/session.h"
+#include "interpose/context.h"
 #include "interpose/waits.h"
 #include "real/real.h"
 

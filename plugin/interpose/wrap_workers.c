@@ -7,9 +7,9 @@
 
 #include "interpose/answers.h"
 #include "interpose/clock.h"
+#include "interpose/context.h"
 #include "interpose/hooks.h"
 #include "interpose/report.h"
-#include "interpose/session.h"
 #include "interpose/workers.h"
 #include "real/real.h"
 
