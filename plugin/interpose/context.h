@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The session of this process, and who calls: main(), a callback, a kernel, another thread, or StarPU
- * inside of a real call. */
+/* The session of this process, and who calls: main(), a callback, a kernel, another thread, or
+ * StarPU inside of a real call. */
 #ifndef TIC_INTERPOSE_CONTEXT_H
 #define TIC_INTERPOSE_CONTEXT_H
 

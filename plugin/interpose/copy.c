@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "interpose/accesses.h"
+#include "interpose/ending.h"
 #include "interpose/restore_all.h"
-#include "interpose/session.h"
 #include "interpose/shape.h"
 #include "real/real.h"
 

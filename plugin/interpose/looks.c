@@ -21,7 +21,6 @@
 #include "interpose/context.h"
 #include "interpose/looks_replay.h"
 #include "interpose/looks_tell.h"
-#include "interpose/session.h"
 #include "interpose/shown.h"
 
 enum { STACK_BYTES = 4096 };           /* data up to this size is copied on the stack */
@@ -362,24 +361,6 @@ void tic_looks_show_callback(uint64_t key)
     }
     tic_unlock(&tic_session->submit);
     tic_shown_resume(false);
-}
-
-/* ---- threads --------------------------------------------------------------------------------- */
-
-void tic_looks_refuse_thread(const char *call)
-{
-    static const char why[] =
-        "another thread than main()'s waits for tasks, and what it then reads or writes by its "
-        "pointers is not known again in a restart; STARPU_TIC_VERIFY=0 is the promise that nobody "
-        "does so without an access";
-
-    if (!tic_session_is_watching() || tic_guard > 0 || tic_session->settings.verify == 0 ||
-        tic_session_context() != TIC_CONTEXT_THREAD || !atomic_load(&tic_looks_visible))
-        return;
-    if (tic_position_is_ahead())
-        tic_stop(TIC_EXIT_DIVERGED, "%s: %s. The recovery lines in %s are untouched", call, why,
-                 tic_session->store.path);
-    tic_session_unprotect(call, why);
 }
 
 /* ---- main() ---------------------------------------------------------------------------------- */

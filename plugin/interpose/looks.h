@@ -13,10 +13,6 @@
 void tic_looks_enter(void);
 /* And comes back from it: what it may look at by pointer is logged, or given back. */
 void tic_looks_leave(void);
-/* A call that waits for tasks has returned, on any thread. Threads are not known again in a
- * restart: where one of the application waits, and there is memory that it may look at, protection
- * ends. */
-void tic_looks_refuse_thread(const char *call);
 /* Adds an entry to those of lines (FORMAT.md); bytes NULL: as it was looked at last. */
 void tic_looks_append(uint64_t wait, uint64_t id, const char *bytes, uint64_t size);
 /* Small data that a task declares, which its callback may look at. */

@@ -11,14 +11,15 @@
 #include "interpose/addresses.h"
 #include "interpose/context.h"
 #include "interpose/data.h"
+#include "interpose/ending.h"
 #include "interpose/looks.h"
 #include "interpose/lookup.h"
 #include "interpose/order.h"
+#include "interpose/place.h"
 #include "interpose/record.h"
 #include "interpose/redux.h"
 #include "interpose/report.h"
 #include "interpose/restore_all.h"
-#include "interpose/session.h"
 #include "real/real.h"
 
 /* ---- planned partitions --------------------------------------------------------------------- */

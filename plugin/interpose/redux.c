@@ -16,6 +16,7 @@
 #include "interpose/accesses.h"
 #include "interpose/context.h"
 #include "interpose/data.h"
+#include "interpose/ending.h"
 #include "interpose/session.h"
 #include "interpose/task.h"
 #include "real/real.h"

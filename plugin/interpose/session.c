@@ -15,12 +15,11 @@
 #include "interpose/about.h"
 #include "interpose/advice.h"
 #include "interpose/answers.h"
-#include "interpose/clock.h"
 #include "interpose/context.h"
 #include "interpose/create.h"
 #include "interpose/data.h"
 #include "interpose/digest.h"
-#include "interpose/early.h"
+#include "interpose/ending.h"
 #include "interpose/hooks.h"
 #include "interpose/leave.h"
 #include "interpose/live.h"
@@ -29,11 +28,10 @@
 #include "interpose/position.h"
 #include "interpose/record.h"
 #include "interpose/redux.h"
+#include "interpose/replayed.h"
 #include "interpose/report.h"
-#include "interpose/restore_all.h"
 #include "interpose/stats.h"
 #include "interpose/successors.h"
-#include "interpose/task.h"
 #include "interpose/unprotected.h"
 #include "interpose/workers.h"
 #include "real/real.h"
@@ -53,15 +51,6 @@ static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
 static struct tic_session *prepared;
 static bool used;                 /* a session was tried: a process has at most one; the same */
 static const char *why_following; /* the store is that of a program before exec; the same */
-
-bool tic_session_is_replayed(struct tic_session *session)
-{
-    if (tic_is_owner && tic_clock_lags && tic_in_callback == 0)
-        tic_clock_catch_up();
-    return !tic_position_is_ahead() && !tic_clock_holds() && !tic_early_holds() &&
-           tic_recovery_is_complete(&session->graph) &&
-           tic_spawns_is_complete(&session->graph.spawns);
-}
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
@@ -364,8 +353,10 @@ void tic_session_on_initialize_after(int result)
         tic_unprotected_report("cannot create the checkpoint thread");
         return;
     }
+    static const struct tic_ending steps = {tic_session_is_replayed, tic_redux_fold_all};
     if (!tic_session)
         on_exit(finish, session);
+    tic_session_end_by(&steps);
     bool first = !tic_session;
     tic_session = session;
     if (first) {
@@ -428,59 +419,4 @@ void tic_session_on_shutdown_after(void)
         tic_stats_write(session);
     tic_digest_write(session);
     tic_report_write(session->report, session);
-}
-
-const char *tic_session_place(const char *call)
-{
-    static __thread char place[256];
-    struct starpu_task *task = tic_clock_current_task();
-
-    if (!task)
-        task = tic_real.starpu_task_get_current();
-    if (!task || !task->cl)
-        return call;
-    snprintf(place, sizeof(place), "%s in %stask \"%s\"", call,
-             tic_in_callback > 0 ? "the callback of " : "", tic_task_name(task));
-    return place;
-}
-
-void tic_session_unprotect(const char *what, const char *why)
-{
-    struct tic_session *session = tic_session;
-
-    if (session->recovered && atomic_load(&session->watching) && !tic_session_is_owner() &&
-        tic_session_context() != TIC_CONTEXT_STARPU)
-        tic_snapshot_break(&session->snapshot, "%s: %s", what, why);
-    else
-        tic_session_unprotect_now(what, why);
-}
-
-void tic_session_unprotect_now(const char *what, const char *why)
-{
-    struct tic_session *session = tic_session;
-
-    if (!atomic_load(&session->watching) || tic_session_context() == TIC_CONTEXT_STARPU)
-        return;
-    if (session->report) {
-        tic_report_problem(session->report, what, why);
-        tic_redux_fold_all(); /* others than the owner thread may use the data next */
-        return;
-    }
-    if (session->recovered && !tic_session_is_replayed(session))
-        tic_stop(TIC_EXIT_DIVERGED,
-                 "%s: %s, but the recorded run came further. The recovery lines in %s are "
-                 "untouched",
-                 what, why, session->store.path);
-    tic_snapshot_break(&session->snapshot, "%s: %s", what, why);
-    if (session->recovered)
-        tic_data_restore_all();
-    atomic_store(&session->watching, false);
-    tic_redux_fold_all();
-}
-
-void tic_session_stop_watching(const char *what, const char *why)
-{
-    tic_session_unprotect(what, why);
-    if (tic_session->report)
-        atomic_store(&tic_session->watching, false);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The life of a session: one protected StarPU instance, from starpu_init to the end of the process. */
+/* The life of a session: one protected StarPU instance, from starpu_init to the end of the process.
+ */
 #ifndef TIC_INTERPOSE_SESSION_H
 #define TIC_INTERPOSE_SESSION_H
 
@@ -30,22 +31,5 @@ void tic_session_count_start(int result);
 /* True when StarPU stops with this call, and the session with it. */
 bool tic_session_on_shutdown_before(void);
 void tic_session_on_shutdown_after(void);
-
-/* The call, and the task in whose kernel or callback this thread makes it; valid until the next one
- * of the thread. */
-const char *tic_session_place(const char *call);
-/* Ends protection: the program runs on unprotected. Any thread. On another than the owner's in a
- * recovered run no more lines are taken, but the replay goes on, which main() may be in the middle
- * of: who calls sees to the values that it uses itself. */
-void tic_session_unprotect(const char *what, const char *why);
-/* The same, and the replay ends, too: after restoring all that a recovered run still needs; which
- * stops when its replay is not complete. */
-void tic_session_unprotect_now(const char *what, const char *why);
-/* Ends protection by a call after which `starpu-tic check`, which goes on otherwise, would change
- * what the program computes: our own accesses take it that data is in main memory only. */
-void tic_session_stop_watching(const char *what, const char *why);
-
-/* Did the replay submit everything that the recovered cut knows? */
-bool tic_session_is_replayed(struct tic_session *session);
 
 #endif

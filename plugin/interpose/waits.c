@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "interpose/waits.h"
 
+#include "base/error.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
 #include "interpose/early.h"
+#include "interpose/ending.h"
 #include "interpose/looks.h"
 #include "interpose/pages.h"
 #include "interpose/redux.h"
+#include "interpose/replayed.h"
 #include "interpose/restore_all.h"
 #include "interpose/runner.h"
-#include "interpose/session.h"
 #include "interpose/statics.h"
 #include "interpose/submit.h"
 
@@ -78,6 +80,22 @@ void tic_wait_begin(bool operates)
         tic_statics_enter();
         tic_looks_enter();
     }
+}
+
+void tic_looks_refuse_thread(const char *call)
+{
+    static const char why[] =
+        "another thread than main()'s waits for tasks, and what it then reads or writes by its "
+        "pointers is not known again in a restart; STARPU_TIC_VERIFY=0 is the promise that nobody "
+        "does so without an access";
+
+    if (!tic_session_is_watching() || tic_guard > 0 || tic_session->settings.verify == 0 ||
+        tic_session_context() != TIC_CONTEXT_THREAD || !atomic_load(&tic_looks_visible))
+        return;
+    if (tic_position_is_ahead())
+        tic_stop(TIC_EXIT_DIVERGED, "%s: %s. The recovery lines in %s are untouched", call, why,
+                 tic_session->store.path);
+    tic_session_unprotect(call, why);
 }
 
 void tic_wait_end(const char *call)

@@ -23,6 +23,10 @@ bool tic_wait_has_runners(void);
  * operates: on data, too. */
 void tic_wait_begin(bool operates);
 void tic_wait_end(const char *call);
+/* A call that waits for tasks has returned, on any thread. Threads are not known again in a
+ * restart: where one of the application waits, and there is memory that it may look at, protection
+ * ends. */
+void tic_looks_refuse_thread(const char *call);
 /* main() has waited in a way of its own. */
 void tic_wait_has_been(const char *call);
 /* After a wait for all tasks: true if callbacks have run meanwhile. They may submit tasks. */

@@ -10,6 +10,7 @@
 #include "interpose/callback.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
+#include "interpose/ending.h"
 #include "interpose/hooks.h"
 #include "interpose/looks.h"
 #include "interpose/missed.h"

@@ -16,8 +16,8 @@
 #include "interpose/pages.h"
 #include "interpose/partition.h"
 #include "interpose/redux.h"
+#include "interpose/replayed.h"
 #include "interpose/restore_all.h"
-#include "interpose/session.h"
 #include "interpose/waits.h"
 #include "real/real.h"
 

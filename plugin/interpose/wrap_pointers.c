@@ -5,7 +5,8 @@
 #include "interpose/accesses.h"
 #include "interpose/answers.h"
 #include "interpose/context.h"
-#include "interpose/session.h"
+#include "interpose/ending.h"
+#include "interpose/place.h"
 #include "real/real.h"
 
 /* Between an acquire and its release all is known. Kernels ask for what their task declares, and

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "interpose/ending.h"
+
+#include "base/error.h"
+#include "interpose/context.h"
+#include "interpose/report.h"
+#include "interpose/restore_all.h"
+
+static const struct tic_ending *ending; /* immutable once calls matter */
+
+void tic_session_end_by(const struct tic_ending *steps)
+{
+    ending = steps;
+}
+
+void tic_session_unprotect(const char *what, const char *why)
+{
+    struct tic_session *session = tic_session;
+
+    if (session->recovered && atomic_load(&session->watching) && !tic_session_is_owner() &&
+        tic_session_context() != TIC_CONTEXT_STARPU)
+        tic_snapshot_break(&session->snapshot, "%s: %s", what, why);
+    else
+        tic_session_unprotect_now(what, why);
+}
+
+void tic_session_unprotect_now(const char *what, const char *why)
+{
+    struct tic_session *session = tic_session;
+
+    if (!atomic_load(&session->watching) || tic_session_context() == TIC_CONTEXT_STARPU)
+        return;
+    if (session->report) {
+        tic_report_problem(session->report, what, why);
+        ending->fold_all(); /* others than the owner thread may use the data next */
+        return;
+    }
+    if (session->recovered && !ending->is_replayed(session))
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "%s: %s, but the recorded run came further. The recovery lines in %s are "
+                 "untouched",
+                 what, why, session->store.path);
+    tic_snapshot_break(&session->snapshot, "%s: %s", what, why);
+    if (session->recovered)
+        tic_data_restore_all();
+    atomic_store(&session->watching, false);
+    ending->fold_all();
+}
+
+void tic_session_stop_watching(const char *what, const char *why)
+{
+    tic_session_unprotect(what, why);
+    if (tic_session->report)
+        atomic_store(&tic_session->watching, false);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "interpose/place.h"
+
+#include <stdio.h>
+
+#include "interpose/clock.h"
+#include "interpose/context.h"
+#include "interpose/task.h"
+
+const char *tic_session_place(const char *call)
+{
+    static __thread char place[256];
+    struct starpu_task *task = tic_clock_current_task();
+
+    if (!task)
+        task = tic_real.starpu_task_get_current();
+    if (!task || !task->cl)
+        return call;
+    snprintf(place, sizeof(place), "%s in %stask \"%s\"", call,
+             tic_in_callback > 0 ? "the callback of " : "", tic_task_name(task));
+    return place;
+}

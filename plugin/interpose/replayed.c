@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "interpose/replayed.h"
+
+#include "interpose/clock.h"
+#include "interpose/context.h"
+#include "interpose/early.h"
+#include "recovery/recovery.h"
+
+bool tic_session_is_replayed(struct tic_session *session)
+{
+    if (tic_is_owner && tic_clock_lags && tic_in_callback == 0)
+        tic_clock_catch_up();
+    return !tic_position_is_ahead() && !tic_clock_holds() && !tic_early_holds() &&
+           tic_recovery_is_complete(&session->graph) &&
+           tic_spawns_is_complete(&session->graph.spawns);
+}
