@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "graph/family.h"
-#include "interpose/accesses.h"
 #include "interpose/callback.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "interpose/accesses.h"
 #include "interpose/ending.h"
+#include "interpose/lookup.h"
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"
 #include "real/real.h"

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "graph/family.h"
-#include "interpose/accesses.h"
 #include "interpose/addresses.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"

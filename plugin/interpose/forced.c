@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/thread.h"
-#include "interpose/accesses.h"
 #include "interpose/context.h"
 #include "interpose/data.h"
 #include "interpose/lookup.h"

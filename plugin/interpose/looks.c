@@ -15,12 +15,12 @@
 #include "base/failpoint.h"
 #include "base/fault.h"
 #include "base/thread.h"
-#include "interpose/accesses.h"
 #include "interpose/advice.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
 #include "interpose/looks_replay.h"
 #include "interpose/looks_tell.h"
+#include "interpose/lookup.h"
 #include "interpose/shown.h"
 
 enum { STACK_BYTES = 4096 };           /* data up to this size is copied on the stack */

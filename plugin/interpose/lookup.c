@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "interpose/accesses.h"
 #include "interpose/context.h"
 #include "real/real.h"
 

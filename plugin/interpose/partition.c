@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "graph/family.h"
-#include "interpose/accesses.h"
 #include "interpose/addresses.h"
 #include "interpose/context.h"
 #include "interpose/data.h"

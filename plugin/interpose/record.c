@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/accesses.h"
 #include "interpose/context.h"
+#include "interpose/lookup.h"
 #include "interpose/task.h"
 #include "snapshot/forced.h"
 

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "interpose/accesses.h"
 #include "interpose/context.h"
 #include "interpose/data.h"
 #include "interpose/ending.h"
+#include "interpose/lookup.h"
 #include "interpose/session.h"
 #include "interpose/task.h"
 #include "real/real.h"

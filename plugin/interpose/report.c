@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "interpose/about.h"
-#include "interpose/accesses.h"
 #include "interpose/context.h"
 #include "interpose/lookup.h"
 #include "interpose/packed.h"

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "interpose/access.h"
-#include "interpose/accesses.h"
 #include "interpose/context.h"
 #include "interpose/data.h"
 #include "interpose/lookup.h"

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 
 #include "interpose/access.h"
-#include "interpose/accesses.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
 #include "interpose/copy.h"
