@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "interpose/context.h"
-#include "interpose/session.h"
+#include "interpose/opening.h"
 #include "interpose/workers.h"
 #include "real/real.h"
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Nondeterministic calls of main() that are logged, and replayed in a recovered run: time(). */
+/* Nondeterministic events of main() that are logged, and replayed in a recovered run. Most are
+ * noted where they happen; time() here. */
+#include "interpose/events.h"
+
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -9,7 +13,31 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "interpose/session.h"
+#include "base/error.h"
+#include "interpose/answers.h"
+#include "interpose/context.h"
+#include "interpose/opening.h"
+#include "interpose/record.h"
+
+void tic_session_event(enum tic_event kind, int64_t *value)
+{
+    struct tic_session *session = tic_session_of_events();
+
+    if (!session)
+        return;
+    tic_answers_break();
+    uint64_t known = tic_tail_total(&session->graph.events); /* the owner thread adds to it */
+    int status = tic_graph_event(&session->graph, kind, value);
+    if (status == -EILSEQ)
+        tic_stop(TIC_EXIT_DIVERGED, "the replay differs from the recorded run: its calls of time() "
+                                    "and the like come in another order");
+    if (status)
+        tic_snapshot_break(&session->snapshot, "out of memory");
+    else
+        tic_record_event(known, kind, *value);
+}
+
+/* ---- time() --------------------------------------------------------------------------------- */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static time_t (*real_time)(time_t *);        /* immutable after resolve */

@@ -19,7 +19,7 @@
 
 #include "interpose/clock.h"
 #include "interpose/context.h"
-#include "interpose/session.h"
+#include "interpose/opening.h"
 #include "recovery/recovery.h"
 #include "store/files.h"
 

@@ -16,8 +16,8 @@
 #include "interpose/context.h"
 #include "interpose/data.h"
 #include "interpose/ending.h"
+#include "interpose/events.h"
 #include "interpose/lookup.h"
-#include "interpose/session.h"
 #include "interpose/task.h"
 #include "real/real.h"
 

@@ -12,9 +12,6 @@
 #include "base/error.h"
 #include "base/io.h"
 #include "base/watch.h"
-#include "interpose/about.h"
-#include "interpose/advice.h"
-#include "interpose/answers.h"
 #include "interpose/context.h"
 #include "interpose/create.h"
 #include "interpose/data.h"
@@ -24,6 +21,7 @@
 #include "interpose/leave.h"
 #include "interpose/live.h"
 #include "interpose/lookup.h"
+#include "interpose/opening.h"
 #include "interpose/policy.h"
 #include "interpose/position.h"
 #include "interpose/record.h"
@@ -31,7 +29,7 @@
 #include "interpose/replayed.h"
 #include "interpose/report.h"
 #include "interpose/stats.h"
-#include "interpose/successors.h"
+#include "interpose/success.h"
 #include "interpose/unprotected.h"
 #include "interpose/workers.h"
 #include "real/real.h"
@@ -44,169 +42,6 @@
 /* Held while a thread starts StarPU or shuts it down: other threads may do so at the same time. */
 static pthread_mutex_t life = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static unsigned long starts; /* guarded by life: of StarPU, without those that were undone */
-
-/* A leaf, but for what opening a store takes: time() of main() may come while a thread starts. */
-static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
-/* Before tic_session is set: opened early, or NULL. Guarded by preparing; immutable once set. */
-static struct tic_session *prepared;
-static bool used;                 /* a session was tried: a process has at most one; the same */
-static const char *why_following; /* the store is that of a program before exec; the same */
-
-/* ---- opening -------------------------------------------------------------------------------- */
-
-static void finish_following(int status, void *arg);
-
-static bool say_start_waits(void *path)
-{
-    tic_log(TIC_LOG_WARN, "%s does not answer. The start waits for it", (const char *)path);
-    return false;
-}
-
-/* What ran here before exec has its recovery lines there: a restart begins with it, and finds them.
- * What runs now is not protected, and at its success all is done. */
-static void follow(struct tic_session *session)
-{
-    char *why;
-
-    if (asprintf(&why,
-                 "%s holds the recovery lines of what this process ran before exec, from which a "
-                 "restart begins. Set another STARPU_TIC_DIR before exec to have this part "
-                 "protected, too",
-                 session->store.path) < 0)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
-    why_following = why;
-    on_exit(finish_following, session);
-}
-
-/* False: the store is that of what this process ran before exec. */
-static bool open_store(struct tic_session *session, bool create)
-{
-    const struct tic_settings *settings = &session->settings;
-    char *directory =
-        settings->dir[0] ? strdup(settings->dir) : tic_about_directory(&session->snapshot.about);
-    if (!directory)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
-    struct tic_watch watch;
-    tic_store_make_room_for_fds(); /* before our first thread */
-    tic_watch_begin(&watch, session->snapshot.patience, say_start_waits, directory);
-    session->graph.signature.ignores = settings->arguments == TIC_ARGUMENTS_IGNORE;
-    int status = tic_recovery_open(&session->snapshot, directory, create,
-                                   settings->sync == TIC_SYNC_COMMIT, tic_session_load_module());
-    if (status >= 0 && !settings->report[0])
-        tic_advice_read(directory);
-    tic_watch_end(&watch);
-    free(directory);
-    if (status == -EALREADY) {
-        follow(session);
-        return false;
-    }
-    session->opened_store = status >= 0;
-    tic_unprotected_tell_children(settings->dir);
-    session->recovered = status > 0;
-    session->recovered_tasks = session->graph.recovered_tasks;
-    atomic_store(&session->racy, session->snapshot.found_racy);
-    /* Those that nobody submits again count as submitted and skipped. */
-    atomic_store(&session->spawned, session->graph.spawns.kept_done);
-    atomic_store(&session->skipped, session->graph.spawns.kept_done);
-    session->recovered_submissions = tic_signature_count(&session->graph.signature);
-    session->asks_successors = session->recovered && tic_successors_were_asked(&session->graph);
-    tic_position_load(session);
-    return true;
-}
-
-static struct tic_session *prepare_first(void)
-{
-    if (tic_unprotected_why())
-        return NULL;
-    tic_files_start();
-    struct tic_session *session = tic_session_create();
-    return session && open_store(session, false) ? session : NULL;
-}
-
-/* Before starpu_init an event matters only if there is a store to replay it from. */
-static struct tic_session *prepare(void)
-{
-    pthread_mutex_lock(&preparing);
-    bool there = tic_real_resolve(NULL); /* else the program opens StarPU later, or never */
-    if (!used && there)
-        prepared = prepare_first();
-    used |= there;
-    pthread_mutex_unlock(&preparing);
-    return prepared;
-}
-
-struct tic_session *tic_session_opened(void)
-{
-    return tic_session ? tic_session : prepared;
-}
-
-struct tic_session *tic_session_of_events(void)
-{
-    struct tic_session *session = tic_session ? tic_session : prepare();
-
-    return tic_session && !tic_session_is_watching() ? NULL : session;
-}
-
-bool tic_session_note(enum tic_event kind, int64_t value)
-{
-    struct tic_session *session = tic_session_of_events();
-
-    if (!session || tic_graph_next_event(&session->graph))
-        return false;
-    uint64_t known = tic_tail_total(&session->graph.events); /* the owner thread adds to it */
-    if (tic_graph_note_event(&session->graph, kind, value) == 0)
-        tic_record_event(known, kind, value);
-    else
-        tic_snapshot_break(&session->snapshot, "out of memory");
-    return true;
-}
-
-void tic_session_event(enum tic_event kind, int64_t *value)
-{
-    struct tic_session *session = tic_session_of_events();
-
-    if (!session)
-        return;
-    tic_answers_break();
-    uint64_t known = tic_tail_total(&session->graph.events); /* the owner thread adds to it */
-    int status = tic_graph_event(&session->graph, kind, value);
-    if (status == -EILSEQ)
-        tic_stop(TIC_EXIT_DIVERGED, "the replay differs from the recorded run: its calls of time() "
-                                    "and the like come in another order");
-    if (status)
-        tic_snapshot_break(&session->snapshot, "out of memory");
-    else
-        tic_record_event(known, kind, *value);
-}
-
-/* ---- the end of the process ------------------------------------------------------------------ */
-
-static struct tic_session *succeeded; /* its recovery lines are to go */
-
-static void remove_all(void *store)
-{
-    tic_store_remove(store);
-}
-
-/* Last of all, after exit handlers that the program registered before it started StarPU: what kills
- * it in one of them finds the lines. What it printed goes out first, if that is easy. */
-__attribute__((destructor)) static void remove_lines(void)
-{
-    if (!succeeded || getpid() != succeeded->process)
-        return;
-    if (ftrylockfile(stdout) == 0) {
-        fflush_unlocked(stdout);
-        funlockfile(stdout);
-    }
-    tic_io_start(succeeded->snapshot.patience, 100); /* else it may hang */
-    if (succeeded->snapshot.left || tic_io_call(remove_all, &succeeded->store) != 0)
-        tic_log(
-            TIC_LOG_WARN,
-            "%s does not answer: recovery lines may be left there, from which a new start would "
-            "continue. Remove them",
-            succeeded->store.path);
-    tic_io_stop();
-}
 
 static void finish(int status, void *arg)
 {
@@ -233,15 +68,7 @@ static void finish(int status, void *arg)
     if (session->snapshot.copier)
         tic_copier_stop(session->snapshot.copier, done);
     session->snapshot.copier = NULL;
-    succeeded = done ? session : NULL;
-}
-
-static void finish_following(int status, void *arg)
-{
-    struct tic_session *session = arg;
-
-    if (status == 0 && !session->settings.keep && getpid() == session->process)
-        succeeded = session;
+    tic_success_note(done ? session : NULL);
 }
 
 /* ---- starpu_init ---------------------------------------------------------------------------- */
@@ -270,7 +97,7 @@ static void tell_unprotected(const char *why)
 struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
                                                      struct starpu_conf *copy, const char **sched)
 {
-    const char *why = used && !prepared ? NULL : tic_unprotected_why();
+    const char *why = tic_opening_is_over() ? NULL : tic_unprotected_why();
 
     if (tic_session && (tic_snapshot_is_broken(&tic_session->snapshot) || !tic_is_owner)) {
         if (!tic_is_owner)
@@ -281,11 +108,11 @@ struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
         tell_unprotected(why);
         return NULL;
     }
-    struct tic_session *session = prepare();
-    if (session && !session->opened_store && !open_store(session, true))
-        session = prepared = NULL; /* the working directory is another one since prepare() */
-    if (!session && why_following)
-        tell_unprotected(why_following);
+    struct tic_session *session = tic_opening_prepare();
+    if (session && !tic_opening_create_store(session))
+        session = NULL; /* the working directory is another one since it was opened */
+    if (!session && tic_opening_why_following())
+        tell_unprotected(tic_opening_why_following());
     if (!session)
         return initialize_unprotected(conf, copy);
     if (!tic_policy_copy(conf, copy))
@@ -325,7 +152,7 @@ static void withdraw(struct tic_session *session)
 
 void tic_session_on_initialize_after(int result)
 {
-    struct tic_session *session = prepared;
+    struct tic_session *session = tic_session_opened();
 
     if (session && starts == 0)
         tic_workers_started(session, result == 0);

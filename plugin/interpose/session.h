@@ -5,20 +5,9 @@
 #define TIC_INTERPOSE_SESSION_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
-#include "interpose/context.h"
+struct starpu_conf;
 
-/* The next event of this kind, on the owner thread, before or while StarPU runs: replaces *value
- * in a replay, else records it. Opens an existing store when it is called before starpu_init. */
-void tic_session_event(enum tic_event kind, int64_t *value);
-/* What main() asked, on the owner thread: recorded, unless there are recorded events that the
- * replay has not come to; then false. */
-bool tic_session_note(enum tic_event kind, int64_t value);
-/* The session whose events main() comes to now, perhaps before starpu_init; NULL: none. */
-struct tic_session *tic_session_of_events(void);
-/* The session of this process, perhaps before starpu_init; NULL: none, or not yet. */
-struct tic_session *tic_session_opened(void);
 /* Around the real starpu_initialize. `before` may replace the configuration (into *copy). */
 struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
                                                      struct starpu_conf *copy, const char **sched);

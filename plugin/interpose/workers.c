@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "interpose/answers.h"
 #include "interpose/context.h"
-#include "interpose/session.h"
+#include "interpose/opening.h"
 #include "interpose/task.h"
 #include "real/real.h"
 

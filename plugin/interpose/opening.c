@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The opening of a session: when StarPU starts or, if there may be something to replay, with the
+ * first event of main() before that. */
+#include "interpose/opening.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/watch.h"
+#include "interpose/about.h"
+#include "interpose/advice.h"
+#include "interpose/context.h"
+#include "interpose/create.h"
+#include "interpose/position.h"
+#include "interpose/record.h"
+#include "interpose/success.h"
+#include "interpose/successors.h"
+#include "interpose/unprotected.h"
+#include "recovery/recovery.h"
+#include "store/files.h"
+#include "store/h5load.h"
+
+/* A leaf, but for what opening a store takes: time() of main() may come while a thread starts. */
+static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
+/* Before tic_session is set: opened early, or NULL. Guarded by preparing; immutable once set. */
+static struct tic_session *prepared;
+static bool used;                 /* a session was tried: a process has at most one; the same */
+static const char *why_following; /* the store is that of a program before exec; the same */
+
+static bool say_start_waits(void *path)
+{
+    tic_log(TIC_LOG_WARN, "%s does not answer. The start waits for it", (const char *)path);
+    return false;
+}
+
+static void finish_following(int status, void *arg)
+{
+    struct tic_session *session = arg;
+
+    if (status == 0 && !session->settings.keep && getpid() == session->process)
+        tic_success_note(session);
+}
+
+/* What ran here before exec has its recovery lines there: a restart begins with it, and finds them.
+ * What runs now is not protected, and at its success all is done. */
+static void follow(struct tic_session *session)
+{
+    char *why;
+
+    if (asprintf(&why,
+                 "%s holds the recovery lines of what this process ran before exec, from which a "
+                 "restart begins. Set another STARPU_TIC_DIR before exec to have this part "
+                 "protected, too",
+                 session->store.path) < 0)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
+    why_following = why;
+    on_exit(finish_following, session);
+}
+
+/* False: the store is that of what this process ran before exec. */
+static bool open_store(struct tic_session *session, bool create)
+{
+    const struct tic_settings *settings = &session->settings;
+    char *directory =
+        settings->dir[0] ? strdup(settings->dir) : tic_about_directory(&session->snapshot.about);
+    if (!directory)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
+    struct tic_watch watch;
+    tic_store_make_room_for_fds(); /* before our first thread */
+    tic_watch_begin(&watch, session->snapshot.patience, say_start_waits, directory);
+    session->graph.signature.ignores = settings->arguments == TIC_ARGUMENTS_IGNORE;
+    int status = tic_recovery_open(&session->snapshot, directory, create,
+                                   settings->sync == TIC_SYNC_COMMIT, tic_session_load_module());
+    if (status >= 0 && !settings->report[0])
+        tic_advice_read(directory);
+    tic_watch_end(&watch);
+    free(directory);
+    if (status == -EALREADY) {
+        follow(session);
+        return false;
+    }
+    session->opened_store = status >= 0;
+    tic_unprotected_tell_children(settings->dir);
+    session->recovered = status > 0;
+    session->recovered_tasks = session->graph.recovered_tasks;
+    atomic_store(&session->racy, session->snapshot.found_racy);
+    /* Those that nobody submits again count as submitted and skipped. */
+    atomic_store(&session->spawned, session->graph.spawns.kept_done);
+    atomic_store(&session->skipped, session->graph.spawns.kept_done);
+    session->recovered_submissions = tic_signature_count(&session->graph.signature);
+    session->asks_successors = session->recovered && tic_successors_were_asked(&session->graph);
+    tic_position_load(session);
+    return true;
+}
+
+static struct tic_session *prepare_first(void)
+{
+    if (tic_unprotected_why())
+        return NULL;
+    tic_files_start();
+    struct tic_session *session = tic_session_create();
+    return session && open_store(session, false) ? session : NULL;
+}
+
+/* Before starpu_init an event matters only if there is a store to replay it from. */
+struct tic_session *tic_opening_prepare(void)
+{
+    pthread_mutex_lock(&preparing);
+    bool there = tic_real_resolve(NULL); /* else the program opens StarPU later, or never */
+    if (!used && there)
+        prepared = prepare_first();
+    used |= there;
+    pthread_mutex_unlock(&preparing);
+    return prepared;
+}
+
+bool tic_opening_is_over(void)
+{
+    return used && !prepared;
+}
+
+bool tic_opening_create_store(struct tic_session *session)
+{
+    if (session->opened_store || open_store(session, true))
+        return true;
+    prepared = NULL;
+    return false;
+}
+
+const char *tic_opening_why_following(void)
+{
+    return why_following;
+}
+
+struct tic_session *tic_session_opened(void)
+{
+    return tic_session ? tic_session : prepared;
+}
+
+struct tic_session *tic_session_of_events(void)
+{
+    struct tic_session *session = tic_session ? tic_session : tic_opening_prepare();
+
+    return tic_session && !tic_session_is_watching() ? NULL : session;
+}
+
+bool tic_session_note(enum tic_event kind, int64_t value)
+{
+    struct tic_session *session = tic_session_of_events();
+
+    if (!session || tic_graph_next_event(&session->graph))
+        return false;
+    uint64_t known = tic_tail_total(&session->graph.events); /* the owner thread adds to it */
+    if (tic_graph_note_event(&session->graph, kind, value) == 0)
+        tic_record_event(known, kind, value);
+    else
+        tic_snapshot_break(&session->snapshot, "out of memory");
+    return true;
+}
