@@ -8,25 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "interpose/context.h"
+#include "interpose/told.h"
 
-/* Numbers of the calls in real/answers.def are below the first, what tells their questions apart is
- * taken modulo the second. Both decide what is on disk. */
-enum { TIC_ANSWER_CALLS = 32, TIC_ANSWER_KEYS = 8 };
-enum tic_answer {
-#define ANSWER(number, type, name, parameters, arguments, key) TIC_##name = number,
-#define LISTED(number, name) TIC_##name = number,
-#define ASKED(number, name) TIC_##name = number,
-#include "real/answers.def"
-#undef ANSWER
-};
-
-/* When a session is made. */
-void tic_answers_start(void);
-/* Does main() ask, and not StarPU itself? `caller` is where the call returns to. */
-bool tic_answers_are_asked(const void *caller);
-/* Is this a place in StarPU's code? */
-bool tic_answers_are_starpu(const void *caller);
 /* The answer to a question of main(): the real one in *bits, or what is told in its place. True
  * when that is an answer of the recorded run. */
 bool tic_answer(enum tic_answer call, unsigned key, int64_t *bits);
@@ -46,7 +29,5 @@ void tic_answers_told(enum tic_answer call, int64_t bits);
 void tic_answers_end(uint64_t position);
 /* Another event of main() comes. Owner thread only. */
 void tic_answers_break(void);
-/* An answer of this call is not the recorded one: the message of a replay that differs names it. */
-void tic_answers_differ(const char *call, const char *how);
 
 #endif

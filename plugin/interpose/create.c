@@ -13,11 +13,11 @@
 #include "base/failpoint.h"
 #include "base/memory.h"
 #include "interpose/about.h"
-#include "interpose/answers.h"
 #include "interpose/context.h"
 #include "interpose/pages.h"
 #include "interpose/report.h"
 #include "interpose/statics.h"
+#include "interpose/told.h"
 #include "store/h5load.h"
 #include "store/held.h"
 

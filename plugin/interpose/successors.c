@@ -13,6 +13,7 @@
 #include "interpose/answers.h"
 #include "interpose/context.h"
 #include "interpose/task.h"
+#include "interpose/told.h"
 #include "real/real.h"
 
 /* ---- the list -------------------------------------------------------------------------------- */

@@ -14,21 +14,18 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "interpose/answers.h"
 #include "interpose/context.h"
 #include "interpose/opening.h"
 #include "interpose/task.h"
+#include "interpose/told.h"
 #include "real/real.h"
-
-struct tic_workers tic_workers;
 
 /* Variables by which the user bounds the number of workers. */
 static const char *const variables[] = {"STARPU_NCPU", "STARPU_NCPUS"};
 enum { VARIABLES = sizeof(variables) / sizeof(variables[0]) };
 
 static struct {
-    unsigned recorded;          /* by the line, for this start; 0: main() did not ask */
-    int recorded_combined;      /* likewise; -1: main() did not ask */
+    int recorded_combined;      /* by the line, for this start; -1: main() did not ask */
     bool noted, noted_combined; /* what main() was told is in the events */
     bool limited;
     char *hidden[VARIABLES];
@@ -87,23 +84,18 @@ static bool is_chosen(const struct starpu_conf *conf)
 void tic_workers_start(struct tic_session *session, struct starpu_conf *conf)
 {
     int recorded = find(session, TIC_EVENT_WORKERS, !is_chosen(conf));
-    now.recorded = recorded > 0 ? (unsigned)recorded : 0;
+    tic_workers.recorded = recorded > 0 ? (unsigned)recorded : 0;
     now.recorded_combined = find(session, TIC_EVENT_COMBINED, false);
     now.noted = find(session, TIC_EVENT_WORKERS, false) >= 0;
     now.noted_combined = now.recorded_combined >= 0;
-    now.limited = now.recorded > 0 && session->settings.workers == TIC_WORKERS_RECORDED &&
-                  asks_for_more(conf, (long)now.recorded);
+    now.limited = tic_workers.recorded > 0 && session->settings.workers == TIC_WORKERS_RECORDED &&
+                  asks_for_more(conf, (long)tic_workers.recorded);
     if (!now.limited)
         return;
-    conf->ncpus = (int)now.recorded;
+    conf->ncpus = (int)tic_workers.recorded;
     for (unsigned i = 0; i < VARIABLES; i++)
         if (getenv(variables[i]))
             hide(i);
-}
-
-static const char *plural(unsigned count)
-{
-    return count == 1 ? "" : "s";
 }
 
 static void say(const struct tic_session *session, unsigned count)
@@ -115,11 +107,12 @@ static void say(const struct tic_session *session, unsigned count)
             TIC_LOG_INFO,
             "main() was told of %u worker%s, so no more are used, as it may have arrays of that "
             "size (STARPU_TIC_WORKERS=real uses all)",
-            now.recorded, plural(now.recorded));
-    else if (count < now.recorded)
+            tic_workers.recorded, tic_told_plural(tic_workers.recorded));
+    else if (count < tic_workers.recorded)
         tic_log(TIC_LOG_INFO,
                 "main() was told of %u worker%s, and is told so again; there %s %u now",
-                now.recorded, plural(now.recorded), count == 1 ? "is" : "are", count);
+                tic_workers.recorded, tic_told_plural(tic_workers.recorded),
+                count == 1 ? "is" : "are", count);
 }
 
 /* Also where main() has not asked, and knows workers all the same. In the first run such a task is
@@ -182,9 +175,9 @@ unsigned tic_workers_tell(void)
 
     if (told > 0)
         return told;
-    bool again = tic_session->settings.workers == TIC_WORKERS_RECORDED && now.recorded > 0;
-    told = again ? now.recorded : tic_workers.count;
-    compare("starpu_worker_get_count and the like", now.recorded, told);
+    bool again = tic_session->settings.workers == TIC_WORKERS_RECORDED && tic_workers.recorded > 0;
+    told = again ? tic_workers.recorded : tic_workers.count;
+    compare("starpu_worker_get_count and the like", tic_workers.recorded, told);
     atomic_store(&tic_workers.told, told);
     if (tic_session_is_watching())
         tic_workers_note();
@@ -257,7 +250,8 @@ static unsigned count_known(void)
 {
     unsigned told = atomic_load_explicit(&tic_workers.told, memory_order_relaxed);
 
-    return told == 0 && tic_session->settings.workers == TIC_WORKERS_RECORDED ? now.recorded : told;
+    return told == 0 && tic_session->settings.workers == TIC_WORKERS_RECORDED ? tic_workers.recorded
+                                                                              : told;
 }
 
 void tic_workers_require_all(const char *call)
@@ -270,20 +264,4 @@ void tic_workers_require_all(const char *call)
             "%s reaches the workers that there are, and main() knows %u. The recovery lines in "
             "%s are untouched: start it with as many workers",
             call, known, tic_session->store.path);
-}
-
-const char *tic_workers_differ(char *text, size_t size)
-{
-    uint64_t then = tic_session ? tic_session->graph.recovered_workers : 0;
-    unsigned count = tic_workers.count;
-    unsigned told = atomic_load_explicit(&tic_workers.told, memory_order_relaxed);
-
-    text[0] = '\0';
-    if (then == 0 || count == 0 || then == count)
-        return text;
-    int used = snprintf(text, size, ". It had %llu worker%s then, and has %u now",
-                        (unsigned long long)then, plural((unsigned)then), count);
-    if (told == now.recorded && told > 0 && used > 0 && (size_t)used < size)
-        snprintf(text + used, size - (size_t)used, "; main() was told of %u both times", told);
-    return text;
 }

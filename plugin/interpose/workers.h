@@ -8,16 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct tic_session;
+#include "interpose/told.h"
 
-struct tic_workers {
-    unsigned count;        /* immutable while StarPU runs: real; 0: it does not, or not protected */
-    unsigned combined;     /* immutable while StarPU runs */
-    unsigned earlier;      /* immutable while StarPU runs: of the run before, if others stand in */
-    int told_combined;     /* owner thread only; -1: not yet */
-    _Atomic unsigned told; /* owner thread writes; 0: main() has not asked */
-};
-extern struct tic_workers tic_workers;
+struct tic_session;
 
 /* Does main() ask for a number of workers, while StarPU runs? */
 bool tic_workers_are_asked(const void *caller);
@@ -53,7 +46,5 @@ void tic_workers_place(struct starpu_task *task);
 /* In a restart: stops it if there is no such other one, as StarPU would refuse the task, or never
  * run it. */
 void tic_workers_require(const struct starpu_task *task);
-/* What a message says of the numbers of workers then and now, or "". */
-const char *tic_workers_differ(char *text, size_t size);
 
 #endif

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/answers.h"
 #include "interpose/callback.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
@@ -22,6 +21,7 @@
 #include "interpose/session.h"
 #include "interpose/submit.h"
 #include "interpose/task.h"
+#include "interpose/told.h"
 #include "interpose/waits.h"
 #include "interpose/workers.h"
 #include "real/real.h"

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/answers.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
 #include "interpose/hooks.h"
 #include "interpose/report.h"
+#include "interpose/told.h"
 #include "interpose/workers.h"
 #include "real/real.h"
 
