@@ -10,7 +10,7 @@
 #include "interpose/clock.h"
 #include "interpose/context.h"
 #include "interpose/data.h"
-#include "interpose/looks.h"
+#include "interpose/looks_list.h"
 #include "interpose/symbol.h"
 
 /* Bytes of data that is searched: such structures are small. What tasks write is most of the data,

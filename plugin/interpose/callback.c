@@ -9,6 +9,7 @@
 #include "interpose/clock.h"
 #include "interpose/context.h"
 #include "interpose/looks.h"
+#include "interpose/looks_list.h"
 #include "interpose/nowhere.h"
 #include "interpose/position.h"
 #include "interpose/reads.h"

@@ -16,6 +16,7 @@
 #include "interpose/context.h"
 #include "interpose/early.h"
 #include "interpose/looks.h"
+#include "interpose/looks_list.h"
 #include "interpose/position.h"
 #include "interpose/runner.h"
 #include "real/real.h"

@@ -21,7 +21,7 @@
 #include "interpose/context.h"
 #include "interpose/forced.h"
 #include "interpose/hold.h"
-#include "interpose/looks.h"
+#include "interpose/looks_list.h"
 #include "interpose/lookup.h"
 #include "interpose/position.h"
 #include "interpose/reads.h"

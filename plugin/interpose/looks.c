@@ -18,26 +18,14 @@
 #include "interpose/advice.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
+#include "interpose/looks_list.h"
 #include "interpose/looks_replay.h"
 #include "interpose/looks_tell.h"
-#include "interpose/lookup.h"
 #include "interpose/shown.h"
 
 enum { STACK_BYTES = 4096 };           /* data up to this size is copied on the stack */
 enum { FEW = 64 };                     /* so many data are always compared */
 enum { LEAST_NANOSECONDS = 50000000 }; /* and all as long as it took no longer in sum */
-
-struct tic_handle_list tic_looks_list; /* looks.h */
-
-/* Data that tasks have begun to write since main() looked at it: ids, as it may leave. */
-struct ids {
-    uint64_t *items;
-    unsigned long count, capacity;
-};
-static struct {
-    struct tic_lock lock;
-    struct ids ids;
-} written = {.lock = {PTHREAD_MUTEX_INITIALIZER, TIC_RANK_LOOKS}};
 
 /* Owner thread only. */
 static struct {
@@ -47,8 +35,6 @@ static struct {
     uint64_t begun_ns;
     uint64_t search_ns, last_search_ns; /* of all data: together, and the last time */
 } looks;
-
-_Atomic bool tic_looks_visible; /* looks.h */
 
 /* ---- which data ------------------------------------------------------------------------------ */
 
@@ -67,29 +53,6 @@ static bool is_logged(const struct tic_handle *handle)
 
     return bytes <= UINT32_MAX && (bytes <= tic_session->settings.looks || is_advised(handle) ||
                                    tic_graph_was_looked_at(&tic_session->graph, handle->id));
-}
-
-static unsigned long place_of_locked(uint64_t id)
-{
-    unsigned long low = 0, high = tic_looks_list.count;
-
-    while (low < high) {
-        unsigned long middle = (low + high) / 2;
-        if (tic_looks_list.items[middle]->id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-struct tic_handle *tic_looks_find_locked(uint64_t id)
-{
-    unsigned long at = place_of_locked(id);
-
-    return at < tic_looks_list.count && tic_looks_list.items[at]->id == id
-               ? tic_looks_list.items[at]
-               : NULL;
 }
 
 void tic_looks_add(struct tic_handle *handle)
@@ -124,44 +87,9 @@ void tic_looks_remove(struct tic_handle *handle)
     if (!handle->look)
         return;
     tic_lock(&tic_session->submit);
-    unsigned long at = place_of_locked(handle->id);
-    memmove(&tic_looks_list.items[at], &tic_looks_list.items[at + 1],
-            (--tic_looks_list.count - at) * sizeof(*tic_looks_list.items));
+    tic_looks_drop_locked(handle);
     tic_unlock(&tic_session->submit);
     atomic_store(&handle->look, false);
-}
-
-void tic_looks_list_written(struct tic_handle *handle)
-{
-    struct ids *ids = &written.ids;
-    bool fine = true;
-
-    tic_lock(&written.lock);
-    if (!atomic_exchange(&handle->look_listed, true)) {
-        void *grown = tic_grow(ids->items, &ids->capacity, ids->count + 1, sizeof(*ids->items));
-        fine = grown != NULL;
-        if (fine) {
-            ids->items = grown;
-            ids->items[ids->count++] = handle->id;
-        }
-    }
-    tic_unlock(&written.lock);
-    if (!fine)
-        tic_snapshot_break(&tic_session->snapshot, "out of memory");
-}
-
-void tic_looks_list_small(struct starpu_task *task, struct tic_small *small)
-{
-    unsigned buffers = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
-
-    small->count = 0;
-    for (unsigned i = 0; i < buffers && small->count < STARPU_NMAXBUFS; i++) {
-        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        if (handle && handle->look)
-            small->ids[small->count++] = handle->id;
-        else if (handle && handle->imaged)
-            tic_looks_tell_large_of_callback(task);
-    }
 }
 
 /* ---- logging --------------------------------------------------------------------------------- */
@@ -171,20 +99,6 @@ static bool is_at_rest(const struct tic_handle *handle, unsigned writers)
 {
     return atomic_load_explicit(&handle->writers, memory_order_acquire) <= writers &&
            !atomic_load_explicit(&handle->split, memory_order_relaxed);
-}
-
-void tic_looks_append(uint64_t wait, uint64_t id, const char *bytes, uint64_t size)
-{
-    struct tic_snapshot *snapshot = &tic_session->snapshot;
-    struct tic_graph *graph = snapshot->graph;
-
-    tic_lock(&graph->lock);
-    uint64_t epoch = atomic_load(&snapshot->cut.epoch);
-    int status = bytes ? tic_graph_note_look_locked(graph, wait, id, bytes, (uint32_t)size, epoch)
-                       : tic_graph_mark_look_locked(graph, wait, id, epoch);
-    tic_unlock(&graph->lock);
-    if (status)
-        tic_snapshot_break(snapshot, "out of memory");
 }
 
 static void log_bytes(struct tic_handle *handle, uint64_t wait)
@@ -281,15 +195,10 @@ static bool take_written(struct tic_handle_list *some, uint64_t id)
 static void log_written(void)
 {
     static struct tic_handle_list some;
-    static struct ids ids;
+    static struct tic_looks_ids ids;
     bool fine = true;
 
-    tic_lock(&written.lock);
-    struct ids swap = written.ids;
-    written.ids = ids;
-    written.ids.count = 0;
-    ids = swap;
-    tic_unlock(&written.lock);
+    tic_looks_take_written(&ids);
     some.count = 0;
     for (unsigned long i = 0; i < ids.count && fine; i++)
         fine = take_written(&some, ids.items[i]);

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "interpose/addresses.h"
 #include "interpose/context.h"
-#include "interpose/looks.h"
+#include "interpose/looks_list.h"
 #include "interpose/looks_tell.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"

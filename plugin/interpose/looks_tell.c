@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "interpose/advice.h"
 #include "interpose/context.h"
-#include "interpose/looks.h"
 #include "interpose/task.h"
 
 /* Owner thread only. */
@@ -17,6 +16,8 @@ static struct {
     bool waited; /* main() has, and submitted nothing since */
     bool told_large, told_packed, told_exposed, told_time;
 } unlogged;
+
+_Atomic bool tic_looks_visible;
 
 void tic_looks_note_large(void)
 {

@@ -4,11 +4,17 @@
 #define TIC_INTERPOSE_LOOKS_TELL_H
 
 #include <starpu.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct tic_handle;
 
+/* Of the time, for comparing what nobody declares to write. */
+enum { TIC_LOOKS_PERCENT = 1 };
+
+/* There is, or was, memory that is main()'s own. */
+extern _Atomic bool tic_looks_visible;
 /* A task that declares no content is submitted: it may read memory that it does not declare. */
 void tic_looks_note_blind(const struct starpu_task *task);
 /* A task that writes no data reads some of a family: in a restart by a copy. */

@@ -12,6 +12,7 @@
 #include "interpose/data.h"
 #include "interpose/ending.h"
 #include "interpose/looks.h"
+#include "interpose/looks_list.h"
 #include "interpose/lookup.h"
 #include "interpose/order.h"
 #include "interpose/place.h"

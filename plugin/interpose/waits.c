@@ -7,6 +7,7 @@
 #include "interpose/early.h"
 #include "interpose/ending.h"
 #include "interpose/looks.h"
+#include "interpose/looks_tell.h"
 #include "interpose/pages.h"
 #include "interpose/redux.h"
 #include "interpose/replayed.h"

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Data that main() and callbacks may look at, and entries of lines about it. */
+#ifndef TIC_INTERPOSE_LOOKS_LIST_H
+#define TIC_INTERPOSE_LOOKS_LIST_H
+
+#include <starpu.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/handle.h"
+
+/* Data that is looked at, by ascending id. Guarded by the submission lock. */
+extern struct tic_handle_list tic_looks_list;
+struct tic_handle *tic_looks_find_locked(uint64_t id);
+/* It leaves. */
+void tic_looks_drop_locked(const struct tic_handle *handle);
+/* Adds an entry to those of lines (FORMAT.md); bytes NULL: as it was looked at last. */
+void tic_looks_append(uint64_t wait, uint64_t id, const char *bytes, uint64_t size);
+/* Small data that a task declares, which its callback may look at. */
+struct tic_small {
+    unsigned count;
+    uint64_t ids[STARPU_NMAXBUFS];
+};
+
+/* Lists it; under the submission lock, or before others know the task. */
+void tic_looks_list_small(struct starpu_task *task, struct tic_small *small);
+/* A task has begun to write it, and counts as its writer: main() looks at it. Any thread. */
+void tic_looks_list_written(struct tic_handle *handle);
+static inline void tic_looks_note_write(struct tic_handle *handle)
+{
+    /* Read in the total order after the writer was counted: whoever clears it sees the writer. */
+    if (atomic_load_explicit(&handle->look, memory_order_relaxed) &&
+        !atomic_load(&handle->look_listed))
+        tic_looks_list_written(handle);
+}
+
+/* Data that tasks have begun to write since main() looked at it: ids, as it may leave. */
+struct tic_looks_ids {
+    uint64_t *items;
+    unsigned long count, capacity;
+};
+
+/* Takes them, in exchange for an array that is needed no more. Owner thread. */
+void tic_looks_take_written(struct tic_looks_ids *ids);
+
+#endif
