@@ -14,7 +14,6 @@
 #include "interpose/callback.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
-#include "interpose/data.h"
 #include "interpose/ending.h"
 #include "interpose/events.h"
 #include "interpose/lookup.h"
@@ -26,6 +25,7 @@
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"
 #include "interpose/shown.h"
+#include "interpose/uses.h"
 #include "real/real.h"
 #include "snapshot/suspend.h"
 

@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
-#include "interpose/data.h"
 #include "interpose/looks_list.h"
 #include "interpose/symbol.h"
+#include "interpose/uses.h"
 
 /* Bytes of data that is searched: such structures are small. What tasks write is most of the data,
  * and is read early to be searched. */

@@ -13,11 +13,11 @@
 #include "interpose/accesses.h"
 #include "interpose/callback.h"
 #include "interpose/context.h"
-#include "interpose/data.h"
 #include "interpose/hooks.h"
 #include "interpose/lookup.h"
 #include "interpose/reads.h"
 #include "interpose/restore.h"
+#include "interpose/uses.h"
 #include "real/real.h"
 
 struct shown {

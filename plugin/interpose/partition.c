@@ -20,6 +20,8 @@
 #include "interpose/redux.h"
 #include "interpose/report.h"
 #include "interpose/restore_all.h"
+#include "interpose/unregister.h"
+#include "interpose/uses.h"
 #include "real/real.h"
 
 /* ---- planned partitions --------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "interpose/data.h"
+#include "interpose/uses.h"
 
 enum { OPEN = PROT_READ | PROT_WRITE };
 

@@ -13,7 +13,6 @@
 #include "graph/family.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
-#include "interpose/data.h"
 #include "interpose/lookup.h"
 #include "interpose/nowhere.h"
 #include "interpose/order.h"
@@ -22,6 +21,7 @@
 #include "interpose/shape.h"
 #include "interpose/shown.h"
 #include "interpose/task.h"
+#include "interpose/uses.h"
 #include "real/real.h"
 #include "snapshot/suspend.h"
 

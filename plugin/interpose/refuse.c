@@ -6,11 +6,11 @@
 
 #include "interpose/accesses.h"
 #include "interpose/context.h"
-#include "interpose/data.h"
 #include "interpose/hooks.h"
 #include "interpose/lookup.h"
 #include "interpose/pointers.h"
 #include "interpose/task.h"
+#include "interpose/uses.h"
 
 #define TIC_STRING(x) TIC_STRING_(x)
 #define TIC_STRING_(x) #x

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "interpose/context.h"
-#include "interpose/data.h"
 #include "interpose/restore.h"
+#include "interpose/uses.h"
 
 /* How many partitions it is a part of. */
 static unsigned depth_of(const struct tic_handle *handle)

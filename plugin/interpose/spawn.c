@@ -13,13 +13,13 @@
 #include "base/failpoint.h"
 #include "interpose/access.h"
 #include "interpose/context.h"
-#include "interpose/data.h"
 #include "interpose/lookup.h"
 #include "interpose/packed.h"
 #include "interpose/reads.h"
 #include "interpose/submit.h"
 #include "interpose/symbol.h"
 #include "interpose/task.h"
+#include "interpose/uses.h"
 #include "real/real.h"
 
 static uint64_t as_key(uint64_t hash)

@@ -17,6 +17,8 @@
 #include "interpose/redux.h"
 #include "interpose/replayed.h"
 #include "interpose/restore_all.h"
+#include "interpose/unregister.h"
+#include "interpose/uses.h"
 #include "interpose/waits.h"
 #include "real/real.h"
 

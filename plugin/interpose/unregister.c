@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Data leaves: main() gets its memory back. */
+#include "interpose/unregister.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "graph/family.h"
+#include "interpose/context.h"
+#include "interpose/data.h"
+#include "interpose/early.h"
+#include "interpose/ending.h"
+#include "interpose/looks.h"
+#include "interpose/lookup.h"
+#include "interpose/order.h"
+#include "interpose/place.h"
+#include "interpose/record.h"
+#include "interpose/redux.h"
+#include "interpose/restore.h"
+#include "interpose/restore_all.h"
+#include "interpose/statics.h"
+
+/* Its accumulators leave the graph before it does. */
+void tic_data_end_helpers(struct tic_handle *handle)
+{
+    if (handle->redux)
+        tic_redux_drop(handle);
+    tic_order_forget(handle);
+}
+
+static bool is_last(const struct tic_handle *handle, const struct tic_family *family)
+{
+    for (unsigned long i = 0; i < family->count; i++)
+        if (family->members[i]->data && family->members[i] != handle)
+            return false;
+    return true;
+}
+
+/* A member leaves; the values of all stay until the last one does. What main() gets back is saved
+ * before it may change. */
+static void leave_family(struct tic_handle *handle, bool pinned)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+    struct tic_family *family = handle->family;
+
+    handle->data = NULL;
+    handle->given_back = pinned;
+    if (!is_last(handle, family)) {
+        if (pinned && !family->planned)
+            tic_snapshot_save_now(snapshot, handle);
+        return;
+    }
+    if (family->planned && handle == family->root) {
+        if (tic_family_is_stale(snapshot->graph, handle)) /* its memory is the value of all */
+            tic_snapshot_touch(snapshot, handle);
+        tic_data_prune(family);
+    }
+    for (unsigned long i = family->count; i-- > 0;) /* the family goes with its root, the first */
+        tic_snapshot_remove(snapshot, family->members[i],
+                            family->planned ? pinned : family->members[i]->given_back);
+}
+
+/* Has every task that uses it ended? False when it cannot be told without waiting. For writing: see
+ * tic_data_wait. */
+static bool is_at_rest(const struct tic_handle *handle)
+{
+    if (tic_session->explicit_dependencies ||
+        !tic_real.starpu_data_get_sequential_consistency_flag(handle->data))
+        return false;
+    tic_guard++;
+    bool rests =
+        tic_real.starpu_data_acquire_on_node_try(handle->data, handle->home_node, STARPU_W) == 0;
+    if (rests)
+        tic_real.starpu_data_release_on_node(handle->data, handle->home_node);
+    tic_guard--;
+    return rests;
+}
+
+/* main() gets back what others keep: if it changes it, nobody can tell them. */
+static void note_departure(const struct tic_handle *handle)
+{
+    struct tic_family *family = handle->family;
+    bool rests = !family->pending && !family->has_plans;
+    bool idle = tic_real.starpu_task_nsubmitted() == 0; /* spares the same memory many questions */
+
+    for (unsigned long i = 0; i < handle->overlap_count && rests; i++) {
+        const struct tic_handle *other = handle->overlaps[i];
+        rests = !other->data || (idle ? other->holds == 0 : is_at_rest(other));
+    }
+    family->left.layout.base = NULL;
+    if (rests && tic_layout_is_mapped(&handle->layout))
+        family->left = (struct tic_departure){handle->layout, tic_layout_checksum(&handle->layout),
+                                              family->submitted_writes};
+}
+
+/* Why it cannot leave the graph now, or NULL. */
+static const char *why_not_unregister(void)
+{
+    return tic_session_is_owner()
+               ? NULL
+               : "data unregistered by a callback, a task or another thread is not protected yet";
+}
+
+/* Can tasks of this run hold it? Without a home node, a handle whose writers were all skipped holds
+ * nothing to wait for. */
+static bool can_be_held(const struct tic_handle *handle)
+{
+    return !handle->pending &&
+           (handle->home_node >= 0 || handle->live || tic_handle_is_empty(handle));
+}
+
+/* Hooks of tasks look at its record, also of those that only read, or that use data without
+ * content. */
+static bool is_in_use(const struct tic_handle *handle)
+{
+    return (handle->mentioned || tic_data_has_task_values(handle)) && can_be_held(handle);
+}
+
+/* main() may read its memory from then on. Tasks may have written there without saying so. */
+static bool is_pinned(const struct tic_handle *handle)
+{
+    return handle->imaged || (handle->home_node >= 0 && tic_data_has_task_values(handle));
+}
+
+/* The program is about to give it back to StarPU, where tasks may end that have used it. */
+void tic_data_leave(struct tic_handle *handle)
+{
+    tic_statics_leave_out();
+    tic_lock(&handle->lock);
+    handle->leaves = true;
+    tic_unlock(&handle->lock);
+    tic_looks_remove(handle);
+}
+
+void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+    const char *why = why_not_unregister();
+
+    if (why && tic_early_holds()) /* tasks that wait for main() may use it: the restart stops */
+        tic_session_unprotect_now(tic_session_place("starpu_data_unregister"), why);
+    tic_data_forget(data);
+    if (!handle)
+        return;
+    if (why) {
+        tic_session_unprotect(tic_session_place("starpu_data_unregister"), why);
+        tic_data_bring_up(handle);
+        tic_data_leave(handle);
+        tic_lock(&tic_session->submit);
+        handle->data = NULL; /* it has left */
+        tic_unlock(&tic_session->submit);
+        return;
+    }
+    tic_record_unregistered(handle);
+    tic_data_leave(handle);
+    tic_order_wait(handle, true);
+    tic_data_end_helpers(handle);
+    bool pinned = coherent && is_pinned(handle);
+    if (pinned)
+        tic_data_restore_leaving(handle);
+    if (is_in_use(handle))
+        tic_data_wait(handle);
+    tic_family_part(&tic_session->graph, handle);
+    if (pinned && handle->family && !handle->family->planned)
+        note_departure(handle);
+    if (handle->family)
+        leave_family(handle, pinned);
+    else
+        tic_snapshot_remove(&tic_session->snapshot, handle, pinned);
+}
+
+/* All tasks that use it have ended. */
+static void leave_later(void *arg)
+{
+    struct tic_handle *handle = arg;
+    starpu_data_handle_t data = handle->data;
+
+    tic_snapshot_remove(&tic_session->snapshot, handle, is_pinned(handle));
+    tic_guard++;
+    tic_real.starpu_data_release_on_node(data, STARPU_MAIN_RAM);
+    tic_guard--;
+}
+
+/* All tasks that use it have ended. Readers that a cut does not hold may still need the value. */
+static void lose_value(void *arg)
+{
+    struct tic_handle *handle = arg;
+
+    if (tic_snapshot_hold(&tic_session->snapshot, handle, NULL) != 0)
+        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+    tic_guard++;
+    tic_real.starpu_data_release_on_node(handle->data, STARPU_MAIN_RAM);
+    tic_guard--;
+}
+
+void tic_data_on_invalidate_before(struct tic_handle *handle)
+{
+    if (handle->home_node >= 0 || !tic_data_has_task_values(handle) || !can_be_held(handle))
+        return;
+    tic_guard++;
+    int status = tic_real.starpu_data_acquire_on_node_cb(handle->data, STARPU_MAIN_RAM, STARPU_W,
+                                                         lose_value, handle);
+    tic_guard--;
+    if (status)
+        tic_session_unprotect("starpu_data_invalidate", "StarPU gives no access to it");
+}
+
+void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    tic_data_forget(data);
+    if (!handle || why_not_unregister() || handle->family) {
+        tic_data_on_unregister_before(data, true);
+        return;
+    }
+    tic_data_leave(handle);
+    if (is_pinned(handle))
+        tic_data_restore_leaving(handle);
+    if (!is_in_use(handle)) {
+        tic_data_on_unregister_before(data, true);
+        return;
+    }
+    tic_data_end_helpers(handle);
+    tic_family_part(&tic_session->graph, handle);
+    tic_guard++;
+    int status = tic_real.starpu_data_acquire_on_node_cb(data, STARPU_MAIN_RAM, STARPU_W,
+                                                         leave_later, handle);
+    tic_guard--;
+    if (status)
+        tic_session_unprotect("starpu_data_unregister_submit", "StarPU gives no access to it");
+}
+
+/* Those that nobody has unregistered: StarPU frees the memory of what has no home when it shuts
+ * down. */
+static void list_left_over(struct tic_handle_list *list)
+{
+    struct tic_graph *graph = &tic_session->graph;
+    bool fine = true;
+
+    tic_lock(&graph->lock);
+    for (unsigned long i = 0; i < graph->handle_count && fine; i++) {
+        struct tic_handle *handle = graph->handles[i];
+        if (handle->data && handle->gone_since == 0 && handle->home_node < 0 && !handle->parent &&
+            handle->child_count == 0 && !handle->accumulates)
+            fine = tic_handle_append(list, handle);
+    }
+    tic_unlock(&graph->lock);
+    if (!fine)
+        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+}
+
+void tic_data_leave_all(void)
+{
+    struct tic_handle_list list = {NULL, 0, 0};
+
+    list_left_over(&list);
+    for (unsigned long i = 0; i < list.count; i++)
+        tic_data_on_unregister_before(list.items[i]->data, true);
+    free(list.items);
+}

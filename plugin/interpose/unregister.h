@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Data leaves. On the owner thread. */
+#ifndef TIC_INTERPOSE_UNREGISTER_H
+#define TIC_INTERPOSE_UNREGISTER_H
+
+#include <starpu.h>
+#include <stdbool.h>
+
+struct tic_handle;
+
+/* Its accumulators leave the graph before it does. */
+void tic_data_end_helpers(struct tic_handle *handle);
+/* The program is about to give it back to StarPU, where tasks may end that have used it. */
+void tic_data_leave(struct tic_handle *handle);
+/* StarPU shuts down: data without a home that is still registered leaves. */
+void tic_data_leave_all(void);
+void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent);
+/* StarPU is about to forget the value, and to free its memory if that is not main()'s. */
+void tic_data_on_invalidate_before(struct tic_handle *handle);
+void tic_data_on_unregister_submit_before(starpu_data_handle_t data);
+
+#endif
