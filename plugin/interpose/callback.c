@@ -8,11 +8,11 @@
 #include "base/error.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
+#include "interpose/deliver.h"
 #include "interpose/looks.h"
 #include "interpose/looks_list.h"
 #include "interpose/nowhere.h"
 #include "interpose/position.h"
-#include "interpose/reads.h"
 #include "interpose/task.h"
 #include "real/real.h"
 
@@ -307,11 +307,6 @@ static void make_control(struct starpu_task *task)
 {
     task->cl = NULL;
     task->dyn_handles = NULL;
-}
-
-void (*tic_callback_of(const struct starpu_task *task))(void *)
-{
-    return task->callback_func ? task->callback_func : task->cl ? task->cl->callback_func : NULL;
 }
 
 bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, bool held)

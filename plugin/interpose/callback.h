@@ -13,16 +13,8 @@ void tic_callback_note_begin(const struct starpu_task *task);
  * control task (no codelet) until then. key: of the task. held: the callback runs at another time.
  * False when out of memory; the task is unchanged. */
 bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, bool held);
-/* The function that StarPU would call; or NULL. */
-void (*tic_callback_of(const struct starpu_task *task))(void *);
 /* What the application gave for its callback, wrapped or not. */
 const void *tic_callback_argument(const struct starpu_task *task);
-static inline bool tic_callback_has_any(const struct starpu_task *task)
-{
-    return task->callback_func || (task->cl && task->cl->callback_func) ||
-           task->prologue_callback_func || task->prologue_callback_pop_func;
-}
-
 /* In a replay, under the submission lock: prologues that main() must come further for wait for
  * that, those of a task without a kernel by themselves, else the task with them. */
 void tic_callback_hold_prologues(struct starpu_task *task, uint64_t key);

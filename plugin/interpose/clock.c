@@ -19,6 +19,7 @@
 #include "interpose/looks_list.h"
 #include "interpose/position.h"
 #include "interpose/runner.h"
+#include "interpose/task.h"
 #include "real/real.h"
 
 struct held {

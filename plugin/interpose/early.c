@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
-#include "interpose/reads.h"
+#include "interpose/deliver.h"
 #include "interpose/spawn.h"
 #include "interpose/submit.h"
 #include "interpose/task.h"

@@ -11,12 +11,12 @@
 
 #include "base/error.h"
 #include "interpose/accesses.h"
-#include "interpose/callback.h"
 #include "interpose/context.h"
 #include "interpose/hooks.h"
 #include "interpose/lookup.h"
 #include "interpose/reads.h"
 #include "interpose/restore.h"
+#include "interpose/task.h"
 #include "interpose/uses.h"
 #include "real/real.h"
 
@@ -33,14 +33,6 @@ static struct {
 static bool has_content(const struct tic_handle *handle)
 {
     return handle && !(handle->supported && tic_handle_is_empty(handle));
-}
-
-bool tic_nowhere_is_ordered(const struct starpu_task *task, unsigned buffer)
-{
-    /* The array of the application, if there is one, need not exist any more. */
-    return task->sequential_consistency && !task->handles_sequential_consistency &&
-           tic_real.starpu_data_get_sequential_consistency_flag(
-               STARPU_TASK_GET_HANDLE(task, buffer));
 }
 
 bool tic_nowhere_reads(const struct starpu_task *task, const struct tic_accesses *accesses)

@@ -7,21 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "graph/spawn.h"
-
 struct tic_accesses;
 
-/* Keys of control tasks of main() and of tasks that run nowhere have this bit: the operation of
- * main() that submits them. */
-enum { TIC_CONTROL_KEY_BIT = 62 };
-
-static inline bool tic_nowhere_has_key(uint64_t key)
-{
-    return !(key & TIC_SPAWN_KEY) && key & UINT64_C(1) << TIC_CONTROL_KEY_BIT;
-}
-
-/* Does StarPU order this access of a task that runs nowhere as it orders others? */
-bool tic_nowhere_is_ordered(const struct starpu_task *task, unsigned buffer);
 /* Shows what the task of this key read before, where no live task uses the data. */
 void tic_nowhere_show(uint64_t key);
 /* The task has its data: what its callbacks may read is shown, and logged. */

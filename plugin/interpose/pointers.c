@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "interpose/accesses.h"
-#include "interpose/callback.h"
 #include "interpose/context.h"
 #include "interpose/lookup.h"
 #include "interpose/packed.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What tasks that write no data read: kept, and delivered again. */
+/* What tasks that write no data read, logged. */
 #ifndef TIC_INTERPOSE_READS_H
 #define TIC_INTERPOSE_READS_H
 
 #include <starpu.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 struct tic_handle;
@@ -13,18 +12,5 @@ struct tic_handle;
 void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch);
 /* Logs what an access of main() by callback reads, once it is granted. */
 void tic_reads_log_access(struct tic_handle *handle, uint64_t key);
-/* Gives a task that is executed again what it read before, in handles of our own. True when there
- * was something. */
-bool tic_reads_deliver(struct starpu_task *task, uint64_t key);
-/* After the real submission, in a recovered run. */
-void tic_reads_after_submit(bool accepted);
-/* The application's handles of a structure that stays with it, while ours stand there. */
-struct tic_lent;
-/* Takes over what was delivered to such a task; NULL: nothing. */
-struct tic_lent *tic_reads_lend(struct starpu_task *task);
-/* Gives the task, or a copy of it, the application's handles back. lent may be NULL. */
-void tic_reads_put_back(struct starpu_task *task, const struct tic_lent *lent);
-/* The task does not need ours any more. */
-void tic_reads_end_loan(struct tic_lent *lent);
 
 #endif

@@ -10,6 +10,7 @@
 #include "interpose/order.h"
 #include "interpose/record.h"
 #include "interpose/submit.h"
+#include "interpose/task.h"
 #include "real/real.h"
 
 /* Nobody waits for a part of it that only its own end can give. A structure that stays with the

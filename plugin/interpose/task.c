@@ -46,3 +46,16 @@ bool tic_task_is_ordered(const struct starpu_task *task, unsigned buffer)
            tic_real.starpu_data_get_sequential_consistency_flag(
                STARPU_TASK_GET_HANDLE(task, buffer)) != 0;
 }
+
+bool tic_nowhere_is_ordered(const struct starpu_task *task, unsigned buffer)
+{
+    /* The array of the application, if there is one, need not exist any more. */
+    return task->sequential_consistency && !task->handles_sequential_consistency &&
+           tic_real.starpu_data_get_sequential_consistency_flag(
+               STARPU_TASK_GET_HANDLE(task, buffer));
+}
+
+void (*tic_callback_of(const struct starpu_task *task))(void *)
+{
+    return task->callback_func ? task->callback_func : task->cl ? task->cl->callback_func : NULL;
+}
