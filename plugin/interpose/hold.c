@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "interpose/hooks.h"
+#include "interpose/contexts.h"
 #include "interpose/task.h"
 
 struct list {

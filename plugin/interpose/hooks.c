@@ -19,6 +19,7 @@
 #include "interpose/clock.h"
 #include "interpose/commute.h"
 #include "interpose/context.h"
+#include "interpose/contexts.h"
 #include "interpose/forced.h"
 #include "interpose/hold.h"
 #include "interpose/looks_list.h"
@@ -350,11 +351,6 @@ static int push(struct starpu_task *task)
     return tic_hold_take(task) ? 0 : tic_session->policies[task->sched_ctx].push_task(task);
 }
 
-void tic_hooks_push(struct starpu_task *task)
-{
-    tic_session->policies[task->sched_ctx].push_task(task);
-}
-
 static bool install(struct tic_session *session, unsigned context)
 {
     struct starpu_sched_policy *policy = tic_real.starpu_sched_ctx_get_sched_policy(context);
@@ -376,13 +372,6 @@ void tic_hooks_install(struct tic_session *session)
     install(session, 0);
 }
 
-static bool has_contexts; /* guarded by the submission lock */
-
-bool tic_hooks_has_contexts(void)
-{
-    return has_contexts;
-}
-
 bool tic_hooks_cover_context(unsigned context)
 {
     return context == 0 || context >= STARPU_NMAX_SCHED_CTXS || install(tic_session, context);
@@ -397,6 +386,6 @@ bool tic_hooks_cover(const struct starpu_task *task)
                                                           : 0;
     if (context == 0)
         return true;
-    has_contexts = true;
+    tic_contexts_note_other();
     return install(tic_session, context);
 }

@@ -9,8 +9,6 @@
 
 struct tic_session;
 
-/* To the policy. */
-void tic_hooks_push(struct starpu_task *task);
 /* Tasks that main() has submitted have ended, with numbers from the first to before the second, and
  * StarPU does not tell: they are its own. */
 void tic_hooks_end_submitted(uint64_t from, uint64_t to);
@@ -19,7 +17,5 @@ void tic_hooks_install(struct tic_session *session);
  * hooks, too. False when that context has none. */
 bool tic_hooks_cover(const struct starpu_task *task);
 bool tic_hooks_cover_context(unsigned context); /* tasks of another one may come to it */
-/* Tasks were submitted to other contexts than the first. */
-bool tic_hooks_has_contexts(void);
 
 #endif

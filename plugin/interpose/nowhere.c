@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "interpose/accesses.h"
 #include "interpose/context.h"
-#include "interpose/hooks.h"
+#include "interpose/contexts.h"
 #include "interpose/lookup.h"
 #include "interpose/reads.h"
 #include "interpose/restore.h"
