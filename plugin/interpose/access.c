@@ -11,11 +11,11 @@
 
 #include "base/error.h"
 #include "graph/family.h"
-#include "interpose/callback.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
 #include "interpose/ending.h"
 #include "interpose/events.h"
+#include "interpose/later.h"
 #include "interpose/lookup.h"
 #include "interpose/order.h"
 #include "interpose/place.h"

@@ -9,6 +9,7 @@
 #include "interpose/clock.h"
 #include "interpose/context.h"
 #include "interpose/deliver.h"
+#include "interpose/later.h"
 #include "interpose/looks.h"
 #include "interpose/looks_list.h"
 #include "interpose/nowhere.h"
@@ -31,52 +32,6 @@ struct wrapped_callback {
     bool expected;          /* main() waits for it at the recovered cut */
     bool counted;           /* its task has begun: a quiescent line waits for it */
 };
-
-/* It may run inside a call of the owner thread. */
-static void run_as_application(void (*run)(void *), void *argument)
-{
-    struct tic_graph *graph = &tic_session->graph;
-    int guard = tic_guard;
-
-    atomic_fetch_add(&graph->callbacks_open, 1);
-    tic_guard = 0;
-    tic_in_callback++;
-    run(argument);
-    tic_in_callback--;
-    tic_guard = guard;
-    atomic_fetch_sub(&graph->callbacks_open, 1);
-    atomic_fetch_add_explicit(&graph->told, 1, memory_order_relaxed);
-}
-
-void tic_callback_run(void (*run)(void *), void *argument)
-{
-    run_as_application(run, argument);
-    if (tic_in_callback == 0)
-        tic_clock_run_put_off();
-}
-
-/* Prologues are known by the key of their task, changed in a bit. */
-enum { PROLOGUE_BIT = 61, PROLOGUE_POP_BIT = 60 };
-
-/* Its task may run nowhere: then it may look at what that task reads. */
-static void show_data(uint64_t key)
-{
-    if (tic_nowhere_has_key(key))
-        tic_nowhere_show(key & ~(UINT64_C(1) << PROLOGUE_BIT | UINT64_C(1) << PROLOGUE_POP_BIT));
-}
-
-void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
-{
-    struct tic_session *session = tic_session;
-
-    if (session->recovered) {
-        show_data(key);
-        tic_looks_show_callback(key);
-    }
-    if (atomic_load(&session->watching) && tic_snapshot_note_callback(&session->snapshot, key) != 0)
-        tic_snapshot_break(&session->snapshot, "out of memory");
-    tic_callback_run(run, argument);
-}
 
 /* Its task was not done at the recovered cut, and a restart may be faster with it than main(). */
 static bool hold(struct starpu_task *task, uint64_t key, const struct tic_small *small)
@@ -258,16 +213,6 @@ void tic_callback_hold_prologues(struct starpu_task *task, uint64_t key)
                   &free_pop, run_prologue_pop, key ^ UINT64_C(1) << PROLOGUE_POP_BIT);
     task->prologue_callback_arg_free = free_first & 1;
     task->prologue_callback_pop_arg_free = free_pop & 1;
-}
-
-uint64_t tic_callback_start_clock(const struct starpu_task *task, uint64_t key)
-{
-    unsigned bit = task->prologue_callback_func ? PROLOGUE_BIT : PROLOGUE_POP_BIT;
-    bool known;
-
-    if ((!task->prologue_callback_func && !task->prologue_callback_pop_func) || !task->destroy)
-        return 0;
-    return tic_graph_callback_clock(&tic_session->graph, key ^ UINT64_C(1) << bit, &known);
 }
 
 static void release_start(void *gate)

@@ -19,15 +19,9 @@ const void *tic_callback_argument(const struct starpu_task *task);
  * that, those of a task without a kernel by themselves, else the task with them. */
 void tic_callback_hold_prologues(struct starpu_task *task, uint64_t key);
 void tic_callback_hold_start(struct starpu_task *task, uint64_t key);
-/* The operation that the task waits for then; 0: none. */
-uint64_t tic_callback_start_clock(const struct starpu_task *task, uint64_t key);
 /* tic_nowhere_begin is called when the task of this key has its data. False when out of memory. */
 bool tic_callback_watch_begin(struct starpu_task *task, uint64_t key);
 /* Gives a copy of a wrapped task its own callbacks back. */
 void tic_callback_unwrap(struct starpu_task *copy);
-/* Calls the application's function as the application; then callbacks that were put off in it. */
-void tic_callback_run(void (*run)(void *), void *argument);
-/* And notes that the callback of this task has begun. */
-void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Tasks that kernels submit early. A restart skips what is done, so a kernel that waited for it may
  * run, and submit tasks, before main() has come as far as it had when that kernel ran: what main()
- * submitted before them would then come after them. They are held back, like callbacks (clock.c),
+ * submitted before them would then come after them. They are held back, like callbacks (later.c),
  * until main() has come to where they were submitted before or, if they were not by then, to the
  * recovered cut. The kernel was not over then, or it is one that is executed again: main() came
  * there without them. */

@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "graph/family.h"
-#include "interpose/callback.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
+#include "interpose/later.h"
 #include "interpose/lookup.h"
 #include "interpose/task.h"
 #include "real/real.h"

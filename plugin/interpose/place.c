@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "interpose/clock.h"
 #include "interpose/context.h"
+#include "interpose/later.h"
 #include "interpose/task.h"
 
 const char *tic_session_place(const char *call)

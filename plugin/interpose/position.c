@@ -21,7 +21,6 @@
 #include "interpose/hold.h"
 #include "interpose/looks.h"
 #include "interpose/restore.h"
-#include "interpose/restore_all.h"
 #include "interpose/runner.h"
 #include "interpose/task.h"
 #include "real/real.h"
@@ -82,7 +81,7 @@ static void tell_waits_outside(void)
     stuck.told = true;
 }
 
-static bool is_reading(const struct tic_reading *reading)
+bool tic_position_is_reading(const struct tic_reading *reading)
 {
     return atomic_load(&reading->ended) != atomic_load(&reading->begun);
 }
@@ -92,7 +91,7 @@ static bool is_reading(const struct tic_reading *reading)
 static bool look_for_reads(const struct tic_store *store)
 {
     unsigned long ended = atomic_load(&store->reading.ended);
-    bool goes_on = ended != stuck.reads, reads = is_reading(&store->reading);
+    bool goes_on = ended != stuck.reads, reads = tic_position_is_reading(&store->reading);
 
     stuck.reads = ended;
     if (reads && !goes_on && !stuck.told_slow) {
@@ -219,58 +218,15 @@ void tic_position_note_shown(void)
     atomic_fetch_sub(&shown, 1);
 }
 
-/* Tasks that are executed again, and callbacks, may use memory that they do not declare. They had
- * come that far when the line was committed; one that waits for something that main() does later is
- * not waited for. */
-static void await_again(void)
+bool tic_position_awaits_tasks(void)
 {
-    const struct timespec pause = {.tv_nsec = 100000};
-    uint64_t patience = (uint64_t)(tic_session->snapshot.patience * 1e9);
-    uint64_t end = tic_nanoseconds(CLOCK_MONOTONIC) + patience;
-
-    while ((atomic_load(&ended_again) < again || atomic_load(&shown) > 0 ||
-            (tic_session->graph.recovered_quiescent && tic_runner_is_busy())) &&
-           tic_nanoseconds(CLOCK_MONOTONIC) < end) {
-        nanosleep(&pause, NULL);
-        if (is_reading(&tic_session->store.reading)) /* they may wait for it */
-            end = tic_nanoseconds(CLOCK_MONOTONIC) + patience;
-    }
+    return atomic_load(&ended_again) < again || atomic_load(&shown) > 0;
 }
 
-static __thread bool opens; /* main() submits the gate */
-
-bool tic_position_holds_tasks(void)
+struct starpu_task *tic_position_take_gate_locked(void)
 {
-    return opens || tic_position_is_ahead();
-}
+    struct starpu_task *taken = gate;
 
-/* Whoever still sees main() ahead of it writes nothing any more. */
-static void arrive(void)
-{
-    tic_lock(&tic_session->submit);
-    tic_data_restore_image();
-    atomic_store(&tic_session->snapshot.replaying, false);
-    struct starpu_task *open = gate;
     gate = NULL;
-    tic_unlock(&tic_session->submit);
-    tic_clock_release(); /* callbacks of tasks that were done come before the tasks after them */
-    tic_hold_release();
-    if (!open)
-        return;
-    tic_guard++;
-    opens = true;
-    tic_real.starpu_task_submit(open);
-    opens = false;
-    tic_guard--;
-}
-
-void tic_position_tick(void)
-{
-    struct tic_session *session = tic_session;
-
-    if (atomic_load(&session->graph.position) < session->graph.recovered_position)
-        return;
-    tic_clock_release(); /* callbacks that had run by then saw older values */
-    await_again();
-    arrive();
+    return taken;
 }

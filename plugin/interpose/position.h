@@ -7,14 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct tic_reading;
 struct tic_session;
 
 /* The store was opened. */
 void tic_position_load(struct tic_session *session);
 void tic_position_close(void);
-/* main() begins an operation: if it is the one of the recovered cut, all values come back, and then
- * live tasks may run. Not under the submission lock. */
-void tic_position_tick(void);
 /* Under the submission lock, before the real submission: the task was not done at the recovered
  * cut, so it waits for main() to come there. */
 bool tic_position_is_to_gate(const struct starpu_task *task, uint64_t key);
@@ -27,7 +25,11 @@ void tic_position_note_again(void);
  * once, it has returned, or main() need not wait. Any thread. */
 bool tic_position_expect(uint64_t key);
 void tic_position_note_shown(void);
-/* Is main() ahead of it, or is it just letting these tasks go? */
-bool tic_position_holds_tasks(void);
+/* Tasks that are executed again, and callbacks, are still to end before main() is there. */
+bool tic_position_awaits_tasks(void);
+/* What live tasks wait for; NULL: none does. It is the caller's then. */
+struct starpu_task *tic_position_take_gate_locked(void);
+/* A value is being read from the store. */
+bool tic_position_is_reading(const struct tic_reading *reading);
 
 #endif

@@ -4,6 +4,7 @@
 #include "interpose/clock.h"
 #include "interpose/context.h"
 #include "interpose/early.h"
+#include "interpose/later.h"
 #include "recovery/recovery.h"
 
 bool tic_session_is_replayed(struct tic_session *session)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a task is, whoever submits it: name, tag, key and callback, and whether it is one of ours. */
+/* What a task is, whoever submits it: name, tag, key and callback; and which tasks are ours. */
 #ifndef TIC_INTERPOSE_TASK_H
 #define TIC_INTERPOSE_TASK_H
 

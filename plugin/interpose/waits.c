@@ -2,10 +2,12 @@
 #include "interpose/waits.h"
 
 #include "base/error.h"
+#include "interpose/arrive.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
 #include "interpose/early.h"
 #include "interpose/ending.h"
+#include "interpose/later.h"
 #include "interpose/looks.h"
 #include "interpose/looks_tell.h"
 #include "interpose/pages.h"

@@ -6,16 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/arrive.h"
 #include "interpose/callback.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
 #include "interpose/deliver.h"
 #include "interpose/ending.h"
 #include "interpose/hooks.h"
+#include "interpose/later.h"
 #include "interpose/looks.h"
 #include "interpose/missed.h"
 #include "interpose/pages.h"
-#include "interpose/position.h"
 #include "interpose/redux.h"
 #include "interpose/runner.h"
 #include "interpose/session.h"

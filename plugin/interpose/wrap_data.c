@@ -5,7 +5,7 @@
 #include <stdarg.h>
 
 #include "interpose/access.h"
-#include "interpose/clock.h"
+#include "interpose/arrive.h"
 #include "interpose/context.h"
 #include "interpose/copy.h"
 #include "interpose/data.h"

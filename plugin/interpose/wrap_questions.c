@@ -6,6 +6,7 @@
 #include "interpose/answers.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
+#include "interpose/later.h"
 #include "interpose/told.h"
 #include "interpose/waits.h"
 #include "real/real.h"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/clock.h"
 #include "interpose/context.h"
 #include "interpose/hooks.h"
+#include "interpose/later.h"
 #include "interpose/report.h"
 #include "interpose/told.h"
 #include "interpose/workers.h"

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The steps of the clock of main(), and what each of them releases in a restart: what was held back
+ * until then and, at the position of the recovered cut, values and live tasks. */
+#include "interpose/arrive.h"
+
+#include <time.h>
+
+#include "base/thread.h"
+#include "interpose/answers.h"
+#include "interpose/clock.h"
+#include "interpose/context.h"
+#include "interpose/early.h"
+#include "interpose/hold.h"
+#include "interpose/later.h"
+#include "interpose/position.h"
+#include "interpose/restore_all.h"
+#include "interpose/runner.h"
+
+void tic_clock_release(void)
+{
+    if (tic_clock_lags)
+        tic_clock_catch_up();
+    if (tic_early_holds())
+        tic_early_release();
+    tic_clock_catch_up();
+}
+
+/* ---- the recovered cut ------------------------------------------------------------------------
+ */
+
+/* Tasks that are executed again, and callbacks, may use memory that they do not declare. They had
+ * come that far when the line was committed; one that waits for something that main() does later is
+ * not waited for. */
+static void await_again(void)
+{
+    const struct timespec pause = {.tv_nsec = 100000};
+    uint64_t patience = (uint64_t)(tic_session->snapshot.patience * 1e9);
+    uint64_t end = tic_nanoseconds(CLOCK_MONOTONIC) + patience;
+
+    while ((tic_position_awaits_tasks() ||
+            (tic_session->graph.recovered_quiescent && tic_runner_is_busy())) &&
+           tic_nanoseconds(CLOCK_MONOTONIC) < end) {
+        nanosleep(&pause, NULL);
+        if (tic_position_is_reading(&tic_session->store.reading)) /* they may wait for it */
+            end = tic_nanoseconds(CLOCK_MONOTONIC) + patience;
+    }
+}
+
+static __thread bool opens; /* main() submits the gate */
+
+bool tic_position_holds_tasks(void)
+{
+    return opens || tic_position_is_ahead();
+}
+
+/* Whoever still sees main() ahead of it writes nothing any more. */
+static void arrive(void)
+{
+    tic_lock(&tic_session->submit);
+    tic_data_restore_image();
+    atomic_store(&tic_session->snapshot.replaying, false);
+    struct starpu_task *open = tic_position_take_gate_locked();
+    tic_unlock(&tic_session->submit);
+    tic_clock_release(); /* callbacks of tasks that were done come before the tasks after them */
+    tic_hold_release();
+    if (!open)
+        return;
+    tic_guard++;
+    opens = true;
+    tic_real.starpu_task_submit(open);
+    opens = false;
+    tic_guard--;
+}
+
+static void tick(void)
+{
+    struct tic_session *session = tic_session;
+
+    if (atomic_load(&session->graph.position) < session->graph.recovered_position)
+        return;
+    tic_clock_release(); /* callbacks that had run by then saw older values */
+    await_again();
+    arrive();
+}
+
+/* ---- steps ------------------------------------------------------------------------------------
+ */
+
+void tic_clock_tick(void)
+{
+    struct tic_graph *graph = &tic_session->graph;
+    uint64_t clock = atomic_load_explicit(&graph->clock, memory_order_relaxed) + 1;
+
+    tic_answers_end(clock << TIC_WAIT_BITS);
+    atomic_store(&graph->clock, clock);
+    atomic_store(&graph->position, clock << TIC_WAIT_BITS);
+    if (tic_position_is_ahead())
+        tick();
+}
+
+void tic_clock_wait(void)
+{
+    struct tic_graph *graph = &tic_session->graph;
+    const uint64_t most = (1u << TIC_WAIT_BITS) - 1;
+
+    uint64_t position = atomic_load(&graph->position);
+    if ((position & most) < most)
+        position++;
+    tic_answers_end(position);
+    atomic_store(&graph->position, position);
+    if (tic_position_is_ahead())
+        tick();
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the clock of main() holds back. A skipped task ends at once in a replay, but its callback
+ * came later, maybe after main() had gone on: it is held back until main() has come as far as it
+ * had then. So is its prologue, and a task that is not done because of its prologue. main() came
+ * there without it, so this cannot block main(); nor does what it does then, as it runs on a thread
+ * of its own (runner.c). Callbacks of tasks that are skipped inside another callback run after that
+ * one, not inside it. */
+#include "interpose/later.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "interpose/backlog.h"
+#include "interpose/clock.h"
+#include "interpose/context.h"
+#include "interpose/looks.h"
+#include "interpose/looks_list.h"
+#include "interpose/nowhere.h"
+#include "interpose/position.h"
+#include "interpose/runner.h"
+#include "interpose/task.h"
+
+struct held {
+    struct tic_postponed postponed; /* first: what the backlog gives back is this */
+    uint64_t key;
+    void (*run)(void *);
+    void *argument;
+    bool free_argument;
+    struct starpu_task *task; /* whose callback it is; or NULL */
+    bool owned;               /* StarPU needs the task no more: it goes after its callback */
+    bool expected;            /* main() waits for it at the recovered cut */
+    struct tic_small small;   /* data that the callback may look at */
+    struct held *next;        /* put off after it on the same thread */
+};
+
+static struct {
+    struct starpu_task **items;
+    unsigned long count, capacity;
+} buried; /* guarded by the submission lock: tasks whose callbacks come after their ends; they stay
+           */
+
+bool tic_clock_lags;
+
+static __thread struct starpu_task *current __attribute__((tls_model("initial-exec")));
+
+/* ---- as the application ---------------------------------------------------------------------- */
+
+/* It may run inside a call of the owner thread. */
+static void run_as_application(void (*run)(void *), void *argument)
+{
+    struct tic_graph *graph = &tic_session->graph;
+    int guard = tic_guard;
+
+    atomic_fetch_add(&graph->callbacks_open, 1);
+    tic_guard = 0;
+    tic_in_callback++;
+    run(argument);
+    tic_in_callback--;
+    tic_guard = guard;
+    atomic_fetch_sub(&graph->callbacks_open, 1);
+    atomic_fetch_add_explicit(&graph->told, 1, memory_order_relaxed);
+}
+
+void tic_callback_run(void (*run)(void *), void *argument)
+{
+    run_as_application(run, argument);
+    if (tic_in_callback == 0)
+        tic_clock_run_put_off();
+}
+
+/* Its task may run nowhere: then it may look at what that task reads. */
+static void show_data(uint64_t key)
+{
+    if (tic_nowhere_has_key(key))
+        tic_nowhere_show(key & ~(UINT64_C(1) << PROLOGUE_BIT | UINT64_C(1) << PROLOGUE_POP_BIT));
+}
+
+void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
+{
+    struct tic_session *session = tic_session;
+
+    if (session->recovered) {
+        show_data(key);
+        tic_looks_show_callback(key);
+    }
+    if (atomic_load(&session->watching) && tic_snapshot_note_callback(&session->snapshot, key) != 0)
+        tic_snapshot_break(&session->snapshot, "out of memory");
+    tic_callback_run(run, argument);
+}
+
+uint64_t tic_callback_start_clock(const struct starpu_task *task, uint64_t key)
+{
+    unsigned bit = task->prologue_callback_func ? PROLOGUE_BIT : PROLOGUE_POP_BIT;
+    bool known;
+
+    if ((!task->prologue_callback_func && !task->prologue_callback_pop_func) || !task->destroy)
+        return 0;
+    return tic_graph_callback_clock(&tic_session->graph, key ^ UINT64_C(1) << bit, &known);
+}
+
+/* ---- what is held back ----------------------------------------------------------------------- */
+
+static struct held *copy_of(const struct held *held)
+{
+    struct held *copy = malloc(sizeof(*copy));
+
+    if (!copy)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    *copy = *held;
+    return copy;
+}
+
+static void add(const struct held *held)
+{
+    if (!tic_backlog_add(&copy_of(held)->postponed))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+}
+
+static bool is_to_wait(const struct tic_postponed *postponed)
+{
+    return postponed->clock > tic_clock_now() || (!postponed->known && tic_position_is_ahead());
+}
+
+static void release_due(void);
+
+/* main() may tick meanwhile: it sees what is held, or we see its tick. */
+static bool try_hold_locked(struct held *held)
+{
+    struct tic_postponed *postponed = &held->postponed;
+
+    postponed->clock = tic_graph_callback_clock(&tic_session->graph, held->key, &postponed->known);
+    if (!is_to_wait(postponed))
+        return false;
+    add(held);
+    if (!is_to_wait(postponed))
+        tic_runner_ask(release_due);
+    return true;
+}
+
+bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument)
+{
+    struct held held = {
+        .key = key, .run = run, .argument = argument, .free_argument = free_argument};
+
+    return try_hold_locked(&held);
+}
+
+/* ---- callbacks of tasks ---------------------------------------------------------------------- */
+
+static void bury_locked(struct starpu_task *task)
+{
+    void *grown =
+        tic_grow(buried.items, &buried.capacity, buried.count + 1, sizeof(struct starpu_task *));
+
+    if (!grown)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    buried.items = grown;
+    buried.items[buried.count++] = task;
+}
+
+/* The callback may look at its task, whose structure StarPU would free at its end. */
+static void keep_locked(struct starpu_task *task, bool owned)
+{
+    if (task->destroy && !owned)
+        bury_locked(task);
+    task->destroy = 0;
+}
+
+/* small: of a task that has ended, whose data may be gone; NULL: it has not. */
+static struct held callback_of(struct starpu_task *task, uint64_t key, bool owned,
+                               const struct tic_small *small)
+{
+    struct held held = {.key = key,
+                        .run = tic_callback_of(task),
+                        .argument = task->callback_arg,
+                        .task = task,
+                        .owned = owned};
+
+    if (small)
+        held.small = *small;
+    else
+        tic_looks_list_small(task, &held.small);
+    return held;
+}
+
+bool tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key, bool owned,
+                                    const struct tic_small *small)
+{
+    struct held held = callback_of(task, key, owned, small);
+
+    if (!held.run || !try_hold_locked(&held))
+        return false;
+    keep_locked(task, owned);
+    return true;
+}
+
+struct starpu_task *tic_clock_current_task(void)
+{
+    return current;
+}
+
+/* StarPU has never seen a task that is ours: nobody has measured its times. */
+static void add_times(struct starpu_task *task)
+{
+    if (!task->profiling_info && tic_real.starpu_profiling_status_get())
+        task->profiling_info = calloc(1, sizeof(*task->profiling_info));
+}
+
+/* As StarPU does it on a worker. */
+static void run_held(void *arg)
+{
+    const struct held *held = arg;
+    struct starpu_task *outer = current;
+
+    current = held->task;
+    if (held->owned)
+        add_times(held->task);
+    tic_looks_note_callback(&held->small, held->key);
+    tic_callback_begin(held->key, held->run, held->argument);
+    current = outer;
+    if (held->expected)
+        tic_position_note_shown();
+    if (held->free_argument)
+        free(held->argument);
+    if (held->owned)
+        tic_real.starpu_task_destroy(held->task);
+    free(arg);
+}
+
+/* ---- what is due ----------------------------------------------------------------------------- */
+
+/* Those that had not run by the cut come when its values are there. */
+static bool has_due(void)
+{
+    bool ahead = tic_position_is_ahead();
+
+    return tic_clock_is_due() && tic_backlog_has_due(tic_clock_now(), ahead);
+}
+
+static struct held *take(void)
+{
+    bool ahead = tic_position_is_ahead();
+
+    return (struct held *)tic_backlog_take(tic_clock_now(), ahead);
+}
+
+static void run_due(void *arg)
+{
+    struct held *held;
+
+    (void)arg;
+    while (!tic_runner_is_left() && (held = take()) != NULL)
+        run_held(held);
+}
+
+/* One that waits for somebody keeps its runner; another one goes on after it. */
+static void release_due(void)
+{
+    while (has_due())
+        tic_runner_run(run_due, NULL);
+}
+
+void tic_clock_catch_up(void)
+{
+    tic_clock_lags = false;
+    tic_runner_await();
+    release_due();
+}
+
+/* To hand each callback to a runner and wait for it would take longer than what is skipped. */
+void tic_clock_release_meanwhile(void)
+{
+    tic_clock_lags = true;
+    if (!tic_runner_ask(release_due))
+        tic_clock_catch_up();
+}
+
+static void add_due(struct held *held)
+{
+    held->postponed = (struct tic_postponed){.clock = tic_clock_now(), .known = true};
+    add(held);
+}
+
+void tic_clock_run_apart(struct starpu_task *task, uint64_t key, bool expected, bool meanwhile,
+                         const struct tic_small *small)
+{
+    struct held held = callback_of(task, key, false, small);
+
+    held.expected = expected;
+    tic_lock(&tic_session->submit);
+    keep_locked(task, false);
+    tic_unlock(&tic_session->submit);
+    add_due(&held);
+    if (meanwhile)
+        tic_clock_release_meanwhile();
+    else
+        tic_clock_catch_up();
+}
+
+/* ---- callbacks inside callbacks ---------------------------------------------------------------
+ */
+
+/* A skipped task ends inside its submission. If its callback ran there, in the callback that
+ * submits it, a chain of tasks that submit each other by callbacks would fill the stack. So this
+ * thread queues such callbacks, and runs them when the outermost callback has returned. */
+static __thread struct {
+    struct held *first, *last;
+    bool runs; /* this thread takes them out of the queue now */
+} queue __attribute__((tls_model("initial-exec")));
+
+static void put_off(const struct held *held)
+{
+    struct held *copy = copy_of(held);
+
+    if (queue.first)
+        queue.last->next = copy;
+    else
+        queue.first = copy;
+    queue.last = copy;
+}
+
+bool tic_clock_put_off_locked(struct starpu_task *task, uint64_t key)
+{
+    bool nested = tic_in_callback > 0;
+
+    if (!nested && !(tic_is_owner && tic_clock_is_behind()))
+        return false;
+    struct held held = callback_of(task, key, true, NULL);
+    held.expected = tic_position_expect(key);
+    keep_locked(task, true);
+    if (nested)
+        put_off(&held);
+    else
+        add_due(&held);
+    return true;
+}
+
+/* When its callback runs, the submission that ended the task has returned. */
+void tic_clock_put_off_ended(struct starpu_task *task, uint64_t key, bool expected,
+                             const struct tic_small *small)
+{
+    bool owned = task->destroy && task->detach;
+
+    tic_lock(&tic_session->submit);
+    struct held held = callback_of(task, key, owned, small);
+    keep_locked(task, owned);
+    tic_unlock(&tic_session->submit);
+    held.expected = expected;
+    put_off(&held);
+}
+
+void tic_clock_run_put_off(void)
+{
+    if (queue.runs)
+        return;
+    queue.runs = true;
+    while (queue.first) {
+        struct held *held = queue.first;
+        queue.first = held->next;
+        run_held(held);
+    }
+    queue.runs = false;
+}
+
+bool tic_clock_holds(void)
+{
+    return atomic_load(&tic_backlog_earliest) != UINT64_MAX;
+}
