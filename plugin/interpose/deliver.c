@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
+#include "interpose/inputs.h"
 #include "interpose/lookup.h"
 #include "interpose/order.h"
 #include "interpose/position.h"

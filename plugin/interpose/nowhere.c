@@ -13,6 +13,7 @@
 #include "interpose/accesses.h"
 #include "interpose/context.h"
 #include "interpose/contexts.h"
+#include "interpose/inputs.h"
 #include "interpose/lookup.h"
 #include "interpose/reads.h"
 #include "interpose/restore.h"

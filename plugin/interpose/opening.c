@@ -19,7 +19,7 @@
 #include "interpose/position.h"
 #include "interpose/record.h"
 #include "interpose/success.h"
-#include "interpose/successors.h"
+#include "interpose/told.h"
 #include "interpose/unprotected.h"
 #include "recovery/recovery.h"
 #include "store/files.h"

@@ -9,7 +9,6 @@
 #include "interpose/later.h"
 #include "interpose/order.h"
 #include "interpose/record.h"
-#include "interpose/submit.h"
 #include "interpose/task.h"
 #include "real/real.h"
 

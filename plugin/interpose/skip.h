@@ -5,7 +5,17 @@
 #ifndef TIC_INTERPOSE_SKIP_H
 #define TIC_INTERPOSE_SKIP_H
 
-#include "interpose/submit.h"
+#include <starpu.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What becomes of a submission. */
+enum tic_verdict {
+    TIC_PASS,    /* submit it; it is not ours, or it must run */
+    TIC_CONTROL, /* done: submit it as a control task (changed in place) */
+    TIC_DROP,    /* done and nobody refers to it: destroyed, do not submit */
+    TIC_HELD,    /* do not submit it now */
+};
 
 /* Nobody but its callback hears of its end: no tag, no prologue, no structure that stays. */
 bool tic_skip_ends_alone(const struct starpu_task *task);

@@ -20,6 +20,7 @@
 #include "interpose/early.h"
 #include "interpose/ending.h"
 #include "interpose/forced.h"
+#include "interpose/inputs.h"
 #include "interpose/later.h"
 #include "interpose/looks_replay.h"
 #include "interpose/looks_tell.h"

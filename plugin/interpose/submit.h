@@ -6,15 +6,9 @@
 #include <starpu.h>
 #include <stdbool.h>
 
-struct tic_spawn;
+#include "interpose/skip.h"
 
-/* What becomes of a submission. */
-enum tic_verdict {
-    TIC_PASS,    /* submit it; it is not ours, or it must run */
-    TIC_CONTROL, /* done: submit it as a control task (changed in place) */
-    TIC_DROP,    /* done and nobody refers to it: destroyed, do not submit */
-    TIC_HELD,    /* do not submit it now */
-};
+struct tic_spawn;
 
 enum tic_verdict tic_submit_on_before(struct starpu_task *task);
 /* A kept task that recovery submits: makes it live, or, when it is done, a control task. False when

@@ -5,8 +5,6 @@
  * A task that a restart skips has no successors, and is none. So the number that main() was told is
  * recorded; a restart that would tell it another one stops, instead of letting it go another way.
  */
-#include "interpose/successors.h"
-
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -56,17 +54,6 @@ static int list_others(lister list, struct starpu_task *task, unsigned size,
 }
 
 /* ---- what main() was told -------------------------------------------------------------------- */
-
-bool tic_successors_were_asked(const struct tic_graph *graph)
-{
-    for (size_t i = 0; i < graph->recovered_event_count; i++) {
-        uint32_t kind = graph->recovered_events[i].kind;
-        if (kind == TIC_EVENT_ANSWER + (uint32_t)TIC_starpu_task_get_task_succs ||
-            kind == TIC_EVENT_ANSWER + (uint32_t)TIC_starpu_task_get_task_scheduled_succs)
-            return true;
-    }
-    return false;
-}
 
 static void compare(enum tic_answer call, const char *name, int count)
 {

@@ -110,3 +110,14 @@ void tic_answers_start(void)
     dl_iterate_phdr(note_starpu, (void *)(uintptr_t)tic_real.starpu_worker_get_count);
     tic_stop_explain(explain);
 }
+
+bool tic_successors_were_asked(const struct tic_graph *graph)
+{
+    for (size_t i = 0; i < graph->recovered_event_count; i++) {
+        uint32_t kind = graph->recovered_events[i].kind;
+        if (kind == TIC_EVENT_ANSWER + (uint32_t)TIC_starpu_task_get_task_succs ||
+            kind == TIC_EVENT_ANSWER + (uint32_t)TIC_starpu_task_get_task_scheduled_succs)
+            return true;
+    }
+    return false;
+}

@@ -42,5 +42,7 @@ bool tic_answers_are_starpu(const void *caller);
 void tic_answers_differ(const char *call, const char *how);
 /* The ending of a word. */
 const char *tic_told_plural(unsigned count);
+/* Did main() ask for successors of tasks in the recorded run? */
+bool tic_successors_were_asked(const struct tic_graph *graph);
 
 #endif

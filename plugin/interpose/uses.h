@@ -10,8 +10,6 @@
 #include "graph/family.h"
 #include "graph/handle.h"
 
-/* Stops the start: what a task reads first is not what it was. */
-_Noreturn void tic_data_stop_input(const struct tic_handle *handle);
 /* main() uses it after so many submissions; under the submission lock. */
 void tic_data_note_main_use_of_overlaps(struct tic_handle *handle, bool writes,
                                         uint64_t submissions);
@@ -40,8 +38,6 @@ static inline void tic_data_note_write(struct tic_handle *handle, bool live)
         tic_data_note_valid(handle);
 }
 
-/* A task uses the handle: hashes its initial content if the first that does reads it. */
-void tic_data_note_use(struct tic_handle *handle, bool reads);
 /* Did tasks that were submitted so far write its value? Else it is what main() put there. */
 static inline bool tic_data_holds_values(const struct tic_handle *handle)
 {

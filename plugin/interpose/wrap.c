@@ -20,6 +20,7 @@
 #include "interpose/redux.h"
 #include "interpose/runner.h"
 #include "interpose/session.h"
+#include "interpose/skip.h"
 #include "interpose/submit.h"
 #include "interpose/task.h"
 #include "interpose/told.h"

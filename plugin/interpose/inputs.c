@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "interpose/inputs.h"
+
+#include <errno.h>
+
+#include "base/error.h"
+#include "interpose/addresses.h"
+#include "interpose/clock.h"
+#include "interpose/context.h"
+#include "interpose/lookup.h"
+#include "interpose/record.h"
+#include "interpose/uses.h"
+
+_Noreturn void tic_data_stop_input(const struct tic_handle *handle)
+{
+    tic_stop(TIC_EXIT_REFUSED,
+             "the input of this run differs: handle %llu (number of registration) held other "
+             "data in the recorded run when a task first read it. Start with the same input to "
+             "continue; or start over: name another STARPU_TIC_DIR, or remove %s. If the "
+             "content does not matter, STARPU_TIC_INPUTS=ignore skips this check",
+             (unsigned long long)handle->id, tic_session->store.path);
+}
+
+/* The handle in whose value the line holds that of this one: a part has none of its own when its
+ * partition is over in the recovered cut. */
+static const struct tic_handle *holder_of(const struct tic_handle *handle)
+{
+    while (tic_data_is_past_part(handle))
+        handle = handle->parent;
+    return handle;
+}
+
+/* It was unregistered by the recovered cut, so no task that was not done can need its content.
+ * Those that are executed again may: reads.c. */
+static bool had_left(const struct tic_handle *handle)
+{
+    return tic_session->graph.recovered_verified && !handle->family && !handle->pending &&
+           !handle->restored && !handle->live;
+}
+
+/* The line holds what it held then, or what came of that, and gives it back before any task that
+ * was not done runs. */
+static bool is_saved(struct tic_handle *handle)
+{
+    const struct tic_handle *holder = holder_of(handle);
+
+    handle->differs = tic_session->settings.inputs == TIC_INPUTS_SAVE && tic_position_is_ahead() &&
+                      holder->imaged && (tic_data_is_pending(holder) || had_left(holder));
+    return handle->differs;
+}
+
+static void tell_input(const struct tic_handle *handle)
+{
+    static bool told; /* under the submission lock */
+
+    if (!told)
+        tic_log(TIC_LOG_INFO,
+                "data %llu (number of registration) held other content in the recorded run when a "
+                "task first read it: the restart goes on with what was recorded, not with the "
+                "input of this run",
+                (unsigned long long)handle->id);
+    told = true;
+}
+
+void tic_data_note_use(struct tic_handle *handle, bool reads)
+{
+    struct tic_session *session = tic_session;
+
+    /* At its first mention no task can be writing it. */
+    if (handle->mentioned)
+        return;
+    handle->mentioned = true;
+    tic_addresses_note(handle);
+    if (!reads || !session->settings.inputs || tic_data_holds_values(handle) ||
+        handle->restored || /* the line holds it, whatever main() has put there */
+        handle->shown ||    /* a callback may submit it later than it did */
+        handle->home_node < 0 || !handle->supported || tic_handle_is_empty(handle) ||
+        handle->packer)
+        return;
+    uint64_t hash = tic_layout_checksum(&handle->layout);
+    uint64_t known = tic_tail_total(&session->graph.inputs);
+    int status = tic_graph_note_input(&session->graph, handle->id, hash,
+                                      atomic_load(&session->snapshot.cut.epoch));
+    if (status == 0 && tic_tail_total(&session->graph.inputs) > known)
+        tic_record_input(handle, hash);
+    if (status == -EILSEQ && is_saved(handle)) {
+        tell_input(handle);
+        return;
+    }
+    if (status == -EILSEQ)
+        tic_data_stop_input(handle);
+    if (status)
+        tic_snapshot_break(&session->snapshot, "out of memory");
+}
