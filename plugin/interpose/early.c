@@ -12,11 +12,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "interpose/admit.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"
 #include "interpose/deliver.h"
 #include "interpose/spawn.h"
-#include "interpose/submit.h"
 #include "interpose/task.h"
 #include "real/real.h"
 

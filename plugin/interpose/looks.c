@@ -22,6 +22,7 @@
 #include "interpose/looks_replay.h"
 #include "interpose/looks_tell.h"
 #include "interpose/shown.h"
+#include "interpose/statics.h"
 
 enum { STACK_BYTES = 4096 };           /* data up to this size is copied on the stack */
 enum { FEW = 64 };                     /* so many data are always compared */

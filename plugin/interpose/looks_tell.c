@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "interpose/advice.h"
 #include "interpose/context.h"
+#include "interpose/statics.h"
 #include "interpose/task.h"
 
 /* Owner thread only. */

@@ -10,9 +10,6 @@
 
 struct tic_handle;
 
-/* Of the time, for comparing what nobody declares to write. */
-enum { TIC_LOOKS_PERCENT = 1 };
-
 /* There is, or was, memory that is main()'s own. */
 extern _Atomic bool tic_looks_visible;
 /* A task that declares no content is submitted: it may read memory that it does not declare. */

@@ -21,7 +21,5 @@ const char *tic_spawn_identify(struct starpu_task *task, enum tic_context contex
 bool tic_spawn_register(struct starpu_task *task, const struct tic_spawn *model);
 /* The record of a spawned task that is live; else NULL. */
 struct tic_spawn *tic_spawn_of(const struct starpu_task *task);
-/* A task was skipped: submits those that it had submitted and that are not done. */
-void tic_spawn_submit_kept(uint64_t root);
 
 #endif

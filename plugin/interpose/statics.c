@@ -12,9 +12,7 @@
 #include "interpose/clock.h"
 #include "interpose/context.h"
 #include "interpose/heap.h"
-#include "interpose/looks_tell.h"
 #include "interpose/packed.h"
-#include "real/real.h"
 
 enum {
     MOST_OBJECTS = 16,    /* segments of objects with kernels */

@@ -9,38 +9,31 @@
 
 #include "base/error.h"
 #include "interpose/accesses.h"
+#include "interpose/admit.h"
 #include "interpose/answers.h"
 #include "interpose/arrive.h"
 #include "interpose/callback.h"
 #include "interpose/clock.h"
-#include "interpose/commute.h"
 #include "interpose/context.h"
-#include "interpose/contexts.h"
-#include "interpose/deliver.h"
 #include "interpose/early.h"
 #include "interpose/ending.h"
 #include "interpose/forced.h"
-#include "interpose/inputs.h"
-#include "interpose/later.h"
 #include "interpose/looks_replay.h"
 #include "interpose/looks_tell.h"
 #include "interpose/lookup.h"
 #include "interpose/nowhere.h"
-#include "interpose/order.h"
 #include "interpose/packed.h"
 #include "interpose/pointers.h"
-#include "interpose/position.h"
 #include "interpose/record.h"
 #include "interpose/refuse.h"
 #include "interpose/report.h"
 #include "interpose/restore.h"
-#include "interpose/restore_all.h"
+#include "interpose/resubmit.h"
 #include "interpose/skip.h"
 #include "interpose/spawn.h"
 #include "interpose/statics.h"
 #include "interpose/task.h"
 #include "interpose/uses.h"
-#include "interpose/workers.h"
 #include "real/real.h"
 #include "recovery/recovery.h"
 #include "snapshot/forced.h"
@@ -97,48 +90,11 @@ static void stop_other_arguments(const struct starpu_task *task)
         tic_session->store.path);
 }
 
-/* ---- live tasks ----------------------------------------------------------------------------- */
-
-static void note_writes(const struct tic_accesses *accesses, bool live)
-{
-    for (unsigned i = 0; i < accesses->count; i++)
-        if (accesses->items[i].mode & STARPU_W && accesses->items[i].handle)
-            tic_data_note_write(accesses->items[i].handle, live);
-}
-
 static void note_skipped(const struct tic_accesses *accesses)
 {
     for (unsigned i = 0; i < accesses->count; i++)
         if (accesses->items[i].mode & STARPU_W)
             tic_looks_note_skipped_locked(accesses->items[i].handle);
-}
-
-static void note_uses(const struct tic_accesses *accesses)
-{
-    for (unsigned i = 0; i < accesses->count && !accesses->simple; i++)
-        tic_data_note_use(accesses->items[i].handle, (accesses->items[i].mode & STARPU_R) != 0);
-}
-
-/* A task that is not done and writes comes after every done writer of its handles, whatever the
- * order of submission: C is closed under predecessors. One that writes nothing may come before. */
-static void restore_buffers(const struct starpu_task *task, const struct tic_accesses *accesses)
-{
-    bool writes = (accesses->modes & STARPU_W) != 0;
-
-    for (unsigned i = 0; i < accesses->count; i++) {
-        struct tic_handle *handle = accesses->items[i].handle;
-        if (handle)
-            handle->touched = true;
-        bool ordered = handle && task->sequential_consistency &&
-                       tic_real.starpu_data_get_sequential_consistency_flag(handle->data);
-        if (handle && accesses->items[i].mode & STARPU_RW &&
-            (writes || !ordered || tic_data_holds_values(handle)))
-            /* StarPU remembers the restore task as a predecessor of a structure that may be
-             * submitted again: then without one. */
-            tic_data_restore_locked(handle, !task->sequential_consistency || !task->destroy ||
-                                                tic_hooks_has_contexts() ||
-                                                atomic_load(&tic_session->paused));
-    }
 }
 
 /* Before a task without a kernel, which needs no values. */
@@ -153,130 +109,8 @@ static void prepare_buffers(const struct tic_accesses *accesses)
     }
 }
 
-/* What is known of a submission before its fate is decided. */
-struct submission {
-    enum tic_context context;
-    uint64_t sequence;      /* main context */
-    struct tic_spawn spawn; /* other contexts */
-    struct tic_accesses *accesses;
-};
-
-static uint64_t key_of(const struct submission *submission)
-{
-    return submission->context == TIC_CONTEXT_MAIN ? submission->sequence
-                                                   : submission->spawn.task.id;
-}
-
-/* Did main() submit it in the recorded run? */
-static bool is_recorded(const struct submission *submission)
-{
-    return submission->context == TIC_CONTEXT_MAIN &&
-           submission->sequence < tic_session->recovered_submissions;
-}
-
-/* What it reads may be copies by now. */
-static void deliver(struct starpu_task *task, const struct submission *submission)
-{
-    if (!tic_session->recovered || !tic_reads_deliver(task, key_of(submission)))
-        return;
-    tic_accesses_drop(submission->accesses);
-    if (!tic_accesses_list(task, submission->accesses))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-}
-
-static void make_live(struct starpu_task *task, const struct submission *submission)
-{
-    struct tic_session *session = tic_session;
-    bool main_context = submission->context == TIC_CONTEXT_MAIN;
-    uint64_t sequence = submission->sequence;
-
-    if (session->recovered) {
-        tic_workers_require(task);
-        if (session->snapshot.verify.percent > 0) /* else it uses what it declares */
-            tic_data_restore_adopted_locked();
-        restore_buffers(task, submission->accesses);
-    }
-    if (tic_position_is_ahead())
-        tic_position_gate(task, key_of(submission));
-    if (main_context && sequence < session->recovered_submissions &&
-        !session->explicit_dependencies && atomic_load(&session->holds) == 0)
-        tic_commute_in_order(task);
-    bool writes = (submission->accesses->modes & STARPU_W) != 0;
-    note_writes(submission->accesses, true);
-    if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered_done))
-        atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
-    if (session->recovered && is_recorded(submission))
-        tic_callback_hold_start(task, key_of(submission));
-    bool fine = (!session->recovered && !tic_callback_has_any(task)) ||
-                tic_callback_wrap(task, false, key_of(submission), false);
-    if (tic_snapshot_is_broken(&session->snapshot))
-        task->hypervisor_tag = 0;
-    else if (main_context)
-        task->hypervisor_tag = (int)sequence + 1;
-    else if (task->hypervisor_tag >= TIC_TAG_HAS_DEPENDENCIES) /* else it is registered */
-        fine = fine && tic_spawn_register(task, &submission->spawn);
-    if (!fine)
-        tic_snapshot_break(&session->snapshot, "out of memory");
-}
-
-/* Data that protection does not know has ended it already. */
-static void bring_up(struct starpu_task *task, struct submission *submission)
-{
-    bool known = true;
-
-    for (unsigned i = 0; i < submission->accesses->count; i++)
-        known &= submission->accesses->items[i].handle != NULL;
-    if (known) {
-        note_uses(submission->accesses);
-        deliver(task, submission);
-    }
-    make_live(task, submission);
-}
-
-bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn)
-{
-    struct tic_accesses accesses;
-    struct submission submission = {
-        .context = TIC_CONTEXT_TASK, .spawn = *spawn, .accesses = &accesses};
-
-    if (!tic_accesses_list(task, &accesses))
-        return false;
-    tic_lock(&tic_session->submit);
-    bring_up(task, &submission);
-    tic_unlock(&tic_session->submit);
-    tic_accesses_drop(&accesses);
-    return true;
-}
-
-/* It is counted already; its record stays for later lines. */
-static bool submit_done(struct starpu_task *task, const struct tic_spawn *model)
-{
-    struct tic_accesses accesses;
-
-    if (!tic_accesses_list(task, &accesses))
-        return false;
-    tic_lock(&tic_session->submit);
-    note_writes(&accesses, false);
-    tic_order_follow(task, true);
-    bool fine = tic_spawn_register(task, model);
-    task->hypervisor_tag = 0;
-    bool held = tic_clock_hold_callback_locked(task, model->task.id, false, NULL);
-    fine = fine && tic_callback_wrap(task, true, model->task.id, held);
-    tic_unlock(&tic_session->submit);
-    tic_accesses_drop(&accesses);
-    return fine;
-}
-
-bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model)
-{
-    if (model->task.flags & TIC_KEPT_DONE)
-        return submit_done(task, model);
-    atomic_fetch_add_explicit(&tic_session->spawned, 1, memory_order_relaxed);
-    return tic_submit_spawned(task, model);
-}
-
 /* Identity and signature. 1 done at the recovered cut, 0 not; or tells why it is not protected. */
-static int identify(struct starpu_task *task, struct submission *submission, const char **why)
+static int identify(struct starpu_task *task, struct tic_submission *submission, const char **why)
 {
     struct tic_session *session = tic_session;
     struct tic_graph *graph = &session->graph;
@@ -307,8 +141,8 @@ static int identify(struct starpu_task *task, struct submission *submission, con
 }
 
 /* Control tasks of main() are known by the operation that submits them. */
-static enum tic_verdict pass_control(struct starpu_task *task, const struct submission *submission,
-                                     const char **why)
+static enum tic_verdict pass_control(struct starpu_task *task,
+                                     const struct tic_submission *submission, const char **why)
 {
     enum tic_context context = submission->context;
     uint64_t key = tic_clock_now() | UINT64_C(1) << TIC_CONTROL_KEY_BIT;
@@ -371,7 +205,7 @@ static void note_races(const struct tic_accesses *accesses, enum tic_context con
         atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
 }
 
-static void note_created(struct starpu_task *task, const struct submission *submission)
+static void note_created(struct starpu_task *task, const struct tic_submission *submission)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     bool writes = false;
@@ -395,7 +229,7 @@ bool tic_submit_is_done(const struct starpu_task *task)
 }
 
 /* Under the submission lock. */
-static enum tic_verdict decide(struct starpu_task *task, struct submission *submission,
+static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *submission,
                                const char **why)
 {
     /* A hint where to run tasks, which is of no use with one memory node. Policies look at the data
@@ -425,7 +259,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
     int done = identify(task, submission, why);
     if (*why)
         return TIC_PASS;
-    note_uses(submission->accesses);
+    tic_admit_note_uses(submission->accesses);
     if (submission->context == TIC_CONTEXT_MAIN) {
         tic_looks_note_submission();
         note_main_uses(submission->accesses, submission->sequence);
@@ -441,18 +275,18 @@ static enum tic_verdict decide(struct starpu_task *task, struct submission *subm
         return TIC_HELD;
     if (!done) {
         note_created(task, submission);
-        deliver(task, submission);
-        make_live(task, submission);
+        tic_admit_deliver(task, submission);
+        tic_admit_live(task, submission);
         return TIC_PASS;
     }
-    note_writes(submission->accesses, false);
+    tic_admit_note_writes(submission->accesses, false);
     note_skipped(submission->accesses);
-    return tic_skip_done(task, key_of(submission));
+    return tic_skip_done(task, tic_submission_key(submission));
 }
 
 /* Protection ends by a task that main() did not submit, while main() replays on: the task needs its
  * values and its place nevertheless. */
-static enum tic_verdict go_on(struct starpu_task *task, struct submission *submission)
+static enum tic_verdict go_on(struct starpu_task *task, struct tic_submission *submission)
 {
     enum tic_verdict verdict = TIC_PASS;
 
@@ -463,7 +297,7 @@ static enum tic_verdict go_on(struct starpu_task *task, struct submission *submi
     if (submission->context == TIC_CONTEXT_TASK && tic_early_hold_locked(task, &submission->spawn))
         verdict = TIC_HELD;
     else
-        bring_up(task, submission);
+        tic_admit(task, submission);
     tic_unlock(&tic_session->submit);
     return verdict;
 }
@@ -477,7 +311,7 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
 {
     struct tic_session *session = tic_session;
     struct tic_accesses accesses;
-    struct submission submission;
+    struct tic_submission submission;
     const char *why = NULL;
 
     submission.context = tic_session_context();
@@ -506,7 +340,7 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
     tic_accesses_drop(&accesses);
     if (!why && verdict != TIC_HELD && verdict != TIC_PASS &&
         tic_spawns_has_kept(&session->graph.spawns))
-        tic_spawn_submit_kept(key_of(&submission));
+        tic_spawn_submit_kept(tic_submission_key(&submission));
     return verdict;
 }
 

@@ -11,12 +11,6 @@
 struct tic_spawn;
 
 enum tic_verdict tic_submit_on_before(struct starpu_task *task);
-/* A kept task that recovery submits: makes it live, or, when it is done, a control task. False when
- * out of memory. Takes over what the model owns. */
-bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model);
-/* Before the real submission of a task that is not done and that main() did not submit. False when
- * out of memory. */
-bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn);
 /* Will main() skip this submission, if it is its next one? Owner thread. */
 bool tic_submit_is_done(const struct starpu_task *task);
 /* StarPU did not take the task. */

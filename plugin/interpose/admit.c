@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Tasks that run, before the real submission: data that they use gets its values, and they become
+ * live. */
+#include "interpose/admit.h"
+
+#include "base/error.h"
+#include "interpose/accesses.h"
+#include "interpose/callback.h"
+#include "interpose/clock.h"
+#include "interpose/commute.h"
+#include "interpose/context.h"
+#include "interpose/contexts.h"
+#include "interpose/deliver.h"
+#include "interpose/inputs.h"
+#include "interpose/later.h"
+#include "interpose/order.h"
+#include "interpose/position.h"
+#include "interpose/restore.h"
+#include "interpose/restore_all.h"
+#include "interpose/spawn.h"
+#include "interpose/task.h"
+#include "interpose/uses.h"
+#include "interpose/workers.h"
+
+void tic_admit_note_writes(const struct tic_accesses *accesses, bool live)
+{
+    for (unsigned i = 0; i < accesses->count; i++)
+        if (accesses->items[i].mode & STARPU_W && accesses->items[i].handle)
+            tic_data_note_write(accesses->items[i].handle, live);
+}
+
+void tic_admit_note_uses(const struct tic_accesses *accesses)
+{
+    for (unsigned i = 0; i < accesses->count && !accesses->simple; i++)
+        tic_data_note_use(accesses->items[i].handle, (accesses->items[i].mode & STARPU_R) != 0);
+}
+
+/* A task that is not done and writes comes after every done writer of its handles, whatever the
+ * order of submission: C is closed under predecessors. One that writes nothing may come before. */
+static void restore_buffers(const struct starpu_task *task, const struct tic_accesses *accesses)
+{
+    bool writes = (accesses->modes & STARPU_W) != 0;
+
+    for (unsigned i = 0; i < accesses->count; i++) {
+        struct tic_handle *handle = accesses->items[i].handle;
+        if (handle)
+            handle->touched = true;
+        bool ordered = handle && task->sequential_consistency &&
+                       tic_real.starpu_data_get_sequential_consistency_flag(handle->data);
+        if (handle && accesses->items[i].mode & STARPU_RW &&
+            (writes || !ordered || tic_data_holds_values(handle)))
+            /* StarPU remembers the restore task as a predecessor of a structure that may be
+             * submitted again: then without one. */
+            tic_data_restore_locked(handle, !task->sequential_consistency || !task->destroy ||
+                                                tic_hooks_has_contexts() ||
+                                                atomic_load(&tic_session->paused));
+    }
+}
+
+uint64_t tic_submission_key(const struct tic_submission *submission)
+{
+    return submission->context == TIC_CONTEXT_MAIN ? submission->sequence
+                                                   : submission->spawn.task.id;
+}
+
+/* Did main() submit it in the recorded run? */
+static bool is_recorded(const struct tic_submission *submission)
+{
+    return submission->context == TIC_CONTEXT_MAIN &&
+           submission->sequence < tic_session->recovered_submissions;
+}
+
+/* What it reads may be copies by now. */
+void tic_admit_deliver(struct starpu_task *task, const struct tic_submission *submission)
+{
+    if (!tic_session->recovered || !tic_reads_deliver(task, tic_submission_key(submission)))
+        return;
+    tic_accesses_drop(submission->accesses);
+    if (!tic_accesses_list(task, submission->accesses))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+}
+
+void tic_admit_live(struct starpu_task *task, const struct tic_submission *submission)
+{
+    struct tic_session *session = tic_session;
+    bool main_context = submission->context == TIC_CONTEXT_MAIN;
+    uint64_t sequence = submission->sequence;
+
+    if (session->recovered) {
+        tic_workers_require(task);
+        if (session->snapshot.verify.percent > 0) /* else it uses what it declares */
+            tic_data_restore_adopted_locked();
+        restore_buffers(task, submission->accesses);
+    }
+    if (tic_position_is_ahead())
+        tic_position_gate(task, tic_submission_key(submission));
+    if (main_context && sequence < session->recovered_submissions &&
+        !session->explicit_dependencies && atomic_load(&session->holds) == 0)
+        tic_commute_in_order(task);
+    bool writes = (submission->accesses->modes & STARPU_W) != 0;
+    tic_admit_note_writes(submission->accesses, true);
+    if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered_done))
+        atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
+    if (session->recovered && is_recorded(submission))
+        tic_callback_hold_start(task, tic_submission_key(submission));
+    bool fine = (!session->recovered && !tic_callback_has_any(task)) ||
+                tic_callback_wrap(task, false, tic_submission_key(submission), false);
+    if (tic_snapshot_is_broken(&session->snapshot))
+        task->hypervisor_tag = 0;
+    else if (main_context)
+        task->hypervisor_tag = (int)sequence + 1;
+    else if (task->hypervisor_tag >= TIC_TAG_HAS_DEPENDENCIES) /* else it is registered */
+        fine = fine && tic_spawn_register(task, &submission->spawn);
+    if (!fine)
+        tic_snapshot_break(&session->snapshot, "out of memory");
+}
+
+/* Data that protection does not know has ended it already. */
+void tic_admit(struct starpu_task *task, struct tic_submission *submission)
+{
+    bool known = true;
+
+    for (unsigned i = 0; i < submission->accesses->count; i++)
+        known &= submission->accesses->items[i].handle != NULL;
+    if (known) {
+        tic_admit_note_uses(submission->accesses);
+        tic_admit_deliver(task, submission);
+    }
+    tic_admit_live(task, submission);
+}
+
+bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn)
+{
+    struct tic_accesses accesses;
+    struct tic_submission submission = {
+        .context = TIC_CONTEXT_TASK, .spawn = *spawn, .accesses = &accesses};
+
+    if (!tic_accesses_list(task, &accesses))
+        return false;
+    tic_lock(&tic_session->submit);
+    tic_admit(task, &submission);
+    tic_unlock(&tic_session->submit);
+    tic_accesses_drop(&accesses);
+    return true;
+}
+
+/* It is counted already; its record stays for later lines. */
+static bool submit_done(struct starpu_task *task, const struct tic_spawn *model)
+{
+    struct tic_accesses accesses;
+
+    if (!tic_accesses_list(task, &accesses))
+        return false;
+    tic_lock(&tic_session->submit);
+    tic_admit_note_writes(&accesses, false);
+    tic_order_follow(task, true);
+    bool fine = tic_spawn_register(task, model);
+    task->hypervisor_tag = 0;
+    bool held = tic_clock_hold_callback_locked(task, model->task.id, false, NULL);
+    fine = fine && tic_callback_wrap(task, true, model->task.id, held);
+    tic_unlock(&tic_session->submit);
+    tic_accesses_drop(&accesses);
+    return fine;
+}
+
+bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model)
+{
+    if (model->task.flags & TIC_KEPT_DONE)
+        return submit_done(task, model);
+    atomic_fetch_add_explicit(&tic_session->spawned, 1, memory_order_relaxed);
+    return tic_submit_spawned(task, model);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Tasks that run, before the real submission. */
+#ifndef TIC_INTERPOSE_ADMIT_H
+#define TIC_INTERPOSE_ADMIT_H
+
+#include <starpu.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/spawn.h"
+#include "interpose/context.h"
+
+struct tic_accesses;
+
+/* What is known of a submission before its fate is decided. */
+struct tic_submission {
+    enum tic_context context;
+    uint64_t sequence;      /* main context */
+    struct tic_spawn spawn; /* other contexts */
+    struct tic_accesses *accesses;
+};
+
+uint64_t tic_submission_key(const struct tic_submission *submission);
+/* What submitted tasks use and write. live: the task runs. Under the submission lock, as all that
+ * follows but for tic_submit_spawned and tic_submit_kept, which take it. */
+void tic_admit_note_uses(const struct tic_accesses *accesses);
+void tic_admit_note_writes(const struct tic_accesses *accesses, bool live);
+/* In a restart: what the task reads may be copies by then. */
+void tic_admit_deliver(struct starpu_task *task, const struct tic_submission *submission);
+/* The task runs. */
+void tic_admit_live(struct starpu_task *task, const struct tic_submission *submission);
+/* All this for a task that may use data that protection does not know. */
+void tic_admit(struct starpu_task *task, struct tic_submission *submission);
+/* A kept task that recovery submits: makes it live, or, when it is done, a control task. False when
+ * out of memory. Takes over what the model owns. */
+bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model);
+/* Before the real submission of a task that is not done and that main() did not submit. False when
+ * out of memory. */
+bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn);
+
+#endif
