@@ -9,14 +9,10 @@
  * recorded stays in the order in which main() was told it. */
 #include "interpose/answers.h"
 
-#include <link.h>
 #include <search.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/error.h"
 #include "interpose/context.h"
 #include "interpose/opening.h"
 #include "interpose/told.h"

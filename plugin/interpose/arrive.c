@@ -25,8 +25,7 @@ void tic_clock_release(void)
     tic_clock_catch_up();
 }
 
-/* ---- the recovered cut ------------------------------------------------------------------------
- */
+/* ---- the recovered cut ----------------------------------------------------------------------- */
 
 /* Tasks that are executed again, and callbacks, may use memory that they do not declare. They had
  * come that far when the line was committed; one that waits for something that main() does later is
@@ -83,8 +82,7 @@ static void tick(void)
     arrive();
 }
 
-/* ---- steps ------------------------------------------------------------------------------------
- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 void tic_clock_tick(void)
 {

@@ -3,11 +3,8 @@
 #include "interpose/data.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "base/failpoint.h"
 #include "graph/family.h"
 #include "interpose/context.h"
 #include "interpose/ending.h"

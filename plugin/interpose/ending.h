@@ -7,7 +7,7 @@
 
 struct tic_session;
 
-/* What ends with it. Those that call us do these, so session.c names them. */
+/* What ends with it. The functions use those that end protection; session.c names them. */
 struct tic_ending {
     bool (*is_replayed)(struct tic_session *session); /* tic_session_is_replayed */
     void (*fold_all)(void);                           /* tic_redux_fold_all */

@@ -9,7 +9,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 
 #include "base/failpoint.h"
 #include "base/printed.h"

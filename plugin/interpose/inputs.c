@@ -31,7 +31,7 @@ static const struct tic_handle *holder_of(const struct tic_handle *handle)
 }
 
 /* It was unregistered by the recovered cut, so no task that was not done can need its content.
- * Those that are executed again may: reads.c. */
+ * Those that are executed again may: deliver.c. */
 static bool had_left(const struct tic_handle *handle)
 {
     return tic_session->graph.recovered_verified && !handle->family && !handle->pending &&

@@ -7,11 +7,8 @@
  * the callback of a task, and the small data that its task declares. */
 #include "interpose/looks.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/error.h"
 #include "base/failpoint.h"
 #include "base/fault.h"
 #include "base/thread.h"

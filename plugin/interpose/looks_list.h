@@ -5,7 +5,6 @@
 
 #include <starpu.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "graph/handle.h"

@@ -23,7 +23,6 @@
 #include "interpose/unprotected.h"
 #include "recovery/recovery.h"
 #include "store/files.h"
-#include "store/h5load.h"
 
 /* A leaf, but for what opening a store takes: time() of main() may come while a thread starts. */
 static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;

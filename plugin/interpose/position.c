@@ -9,12 +9,9 @@
  * without them. */
 #include "interpose/position.h"
 
-#include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/thread.h"
 #include "base/watch.h"
 #include "interpose/clock.h"
 #include "interpose/context.h"

@@ -6,10 +6,7 @@
 #include "interpose/reads.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/error.h"
 #include "graph/family.h"
 #include "interpose/context.h"
 #include "interpose/lookup.h"

@@ -4,14 +4,10 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/io.h"
-#include "base/watch.h"
 #include "interpose/context.h"
 #include "interpose/create.h"
 #include "interpose/digest.h"
@@ -33,11 +29,7 @@
 #include "interpose/unregister.h"
 #include "interpose/workers.h"
 #include "real/real.h"
-#include "recovery/recovery.h"
-#include "sched/tic_ws.h"
 #include "snapshot/copier.h"
-#include "store/files.h"
-#include "store/h5load.h"
 
 /* Held while a thread starts StarPU or shuts it down: other threads may do so at the same time. */
 static pthread_mutex_t life = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;

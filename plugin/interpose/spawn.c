@@ -3,14 +3,12 @@
  * submit them again. */
 #include "interpose/spawn.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "base/error.h"
-#include "base/failpoint.h"
 #include "interpose/access.h"
 #include "interpose/context.h"
 #include "interpose/lookup.h"

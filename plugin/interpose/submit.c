@@ -2,7 +2,6 @@
 /* Submissions: identity and signature; tasks that run get their values, done ones are skipped. */
 #include "interpose/submit.h"
 
-#include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>

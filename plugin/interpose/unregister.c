@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "graph/family.h"
 #include "interpose/context.h"
 #include "interpose/data.h"
