@@ -141,6 +141,18 @@ static void note_volume(struct tic_snapshot *snapshot, const struct tic_forced *
         tic_snapshot_wake(snapshot);
 }
 
+/* A restart reads records and plans with them, but only few results. */
+enum { RECORD_WEIGHT = 4 };
+
+bool tic_snapshot_is_log_large(struct tic_snapshot *snapshot)
+{
+    uint64_t most = atomic_load_explicit(&snapshot->result_most, memory_order_relaxed);
+    uint64_t records =
+        atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed) - snapshot->logged_before;
+
+    return most > 0 && tic_reuse_volume(&snapshot->reuse) + RECORD_WEIGHT * records >= most;
+}
+
 int tic_snapshot_keep_result(struct tic_snapshot *snapshot, const struct tic_forced_kept *result)
 {
     tic_lock(&snapshot->graph->lock);

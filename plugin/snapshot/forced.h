@@ -56,6 +56,10 @@ void tic_snapshot_events(struct tic_snapshot *snapshot, uint64_t *count, uint64_
 /* A task's result could not be recorded: recovery lines are needed. Any thread. */
 void tic_snapshot_need_lines(struct tic_snapshot *snapshot, const char *task, const char *why);
 
+/* Do results, and records, since a line was tried last take more space than what is kept?
+ * Checkpoint thread. */
+bool tic_snapshot_is_log_large(struct tic_snapshot *snapshot);
+
 int tic_snapshot_keep_result(struct tic_snapshot *snapshot, const struct tic_forced_kept *result);
 
 /* ---- found.c: recovery, owner thread --------------------------------------------------------- */

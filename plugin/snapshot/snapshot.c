@@ -165,19 +165,6 @@ static bool is_periodic(struct tic_snapshot *snapshot)
            snapshot->store->kept_count == 0;
 }
 
-/* A restart reads records and plans with them, but only few results. */
-enum { RECORD_WEIGHT = 4 };
-
-/* Do results, and records, since a line was tried last take more space than what is kept? */
-static bool is_log_large(struct tic_snapshot *snapshot)
-{
-    uint64_t most = atomic_load_explicit(&snapshot->result_most, memory_order_relaxed);
-    uint64_t records =
-        atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed) - snapshot->logged_before;
-
-    return most > 0 && tic_reuse_volume(&snapshot->reuse) + RECORD_WEIGHT * records >= most;
-}
-
 /* Where no line is taken, nobody else would notice. */
 static void look_for_files(struct tic_snapshot *snapshot)
 {
@@ -251,7 +238,7 @@ static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
         if (snapshot->stopping && snapshot->retry_ns)
             due = false; /* no more trials than those that are due by their count */
         due = due || (!snapshot->hurry && tic_snapshot_count(snapshot) > snapshot->counted) ||
-              ((snapshot->requested || is_log_large(snapshot)) && !snapshot->stopping);
+              ((snapshot->requested || tic_snapshot_is_log_large(snapshot)) && !snapshot->stopping);
         if (snapshot->stopping || (due && tic_snapshot_may_try_locked(snapshot)))
             break;
         struct timespec until = snapshot->retry_ns ? at(snapshot->retry_ns) : period;

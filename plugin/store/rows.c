@@ -8,24 +8,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "store/extent.h"
 #include "store/held.h"
-
-struct tic_extent {
-    struct tic_line_extent disk; /* immutable after add */
-    struct tic_shape shape;      /* immutable until it is retired: then zero, and so is free */
-    int fd;                      /* -1: it is retired: it has no rows any more */
-    /* bitmaps of rows, guarded by the rows lock */
-    uint64_t *used;   /* holds something, or will soon */
-    uint64_t *busy;   /* being written, referenced from nowhere yet */
-    uint64_t *keep;   /* survives the sweep under way */
-    uint64_t *pinned; /* survives all sweeps */
-    uint64_t *shared; /* several values may refer to it */
-    uint64_t free;
-    uint64_t hint; /* word where the last free row was found */
-    uint64_t top;  /* one above the last row that was ever in use, as far as is known */
-    uint64_t pins; /* bits of pinned */
-    bool closed;   /* rows are not taken */
-};
 
 static size_t words_of(const struct tic_extent *extent)
 {
@@ -45,11 +29,6 @@ static void clear_bit(uint64_t *bits, uint64_t row)
 static bool has_bit(const uint64_t *bits, uint64_t row)
 {
     return bits[row / 64] >> (row % 64) & 1;
-}
-
-static bool is_retired(const struct tic_extent *extent)
-{
-    return extent->fd < 0;
 }
 
 void tic_rows_init(struct tic_rows *rows)
@@ -98,8 +77,7 @@ static struct tic_extent *extent_create(const struct tic_line_extent *disk, int 
     return extent;
 }
 
-/* Its number stays until another extent gets it. */
-static void retire_locked(struct tic_rows *rows, struct tic_extent *extent) TIC_REQUIRES(rows->lock)
+void tic_extent_retire_locked(struct tic_rows *rows, struct tic_extent *extent)
 {
     rows->touched -= extent->top * tic_shape_bytes(&extent->shape);
     memset(&extent->shape, 0, sizeof(extent->shape));
@@ -116,8 +94,8 @@ static long append_locked(struct tic_rows *rows, struct tic_extent *extent) TIC_
         return -ENOMEM;
     rows->extents = grown;
     rows->extents[rows->count] = extent;
-    if (is_retired(extent))
-        retire_locked(rows, extent);
+    if (tic_extent_is_retired(extent))
+        tic_extent_retire_locked(rows, extent);
     return (long)rows->count++;
 }
 
@@ -126,7 +104,7 @@ static long replace_locked(struct tic_rows *rows, struct tic_extent *extent)
 {
     unsigned long i = 0;
 
-    while (!is_retired(rows->extents[i]))
+    while (!tic_extent_is_retired(rows->extents[i]))
         i++;
     extent_destroy(rows->extents[i]);
     rows->extents[i] = extent;
@@ -374,7 +352,7 @@ int tic_rows_extent(struct tic_rows *rows, struct tic_row row, struct tic_line_e
 {
     tic_lock(&rows->lock);
     row = tic_held_real_locked(rows, row);
-    bool known = row.extent < rows->count && !is_retired(rows->extents[row.extent]) &&
+    bool known = row.extent < rows->count && !tic_extent_is_retired(rows->extents[row.extent]) &&
                  row.row < rows->extents[row.extent]->disk.rows;
     if (known)
         *extent = rows->extents[row.extent]->disk;
@@ -461,7 +439,7 @@ static void sweep_extent_locked(struct tic_rows *rows, struct tic_extent *extent
 {
     uint64_t top = 0;
 
-    if (is_retired(extent))
+    if (tic_extent_is_retired(extent))
         return;
     extent->free = extent->disk.rows;
     for (size_t word = 0; word < words_of(extent); word++) {
@@ -500,70 +478,4 @@ int tic_rows_table(struct tic_rows *rows, struct tic_line_extent **table, size_t
     *table = copy;
     *count = extents;
     return 0;
-}
-
-/* ---- whole segments ------------------------------------------------------------------------- */
-
-void tic_rows_count_use(struct tic_rows *rows, tic_use_of use_of, void *arg)
-{
-    tic_lock(&rows->lock);
-    for (unsigned long i = 0; i < rows->count; i++) {
-        const struct tic_extent *extent = rows->extents[i];
-        struct tic_use *use = is_retired(extent) ? NULL : use_of(arg, extent->disk.segment);
-        if (!use)
-            continue;
-        use->rows += extent->disk.rows - extent->free;
-        use->bytes += (extent->disk.rows - extent->free) * tic_shape_bytes(&extent->shape);
-        use->touched += extent->top * tic_shape_bytes(&extent->shape);
-        use->pinned += extent->pins;
-    }
-    tic_unlock(&rows->lock);
-}
-
-void tic_rows_close(struct tic_rows *rows, uint64_t segment, bool closed)
-{
-    tic_lock(&rows->lock);
-    for (unsigned long i = 0; i < rows->count; i++)
-        if (rows->extents[i]->disk.segment == segment)
-            rows->extents[i]->closed = closed;
-    tic_unlock(&rows->lock);
-}
-
-bool tic_rows_is_closed(struct tic_rows *rows, struct tic_row row)
-{
-    tic_lock(&rows->lock);
-    row = tic_held_real_locked(rows, row);
-    bool closed = row.extent < rows->count && rows->extents[row.extent]->closed;
-    tic_unlock(&rows->lock);
-    return closed;
-}
-
-void tic_rows_bound(struct tic_rows *rows, uint64_t most)
-{
-    tic_lock(&rows->lock);
-    rows->most = most;
-    tic_unlock(&rows->lock);
-}
-
-uint64_t tic_rows_touched(struct tic_rows *rows)
-{
-    return read_field(rows, &rows->touched);
-}
-
-int tic_rows_retire(struct tic_rows *rows, uint64_t segment)
-{
-    int status = 0;
-
-    tic_lock(&rows->lock);
-    for (unsigned long i = 0; i < rows->count && status == 0; i++) {
-        const struct tic_extent *extent = rows->extents[i];
-        if (extent->disk.segment == segment && !is_retired(extent) &&
-            extent->free != extent->disk.rows)
-            status = -EBUSY;
-    }
-    for (unsigned long i = 0; i < rows->count && status == 0; i++)
-        if (rows->extents[i]->disk.segment == segment && !is_retired(rows->extents[i]))
-            retire_locked(rows, rows->extents[i]);
-    tic_unlock(&rows->lock);
-    return status;
 }
