@@ -42,7 +42,7 @@ struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node)
     handle->signed_size = handle->packer ? 0 : tic_shape_bytes(&handle->layout.shape);
     tic_real.starpu_data_set_user_data(data, handle);
     tic_data_remember(data, handle);
-    tic_statics_note_data(data);
+    tic_statics_note_data(handle);
     tic_report_register(tic_session->report, handle);
     tic_record_registered(handle);
     struct tic_graph *graph = &tic_session->graph;

@@ -8,11 +8,14 @@
 
 /* False if it is not all there any more. */
 bool tic_heap_read(const char *at, char *bytes, size_t size);
-/* The bytes of the block that begins there, by what the GNU C library keeps before it; 0: it seems to
- * be something else, or has more than `most`. */
+/* The bytes of the block that begins there, by what the GNU C library keeps before it; 0: it seems
+ * to be something else, or has more than `most`. */
 size_t tic_heap_block(const char *at, size_t most);
 /* Does a mutex seem to begin there, which somebody held or holds? copy: what was there before. */
 bool tic_heap_is_mutex(const char *at, const char *copy);
+/* Makes mutexes that somebody seems to hold look like free ones. The bytes are a copy, aligned as
+ * the memory is. */
+void tic_heap_hide_mutexes(char *bytes, size_t size);
 /* Where StarPU has, or had, a structure of its own: variables may point there long after the memory
  * was given out again. True also for some other places. Any thread. */
 void tic_heap_note_structure(const void *structure);

@@ -252,12 +252,12 @@ int tic_report_write(struct tic_report *report, struct tic_session *session)
     pthread_mutex_lock(&report->mutex); /* tasks may be running at the end of the process */
     snprintf(spawned, sizeof(spawned), "%016llx", (unsigned long long)report->spawned);
     json_t *whole = json_pack(
-        "{s:o, s:O, s:O, s:O, s:O, s:o, s:o, s:o, s:s, s:s}", "features", features(report), //
-        "problems", report->problems, "effects", report->effects,                           //
-        "pointers", report->pointers, "data", report->data,                                 //
-        "signatures", signatures(&session->graph), "inputs", inputs(&session->graph),       //
-        "events", events(&session->graph), "spawned", spawned,                              //
-        "unregistered", tic_statics_found());
+        "{s:o, s:O, s:O, s:O, s:O, s:o, s:o, s:o, s:s, s:s, s:s}", "features", features(report), //
+        "problems", report->problems, "effects", report->effects,                                //
+        "pointers", report->pointers, "data", report->data,                                      //
+        "signatures", signatures(&session->graph), "inputs", inputs(&session->graph),            //
+        "events", events(&session->graph), "spawned", spawned,                                   //
+        "unregistered", tic_statics_found(), "left_out", tic_statics_left_out());
     if (whole) {
         add_directory(whole, &session->snapshot.about);
         tic_pages_report(whole);

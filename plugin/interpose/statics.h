@@ -11,13 +11,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct tic_handle;
+
 /* A task is submitted: its kernels may lie in another object than the program, and what StarPU
  * writes into its structures is no variable of the program. Under the submission lock. */
 void tic_statics_note_task(const struct starpu_task *task);
 /* It has pointers in its arguments: what they point to is looked at, too. */
 void tic_statics_note_arguments(const struct starpu_task *task);
-/* StarPU has this data, and changes its structure. Any thread. */
-void tic_statics_note_data(starpu_data_handle_t data);
+/* StarPU has this data, and changes its structure. The rest of a block of the heap that it begins
+ * is looked at, too. Any thread. */
+void tic_statics_note_data(const struct tic_handle *handle);
 /* A task without output begins, or ends: a restart executes it again. Any thread. */
 void tic_statics_note_again(bool ends);
 
@@ -33,6 +36,8 @@ void tic_statics_leave_out(void);
 void tic_statics_look(void);
 /* What they changed, in words; "": nothing was found in this run. */
 const char *tic_statics_found(void);
+/* What was not looked at, as it was too much, in words, or "". */
+const char *tic_statics_left_out(void);
 
 /* Of the time, for comparing what nobody declares to write. */
 enum { TIC_LOOKS_PERCENT = 1 };

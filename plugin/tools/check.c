@@ -246,6 +246,11 @@ static bool tell_unregistered(const json_t *first)
 {
     const char *found = json_string_value(json_object_get(first, "unregistered"));
 
+    const char *left_out = json_string_value(json_object_get(first, "left_out"));
+
+    if (left_out && left_out[0])
+        printf("Note: %s. What tasks write there is lost in a restart, and not found here.\n",
+               left_out);
     if (!found || !found[0])
         return false;
     printf("Tasks write memory that is not registered data: %s. A restart would leave it as main() "

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Memory that nobody registered, to which something leads: variables of the program, arguments of
+ * tasks, registered data at the beginning of a larger block. Guarded by the lock of statics.c. */
+#ifndef TIC_INTERPOSE_BLOCKS_H
+#define TIC_INTERPOSE_BLOCKS_H
+
+#include "graph/handle.h"
+#include "interpose/beside.h"
+
+void tic_blocks_note_data(const struct tic_handle *handle);
+void tic_blocks_note_pointers(const char *const *pointers, unsigned count);
+/* Functions of main() may return now, and leave their variables. */
+void tic_blocks_forget_pointers(void);
+/* Adds all of it to what is watched. False if there was more than lists have room for. */
+bool tic_blocks_watch(const struct tic_others *others);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "interpose/others.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/graph.h"
+
+struct visit {
+    const struct tic_span *span;
+    void (*visit)(const struct tic_span *run, void *arg);
+    void *arg;
+};
+
+static int visit_run(char *run, uint64_t bytes, void *arg)
+{
+    const struct visit *visit = arg;
+    const struct tic_span *span = visit->span;
+    struct tic_span common = {run > span->begin ? run : span->begin,
+                              run + bytes < span->end ? run + bytes : span->end};
+
+    if (common.begin < common.end)
+        visit->visit(&common, visit->arg);
+    return 0;
+}
+
+static bool has_home(const struct tic_handle *handle)
+{
+    return handle->home_node >= 0 && handle->is_value;
+}
+
+void tic_others_visit(const struct tic_others *all, const struct tic_span *span,
+                      void (*visit)(const struct tic_span *run, void *arg), void *arg)
+{
+    struct visit visits = {span, visit, arg};
+    const struct tic_spans *known = &all->known;
+
+    for (unsigned long i = tic_spans_from(known, span->begin);
+         i < known->count && known->items[i].begin < span->end; i++)
+        visit_run((char *)(uintptr_t)known->items[i].begin,
+                  (uint64_t)(known->items[i].end - known->items[i].begin), &visits);
+    tic_lock(&all->graph->lock);
+    for (unsigned long i = 0; i < all->graph->handle_count; i++) {
+        const struct tic_handle *handle = all->graph->handles[i];
+        if (has_home(handle) && handle->layout.base < span->end &&
+            handle->layout.base + tic_layout_span(&handle->layout) > span->begin)
+            tic_layout_visit(&handle->layout, visit_run, &visits);
+    }
+    tic_unlock(&all->graph->lock);
+}
+
+static int compare_bases(const void *a, const void *b)
+{
+    const char *left = *(const char *const *)a, *right = *(const char *const *)b;
+
+    return left < right ? -1 : left > right;
+}
+
+void tic_others_keep_bases(const struct tic_others *all, const char **bases, unsigned *count)
+{
+    bool *are_there = *count > 0 ? calloc(*count, sizeof(*are_there)) : NULL;
+    unsigned kept = 0;
+
+    tic_lock(&all->graph->lock);
+    for (unsigned long i = 0; i < all->graph->handle_count && are_there; i++) {
+        const struct tic_handle *handle = all->graph->handles[i];
+        const char *base = handle->layout.base, **found;
+        if (!has_home(handle) || handle->gone_since != 0)
+            continue;
+        found = bsearch(&base, bases, *count, sizeof(*bases), compare_bases);
+        if (found)
+            are_there[found - bases] = true;
+    }
+    tic_unlock(&all->graph->lock);
+    for (unsigned i = 0; i < *count && are_there; i++)
+        if (are_there[i])
+            bases[kept++] = bases[i];
+    *count = kept;
+    free(are_there);
+}
+
+/* ---- a page --------------------------------------------------------------------------------- */
+
+enum { GRAINS = TIC_OTHERS_PAGE / TIC_OTHERS_GRAIN, WORDS = GRAINS / 64 };
+
+void tic_others_mark(struct tic_others_page *page, size_t first, size_t after)
+{
+    for (size_t grain = first / TIC_OTHERS_GRAIN; grain * TIC_OTHERS_GRAIN < after; grain++)
+        page->grains[grain / 64] |= (uint64_t)1 << grain % 64;
+}
+
+struct marks {
+    struct tic_others_page page;
+    const char *begin;
+};
+
+static void mark_run(const struct tic_span *run, void *arg)
+{
+    struct marks *marks = arg;
+
+    tic_others_mark(&marks->page, (size_t)(run->begin - marks->begin),
+                    (size_t)(run->end - marks->begin));
+}
+
+struct tic_others_page tic_others_page(const struct tic_others *all, const char *begin, size_t size)
+{
+    struct marks marks = {.begin = begin};
+    struct tic_span span = {begin, begin + size};
+
+    tic_others_visit(all, &span, mark_run, &marks);
+    return marks.page;
+}
+
+bool tic_others_has_all(const struct tic_others_page *page)
+{
+    for (unsigned i = 0; i < WORDS; i++)
+        if (page->grains[i] != UINT64_MAX)
+            return false;
+    return true;
+}
+
+bool tic_others_covers(const struct tic_others_page *more, const struct tic_others_page *less)
+{
+    for (unsigned i = 0; i < WORDS; i++)
+        if (less->grains[i] & ~more->grains[i])
+            return false;
+    return true;
+}
+
+void tic_others_hide(const struct tic_others_page *page, char *bytes, size_t size)
+{
+    for (size_t at = 0; at < size; at += TIC_OTHERS_GRAIN)
+        if (page->grains[at / TIC_OTHERS_GRAIN / 64] >> at / TIC_OTHERS_GRAIN % 64 & 1)
+            memset(bytes + at, 0, size - at < TIC_OTHERS_GRAIN ? size - at : TIC_OTHERS_GRAIN);
+}

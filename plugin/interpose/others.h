@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which bytes of memory belong to registered data, or to structures of StarPU that are known. */
+#ifndef TIC_INTERPOSE_OTHERS_H
+#define TIC_INTERPOSE_OTHERS_H
+
+#include <stdint.h>
+
+#include "interpose/spans.h"
+
+struct tic_graph;
+
+struct tic_others {
+    struct tic_spans known; /* structures of StarPU, and what the dynamic linker writes */
+    struct tic_graph *graph;
+};
+
+/* Calls visit for what they have in [begin, end): in any order, some of it more than once. */
+void tic_others_visit(const struct tic_others *all, const struct tic_span *span,
+                      void (*visit)(const struct tic_span *run, void *arg), void *arg);
+/* Those bases of data that main() has registered and not unregistered, as they are in the list:
+ * ascending, and without repetition. The others are taken out of it. */
+void tic_others_keep_bases(const struct tic_others *all, const char **bases, unsigned *count);
+
+/* The same for pages of 4 KiB from `begin` on, in grains of 8 bytes. */
+enum { TIC_OTHERS_PAGE = 4096, TIC_OTHERS_GRAIN = 8 };
+
+struct tic_others_page {
+    uint64_t grains[TIC_OTHERS_PAGE / TIC_OTHERS_GRAIN / 64];
+};
+
+/* Of one page, or the beginning of one. */
+struct tic_others_page tic_others_page(const struct tic_others *all, const char *begin,
+                                       size_t size);
+void tic_others_mark(struct tic_others_page *page, size_t first, size_t after);
+bool tic_others_has_all(const struct tic_others_page *page);
+/* Are all grains of `less` in `more`? */
+bool tic_others_covers(const struct tic_others_page *more, const struct tic_others_page *less);
+void tic_others_hide(const struct tic_others_page *page, char *bytes, size_t size);
+
+#endif
