@@ -194,3 +194,36 @@ wrote='tasks write memory that is not registered data'
         [ "$skipped" -gt 0 ]
     done
 }
+
+# ---- much of it, and of other kinds (tests/lib/beside.c) ---------------------------------------------
+
+@test "tasks write static states, behind large tables, mapped memory, rests of blocks: told, and refused" {
+    for mode in state table shared private block tile; do
+        expected=$("$lib/beside" $mode)
+        rm -rf "$STARPU_TIC_DIR"
+        run_apart "$tool" run -- "$lib/beside" $mode
+        is_right "$expected" ""
+        [ "$(grep -c "$wrote" err)" -eq 1 ] || complain $mode "not told of"
+        at=1590
+        [ $mode != state ] || at=390
+        STARPU_TIC_FAIL=task-end:$at run_apart "$tool" run -- "$lib/beside" $mode
+        [ "$status" -eq 137 ]
+        run_apart "$tool" run -- "$lib/beside" $mode
+        [ "$status" -eq 78 ] || complain $mode "not refused"
+    done
+}
+
+@test "registered tiles, registered memory and mutexes within large tables: no such memory" {
+    for mode in whole within mutex; do
+        expected=$("$lib/beside" $mode)
+        rm -rf "$STARPU_TIC_DIR"
+        run_apart "$tool" run -- "$lib/beside" $mode
+        is_right "$expected" ""
+        [ "$(grep -c "$wrote" err)" -eq 0 ] || complain $mode "told of without reason"
+        skipped=0
+        for at in 300 1000 1590; do
+            resumes task-end:$at 2 "$expected" "$lib/beside" $mode
+        done
+        [ "$skipped" -gt 0 ]
+    done
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A StarPU program with memory beside its registered data, for crash tests: beside MODE. Prints
+ * what the data holds, and what tasks left there. Tasks write state     structures in an array of
+ * the program, which are their arguments, without a size table     a variable that lies behind 32
+ * MiB of others shared    memory that a variable points to: mmap, shared private   the same, of
+ * this process alone block     a block of 32 MiB that a variable points to tile      tiles of a
+ * matrix, of which one element each is registered and for no alarm whole     tiles of a matrix that
+ * are all registered within    an array that is registered, in the midst of 32 MiB of the program
+ *   mutex     the same, and hold a mutex there for most of their time */
+#include <pthread.h>
+#include <starpu.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { TILES = 8, SIDE = 64, WIDTH = TILES * SIDE, TASKS = 400, BYTES = 32 << 20, GAP = 1 << 20 };
+
+static const char *mode;
+static struct {
+    char before[BYTES];
+    pthread_mutex_t mutex;
+    long array[SIDE * SIDE];
+    long counted;
+    char after[GAP];
+} large = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+static struct state {
+    unsigned long seed, count;
+} states[TILES];
+static long *place, *matrix;
+static starpu_data_handle_t data[TILES * TILES];
+static unsigned data_count;
+
+static int is(const char *name)
+{
+    return strcmp(mode, name) == 0;
+}
+
+static void must(int status)
+{
+    if (status != 0)
+        exit(3);
+}
+
+static void work(long *values, unsigned width, unsigned height, unsigned ld)
+{
+    for (unsigned round = 0; round < 20; round++)
+        for (unsigned j = 0; j < height; j++)
+            for (unsigned i = 0; i < width; i++)
+                values[i + j * ld] = (values[i + j * ld] * 31 + round + i) % 1000003;
+}
+
+static void step(void *buffers[], void *arg)
+{
+    struct state *state = arg;
+
+    if (is("mutex"))
+        pthread_mutex_lock(&large.mutex);
+    if (is("tile"))
+        work((long *)STARPU_VECTOR_GET_PTR(buffers[0]), SIDE, SIDE, WIDTH);
+    else if (is("whole"))
+        work((long *)STARPU_MATRIX_GET_PTR(buffers[0]), SIDE, SIDE, WIDTH);
+    else
+        work((long *)STARPU_VECTOR_GET_PTR(buffers[0]), SIDE * SIDE, 1, SIDE * SIDE);
+    if (is("mutex"))
+        pthread_mutex_unlock(&large.mutex);
+    if (state)
+        state->seed = state->seed * 31 + ++state->count;
+    if (place)
+        __atomic_add_fetch(place, 1, __ATOMIC_RELAXED);
+}
+
+static struct starpu_codelet codelet = {
+    .cpu_funcs = {step}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "step"};
+
+static void prepare(void)
+{
+    const int kind = is("shared") ? MAP_SHARED : MAP_PRIVATE;
+
+    if (is("table"))
+        place = &large.counted;
+    if (is("block"))
+        place = (long *)calloc(1, BYTES);
+    if (is("shared") || is("private")) {
+        place = mmap(NULL, 4096, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
+        if (place == MAP_FAILED)
+            exit(3);
+    }
+    matrix = calloc((size_t)WIDTH * WIDTH, sizeof(*matrix));
+}
+
+static void register_data(void)
+{
+    if (!is("tile") && !is("whole")) {
+        long *array = is("within") || is("mutex") ? large.array : matrix;
+        starpu_vector_data_register(&data[data_count++], STARPU_MAIN_RAM, (uintptr_t)array,
+                                    SIDE * SIDE, sizeof(*array));
+        return;
+    }
+    for (unsigned j = 0; j < TILES; j++)
+        for (unsigned i = 0; i < TILES; i++) {
+            uintptr_t first = (uintptr_t)&matrix[i * SIDE + j * SIDE * WIDTH];
+            starpu_data_handle_t *tile = &data[data_count++];
+            if (is("tile"))
+                starpu_vector_data_register(tile, STARPU_MAIN_RAM, first, 1, sizeof(*matrix));
+            else
+                starpu_matrix_data_register(tile, STARPU_MAIN_RAM, first, WIDTH, SIDE, SIDE,
+                                            sizeof(*matrix));
+        }
+}
+
+static void run(void)
+{
+    for (unsigned i = 0; i < TASKS; i++) {
+        struct starpu_task *task = starpu_task_create();
+        task->cl = &codelet;
+        task->handles[0] = data[i % data_count];
+        task->cl_arg = is("state") ? &states[i % TILES] : NULL;
+        must(starpu_task_submit(task));
+    }
+    must(starpu_task_wait_for_all());
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long sum = 0;
+
+    mode = argc == 2 ? argv[1] : "";
+    prepare();
+    must(starpu_init(NULL));
+    register_data();
+    for (unsigned phase = 0; phase < (is("state") ? 1 : 4); phase++)
+        run();
+    while (data_count > 0)
+        starpu_data_unregister(data[--data_count]);
+    for (size_t i = 0; i < (size_t)WIDTH * WIDTH; i++)
+        sum = sum * 31 + (unsigned long)matrix[i];
+    for (unsigned i = 0; i < SIDE * SIDE; i++)
+        sum = sum * 31 + (unsigned long)large.array[i];
+    for (unsigned i = 0; i < TILES; i++)
+        sum = sum * 31 + states[i].seed;
+    printf("%s %lu %ld\n", mode, sum, place ? *place : 0);
+    starpu_shutdown();
+    return 0;
+}
