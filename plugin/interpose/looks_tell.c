@@ -2,9 +2,12 @@
 /* What is said of memory that main(), callbacks or kernels may read, and that is not logged. */
 #include "interpose/looks_tell.h"
 
+#include <stdio.h>
+
 #include "base/error.h"
 #include "interpose/advice.h"
 #include "interpose/context.h"
+#include "interpose/lookup.h"
 #include "interpose/statics.h"
 #include "interpose/task.h"
 
@@ -45,6 +48,75 @@ void tic_looks_tell_large_of_callback(struct starpu_task *task)
             "STARPU_TIC_LOOKS has it logged",
             tic_task_name(task), tic_session->settings.looks);
 }
+
+/* ---- small data that the task of a callback does not declare ----------------------------------
+ */
+
+enum { MOST_LOOKED_AT = 64, MOST_CALLBACKS = 1000 };
+
+static char undeclared[200]; /* guarded by the submission lock: what `starpu-tic check` says */
+
+static bool declares(struct starpu_task *task, const struct tic_handle *handle)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    bool found = false;
+
+    for (unsigned i = 0; i < buffers && !found; i++)
+        found = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)) == handle;
+    return found;
+}
+
+static bool is_small(const struct tic_handle *handle)
+{
+    return handle->home_node >= 0 && handle->is_value && !handle->packer &&
+           tic_shape_bytes(&handle->layout.shape) <= tic_session->settings.looks;
+}
+
+/* Small data that tasks write, and this one does not declare; false: there seems to be none. */
+static bool find_undeclared(struct starpu_task *task, uint64_t *id, uint64_t *bytes)
+{
+    struct tic_graph *graph = &tic_session->graph;
+    bool found = false;
+
+    tic_lock(&graph->lock);
+    for (unsigned long i = 0; i < graph->handle_count && i < MOST_LOOKED_AT && !found; i++) {
+        const struct tic_handle *handle = graph->handles[i];
+        found = handle->submitted_writes > 0 && is_small(handle) && !declares(task, handle);
+        *id = handle->id;
+        *bytes = tic_shape_bytes(&handle->layout.shape);
+    }
+    tic_unlock(&graph->lock);
+    return found;
+}
+
+/* In the first run, where there is still time for it. */
+void tic_looks_note_callback_of(struct starpu_task *task)
+{
+    static unsigned looked; /* the same */
+    uint64_t id, bytes;
+
+    if (tic_session->recovered || (tic_session->settings.verify == 0 && !tic_session->report) ||
+        undeclared[0] || looked++ >= MOST_CALLBACKS || !find_undeclared(task, &id, &bytes))
+        return;
+    snprintf(undeclared, sizeof(undeclared),
+             "task \"%.64s\" has a callback, and does not declare data %llu (number of "
+             "registration, %llu bytes), which tasks write",
+             tic_task_name(task), (unsigned long long)id, (unsigned long long)bytes);
+    if (!tic_session->report)
+        tic_log(
+            TIC_LOG_INFO,
+            "%s. What callbacks read of data that their tasks do not declare is not logged, and "
+            "may be something else in a restart: `starpu-tic rehearse` tells whether it "
+            "matters. The task of a callback must declare what the callback reads",
+            undeclared);
+}
+
+const char *tic_looks_undeclared(void)
+{
+    return undeclared;
+}
+
+/* ---- main() ---------------------------------------------------------------------------------- */
 
 static void tell_time(void)
 {

@@ -25,6 +25,11 @@ void tic_looks_note_large(void);
 void tic_looks_note_packed(const struct tic_handle *handle);
 /* A task with a callback declares larger data. Any thread. */
 void tic_looks_tell_large_of_callback(struct starpu_task *task);
+/* A task is submitted whose callback may read data that the task does not declare. Under
+ * the submission lock. */
+void tic_looks_note_callback_of(struct starpu_task *task);
+/* What was said of that, or would have been; "": nothing. At the end. */
+const char *tic_looks_undeclared(void);
 /* In a replay main() has waited, and this data is not what it was then: later tasks write it. */
 void tic_looks_tell_overwritten(const struct tic_handle *handle);
 /* main() submits a task: if it has waited before, it goes on with what it sees. */

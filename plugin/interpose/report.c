@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "interpose/about.h"
 #include "interpose/context.h"
+#include "interpose/looks_tell.h"
 #include "interpose/lookup.h"
 #include "interpose/packed.h"
 #include "interpose/pages.h"
@@ -251,13 +252,15 @@ int tic_report_write(struct tic_report *report, struct tic_session *session)
         return 0;
     pthread_mutex_lock(&report->mutex); /* tasks may be running at the end of the process */
     snprintf(spawned, sizeof(spawned), "%016llx", (unsigned long long)report->spawned);
-    json_t *whole = json_pack(
-        "{s:o, s:O, s:O, s:O, s:O, s:o, s:o, s:o, s:s, s:s, s:s}", "features", features(report), //
-        "problems", report->problems, "effects", report->effects,                                //
-        "pointers", report->pointers, "data", report->data,                                      //
-        "signatures", signatures(&session->graph), "inputs", inputs(&session->graph),            //
-        "events", events(&session->graph), "spawned", spawned,                                   //
-        "unregistered", tic_statics_found(), "left_out", tic_statics_left_out());
+    json_t *whole =
+        json_pack("{s:o, s:O, s:O, s:O, s:O, s:o, s:o, s:o, s:s, s:s, s:s, s:s}", "features",
+                  features(report),                                                             //
+                  "problems", report->problems, "effects", report->effects,                     //
+                  "pointers", report->pointers, "data", report->data,                           //
+                  "signatures", signatures(&session->graph), "inputs", inputs(&session->graph), //
+                  "events", events(&session->graph), "spawned", spawned,                        //
+                  "unregistered", tic_statics_found(), "left_out", tic_statics_left_out(),
+                  "undeclared", tic_looks_undeclared());
     if (whole) {
         add_directory(whole, &session->snapshot.about);
         tic_pages_report(whole);

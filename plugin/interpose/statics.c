@@ -10,7 +10,6 @@
 #include "interpose/clock.h"
 #include "interpose/context.h"
 #include "interpose/heap.h"
-#include "interpose/looks_list.h"
 #include "interpose/objects.h"
 #include "interpose/packed.h"
 

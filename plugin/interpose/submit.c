@@ -263,6 +263,8 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
         tic_looks_note_submission();
         note_main_uses(submission->accesses, submission->sequence);
     }
+    if (tic_callback_of(task))
+        tic_looks_note_callback_of(task);
     if (tic_session->report)
         tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
     if (!done && submission->context == TIC_CONTEXT_MAIN && tic_session->snapshot.found_count > 0 &&

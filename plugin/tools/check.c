@@ -247,7 +247,12 @@ static bool tell_unregistered(const json_t *first)
     const char *found = json_string_value(json_object_get(first, "unregistered"));
 
     const char *left_out = json_string_value(json_object_get(first, "left_out"));
+    const char *undeclared = json_string_value(json_object_get(first, "undeclared"));
 
+    if (undeclared && undeclared[0])
+        printf("Note: %s. What callbacks read of data that their tasks do not declare may be "
+               "something else in a restart: `starpu-tic rehearse` tells whether it matters.\n",
+               undeclared);
     if (left_out && left_out[0])
         printf("Note: %s. What tasks write there is lost in a restart, and not found here.\n",
                left_out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* StarPU programs that do what a restart cannot give back, and that a message tells of:
- * told exposed|packed|blind|left|addresses|declared|number. Each prints a sum. `declared` does none
- * of it; nor does `number`, whose tasks get a number in the place of their arguments. */
+ * told exposed|packed|blind|left|addresses|callback|declared|number. Each prints a sum. `declared` does
+ * none of it; nor does `number`, whose tasks get a number in the place of their arguments. */
 #include <starpu.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -131,6 +131,31 @@ static void run_number(void)
     sum += values[LENGTH - 1];
 }
 
+static long norm;
+
+static void read_norm(void *arg)
+{
+    (void)arg;
+    sum += norm;
+}
+
+/* The callback of the second task reads what only the first one declares. */
+static void run_callback(void)
+{
+    starpu_data_handle_t data, single;
+
+    starpu_vector_data_register(&data, STARPU_MAIN_RAM, (uintptr_t)values, 8, sizeof(long));
+    starpu_vector_data_register(&single, STARPU_MAIN_RAM, (uintptr_t)&norm, 1, sizeof(long));
+    for (int i = 0; i < ROUNDS; i++) {
+        must(starpu_task_insert(&add_codelet, STARPU_RW, single, 0));
+        starpu_task_wait_for_all();
+        must(starpu_task_insert(&add_codelet, STARPU_RW, data, STARPU_CALLBACK, read_norm, 0));
+        starpu_task_wait_for_all();
+    }
+    starpu_data_unregister(single);
+    starpu_data_unregister(data);
+}
+
 static void link_up(void *buffers[], void *arg)
 {
     void **at = (void **)STARPU_VECTOR_GET_PTR(buffers[0]);
@@ -164,6 +189,8 @@ int main(int argc, char **argv)
         run_packed();
     else if (strcmp(what, "addresses") == 0)
         run_addresses();
+    else if (strcmp(what, "callback") == 0)
+        run_callback();
     else if (strcmp(what, "number") == 0)
         run_number();
     else
