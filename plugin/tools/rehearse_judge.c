@@ -20,7 +20,8 @@ static const char advice_replay[] =
 static const char advice_output[] =
     "Look at what main() computes this line from. Data that tasks write must be read between "
     "starpu_data_acquire and starpu_data_release, or after starpu_data_unregister, not by its "
-    "plain pointer; and kernels must write registered data only.";
+    "plain pointer; and kernels must write registered data only. Where a callback reads such data, "
+    "the task that it belongs to must declare them.";
 static const char advice_output_always[] =
     "Protection uses another scheduling policy (STARPU_TIC_SCHED chooses it), another order of "
     "sums in reductions, and here another content of fresh memory. A result that depends on any of "
