@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* StarPU programs that do what a restart cannot give back, and that a message tells of:
- * told exposed|packed|blind|left|addresses|callback|declared|number. Each prints a sum. `declared` does
- * none of it; nor does `number`, whose tasks get a number in the place of their arguments. */
+ * told exposed|packed|blind|left|addresses|callback|declared|number. Each prints a sum. `declared`
+ * does none of it; nor does `number`, whose tasks get a number in the place of their arguments. */
 #include <starpu.h>
 #include <stdint.h>
 #include <stdio.h>
