@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A StarPU program with memory beside its registered data, for crash tests: beside MODE. Prints
- * what the data holds, and what tasks left there. Tasks write state     structures in an array of
- * the program, which are their arguments, without a size table     a variable that lies behind 32
- * MiB of others shared    memory that a variable points to: mmap, shared private   the same, of
- * this process alone block     a block of 32 MiB that a variable points to tile      tiles of a
- * matrix, of which one element each is registered and for no alarm whole     tiles of a matrix that
- * are all registered within    an array that is registered, in the midst of 32 MiB of the program
+ * what the data holds, and what tasks left there. Tasks write
+ *   state     structures in an array of the program, which are their arguments, without a size
+ *   table     a variable that lies behind 32 MiB of others
+ *   shared    memory that a variable points to: mmap, shared
+ *   private   the same, of this process alone
+ *   block     a block of 32 MiB that a variable points to
+ *   tile      tiles of a matrix, of which one element each is registered
+ * and for no alarm
+ *   whole     tiles of a matrix that are all registered
+ *   within    an array that is registered, in the midst of 32 MiB of the program
  *   mutex     the same, and hold a mutex there for most of their time */
 #include <pthread.h>
 #include <starpu.h>
@@ -27,7 +31,7 @@ static struct {
 static struct state {
     unsigned long seed, count;
 } states[TILES];
-static long *place, *matrix;
+static long *place; /* no variable leads to the matrix */
 static starpu_data_handle_t data[TILES * TILES];
 static unsigned data_count;
 
@@ -86,10 +90,9 @@ static void prepare(void)
         if (place == MAP_FAILED)
             exit(3);
     }
-    matrix = calloc((size_t)WIDTH * WIDTH, sizeof(*matrix));
 }
 
-static void register_data(void)
+static void register_data(long *matrix)
 {
     if (!is("tile") && !is("whole")) {
         long *array = is("within") || is("mutex") ? large.array : matrix;
@@ -126,9 +129,10 @@ int main(int argc, char **argv)
     unsigned long sum = 0;
 
     mode = argc == 2 ? argv[1] : "";
+    long *matrix = calloc((size_t)WIDTH * WIDTH, sizeof(*matrix));
     prepare();
     must(starpu_init(NULL));
-    register_data();
+    register_data(matrix);
     for (unsigned phase = 0; phase < (is("state") ? 1 : 4); phase++)
         run();
     while (data_count > 0)
