@@ -89,14 +89,15 @@ static bool find_undeclared(struct starpu_task *task, uint64_t *id, uint64_t *by
     return found;
 }
 
-/* In the first run, where there is still time for it. */
+/* Most callbacks read nothing of the kind: the first run says it to those who ask for more
+ * messages, a restart to all. */
 void tic_looks_note_callback_of(struct starpu_task *task)
 {
     static unsigned looked; /* the same */
     uint64_t id, bytes;
 
-    if (tic_session->recovered || (tic_session->settings.verify == 0 && !tic_session->report) ||
-        undeclared[0] || looked++ >= MOST_CALLBACKS || !find_undeclared(task, &id, &bytes))
+    if ((tic_session->settings.verify == 0 && !tic_session->report) || undeclared[0] ||
+        looked++ >= MOST_CALLBACKS || !find_undeclared(task, &id, &bytes))
         return;
     snprintf(undeclared, sizeof(undeclared),
              "task \"%.64s\" has a callback, and does not declare data %llu (number of "
@@ -104,7 +105,7 @@ void tic_looks_note_callback_of(struct starpu_task *task)
              tic_task_name(task), (unsigned long long)id, (unsigned long long)bytes);
     if (!tic_session->report)
         tic_log(
-            TIC_LOG_INFO,
+            tic_session->recovered ? TIC_LOG_INFO : TIC_LOG_DETAIL,
             "%s. What callbacks read of data that their tasks do not declare is not logged, and "
             "may be something else in a restart: `starpu-tic rehearse` tells whether it "
             "matters. The task of a callback must declare what the callback reads",
