@@ -354,6 +354,33 @@ static void test_main_fills_data(void **state)
     assert_int_equal(saved_word(2), 77);
 }
 
+/* main() reads it, which saves it, between the comparison and the end of the cut. */
+static void test_main_reads_data_that_was_found_filled(void **state)
+{
+    struct tic_saved saved;
+    bool fresh;
+
+    (void)state;
+    prepare();
+    atomic_store(&handles[2]->mentioned, false);
+    checkpoint();
+    memory[2][0] = 77;
+    tic_rig_task(&rig, 1, handles[1], 2);
+    hold();
+    tic_lock(&handles[2]->lock);
+    tic_verify_check_locked(&rig.snapshot, handles[2], atomic_load(&rig.snapshot.cut.active_cut),
+                            false);
+    tic_unlock(&handles[2]->lock);
+    assert_int_equal(tic_snapshot_log_value(&rig.snapshot, handles[2], &saved, &fresh), 0);
+    tic_verify_enter(&rig.snapshot);
+    release();
+    tic_verify_leave(&rig.snapshot);
+    tic_rig_task(&rig, 1, handles[1], 3);
+    checkpoint();
+    expect_no_difference();
+    assert_int_equal(saved_word(2), 77);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -418,6 +445,7 @@ int main(void)
         TEST(test_task_begins_while_a_line_settles),
         TEST(test_task_begins_while_a_result_is_saved),
         TEST(test_main_fills_data),
+        TEST(test_main_reads_data_that_was_found_filled),
         TEST(test_quiescent_line_waits_for_callbacks),
         TEST(test_late_lines_are_told_of),
     };
