@@ -96,7 +96,6 @@ struct tic_handle {
     _Atomic bool split; /* a partition is in force: its parts hold its content; relaxed */
     bool leaves;        /* guarded by lock: StarPU's handle may be gone at any time */
     unsigned refills;   /* guarded by lock: times that its initial content changed */
-    bool save_anew;     /* guarded by lock: memory is another than the value, and not marked yet */
 
     struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle
                                  has no home node; the rest immutable */

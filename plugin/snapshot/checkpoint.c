@@ -342,7 +342,6 @@ static int settle(struct tic_snapshot *snapshot)
 
     atomic_store(&snapshot->verify.settling, true);
     int status = tic_verify_list(snapshot);
-    status = status ? status : tic_verify_mark_anew(snapshot); /* of a cut that was lost */
     unsigned long left = list->count;
     status = status ? status : tic_save_pass(snapshot, list->items, epoch, &left);
     return status ? status : tic_verify_await_operation(snapshot);

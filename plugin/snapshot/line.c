@@ -212,6 +212,10 @@ int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct ti
     status = status ? status : copy_about(snapshot, line);
     status = status ? status : check_all_found(snapshot, cut);
     status = status ? status : tic_graph_index(snapshot->graph, cut, &snapshot->due, index);
+    /* What was compared need not be listed: a comparison makes data dirty that main() changed, and
+     * main() may save that before anybody can list it. */
+    if (status == 0 && snapshot->verify.percent > 0)
+        status = tic_graph_index(snapshot->graph, cut, &snapshot->verify.list, index);
 #ifdef TIC_DEBUG
     status = status ? status : check_index(snapshot, cut);
 #endif

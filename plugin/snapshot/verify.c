@@ -182,7 +182,7 @@ static bool is_being_filled(struct tic_snapshot *snapshot, struct tic_handle *ha
     if (atomic_load_explicit(&handle->mentioned, memory_order_relaxed) ||
         handle->refills >= MOST_REFILLS)
         return false;
-    handle->refills += !handle->save_anew;
+    handle->refills++;
     raise_to(&snapshot->verify.unsure_cut, atomic_load(&snapshot->cut.active_cut));
     return true;
 }
@@ -212,8 +212,8 @@ void tic_verify_check_locked(struct tic_snapshot *snapshot, struct tic_handle *h
                       tic_layout_is_mapped(&handle->layout);
 
     if (comparable && hash(snapshot, handle) != value->saved.checksum) {
-        if (is_being_filled(snapshot, handle))
-            handle->save_anew = true;
+        if (is_being_filled(snapshot, handle)) /* it is saved anew */
+            atomic_store(&handle->dirty_since, atomic_load(&snapshot->cut.epoch));
         else
             tell_difference(snapshot, handle);
     }
@@ -279,19 +279,8 @@ static void visit_all(struct pass *pass)
                  serve_meanwhile, pass);
 }
 
-/* False when out of memory. */
-static bool mark_anew_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
-{
-    tic_lock(&handle->lock);
-    bool anew = handle->save_anew;
-    handle->save_anew = false;
-    if (anew && atomic_load(&handle->dirty_since) == 0)
-        atomic_store(&handle->dirty_since, atomic_load(&snapshot->cut.epoch));
-    tic_unlock(&handle->lock);
-    return !anew || tic_graph_note_changed_locked(snapshot->graph, handle);
-}
-
-int tic_verify_mark_anew(struct tic_snapshot *snapshot)
+/* The next cut is to look at them. */
+static int list_changed(struct tic_snapshot *snapshot)
 {
     struct tic_handle_list *list = &snapshot->verify.list;
     bool fine = true;
@@ -299,7 +288,8 @@ int tic_verify_mark_anew(struct tic_snapshot *snapshot)
     for (unsigned long i = 0; i < list->count && fine;) {
         tic_lock(&snapshot->graph->lock);
         for (unsigned n = 0; n < HANDLES_AT_ONCE && i < list->count && fine; n++, i++)
-            fine = mark_anew_locked(snapshot, list->items[i]);
+            if (atomic_load(&list->items[i]->dirty_since) != 0)
+                fine = tic_graph_note_changed_locked(snapshot->graph, list->items[i]);
         tic_unlock(&snapshot->graph->lock);
     }
     return fine ? 0 : -ENOMEM;
@@ -327,7 +317,7 @@ int tic_verify_cut(struct tic_snapshot *snapshot, uint64_t cut)
     if (!atomic_exchange(&verify->differs, false) && atomic_load(&verify->unsure_cut) < cut)
         return 0;
     atomic_fetch_add_explicit(&verify->repeated, 1, memory_order_relaxed);
-    status = tic_verify_mark_anew(snapshot);
+    status = list_changed(snapshot);
     return status ? status : -ESTALE;
 }
 
@@ -455,13 +445,12 @@ static int await_idle(struct tic_snapshot *snapshot)
 static void take_as_it_is(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut,
                           bool stale)
 {
-    (void)cut;
     if (atomic_load(&handle->dirty_since) != 0 || atomic_load(&handle->split) ||
         (!stale && handle->current.exists &&
          hash(snapshot, handle) == handle->current.saved.checksum))
         return;
     tic_handle_count_write(handle); /* later than its parts */
-    handle->save_anew = true;
+    atomic_store(&handle->dirty_since, cut);
 }
 
 static int collect(struct tic_snapshot *snapshot)
@@ -475,7 +464,7 @@ static int collect(struct tic_snapshot *snapshot)
         return status;
     visit_all(&pass);
     note_rest(snapshot, atomic_load_explicit(&verify->ns, memory_order_relaxed) - before);
-    return tic_verify_mark_anew(snapshot);
+    return list_changed(snapshot);
 }
 
 int tic_verify_begin_calm(struct tic_snapshot *snapshot)

@@ -81,10 +81,6 @@ bool tic_verify_is_current_locked(struct tic_snapshot *snapshot, struct tic_hand
 /* ---- checkpoint thread ----------------------------------------------------------------------- */
 /* Lists what is to be compared. 0 or -ENOMEM. */
 int tic_verify_list(struct tic_snapshot *snapshot);
-/* Makes data of the list dirty whose memory was found to differ from its value. The comparison
- * itself must not: it has no graph lock to list the handle, and a dirty handle that is not listed
- * may be saved by main(), after which lines go on naming the value before. 0 or -ENOMEM. */
-int tic_verify_mark_anew(struct tic_snapshot *snapshot);
 /* No line could be taken since then (CLOCK_MONOTONIC): one message if that is long. Checkpoint
  * thread. */
 void tic_verify_tell_late(struct tic_snapshot *snapshot, uint64_t since);

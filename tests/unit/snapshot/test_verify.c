@@ -375,6 +375,24 @@ static void test_main_reads_data_that_was_found_filled(void **state)
     tic_verify_enter(&rig.snapshot);
     release();
     tic_verify_leave(&rig.snapshot);
+    tic_rig_task(&rig, 2, handles[1], 3);
+    checkpoint();
+    expect_no_difference();
+    assert_int_equal(saved_word(2), 77);
+}
+
+/* A line names the newest value of all data that it was compared with, listed or not. */
+static void test_line_names_what_nobody_listed(void **state)
+{
+    struct tic_saved saved;
+    bool fresh;
+
+    (void)state;
+    prepare();
+    checkpoint();
+    memory[2][0] = 77;
+    atomic_store(&handles[2]->dirty_since, atomic_load(&rig.snapshot.cut.epoch));
+    assert_int_equal(tic_snapshot_log_value(&rig.snapshot, handles[2], &saved, &fresh), 0);
     tic_rig_task(&rig, 1, handles[1], 3);
     checkpoint();
     expect_no_difference();
@@ -446,6 +464,7 @@ int main(void)
         TEST(test_task_begins_while_a_result_is_saved),
         TEST(test_main_fills_data),
         TEST(test_main_reads_data_that_was_found_filled),
+        TEST(test_line_names_what_nobody_listed),
         TEST(test_quiescent_line_waits_for_callbacks),
         TEST(test_late_lines_are_told_of),
     };
