@@ -85,8 +85,9 @@ static bool is_of_starpu(size_t size)
 /* As `range` says, from this place on. */
 static void watch(struct tic_beside range, const char *at, size_t otherwise)
 {
+    if (tic_heap_was_structure(at)) /* programs have many handles: before the kernel is asked */
+        return;
     size_t size = tic_heap_block(at, most_bytes);
-
     if (size > 0 && is_of_starpu(size))
         return;
     range.zeros = size > 0 ? at : NULL;
@@ -94,7 +95,7 @@ static void watch(struct tic_beside range, const char *at, size_t otherwise)
         size = tic_mapped_bytes(at);
     if (size == 0)
         size = otherwise;
-    if (size == 0 || tic_heap_was_structure(at))
+    if (size == 0)
         return;
     range.span = (struct tic_span){at, at + size};
     tic_beside_add(&range);
@@ -123,7 +124,7 @@ static bool may_lead(const char *at)
     uintptr_t word;
 
     memcpy(&word, at, sizeof(word));
-    return word >= LEAST && word % ALIGNED == 0 && tic_symbol_is_pointer(word);
+    return word >= LEAST && word % ALIGNED == 0 && tic_symbol_is_address(word);
 }
 
 static bool watch_pointer(const struct tic_beside *segment, const char *at,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "interpose/heap.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -10,11 +11,28 @@
 
 #include "interpose/symbol.h"
 
+/* The C library asks the kernel each time, and thousands of pointers are followed. */
+static _Atomic pid_t process;
+static pthread_once_t process_once = PTHREAD_ONCE_INIT;
+
+static void note_process(void)
+{
+    atomic_store_explicit(&process, getpid(), memory_order_relaxed);
+}
+
+static void begin_process(void)
+{
+    note_process();
+    pthread_atfork(NULL, NULL, note_process);
+}
+
 bool tic_heap_read(const char *at, char *bytes, size_t size)
 {
     struct iovec local = {bytes, size}, remote = {(void *)(uintptr_t)at, size};
 
-    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
+    pthread_once(&process_once, begin_process);
+    return process_vm_readv(atomic_load_explicit(&process, memory_order_relaxed), &local, 1,
+                            &remote, 1, 0) == (ssize_t)size;
 }
 
 size_t tic_heap_block(const char *at, size_t most)
@@ -24,7 +42,7 @@ size_t tic_heap_block(const char *at, size_t most)
     const size_t word = sizeof(size_t);
     size_t size, next;
 
-    if (begin % (2 * word) != 0 || !tic_symbol_is_pointer(begin) ||
+    if (begin % (2 * word) != 0 || !tic_symbol_is_address(begin) ||
         !tic_heap_read(at - word, (char *)&size, word))
         return 0;
     bool mapped = (size & MAPPED) != 0;

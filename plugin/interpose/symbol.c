@@ -155,9 +155,14 @@ bool tic_symbol_may_be_pointer(uint64_t number)
     return number >> REGION_BITS != 0 && !is_pair(number) && is_in_region(number);
 }
 
+bool tic_symbol_is_address(uint64_t number)
+{
+    return !is_pair(number) && is_in_region(number);
+}
+
 bool tic_symbol_is_pointer(uint64_t number)
 {
-    return !is_pair(number) && is_in_region(number) && is_mapped(number);
+    return tic_symbol_is_address(number) && is_mapped(number);
 }
 
 bool tic_symbol_is_memory(const void *at)

@@ -44,17 +44,18 @@ static void tell_difference(struct tic_snapshot *snapshot, const struct tic_hand
 
 static uint64_t hash(struct tic_snapshot *snapshot, const struct tic_handle *handle)
 {
+    enum { SHORT = 65536 }; /* bytes that take less time than to ask the kernel for ours */
     struct tic_verify *verify = &snapshot->verify;
-    uint64_t start = tic_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
     struct tic_layout layout = handle->layout;
-    uint64_t sum;
+    uint64_t bytes = tic_shape_bytes(&layout.shape);
+    clockid_t clock = bytes < SHORT ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
+    uint64_t start = tic_nanoseconds(clock);
 
     if (handle->set_aside)
         layout = tic_layout_packed(&handle->layout.shape, handle->set_aside);
-    sum = tic_layout_checksum(&layout);
-    atomic_fetch_add_explicit(&verify->ns, tic_nanoseconds(CLOCK_THREAD_CPUTIME_ID) - start,
-                              memory_order_relaxed);
-    atomic_fetch_add_explicit(&verify->bytes, tic_shape_bytes(&layout.shape), memory_order_relaxed);
+    uint64_t sum = tic_layout_checksum(&layout);
+    atomic_fetch_add_explicit(&verify->ns, tic_nanoseconds(clock) - start, memory_order_relaxed);
+    atomic_fetch_add_explicit(&verify->bytes, bytes, memory_order_relaxed);
     return sum;
 }
 
@@ -111,8 +112,7 @@ void tic_verify_note_result(struct tic_snapshot *snapshot, struct tic_handle *ha
     tic_unlock(&handle->lock);
 }
 
-/* ---- main() comes back from a wait ------------------------------------------------------------
- */
+/* ---- main() comes back from a wait ---------------------------------------------------------- */
 
 /* What main() may change from now on: of values that no line has, the hash is known then. What no
  * task has mentioned is being filled. */
@@ -261,7 +261,7 @@ static void visit_one(void *arg, unsigned long i)
     bool gone = handle->gone_since != 0;
     tic_lock(&handle->lock);
     tic_unlock(&snapshot->graph->lock);
-    if (!gone && tic_layout_is_mapped(&handle->layout))
+    if (!gone)
         pass->visit(snapshot, handle, pass->cut, stale);
     tic_unlock(&handle->lock);
 }
@@ -273,10 +273,25 @@ static void serve_meanwhile(void *arg)
     tic_snapshot_serve_requests(pass->snapshot);
 }
 
-static void visit_all(struct pass *pass)
+static void note_rest(struct tic_snapshot *snapshot, uint64_t spent)
 {
-    tic_pool_run(&pass->snapshot->savers, pass->snapshot->verify.list.count, visit_one,
-                 serve_meanwhile, pass);
+    struct tic_verify *verify = &snapshot->verify;
+
+    verify->rest_ns = spent * 100 / (verify->percent * tic_thread_processors());
+}
+
+/* 0 or -ENOMEM. */
+static int visit_all(struct pass *pass)
+{
+    struct tic_verify *verify = &pass->snapshot->verify;
+    uint64_t before = atomic_load_explicit(&verify->ns, memory_order_relaxed);
+    int status = tic_verify_list(pass->snapshot);
+
+    if (status)
+        return status;
+    tic_pool_run(&pass->snapshot->savers, verify->list.count, visit_one, serve_meanwhile, pass);
+    note_rest(pass->snapshot, atomic_load_explicit(&verify->ns, memory_order_relaxed) - before);
+    return 0;
 }
 
 /* The next cut is to look at them. */
@@ -295,24 +310,14 @@ static int list_changed(struct tic_snapshot *snapshot)
     return fine ? 0 : -ENOMEM;
 }
 
-static void note_rest(struct tic_snapshot *snapshot, uint64_t spent)
-{
-    struct tic_verify *verify = &snapshot->verify;
-
-    verify->rest_ns = spent * 100 / (verify->percent * tic_thread_processors());
-}
-
 int tic_verify_cut(struct tic_snapshot *snapshot, uint64_t cut)
 {
     struct tic_verify *verify = &snapshot->verify;
     struct pass pass = {snapshot, cut, tic_verify_check_locked};
-    uint64_t before = atomic_load_explicit(&verify->ns, memory_order_relaxed);
-    int status = tic_verify_list(snapshot);
+    int status = visit_all(&pass);
 
     if (status)
         return status;
-    visit_all(&pass);
-    note_rest(snapshot, atomic_load_explicit(&verify->ns, memory_order_relaxed) - before);
     tic_failpoint(TIC_FAIL_LINE_VERIFIED);
     if (!atomic_exchange(&verify->differs, false) && atomic_load(&verify->unsure_cut) < cut)
         return 0;
@@ -446,6 +451,7 @@ static void take_as_it_is(struct tic_snapshot *snapshot, struct tic_handle *hand
                           bool stale)
 {
     if (atomic_load(&handle->dirty_since) != 0 || atomic_load(&handle->split) ||
+        !tic_layout_is_mapped(&handle->layout) ||
         (!stale && handle->current.exists &&
          hash(snapshot, handle) == handle->current.saved.checksum))
         return;
@@ -455,16 +461,10 @@ static void take_as_it_is(struct tic_snapshot *snapshot, struct tic_handle *hand
 
 static int collect(struct tic_snapshot *snapshot)
 {
-    struct tic_verify *verify = &snapshot->verify;
     struct pass pass = {snapshot, atomic_load(&snapshot->cut.epoch), take_as_it_is};
-    uint64_t before = atomic_load_explicit(&verify->ns, memory_order_relaxed);
-    int status = tic_verify_list(snapshot);
+    int status = visit_all(&pass);
 
-    if (status)
-        return status;
-    visit_all(&pass);
-    note_rest(snapshot, atomic_load_explicit(&verify->ns, memory_order_relaxed) - before);
-    return list_changed(snapshot);
+    return status ? status : list_changed(snapshot);
 }
 
 int tic_verify_begin_calm(struct tic_snapshot *snapshot)
