@@ -103,5 +103,5 @@ survive_modes() { # program, modes...
 
 @test "random programs that were wrong once" {
     source=$(cd "$BATS_TEST_DIRNAME/../fuzz" && pwd)
-    "$source/campaign" --build "$TIC_BUILD" --list "$source/once-wrong.list" --rounds 3
+    "$source/campaign" --build "$TIC_BUILD" --list "$source/once-wrong.list" --rounds 2
 }
