@@ -29,7 +29,10 @@ crash() {
     local failpoint=$1
     shift
     run env STARPU_TIC_FAIL="$failpoint" "$tool" run -- "$@"
-    [ "$status" -eq 137 ]
+    [ "$status" -eq 137 ] && return
+    echo "not killed at $failpoint: $*: status $status; its output:"
+    echo "$output"
+    return 1
 }
 
 # The value of a field of the statistics.
