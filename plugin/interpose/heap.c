@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "interpose/heap.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -11,28 +10,11 @@
 
 #include "interpose/symbol.h"
 
-/* The C library asks the kernel each time, and thousands of pointers are followed. */
-static _Atomic pid_t process;
-static pthread_once_t process_once = PTHREAD_ONCE_INIT;
-
-static void note_process(void)
-{
-    atomic_store_explicit(&process, getpid(), memory_order_relaxed);
-}
-
-static void begin_process(void)
-{
-    note_process();
-    pthread_atfork(NULL, NULL, note_process);
-}
-
 bool tic_heap_read(const char *at, char *bytes, size_t size)
 {
     struct iovec local = {bytes, size}, remote = {(void *)(uintptr_t)at, size};
 
-    pthread_once(&process_once, begin_process);
-    return process_vm_readv(atomic_load_explicit(&process, memory_order_relaxed), &local, 1,
-                            &remote, 1, 0) == (ssize_t)size;
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
 size_t tic_heap_block(const char *at, size_t most)
