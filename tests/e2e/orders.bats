@@ -21,7 +21,7 @@ keeps_order() {
     protected "$1"
     is_right "$expected" "" && says_nothing || complain "$1" "wrong without a kill"
     tasks=$(stat_of tasks_executed)
-    for point in task-end:$((tasks / 2 + 1)) task-end:"$tasks"; do
+    for point in task-end:$((tasks / 3 + 1)) task-begin:$((tasks * 2 / 3 + 1)) task-end:"$tasks"; do
         resumes "$point" $((++workers)) "$expected" "$lib/orders" "$1"
     done
     # Where kernels wait for each other no worker waits for a line: it may not be there in time.

@@ -125,7 +125,6 @@ void flow_behind_write(const struct flow_work *work, uint64_t state)
         it->memory[i] = (unsigned char)(it->memory[i] * 31 + (state >> 56));
         state = state * UINT64_C(6364136223846793005) + 1;
     }
-    flow_trace("changed", work->hidden, sum(it->memory, it->size, 0));
 }
 
 /* ---- main(), while no task runs -------------------------------------------------------------- */
