@@ -122,13 +122,23 @@ static void log_start(const struct tic_slot *slot, uint64_t workers)
                         2, NULL);
 }
 
+/* A restart puts no result in the place of a task that does more than to write it
+ * (tic_skip_ends_alone). A callback that only we have set counts, too: that keeps more than need
+ * be.
+ */
+static bool only_writes(const struct starpu_task *task)
+{
+    return task->destroy && !task->callback_func && !task->prologue_callback_func &&
+           !task->prologue_callback_pop_func && task->nb_termination_call_required == 0;
+}
+
 /* A restart executes the task again, and needs what it reads. */
 static void keep_reads(struct starpu_task *task)
 {
     for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         if (handle)
-            tic_reuse_note_read(handle);
+            tic_reuse_note_read(handle, (STARPU_TASK_GET_MODE(task, i) & STARPU_W) != 0);
     }
 }
 
@@ -147,7 +157,7 @@ void tic_forced_begin(struct starpu_task *task, struct tic_slot *slot)
     const char *why = why_not_logged(task, slot);
     if (snapshot->log_all && why)
         tic_snapshot_need_lines(snapshot, tic_task_name(task), why);
-    if (snapshot->log_all && (why || slot->writing.count == 0))
+    if (snapshot->log_all && (why || slot->writing.count == 0 || !only_writes(task)))
         keep_reads(task);
     if (why || slot->writing.count == 0 || tic_snapshot_is_broken(snapshot))
         return;

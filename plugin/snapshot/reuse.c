@@ -28,11 +28,11 @@ void tic_reuse_note_begin(struct tic_reuse *reuse, struct tic_slot *slot)
     atomic_store(&slot->reuse_clock, atomic_load(&reuse->clock));
 }
 
-void tic_reuse_note_read(struct tic_handle *handle)
+void tic_reuse_note_read(struct tic_handle *handle, bool writes)
 {
     uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
 
-    atomic_store_explicit(&handle->read_unlogged, version + 1, memory_order_relaxed);
+    atomic_store_explicit(&handle->read_unlogged, version + !writes, memory_order_relaxed);
 }
 
 void tic_reuse_stop(struct tic_reuse *reuse)

@@ -5,7 +5,8 @@
  *
  * A replaced value is needed no more when the log holds the result that replaced it and the result
  * of each task that has read it. Three rules make that so:
- * - a task without a result in the log marks the values that it reads (tic_reuse_note_reads);
+ * - a task without a result that a restart can use marks the values that it reads
+ * (tic_reuse_note_reads);
  * - a row waits until each task that ran when its value was replaced has ended, and so was logged:
  *   the hook at the end of a task comes after StarPU has released its data;
  * - only a value that this run has logged, of the write directly before, and that no cut defines,
@@ -47,8 +48,9 @@ void tic_reuse_fini(struct tic_reuse *reuse);
 
 /* A task begins that is to be logged. On its worker, in the begin hook. */
 void tic_reuse_note_begin(struct tic_reuse *reuse, struct tic_slot *slot);
-/* A task without a result in the log reads the value that the handle has now. In its begin hook. */
-void tic_reuse_note_read(struct tic_handle *handle);
+/* A task whose result a restart cannot use reads the value that the handle has now; writes: the one
+ * that its own write, which has begun, replaces. In its begin hook. */
+void tic_reuse_note_read(struct tic_handle *handle, bool writes);
 /* A task that was to be logged ends without: nothing is used again from now on. On its worker. */
 void tic_reuse_stop(struct tic_reuse *reuse);
 

@@ -272,6 +272,22 @@ loses_nothing() {
     done
 }
 
+# A callback makes a restart execute its task again, whose input its result has replaced.
+@test "what a task with a callback has read is kept, although its result is logged" {
+    need_examples
+    local command=("$examples/cholesky_implicit" -size 960 -nblocks 20) point workers
+    export STARPU_TIC_PROTOCOL=sel
+    for point in 1520 1530 1535 1539; do
+        for workers in 1 2; do
+            rm -rf "$STARPU_TIC_DIR"
+            STARPU_NCPU=$workers crash "task-end:$point" "${command[@]}"
+            run_apart "$tool" run -- "${command[@]}"
+            [ "$status" -eq 0 ] || complain "${command[*]}" "killed after $point tasks" || return 1
+            [ "$(stat_of forced_used)" -ge $((point - 1)) ]
+        done
+    done
+}
+
 @test "sel tells what it saves only with STARPU_TIC_VERIFY=0" {
     local protocol
     export STARPU_TIC_VERBOSE=1

@@ -47,17 +47,25 @@ static void begin(unsigned worker, uint64_t sequence, struct tic_handle *handle)
     tic_reuse_note_begin(&rig.snapshot.reuse, &rig.snapshot.cut.slots[worker]);
 }
 
-/* A task that is logged, and sets the first word of a handle. */
-static void write_word(uint64_t sequence, unsigned which, uint64_t word)
+/* A task that is logged, and sets the first word of a handle; again: a restart executes it again.
+ */
+static void write_word_by(uint64_t sequence, unsigned which, uint64_t word, bool again)
 {
     struct tic_forced forced = {.sequence = sequence, .signature = 5};
 
     assert_int_equal(tic_eventlog_provide(&rig.snapshot.log), 0); /* nobody serves a request */
     tic_snapshot_events(&rig.snapshot, &forced.events, &forced.seen);
     begin(WORKER, sequence, handles[which]);
+    if (again)
+        tic_reuse_note_read(handles[which], true);
     memory[which][0] = word;
     assert_true(tic_snapshot_force(&rig.snapshot, &rig.snapshot.cut.slots[WORKER], &forced));
     tic_rig_end(&rig, WORKER);
+}
+
+static void write_word(uint64_t sequence, unsigned which, uint64_t word)
+{
+    write_word_by(sequence, which, word, false);
 }
 
 /* Enough of them for a look at the slots. Gives how many rows are free again. */
@@ -133,10 +141,22 @@ static void test_value_that_a_task_without_result_has_read_is_not(void **state)
     write_word(1, 0, 1);
     struct tic_row row = handles[0]->current.saved.row;
     begin(READER, 2, NULL);
-    tic_reuse_note_read(handles[0]);
+    tic_reuse_note_read(handles[0], false);
     tic_rig_end(&rig, READER);
     assert_true(write_many(3, 0) > 0);
     assert_false(is_free(row));
+}
+
+static void test_value_before_a_write_that_a_restart_repeats_is_not(void **state)
+{
+    (void)state;
+    write_word(1, 0, 1);
+    struct tic_row row = handles[0]->current.saved.row;
+    write_word_by(2, 0, 2, true);
+    struct tic_row repeated = handles[0]->current.saved.row;
+    assert_true(write_many(3, 0) > 0);
+    assert_false(is_free(row));
+    assert_true(is_free(repeated));
 }
 
 static void test_value_before_a_write_without_result_is_not(void **state)
@@ -255,6 +275,7 @@ int main(void)
         TEST(test_value_of_a_cut_under_way_is_not),
         TEST(test_nothing_is_while_an_older_task_runs),
         TEST(test_value_that_a_task_without_result_has_read_is_not),
+        TEST(test_value_before_a_write_that_a_restart_repeats_is_not),
         TEST(test_value_before_a_write_without_result_is_not),
         TEST(test_pinned_and_shared_are_not),
         TEST(test_sweep_comes_first),
