@@ -187,8 +187,10 @@ static void tell(const struct tic_beside *range, const char *at)
                  range->kind == TIC_BESIDE_OBJECT && !range->copy
                      ? ", or one after it in the same 4096 bytes"
                      : "");
-    atomic_store(&tic_session->snapshot.unregistered.written, true);
-    if (!tic_session->report)
+    if (tic_session->report)
+        return;
+    tic_snapshot_note_unregistered(&tic_session->snapshot);
+    if (!tic_snapshot_is_broken(&tic_session->snapshot))
         tic_log(TIC_LOG_WARN,
                 "tasks write memory that is not registered data: %s. A restart would leave it as "
                 "main() has made it, and is refused. Register it. If nobody needs what is there "

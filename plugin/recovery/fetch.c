@@ -12,6 +12,7 @@
 
 #include "base/thread.h"
 #include "snapshot/snapshot.h"
+#include "store/mark.h"
 #include "store/mirror.h"
 
 /* So many seconds without progress are no answer. */
@@ -217,6 +218,7 @@ static int look_at_all(struct errand *errand)
 
     for (int i = 0; i < TIC_COPIES && status == 0; i++)
         status = look_at(errand, i);
+    errand->found.marked = tic_mark_is_set(errand->directory);
     return status;
 }
 
@@ -251,6 +253,8 @@ static int bring_back(struct errand *errand)
 
     if (status == 0) {
         status = tic_mirror_list(&errand->found.line, &rows);
+        if (status == 0 && tic_mark_is_set(errand->directory))
+            status = tic_mark_set(errand->to, true);
         status = status ? status
                         : tic_mirror_update(&mirror, source, errand->found.line.number, &rows,
                                             &errand->found.line, &errand->work);

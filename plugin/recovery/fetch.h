@@ -9,6 +9,7 @@
 struct tic_fetch_found {
     struct tic_line line; /* complete; version NULL: there is none */
     int copy;             /* 0 or 1, or -1 */
+    bool marked;          /* mark.h: of the run that is copied */
 };
 
 /* 0, with what was found or not; -ETIMEDOUT, no answer; other -errno. */

@@ -15,6 +15,7 @@
 #include "snapshot/forced.h"
 #include "store/claim.h"
 #include "store/held.h"
+#include "store/mark.h"
 
 /* ---- choosing ------------------------------------------------------------------------------- */
 
@@ -141,10 +142,12 @@ static void check_files(const char *path, const struct tic_line *line)
 }
 
 static void check_run(const struct tic_snapshot *snapshot, const char *path,
-                      const struct tic_line *line)
+                      const struct tic_line *line, bool marked)
 {
+    bool written = line->unregistered_writes || (marked && line->tasks_done > 0);
+
     check_identity(path, line, &snapshot->about);
-    if (line->unregistered_writes && !snapshot->unregistered.trusted)
+    if (written && !snapshot->unregistered.trusted)
         tic_stop(TIC_EXIT_REFUSED,
                  "cannot continue from %s: tasks that are done have written memory that is not "
                  "registered data, as a message of that run says, and a restart would leave it as "
@@ -200,7 +203,8 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
     status =
         status ? status : tic_store_adopt(store, &choice->line, choice->older, choice->older_count);
     struct tic_line *line = &store->kept[0];
-    atomic_store(&snapshot->unregistered.written, line->unregistered_writes != 0);
+    atomic_store(&snapshot->unregistered.written,
+                 line->unregistered_writes != 0 || tic_mark_is_set(store->path));
     status = status ? status : tic_graph_load(snapshot->graph, line);
     status = status ? status : load_blocks(snapshot, line);
     if (status == 0 && !snapshot->any_program)
@@ -243,7 +247,7 @@ static void look_at_copies(struct tic_snapshot *snapshot, const struct tic_h5_op
             "%s cannot be looked at for copies of recovery lines: %s. The start goes on without",
             snapshot->copy, status == -ETIMEDOUT ? "it does not answer" : strerror(-status));
     if (found->line.version)
-        check_run(snapshot, snapshot->copy, &found->line);
+        check_run(snapshot, snapshot->copy, &found->line, found->marked);
     snapshot->copy_newest = found->copy;
 }
 
@@ -304,7 +308,7 @@ static int recover(struct tic_snapshot *snapshot)
 
     choose(store, &choice);
     if (choice.line.version) {
-        check_run(snapshot, store->path, &choice.line);
+        check_run(snapshot, store->path, &choice.line, tic_mark_is_set(store->path));
         load(snapshot, &choice);
         return 1;
     }

@@ -14,6 +14,7 @@
 #include "base/failpoint.h"
 #include "base/thread.h"
 #include "snapshot/snapshot.h"
+#include "store/mark.h"
 
 /* Seconds: without an answer it is late; the end waits so long; pauses after failures. */
 enum { LATE = 60, END = 3, FIRST_PAUSE = 1, LAST_PAUSE = 60 };
@@ -21,6 +22,7 @@ enum { LATE = 60, END = 3, FIRST_PAUSE = 1, LAST_PAUSE = 60 };
 struct tic_copier {
     pthread_t thread;
     char *path;                           /* immutable */
+    char *run;                            /* the run's own directory; immutable */
     struct tic_store source;              /* its own view of the directory; its thread only */
     struct tic_mirror copies[TIC_COPIES]; /* its thread only */
     unsigned next;                        /* its thread only: the copy to be written next */
@@ -53,7 +55,9 @@ static int copy_line(struct tic_copier *copier, struct tic_line *line)
 
     if (mkdir(copier->path, 0700) != 0 && errno != EEXIST)
         return -errno;
-    int status = tic_store_complete_rows(&copier->source, line);
+    bool marked = tic_mark_is_set(copier->run);
+    int status = marked ? tic_mark_set(copier->path, true) : 0;
+    status = status ? status : tic_store_complete_rows(&copier->source, line);
     status = status ? status : tic_mirror_list(line, &rows);
     if (status == 0) {
         set_rows(copier, &rows);
@@ -62,6 +66,8 @@ static int copy_line(struct tic_copier *copier, struct tic_line *line)
         set_rows(copier, NULL);
     }
     free(rows.items);
+    if (status == 0 && !marked)
+        status = tic_mark_clear(copier->path); /* of a run before */
     if (status == 0) {
         copier->next = (copier->next + 1) % TIC_COPIES;
         tic_failpoint(TIC_FAIL_LINE_COPIED);
@@ -131,6 +137,7 @@ static void remove_copies(struct tic_copier *copier)
         int one = tic_mirror_remove(&copier->copies[i], &copier->work);
         status = status ? status : one;
     }
+    tic_mark_clear(copier->path);
     rmdir(copier->path);
     if (status)
         tic_log(TIC_LOG_WARN, "cannot remove the copies of recovery lines in %s: %s", copier->path,
@@ -148,6 +155,7 @@ static void destroy(struct tic_copier *copier)
     pthread_cond_destroy(&copier->wake);
     pthread_cond_destroy(&copier->ended);
     free(copier->path);
+    free(copier->run);
     free(copier);
 }
 
@@ -192,12 +200,13 @@ static struct tic_copier *create(const struct tic_store *store, const char *path
     tic_cond_init(&copier->wake);
     tic_cond_init(&copier->ended);
     copier->path = strdup(path);
-    for (unsigned i = 0; i < TIC_COPIES && copier->path; i++) {
+    copier->run = strdup(store->path);
+    for (unsigned i = 0; i < TIC_COPIES && copier->path && copier->run; i++) {
         char *one = tic_mirror_path(path, i);
         status = status == 0 && one ? tic_mirror_init(&copier->copies[i], store->h5, one) : -ENOMEM;
         free(one);
     }
-    if (copier->path && status == 0 && copier->source.directory >= 0)
+    if (copier->path && copier->run && status == 0 && copier->source.directory >= 0)
         return copier;
     destroy(copier);
     return NULL;

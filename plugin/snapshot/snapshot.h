@@ -196,6 +196,9 @@ void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry);
 /* StarPU is shut down: the same, not in a hurry, but while a line is being committed nobody waits;
  * the next start does, or tic_snapshot_stop. */
 void tic_snapshot_release(struct tic_snapshot *snapshot);
+/* Tasks that are done have written memory that is not registered data: lines, also those that are
+ * there, are not to be continued from. Any thread. */
+void tic_snapshot_note_unregistered(struct tic_snapshot *snapshot);
 /* The checkpoint thread looks whether there is something to do. Any thread. */
 void tic_snapshot_wake(struct tic_snapshot *snapshot);
 /* Asks for a checkpoint now. Any thread. */

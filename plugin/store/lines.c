@@ -14,6 +14,7 @@
 #include "base/failpoint.h"
 #include "store/eventlog.h"
 #include "store/linefile.h"
+#include "store/mark.h"
 #include "store/payload.h"
 #include "store/schema.h"
 #include "store/segment.h"
@@ -208,6 +209,8 @@ static bool is_kept(const struct tic_store *store, const char *name)
 {
     uint64_t number;
 
+    if (tic_mark_is_named(name))
+        return store->kept_count > 0;
     if (tic_store_parse_name(name, TIC_FILE_LOG, &number))
         return store->kept_count > 0 && store->log && tic_eventlog_holds(store->log, number);
     for (unsigned long i = 0; i < store->extra_count; i++)
@@ -229,7 +232,7 @@ static bool is_kept(const struct tic_store *store, const char *name)
 static bool is_ours(const char *name)
 {
     uint64_t number;
-    return tic_store_parse_name(name, TIC_FILE_LINE, &number) ||
+    return tic_mark_is_named(name) || tic_store_parse_name(name, TIC_FILE_LINE, &number) ||
            tic_store_parse_name(name, TIC_FILE_LINE_NEW, &number) ||
            tic_store_parse_name(name, TIC_FILE_SEGMENT, &number) ||
            tic_store_parse_name(name, TIC_FILE_LOG, &number);
@@ -422,8 +425,7 @@ int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_l
     return 0;
 }
 
-/* Those that this process has not adopted. */
-static void remove_other_lines(struct tic_store *store)
+void tic_store_remove_lines(struct tic_store *store)
 {
     char name[64];
     uint64_t *numbers;
@@ -456,7 +458,7 @@ void tic_store_remove(struct tic_store *store)
         tic_failpoint(TIC_FAIL_LINE_REMOVED);
     }
     store->extra_count = 0;
-    remove_other_lines(store);
+    tic_store_remove_lines(store); /* that this process has not adopted */
     tic_store_clean(store);
     snprintf(name, sizeof(name), TIC_FILE_LOCK, store->process);
     unlinkat(store->directory, name, 0);

@@ -4,7 +4,7 @@
 #define TIC_STORE_SCHEMA_H
 
 #define TIC_FORMAT_MAJOR 5
-#define TIC_FORMAT_MINOR 5
+#define TIC_FORMAT_MINOR 6
 
 /* Files of process P in the store directory. */
 #define TIC_FILE_LOCK "p%u.lock"
@@ -12,6 +12,8 @@
 #define TIC_LOCK_FORMAT "process %ld\nstarted %llu\nboot %s\n"
 /* Behind it: which of the programs that it has executed, one after the other. */
 #define TIC_LOCK_IMAGE "image %016llx\n"
+/* Beside lines that do not say it: tasks of the run have written memory that is not registered. */
+#define TIC_FILE_UNREGISTERED "p%u-unregistered"
 #define TIC_FILE_LINE "p%u-line-%08llu.h5"
 #define TIC_FILE_LINE_NEW "p%u-line-%08llu.h5.new"
 #define TIC_FILE_SEGMENT "p%u-segment-%08llu.h5"
@@ -41,8 +43,9 @@
 #define TIC_LINE_NUMBERS(X)                                                                        \
     X(number)                                                                                      \
     X(process)                                                                                     \
-    X(workers) X(tasks_submitted) X(tasks_done) X(clock) X(kept_done) X(big_endian) X(waits)       \
-        X(verified) X(quiescent)
+    X(workers)                                                                                     \
+    X(tasks_submitted) X(tasks_done) X(clock) X(kept_done) X(big_endian) X(waits) X(verified)      \
+        X(quiescent)
 /* ACCOUNT_NUMBER(member): the same, members of the line's account. */
 #define TIC_ACCOUNT_NUMBERS(X) X(runs) X(spent) X(lost) X(stored) X(checkpoints) X(logged)
 /* The same, from minor format 3 on; 0 in lines of before. */
@@ -85,8 +88,9 @@
     F(S, "element_size", element_size, U32)                                                        \
     F(S, "ndim", ndim, U32)                                                                        \
     F(S, "dim0", dims[0], U64)                                                                     \
-    F(S, "dim1", dims[1], U64) F(S, "dim2", dims[2], U64) F(S, "dim3", dims[3], U64)               \
-        F(S, "rows", rows, U64) F(S, "offset", offset, U64) F(S, "keys", keys, U64)
+    F(S, "dim1", dims[1], U64)                                                                     \
+    F(S, "dim2", dims[2], U64) F(S, "dim3", dims[3], U64) F(S, "rows", rows, U64)                  \
+        F(S, "offset", offset, U64) F(S, "keys", keys, U64)
 #define TIC_VALUE_FIELDS(S, F)                                                                     \
     F(S, "id", id, U64)                                                                            \
     F(S, "version", version, U64)                                                                  \
@@ -115,16 +119,18 @@
     F(S, "id", id, U64)                                                                            \
     F(S, "part", part, U32)                                                                        \
     F(S, "bytes", bytes, U32)                                                                      \
-    F(S, "word0", words[0], U64) F(S, "word1", words[1], U64) F(S, "word2", words[2], U64)         \
-        F(S, "word3", words[3], U64) F(S, "word4", words[4], U64)
+    F(S, "word0", words[0], U64)                                                                   \
+    F(S, "word1", words[1], U64) F(S, "word2", words[2], U64) F(S, "word3", words[3], U64)         \
+        F(S, "word4", words[4], U64)
 #define TIC_KEPT_FIELDS(S, F)                                                                      \
     F(S, "root", root, U64)                                                                        \
     F(S, "id", id, U64)                                                                            \
     F(S, "tag", tag, U64)                                                                          \
     F(S, "callback_argument", callback_argument, U64)                                              \
     F(S, "priority", priority, I64)                                                                \
-    F(S, "codelet", codelet, U32) F(S, "callback", callback, U32) F(S, "flags", flags, U32)        \
-        F(S, "buffers", buffers, U32) F(S, "arguments", arguments, U32)
+    F(S, "codelet", codelet, U32)                                                                  \
+    F(S, "callback", callback, U32) F(S, "flags", flags, U32) F(S, "buffers", buffers, U32)        \
+        F(S, "arguments", arguments, U32)
 #define TIC_KEPT_WRITE_FIELDS(S, F) F(S, "root", root, U64) F(S, "handle", handle, U64)
 #define TIC_BUFFER_FIELDS(S, F)                                                                    \
     F(S, "handle", handle, U64) F(S, "mode", mode, U32) F(S, "free", free, U32)

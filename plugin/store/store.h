@@ -174,9 +174,9 @@ int tic_store_commit(struct tic_store *store, struct tic_line *line);
 void tic_store_mark_kept(struct tic_store *store);
 /* The same file under a high number; fd itself when that fails. */
 int tic_store_keep_fd(int fd);
-/* Makes the process's table of descriptors as large as that takes. Linux does so at once while there
- * is one thread; later, who opens the first such descriptor waits for all processors, 10 ms and
- * more. */
+/* Makes the process's table of descriptors as large as that takes. Linux does so at once while
+ * there is one thread; later, who opens the first such descriptor waits for all processors, 10 ms
+ * and more. */
 void tic_store_make_room_for_fds(void);
 /* Closes the i-th open segment and removes its file; none of its rows is in use. */
 void tic_store_remove_segment(struct tic_store *store, unsigned long i);
@@ -189,6 +189,8 @@ bool tic_store_is_there(const struct tic_store *store);
 bool tic_store_is_moved(const struct tic_store *store);
 /* Forces all segments to the disk. Committing thread. 0 or -errno. */
 int tic_store_sync(struct tic_store *store);
+/* Removes the files of all lines. Any thread. */
+void tic_store_remove_lines(struct tic_store *store);
 /* Removes lines, segments, lock and, if then empty, the directory. */
 void tic_store_remove(struct tic_store *store);
 

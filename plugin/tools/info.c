@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "store/forced.h"
+#include "store/mark.h"
 #include "store/mirror.h"
 #include "store/store.h"
 #include "tools/tool.h"
@@ -325,18 +326,22 @@ static int report_directory(const char *path, bool as_json)
     log.stored_bytes = distinct_bytes(&log.rows);
     if (status == 0 && log.rows.failed)
         status = -ENOMEM;
+    bool unregistered = tic_mark_is_set(path);
     if (status)
         fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
     else if (as_json)
-        json_dumpf(
-            json_pack_ex(NULL, 0, "{s:O, s:o}", "lines", report.lines, "log", log_json(&log)),
-            stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
+        json_dumpf(json_pack_ex(NULL, 0, "{s:O, s:o, s:b}", "lines", report.lines, "log",
+                                log_json(&log), "unregistered_writes", unregistered),
+                   stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     if (status == 0 && as_json)
         putchar('\n');
     if (status == 0 && !as_json && report.found == 0)
         printf("no recovery line in %s\n", path);
     if (status == 0 && !as_json)
         print_log(&log);
+    if (status == 0 && !as_json && unregistered)
+        puts("tasks write memory that is not registered data: a restart is refused, but with "
+             "STARPU_TIC_POINTERS=trust");
     json_decref(report.lines);
     return status == 0 && report.good == report.found ? TIC_TOOL_OK : TIC_TOOL_FAILED;
 }

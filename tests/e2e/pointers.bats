@@ -163,6 +163,56 @@ wrote='tasks write memory that is not registered data'
     done
 }
 
+# Lines from before the message do not say it: a mark beside them does, whatever comes of the run.
+@test "a mark in the directory refuses lines that do not say it, and goes with them" {
+    expected=$("$lib/counts" registered)
+    mark=$STARPU_TIC_DIR/p0-unregistered
+    STARPU_TIC_FAIL=task-end:70 run_apart "$tool" run -- "$lib/counts" registered
+    [ "$status" -eq 137 ] && [ ! -e "$mark" ]
+    touch "$mark"
+    for again in 1 2; do
+        run_apart "$tool" run -- "$lib/counts" registered
+        [ "$status" -eq 78 ] && [ -e "$mark" ]
+        grep -q 'tasks that are done have written memory that is not registered data' err
+    done
+    "$tool" info "$STARPU_TIC_DIR" | grep -q '^tasks write memory that is not registered data'
+    [ "$("$tool" info --json "$STARPU_TIC_DIR" | jq .unregistered_writes)" = true ]
+    STARPU_TIC_POINTERS=trust STARPU_TIC_FAIL=task-end:20 run_apart "$tool" run -- "$lib/counts" registered
+    [ "$status" -eq 137 ] && [ -e "$mark" ]
+    run_apart "$tool" run -- "$lib/counts" registered
+    [ "$status" -eq 78 ]
+    STARPU_TIC_POINTERS=trust run_apart "$tool" run -- "$lib/counts" registered
+    is_right "$expected" "lines"
+    [ ! -e "$STARPU_TIC_DIR" ]
+}
+
+@test "the message leaves the mark, and a run that begins anew removes it" {
+    STARPU_TIC_FAIL=task-end:70 run_apart "$tool" run -- "$lib/counts" variable
+    [ "$status" -eq 137 ] && [ "$(grep -c "$wrote" err)" -eq 1 ]
+    [ -e "$STARPU_TIC_DIR/p0-unregistered" ]
+    rm "$STARPU_TIC_DIR"/p0-line-*
+    STARPU_TIC_FAIL=task-end:1 run_apart "$tool" run -- "$lib/counts" variable
+    [ "$status" -eq 137 ] && [ ! -e "$STARPU_TIC_DIR/p0-unregistered" ]
+}
+
+@test "the mark is copied with lines" {
+    export STARPU_TIC_COPY=$PWD/copy
+    expected=$("$lib/counts" registered)
+    STARPU_TIC_FAIL=line-copied:1 run_apart "$tool" run -- "$lib/counts" registered
+    [ "$status" -eq 137 ] && [ ! -e copy/p0-unregistered ]
+    touch "$STARPU_TIC_DIR/p0-unregistered"
+    STARPU_TIC_POINTERS=trust STARPU_TIC_FAIL=line-copied:1 run_apart "$tool" run -- "$lib/counts" registered
+    [ "$status" -eq 137 ] && [ -e copy/p0-unregistered ]
+    rm -r "$STARPU_TIC_DIR"
+    run_apart "$tool" run -- "$lib/counts" registered
+    [ "$status" -eq 78 ]
+    STARPU_TIC_POINTERS=trust STARPU_TIC_FAIL=task-end:1 run_apart "$tool" run -- "$lib/counts" registered
+    [ "$status" -eq 137 ] && [ -e "$STARPU_TIC_DIR/p0-unregistered" ]
+    STARPU_TIC_POINTERS=trust run_apart "$tool" run -- "$lib/counts" registered
+    is_right "$expected" "lines"
+    [ ! -e copy ]
+}
+
 @test "the message names the variable" {
     for mode in variable block; do
         run_apart "$tool" run -- "$lib/counts" $mode

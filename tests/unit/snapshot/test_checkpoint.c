@@ -8,6 +8,7 @@
 #include "lib/rig.h"
 #include "lib/testing.h"
 #include "store/held.h"
+#include "store/mark.h"
 
 enum { WORDS = 4, HANDLES = 6, MANY = 40 };
 
@@ -797,6 +798,38 @@ static int tear_down(void **state)
     return tic_rig_finish(&rig);
 }
 
+/* The lines are gone then: a restart from one would be wrong, and none of them says so. */
+static void test_no_line_stays_where_no_mark_can_be_made(void **state)
+{
+    char *path = rig.store.path, nowhere[] = "/nowhere/at all";
+    (void)state;
+    register_handles(1);
+    tic_rig_task(&rig, 0, handles[0], 1);
+    checkpoint();
+    rig.store.path = nowhere;
+    tic_snapshot_note_unregistered(&rig.snapshot);
+    rig.store.path = path;
+    assert_true(tic_snapshot_is_broken(&rig.snapshot));
+    assert_false(tic_rig_newest(&rig, &line));
+    atomic_store(&rig.snapshot.broken, false); /* as no test may end with it */
+}
+
+static void test_mark_is_beside_the_lines(void **state)
+{
+    (void)state;
+    assert_false(tic_mark_is_set(rig.store.path));
+    for (int again = 0; again < 2; again++) {
+        tic_snapshot_note_unregistered(&rig.snapshot);
+        assert_true(tic_mark_is_set(rig.store.path));
+    }
+    register_handles(1);
+    tic_rig_task(&rig, 0, handles[0], 1);
+    checkpoint();
+    assert_int_equal(line.unregistered_writes, 1);
+    assert_int_equal(tic_store_clean(&rig.store), 0);
+    assert_true(tic_mark_is_set(rig.store.path));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -834,6 +867,8 @@ int main(void)
         TEST(test_recovered_value_is_overwritten_during_the_cut),
         TEST(test_inputs_and_events_stay),
         TEST(test_signature_blocks_stay),
+        TEST(test_no_line_stays_where_no_mark_can_be_made),
+        TEST(test_mark_is_beside_the_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
