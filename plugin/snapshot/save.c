@@ -18,12 +18,13 @@ enum { COUNT_PATIENCE = 25 };
 enum { VAIN_MOST = 4 }; /* waits for main() that were in vain: it waits in ways of its own */
 #define COUNT_POLL 0.02 /* seconds */
 
-/* The checkpoint thread copies what an image holds as soon as it can. */
-static void wake_for_image(struct tic_snapshot *snapshot, const struct tic_shape *shape)
+/* The checkpoint thread copies what an image holds as soon as it can, and writes what is much. */
+static void wake_for_held(struct tic_snapshot *snapshot, const struct tic_shape *shape)
 {
-    if (snapshot->image_least == 0 || tic_shape_bytes(shape) < snapshot->image_least)
-        return;
-    tic_snapshot_wake(snapshot);
+    bool image = snapshot->image_least > 0 && tic_shape_bytes(shape) >= snapshot->image_least;
+
+    if (image || tic_held_is_much(&snapshot->store->rows))
+        tic_snapshot_wake(snapshot);
 }
 
 /* why: what keeps it from being written, so that it is to be held in memory (-EINPROGRESS: it may
@@ -34,7 +35,7 @@ static int write_or_hold(struct tic_snapshot *snapshot, const struct tic_layout 
 {
     if (why == -EINPROGRESS || why == -EALREADY) {
         int status = tic_held_save(snapshot->store, layout, why == -EALREADY, saved);
-        wake_for_image(snapshot, &layout->shape);
+        wake_for_held(snapshot, &layout->shape);
         if (status != -ENOBUFS && status != -ENOMEM)
             return status;
         why = 0;

@@ -198,18 +198,23 @@ static double seconds_since(uint64_t nanoseconds)
     return (double)(tic_nanoseconds(CLOCK_MONOTONIC) - nanoseconds) * 1e-9;
 }
 
-/* While an image is there, each page that the program changes is copied for it. True when somebody
- * has asked for something meanwhile. */
-static bool copy_images_locked(struct tic_snapshot *snapshot)
+/* While an image of the process is there, each page that the program changes is copied for it; and
+ * what else waits in memory is written if it is much. True when there is something to do again. */
+static bool drain_locked(struct tic_snapshot *snapshot)
 {
+    struct tic_store *store = snapshot->store;
+
     if (snapshot->stopping || tic_snapshot_is_broken(snapshot))
         return false;
+    bool writes = snapshot->retry_ns == 0;
     tic_unlock(&snapshot->lock);
-    int status = tic_held_copy_images(snapshot->store, &snapshot->store->hurry);
+    int status = tic_held_copy_images(store, &store->hurry);
+    if (status == 0 && writes)
+        status = tic_held_write_some(store);
     if (status == -ESRCH)
         tic_snapshot_break(snapshot, TIC_LOST_IMAGE);
     tic_lock(&snapshot->lock);
-    return status == -ECANCELED && (snapshot->requests || snapshot->log_wanted);
+    return status > 0 || (status == -ECANCELED && (snapshot->requests || snapshot->log_wanted));
 }
 
 /* Sleeps until a checkpoint is due; serves row requests. False when the thread must end: then a
@@ -233,7 +238,7 @@ static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
             if (snapshot->requests || snapshot->log_wanted)
                 continue;
         }
-        if (copy_images_locked(snapshot))
+        if (drain_locked(snapshot))
             continue;
         if (snapshot->stopping && snapshot->retry_ns)
             due = false; /* no more trials than those that are due by their count */

@@ -12,7 +12,7 @@
 #include "base/io.h"
 #include "base/memory.h"
 
-enum { HUGE_PAGE = 2 << 20 }; /* bytes */
+enum { HUGE_PAGE = 2 << 20, BATCH = 16 << 20 }; /* bytes */
 
 struct tic_held {
     char *bytes;             /* a copy; or */
@@ -43,11 +43,18 @@ static void forget_image_locked(struct tic_rows *rows, struct tic_held *held)
     held->image = NULL;
 }
 
+static void release_locked(struct tic_rows *rows, char *bytes, uint64_t size)
+    TIC_REQUIRES(rows->lock)
+{
+    if (!tic_arena_give(&rows->arena, bytes, size))
+        free(bytes);
+}
+
 static void drop_locked(struct tic_rows *rows, struct tic_held *held) TIC_REQUIRES(rows->lock)
 {
     if (is_there(held))
         rows->held_bytes -= tic_shape_bytes(&held->shape);
-    free(held->bytes);
+    release_locked(rows, held->bytes, tic_shape_bytes(&held->shape));
     held->bytes = NULL;
     forget_image_locked(rows, held);
 }
@@ -58,6 +65,7 @@ void tic_held_fini(struct tic_rows *rows) TIC_THREAD_SAFETY(no_thread_safety_ana
     for (unsigned long i = 0; i < rows->held_count; i++)
         drop_locked(rows, &rows->held[i]);
     free(rows->held);
+    tic_arena_fini(&rows->arena);
 }
 
 /* ---- holding -------------------------------------------------------------------------------- */
@@ -105,20 +113,31 @@ static bool has_room(struct tic_rows *rows, uint64_t bytes)
     return room;
 }
 
-/* Memory for a copy, or NULL. A fault for each small page would take as long as the copy. */
-static char *allocate(uint64_t size)
+/* Memory for a copy, or NULL. */
+static char *allocate(struct tic_rows *rows, uint64_t size)
 {
-    if (size < HUGE_PAGE)
-        return malloc(size);
-    char *bytes = aligned_alloc(HUGE_PAGE, (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+    tic_lock(&rows->lock);
+    char *bytes = tic_arena_take(&rows->arena, size);
+    tic_unlock(&rows->lock);
+    if (bytes || size < HUGE_PAGE)
+        return bytes ? bytes : malloc(size);
+    bytes = aligned_alloc(HUGE_PAGE, (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
     if (bytes)
         madvise(bytes, size, MADV_HUGEPAGE);
     return bytes;
 }
 
-static int copy(const struct tic_layout *layout, struct tic_held *held, uint64_t *checksum)
+static void release(struct tic_rows *rows, char *bytes, uint64_t size)
 {
-    held->bytes = allocate(tic_shape_bytes(&layout->shape));
+    tic_lock(&rows->lock);
+    release_locked(rows, bytes, size);
+    tic_unlock(&rows->lock);
+}
+
+static int copy(struct tic_rows *rows, const struct tic_layout *layout, struct tic_held *held,
+                uint64_t *checksum)
+{
+    held->bytes = allocate(rows, tic_shape_bytes(&layout->shape));
     if (!held->bytes)
         return -ENOMEM;
     struct tic_layout packed = tic_layout_packed(&layout->shape, held->bytes);
@@ -169,13 +188,13 @@ int tic_held_save(struct tic_store *store, const struct tic_layout *layout, bool
         return -ENOMEM;
     bool image = steady && is_worth_an_image(&store->rows, size);
     int status = image ? take_image(layout, &held, &saved->checksum) : -ENOTSUP;
-    status = status ? copy(layout, &held, &saved->checksum) : 0;
+    status = status ? copy(&store->rows, layout, &held, &saved->checksum) : 0;
     saved->row.extent = TIC_HELD_EXTENT;
     status = status ? status : add(&store->rows, &held, &saved->row.row);
     if (status && held.image)
         tic_image_drop(held.image);
     if (status)
-        free(held.bytes);
+        release(&store->rows, held.bytes, size);
     return status;
 }
 
@@ -234,7 +253,8 @@ void tic_held_sweep_end_locked(struct tic_rows *rows) TIC_REQUIRES(rows->lock)
         if (held->unused)
             drop_locked(rows, held);
     }
-    rows->held_next = 0;
+    rows->held_next = rows->held_written = 0;
+    tic_arena_trim(&rows->arena);
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -256,12 +276,13 @@ static int copy_from_image(struct tic_store *store, uint32_t number, const _Atom
 
     if (!held.image)
         return 0;
-    char *bytes = allocate(tic_shape_bytes(&held.shape));
+    uint64_t size = tic_shape_bytes(&held.shape);
+    char *bytes = allocate(rows, size);
     int status = bytes ? tic_image_read(held.image, &held.where, bytes, hurry, &checksum) : -ENOMEM;
     if (status == 0 && checksum != held.checksum)
         status = -EFAULT;
     if (status) {
-        free(bytes);
+        release(rows, bytes, size);
         return status == -EFAULT ? -ESRCH : status;
     }
     tic_lock(&rows->lock);
@@ -300,9 +321,11 @@ int tic_held_copy_images(struct tic_store *store, const _Atomic bool *hurry)
     return status;
 }
 
-static int write_held(struct tic_store *store, struct tic_row row,
-                      int (*save)(struct tic_store *store, const struct tic_layout *layout,
-                                  struct tic_saved *saved))
+/* tic_store_save, or that with compression. */
+typedef int (*way_to_save)(struct tic_store *store, const struct tic_layout *layout,
+                           struct tic_saved *saved);
+
+static int write_held(struct tic_store *store, struct tic_row row, way_to_save save)
 {
     struct tic_rows *rows = &store->rows;
     struct tic_saved saved;
@@ -337,15 +360,15 @@ int tic_held_write(struct tic_store *store, struct tic_row row)
 }
 
 /* Only this thread sweeps, so the bytes stay while they are written. */
-static int write_one(struct tic_store *store, uint32_t number)
+static int write_one(struct tic_store *store, uint32_t number, way_to_save save)
 {
     const struct tic_row row = {TIC_HELD_EXTENT, number};
-    int status = write_held(store, row, tic_store_save);
+    int status = write_held(store, row, save);
 
     while (status == -EAGAIN) { /* somebody else may take the row */
         struct tic_demand demand = {look_up(&store->rows, number).shape, 1};
         status = tic_store_provide(store, &demand, 1);
-        status = status ? status : write_held(store, row, tic_store_save);
+        status = status ? status : write_held(store, row, save);
     }
     return status;
 }
@@ -356,10 +379,52 @@ int tic_held_write_all(struct tic_store *store)
 
     tic_lock(&store->rows.lock);
     unsigned long count = store->rows.held_bytes > 0 ? store->rows.held_count : 0;
+    store->rows.held_stays = false;
     tic_unlock(&store->rows.lock);
     for (unsigned long i = 0; i < count && status == 0; i++)
-        status = write_one(store, (uint32_t)i);
+        status = write_one(store, (uint32_t)i, tic_store_save);
     return status;
+}
+
+bool tic_held_is_much(struct tic_rows *rows)
+{
+    tic_lock(&rows->lock);
+    bool much = rows->held_bytes > TIC_HELD_SOON && !rows->held_stays;
+    tic_unlock(&rows->lock);
+    return much;
+}
+
+/* The next one that has not been written, the number behind the last if there is none. */
+static uint32_t find_next(struct tic_rows *rows, uint64_t *bytes)
+{
+    tic_lock(&rows->lock);
+    while (rows->held_written < rows->held_count && !is_there(&rows->held[rows->held_written]))
+        rows->held_written++;
+    uint32_t number = (uint32_t)rows->held_written;
+    bool any = number < rows->held_count;
+    *bytes = any ? tic_shape_bytes(&rows->held[number].shape) : 0;
+    if (!any)
+        rows->held_written = 0; /* numbers below may be in use again by then */
+    tic_unlock(&rows->lock);
+    return number;
+}
+
+int tic_held_write_some(struct tic_store *store)
+{
+    uint64_t written = 0, bytes;
+    int status = 0;
+
+    while (tic_held_is_much(&store->rows) && written < BATCH && status == 0) {
+        uint32_t number = find_next(&store->rows, &bytes);
+        if (bytes == 0)
+            break;
+        status = write_one(store, number, tic_store_save_compressed);
+        written += bytes;
+    }
+    tic_lock(&store->rows.lock);
+    store->rows.held_stays |= status != 0;
+    tic_unlock(&store->rows.lock);
+    return status ? status : written > 0;
 }
 
 static int resolve(void *arg, const struct tic_line_reference *reference)

@@ -11,6 +11,10 @@
 /* What may be held at most, in bytes, if nothing else is said. */
 #define TIC_HELD_MOST (UINT64_C(256) << 20)
 
+/* When more is held, it is written before a line asks for it: copies then use memory again that is
+ * in the caches, in place of new memory, which takes many times as long to get. */
+#define TIC_HELD_SOON (UINT64_C(64) << 20)
+
 /* A value is worth an image if it is so large a part of the memory of the process. */
 #define TIC_IMAGE_PART 16
 
@@ -32,6 +36,10 @@ int tic_held_write(struct tic_store *store, struct tic_row row);
 /* Writes all that are not written yet, as they are: that is one thread's work. Committing thread. 0
  * or -errno. */
 int tic_held_write_all(struct tic_store *store);
+/* Is more held than TIC_HELD_SOON, which can be written before the next line? Any thread. */
+bool tic_held_is_much(struct tic_rows *rows);
+/* Writes a few of the oldest while that is so. Committing thread. 1: some; 0: none; or -errno. */
+int tic_held_write_some(struct tic_store *store);
 /* Puts the rows of those that are written into the tables of the line. 0, or -EIO: one is not. */
 int tic_held_resolve(struct tic_rows *rows, struct tic_line *line);
 

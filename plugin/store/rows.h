@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/lock.h"
+#include "store/arena.h"
 #include "store/line.h"
 #include "store/payload.h"
 
@@ -40,14 +41,17 @@ struct tic_rows {
     unsigned long found;   /* guarded by lock: extent that was found last */
     struct tic_held *held; /* guarded by lock */
     unsigned long held_count, held_capacity;
-    unsigned long held_next; /* guarded by lock: no number below it is unused */
-    uint64_t held_bytes;     /* guarded by lock: in memory now */
-    uint64_t held_most;      /* and so many there may be; immutable after start */
-    unsigned long images;    /* guarded by lock: held values that an image of the process has */
-    uint64_t imaged;         /* guarded by lock: values that one had, in all */
-    uint64_t image_least;    /* bytes of such a value; 0: there are none; immutable after start */
-    uint64_t image_part; /* of the resident memory, a value is at least 1 / so many; 0: any part;
-                            immutable after start */
+    unsigned long held_next;    /* guarded by lock: no number below it is unused */
+    unsigned long held_written; /* guarded by lock: values below it were written, or came later */
+    bool held_stays;            /* guarded by lock: they cannot be written before the next line */
+    struct tic_arena arena;     /* guarded by lock: memory of held values */
+    uint64_t held_bytes;        /* guarded by lock: in memory now */
+    uint64_t held_most;         /* and so many there may be; immutable after start */
+    unsigned long images;       /* guarded by lock: held values that an image of the process has */
+    uint64_t imaged;            /* guarded by lock: values that one had, in all */
+    uint64_t image_least; /* bytes of such a value; 0: there are none; immutable after start */
+    uint64_t image_part;  /* of the resident memory, a value is at least 1 / so many; 0: any part;
+                             immutable after start */
 };
 
 /* Where a row is. */

@@ -24,7 +24,7 @@ resume() {
 
 @test "a factorization that is killed, and continues on another number of workers" {
     local spared=0 # a disk that is busy may let single runs write nothing compressed
-    for point in line-renamed:3 row-write:200 task-end:150 checkpoint-saved:4; do
+    for point in line-renamed:3 row-write:90 task-end:150 checkpoint-saved:4; do
         prepare "$point"
         run "$tool" verify "$STARPU_TIC_DIR"
         [ "$status" -eq 0 ]

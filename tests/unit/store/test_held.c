@@ -13,6 +13,7 @@
 #include "lib/testing.h"
 #include "store/forced.h"
 #include "store/held.h"
+#include "store/space.h"
 
 enum { WORDS = 100 };
 
@@ -183,6 +184,67 @@ static void test_an_image_that_was_ended(void **state)
     assert_int_equal(tic_held_write_all(&rig.store), -ESRCH);
 }
 
+enum { LARGE = 1 << 20, LARGE_WORDS = LARGE / 8, MANY = 200 };
+
+/* Before any line: what is held stays below a bound, however much is saved. */
+static void test_much_is_written_early(void **state)
+{
+    static uint64_t large[LARGE_WORDS];
+    struct tic_layout value = tic_fake_vector(large, sizeof(*large), LARGE_WORDS);
+    struct tic_saved saved[MANY];
+    struct tic_rows *rows = &rig.store.rows;
+    uint64_t most = 0;
+    (void)state;
+    assert_int_equal(tic_held_write_some(&rig.store), 0);
+    for (unsigned i = 0; i < MANY; i++) {
+        large[0] = large[LARGE_WORDS - 1] = i + 1;
+        assert_int_equal(tic_held_save(&rig.store, &value, true, &saved[i]), 0);
+        tic_rows_pin(rows, saved[i].row);
+        tic_rows_settle(rows, saved[i].row);
+        most = rows->held_bytes > most ? rows->held_bytes : most;
+        while (tic_held_is_much(rows))
+            assert_int_equal(tic_held_write_some(&rig.store), 1);
+        if (i == MANY / 2) {
+            tic_rows_sweep_begin(rows);
+            tic_rows_sweep_end(rows);
+        }
+    }
+    assert_in_range(most, TIC_HELD_SOON, TIC_HELD_SOON + LARGE);
+    assert_in_range(rows->arena.touched, 1, 2 * most / TIC_ARENA_LEAST);
+    assert_int_equal(tic_rows_real(rows, saved[MANY - 1].row).extent, TIC_HELD_EXTENT);
+    assert_int_equal(tic_held_write_all(&rig.store), 0);
+    for (unsigned i = 0; i < MANY; i++) {
+        assert_int_not_equal(tic_rows_real(rows, saved[i].row).extent, TIC_HELD_EXTENT);
+        assert_int_equal(tic_store_read(&rig.store, &saved[i], &value), 0);
+        assert_int_equal(large[0], i + 1);
+        assert_int_equal(large[LARGE_WORDS - 1], i + 1);
+    }
+}
+
+/* It is not tried again and again: the next line does. */
+static void test_much_that_cannot_be_written_waits(void **state)
+{
+    static uint64_t large[LARGE_WORDS];
+    struct tic_layout value = tic_fake_vector(large, sizeof(*large), LARGE_WORDS);
+    struct tic_saved saved;
+    (void)state;
+    for (unsigned i = 0; i < TIC_HELD_SOON / LARGE + 1; i++) {
+        assert_int_equal(tic_held_save(&rig.store, &value, true, &saved), 0);
+        tic_rows_pin(&rig.store.rows, saved.row);
+        tic_rows_settle(&rig.store.rows, saved.row);
+    }
+    rig.store.space = 1;
+    assert_int_equal(tic_held_write_some(&rig.store), -EDQUOT);
+    assert_false(tic_held_is_much(&rig.store.rows));
+    assert_int_equal(tic_held_write_some(&rig.store), 0);
+    assert_int_equal(tic_held_write_all(&rig.store), -EDQUOT);
+    assert_int_equal(tic_held_write_some(&rig.store), -EDQUOT);
+    rig.store.space = UINT64_MAX;
+    assert_int_equal(tic_space_bound(&rig.store), 0);
+    assert_int_equal(tic_held_write_all(&rig.store), 0);
+    assert_int_equal(tic_store_read(&rig.store, &saved, &value), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 /* Compression holds every value that is saved. */
@@ -230,6 +292,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_held_during_a_sweep),
+        TEST(test_much_is_written_early),
+        TEST(test_much_that_cannot_be_written_waits),
         TEST(test_pinned_during_a_sweep),
         TEST(test_forgotten),
         TEST(test_numbers_are_given_again),
