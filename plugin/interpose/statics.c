@@ -291,8 +291,10 @@ void tic_statics_leave_out(const struct tic_handle *handle)
     const struct tic_layout *layout = &handle->layout;
 
     tic_lock(&statics.lock);
-    if (statics.inside && handle->home_node >= 0 && layout->base &&
-        tic_spans_add(&statics.others.left, layout->base, tic_layout_span(layout)) != 0) {
+    bool known = handle->home_node < 0 || !statics.inside ||
+                 (layout->base && tic_spans_add(&statics.others.left, layout->base,
+                                                tic_layout_span(layout)) == 0);
+    if (!known) { /* its interface packs it, or there are too many */
         atomic_store(&quiet, false);
         statics.inside = false;
     }
