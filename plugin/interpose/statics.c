@@ -292,8 +292,8 @@ void tic_statics_leave_out(const struct tic_handle *handle)
 
     tic_lock(&statics.lock);
     bool known = handle->home_node < 0 || !statics.inside ||
-                 (layout->base && tic_spans_add(&statics.others.left, layout->base,
-                                                tic_layout_span(layout)) == 0);
+                 (layout->base &&
+                  tic_spans_add(&statics.others.left, layout->base, tic_layout_span(layout)) == 0);
     if (!known) { /* its interface packs it, or there are too many */
         atomic_store(&quiet, false);
         statics.inside = false;
