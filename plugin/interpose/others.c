@@ -29,21 +29,16 @@ static bool has_home(const struct tic_handle *handle)
     return handle->home_node >= 0 && handle->is_value;
 }
 
-static void visit_spans(const struct tic_spans *spans, struct visit *visits)
-{
-    for (unsigned long i = tic_spans_from(spans, visits->span->begin);
-         i < spans->count && spans->items[i].begin < visits->span->end; i++)
-        visit_run((char *)(uintptr_t)spans->items[i].begin,
-                  (uint64_t)(spans->items[i].end - spans->items[i].begin), visits);
-}
-
 void tic_others_visit(const struct tic_others *all, const struct tic_span *span,
                       void (*visit)(const struct tic_span *run, void *arg), void *arg)
 {
     struct visit visits = {span, visit, arg};
+    const struct tic_spans *known = &all->known;
 
-    visit_spans(&all->known, &visits);
-    visit_spans(&all->left, &visits);
+    for (unsigned long i = tic_spans_from(known, span->begin);
+         i < known->count && known->items[i].begin < span->end; i++)
+        visit_run((char *)(uintptr_t)known->items[i].begin,
+                  (uint64_t)(known->items[i].end - known->items[i].begin), &visits);
     tic_lock(&all->graph->lock);
     for (unsigned long i = 0; i < all->graph->handle_count; i++) {
         const struct tic_handle *handle = all->graph->handles[i];

@@ -11,7 +11,6 @@ struct tic_graph;
 
 struct tic_others {
     struct tic_spans known; /* structures of StarPU, and what the dynamic linker writes */
-    struct tic_spans left;  /* memory of data that has left since main() began to wait */
     struct tic_graph *graph;
 };
 

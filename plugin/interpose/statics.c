@@ -24,7 +24,6 @@ static struct {
     struct tic_others others; /* what is none of the program's variables */
     bool over;                /* nothing is looked at any more */
     bool inside;              /* main() waits, and this is looked at */
-    bool fresh;               /* there are codelets that no such wait has come after */
     unsigned waits;
     uint64_t left;                 /* all waits that main() has come back from; owner thread only */
     uint64_t callbacks, again, ns; /* as this wait began; nanoseconds in all */
@@ -33,7 +32,6 @@ static struct {
 
 static char found[512];                           /* what it is; set before a line says so */
 static _Atomic(const char *) left_out = "";       /* what is not looked at, in words */
-static _Atomic bool quiet;                        /* in this wait no callback has begun */
 static _Atomic uint64_t again_begun, again_ended; /* tasks without output */
 
 static void tell_left_out(const char *what)
@@ -63,7 +61,6 @@ static void note_codelet_locked(const struct starpu_codelet *codelet)
     if (tic_spans_has(&statics.others.known, codelet))
         return;
     know(codelet, sizeof(*codelet));
-    statics.fresh = true;
     if (tic_objects_add(codelet, &statics.others.known) != 0)
         statics.over = true;
 }
@@ -132,8 +129,7 @@ static bool may_look(uint64_t now)
            (session->settings.verify > 0 || session->report) &&
            session->settings.pointers != TIC_POINTERS_TRUST && !tic_position_is_ahead() &&
            !tic_snapshot_is_broken(&session->snapshot) &&
-           (statics.waits == 0 ||
-            ((statics.waits < FREE_WAITS || statics.fresh) && statics.ns < FREE_NS) ||
+           (statics.waits == 0 || (statics.waits < FREE_WAITS && statics.ns < FREE_NS) ||
             statics.ns * 100 <= (now - session->snapshot.started_ns) * TIC_LOOKS_PERCENT);
 }
 
@@ -164,12 +160,8 @@ void tic_statics_enter(void)
     statics.again = atomic_load(&again_ended);
     statics.inside = may_look(start) && is_alone() && tic_beside_begin();
     statics.waits += statics.inside;
-    if (statics.inside) {
-        statics.fresh = false;
-        statics.others.left.count = 0;
+    if (statics.inside)
         watch_locked();
-        atomic_store(&quiet, true);
-    }
     statics.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
     tic_unlock(&statics.lock);
 }
@@ -254,21 +246,6 @@ void tic_statics_look(void)
     tic_unlock(&statics.lock);
 }
 
-void tic_statics_enter_callback(void)
-{
-    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
-
-    if (!atomic_load_explicit(&quiet, memory_order_relaxed))
-        return;
-    tic_lock(&statics.lock);
-    if (atomic_load(&quiet) && statics.inside && !statics.over) {
-        look_locked();
-        statics.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
-    }
-    atomic_store(&quiet, false);
-    tic_unlock(&statics.lock);
-}
-
 void tic_statics_leave(void)
 {
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
@@ -277,7 +254,6 @@ void tic_statics_leave(void)
         return;
     statics.left++;
     tic_lock(&statics.lock);
-    atomic_store(&quiet, false);
     if (statics.inside && !statics.over)
         look_locked();
     statics.inside = false;
@@ -286,17 +262,9 @@ void tic_statics_leave(void)
     tic_unlock(&statics.lock);
 }
 
-void tic_statics_leave_out(const struct tic_handle *handle)
+void tic_statics_leave_out(void)
 {
-    const struct tic_layout *layout = &handle->layout;
-
     tic_lock(&statics.lock);
-    bool known = handle->home_node < 0 || !statics.inside ||
-                 (layout->base &&
-                  tic_spans_add(&statics.others.left, layout->base, tic_layout_span(layout)) == 0);
-    if (!known) { /* its interface packs it, or there are too many */
-        atomic_store(&quiet, false);
-        statics.inside = false;
-    }
+    statics.inside = false;
     tic_unlock(&statics.lock);
 }
