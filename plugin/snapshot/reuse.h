@@ -6,7 +6,7 @@
  * A replaced value is needed no more when the log holds the result that replaced it and the result
  * of each task that has read it. Three rules make that so:
  * - a task without a result that a restart can use marks the values that it reads
- * (tic_reuse_note_reads);
+ *   (tic_reuse_note_read);
  * - a row waits until each task that ran when its value was replaced has ended, and so was logged:
  *   the hook at the end of a task comes after StarPU has released its data;
  * - only a value that this run has logged, of the write directly before, and that no cut defines,

@@ -43,9 +43,8 @@
 #define TIC_LINE_NUMBERS(X)                                                                        \
     X(number)                                                                                      \
     X(process)                                                                                     \
-    X(workers)                                                                                     \
-    X(tasks_submitted)                                                                             \
-    X(tasks_done) X(clock) X(kept_done) X(big_endian) X(waits) X(verified) X(quiescent)
+    X(workers) X(tasks_submitted) X(tasks_done) X(clock) X(kept_done) X(big_endian) X(waits)       \
+        X(verified) X(quiescent)
 /* ACCOUNT_NUMBER(member): the same, members of the line's account. */
 #define TIC_ACCOUNT_NUMBERS(X) X(runs) X(spent) X(lost) X(stored) X(checkpoints) X(logged)
 /* The same, from minor format 3 on; 0 in lines of before. */
@@ -88,10 +87,8 @@
     F(S, "element_size", element_size, U32)                                                        \
     F(S, "ndim", ndim, U32)                                                                        \
     F(S, "dim0", dims[0], U64)                                                                     \
-    F(S, "dim1", dims[1], U64)                                                                     \
-    F(S, "dim2", dims[2], U64)                                                                     \
-    F(S, "dim3", dims[3], U64) F(S, "rows", rows, U64) F(S, "offset", offset, U64)                 \
-        F(S, "keys", keys, U64)
+    F(S, "dim1", dims[1], U64) F(S, "dim2", dims[2], U64) F(S, "dim3", dims[3], U64)               \
+        F(S, "rows", rows, U64) F(S, "offset", offset, U64) F(S, "keys", keys, U64)
 #define TIC_VALUE_FIELDS(S, F)                                                                     \
     F(S, "id", id, U64)                                                                            \
     F(S, "version", version, U64)                                                                  \
@@ -120,18 +117,16 @@
     F(S, "id", id, U64)                                                                            \
     F(S, "part", part, U32)                                                                        \
     F(S, "bytes", bytes, U32)                                                                      \
-    F(S, "word0", words[0], U64)                                                                   \
-    F(S, "word1", words[1], U64)                                                                   \
-    F(S, "word2", words[2], U64) F(S, "word3", words[3], U64) F(S, "word4", words[4], U64)
+    F(S, "word0", words[0], U64) F(S, "word1", words[1], U64) F(S, "word2", words[2], U64)         \
+        F(S, "word3", words[3], U64) F(S, "word4", words[4], U64)
 #define TIC_KEPT_FIELDS(S, F)                                                                      \
     F(S, "root", root, U64)                                                                        \
     F(S, "id", id, U64)                                                                            \
     F(S, "tag", tag, U64)                                                                          \
     F(S, "callback_argument", callback_argument, U64)                                              \
     F(S, "priority", priority, I64)                                                                \
-    F(S, "codelet", codelet, U32)                                                                  \
-    F(S, "callback", callback, U32)                                                                \
-    F(S, "flags", flags, U32) F(S, "buffers", buffers, U32) F(S, "arguments", arguments, U32)
+    F(S, "codelet", codelet, U32) F(S, "callback", callback, U32) F(S, "flags", flags, U32)        \
+        F(S, "buffers", buffers, U32) F(S, "arguments", arguments, U32)
 #define TIC_KEPT_WRITE_FIELDS(S, F) F(S, "root", root, U64) F(S, "handle", handle, U64)
 #define TIC_BUFFER_FIELDS(S, F)                                                                    \
     F(S, "handle", handle, U64) F(S, "mode", mode, U32) F(S, "free", free, U32)
