@@ -29,10 +29,11 @@ void tic_admit_note_writes(const struct tic_accesses *accesses, bool live)
             tic_data_note_write(accesses->items[i].handle, live);
 }
 
-void tic_admit_note_uses(const struct tic_accesses *accesses)
+void tic_admit_note_uses(const struct tic_accesses *accesses, bool executes)
 {
     for (unsigned i = 0; i < accesses->count && !accesses->simple; i++)
-        tic_data_note_use(accesses->items[i].handle, (accesses->items[i].mode & STARPU_R) != 0);
+        tic_data_note_use(accesses->items[i].handle, (accesses->items[i].mode & STARPU_R) != 0,
+                          executes);
 }
 
 /* A task that is not done and writes comes after every done writer of its handles, whatever the
@@ -123,7 +124,7 @@ void tic_admit(struct starpu_task *task, struct tic_submission *submission)
     for (unsigned i = 0; i < submission->accesses->count; i++)
         known &= submission->accesses->items[i].handle != NULL;
     if (known) {
-        tic_admit_note_uses(submission->accesses);
+        tic_admit_note_uses(submission->accesses, true);
         tic_admit_deliver(task, submission);
     }
     tic_admit_live(task, submission);

@@ -21,9 +21,10 @@ struct tic_submission {
 };
 
 uint64_t tic_submission_key(const struct tic_submission *submission);
-/* What submitted tasks use and write. live: the task runs. Under the submission lock, as all that
- * follows but for tic_submit_spawned and tic_submit_kept, which take it. */
-void tic_admit_note_uses(const struct tic_accesses *accesses);
+/* What submitted tasks use and write. live: the task runs. executes: as tic_data_note_use(). Under
+ * the submission lock, as all that follows but for tic_submit_spawned and tic_submit_kept, which
+ * take it. */
+void tic_admit_note_uses(const struct tic_accesses *accesses, bool executes);
 void tic_admit_note_writes(const struct tic_accesses *accesses, bool live);
 /* In a restart: what the task reads may be copies by then. */
 void tic_admit_deliver(struct starpu_task *task, const struct tic_submission *submission);

@@ -91,6 +91,7 @@ static void watch(struct tic_beside range, const char *at, size_t otherwise)
     if (size > 0 && is_of_starpu(size))
         return;
     range.zeros = size > 0 ? at : NULL;
+    range.block = size;
     if (size == 0)
         size = tic_mapped_bytes(at);
     if (size == 0)
@@ -99,6 +100,11 @@ static void watch(struct tic_beside range, const char *at, size_t otherwise)
         return;
     range.span = (struct tic_span){at, at + size};
     tic_beside_add(&range);
+}
+
+bool tic_blocks_has(const struct tic_beside *range)
+{
+    return range->block == 0 || tic_heap_block(range->zeros, most_bytes) == range->block;
 }
 
 /* The stack below main()'s own is used while it waits. Old targets may be variables of functions
@@ -197,6 +203,7 @@ static int compare_bases(const void *a, const void *b)
 static void watch_bases(const struct tic_others *others)
 {
     const struct tic_beside range = {.kind = TIC_BESIDE_OF_DATA, .path = ""};
+    const char *end = NULL;
     unsigned count = 0;
 
     qsort(blocks.bases, blocks.base_count, sizeof(*blocks.bases), compare_bases);
@@ -205,8 +212,14 @@ static void watch_bases(const struct tic_others *others)
             blocks.bases[count++] = blocks.bases[i];
     tic_others_keep_bases(others, blocks.bases, &count);
     blocks.base_count = count;
-    for (unsigned i = 0; i < count; i++)
-        watch(range, blocks.bases[i], 0);
+    for (unsigned i = 0; i < count; i++) {
+        if (blocks.bases[i] < end) /* blocks do not lie in each other */
+            continue;
+        size_t size = tic_heap_block(blocks.bases[i], most_bytes);
+        end = blocks.bases[i] + size;
+        if (size > 0)
+            watch(range, blocks.bases[i], 0);
+    }
 }
 
 bool tic_blocks_watch(const struct tic_others *others)

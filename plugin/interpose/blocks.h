@@ -11,6 +11,9 @@ void tic_blocks_note_data(const struct tic_handle *handle);
 void tic_blocks_note_pointers(const char *const *pointers, unsigned count);
 /* Functions of main() may return now, and leave their variables. */
 void tic_blocks_forget_pointers(void);
+/* Is what seemed to be a block of malloc() still one? Memory that nobody has initialised holds what
+ * malloc() kept there before. */
+bool tic_blocks_has(const struct tic_beside *range);
 /* Adds all of it to what is watched. False if there was more than lists have room for. */
 bool tic_blocks_watch(const struct tic_others *others);
 

@@ -39,13 +39,16 @@ static bool had_left(const struct tic_handle *handle)
 }
 
 /* The line holds what it held then, or what came of that, and gives it back before any task that
- * was not done runs. */
-static bool is_saved(struct tic_handle *handle)
+ * was not done runs. Data may have left within the operation of main() in which the line was cut,
+ * after that operation has used it. */
+static bool is_saved(struct tic_handle *handle, bool executes)
 {
     const struct tic_handle *holder = holder_of(handle);
+    bool ahead = tic_position_is_ahead();
 
-    handle->differs = tic_session->settings.inputs == TIC_INPUTS_SAVE && tic_position_is_ahead() &&
-                      holder->imaged && (tic_data_is_pending(holder) || had_left(holder));
+    handle->differs =
+        tic_session->settings.inputs == TIC_INPUTS_SAVE && holder->imaged &&
+        ((ahead && tic_data_is_pending(holder)) || ((ahead || !executes) && had_left(holder)));
     return handle->differs;
 }
 
@@ -62,7 +65,7 @@ static void tell_input(const struct tic_handle *handle)
     told = true;
 }
 
-void tic_data_note_use(struct tic_handle *handle, bool reads)
+void tic_data_note_use(struct tic_handle *handle, bool reads, bool executes)
 {
     struct tic_session *session = tic_session;
 
@@ -83,7 +86,7 @@ void tic_data_note_use(struct tic_handle *handle, bool reads)
                                       atomic_load(&session->snapshot.cut.epoch));
     if (status == 0 && tic_tail_total(&session->graph.inputs) > known)
         tic_record_input(handle, hash);
-    if (status == -EILSEQ && is_saved(handle)) {
+    if (status == -EILSEQ && is_saved(handle, executes)) {
         tell_input(handle);
         return;
     }

@@ -18,6 +18,7 @@
 #include "interpose/nowhere.h"
 #include "interpose/position.h"
 #include "interpose/runner.h"
+#include "interpose/statics.h"
 #include "interpose/task.h"
 
 struct held {
@@ -51,6 +52,7 @@ static void run_as_application(void (*run)(void *), void *argument)
     struct tic_graph *graph = &tic_session->graph;
     int guard = tic_guard;
 
+    tic_statics_enter_callback();
     atomic_fetch_add(&graph->callbacks_open, 1);
     tic_guard = 0;
     tic_in_callback++;

@@ -64,7 +64,7 @@ void tic_nowhere_note(const struct tic_accesses *accesses)
 {
     for (unsigned i = 0; i < accesses->count; i++)
         if (accesses->items[i].handle && accesses->items[i].mode & STARPU_R)
-            tic_data_note_use(accesses->items[i].handle, true);
+            tic_data_note_use(accesses->items[i].handle, true, true);
 }
 
 /* ---- a restart ------------------------------------------------------------------------------- */

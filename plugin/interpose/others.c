@@ -5,6 +5,10 @@
 #include <string.h>
 
 #include "graph/graph.h"
+#include "interpose/context.h"
+#include "interpose/heap.h"
+#include "interpose/symbol.h"
+#include "real/real.h"
 
 struct visit {
     const struct tic_span *span;
@@ -29,16 +33,21 @@ static bool has_home(const struct tic_handle *handle)
     return handle->home_node >= 0 && handle->is_value;
 }
 
+static void visit_spans(const struct tic_spans *spans, struct visit *visits)
+{
+    for (unsigned long i = tic_spans_from(spans, visits->span->begin);
+         i < spans->count && spans->items[i].begin < visits->span->end; i++)
+        visit_run((char *)(uintptr_t)spans->items[i].begin,
+                  (uint64_t)(spans->items[i].end - spans->items[i].begin), visits);
+}
+
 void tic_others_visit(const struct tic_others *all, const struct tic_span *span,
                       void (*visit)(const struct tic_span *run, void *arg), void *arg)
 {
     struct visit visits = {span, visit, arg};
-    const struct tic_spans *known = &all->known;
 
-    for (unsigned long i = tic_spans_from(known, span->begin);
-         i < known->count && known->items[i].begin < span->end; i++)
-        visit_run((char *)(uintptr_t)known->items[i].begin,
-                  (uint64_t)(known->items[i].end - known->items[i].begin), &visits);
+    visit_spans(&all->known, &visits);
+    visit_spans(&all->waited, &visits);
     tic_lock(&all->graph->lock);
     for (unsigned long i = 0; i < all->graph->handle_count; i++) {
         const struct tic_handle *handle = all->graph->handles[i];
@@ -47,6 +56,59 @@ void tic_others_visit(const struct tic_others *all, const struct tic_span *span,
             tic_layout_visit(&handle->layout, visit_run, &visits);
     }
     tic_unlock(&all->graph->lock);
+}
+
+/* ---- of one wait ---------------------------------------------------------------------------- */
+
+/* An interface of the program's own says with pack_data what its data holds, but not where. */
+static bool add_packed(struct tic_others *all, const struct tic_handle *handle)
+{
+    const size_t most = (size_t)1 << 40;
+    const char *interface =
+        tic_real.starpu_data_get_interface_on_node(handle->data, (unsigned)handle->home_node);
+    size_t size = tic_real.starpu_data_get_interface_ops(handle->data)->interface_size;
+    bool found = false;
+
+    for (size_t at = 0; at + sizeof(char *) <= size; at += sizeof(char *)) {
+        const char *word;
+        memcpy(&word, interface + at, sizeof(word));
+        if (!tic_symbol_is_address((uintptr_t)word))
+            continue;
+        size_t bytes = tic_heap_block(word, most);
+        if (bytes == 0 || tic_spans_add(&all->waited, word, bytes) != 0)
+            return false;
+        found = true;
+    }
+    return found;
+}
+
+bool tic_others_add_data(struct tic_others *all, const struct tic_handle *handle)
+{
+    const struct tic_layout *layout = &handle->layout;
+
+    if (!has_home(handle))
+        return true;
+    return handle->packer ? handle->parent || add_packed(all, handle)
+                          : tic_spans_add(&all->waited, layout->base, tic_layout_span(layout)) == 0;
+}
+
+bool tic_others_begin_wait(struct tic_others *all)
+{
+    bool known = true;
+
+    all->waited.count = 0;
+    tic_lock(&all->graph->lock);
+    for (unsigned long i = 0; i < all->graph->handle_count && known; i++) {
+        struct tic_handle *handle = all->graph->handles[i];
+        tic_lock(&handle->lock);
+        /* One that leaves (starpu_data_unregister_submit) may be taken off the list in this wait.
+         */
+        if (handle->data && (handle->packer || handle->leaves))
+            known = tic_others_add_data(all, handle);
+        tic_unlock(&handle->lock);
+    }
+    tic_unlock(&all->graph->lock);
+    return known;
 }
 
 static int compare_bases(const void *a, const void *b)

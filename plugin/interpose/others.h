@@ -8,11 +8,20 @@
 #include "interpose/spans.h"
 
 struct tic_graph;
+struct tic_handle;
 
 struct tic_others {
-    struct tic_spans known; /* structures of StarPU, and what the dynamic linker writes */
+    struct tic_spans known;  /* structures of StarPU, and what the dynamic linker writes */
+    struct tic_spans waited; /* known until main() waits again: memory of data that has left in this
+                              * wait, and of data whose interfaces pack it */
     struct tic_graph *graph;
 };
+
+/* main() begins to wait. False: data with an interface of the program's own lies where nobody knows,
+ * which is everything but whole blocks of malloc() that the interface points to. */
+bool tic_others_begin_wait(struct tic_others *all);
+/* Data comes in this wait, or leaves. False as above. */
+bool tic_others_add_data(struct tic_others *all, const struct tic_handle *handle);
 
 /* Calls visit for what they have in [begin, end): in any order, some of it more than once. */
 void tic_others_visit(const struct tic_others *all, const struct tic_span *span,

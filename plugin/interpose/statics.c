@@ -24,6 +24,7 @@ static struct {
     struct tic_others others; /* what is none of the program's variables */
     bool over;                /* nothing is looked at any more */
     bool inside;              /* main() waits, and this is looked at */
+    bool fresh;               /* there are codelets that no such wait has come after */
     unsigned waits;
     uint64_t left;                 /* all waits that main() has come back from; owner thread only */
     uint64_t callbacks, again, ns; /* as this wait began; nanoseconds in all */
@@ -32,6 +33,7 @@ static struct {
 
 static char found[512];                           /* what it is; set before a line says so */
 static _Atomic(const char *) left_out = "";       /* what is not looked at, in words */
+static _Atomic bool quiet;                        /* in this wait no callback has begun */
 static _Atomic uint64_t again_begun, again_ended; /* tasks without output */
 
 static void tell_left_out(const char *what)
@@ -61,6 +63,7 @@ static void note_codelet_locked(const struct starpu_codelet *codelet)
     if (tic_spans_has(&statics.others.known, codelet))
         return;
     know(codelet, sizeof(*codelet));
+    statics.fresh = true;
     if (tic_objects_add(codelet, &statics.others.known) != 0)
         statics.over = true;
 }
@@ -86,11 +89,20 @@ void tic_statics_note_task(const struct starpu_task *task)
     last = task->cl;
 }
 
+/* Nobody knows what belongs to registered data: what changes in this wait may be theirs. */
+static void stop_locked(void)
+{
+    atomic_store(&quiet, false);
+    statics.inside = false;
+}
+
 void tic_statics_note_data(const struct tic_handle *handle)
 {
     tic_heap_note_structure(handle->data);
     tic_lock(&statics.lock);
     tic_blocks_note_data(handle);
+    if (statics.inside && handle->packer && !tic_others_add_data(&statics.others, handle))
+        stop_locked();
     tic_unlock(&statics.lock);
 }
 
@@ -129,7 +141,8 @@ static bool may_look(uint64_t now)
            (session->settings.verify > 0 || session->report) &&
            session->settings.pointers != TIC_POINTERS_TRUST && !tic_position_is_ahead() &&
            !tic_snapshot_is_broken(&session->snapshot) &&
-           (statics.waits == 0 || (statics.waits < FREE_WAITS && statics.ns < FREE_NS) ||
+           (statics.waits == 0 ||
+            ((statics.waits < FREE_WAITS || statics.fresh) && statics.ns < FREE_NS) ||
             statics.ns * 100 <= (now - session->snapshot.started_ns) * TIC_LOOKS_PERCENT);
 }
 
@@ -138,7 +151,6 @@ static void watch_locked(void)
     const struct tic_beside *segments;
     unsigned count = tic_objects_segments(&segments);
 
-    statics.others.graph = &tic_session->graph;
     tic_beside_add_often();
     for (unsigned i = 0; i < count; i++)
         tic_beside_add(&segments[i]);
@@ -158,10 +170,16 @@ void tic_statics_enter(void)
     tic_lock(&statics.lock);
     statics.callbacks = atomic_load(&tic_session->graph.told);
     statics.again = atomic_load(&again_ended);
+    statics.others.graph = &tic_session->graph;
     statics.inside = may_look(start) && is_alone() && tic_beside_begin();
-    statics.waits += statics.inside;
-    if (statics.inside)
+    if (statics.inside && !tic_others_begin_wait(&statics.others))
+        stop_locked();
+    if (statics.inside) {
+        statics.waits++;
+        statics.fresh = false;
         watch_locked();
+        atomic_store(&quiet, true);
+    }
     statics.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
     tic_unlock(&statics.lock);
 }
@@ -221,7 +239,8 @@ static void look_locked(void)
     unsigned next = 0;
 
     while (!statics.over && (range = tic_beside_changed(&statics.others, &next, &at)))
-        if (is_alone() && !tic_snapshot_is_broken(&tic_session->snapshot)) {
+        if (tic_blocks_has(range) && is_alone() &&
+            !tic_snapshot_is_broken(&tic_session->snapshot)) {
             tell(range, at);
             statics.over = true;
         }
@@ -246,6 +265,20 @@ void tic_statics_look(void)
     tic_unlock(&statics.lock);
 }
 
+void tic_statics_enter_callback(void)
+{
+    if (!atomic_load_explicit(&quiet, memory_order_relaxed))
+        return;
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
+    tic_lock(&statics.lock);
+    if (atomic_load(&quiet) && statics.inside && !statics.over) {
+        look_locked();
+        statics.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
+    }
+    atomic_store(&quiet, false);
+    tic_unlock(&statics.lock);
+}
+
 void tic_statics_leave(void)
 {
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
@@ -254,6 +287,7 @@ void tic_statics_leave(void)
         return;
     statics.left++;
     tic_lock(&statics.lock);
+    atomic_store(&quiet, false);
     if (statics.inside && !statics.over)
         look_locked();
     statics.inside = false;
@@ -262,9 +296,10 @@ void tic_statics_leave(void)
     tic_unlock(&statics.lock);
 }
 
-void tic_statics_leave_out(void)
+void tic_statics_leave_out(const struct tic_handle *handle)
 {
     tic_lock(&statics.lock);
-    statics.inside = false;
+    if (statics.inside && !tic_others_add_data(&statics.others, handle))
+        stop_locked();
     tic_unlock(&statics.lock);
 }

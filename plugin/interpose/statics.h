@@ -27,10 +27,13 @@ void tic_statics_note_again(bool ends);
 /* main() begins to wait in StarPU, and goes on. */
 void tic_statics_enter(void);
 void tic_statics_leave(void);
-/* How often it did. Owner thread only. */
+/* A callback begins: what has changed by now, tasks have written, if it is the first one in this
+ * wait. Any thread that holds no lock. */
+void tic_statics_enter_callback(void);
+/* How often main() has gone on. Owner thread only. */
 uint64_t tic_statics_left(void);
-/* Data leaves: what was its memory cannot be told from others any more in this wait. */
-void tic_statics_leave_out(void);
+/* Data leaves, and what was its memory is not looked at any more in this wait. */
+void tic_statics_leave_out(const struct tic_handle *handle);
 /* Has main() been waiting until now, and kernels changed something? Then a message says so, once,
  * and lines do. Any thread that holds no lock. */
 void tic_statics_look(void);

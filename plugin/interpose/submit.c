@@ -258,7 +258,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
     int done = identify(task, submission, why);
     if (*why)
         return TIC_PASS;
-    tic_admit_note_uses(submission->accesses);
+    tic_admit_note_uses(submission->accesses, !done || !(submission->accesses->modes & STARPU_W));
     if (submission->context == TIC_CONTEXT_MAIN) {
         tic_looks_note_submission();
         note_main_uses(submission->accesses, submission->sequence);

@@ -124,7 +124,7 @@ static bool is_pinned(const struct tic_handle *handle)
 /* The program is about to give it back to StarPU, where tasks may end that have used it. */
 void tic_data_leave(struct tic_handle *handle)
 {
-    tic_statics_leave_out();
+    tic_statics_leave_out(handle);
     tic_lock(&handle->lock);
     handle->leaves = true;
     tic_unlock(&handle->lock);

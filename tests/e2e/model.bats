@@ -77,7 +77,7 @@ survive_modes() { # program, modes...
 }
 
 @test "other kinds of data and buffers" {
-    survive_modes modes csr invalidate custom scratch many-buffers kept-reader
+    survive_modes modes csr invalidate custom custom-waits custom-heap scratch many-buffers kept-reader
 }
 
 @test "other kinds of tasks, contexts" {

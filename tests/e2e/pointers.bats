@@ -146,7 +146,7 @@ EOF
 wrote='tasks write memory that is not registered data'
 
 @test "tasks write variables, or what these or arguments point to: told, and a restart is refused" {
-    for mode in variable block argument; do
+    for mode in variable block argument called awaited; do
         expected=$("$lib/counts" $mode)
         rm -rf "$STARPU_TIC_DIR"
         run_apart "$tool" run -- "$lib/counts" $mode
@@ -220,6 +220,22 @@ wrote='tasks write memory that is not registered data'
         case $mode in variable) name=counted ;; *) name=block ;; esac
         address=$(nm "$lib/counts" | awk -v name=$name '$3 == name { print $1 }')
         [ $((${place##* } - 0x$address)) -ge 0 ] && [ $((${place##* } - 0x$address)) -lt 8 ]
+    done
+}
+
+# Data with an interface of the program's own lies where only that knows; here in blocks of the heap.
+@test "a variable is found beside data of an interface of the program's own, and that data is not" {
+    run_apart "$tool" run -- "$lib/modes" custom-beside
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "$wrote" err)" -eq 1 ]
+    place=$(grep -o "info symbol 0x[0-9a-f]*" err)
+    address=$(nm "$lib/modes" | awk '$3 == "counts_changes" { print $1 }')
+    [ "$((${place##* }))" -eq "$((0x$address))" ]
+    for mode in custom custom-waits custom-heap; do
+        rm -rf "$STARPU_TIC_DIR"
+        run_apart "$tool" run -- "$lib/modes" $mode
+        is_right "$("$lib/modes" $mode)" ""
+        ! grep "$wrote" err || complain $mode "told of without reason"
     done
 }
 

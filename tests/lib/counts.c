@@ -4,12 +4,14 @@
  *   variable    in a variable of the program
  *   block       in a block of the heap that a variable points to
  *   argument    in a variable of main(), to which their arguments point
+ *   called      the same, and the last of 40 tasks has a callback, which writes nothing
  *   once        in a variable, by no more than the last of 40 tasks
  *   effects     in a variable, by tasks that write no data: a restart executes them again
  *   callback    in a variable, by callbacks, which a restart calls again
  *   registered  in an array of the program that is registered
  *   returned    in their arguments, which belong to the program and are saved
  *   mutex       nowhere, but holds a mutex of the program for most of its time
+ *   awaited     in a variable, while main() waits in starpu_data_unregister
  *   leaving     in memory that is registered until main() has waited for it (unregister) */
 #include <pthread.h>
 #include <starpu.h>
@@ -28,6 +30,11 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int is(const char *name)
 {
     return strcmp(mode, name) == 0;
+}
+
+static int leaves(void)
+{
+    return is("leaving") || is("awaited");
 }
 
 static void step(void *buffers[], void *arg)
@@ -49,7 +56,7 @@ static void step(void *buffers[], void *arg)
         usleep(2000); /* a line finds it held */
         pthread_mutex_unlock(&mutex);
     }
-    if (is("variable") || (is("once") && number == TASKS - 1))
+    if (is("variable") || is("called") || is("awaited") || (is("once") && number == TASKS - 1))
         __atomic_add_fetch(&counted, 1, __ATOMIC_RELAXED);
     if (is("block"))
         __atomic_add_fetch(block, 1, __ATOMIC_RELAXED);
@@ -68,6 +75,11 @@ static void called(void *arg)
 {
     (void)arg;
     __atomic_add_fetch(&counted, 1, __ATOMIC_RELAXED);
+}
+
+static void called_for_nothing(void *arg)
+{
+    (void)arg;
 }
 
 static struct starpu_codelet step_codelet = {
@@ -89,6 +101,9 @@ static void submit(starpu_data_handle_t data, long number, long *place)
     else if (is("returned"))
         must(starpu_task_insert(&step_codelet, STARPU_RW, data, STARPU_CL_ARGS_NFREE,
                                 &returned[number], sizeof(returned[number]), 0));
+    else if (is("called") && number % TASKS == TASKS - 1)
+        must(starpu_task_insert(&step_codelet, STARPU_RW, data, STARPU_VALUE, &number,
+                                sizeof(number), STARPU_CALLBACK, called_for_nothing, 0));
     else if (is("callback"))
         must(starpu_task_insert(&step_codelet, STARPU_RW, data, STARPU_VALUE, &number,
                                 sizeof(number), STARPU_CALLBACK, called, 0));
@@ -108,19 +123,19 @@ int main(int argc, char **argv)
     block = calloc(LENGTH, sizeof(*block));
     lent = calloc(LENGTH, sizeof(*lent));
     must(starpu_init(NULL));
-    long *memory = is("registered") ? array : is("leaving") ? lent : values;
+    long *memory = is("registered") ? array : leaves() ? lent : values;
     for (long phase = 0; phase < PHASES; phase++) {
-        if (phase == 0 || is("leaving"))
+        if (phase == 0 || leaves())
             starpu_vector_data_register(&data, STARPU_MAIN_RAM, (uintptr_t)memory, LENGTH,
                                         sizeof(*memory));
         for (long i = 0; i < TASKS; i++)
             submit(data, is("once") ? i - (phase < PHASES - 1) : phase * TASKS + i, &own);
-        if (is("leaving"))
+        if (leaves())
             starpu_data_unregister(data);
         else
             must(starpu_task_wait_for_all());
     }
-    if (!is("leaving"))
+    if (!leaves())
         starpu_data_unregister(data);
     for (long i = 0; i < LENGTH; i++)
         sum = sum * 31 + memory[i];

@@ -19,5 +19,8 @@ void run_kept_reader(void);
 
 /* modes_custom.c */
 void run_custom(void);
+void run_custom_waits(void);
+void run_custom_heap(void);
+void run_custom_beside(void);
 
 #endif

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The mode custom of tests/lib/modes.c: data with an interface of the program's own, two arrays of
- * different types; with and without a home buffer. */
+/* The modes custom of tests/lib/modes.c: data with an interface of the program's own, two arrays of
+ * different types; with and without a home buffer.
+ *
+ *   custom         variables of the program
+ *   custom-waits   the same, and main() waits for tasks that write them
+ *   custom-heap    the same, on the heap
+ *   custom-beside  the same, and tasks write a variable that nobody has registered */
 #include "lib/modes.h"
 
 enum { ITEMS = 40 };
@@ -113,11 +118,15 @@ static struct starpu_data_interface_ops pair_ops = {.register_data_handle = regi
 
 /* ---- tasks: of the given pair, and of one without a home ------------------------------------- */
 
+static int counts_changes; /* which nobody has registered */
+
 static void change(void *buffers[], void *arg)
 {
     struct pair *to = buffers[0], *from = buffers[1];
 
     (void)arg;
+    if (counts_changes > 0)
+        __atomic_add_fetch(&counts_changes, 1, __ATOMIC_RELAXED);
     for (unsigned i = 0; i < to->items; i++) {
         to->counts[i] = from->counts[i] * 31 + from->marks[(i + 1) % ITEMS] + 1;
         to->marks[i] = (uint8_t)(to->counts[i] >> 17);
@@ -127,11 +136,9 @@ static void change(void *buffers[], void *arg)
 static struct starpu_codelet change_codelet = {
     .cpu_funcs = {change}, .nbuffers = 2, .modes = {STARPU_W, STARPU_R}, .name = "change"};
 
-void run_custom(void)
+static void run(struct pair given, int waits)
 {
-    static uint64_t counts[ITEMS];
-    static uint8_t marks[ITEMS];
-    struct pair given = {counts, marks, ITEMS}, none = {NULL, NULL, ITEMS};
+    struct pair none = {NULL, NULL, ITEMS};
     starpu_data_handle_t home, homeless;
 
     pair_ops.interfaceid = starpu_data_interface_get_next_id();
@@ -141,9 +148,46 @@ void run_custom(void)
         must(starpu_task_insert(&change_codelet, STARPU_W, homeless, STARPU_R, home, 0));
         must(starpu_task_insert(&change_codelet, STARPU_W, home, STARPU_R, homeless, 0));
         submit_step(0, number);
+        if (waits && number % 20 == 19)
+            must(starpu_task_wait_for_all());
     }
     starpu_data_unregister(homeless);
     starpu_data_unregister(home);
     for (unsigned i = 0; i < ITEMS; i++)
-        count(counts[i] * (2 * i + 1) + marks[i]);
+        count(given.counts[i] * (2 * i + 1) + given.marks[i]);
+}
+
+static uint64_t own_counts[ITEMS];
+static uint8_t own_marks[ITEMS];
+
+void run_custom(void)
+{
+    run((struct pair){own_counts, own_marks, ITEMS}, 0);
+}
+
+void run_custom_waits(void)
+{
+    run((struct pair){own_counts, own_marks, ITEMS}, 1);
+}
+
+static void run_on_heap(void)
+{
+    static struct pair given; /* leads to the arrays */
+
+    given = (struct pair){calloc(ITEMS, sizeof(*given.counts)), calloc(ITEMS, 1), ITEMS};
+    must(given.counts && given.marks ? 0 : -ENOMEM);
+    run(given, 1);
+    free(given.counts);
+    free(given.marks);
+}
+
+void run_custom_heap(void)
+{
+    run_on_heap();
+}
+
+void run_custom_beside(void)
+{
+    counts_changes = 1;
+    run_on_heap();
 }
