@@ -23,6 +23,7 @@
 #include "interpose/hold.h"
 #include "interpose/looks_list.h"
 #include "interpose/lookup.h"
+#include "interpose/observe.h"
 #include "interpose/position.h"
 #include "interpose/reads.h"
 #include "interpose/shape.h"
@@ -102,6 +103,7 @@ static void finish(struct tic_slot *slot)
     tic_failpoint(TIC_FAIL_TASK_END);
     if (!slot->counts)
         tic_statics_note_again(true);
+    tic_observe_note_end(slot->sequence);
     show_end(slot);
     tic_arguments_end(slot);
     if (__builtin_expect(slot->aliases != NULL, 0))

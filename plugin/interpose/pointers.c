@@ -6,6 +6,7 @@
 #include "interpose/accesses.h"
 #include "interpose/context.h"
 #include "interpose/lookup.h"
+#include "interpose/observe.h"
 #include "interpose/packed.h"
 #include "interpose/statics.h"
 #include "interpose/symbol.h"
@@ -87,6 +88,7 @@ void tic_pointers_note(const struct starpu_task *task, const struct tic_accesses
         has_tokens_only(accesses) || !is_worth_a_scan(task->cl) || !tic_packed_has_pointer(task))
         return;
     tic_statics_note_arguments(task);
+    tic_observe_plan(task);
     if (told || tic_session->report)
         return;
     told = true;

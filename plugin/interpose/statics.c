@@ -161,13 +161,8 @@ static void watch_locked(void)
                       "waits (256 MiB, 2048 blocks, 256 pointers in arguments)");
 }
 
-void tic_statics_enter(void)
+static void begin_locked(uint64_t start)
 {
-    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
-
-    if (tic_session_context() != TIC_CONTEXT_MAIN)
-        return;
-    tic_lock(&statics.lock);
     statics.callbacks = atomic_load(&tic_session->graph.told);
     statics.again = atomic_load(&again_ended);
     statics.others.graph = &tic_session->graph;
@@ -175,13 +170,34 @@ void tic_statics_enter(void)
     if (statics.inside && !tic_others_begin_wait(&statics.others))
         stop_locked();
     if (statics.inside) {
-        statics.waits++;
-        statics.fresh = false;
         watch_locked();
         atomic_store(&quiet, true);
     }
     statics.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
+}
+
+void tic_statics_enter(void)
+{
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
+
+    if (tic_session_context() != TIC_CONTEXT_MAIN)
+        return;
+    tic_lock(&statics.lock);
+    begin_locked(start);
+    statics.waits += statics.inside;
+    statics.fresh &= !statics.inside;
     tic_unlock(&statics.lock);
+}
+
+bool tic_statics_enter_observation(void)
+{
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
+
+    tic_lock(&statics.lock);
+    begin_locked(start);
+    bool inside = statics.inside;
+    tic_unlock(&statics.lock);
+    return inside;
 }
 
 /* ---- what has changed ----------------------------------------------------------------------- */
@@ -279,20 +295,32 @@ void tic_statics_enter_callback(void)
     tic_unlock(&statics.lock);
 }
 
-void tic_statics_leave(void)
+static void end_locked(void)
 {
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
 
-    if (tic_session_context() != TIC_CONTEXT_MAIN)
-        return;
-    statics.left++;
-    tic_lock(&statics.lock);
     atomic_store(&quiet, false);
     if (statics.inside && !statics.over)
         look_locked();
     statics.inside = false;
-    tic_blocks_forget_pointers();
     statics.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
+}
+
+void tic_statics_leave(void)
+{
+    if (tic_session_context() != TIC_CONTEXT_MAIN)
+        return;
+    statics.left++;
+    tic_lock(&statics.lock);
+    end_locked();
+    tic_blocks_forget_pointers();
+    tic_unlock(&statics.lock);
+}
+
+void tic_statics_leave_observation(void)
+{
+    tic_lock(&statics.lock);
+    end_locked();
     tic_unlock(&statics.lock);
 }
 

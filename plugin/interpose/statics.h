@@ -27,6 +27,9 @@ void tic_statics_note_again(bool ends);
 /* main() begins to wait in StarPU, and goes on. */
 void tic_statics_enter(void);
 void tic_statics_leave(void);
+/* We hold main() in a submission (observe.h). True if this is looked at. */
+bool tic_statics_enter_observation(void);
+void tic_statics_leave_observation(void);
 /* A callback begins: what has changed by now, tasks have written, if it is the first one in this
  * wait. Any thread that holds no lock. */
 void tic_statics_enter_callback(void);

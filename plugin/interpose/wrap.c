@@ -16,6 +16,7 @@
 #include "interpose/later.h"
 #include "interpose/looks.h"
 #include "interpose/missed.h"
+#include "interpose/observe.h"
 #include "interpose/pages.h"
 #include "interpose/redux.h"
 #include "interpose/runner.h"
@@ -132,6 +133,7 @@ static int submit_watched(struct starpu_task *task, bool *skipped)
     if (verdict == TIC_HELD)
         return 0;
     bool waits = verdict != TIC_DROP && task->synchronous;
+    bool observed = verdict == TIC_PASS && tic_observe_begin(task);
     int result = 0;
     if (waits)
         task->synchronous = task->detach = 0;
@@ -148,6 +150,8 @@ static int submit_watched(struct starpu_task *task, bool *skipped)
     } else if (waits) {
         wait_for(task);
     }
+    if (observed)
+        tic_observe_end();
     return result;
 }
 

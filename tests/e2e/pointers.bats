@@ -212,6 +212,16 @@ wrote='tasks write memory that is not registered data'
     is_right "$expected" "lines"
     [ ! -e copy ]
 }
+@test "tasks write what their arguments point to before main() waits: told before a line counts them" {
+    expected=$("$lib/counts" polled)
+    run_apart "$tool" run -- "$lib/counts" polled
+    is_right "$expected" ""
+    [ "$(grep -c "$wrote" err)" -eq 1 ]
+    rm -rf "$STARPU_TIC_DIR"
+    STARPU_TIC_EVERY=1 crash line-renamed:1 "$lib/counts" polled
+    run_apart "$tool" run -- "$lib/counts" polled
+    [ "$status" -eq 78 ]
+}
 
 @test "the message names the variable" {
     for mode in variable block; do

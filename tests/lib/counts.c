@@ -4,7 +4,8 @@
  *   variable    in a variable of the program
  *   block       in a block of the heap that a variable points to
  *   argument    in a variable of main(), to which their arguments point
- *   called      the same, and the last of 40 tasks has a callback, which writes nothing
+ *   polled      the same, and main() looks there for their ends, and does not wait in StarPU
+ *   called      in a variable, and the last of 40 tasks has a callback, which writes nothing
  *   once        in a variable, by no more than the last of 40 tasks
  *   effects     in a variable, by tasks that write no data: a restart executes them again
  *   callback    in a variable, by callbacks, which a restart calls again
@@ -14,6 +15,7 @@
  *   awaited     in a variable, while main() waits in starpu_data_unregister
  *   leaving     in memory that is registered until main() has waited for it (unregister) */
 #include <pthread.h>
+#include <sched.h>
 #include <starpu.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,12 +39,17 @@ static int leaves(void)
     return is("leaving") || is("awaited");
 }
 
+static int points(void)
+{
+    return is("argument") || is("polled");
+}
+
 static void step(void *buffers[], void *arg)
 {
     long *values = (long *)STARPU_VECTOR_GET_PTR(buffers[0]);
     long number = 0, *place = NULL;
 
-    if (is("argument"))
+    if (points())
         starpu_codelet_unpack_args(arg, &number, &place);
     else if (is("returned"))
         ++*(long *)arg;
@@ -95,7 +102,7 @@ static void must(int status)
 
 static void submit(starpu_data_handle_t data, long number, long *place)
 {
-    if (is("argument"))
+    if (points())
         must(starpu_task_insert(&step_codelet, STARPU_RW, data, STARPU_VALUE, &number,
                                 sizeof(number), STARPU_VALUE, &place, sizeof(place), 0));
     else if (is("returned"))
@@ -112,6 +119,8 @@ static void submit(starpu_data_handle_t data, long number, long *place)
                                 sizeof(number), 0));
     if (is("effects"))
         must(starpu_task_insert(&look_codelet, STARPU_R, data, 0));
+    while (is("polled") && __atomic_load_n(place, __ATOMIC_RELAXED) <= number)
+        sched_yield();
 }
 
 int main(int argc, char **argv)
@@ -132,7 +141,7 @@ int main(int argc, char **argv)
             submit(data, is("once") ? i - (phase < PHASES - 1) : phase * TASKS + i, &own);
         if (leaves())
             starpu_data_unregister(data);
-        else
+        else if (!is("polled"))
             must(starpu_task_wait_for_all());
     }
     if (!leaves())
