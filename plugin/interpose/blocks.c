@@ -17,6 +17,9 @@ enum {
     MOST_BASES = 1024,
     MOST_PLACES = 512,
     MOST_SEARCHED = 256 << 20, /* bytes, for pointers */
+    MOST_WITHIN = 512,         /* blocks that are searched for pointers, */
+    WITHIN_BYTES = 4096,       /* each of no more than this */
+    MOST_PROBES = 1024,        /* of what may be pointers in them */
     MOST_PARTS = 64            /* of data, whose structures are known by their size */
 };
 
@@ -31,8 +34,10 @@ static struct {
     } places[MOST_PLACES];
     unsigned place_count;
     const char *bases[MOST_BASES];
-    unsigned base_count; /* of registered data that began a larger block */
-    size_t handle_size;  /* of StarPU's structure for data, or 0 */
+    unsigned base_count;                   /* of registered data that began a larger block */
+    struct tic_beside within[MOST_WITHIN]; /* small blocks of this wait: structures, as it seems */
+    unsigned within_count;
+    size_t handle_size; /* of StarPU's structure for data, or 0 */
     bool has_more;
 } blocks;
 
@@ -100,6 +105,9 @@ static void watch(struct tic_beside range, const char *at, size_t otherwise)
         return;
     range.span = (struct tic_span){at, at + size};
     tic_beside_add(&range);
+    if (range.block > 0 && size <= WITHIN_BYTES && blocks.within_count < MOST_WITHIN &&
+        range.kind != TIC_BESIDE_OF_DATA)
+        blocks.within[blocks.within_count++] = range;
 }
 
 bool tic_blocks_has(const struct tic_beside *range)
@@ -193,6 +201,40 @@ static void watch_pointers(const struct tic_beside *segments, unsigned number,
     }
 }
 
+static bool is_within(const char *at)
+{
+    unsigned i = 0;
+
+    while (i < blocks.within_count && blocks.within[i].span.begin != at)
+        i++;
+    return i < blocks.within_count;
+}
+
+/* What structures on the heap point to, and so on. Whole blocks only. */
+static void watch_within(const struct tic_spans *known)
+{
+    char copy[WITHIN_BYTES];
+    unsigned probes = 0;
+
+    for (unsigned i = 0; i < blocks.within_count && probes < MOST_PROBES; i++) {
+        const struct tic_beside range = blocks.within[i];
+        size_t size = (size_t)(range.span.end - range.span.begin);
+        if (!tic_heap_read(range.span.begin, copy, size))
+            continue;
+        for (size_t at = 0; at + sizeof(char *) <= size && probes < MOST_PROBES;
+             at += sizeof(char *)) {
+            const char *word;
+            memcpy(&word, copy + at, sizeof(word));
+            if (!may_lead(copy + at) || tic_spans_has(known, word) || tic_objects_have(word) ||
+                tic_heap_was_structure(word) || is_within(word))
+                continue;
+            probes++;
+            if (tic_heap_block(word, most_bytes) > 0)
+                watch(range, word, 0);
+        }
+    }
+}
+
 static int compare_bases(const void *a, const void *b)
 {
     const char *left = *(const char *const *)a, *right = *(const char *const *)b;
@@ -230,12 +272,14 @@ bool tic_blocks_watch(const struct tic_others *others)
     size_t left = MOST_SEARCHED;
 
     tic_mapped_forget();
+    blocks.within_count = 0;
     watch_places(segments, known);
     watch_targets(known);
     tic_present_begin();
     for (unsigned i = 0; i < count; i++)
         watch_pointers(segments, i, known, &left);
     tic_present_end();
+    watch_within(known);
     watch_bases(others);
     return !blocks.has_more && left > 0;
 }

@@ -11,16 +11,17 @@
 enum {
     CODELETS = 64,
     STEP_NS = 50 * 1000,
-    IDLE_STEPS = 100, /* after which the task seems to wait for something that main() does later */
+    IDLE_NS = 200 * 1000 * 1000, /* nothing runs: the task waits for what main() does later */
     MOST_NS = 1000 * 1000 * 1000 /* that main() is held in all */
 };
 
 _Atomic uint64_t tic_observe_awaited;
 
-static struct { /* owner thread only */
-    const struct starpu_codelet *codelets[CODELETS];
+static struct {                                      /* owner thread only */
+    const struct starpu_codelet *codelets[CODELETS]; /* of which a task has ended */
     unsigned count;
     const struct starpu_task *planned;
+    const struct starpu_codelet *awaited;
     uint64_t held_ns;
 } observed;
 
@@ -47,25 +48,33 @@ bool tic_observe_begin(const struct starpu_task *task)
     observed.planned = NULL;
     if (!begins)
         return false;
-    observed.codelets[observed.count++] = task->cl;
+    observed.awaited = task->cl;
     atomic_store(&tic_observe_awaited, tic_session->graph.signature.position);
     return true;
 }
 
-void tic_observe_end(void)
+/* False: it has not ended, and seems not to for some time. */
+static bool await_end(void)
 {
     const struct timespec step = {0, STEP_NS};
-    const struct tic_cut *cut = &tic_session->snapshot.cut;
-    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC), held = 0;
-    unsigned idle = 0;
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC), now = start, busy = start;
+    bool ended = false;
 
-    while (atomic_load(&tic_observe_awaited) != 0 && idle < IDLE_STEPS &&
-           observed.held_ns + held < MOST_NS) {
+    while (!(ended = atomic_load(&tic_observe_awaited) == 0) && now - busy < IDLE_NS &&
+           observed.held_ns + (now - start) < MOST_NS) {
         nanosleep(&step, NULL);
-        idle = tic_cut_is_idle(cut) ? idle + 1 : 0;
-        held = tic_nanoseconds(CLOCK_MONOTONIC) - start;
+        now = tic_nanoseconds(CLOCK_MONOTONIC);
+        if (!tic_cut_is_idle(&tic_session->snapshot.cut))
+            busy = now;
     }
+    observed.held_ns += now - start;
+    return ended;
+}
+
+void tic_observe_end(void)
+{
+    if (await_end())
+        observed.codelets[observed.count++] = observed.awaited;
     atomic_store(&tic_observe_awaited, 0);
-    observed.held_ns += held;
     tic_statics_leave_observation();
 }

@@ -15,7 +15,7 @@ extern _Atomic uint64_t tic_observe_awaited; /* its number among main()'s tasks,
 /* The arguments of this task of main() hold pointers. Owner thread only, as the next two. */
 void tic_observe_plan(const struct starpu_task *task);
 /* The task is submitted now, or was: main() waits until it has ended, if it is the first one, or
- * until nothing runs any more, a second in all. */
+ * until nothing has run for 200 ms, a second in all. */
 bool tic_observe_begin(const struct starpu_task *task);
 void tic_observe_end(void);
 

@@ -146,7 +146,7 @@ EOF
 wrote='tasks write memory that is not registered data'
 
 @test "tasks write variables, or what these or arguments point to: told, and a restart is refused" {
-    for mode in variable block argument called awaited; do
+    for mode in variable block argument structure passed called awaited; do
         expected=$("$lib/counts" $mode)
         rm -rf "$STARPU_TIC_DIR"
         run_apart "$tool" run -- "$lib/counts" $mode

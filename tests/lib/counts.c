@@ -4,7 +4,9 @@
  *   variable    in a variable of the program
  *   block       in a block of the heap that a variable points to
  *   argument    in a variable of main(), to which their arguments point
- *   polled      the same, and main() looks there for their ends, and does not wait in StarPU
+ *   structure   in memory to which a variable leads by structures on the heap
+ *   passed      the same, to which their arguments lead
+ *   polled      as argument, and main() looks there for their ends, and does not wait in StarPU
  *   called      in a variable, and the last of 40 tasks has a callback, which writes nothing
  *   once        in a variable, by no more than the last of 40 tasks
  *   effects     in a variable, by tasks that write no data: a restart executes them again
@@ -41,7 +43,42 @@ static int leaves(void)
 
 static int points(void)
 {
-    return is("argument") || is("polled");
+    return is("argument") || is("polled") || is("passed");
+}
+
+struct node {
+    struct node *next;
+    long *counted;
+};
+
+static struct node *head;
+
+static void must(int status)
+{
+    if (status != 0)
+        exit(3);
+}
+
+/* Two nodes; what is counted lies behind the second. */
+static struct node *make_nodes(void)
+{
+    struct node *first = calloc(1, sizeof(*first));
+
+    must(first && (first->next = calloc(1, sizeof(*first))) &&
+                 (first->next->counted = calloc(LENGTH, sizeof(long)))
+             ? 0
+             : 1);
+    return first;
+}
+
+static long free_nodes(struct node *first)
+{
+    long sum = *first->next->counted;
+
+    free(first->next->counted);
+    free(first->next);
+    free(first);
+    return sum;
 }
 
 static void step(void *buffers[], void *arg)
@@ -67,7 +104,11 @@ static void step(void *buffers[], void *arg)
         __atomic_add_fetch(&counted, 1, __ATOMIC_RELAXED);
     if (is("block"))
         __atomic_add_fetch(block, 1, __ATOMIC_RELAXED);
-    if (place)
+    if (is("structure"))
+        __atomic_add_fetch(head->next->counted, 1, __ATOMIC_RELAXED);
+    if (is("passed"))
+        __atomic_add_fetch(((struct node *)place)->next->counted, 1, __ATOMIC_RELAXED);
+    else if (place)
         __atomic_add_fetch(place, 1, __ATOMIC_RELAXED);
 }
 
@@ -93,12 +134,6 @@ static struct starpu_codelet step_codelet = {
     .cpu_funcs = {step}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "step"};
 static struct starpu_codelet look_codelet = {
     .cpu_funcs = {look}, .nbuffers = 1, .modes = {STARPU_R}, .name = "look"};
-
-static void must(int status)
-{
-    if (status != 0)
-        exit(3);
-}
 
 static void submit(starpu_data_handle_t data, long number, long *place)
 {
@@ -131,6 +166,8 @@ int main(int argc, char **argv)
     mode = argc == 2 ? argv[1] : "";
     block = calloc(LENGTH, sizeof(*block));
     lent = calloc(LENGTH, sizeof(*lent));
+    struct node *passed = make_nodes();
+    head = is("structure") ? make_nodes() : NULL;
     must(starpu_init(NULL));
     long *memory = is("registered") ? array : leaves() ? lent : values;
     for (long phase = 0; phase < PHASES; phase++) {
@@ -138,7 +175,8 @@ int main(int argc, char **argv)
             starpu_vector_data_register(&data, STARPU_MAIN_RAM, (uintptr_t)memory, LENGTH,
                                         sizeof(*memory));
         for (long i = 0; i < TASKS; i++)
-            submit(data, is("once") ? i - (phase < PHASES - 1) : phase * TASKS + i, &own);
+            submit(data, is("once") ? i - (phase < PHASES - 1) : phase * TASKS + i,
+                   is("passed") ? (long *)passed : &own);
         if (leaves())
             starpu_data_unregister(data);
         else if (!is("polled"))
@@ -150,6 +188,9 @@ int main(int argc, char **argv)
         sum = sum * 31 + memory[i];
     for (long i = 0; i < TASKS * PHASES; i++)
         own += returned[i];
+    own += free_nodes(passed);
+    if (head)
+        own += free_nodes(head);
     printf("%s %ld %ld\n", mode, sum, counted + *block + own);
     starpu_shutdown();
     free(block);
