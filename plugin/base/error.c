@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/quiet.h"
+#include "base/structures.h"
 
 static int log_level = TIC_LOG_INFO; /* set once before threads start */
 
@@ -70,7 +71,9 @@ void *tic_grow(void *array, unsigned long *capacity, unsigned long needed, unsig
     while (wanted < needed)
         wanted *= 2;
     void *grown = realloc(array, wanted * item);
-    if (grown)
-        *capacity = wanted;
+    if (!grown)
+        return NULL;
+    *capacity = wanted;
+    tic_structure_note(grown);
     return grown;
 }

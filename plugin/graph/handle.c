@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/structures.h"
 #include "graph/family.h"
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -34,6 +35,7 @@ static void add_cells_locked(void)
 {
     union cell *block = aligned_alloc(_Alignof(union cell), AT_ONCE * sizeof(*block));
 
+    tic_structure_note(block);
     for (unsigned i = AT_ONCE; block && i-- > 0;) {
         block[i].next = cells.free;
         cells.free = &block[i];

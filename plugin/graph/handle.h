@@ -93,9 +93,9 @@ struct tic_handle {
                                              version + 1, 0: none */
     _Atomic uint64_t read_unlogged;       /* a task whose result the log does not hold has read this
                                              version; + 1; relaxed */
-    _Atomic bool split; /* a partition is in force: its parts hold its content; relaxed */
-    bool leaves;        /* guarded by lock: StarPU's handle may be gone at any time */
-    unsigned refills;   /* guarded by lock: times that its initial content changed */
+    _Atomic bool split;  /* a partition is in force: its parts hold its content; relaxed */
+    _Atomic bool leaves; /* set under lock: StarPU's handle may be gone at any time */
+    unsigned refills;    /* guarded by lock: times that its initial content changed */
 
     struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle
                                  has no home node; the rest immutable */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/structures.h"
 #include "interpose/heap.h"
 #include "interpose/mapped.h"
 #include "interpose/objects.h"
@@ -90,7 +91,7 @@ static bool is_of_starpu(size_t size)
 /* As `range` says, from this place on. */
 static void watch(struct tic_beside range, const char *at, size_t otherwise)
 {
-    if (tic_heap_was_structure(at)) /* programs have many handles: before the kernel is asked */
+    if (tic_structure_was(at)) /* programs have many handles: before the kernel is asked */
         return;
     size_t size = tic_heap_block(at, most_bytes);
     if (size > 0 && is_of_starpu(size))
@@ -226,7 +227,7 @@ static void watch_within(const struct tic_spans *known)
             const char *word;
             memcpy(&word, copy + at, sizeof(word));
             if (!may_lead(copy + at) || tic_spans_has(known, word) || tic_objects_have(word) ||
-                tic_heap_was_structure(word) || is_within(word))
+                tic_structure_was(word) || is_within(word))
                 continue;
             probes++;
             if (tic_heap_block(word, most_bytes) > 0)

@@ -2,7 +2,6 @@
 #include "interpose/heap.h"
 
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -89,32 +88,4 @@ void tic_heap_hide_mutexes(char *bytes, size_t size)
         if (is_held(&mutex))
             memset(bytes + at, 0, sizeof(mutex));
     }
-}
-
-/* ---- structures of StarPU ------------------------------------------------------------------- */
-
-enum { STRUCTURES = 1 << 20 };
-
-/* A bit for each place, by its hash. */
-static _Atomic uint64_t structures[STRUCTURES / 64];
-
-static uint64_t place_of(const void *structure)
-{
-    return (uint64_t)(uintptr_t)structure * 0x9e3779b97f4a7c15u >> 44;
-}
-
-void tic_heap_note_structure(const void *structure)
-{
-    uint64_t bit = place_of(structure), mask = (uint64_t)1 << bit % 64;
-    _Atomic uint64_t *word = &structures[bit / 64];
-
-    if (!(atomic_load_explicit(word, memory_order_relaxed) & mask))
-        atomic_fetch_or_explicit(word, mask, memory_order_relaxed);
-}
-
-bool tic_heap_was_structure(const void *at)
-{
-    uint64_t bit = place_of(at);
-
-    return atomic_load_explicit(&structures[bit / 64], memory_order_relaxed) >> bit % 64 & 1;
 }

@@ -16,9 +16,4 @@ bool tic_heap_is_mutex(const char *at, const char *copy);
 /* Makes mutexes that somebody seems to hold look like free ones. The bytes are a copy, aligned as
  * the memory is. */
 void tic_heap_hide_mutexes(char *bytes, size_t size);
-/* Where StarPU has, or had, a structure of its own: variables may point there long after the memory
- * was given out again. True also for some other places. Any thread. */
-void tic_heap_note_structure(const void *structure);
-bool tic_heap_was_structure(const void *at);
-
 #endif

@@ -99,13 +99,11 @@ bool tic_others_begin_wait(struct tic_others *all)
     all->waited.count = 0;
     tic_lock(&all->graph->lock);
     for (unsigned long i = 0; i < all->graph->handle_count && known; i++) {
-        struct tic_handle *handle = all->graph->handles[i];
-        tic_lock(&handle->lock);
+        const struct tic_handle *handle = all->graph->handles[i];
         /* One that leaves (starpu_data_unregister_submit) may be taken off the list in this wait.
          */
-        if (handle->data && (handle->packer || handle->leaves))
+        if (handle->data && (handle->packer || atomic_load(&handle->leaves)))
             known = tic_others_add_data(all, handle);
-        tic_unlock(&handle->lock);
     }
     tic_unlock(&all->graph->lock);
     return known;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/structures.h"
 #include "base/thread.h"
 #include "interpose/blocks.h"
 #include "interpose/clock.h"
@@ -75,7 +76,7 @@ void tic_statics_note_task(const struct starpu_task *task)
     static const struct starpu_codelet *last; /* under the submission lock */
     bool own = !task->destroy && task->cl;    /* the structure of the program, which may be one */
 
-    tic_heap_note_structure(task);
+    tic_structure_note(task);
     if (task->cl == last && !own && !task->cl_arg)
         return;
     tic_lock(&statics.lock);
@@ -98,7 +99,7 @@ static void stop_locked(void)
 
 void tic_statics_note_data(const struct tic_handle *handle)
 {
-    tic_heap_note_structure(handle->data);
+    tic_structure_note(handle->data);
     tic_lock(&statics.lock);
     tic_blocks_note_data(handle);
     if (statics.inside && handle->packer && !tic_others_add_data(&statics.others, handle))

@@ -125,6 +125,7 @@ environment() {
     ! has same-workers || workers=2
     words=("STARPU_NCPU=$workers" "STARPU_TIC_PROTOCOL=$protocol")
     [ "$protocol" = sel ] || words+=("STARPU_TIC_EVERY=$every") # sel asks for lines when it must
+    ! has counters || words+=(STARPU_TIC_POINTERS=trust)
     case $2 in
     task:*)
         preload=:$kill_library
