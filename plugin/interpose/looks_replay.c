@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "interpose/addresses.h"
+#include "interpose/constant.h"
 #include "interpose/context.h"
 #include "interpose/looks_list.h"
 #include "interpose/looks_tell.h"
@@ -49,7 +50,7 @@ static bool give_back(struct tic_handle *handle, const struct tic_line_look *loo
         struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
         if (tic_addresses_are_sought(handle))
             tic_addresses_take_own(handle, bytes);
-        tic_data_require_writable(handle);
+        tic_constant_refuse(handle);
         tic_layout_copy(&handle->layout, &packed);
     }
     free(bytes);

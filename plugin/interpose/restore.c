@@ -12,6 +12,7 @@
 #include "graph/family.h"
 #include "interpose/addresses.h"
 #include "interpose/clock.h"
+#include "interpose/constant.h"
 #include "interpose/context.h"
 #include "interpose/lookup.h"
 #include "interpose/pack.h"
@@ -49,9 +50,23 @@ _Noreturn void tic_data_stop_unreadable(uint64_t id, int status, bool logged)
              (unsigned long long)id, tic_session->store.path, tic_store_reason(status));
 }
 
+static int write_value(const struct restore *restore, const struct tic_layout *to)
+{
+    struct tic_layout packed = tic_layout_packed(&restore->shape, restore->packed);
+
+    if (!tic_layout_is_writable(to))
+        tic_constant_require(
+            to, restore->packed ? tic_layout_checksum(&packed) : restore->saved.checksum,
+            restore->id);
+    else if (restore->packed)
+        tic_layout_copy(to, &packed);
+    else
+        return tic_store_read(&tic_session->store, &restore->saved, to);
+    return 0;
+}
+
 static void read_into(const struct restore *restore, const struct tic_layout *to)
 {
-    struct tic_session *session = tic_session;
     struct tic_layout layout = *to;
 
     tic_failpoint(TIC_FAIL_RESTORE_BEGIN);
@@ -60,16 +75,10 @@ static void read_into(const struct restore *restore, const struct tic_layout *to
                  "the replay differs from the recorded run: handle %llu has "
                  "another shape now",
                  (unsigned long long)restore->id);
-    int status = 0;
-    if (restore->packed) {
-        struct tic_layout packed = tic_layout_packed(&restore->shape, restore->packed);
-        tic_layout_copy(&layout, &packed);
-    } else {
-        status = tic_store_read(&session->store, &restore->saved, &layout);
-    }
+    int status = write_value(restore, &layout);
     if (status)
         tic_data_stop_unreadable(restore->id, status, restore->logged);
-    atomic_fetch_add_explicit(&session->restored, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&tic_session->restored, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_RESTORE_END);
 }
 
@@ -295,7 +304,8 @@ void tic_data_put_back(struct tic_handle *handle)
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, handle->set_aside);
 
     tic_lock(&handle->lock);
-    tic_layout_copy(&handle->layout, &packed);
+    if (!tic_layout_same(&handle->layout, &packed)) /* it may be constant */
+        tic_layout_copy(&handle->layout, &packed);
     free(handle->set_aside);
     handle->set_aside = NULL;
     tic_unlock(&handle->lock);

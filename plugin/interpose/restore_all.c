@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "interpose/constant.h"
 #include "interpose/context.h"
 #include "interpose/restore.h"
 #include "interpose/uses.h"
@@ -77,19 +78,10 @@ static bool stays(struct tic_handle *handle)
             (unused && !tic_data_may_change(handle)));
 }
 
-void tic_data_require_writable(const struct tic_handle *handle)
-{
-    if (handle->imaged && !tic_layout_is_writable(&handle->layout))
-        tic_stop(TIC_EXIT_REFUSED,
-                 "cannot restore handle %llu from %s: the program does not allow writing to its "
-                 "memory (mprotect), and it holds something else than it did",
-                 (unsigned long long)handle->id, tic_session->store.path);
-}
-
 static void restore_or_leave_locked(struct tic_handle *handle)
 {
     if (!stays(handle)) {
-        tic_data_require_writable(handle);
+        tic_constant_refuse(handle);
         tic_data_restore_now_locked(handle, true);
         return;
     }

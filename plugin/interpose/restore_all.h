@@ -23,7 +23,5 @@ void tic_data_bring_up(struct tic_handle *handle);
 /* May a restart write into its memory? False, or a message, for data that nobody has used, whose
  * memory may no longer be the program's. Under the submission lock. */
 bool tic_data_may_change(const struct tic_handle *handle);
-/* Stops if its memory is closed to writing. */
-void tic_data_require_writable(const struct tic_handle *handle);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "interpose/clock.h"
+#include "interpose/constant.h"
 #include "interpose/context.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
@@ -205,7 +206,7 @@ static bool use_in_place_locked(struct alias *alias, uint64_t sequence)
     if (!holds_wanted(alias)) {
         if (memory->users > 0 || atomic_load(&handle->holds) > 0)
             return false;
-        tic_data_require_writable(handle);
+        tic_constant_refuse(handle);
         write_wanted(alias, handle->layout.base);
     }
     memory->checksum = alias->saved.checksum;

@@ -200,6 +200,10 @@ exit_as_usual() { # scenarios...
     done
 }
 
+@test "data lies in memory that cannot be written" {
+    keep_order look-constants
+}
+
 @test "callbacks read the times of their tasks" {
     keep_order look-profiled
 }

@@ -360,6 +360,54 @@ static void run_halo(void)
     }
 }
 
+/* ---- memory that the program cannot write -----------------------------------------------------
+ */
+
+static starpu_data_handle_t register_constants(void)
+{
+    static const uint64_t constants[] = {3, 5, 7};
+    starpu_data_handle_t handle;
+
+    starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)constants, 3,
+                                sizeof(*constants));
+    return handle;
+}
+
+static void add_constants(void *buffers[], void *arg)
+{
+    const uint64_t *constants = (const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[1]);
+
+    (void)arg;
+    for (int i = 0; i < 3; i++)
+        *variable(buffers[0]) = *variable(buffers[0]) * 31 + constants[i];
+}
+
+static struct starpu_codelet constants_codelet = {
+    .cpu_funcs = {add_constants},
+    .nbuffers = 2,
+    .modes = {STARPU_RW, STARPU_R},
+    .name = "add_constants",
+};
+
+static void run_constants(void)
+{
+    starpu_data_handle_t constants = register_constants();
+
+    for (int i = 0; i < TASKS; i++) {
+        submit_pair(&constants_codelet, handles[0], constants);
+        if (i % 4 == 1) {
+            must(starpu_data_acquire(constants, STARPU_R));
+            starpu_data_release(constants);
+        } else if (i % 4 == 3) {
+            starpu_data_unregister(constants);
+            constants = register_constants();
+        }
+        if (i % 5 == 4)
+            must(starpu_task_wait_for_all());
+    }
+    starpu_data_unregister(constants);
+}
+
 /* ---- times of tasks ---------------------------------------------------------------------------
  */
 
@@ -409,4 +457,5 @@ const struct mode orders_looks[] = {{"look-current", run_current},
                                     {"look-writing", run_writing},
                                     {"look-profiled", run_profiled},
                                     {"look-halo", run_halo},
+                                    {"look-constants", run_constants},
                                     {NULL, NULL}};
