@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "interpose/blocks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,13 +89,25 @@ static bool is_of_starpu(size_t size)
            (size / data <= MOST_PARTS && over <= (size / data + 1) * sizeof(size_t));
 }
 
+/* A stream of the GNU C library (fopen): what tasks print is no data, and its lists lead
+ * everywhere.
+ */
+static bool is_stream(const char *at, size_t size)
+{
+    const uint32_t magic = 0xfbad0000, mask = 0xffff0000;
+    uint32_t flags;
+
+    return size >= sizeof(FILE) && tic_heap_read(at, (char *)&flags, sizeof(flags)) &&
+           (flags & mask) == magic;
+}
+
 /* As `range` says, from this place on. */
 static void watch(struct tic_beside range, const char *at, size_t otherwise)
 {
     if (tic_structure_was(at)) /* programs have many handles: before the kernel is asked */
         return;
     size_t size = tic_heap_block(at, most_bytes);
-    if (size > 0 && is_of_starpu(size))
+    if (size > 0 && (is_of_starpu(size) || is_stream(at, size)))
         return;
     range.zeros = size > 0 ? at : NULL;
     range.block = size;

@@ -257,7 +257,7 @@ wrote='tasks write memory that is not registered data'
 }
 
 @test "what callbacks and tasks without output write, what is registered, and mutexes: no such memory" {
-    for mode in effects callback registered returned leaving mutex; do
+    for mode in effects callback registered returned leaving log mutex; do
         expected=$("$lib/counts" $mode)
         rm -rf "$STARPU_TIC_DIR"
         run_apart "$tool" run -- "$lib/counts" $mode

@@ -13,6 +13,7 @@
  *   callback    in a variable, by callbacks, which a restart calls again
  *   registered  in an array of the program that is registered
  *   returned    in their arguments, which belong to the program and are saved
+ *   log         to a stream that a variable points to, as what they do is printed there
  *   mutex       nowhere, but holds a mutex of the program for most of its time
  *   awaited     in a variable, while main() waits in starpu_data_unregister
  *   leaving     in memory that is registered until main() has waited for it (unregister) */
@@ -29,6 +30,7 @@ enum { TASKS = 40, PHASES = 3, LENGTH = 64 };
 static const char *mode;
 static long counted, *block, array[LENGTH], *lent;
 static long returned[TASKS * PHASES];
+static FILE *log_stream;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static int is(const char *name)
@@ -104,6 +106,8 @@ static void step(void *buffers[], void *arg)
         __atomic_add_fetch(&counted, 1, __ATOMIC_RELAXED);
     if (is("block"))
         __atomic_add_fetch(block, 1, __ATOMIC_RELAXED);
+    if (is("log"))
+        fprintf(log_stream, "%ld\n", number);
     if (is("structure"))
         __atomic_add_fetch(head->next->counted, 1, __ATOMIC_RELAXED);
     if (is("passed"))
@@ -167,6 +171,7 @@ int main(int argc, char **argv)
     block = calloc(LENGTH, sizeof(*block));
     lent = calloc(LENGTH, sizeof(*lent));
     struct node *passed = make_nodes();
+    must((log_stream = fopen("/dev/null", "w")) ? 0 : 1);
     head = is("structure") ? make_nodes() : NULL;
     must(starpu_init(NULL));
     long *memory = is("registered") ? array : leaves() ? lent : values;
@@ -193,6 +198,7 @@ int main(int argc, char **argv)
         own += free_nodes(head);
     printf("%s %ld %ld\n", mode, sum, counted + *block + own);
     starpu_shutdown();
+    fclose(log_stream);
     free(block);
     free(lent);
     return 0;
