@@ -8,18 +8,6 @@
 #include "snapshot/suspend.h"
 #include "store/held.h"
 
-/* Locks the handle, unless it is gone, whose memory is main()'s: main() takes this lock in between.
- */
-static bool lock_unless_gone(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
-{
-    tic_lock(&snapshot->graph->lock);
-    bool gone = tic_handle_is_gone(handle, cut);
-    if (!gone)
-        tic_lock(&handle->lock);
-    tic_unlock(&snapshot->graph->lock);
-    return !gone;
-}
-
 /* 0 saved or not needed; -EBUSY a task of the cut writes it, or has begun to; -EAGAIN no row is
  * free; else -errno. Any thread. */
 static int try_save(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
@@ -28,7 +16,7 @@ static int try_save(struct tic_snapshot *snapshot, struct tic_handle *handle, ui
     int status = 0;
 
     /* What is gone before the cut has left its value to a parent, or is pinned and saved. */
-    if (!tic_handle_is_due(handle, cut) || !lock_unless_gone(snapshot, handle, cut))
+    if (!tic_handle_is_due(handle, cut) || !tic_save_lock(snapshot, handle, cut))
         return 0;
     if (tic_snapshot_is_lost(snapshot, cut))
         status = -ECANCELED; /* who lost it may be changing the value */

@@ -152,6 +152,16 @@ int tic_snapshot_save_later_locked(struct tic_snapshot *snapshot, struct tic_han
     return status;
 }
 
+bool tic_save_lock(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
+{
+    tic_lock(&snapshot->graph->lock);
+    bool gone = tic_handle_is_gone(handle, cut);
+    if (!gone)
+        tic_lock(&handle->lock);
+    tic_unlock(&snapshot->graph->lock);
+    return !gone;
+}
+
 bool tic_save_is_needed(struct tic_handle *handle, uint64_t cut)
 {
     return tic_handle_is_due(handle, cut) || tic_handle_is_unchecked(handle, cut);

@@ -9,6 +9,7 @@
 #include "base/failpoint.h"
 #include "base/thread.h"
 #include "graph/family.h"
+#include "snapshot/save.h"
 #include "snapshot/snapshot.h"
 
 enum { HANDLES_AT_ONCE = 1024 };
@@ -257,12 +258,9 @@ static void visit_one(void *arg, unsigned long i)
     struct tic_handle *handle = snapshot->verify.list.items[i];
     bool stale = tic_family_is_stale(snapshot->graph, handle);
 
-    tic_lock(&snapshot->graph->lock);
-    bool gone = handle->gone_since != 0;
-    tic_lock(&handle->lock);
-    tic_unlock(&snapshot->graph->lock);
-    if (!gone)
-        pass->visit(snapshot, handle, pass->cut, stale);
+    if (!tic_save_lock(snapshot, handle, UINT64_MAX))
+        return;
+    pass->visit(snapshot, handle, pass->cut, stale);
     tic_unlock(&handle->lock);
 }
 
