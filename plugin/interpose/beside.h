@@ -13,7 +13,8 @@ enum tic_beside_kind {
     TIC_BESIDE_OBJECT,      /* the writable segment of an object */
     TIC_BESIDE_OF_VARIABLE, /* what a variable there points to */
     TIC_BESIDE_OF_ARGUMENT, /* what an argument of a task points to */
-    TIC_BESIDE_OF_DATA      /* the block of the heap that registered data begins */
+    TIC_BESIDE_OF_CONTENT,  /* what registered data, or its user data, points to */
+    TIC_BESIDE_OF_DATA      /* the block of the heap in which registered data lies */
 };
 
 struct tic_beside {

@@ -22,6 +22,7 @@ enum {
     MOST_WITHIN = 512,         /* blocks that are searched for pointers, */
     WITHIN_BYTES = 4096,       /* each of no more than this */
     MOST_PROBES = 1024,        /* of what may be pointers in them */
+    MOST_CONTENTS = 256,       /* small data that is searched for pointers */
     MOST_PARTS = 64            /* of data, whose structures are known by their size */
 };
 
@@ -36,24 +37,41 @@ static struct {
     } places[MOST_PLACES];
     unsigned place_count;
     const char *bases[MOST_BASES];
-    unsigned base_count;                   /* of registered data that began a larger block */
+    unsigned base_count;                     /* of registered data that began a larger block */
+    const char *last_block;                  /* of one of them */
+    struct tic_span contents[MOST_CONTENTS]; /* small data */
+    unsigned content_count;
+    const char *user_data[MOST_TARGETS];
+    unsigned user_data_count;
     struct tic_beside within[MOST_WITHIN]; /* small blocks of this wait: structures, as it seems */
     unsigned within_count;
     size_t handle_size; /* of StarPU's structure for data, or 0 */
     bool has_more;
 } blocks;
 
+/* The block of malloc() in which data lies, or NULL: it begins there, or no more than 4 KiB before.
+ */
+static const char *block_of(const char *base, size_t *bytes)
+{
+    *bytes = tic_heap_block(base, most_bytes);
+    return *bytes > 0 ? base : tic_heap_around(base, most_bytes, bytes);
+}
+
 void tic_blocks_note_data(const struct tic_handle *handle)
 {
     enum { PADDING = 24 }; /* that malloc() gives beyond what was asked for */
-    const char *base = handle->layout.base;
+    const char *base = handle->layout.base, *block;
+    size_t bytes;
 
     if (blocks.handle_size == 0)
         blocks.handle_size = tic_heap_block((const char *)handle->data, most_bytes);
-    if (handle->home_node < 0 || !handle->is_value || handle->packer ||
-        tic_heap_block(base, most_bytes) <= tic_layout_span(&handle->layout) + PADDING ||
-        (blocks.base_count > 0 && blocks.bases[blocks.base_count - 1] == base))
+    if (handle->home_node < 0 || !handle->is_value || handle->packer)
         return;
+    block = block_of(base, &bytes);
+    if (!block || block == blocks.last_block ||
+        (block == base && bytes <= tic_layout_span(&handle->layout) + PADDING))
+        return;
+    blocks.last_block = block;
     if (blocks.base_count == MOST_BASES)
         blocks.has_more = true;
     else
@@ -215,6 +233,41 @@ static void watch_pointers(const struct tic_beside *segments, unsigned number,
     }
 }
 
+/* ---- what registered data leads to ------------------------------------------------------------
+ */
+
+static void list_content(const struct tic_handle *handle, void *arg)
+{
+    size_t bytes = (size_t)tic_layout_span(&handle->layout);
+    const char *base = handle->layout.base;
+
+    (void)arg;
+    if (handle->user_data && blocks.user_data_count < MOST_TARGETS)
+        blocks.user_data[blocks.user_data_count++] = handle->user_data;
+    if (!handle->parent && handle->home_node >= 0 && handle->is_value && !handle->packer &&
+        bytes >= sizeof(char *) && bytes <= WITHIN_BYTES && blocks.content_count < MOST_CONTENTS)
+        blocks.contents[blocks.content_count++] = (struct tic_span){base, base + bytes};
+}
+
+/* Small data is searched as structures on the heap are: it may be one that describes larger data.
+ */
+static void watch_contents(const struct tic_others *others)
+{
+    struct tic_beside range = {.kind = TIC_BESIDE_OF_CONTENT, .path = ""};
+
+    blocks.user_data_count = blocks.content_count = 0;
+    tic_others_each_data(others, list_content, NULL);
+    for (unsigned i = 0; i < blocks.user_data_count; i++) {
+        const char *at = blocks.user_data[i];
+        if (!tic_objects_have(at) && !tic_spans_has(&others->known, at))
+            watch(range, at, 0);
+    }
+    for (unsigned i = 0; i < blocks.content_count && blocks.within_count < MOST_WITHIN; i++) {
+        range.span = blocks.contents[i];
+        blocks.within[blocks.within_count++] = range;
+    }
+}
+
 static bool is_within(const char *at)
 {
     unsigned i = 0;
@@ -262,6 +315,7 @@ static void watch_bases(const struct tic_others *others)
     const char *end = NULL;
     unsigned count = 0;
 
+    blocks.last_block = NULL;
     qsort(blocks.bases, blocks.base_count, sizeof(*blocks.bases), compare_bases);
     for (unsigned i = 0; i < blocks.base_count; i++)
         if (count == 0 || blocks.bases[count - 1] != blocks.bases[i])
@@ -271,10 +325,12 @@ static void watch_bases(const struct tic_others *others)
     for (unsigned i = 0; i < count; i++) {
         if (blocks.bases[i] < end) /* blocks do not lie in each other */
             continue;
-        size_t size = tic_heap_block(blocks.bases[i], most_bytes);
-        end = blocks.bases[i] + size;
-        if (size > 0)
-            watch(range, blocks.bases[i], 0);
+        size_t size;
+        const char *block = block_of(blocks.bases[i], &size);
+        if (!block)
+            continue;
+        end = block + size;
+        watch(range, block, 0);
     }
 }
 
@@ -293,6 +349,7 @@ bool tic_blocks_watch(const struct tic_others *others)
     for (unsigned i = 0; i < count; i++)
         watch_pointers(segments, i, known, &left);
     tic_present_end();
+    watch_contents(others);
     watch_within(known);
     watch_bases(others);
     return !blocks.has_more && left > 0;

@@ -40,6 +40,42 @@ size_t tic_heap_block(const char *at, size_t most)
     return (next & 1) != 0 && next >= LEAST ? size - word : 0;
 }
 
+/* Blocks follow each other up to the end of the heap, used and free ones. Numbers that look like
+ * one do not go on like that. Mapped blocks stand alone. */
+static bool is_followed(const char *block, size_t most)
+{
+    enum { FOLLOWERS = 4, MAPPED = 2, FLAGS = 7, LEAST = 16, PAGE = 4096 };
+    const size_t word = sizeof(size_t);
+    size_t size;
+
+    for (int i = 0; i < FOLLOWERS; i++) {
+        if (!tic_heap_read(block - word, (char *)&size, word))
+            return false;
+        if (i == 0 && (size & MAPPED) != 0)
+            return true;
+        size &= ~(size_t)FLAGS;
+        if (size < LEAST || size % (2 * word) != 0 || size > most)
+            return false;
+        block += size;
+        if ((uintptr_t)block % PAGE == 2 * word)
+            return true;
+    }
+    return true;
+}
+
+const char *tic_heap_around(const char *at, size_t most, size_t *bytes)
+{
+    enum { REACH = 4096 };
+    const uintptr_t aligned = 2 * sizeof(size_t);
+
+    for (const char *block = at - (uintptr_t)at % aligned; block > at - REACH; block -= aligned) {
+        *bytes = tic_heap_block(block, most);
+        if (*bytes > (size_t)(at - block) && is_followed(block, most))
+            return block;
+    }
+    return NULL;
+}
+
 /* ---- locks ---------------------------------------------------------------------------------- */
 
 enum { MOST_USERS = 1024 };

@@ -116,27 +116,46 @@ static int compare_bases(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
+void tic_others_each_data(const struct tic_others *all,
+                          void (*visit)(const struct tic_handle *handle, void *arg), void *arg)
+{
+    tic_lock(&all->graph->lock);
+    for (unsigned long i = 0; i < all->graph->handle_count; i++)
+        if (all->graph->handles[i]->gone_since == 0)
+            visit(all->graph->handles[i], arg);
+    tic_unlock(&all->graph->lock);
+}
+
+struct bases {
+    const char **items;
+    bool *are_there;
+    unsigned count;
+};
+
+static void keep_base(const struct tic_handle *handle, void *arg)
+{
+    const struct bases *bases = arg;
+    const char *base = handle->layout.base, **found;
+
+    if (!has_home(handle))
+        return;
+    found = bsearch(&base, bases->items, bases->count, sizeof(*bases->items), compare_bases);
+    if (found)
+        bases->are_there[found - bases->items] = true;
+}
+
 void tic_others_keep_bases(const struct tic_others *all, const char **bases, unsigned *count)
 {
-    bool *are_there = *count > 0 ? calloc(*count, sizeof(*are_there)) : NULL;
+    struct bases list = {bases, *count > 0 ? calloc(*count, sizeof(bool)) : NULL, *count};
     unsigned kept = 0;
 
-    tic_lock(&all->graph->lock);
-    for (unsigned long i = 0; i < all->graph->handle_count && are_there; i++) {
-        const struct tic_handle *handle = all->graph->handles[i];
-        const char *base = handle->layout.base, **found;
-        if (!has_home(handle) || handle->gone_since != 0)
-            continue;
-        found = bsearch(&base, bases, *count, sizeof(*bases), compare_bases);
-        if (found)
-            are_there[found - bases] = true;
-    }
-    tic_unlock(&all->graph->lock);
-    for (unsigned i = 0; i < *count && are_there; i++)
-        if (are_there[i])
+    if (list.are_there)
+        tic_others_each_data(all, keep_base, &list);
+    for (unsigned i = 0; i < *count && list.are_there; i++)
+        if (list.are_there[i])
             bases[kept++] = bases[i];
     *count = kept;
-    free(are_there);
+    free(list.are_there);
 }
 
 /* ---- a page --------------------------------------------------------------------------------- */

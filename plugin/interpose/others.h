@@ -17,8 +17,8 @@ struct tic_others {
     struct tic_graph *graph;
 };
 
-/* main() begins to wait. False: data with an interface of the program's own lies where nobody knows,
- * which is everything but whole blocks of malloc() that the interface points to. */
+/* main() begins to wait. False: data with an interface of the program's own lies where nobody
+ * knows, which is everything but whole blocks of malloc() that the interface points to. */
 bool tic_others_begin_wait(struct tic_others *all);
 /* Data comes in this wait, or leaves. False as above. */
 bool tic_others_add_data(struct tic_others *all, const struct tic_handle *handle);
@@ -26,6 +26,10 @@ bool tic_others_add_data(struct tic_others *all, const struct tic_handle *handle
 /* Calls visit for what they have in [begin, end): in any order, some of it more than once. */
 void tic_others_visit(const struct tic_others *all, const struct tic_span *span,
                       void (*visit)(const struct tic_span *run, void *arg), void *arg);
+/* Calls visit for data that main() has registered and not unregistered, with the lock of the graph.
+ */
+void tic_others_each_data(const struct tic_others *all,
+                          void (*visit)(const struct tic_handle *handle, void *arg), void *arg);
 /* Those bases of data that main() has registered and not unregistered, as they are in the list:
  * ascending, and without repetition. The others are taken out of it. */
 void tic_others_keep_bases(const struct tic_others *all, const char **bases, unsigned *count);

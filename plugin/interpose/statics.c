@@ -13,6 +13,7 @@
 #include "interpose/heap.h"
 #include "interpose/objects.h"
 #include "interpose/packed.h"
+#include "interpose/task.h"
 
 enum {
     MOST_POINTERS = 256,         /* in arguments of a task */
@@ -134,14 +135,21 @@ static bool is_alone(void)
            atomic_load(&again_begun) == statics.again && atomic_load(&graph->threads) == 0;
 }
 
+static bool is_wanted(void)
+{
+    struct tic_session *session = tic_session;
+
+    return !statics.over && (session->settings.verify > 0 || session->report) &&
+           session->settings.pointers != TIC_POINTERS_TRUST &&
+           !tic_snapshot_is_broken(&session->snapshot);
+}
+
 static bool may_look(uint64_t now)
 {
     struct tic_session *session = tic_session;
 
-    return statics.others.known.count > 0 && !statics.over && !statics.inside &&
-           (session->settings.verify > 0 || session->report) &&
-           session->settings.pointers != TIC_POINTERS_TRUST && !tic_position_is_ahead() &&
-           !tic_snapshot_is_broken(&session->snapshot) &&
+    return is_wanted() && statics.others.known.count > 0 && !statics.inside &&
+           !tic_position_is_ahead() &&
            (statics.waits == 0 ||
             ((statics.waits < FREE_WAITS || statics.fresh) && statics.ns < FREE_NS) ||
             statics.ns * 100 <= (now - session->snapshot.started_ns) * TIC_LOOKS_PERCENT);
@@ -203,12 +211,27 @@ bool tic_statics_enter_observation(void)
 
 /* ---- what has changed ----------------------------------------------------------------------- */
 
+static void tell_found(void)
+{
+    if (tic_session->report)
+        return;
+    tic_snapshot_note_unregistered(&tic_session->snapshot);
+    if (!tic_snapshot_is_broken(&tic_session->snapshot))
+        tic_log(TIC_LOG_WARN,
+                "tasks write memory that is not registered data: %s. A restart would leave it as "
+                "main() has made it, and is refused. Register it. If nobody needs what is there "
+                "(counters, memory for a moment), set STARPU_TIC_POINTERS=trust: with that "
+                "`starpu-tic rehearse` tells whether results depend on it",
+                found);
+}
+
 static void tell(const struct tic_beside *range, const char *at)
 {
     static const char *const names[] = {
         [TIC_BESIDE_OBJECT] = "a variable of the program",
         [TIC_BESIDE_OF_VARIABLE] = "what a variable of the program points to",
         [TIC_BESIDE_OF_ARGUMENT] = "what their arguments point to",
+        [TIC_BESIDE_OF_CONTENT] = "what registered data points to, or its user data",
         [TIC_BESIDE_OF_DATA] = "the rest of a block of memory of which only a part is registered"};
     const char *path = range->path[0] ? range->path : tic_session->snapshot.about.program;
     uintptr_t place =
@@ -222,16 +245,22 @@ static void tell(const struct tic_beside *range, const char *at)
                  range->kind == TIC_BESIDE_OBJECT && !range->copy
                      ? ", or one after it in the same 4096 bytes"
                      : "");
-    if (tic_session->report)
-        return;
-    tic_snapshot_note_unregistered(&tic_session->snapshot);
-    if (!tic_snapshot_is_broken(&tic_session->snapshot))
-        tic_log(TIC_LOG_WARN,
-                "tasks write memory that is not registered data: %s. A restart would leave it as "
-                "main() has made it, and is refused. Register it. If nobody needs what is there "
-                "(counters, memory for a moment), set STARPU_TIC_POINTERS=trust: with that "
-                "`starpu-tic rehearse` tells whether results depend on it",
-                found);
+    tell_found();
+}
+
+void tic_statics_note_call(struct starpu_task *task, const char *call)
+{
+    tic_lock(&statics.lock);
+    if (is_wanted()) {
+        snprintf(
+            found, sizeof(found),
+            "the state of %s(), which task \"%s\" calls (that of rand_r() and erand48() can be "
+            "registered)",
+            call, tic_task_name(task));
+        tell_found();
+        statics.over = true;
+    }
+    tic_unlock(&statics.lock);
 }
 
 uint64_t tic_statics_left(void)

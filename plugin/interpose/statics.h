@@ -33,6 +33,8 @@ void tic_statics_leave_observation(void);
 /* A callback begins: what has changed by now, tasks have written, if it is the first one in this
  * wait. Any thread that holds no lock. */
 void tic_statics_enter_callback(void);
+/* A kernel calls a function of the C library that has a state of its own. */
+void tic_statics_note_call(struct starpu_task *task, const char *call);
 /* How often main() has gone on. Owner thread only. */
 uint64_t tic_statics_left(void);
 /* Data leaves, and what was its memory is not looked at any more in this wait. */

@@ -274,7 +274,8 @@ wrote='tasks write memory that is not registered data'
 # ---- much of it, and of other kinds (tests/lib/beside.c) ---------------------------------------------
 
 @test "tasks write static states, behind large tables, mapped memory, rests of blocks: told, and refused" {
-    for mode in state table shared private block tile; do
+    export STARPU_TIC_EVERY=50
+    for mode in state table shared private block tile middle user content rand; do
         expected=$("$lib/beside" $mode)
         rm -rf "$STARPU_TIC_DIR"
         run_apart "$tool" run -- "$lib/beside" $mode
@@ -289,8 +290,9 @@ wrote='tasks write memory that is not registered data'
     done
 }
 
-@test "registered tiles, registered memory and mutexes within large tables: no such memory" {
-    for mode in whole within mutex; do
+@test "registered tiles, registered memory and mutexes within large tables, states: no such memory" {
+    export STARPU_TIC_EVERY=50
+    for mode in whole within mutex rand_r; do
         expected=$("$lib/beside" $mode)
         rm -rf "$STARPU_TIC_DIR"
         run_apart "$tool" run -- "$lib/beside" $mode

@@ -7,10 +7,15 @@
  *   private   the same, of this process alone
  *   block     a block of 32 MiB that a variable points to
  *   tile      tiles of a matrix, of which one element each is registered
+ *   middle    what comes before an array in the same block
+ *   user      what the user data of their data points to
+ *   content   what their data points to
+ *   rand      the state of rand()
  * and for no alarm
  *   whole     tiles of a matrix that are all registered
  *   within    an array that is registered, in the midst of 32 MiB of the program
- *   mutex     the same, and hold a mutex there for most of their time */
+ *   mutex     the same, and hold a mutex there for most of their time
+ *   rand_r    a state of random numbers that is registered; main() calls rand() */
 #include <pthread.h>
 #include <starpu.h>
 #include <stdio.h>
@@ -40,6 +45,12 @@ static int is(const char *name)
     return strcmp(mode, name) == 0;
 }
 
+/* The first one of SIDE elements is not for work(). */
+static int registers_few(void)
+{
+    return is("content") || is("rand") || is("rand_r");
+}
+
 static void must(int status)
 {
     if (status != 0)
@@ -54,6 +65,21 @@ static void work(long *values, unsigned width, unsigned height, unsigned ld)
                 values[i + j * ld] = (values[i + j * ld] * 31 + round + i) % 1000003;
 }
 
+/* No variable leads to what tasks write in these modes. */
+static void write_beside(long *values)
+{
+    if (is("middle"))
+        values[-1]++;
+    if (is("user"))
+        ++*(long *)starpu_data_get_user_data(starpu_task_get_current()->handles[0]);
+    if (is("content"))
+        ++*(long *)values[0];
+    if (is("rand"))
+        values[1] += rand() % 1000;
+    if (is("rand_r"))
+        values[1] += rand_r((unsigned *)values) % 1000;
+}
+
 static void step(void *buffers[], void *arg)
 {
     struct state *state = arg;
@@ -64,8 +90,12 @@ static void step(void *buffers[], void *arg)
         work((long *)STARPU_VECTOR_GET_PTR(buffers[0]), SIDE, SIDE, WIDTH);
     else if (is("whole"))
         work((long *)STARPU_MATRIX_GET_PTR(buffers[0]), SIDE, SIDE, WIDTH);
+    else if (registers_few())
+        work((long *)STARPU_VECTOR_GET_PTR(buffers[0]) + 1, SIDE - 1, 1, SIDE);
     else
         work((long *)STARPU_VECTOR_GET_PTR(buffers[0]), SIDE * SIDE, 1, SIDE * SIDE);
+    if (!is("tile") && !is("whole"))
+        write_beside((long *)STARPU_VECTOR_GET_PTR(buffers[0]));
     if (is("mutex"))
         pthread_mutex_unlock(&large.mutex);
     if (state)
@@ -92,12 +122,17 @@ static void prepare(void)
     }
 }
 
-static void register_data(long *matrix)
+static void register_data(long *matrix, long *hidden)
 {
     if (!is("tile") && !is("whole")) {
-        long *array = is("within") || is("mutex") ? large.array : matrix;
-        starpu_vector_data_register(&data[data_count++], STARPU_MAIN_RAM, (uintptr_t)array,
-                                    SIDE * SIDE, sizeof(*array));
+        long *array = is("within") || is("mutex") ? large.array : matrix + 8 * is("middle");
+        starpu_vector_data_register(&data[data_count], STARPU_MAIN_RAM, (uintptr_t)array,
+                                    registers_few() ? SIDE : SIDE * SIDE, sizeof(*array));
+        if (is("user"))
+            starpu_data_set_user_data(data[data_count], hidden);
+        if (is("content"))
+            array[0] = (long)hidden;
+        data_count++;
         return;
     }
     for (unsigned j = 0; j < TILES; j++)
@@ -130,20 +165,25 @@ int main(int argc, char **argv)
 
     mode = argc == 2 ? argv[1] : "";
     long *matrix = calloc((size_t)WIDTH * WIDTH, sizeof(*matrix));
+    long *hidden = calloc(SIDE, sizeof(*hidden));
+    if (is("rand_r"))
+        matrix[0] = rand();
     prepare();
     must(starpu_init(NULL));
-    register_data(matrix);
+    register_data(matrix, hidden);
     for (unsigned phase = 0; phase < (is("state") ? 1 : 4); phase++)
         run();
     while (data_count > 0)
         starpu_data_unregister(data[--data_count]);
+    if (is("content"))
+        matrix[0] = 0; /* an address */
     for (size_t i = 0; i < (size_t)WIDTH * WIDTH; i++)
         sum = sum * 31 + (unsigned long)matrix[i];
     for (unsigned i = 0; i < SIDE * SIDE; i++)
         sum = sum * 31 + (unsigned long)large.array[i];
     for (unsigned i = 0; i < TILES; i++)
         sum = sum * 31 + states[i].seed;
-    printf("%s %lu %ld\n", mode, sum, place ? *place : 0);
+    printf("%s %lu %ld\n", mode, sum, place ? *place : *hidden);
     starpu_shutdown();
     return 0;
 }
