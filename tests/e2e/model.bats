@@ -31,14 +31,15 @@ survive_modes() { # program, modes...
 
 # What was executed again lies in the windows between the last line and the kill: TASKS in all, run
 # i executes KILL_i and starts with START_i done.
-@test "a tree of 10^5 tasks, killed 20 times, executes only the lost windows again" {
+# TIC_TREE_KILLS=20 is a longer one.
+@test "a tree of 10^5 tasks, killed again and again, executes only the lost windows again" {
     export STARPU_TIC_EVERY=2000
-    total=137257 start=0 executed=0 lost=0
+    kills=${TIC_TREE_KILLS:-6} total=137257 start=0 executed=0 lost=0
     reference=$("$lib/knary" commute)
     echo "seed ${TIC_TEST_SEED:=20261121}"
     RANDOM=$((TIC_TEST_SEED % 32768))
-    for ((i = 1; i <= 20; i++)); do
-        at=$((2500 + RANDOM % 4000))
+    for ((i = 1; i <= kills; i++)); do
+        at=$((2500 + RANDOM % (80000 / kills)))
         STARPU_NCPU=$((1 + i % 4)) STARPU_TIC_FAIL=task-end:$at run_apart "$tool" run -- "$lib/knary" commute
         [ "$status" -eq 137 ] || complain "kill $i" "not killed"
         done=$("$tool" info --json "$STARPU_TIC_DIR" | jq '.lines[0].tasks_done')

@@ -368,7 +368,7 @@ loses_nothing() {
 
 @test "results that were overwritten make room, without any period" {
     need_examples
-    local command=("$examples/cholesky_implicit" -size 2880 -nblocks 18 -check) written
+    local command=("$examples/cholesky_implicit" -size 1440 -nblocks 18 -check) written
     export STARPU_TIC_PROTOCOL=sel STARPU_TIC_PERIOD=1000 STARPU_TIC_SYNC=never
     run_apart "$tool" run -- "${command[@]}"
     [ "$status" -eq 0 ]
@@ -512,7 +512,7 @@ PYTHON
         export STARPU_TIC_PROTOCOL=$protocol STARPU_TIC_EVERY=20 P_TASKS=400
         [ $protocol != sel ] || STARPU_TIC_EVERY=0
         run_apart "$tool" run -- "$program"
-        [ "$(stat_of runs)" -eq 1 ] && [ "$(stat_of fault_ratio)" = 1 ]
+        [ "$(stat_of runs)" -eq 1 ] && [ "$(stat_of fault_ratio)" = 1.0 ]
         [ "$(stat_of all_bytes)" -eq "$(stat_of bytes_written)" ]
         local events bytes
         events=$(stat_of all_events) bytes=$(stat_of all_bytes)
@@ -570,7 +570,7 @@ PYTHON
     [ -s expected ]
     for protocol in sel tic+sel tic; do
         export STARPU_TIC_PROTOCOL=$protocol STARPU_TIC_EVERY=40
-        for point in 200 300 400; do
+        for point in 200 400; do
             rm -rf "$STARPU_TIC_DIR" got
             crash "task-end:$point" "${command[@]}"
             run_apart "$tool" verify "$STARPU_TIC_DIR"

@@ -85,7 +85,7 @@ policy_of() { # environment assignments...
         task_end_dep sequential_consistency sched_ctx mlr pipeline heat tag_example; do
         run "$examples/$name"
         [ "$status" -eq 0 ] || continue # it fails by itself with some versions
-        STARPU_TIC_EVERY=5 run_apart "$tool" run -- "$examples/$name"
+        STARPU_TIC_EVERY=200 run_apart "$tool" run -- "$examples/$name"
         [ "$status" -eq 0 ] || { echo "$name: $status"; return 1; }
         [ "$(grep -c '^starpu-tic: .*protect' err)" -le 1 ] || { echo "$name"; cat err; return 1; }
         rm -rf "$STARPU_TIC_DIR"
