@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "interpose/clock.h"
-#include "interpose/context.h"
+#include "session/clock.h"
+#include "session/context.h"
 #include "interpose/looks_list.h"
-#include "interpose/symbol.h"
-#include "interpose/uses.h"
+#include "session/symbol.h"
+#include "session/uses.h"
 
 /* Bytes of data that is searched: such structures are small. What tasks write is most of the data,
  * and is read early to be searched. */

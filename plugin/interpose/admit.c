@@ -4,12 +4,12 @@
 #include "interpose/admit.h"
 
 #include "base/error.h"
-#include "interpose/accesses.h"
+#include "session/accesses.h"
 #include "interpose/callback.h"
-#include "interpose/clock.h"
+#include "session/clock.h"
 #include "interpose/commute.h"
-#include "interpose/context.h"
-#include "interpose/contexts.h"
+#include "session/context.h"
+#include "session/contexts.h"
 #include "interpose/deliver.h"
 #include "interpose/inputs.h"
 #include "interpose/later.h"
@@ -18,8 +18,8 @@
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "interpose/spawn.h"
-#include "interpose/task.h"
-#include "interpose/uses.h"
+#include "session/task.h"
+#include "session/uses.h"
 #include "interpose/workers.h"
 
 void tic_admit_note_writes(const struct tic_accesses *accesses, bool live)

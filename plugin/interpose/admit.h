@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "graph/spawn.h"
-#include "interpose/context.h"
+#include "session/context.h"
 
 struct tic_accesses;
 

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/context.h"
+#include "session/context.h"
 #include "interpose/opening.h"
-#include "interpose/told.h"
+#include "report/told.h"
 #include "interpose/workers.h"
 #include "real/real.h"
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "interpose/told.h"
+#include "report/told.h"
 
 /* The answer to a question of main(): the real one in *bits, or what is told in its place. True
  * when that is an answer of the recorded run. */

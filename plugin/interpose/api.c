@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "interpose/context.h"
+#include "session/context.h"
 #include "starpu_tic.h"
 
 #define PUBLIC __attribute__((visibility("default")))

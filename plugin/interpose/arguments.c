@@ -16,10 +16,10 @@
 
 #include "base/error.h"
 #include "interpose/callback.h"
-#include "interpose/context.h"
-#include "interpose/packed.h"
-#include "interpose/symbol.h"
-#include "interpose/task.h"
+#include "session/context.h"
+#include "session/packed.h"
+#include "session/symbol.h"
+#include "session/task.h"
 
 enum { CODELETS = 64 };
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "interpose/context.h"
+#include "session/context.h"
 #include "snapshot/cut.h"
 
 enum { TIC_ARGUMENTS_BYTES = 1 << 20, TIC_ARGUMENTS_CHUNK = 32 };

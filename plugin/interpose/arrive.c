@@ -7,8 +7,8 @@
 
 #include "base/thread.h"
 #include "interpose/answers.h"
-#include "interpose/clock.h"
-#include "interpose/context.h"
+#include "session/clock.h"
+#include "session/context.h"
 #include "interpose/early.h"
 #include "interpose/hold.h"
 #include "interpose/later.h"

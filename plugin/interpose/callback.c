@@ -6,15 +6,15 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "interpose/clock.h"
-#include "interpose/context.h"
+#include "session/clock.h"
+#include "session/context.h"
 #include "interpose/deliver.h"
 #include "interpose/later.h"
 #include "interpose/looks.h"
 #include "interpose/looks_list.h"
 #include "interpose/nowhere.h"
 #include "interpose/position.h"
-#include "interpose/task.h"
+#include "session/task.h"
 #include "real/real.h"
 
 struct wrapped_callback {

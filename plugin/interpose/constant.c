@@ -2,7 +2,7 @@
 #include "interpose/constant.h"
 
 #include "base/error.h"
-#include "interpose/context.h"
+#include "session/context.h"
 
 static _Noreturn void stop(uint64_t id)
 {

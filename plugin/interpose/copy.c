@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "interpose/ending.h"
-#include "interpose/lookup.h"
+#include "session/lookup.h"
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"
 #include "real/real.h"

@@ -6,17 +6,17 @@
 #include <string.h>
 
 #include "graph/family.h"
-#include "interpose/context.h"
+#include "session/context.h"
 #include "interpose/ending.h"
 #include "interpose/looks.h"
-#include "interpose/lookup.h"
+#include "session/lookup.h"
 #include "interpose/pack.h"
 #include "interpose/place.h"
 #include "interpose/record.h"
 #include "interpose/replayed.h"
-#include "interpose/report.h"
+#include "report/report.h"
 #include "interpose/shape.h"
-#include "interpose/statics.h"
+#include "unseen/statics.h"
 #include "real/real.h"
 
 struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node)

@@ -6,16 +6,16 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "interpose/clock.h"
-#include "interpose/context.h"
+#include "session/clock.h"
+#include "session/context.h"
 #include "interpose/inputs.h"
-#include "interpose/lookup.h"
+#include "session/lookup.h"
 #include "interpose/order.h"
 #include "interpose/position.h"
 #include "interpose/restore.h"
 #include "interpose/shown.h"
-#include "interpose/task.h"
-#include "interpose/uses.h"
+#include "session/task.h"
+#include "session/uses.h"
 
 /* Handles made for the task that this thread is about to submit: copies, or aliases. */
 struct delivery {

@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "base/quiet.h"
-#include "interpose/context.h"
-#include "interpose/lookup.h"
-#include "interpose/report.h"
+#include "session/context.h"
+#include "session/lookup.h"
+#include "report/report.h"
 #include "interpose/shape.h"
 #include "real/real.h"
 

@@ -13,11 +13,11 @@
 
 #include "base/error.h"
 #include "interpose/admit.h"
-#include "interpose/clock.h"
-#include "interpose/context.h"
+#include "session/clock.h"
+#include "session/context.h"
 #include "interpose/deliver.h"
 #include "interpose/spawn.h"
-#include "interpose/task.h"
+#include "session/task.h"
 #include "real/real.h"
 
 struct early {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "interpose/clock.h"
+#include "session/clock.h"
 
 struct tic_spawn;
 

@@ -2,8 +2,8 @@
 #include "interpose/ending.h"
 
 #include "base/error.h"
-#include "interpose/context.h"
-#include "interpose/report.h"
+#include "session/context.h"
+#include "report/report.h"
 #include "interpose/restore_all.h"
 
 static const struct tic_ending *ending; /* immutable once calls matter */

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "interpose/answers.h"
-#include "interpose/context.h"
+#include "session/context.h"
 #include "interpose/opening.h"
 #include "interpose/record.h"
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "interpose/contexts.h"
-#include "interpose/task.h"
+#include "session/contexts.h"
+#include "session/task.h"
 
 struct list {
     struct starpu_task **items;

@@ -5,11 +5,11 @@
 
 #include "base/error.h"
 #include "interpose/addresses.h"
-#include "interpose/clock.h"
-#include "interpose/context.h"
-#include "interpose/lookup.h"
+#include "session/clock.h"
+#include "session/context.h"
+#include "session/lookup.h"
 #include "interpose/record.h"
-#include "interpose/uses.h"
+#include "session/uses.h"
 
 _Noreturn void tic_data_stop_input(const struct tic_handle *handle)
 {

@@ -10,16 +10,16 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "interpose/backlog.h"
-#include "interpose/clock.h"
-#include "interpose/context.h"
+#include "session/backlog.h"
+#include "session/clock.h"
+#include "session/context.h"
 #include "interpose/looks.h"
 #include "interpose/looks_list.h"
 #include "interpose/nowhere.h"
 #include "interpose/position.h"
 #include "interpose/runner.h"
-#include "interpose/statics.h"
-#include "interpose/task.h"
+#include "unseen/statics.h"
+#include "session/task.h"
 
 struct held {
     struct tic_postponed postponed; /* first: what the backlog gives back is this */

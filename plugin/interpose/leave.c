@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "base/thread.h"
-#include "interpose/context.h"
+#include "session/context.h"
 
 enum end { END_OPEN, END_BY_SIGNAL, END_BY_PROGRAM };
 

@@ -3,7 +3,7 @@
 #ifndef TIC_INTERPOSE_LEAVE_H
 #define TIC_INTERPOSE_LEAVE_H
 
-#include "interpose/context.h"
+#include "session/context.h"
 
 /* From now on the signals of STARPU_TIC_STOP end this process so, but for those that the program
  * handles or ignores. Owner thread, once StarPU runs. */

@@ -12,14 +12,14 @@
 #include "base/failpoint.h"
 #include "base/fault.h"
 #include "base/thread.h"
-#include "interpose/advice.h"
-#include "interpose/clock.h"
-#include "interpose/context.h"
+#include "report/advice.h"
+#include "session/clock.h"
+#include "session/context.h"
 #include "interpose/looks_list.h"
 #include "interpose/looks_replay.h"
-#include "interpose/looks_tell.h"
+#include "report/looks_tell.h"
 #include "interpose/shown.h"
-#include "interpose/statics.h"
+#include "unseen/statics.h"
 
 enum { STACK_BYTES = 4096 };           /* data up to this size is copied on the stack */
 enum { FEW = 64 };                     /* so many data are always compared */

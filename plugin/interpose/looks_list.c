@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "interpose/context.h"
-#include "interpose/looks_tell.h"
-#include "interpose/lookup.h"
+#include "session/context.h"
+#include "report/looks_tell.h"
+#include "session/lookup.h"
 
 struct tic_handle_list tic_looks_list;
 

@@ -11,9 +11,9 @@
 #include "base/error.h"
 #include "interpose/addresses.h"
 #include "interpose/constant.h"
-#include "interpose/context.h"
+#include "session/context.h"
 #include "interpose/looks_list.h"
-#include "interpose/looks_tell.h"
+#include "report/looks_tell.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 

@@ -10,15 +10,15 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "interpose/accesses.h"
-#include "interpose/context.h"
-#include "interpose/contexts.h"
+#include "session/accesses.h"
+#include "session/context.h"
+#include "session/contexts.h"
 #include "interpose/inputs.h"
-#include "interpose/lookup.h"
+#include "session/lookup.h"
 #include "interpose/reads.h"
 #include "interpose/restore.h"
-#include "interpose/task.h"
-#include "interpose/uses.h"
+#include "session/task.h"
+#include "session/uses.h"
 #include "real/real.h"
 
 struct shown {

@@ -10,11 +10,11 @@
 
 #include "base/error.h"
 #include "graph/family.h"
-#include "interpose/clock.h"
-#include "interpose/context.h"
+#include "session/clock.h"
+#include "session/context.h"
 #include "interpose/later.h"
-#include "interpose/lookup.h"
-#include "interpose/task.h"
+#include "session/lookup.h"
+#include "session/task.h"
 #include "real/real.h"
 
 static _Atomic unsigned long outstanding; /* tasks of ours that have not ended */

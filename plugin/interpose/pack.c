@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/context.h"
+#include "session/context.h"
 #include "real/real.h"
 
 enum { NODE = STARPU_MAIN_RAM };

@@ -3,9 +3,9 @@
 
 #include <stdio.h>
 
-#include "interpose/context.h"
+#include "session/context.h"
 #include "interpose/later.h"
-#include "interpose/task.h"
+#include "session/task.h"
 
 const char *tic_session_place(const char *call)
 {

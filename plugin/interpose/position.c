@@ -13,13 +13,13 @@
 
 #include "base/error.h"
 #include "base/watch.h"
-#include "interpose/clock.h"
-#include "interpose/context.h"
+#include "session/clock.h"
+#include "session/context.h"
 #include "interpose/hold.h"
 #include "interpose/looks.h"
 #include "interpose/restore.h"
 #include "interpose/runner.h"
-#include "interpose/task.h"
+#include "session/task.h"
 #include "real/real.h"
 
 /* Guarded by the submission lock: what live tasks wait for; NULL: nothing waits yet. */

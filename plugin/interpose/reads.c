@@ -8,11 +8,11 @@
 #include <errno.h>
 
 #include "graph/family.h"
-#include "interpose/context.h"
-#include "interpose/lookup.h"
+#include "session/context.h"
+#include "session/lookup.h"
 #include "interpose/shape.h"
-#include "interpose/task.h"
-#include "interpose/uses.h"
+#include "session/task.h"
+#include "session/uses.h"
 #include "real/real.h"
 #include "snapshot/suspend.h"
 

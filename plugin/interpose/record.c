@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/context.h"
-#include "interpose/lookup.h"
-#include "interpose/task.h"
+#include "session/context.h"
+#include "session/lookup.h"
+#include "session/task.h"
 #include "snapshot/forced.h"
 
 enum { NAME_WORDS = 8 }; /* of a codelet */

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "interpose/context.h"
+#include "session/context.h"
 #include "interpose/data.h"
 #include "interpose/ending.h"
 #include "interpose/events.h"
-#include "interpose/lookup.h"
-#include "interpose/task.h"
+#include "session/lookup.h"
+#include "session/task.h"
 #include "real/real.h"
 
 enum { MAX_WIDTH = 16 };

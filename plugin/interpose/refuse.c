@@ -4,13 +4,13 @@
 
 #include <limits.h>
 
-#include "interpose/accesses.h"
-#include "interpose/context.h"
+#include "session/accesses.h"
+#include "session/context.h"
 #include "interpose/hooks.h"
-#include "interpose/lookup.h"
-#include "interpose/pointers.h"
-#include "interpose/task.h"
-#include "interpose/uses.h"
+#include "session/lookup.h"
+#include "unseen/pointers.h"
+#include "session/task.h"
+#include "session/uses.h"
 
 #define TIC_STRING(x) TIC_STRING_(x)
 #define TIC_STRING_(x) #x

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "interpose/replayed.h"
 
-#include "interpose/clock.h"
-#include "interpose/context.h"
+#include "session/clock.h"
+#include "session/context.h"
 #include "interpose/early.h"
 #include "interpose/later.h"
 #include "recovery/recovery.h"

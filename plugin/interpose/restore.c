@@ -11,13 +11,13 @@
 #include "base/failpoint.h"
 #include "graph/family.h"
 #include "interpose/addresses.h"
-#include "interpose/clock.h"
+#include "session/clock.h"
 #include "interpose/constant.h"
-#include "interpose/context.h"
-#include "interpose/lookup.h"
+#include "session/context.h"
+#include "session/lookup.h"
 #include "interpose/pack.h"
 #include "interpose/shape.h"
-#include "interpose/task.h"
+#include "session/task.h"
 #include "real/real.h"
 
 /* ---- restore -------------------------------------------------------------------------------- */

@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "interpose/constant.h"
-#include "interpose/context.h"
+#include "session/context.h"
 #include "interpose/restore.h"
-#include "interpose/uses.h"
+#include "session/uses.h"
 
 /* How many partitions it is a part of. */
 static unsigned depth_of(const struct tic_handle *handle)

@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "interpose/admit.h"
-#include "interpose/context.h"
+#include "session/context.h"
 #include "interpose/deliver.h"
-#include "interpose/symbol.h"
-#include "interpose/uses.h"
+#include "session/symbol.h"
+#include "session/uses.h"
 
 static void refuse(const char *what, const char *name)
 {

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "interpose/context.h"
-#include "interpose/lookup.h"
-#include "interpose/report.h"
-#include "interpose/task.h"
+#include "session/context.h"
+#include "session/lookup.h"
+#include "report/report.h"
+#include "session/task.h"
 #include "real/real.h"
 
 static void set_layout(struct tic_layout *layout, uintptr_t base, size_t element_size,

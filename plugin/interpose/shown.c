@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/thread.h"
-#include "interpose/clock.h"
+#include "session/clock.h"
 #include "interpose/constant.h"
-#include "interpose/context.h"
+#include "session/context.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "real/real.h"

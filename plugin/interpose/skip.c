@@ -5,11 +5,11 @@
 #include "base/failpoint.h"
 #include "interpose/arguments.h"
 #include "interpose/callback.h"
-#include "interpose/context.h"
+#include "session/context.h"
 #include "interpose/later.h"
 #include "interpose/order.h"
 #include "interpose/record.h"
-#include "interpose/task.h"
+#include "session/task.h"
 #include "real/real.h"
 
 /* Nobody waits for a part of it that only its own end can give. A structure that stays with the

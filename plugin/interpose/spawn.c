@@ -10,11 +10,11 @@
 
 #include "base/error.h"
 #include "interpose/access.h"
-#include "interpose/context.h"
-#include "interpose/lookup.h"
-#include "interpose/packed.h"
-#include "interpose/symbol.h"
-#include "interpose/task.h"
+#include "session/context.h"
+#include "session/lookup.h"
+#include "session/packed.h"
+#include "session/symbol.h"
+#include "session/task.h"
 #include "real/real.h"
 
 static uint64_t as_key(uint64_t hash)

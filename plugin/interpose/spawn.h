@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "interpose/context.h"
+#include "session/context.h"
 
 struct tic_spawn;
 

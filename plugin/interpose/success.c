@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/io.h"
-#include "interpose/context.h"
+#include "session/context.h"
 
 static struct tic_session *succeeded; /* its recovery lines are to go */
 

@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "interpose/answers.h"
-#include "interpose/context.h"
-#include "interpose/task.h"
-#include "interpose/told.h"
+#include "session/context.h"
+#include "session/task.h"
+#include "report/told.h"
 #include "real/real.h"
 
 /* ---- the list -------------------------------------------------------------------------------- */

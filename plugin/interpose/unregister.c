@@ -5,19 +5,19 @@
 #include <stdlib.h>
 
 #include "graph/family.h"
-#include "interpose/context.h"
+#include "session/context.h"
 #include "interpose/data.h"
 #include "interpose/early.h"
 #include "interpose/ending.h"
 #include "interpose/looks.h"
-#include "interpose/lookup.h"
+#include "session/lookup.h"
 #include "interpose/order.h"
 #include "interpose/place.h"
 #include "interpose/record.h"
 #include "interpose/redux.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
-#include "interpose/statics.h"
+#include "unseen/statics.h"
 
 /* Its accumulators leave the graph before it does. */
 void tic_data_end_helpers(struct tic_handle *handle)

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "interpose/context.h"
+#include "session/context.h"
 #include "interpose/opening.h"
-#include "interpose/task.h"
-#include "interpose/told.h"
+#include "session/task.h"
+#include "report/told.h"
 #include "real/real.h"
 
 /* Variables by which the user bounds the number of workers. */

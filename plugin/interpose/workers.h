@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "interpose/told.h"
+#include "report/told.h"
 
 struct tic_session;
 

@@ -2,11 +2,11 @@
 /* The wrappers of functions that give main() a pointer to data. What main() reads by its own
  * pointers is known where the memory is its own; memory that StarPU has allocated is in no image.
  */
-#include "interpose/context.h"
+#include "session/context.h"
 #include "interpose/ending.h"
-#include "interpose/lookup.h"
+#include "session/lookup.h"
 #include "interpose/place.h"
-#include "interpose/told.h"
+#include "report/told.h"
 #include "real/real.h"
 
 /* Between an acquire and its release all is known. Kernels ask for what their task declares, and

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "interpose/answers.h"
-#include "interpose/clock.h"
-#include "interpose/context.h"
+#include "session/clock.h"
+#include "session/context.h"
 #include "interpose/later.h"
-#include "interpose/told.h"
+#include "report/told.h"
 #include "interpose/waits.h"
 #include "real/real.h"
 

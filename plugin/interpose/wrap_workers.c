@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/context.h"
+#include "session/context.h"
 #include "interpose/hooks.h"
 #include "interpose/later.h"
-#include "interpose/report.h"
-#include "interpose/told.h"
+#include "report/report.h"
+#include "report/told.h"
 #include "interpose/workers.h"
 #include "real/real.h"
 

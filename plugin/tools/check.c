@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic check: tells before any failure whether a program can be protected. It runs the
- * program twice with a report each (interpose/report.c), the second time with the time() and the
+ * program twice with a report each (report/report.c), the second time with the time() and the
  * like of the first, and compares what must not differ. In the second run the pages of registered
- * data are closed to main() (interpose/pages.c); if that fails, it is repeated without, and if it
+ * data are closed to main() (report/pages.c); if that fails, it is repeated without, and if it
  * differs, also in results alone, there is a third run. */
 #include <errno.h>
 #include <getopt.h>

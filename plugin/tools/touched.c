@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* As in the report (interpose/touched.h). */
+/* As in the report (report/touched.h). */
 enum { READS = 1, WRITES = 2 };
 
 const char *const tic_tool_closed_run[] = {

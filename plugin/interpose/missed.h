@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A StarPU that ran in this process, and whose calls did not come to us. */
-#ifndef TIC_INTERPOSE_MISSED_H
-#define TIC_INTERPOSE_MISSED_H
-
-/* The program starts StarPU, and we see it. Any thread. */
-void tic_missed_note_start(void);
-
-#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is said of memory that main(), callbacks or kernels may read, and that is not logged. */
+#include "report/looks_tell.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "report/advice.h"
+#include "session/context.h"
+#include "session/lookup.h"
+#include "unseen/statics.h"
+#include "session/task.h"
+
+/* Owner thread only. */
+static struct {
+    bool large;      /* data that is too large to be logged was registered */
+    uint64_t packed; /* data with a home node that its interface packs: its id + 1; or 0 */
+    /* Data without a home node, written since main() had its pointer: its id + 1. */
+    uint64_t exposed;
+    bool waited; /* main() has, and submitted nothing since */
+    bool told_large, told_packed, told_exposed, told_time;
+} unlogged;
+
+_Atomic bool tic_looks_visible;
+
+void tic_looks_note_large(void)
+{
+    unlogged.large = true;
+}
+
+void tic_looks_note_packed(const struct tic_handle *handle)
+{
+    if (unlogged.packed == 0)
+        unlogged.packed = handle->id + 1;
+}
+
+/* In the first run, where there is still time for it. */
+void tic_looks_tell_large_of_callback(struct starpu_task *task)
+{
+    static _Atomic bool told;
+
+    if (tic_session->recovered || atomic_exchange(&told, true))
+        return;
+    tic_log(TIC_LOG_INFO,
+            "task \"%s\" has a callback, and declares data of more than %lu bytes. What callbacks "
+            "read of such data by their pointers is not logged, and may be something else in a "
+            "restart: `starpu-tic rehearse` tells whether it matters, and a larger "
+            "STARPU_TIC_LOOKS has it logged",
+            tic_task_name(task), tic_session->settings.looks);
+}
+
+/* ---- small data that the task of a callback does not declare ----------------------------------
+ */
+
+enum { MOST_LOOKED_AT = 64, MOST_CALLBACKS = 1000 };
+
+static char undeclared[200]; /* guarded by the submission lock: what `starpu-tic check` says */
+
+static bool declares(struct starpu_task *task, const struct tic_handle *handle)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    bool found = false;
+
+    for (unsigned i = 0; i < buffers && !found; i++)
+        found = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)) == handle;
+    return found;
+}
+
+static bool is_small(const struct tic_handle *handle)
+{
+    return handle->home_node >= 0 && handle->is_value && !handle->packer &&
+           tic_shape_bytes(&handle->layout.shape) <= tic_session->settings.looks;
+}
+
+/* Small data that tasks write, and this one does not declare; false: there seems to be none. */
+static bool find_undeclared(struct starpu_task *task, uint64_t *id, uint64_t *bytes)
+{
+    struct tic_graph *graph = &tic_session->graph;
+    bool found = false;
+
+    tic_lock(&graph->lock);
+    for (unsigned long i = 0; i < graph->handle_count && i < MOST_LOOKED_AT && !found; i++) {
+        const struct tic_handle *handle = graph->handles[i];
+        found = handle->submitted_writes > 0 && is_small(handle) && !declares(task, handle);
+        *id = handle->id;
+        *bytes = tic_shape_bytes(&handle->layout.shape);
+    }
+    tic_unlock(&graph->lock);
+    return found;
+}
+
+/* Most callbacks read nothing of the kind: the first run says it to those who ask for more
+ * messages, a restart to all. */
+void tic_looks_note_callback_of(struct starpu_task *task)
+{
+    static unsigned looked; /* the same */
+    uint64_t id, bytes;
+
+    if ((tic_session->settings.verify == 0 && !tic_session->report) || undeclared[0] ||
+        looked++ >= MOST_CALLBACKS || !find_undeclared(task, &id, &bytes))
+        return;
+    snprintf(undeclared, sizeof(undeclared),
+             "task \"%.64s\" has a callback, and does not declare data %llu (number of "
+             "registration, %llu bytes), which tasks write",
+             tic_task_name(task), (unsigned long long)id, (unsigned long long)bytes);
+    if (!tic_session->report)
+        tic_log(
+            tic_session->recovered ? TIC_LOG_INFO : TIC_LOG_DETAIL,
+            "%s. What callbacks read of data that their tasks do not declare is not logged, and "
+            "may be something else in a restart: `starpu-tic rehearse` tells whether it "
+            "matters. The task of a callback must declare what the callback reads",
+            undeclared);
+}
+
+const char *tic_looks_undeclared(void)
+{
+    return undeclared;
+}
+
+/* ---- main() ---------------------------------------------------------------------------------- */
+
+static void tell_time(void)
+{
+    if (unlogged.told_time)
+        return;
+    unlogged.told_time = true;
+    tic_log(
+        TIC_LOG_INFO,
+        "main() waits for tasks so often, and there is so much small data, that after most waits "
+        "only what tasks declare to write is logged for main() to look at by its pointers, as "
+        "the rest would take more than %d %% of the time",
+        TIC_LOOKS_PERCENT);
+}
+
+/* In the first run, where there is still time for it, and if nobody has looked yet. */
+static void tell_large(void)
+{
+    if (!unlogged.large || unlogged.told_large || tic_session->recovered || tic_advice_is_there())
+        return;
+    unlogged.told_large = true;
+    tic_log(TIC_LOG_INFO,
+            "main() goes on after it has waited for tasks. What it reads by its pointers then, in "
+            "data of more than %lu bytes, is not logged: `starpu-tic check` tells whether it does",
+            tic_session->settings.looks);
+}
+
+/* Its memory is not known, but to its interface. */
+static void tell_packed(void)
+{
+    if (unlogged.packed == 0 || unlogged.told_packed || tic_session->recovered)
+        return;
+    unlogged.told_packed = true;
+    tic_log(TIC_LOG_INFO,
+            "main() goes on after it has waited for tasks. What it reads or writes by its pointers "
+            "then in data that its interface packs (CSR, BCSR ...; the first: data %llu, by number "
+            "of registration), without acquiring it, is neither logged nor compared, and may be "
+            "something else in a restart",
+            (unsigned long long)(unlogged.packed - 1));
+}
+
+void tic_looks_note_exposed(const struct tic_handle *handle)
+{
+    if (unlogged.exposed == 0 && tic_session_is_owner())
+        unlogged.exposed = handle->id + 1;
+}
+
+static void tell_exposed(void)
+{
+    if (unlogged.exposed == 0 || unlogged.told_exposed || tic_session->recovered)
+        return;
+    unlogged.told_exposed = true;
+    tic_log(TIC_LOG_DETAIL,
+            "main() has had a pointer to data %llu (number of registration), which has no home "
+            "node, and tasks write it again: such a pointer counts between starpu_data_acquire and "
+            "starpu_data_release only. What main() reads by it later may be something else in a "
+            "restart",
+            (unsigned long long)(unlogged.exposed - 1));
+}
+
+static bool may_tell(_Atomic bool *told)
+{
+    const struct tic_settings *settings = &tic_session->settings;
+
+    return !tic_session->recovered && settings->verify > 0 &&
+           settings->pointers != TIC_POINTERS_TRUST && !tic_session->report &&
+           atomic_load(&tic_looks_visible) && !atomic_exchange(told, true);
+}
+
+void tic_looks_note_blind(const struct starpu_task *task)
+{
+    static _Atomic bool told;
+
+    if (may_tell(&told))
+        tic_log(
+            TIC_LOG_INFO,
+            "task \"%s\" declares no data. A restart executes it again, before the memory is as "
+            "it was: what it reads of registered data must be declared. `starpu-tic rehearse` "
+            "tells whether it matters",
+            tic_task_name(task));
+}
+
+void tic_looks_note_reader(const struct starpu_task *task)
+{
+    static _Atomic bool told;
+
+    if (may_tell(&told))
+        tic_log(TIC_LOG_DETAIL,
+                "task \"%s\" writes no data, and reads some whose memory other handles share "
+                "(planned partitions, several registrations). A restart executes it again with a "
+                "copy: its kernel must read by the pointers of its buffers",
+                tic_task_name(task));
+}
+
+void tic_looks_note_left(const struct tic_handle *handle)
+{
+    static _Atomic bool told;
+
+    if (handle && handle->imaged && !handle->look && atomic_load(&handle->version) > 0 &&
+        may_tell(&told))
+        tic_log(TIC_LOG_INFO,
+                "starpu_data_unregister_no_coherency: what main() then reads of data %llu (number "
+                "of registration) by its pointer is not logged, and may be something else in a "
+                "restart. If it reads it, starpu_data_unregister is right, or a larger "
+                "STARPU_TIC_LOOKS",
+                (unsigned long long)handle->id);
+}
+
+void tic_looks_tell_overwritten(const struct tic_handle *handle)
+{
+    static bool told; /* guarded by the submission lock */
+
+    if (told || tic_advice_is_there())
+        return;
+    told = true;
+    tic_log(
+        TIC_LOG_WARN,
+        "main() goes on after it has waited for tasks, as in the recorded run. Tasks wrote data "
+        "%llu (number of registration, %llu bytes) again later, and what it held then was not "
+        "logged: if main() reads it there by its pointer, it sees something else than it did. "
+        "`starpu-tic check` tells whether it does",
+        (unsigned long long)handle->id, (unsigned long long)tic_shape_bytes(&handle->layout.shape));
+}
+
+void tic_looks_note_submission(void)
+{
+    if (!unlogged.waited)
+        return;
+    unlogged.waited = false;
+    tell_large();
+    tell_packed();
+}
+
+void tic_looks_tell(uint64_t waits, bool partial)
+{
+    if (partial)
+        tell_time();
+    unlogged.waited = waits > 0;
+    if (waits > 1)
+        tic_looks_note_submission();
+    tell_exposed();
+}

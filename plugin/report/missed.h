@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A StarPU that ran in this process, and whose calls did not come to us. */
+#ifndef TIC_REPORT_MISSED_H
+#define TIC_REPORT_MISSED_H
+
+/* The program starts StarPU, and we see it. Any thread. */
+void tic_missed_note_start(void);
+
+#endif

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What `starpu-tic check` asks of a run. docs: starpu-tic(1), tools/check.c reads it. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "session/about.h"
+#include "session/context.h"
+#include "report/looks_tell.h"
+#include "session/lookup.h"
+#include "session/packed.h"
+#include "report/pages.h"
+#include "unseen/statics.h"
+#include "session/task.h"
+#include "store/line.h"
+
+/* The order in which `starpu-tic check` lists them. FEATURE(member, "words") */
+#define FEATURES(FEATURE)                                                                          \
+    FEATURE(tasks, "tasks")                                                                        \
+    FEATURE(callback_tasks, "tasks that callbacks submit")                                         \
+    FEATURE(child_tasks, "tasks that tasks submit")                                                \
+    FEATURE(thread_tasks, "tasks that other threads submit")                                       \
+    FEATURE(handles, "data handles")                                                               \
+    FEATURE(homeless, "data handles without a home node")                                          \
+    FEATURE(packed, "data handles that are saved by their interface's pack_data")                  \
+    FEATURE(partitions, "partitions")                                                              \
+    FEATURE(plans, "planned partitions")                                                           \
+    FEATURE(commutes, "commuting accesses")                                                        \
+    FEATURE(reductions, "accesses to accumulators of reductions")                                  \
+    FEATURE(unordered, "tasks without sequential consistency")                                     \
+    FEATURE(tags, "tasks with tags")                                                               \
+    FEATURE(callbacks, "tasks with callbacks")                                                     \
+    FEATURE(synchronous, "synchronous tasks")                                                      \
+    FEATURE(effect_tasks, "tasks that write no data: a restart executes them again")               \
+    FEATURE(each_worker, "calls that reach each worker: a restart needs as many workers, or more") \
+    FEATURE(pointer_tasks, "tasks with pointers in their arguments")
+
+struct tic_report {
+    pthread_mutex_t mutex;
+#define MEMBER(member, words) uint64_t member;
+    FEATURES(MEMBER) /* guarded by mutex */
+#undef MEMBER
+    uint64_t spawned; /* guarded by mutex: sum of identities */
+    /* guarded by mutex */
+    json_t *problems, *effects, *pointers, *data;
+};
+
+/* {"name": count} */
+static void count(json_t *object, const char *name)
+{
+    json_object_set_new(object, name,
+                        json_integer(json_integer_value(json_object_get(object, name)) + 1));
+}
+
+static void load_events(struct tic_graph *graph, const char *path)
+{
+    json_t *file = json_load_file(path, 0, NULL), *entry;
+    size_t i;
+
+    json_array_foreach(json_object_get(file, "events"), i, entry)
+    {
+        int64_t value = json_integer_value(json_array_get(entry, 1));
+        tic_graph_event(graph, (enum tic_event)json_integer_value(json_array_get(entry, 0)),
+                        &value);
+    }
+    tic_graph_rewind_events(graph);
+    json_decref(file);
+}
+
+struct tic_report *tic_report_create(struct tic_graph *graph, const char *events)
+{
+    struct tic_report *report = calloc(1, sizeof(*report));
+
+    if (!report)
+        return NULL;
+    pthread_mutex_init(&report->mutex, NULL);
+    report->problems = json_object();
+    report->effects = json_object();
+    report->pointers = json_object();
+    report->data = json_object();
+    if (events[0])
+        load_events(graph, events);
+    return report;
+}
+
+void tic_report_problem(struct tic_report *report, const char *what, const char *why)
+{
+    char *text = NULL;
+
+    if (!report || asprintf(&text, "%s: %s", what, why) < 0)
+        return;
+    pthread_mutex_lock(&report->mutex);
+    count(report->problems, text);
+    pthread_mutex_unlock(&report->mutex);
+    free(text);
+}
+
+static void count_buffers(struct tic_report *report, struct starpu_task *task)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    bool writes = false;
+
+    for (unsigned i = 0; i < buffers; i++) {
+        enum starpu_data_access_mode mode = STARPU_TASK_GET_MODE(task, i);
+        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        writes |= mode & STARPU_W && handle && !tic_handle_is_empty(handle);
+        report->commutes += (mode & STARPU_COMMUTE) != 0;
+        report->reductions += handle && handle->accumulates;
+    }
+    if (writes)
+        return;
+    report->effect_tasks++;
+    count(report->effects, tic_task_name(task));
+}
+
+void tic_report_task(struct tic_report *report, struct starpu_task *task, enum tic_context context,
+                     uint64_t id)
+{
+    if (!report)
+        return;
+    pthread_mutex_lock(&report->mutex);
+    report->tasks++;
+    report->callback_tasks += context == TIC_CONTEXT_CALLBACK;
+    report->child_tasks += context == TIC_CONTEXT_TASK;
+    report->thread_tasks += context == TIC_CONTEXT_THREAD;
+    report->unordered += !task->sequential_consistency;
+    report->tags += task->use_tag;
+    report->callbacks += task->callback_func || task->cl->callback_func;
+    report->synchronous += task->synchronous;
+    report->spawned += id;
+    count_buffers(report, task);
+    if (tic_packed_has_pointer(task)) {
+        report->pointer_tasks++;
+        count(report->pointers, tic_task_name(task));
+    }
+    pthread_mutex_unlock(&report->mutex);
+}
+
+void tic_report_register(struct tic_report *report, const struct tic_handle *handle)
+{
+    if (!report)
+        return;
+    pthread_mutex_lock(&report->mutex);
+    report->handles++;
+    report->homeless += handle->home_node < 0;
+    report->packed += handle->packer != NULL;
+    pthread_mutex_unlock(&report->mutex);
+}
+
+void tic_report_each_worker(struct tic_report *report)
+{
+    if (!report)
+        return;
+    pthread_mutex_lock(&report->mutex);
+    report->each_worker++;
+    pthread_mutex_unlock(&report->mutex);
+}
+
+void tic_report_partition(struct tic_report *report, bool planned)
+{
+    if (!report)
+        return;
+    pthread_mutex_lock(&report->mutex);
+    *(planned ? &report->plans : &report->partitions) += 1;
+    pthread_mutex_unlock(&report->mutex);
+}
+
+/* {"handle": "hash"} */
+static void add_hash(json_t *object, uint64_t id, uint64_t hash)
+{
+    char key[24], text[24];
+
+    snprintf(key, sizeof(key), "%llu", (unsigned long long)id);
+    snprintf(text, sizeof(text), "%016llx", (unsigned long long)hash);
+    json_object_set_new(object, key, json_string(text));
+}
+
+void tic_report_data(struct tic_report *report, uint64_t id, const struct tic_layout *layout)
+{
+    if (!report)
+        return;
+    pthread_mutex_lock(&report->mutex);
+    add_hash(report->data, id, tic_layout_checksum(layout));
+    pthread_mutex_unlock(&report->mutex);
+}
+
+static json_t *features(const struct tic_report *report)
+{
+    json_t *list = json_array();
+
+#define ADD(member, words)                                                                         \
+    if (report->member > 0)                                                                        \
+        json_array_append_new(list, json_pack("[s, I]", words, (json_int_t)report->member));
+    FEATURES(ADD)
+#undef ADD
+    return list;
+}
+
+static json_t *signatures(const struct tic_graph *graph)
+{
+    json_t *list = json_array();
+    for (uint64_t i = 0; i < graph->signature.position; i++)
+        json_array_append_new(list, json_integer(tic_signature_entry(&graph->signature, i)));
+    return list;
+}
+
+static json_t *inputs(const struct tic_graph *graph)
+{
+    json_t *object = json_object();
+    const struct tic_line_input *input = (const void *)graph->inputs.items;
+
+    for (unsigned long i = 0; i < graph->inputs.count; i++) /* no checkpoint has taken any away */
+        add_hash(object, input[i].id, input[i].hash);
+    return object;
+}
+
+static void add_events(json_t *list, const struct tic_line_event *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(
+            list, json_pack("[I, I]", (json_int_t)events[i].kind, (json_int_t)events[i].value));
+}
+
+static json_t *events(const struct tic_graph *graph)
+{
+    json_t *list = json_array();
+
+    add_events(list, graph->recovered_events, graph->recovered_event_count);
+    add_events(list, (const void *)graph->events.items, graph->events.count);
+    return list;
+}
+
+/* Where a run of the same command keeps its recovery lines, if nothing else is set. */
+static void add_directory(json_t *report, const struct tic_line *about)
+{
+    char *directory = tic_about_directory(about);
+
+    json_object_set_new(report, "working", json_string(about->directory));
+    json_object_set_new(report, "directory", json_string(directory ? directory : ""));
+    free(directory);
+}
+
+int tic_report_write(struct tic_report *report, struct tic_session *session)
+{
+    char spawned[24];
+
+    if (!report)
+        return 0;
+    pthread_mutex_lock(&report->mutex); /* tasks may be running at the end of the process */
+    snprintf(spawned, sizeof(spawned), "%016llx", (unsigned long long)report->spawned);
+    json_t *whole =
+        json_pack("{s:o, s:O, s:O, s:O, s:O, s:o, s:o, s:o, s:s, s:s, s:s, s:s}", "features",
+                  features(report),                                                             //
+                  "problems", report->problems, "effects", report->effects,                     //
+                  "pointers", report->pointers, "data", report->data,                           //
+                  "signatures", signatures(&session->graph), "inputs", inputs(&session->graph), //
+                  "events", events(&session->graph), "spawned", spawned,                        //
+                  "unregistered", tic_statics_found(), "left_out", tic_statics_left_out(),
+                  "undeclared", tic_looks_undeclared());
+    if (whole) {
+        add_directory(whole, &session->snapshot.about);
+        tic_pages_report(whole);
+    }
+    int status =
+        whole && json_dump_file(whole, session->settings.report, JSON_COMPACT) == 0 ? 0 : -EIO;
+    json_decref(whole);
+    pthread_mutex_unlock(&report->mutex);
+    if (status)
+        tic_log(TIC_LOG_WARN, "cannot write the report %s", session->settings.report);
+    return status;
+}

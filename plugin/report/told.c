@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "report/told.h"
+
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "session/context.h"
+
+/* ---- who asks -------------------------------------------------------------------------------- */
+
+static uintptr_t starpu_begin, starpu_end; /* immutable after start: StarPU's code */
+
+static int note_starpu(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    const uintptr_t known = (uintptr_t)arg;
+    (void)size;
+
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type != PT_LOAD || known < begin || known >= begin + segment->p_memsz)
+            continue;
+        starpu_begin = begin;
+        starpu_end = begin + segment->p_memsz;
+        return 1;
+    }
+    return 0;
+}
+
+bool tic_answers_are_starpu(const void *caller)
+{
+    return (uintptr_t)caller >= starpu_begin && (uintptr_t)caller < starpu_end;
+}
+
+bool tic_answers_are_asked(const void *caller)
+{
+    if (tic_guard > 0 || tic_answers_are_starpu(caller))
+        return false;
+    if (!tic_session)
+        return gettid() == getpid();
+    return tic_session_is_watching() && tic_session_is_owner();
+}
+
+/* ---- numbers of workers ---------------------------------------------------------------------- */
+
+struct tic_workers tic_workers;
+
+const char *tic_told_plural(unsigned count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* What a message says of the numbers of workers then and now, or "". */
+static const char *workers_differ(char *text, size_t size)
+{
+    uint64_t then = tic_session ? tic_session->graph.recovered_workers : 0;
+    unsigned count = tic_workers.count;
+    unsigned told = atomic_load_explicit(&tic_workers.told, memory_order_relaxed);
+
+    text[0] = '\0';
+    if (then == 0 || count == 0 || then == count)
+        return text;
+    int used = snprintf(text, size, ". It had %llu worker%s then, and has %u now",
+                        (unsigned long long)then, tic_told_plural((unsigned)then), count);
+    if (told == tic_workers.recorded && told > 0 && used > 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, "; main() was told of %u both times", told);
+    return text;
+}
+
+/* ---- differences ----------------------------------------------------------------------------- */
+
+static struct {
+    const char *call;
+    char how[64];
+} differences[TIC_ANSWER_CALLS];
+static unsigned difference_count; /* owner thread only, but for a message that ends the process */
+
+void tic_answers_differ(const char *call, const char *how)
+{
+    for (unsigned i = 0; i < difference_count; i++)
+        if (strcmp(differences[i].call, call) == 0)
+            return;
+    if (difference_count == TIC_ANSWER_CALLS)
+        return;
+    differences[difference_count].call = call;
+    snprintf(differences[difference_count].how, sizeof(differences[0].how), "%s", how);
+    difference_count++;
+}
+
+/* The end of a message that the replay differs: what main() was told otherwise. */
+static const char *explain(void)
+{
+    static char text[1024];
+    char workers[256];
+    size_t used =
+        (size_t)snprintf(text, sizeof(text), "%s", workers_differ(workers, sizeof(workers)));
+
+    for (unsigned i = 0; i < difference_count && used < sizeof(text); i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%s)",
+                                 i > 0 ? ", " : ". Answers to main() that differ: ",
+                                 differences[i].call, differences[i].how);
+    return text;
+}
+
+void tic_answers_start(void)
+{
+    dl_iterate_phdr(note_starpu, (void *)(uintptr_t)tic_real.starpu_worker_get_count);
+    tic_stop_explain(explain);
+}
+
+bool tic_successors_were_asked(const struct tic_graph *graph)
+{
+    for (size_t i = 0; i < graph->recovered_event_count; i++) {
+        uint32_t kind = graph->recovered_events[i].kind;
+        if (kind == TIC_EVENT_ANSWER + (uint32_t)TIC_starpu_task_get_task_succs ||
+            kind == TIC_EVENT_ANSWER + (uint32_t)TIC_starpu_task_get_task_scheduled_succs)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "report/unprotected.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/settings.h"
+#include "real/real.h"
+#include "snapshot/cut.h"
+
+/* Processes that this one starts inherit the variable, and STARPU_TIC_DIR: "PROCESS DIRECTORY". */
+static const char owner_variable[] = "TIC_DIRECTORY_OWNER";
+
+static bool is_used_by_parent(void)
+{
+    const char *owner = getenv(owner_variable), *directory = getenv(TIC_SETTING_PREFIX "DIR");
+    char *rest = NULL;
+    pid_t process = owner ? (pid_t)strtol(owner, &rest, 10) : 0;
+
+    return directory && process > 0 && process != getpid() && *rest == ' ' &&
+           strcmp(rest + 1, directory) == 0 && (kill(process, 0) == 0 || errno == EPERM);
+}
+
+/* Where it was loaded, and with which directory. Each fork of a process would take the recovery
+ * lines of another one for its own. */
+static struct {
+    pid_t process;
+    char *directory;
+} loaded;
+
+__attribute__((constructor)) static void note_load(void)
+{
+    const char *directory = getenv(TIC_SETTING_PREFIX "DIR");
+
+    loaded.process = getpid();
+    loaded.directory = directory ? strdup(directory) : NULL;
+}
+
+static bool is_forked(void)
+{
+    const char *directory = getenv(TIC_SETTING_PREFIX "DIR");
+
+    return getpid() != loaded.process &&
+           (!directory || (loaded.directory && strcmp(directory, loaded.directory) == 0));
+}
+
+const char *tic_unprotected_why(void)
+{
+    static const char *const rank_counts[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                              "MV2_COMM_WORLD_SIZE"};
+    const char *missing;
+    int major, minor, release;
+
+    if (getauxval(AT_SECURE))
+        return "it has more rights than who started it (set-user-ID and the like)";
+    if (!tic_real_resolve(&missing))
+        return missing;
+    tic_real.starpu_get_version(&major, &minor, &release);
+    if (major != STARPU_MAJOR_VERSION || minor != STARPU_MINOR_VERSION)
+        return "this starpu-tic was built for StarPU " PACKAGE_STARPU_VERSION;
+    for (size_t i = 0; i < sizeof(rank_counts) / sizeof(rank_counts[0]); i++) {
+        const char *count = getenv(rank_counts[i]);
+        if (count && atoi(count) > 1)
+            return "runs of several MPI processes are not protected yet";
+    }
+    if (is_forked())
+        return "it is a fork of the program that was started, and has no recovery lines of its "
+               "own. Start it as a program (exec), or give it a STARPU_TIC_DIR of its own";
+    if (is_used_by_parent())
+        return "the program that started it uses STARPU_TIC_DIR; name another one for this "
+               "program, or none";
+    return NULL;
+}
+
+const char *tic_unprotected_why_here(unsigned workers)
+{
+    if (tic_real.starpu_memory_nodes_get_count() > 1)
+        return "StarPU uses more than one memory node (devices, NUMA or disk), which is not "
+               "supported yet; STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_USE_NUMA=0 leave one";
+    return workers > TIC_MAX_WORKERS
+               ? "StarPU has more than 256 workers, which is not supported yet"
+               : NULL;
+}
+
+void tic_unprotected_tell_children(const char *directory)
+{
+    char *owner = NULL;
+
+    if (directory[0] && asprintf(&owner, "%ld %s", (long)getpid(), directory) > 0)
+        setenv(owner_variable, owner, 1);
+    free(owner);
+}
+
+void tic_unprotected_report(const char *why)
+{
+    tic_log(TIC_LOG_WARN, "this run is not protected: %s", why);
+}

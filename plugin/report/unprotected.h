@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Processes that run unprotected, and why. */
+#ifndef TIC_REPORT_UNPROTECTED_H
+#define TIC_REPORT_UNPROTECTED_H
+
+/* Why this process cannot be protected at all, or NULL. */
+const char *tic_unprotected_why(void);
+/* Why StarPU, as it has started, cannot be protected, or NULL. */
+const char *tic_unprotected_why_here(unsigned workers);
+/* Processes that this one starts are told that it uses STARPU_TIC_DIR; empty: it does not. */
+void tic_unprotected_tell_children(const char *directory);
+/* The one message of a run that is not protected. */
+void tic_unprotected_report(const char *why);
+
+#endif

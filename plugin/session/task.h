@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a task is, whoever submits it: name, tag, key and callback; and which tasks are ours. */
+#ifndef TIC_SESSION_TASK_H
+#define TIC_SESSION_TASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/spawn.h"
+#include "real/real.h"
+
+/* starpu_task.hypervisor_tag says which task it is: 0 not protected; above, the sequence number + 1
+ * in the main context; below TIC_TAG_HAS_DEPENDENCIES, -2 - index of a spawned task. Before the
+ * submission: explicit dependencies name this task. */
+#define TIC_TAG_HAS_DEPENDENCIES (-1)
+
+/* A task of ours, which the application does not see among its own. NULL when out of memory. */
+struct starpu_task *tic_task_create(void);
+bool tic_task_is_own(const struct starpu_task *task);
+/* Was there such a task? Most runs have none. */
+bool tic_task_has_own(void);
+const char *tic_task_name(const struct starpu_task *task);
+/* Does StarPU keep the order of submission for this access? */
+bool tic_task_is_ordered(const struct starpu_task *task, unsigned buffer);
+static inline bool tic_task_runs_nowhere(const struct starpu_task *task)
+{
+    return !task->cl || task->where == STARPU_NOWHERE || task->cl->where == STARPU_NOWHERE;
+}
+
+/* Keys of control tasks of main() and of tasks that run nowhere have this bit: the operation of
+ * main() that submits them. */
+enum { TIC_CONTROL_KEY_BIT = 62 };
+
+static inline bool tic_nowhere_has_key(uint64_t key)
+{
+    return !(key & TIC_SPAWN_KEY) && key & UINT64_C(1) << TIC_CONTROL_KEY_BIT;
+}
+
+/* Does StarPU order this access of a task that runs nowhere as it orders others? */
+bool tic_nowhere_is_ordered(const struct starpu_task *task, unsigned buffer);
+
+/* The function that StarPU would call; or NULL. */
+void (*tic_callback_of(const struct starpu_task *task))(void *);
+static inline bool tic_callback_has_any(const struct starpu_task *task)
+{
+    return task->callback_func || (task->cl && task->cl->callback_func) ||
+           task->prologue_callback_func || task->prologue_callback_pop_func;
+}
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "session/uses.h"
+
+#include "graph/family.h"
+#include "session/context.h"
+
+void tic_data_note_main_use_of_overlaps(struct tic_handle *handle, bool writes,
+                                        uint64_t submissions)
+{
+    for (unsigned long i = 0; i < handle->overlap_count; i++)
+        *(writes ? &handle->overlaps[i]->main_written : &handle->overlaps[i]->main_read) =
+            submissions;
+}
+
+void tic_data_note_family_write(struct tic_handle *handle, bool live)
+{
+    struct tic_family *family = handle->family;
+
+    tic_data_note_valid(handle);
+    family->submitted_writes++;
+    family->live |= live;
+}
+
+void tic_data_note_valid(struct tic_handle *handle)
+{
+    if (!handle)
+        return;
+    atomic_store_explicit(&handle->invalid, false, memory_order_relaxed);
+    if (!handle->family)
+        return;
+    tic_lock(&tic_session->graph.lock); /* any thread */
+    for (unsigned long i = 0; i < handle->overlap_count; i++)
+        atomic_store_explicit(&handle->overlaps[i]->invalid, false, memory_order_relaxed);
+    tic_unlock(&tic_session->graph.lock);
+}

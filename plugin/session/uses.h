@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How data was used and written by what main() submitted so far. */
+#ifndef TIC_SESSION_USES_H
+#define TIC_SESSION_USES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/family.h"
+#include "graph/handle.h"
+
+/* main() uses it after so many submissions; under the submission lock. */
+void tic_data_note_main_use_of_overlaps(struct tic_handle *handle, bool writes,
+                                        uint64_t submissions);
+static inline void tic_data_note_main_use(struct tic_handle *handle, bool writes,
+                                          uint64_t submissions)
+{
+    if (!handle)
+        return;
+    *(writes ? &handle->main_written : &handle->main_read) = submissions;
+    if (handle->family)
+        tic_data_note_main_use_of_overlaps(handle, writes, submissions);
+}
+
+/* A task that writes it is submitted, or, if not live, was and is done; under the submission lock.
+ */
+void tic_data_note_family_write(struct tic_handle *handle, bool live);
+/* Something is written into it (may be NULL). */
+void tic_data_note_valid(struct tic_handle *handle);
+static inline void tic_data_note_write(struct tic_handle *handle, bool live)
+{
+    handle->submitted_writes++;
+    handle->live |= live;
+    if (handle->family)
+        tic_data_note_family_write(handle, live);
+    else if (atomic_load_explicit(&handle->invalid, memory_order_relaxed))
+        tic_data_note_valid(handle);
+}
+
+/* Did tasks that were submitted so far write its value? Else it is what main() put there. */
+static inline bool tic_data_holds_values(const struct tic_handle *handle)
+{
+    return handle->submitted_writes > 0 || handle->derived ||
+           (handle->family && handle->family->submitted_writes > 0);
+}
+
+/* It, or what shares its memory, holds a value of this run; a recovered value waits. */
+static inline bool tic_data_is_live(const struct tic_handle *handle)
+{
+    return handle->family ? handle->family->live : handle->live;
+}
+
+static inline bool tic_data_is_pending(const struct tic_handle *handle)
+{
+    return handle->family ? handle->family->pending : handle->pending;
+}
+
+/* In a replay: a part of data that is whole again in the recovered cut. */
+static inline bool tic_data_is_past_part(const struct tic_handle *handle)
+{
+    return handle->parent && handle->parent->partition_over;
+}
+
+#endif

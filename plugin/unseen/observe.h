@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The first task of each codelet whose arguments hold pointers: main() is held while it runs, for a
+ * moment, so that what it writes beside registered data is found before a line counts it as done,
+ * also where main() does not wait for long. */
+#ifndef TIC_UNSEEN_OBSERVE_H
+#define TIC_UNSEEN_OBSERVE_H
+
+#include <starpu.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+extern _Atomic uint64_t tic_observe_awaited; /* its number among main()'s tasks, and one; or 0 */
+
+/* The arguments of this task of main() hold pointers. Owner thread only, as the next two. */
+void tic_observe_plan(const struct starpu_task *task);
+/* The task is submitted now, or was: main() waits until it has ended, if it is the first one, or
+ * until nothing has run for 200 ms, a second in all. */
+bool tic_observe_begin(const struct starpu_task *task);
+void tic_observe_end(void);
+
+/* A task ends. Any thread. */
+static inline void tic_observe_note_end(uint64_t sequence)
+{
+    if (__builtin_expect(
+            atomic_load_explicit(&tic_observe_awaited, memory_order_relaxed) == sequence + 1, 0))
+        atomic_store(&tic_observe_awaited, 0);
+}
+
+#endif

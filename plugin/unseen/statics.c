@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Waits of main(), in which tasks alone change memory that nobody has registered. */
+#include "unseen/statics.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/structures.h"
+#include "base/thread.h"
+#include "unseen/blocks.h"
+#include "session/clock.h"
+#include "session/context.h"
+#include "unseen/heap.h"
+#include "unseen/objects.h"
+#include "session/packed.h"
+#include "session/task.h"
+
+enum {
+    MOST_POINTERS = 256,         /* in arguments of a task */
+    FREE_WAITS = 4,              /* that are looked at whatever it takes, */
+    FREE_NS = 1000 * 1000 * 1000 /* if that is less, but for the first */
+};
+
+static struct {
+    struct tic_lock lock;
+    struct tic_others others; /* what is none of the program's variables */
+    bool over;                /* nothing is looked at any more */
+    bool inside;              /* main() waits, and this is looked at */
+    bool fresh;               /* there are codelets that no such wait has come after */
+    unsigned waits;
+    uint64_t left;                 /* all waits that main() has come back from; owner thread only */
+    uint64_t callbacks, again, ns; /* as this wait began; nanoseconds in all */
+    uint64_t line_ns;              /* nanoseconds in all, for lines */
+} statics = {.lock = TIC_LOCK_INITIALIZER(TIC_RANK_STATICS)}; /* guarded by its lock */
+
+static char found[512];                           /* what it is; set before a line says so */
+static _Atomic(const char *) left_out = "";       /* what is not looked at, in words */
+static _Atomic bool quiet;                        /* in this wait no callback has begun */
+static _Atomic uint64_t again_begun, again_ended; /* tasks without output */
+
+static void tell_left_out(const char *what)
+{
+    const char *nothing = "";
+
+    if (atomic_compare_exchange_strong(&left_out, &nothing, what) && !tic_session->report)
+        tic_log(TIC_LOG_INFO,
+                "%s. What tasks write there is lost in a restart, without a message. `starpu-tic "
+                "rehearse` tells whether results depend on it",
+                what);
+}
+
+static void know(const void *structure, size_t size)
+{
+    if (structure && !statics.over && tic_spans_add(&statics.others.known, structure, size) != 0) {
+        statics.over = true;
+        tell_left_out("the program has so many structures of StarPU in memory of its own that "
+                      "memory which is not registered data is no longer looked at");
+    }
+}
+
+static void note_codelet_locked(const struct starpu_codelet *codelet)
+{
+    know(codelet->model, sizeof(*codelet->model));
+    know(codelet->energy_model, sizeof(*codelet->energy_model));
+    if (tic_spans_has(&statics.others.known, codelet))
+        return;
+    know(codelet, sizeof(*codelet));
+    statics.fresh = true;
+    if (tic_objects_add(codelet, &statics.others.known) != 0)
+        statics.over = true;
+}
+
+/* What a task returns in its arguments is saved: in no more of them than it has told the size of.
+ */
+void tic_statics_note_task(const struct starpu_task *task)
+{
+    static const struct starpu_codelet *last; /* under the submission lock */
+    bool own = !task->destroy && task->cl;    /* the structure of the program, which may be one */
+
+    tic_structure_note(task);
+    if (task->cl == last && !own && !task->cl_arg)
+        return;
+    tic_lock(&statics.lock);
+    if (task->cl && task->cl != last && !statics.over)
+        note_codelet_locked(task->cl);
+    if (own)
+        know(task, sizeof(*task));
+    if (task->cl_arg && task->cl_arg_size > 0 && tic_objects_have(task->cl_arg))
+        know(task->cl_arg, task->cl_arg_size);
+    tic_unlock(&statics.lock);
+    last = task->cl;
+}
+
+/* Nobody knows what belongs to registered data: what changes in this wait may be theirs. */
+static void stop_locked(void)
+{
+    atomic_store(&quiet, false);
+    statics.inside = false;
+}
+
+void tic_statics_note_data(const struct tic_handle *handle)
+{
+    tic_structure_note(handle->data);
+    tic_lock(&statics.lock);
+    tic_blocks_note_data(handle);
+    if (statics.inside && handle->packer && !tic_others_add_data(&statics.others, handle))
+        stop_locked();
+    tic_unlock(&statics.lock);
+}
+
+void tic_statics_note_arguments(const struct starpu_task *task)
+{
+    const char *pointers[MOST_POINTERS];
+    unsigned count = tic_packed_pointers(task, pointers, MOST_POINTERS);
+
+    tic_lock(&statics.lock);
+    tic_blocks_note_pointers(pointers, count);
+    tic_unlock(&statics.lock);
+}
+
+/* ---- a wait --------------------------------------------------------------------------------- */
+
+void tic_statics_note_again(bool ends)
+{
+    atomic_fetch_add(ends ? &again_ended : &again_begun, 1);
+}
+
+/* Nobody but tasks with output has run in this wait. */
+static bool is_alone(void)
+{
+    const struct tic_graph *graph = &tic_session->graph;
+
+    return atomic_load(&graph->callbacks_open) == 0 &&
+           atomic_load(&graph->told) == statics.callbacks &&
+           atomic_load(&again_begun) == statics.again && atomic_load(&graph->threads) == 0;
+}
+
+static bool is_wanted(void)
+{
+    struct tic_session *session = tic_session;
+
+    return !statics.over && (session->settings.verify > 0 || session->report) &&
+           session->settings.pointers != TIC_POINTERS_TRUST &&
+           !tic_snapshot_is_broken(&session->snapshot);
+}
+
+static bool may_look(uint64_t now)
+{
+    struct tic_session *session = tic_session;
+
+    return is_wanted() && statics.others.known.count > 0 && !statics.inside &&
+           !tic_position_is_ahead() &&
+           (statics.waits == 0 ||
+            ((statics.waits < FREE_WAITS || statics.fresh) && statics.ns < FREE_NS) ||
+            statics.ns * 100 <= (now - session->snapshot.started_ns) * TIC_LOOKS_PERCENT);
+}
+
+static void watch_locked(void)
+{
+    const struct tic_beside *segments;
+    unsigned count = tic_objects_segments(&segments);
+
+    tic_beside_add_often();
+    for (unsigned i = 0; i < count; i++)
+        tic_beside_add(&segments[i]);
+    bool all = tic_blocks_watch(&statics.others);
+    tic_beside_hash(&statics.others);
+    if (!all || tic_beside_left_out() > 0)
+        tell_left_out("there is more memory beside registered data than is looked at while main() "
+                      "waits (256 MiB, 2048 blocks, 256 pointers in arguments)");
+}
+
+static void begin_locked(uint64_t start)
+{
+    statics.callbacks = atomic_load(&tic_session->graph.told);
+    statics.again = atomic_load(&again_ended);
+    statics.others.graph = &tic_session->graph;
+    statics.inside = may_look(start) && is_alone() && tic_beside_begin();
+    if (statics.inside && !tic_others_begin_wait(&statics.others))
+        stop_locked();
+    if (statics.inside) {
+        watch_locked();
+        atomic_store(&quiet, true);
+    }
+    statics.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
+}
+
+void tic_statics_enter(void)
+{
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
+
+    if (tic_session_context() != TIC_CONTEXT_MAIN)
+        return;
+    tic_lock(&statics.lock);
+    begin_locked(start);
+    statics.waits += statics.inside;
+    statics.fresh &= !statics.inside;
+    tic_unlock(&statics.lock);
+}
+
+bool tic_statics_enter_observation(void)
+{
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
+
+    tic_lock(&statics.lock);
+    begin_locked(start);
+    bool inside = statics.inside;
+    tic_unlock(&statics.lock);
+    return inside;
+}
+
+/* ---- what has changed ----------------------------------------------------------------------- */
+
+static void tell_found(void)
+{
+    if (tic_session->report)
+        return;
+    tic_snapshot_note_unregistered(&tic_session->snapshot);
+    if (!tic_snapshot_is_broken(&tic_session->snapshot))
+        tic_log(TIC_LOG_WARN,
+                "tasks write memory that is not registered data: %s. A restart would leave it as "
+                "main() has made it, and is refused. Register it. If nobody needs what is there "
+                "(counters, memory for a moment), set STARPU_TIC_POINTERS=trust: with that "
+                "`starpu-tic rehearse` tells whether results depend on it",
+                found);
+}
+
+static void tell(const struct tic_beside *range, const char *at)
+{
+    static const char *const names[] = {
+        [TIC_BESIDE_OBJECT] = "a variable of the program",
+        [TIC_BESIDE_OF_VARIABLE] = "what a variable of the program points to",
+        [TIC_BESIDE_OF_ARGUMENT] = "what their arguments point to",
+        [TIC_BESIDE_OF_CONTENT] = "what registered data points to, or its user data",
+        [TIC_BESIDE_OF_DATA] = "the rest of a block of memory of which only a part is registered"};
+    const char *path = range->path[0] ? range->path : tic_session->snapshot.about.program;
+    uintptr_t place =
+        (uintptr_t)(range->kind == TIC_BESIDE_OBJECT ? at : range->pointer) - range->base;
+    size_t used = (size_t)snprintf(found, sizeof(found), "%s", names[range->kind]);
+
+    if (range->kind == TIC_BESIDE_OBJECT || range->kind == TIC_BESIDE_OF_VARIABLE)
+        snprintf(found + used, sizeof(found) - used,
+                 " (`gdb -batch -ex 'info symbol 0x%llx' %s` names it%s)",
+                 (unsigned long long)place, path,
+                 range->kind == TIC_BESIDE_OBJECT && !range->copy
+                     ? ", or one after it in the same 4096 bytes"
+                     : "");
+    tell_found();
+}
+
+void tic_statics_note_call(struct starpu_task *task, const char *call)
+{
+    tic_lock(&statics.lock);
+    if (is_wanted()) {
+        snprintf(
+            found, sizeof(found),
+            "the state of %s(), which task \"%s\" calls (that of rand_r() and erand48() can be "
+            "registered)",
+            call, tic_task_name(task));
+        tell_found();
+        statics.over = true;
+    }
+    tic_unlock(&statics.lock);
+}
+
+uint64_t tic_statics_left(void)
+{
+    return statics.left;
+}
+
+const char *tic_statics_found(void)
+{
+    return found;
+}
+
+const char *tic_statics_left_out(void)
+{
+    return atomic_load(&left_out);
+}
+
+static void look_locked(void)
+{
+    const struct tic_beside *range;
+    const char *at = NULL;
+    unsigned next = 0;
+
+    while (!statics.over && (range = tic_beside_changed(&statics.others, &next, &at)))
+        if (tic_blocks_has(range) && is_alone() &&
+            !tic_snapshot_is_broken(&tic_session->snapshot)) {
+            tell(range, at);
+            statics.over = true;
+        }
+}
+
+/* For lines that come one after the other there is no time to look at much memory again. */
+static bool has_time_for_line(uint64_t now)
+{
+    return statics.line_ns < FREE_NS ||
+           statics.line_ns * 100 <= (now - tic_session->snapshot.started_ns) * TIC_LOOKS_PERCENT;
+}
+
+void tic_statics_look(void)
+{
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
+
+    tic_lock(&statics.lock);
+    if (statics.inside && !statics.over && has_time_for_line(start)) {
+        look_locked();
+        statics.line_ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
+    }
+    tic_unlock(&statics.lock);
+}
+
+void tic_statics_enter_callback(void)
+{
+    if (!atomic_load_explicit(&quiet, memory_order_relaxed))
+        return;
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
+    tic_lock(&statics.lock);
+    if (atomic_load(&quiet) && statics.inside && !statics.over) {
+        look_locked();
+        statics.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
+    }
+    atomic_store(&quiet, false);
+    tic_unlock(&statics.lock);
+}
+
+static void end_locked(void)
+{
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
+
+    atomic_store(&quiet, false);
+    if (statics.inside && !statics.over)
+        look_locked();
+    statics.inside = false;
+    statics.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
+}
+
+void tic_statics_leave(void)
+{
+    if (tic_session_context() != TIC_CONTEXT_MAIN)
+        return;
+    statics.left++;
+    tic_lock(&statics.lock);
+    end_locked();
+    tic_blocks_forget_pointers();
+    tic_unlock(&statics.lock);
+}
+
+void tic_statics_leave_observation(void)
+{
+    tic_lock(&statics.lock);
+    end_locked();
+    tic_unlock(&statics.lock);
+}
+
+void tic_statics_leave_out(const struct tic_handle *handle)
+{
+    tic_lock(&statics.lock);
+    if (statics.inside && !tic_others_add_data(&statics.others, handle))
+        stop_locked();
+    tic_unlock(&statics.lock);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Variables of the program that kernels write, and memory that these or arguments of tasks point
+ * to: nobody has registered it, so a restart that skips the tasks leaves it as main() has made it.
+ * While main() waits, and nothing but tasks with output runs, it is kernels that change something
+ * there. Only what such a wait shows is found: no other memory, and nothing that changes while
+ * main() runs. */
+#ifndef TIC_UNSEEN_STATICS_H
+#define TIC_UNSEEN_STATICS_H
+
+#include <starpu.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tic_handle;
+
+/* A task is submitted: its kernels may lie in another object than the program, and what StarPU
+ * writes into its structures is no variable of the program. Under the submission lock. */
+void tic_statics_note_task(const struct starpu_task *task);
+/* It has pointers in its arguments: what they point to is looked at, too. */
+void tic_statics_note_arguments(const struct starpu_task *task);
+/* StarPU has this data, and changes its structure. The rest of a block of the heap that it begins
+ * is looked at, too. Any thread. */
+void tic_statics_note_data(const struct tic_handle *handle);
+/* A task without output begins, or ends: a restart executes it again. Any thread. */
+void tic_statics_note_again(bool ends);
+
+/* main() begins to wait in StarPU, and goes on. */
+void tic_statics_enter(void);
+void tic_statics_leave(void);
+/* We hold main() in a submission (observe.h). True if this is looked at. */
+bool tic_statics_enter_observation(void);
+void tic_statics_leave_observation(void);
+/* A callback begins: what has changed by now, tasks have written, if it is the first one in this
+ * wait. Any thread that holds no lock. */
+void tic_statics_enter_callback(void);
+/* A kernel calls a function of the C library that has a state of its own. */
+void tic_statics_note_call(struct starpu_task *task, const char *call);
+/* How often main() has gone on. Owner thread only. */
+uint64_t tic_statics_left(void);
+/* Data leaves, and what was its memory is not looked at any more in this wait. */
+void tic_statics_leave_out(const struct tic_handle *handle);
+/* Has main() been waiting until now, and kernels changed something? Then a message says so, once,
+ * and lines do. Any thread that holds no lock. */
+void tic_statics_look(void);
+/* What they changed, in words; "": nothing was found in this run. */
+const char *tic_statics_found(void);
+/* What was not looked at, as it was too much, in words, or "". */
+const char *tic_statics_left_out(void);
+
+/* Of the time, for comparing what nobody declares to write. */
+enum { TIC_LOOKS_PERCENT = 1 };
+
+#endif
