@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/fault.h"
 
+#include <pthread.h>
+#include <signal.h>
+
 __thread sigjmp_buf *tic_fault_landing __attribute__((tls_model("initial-exec")));
 
-static const struct tic_faults *others; /* of the thread that reads */
+static struct {
+    pthread_mutex_t mutex;
+    unsigned users;
+    struct sigaction segv, bus; /* what the program does about them */
+} faults = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 /* A fault that is none of ours happens again, with what the program does about it. */
 static void land(int signal, siginfo_t *info, void *context)
@@ -12,21 +19,57 @@ static void land(int signal, siginfo_t *info, void *context)
     (void)context;
     if (tic_fault_landing)
         siglongjmp(*tic_fault_landing, 1);
-    sigaction(signal, signal == SIGBUS ? &others->bus : &others->segv, NULL);
+    sigaction(signal, signal == SIGBUS ? &faults.bus : &faults.segv, NULL);
 }
 
-void tic_faults_begin(struct tic_faults *faults)
+static void give_back(int signal, const struct sigaction *before)
+{
+    struct sigaction now;
+
+    if (sigaction(signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
+        now.sa_sigaction == land)
+        sigaction(signal, before, NULL);
+}
+
+void tic_faults_begin(void)
 {
     struct sigaction action = {.sa_sigaction = land, .sa_flags = SA_SIGINFO};
 
     sigemptyset(&action.sa_mask);
-    others = faults;
-    sigaction(SIGSEGV, &action, &faults->segv);
-    sigaction(SIGBUS, &action, &faults->bus);
+    pthread_mutex_lock(&faults.mutex);
+    if (faults.users++ == 0) {
+        sigaction(SIGSEGV, &action, &faults.segv);
+        sigaction(SIGBUS, &action, &faults.bus);
+    }
+    pthread_mutex_unlock(&faults.mutex);
 }
 
-void tic_faults_end(const struct tic_faults *faults)
+void tic_faults_end(void)
 {
-    sigaction(SIGSEGV, &faults->segv, NULL);
-    sigaction(SIGBUS, &faults->bus, NULL);
+    pthread_mutex_lock(&faults.mutex);
+    if (--faults.users == 0) {
+        give_back(SIGSEGV, &faults.segv);
+        give_back(SIGBUS, &faults.bus);
+    }
+    pthread_mutex_unlock(&faults.mutex);
+}
+
+/* The mask of signals is that of before, but for the one that came. */
+bool tic_fault_try(void (*read)(void *arg), void *arg)
+{
+    sigjmp_buf landing;
+    sigset_t came;
+
+    if (sigsetjmp(landing, 0) != 0) {
+        tic_fault_landing = NULL;
+        sigemptyset(&came);
+        sigaddset(&came, SIGSEGV);
+        sigaddset(&came, SIGBUS);
+        pthread_sigmask(SIG_UNBLOCK, &came, NULL);
+        return false;
+    }
+    tic_fault_landing = &landing;
+    read(arg);
+    tic_fault_landing = NULL;
+    return true;
 }

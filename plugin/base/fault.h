@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Reading memory of the program that may be gone: a fault of this thread ends the read. */
+/* Reading memory of the program that may be gone, or go meanwhile: a fault of this thread ends the
+ * read. */
 #ifndef TIC_BASE_FAULT_H
 #define TIC_BASE_FAULT_H
 
 #include <setjmp.h>
-#include <signal.h>
+#include <stdbool.h>
 
 /* Where a fault of this thread goes, between begin and end; NULL: it is the program's own. */
 extern __thread sigjmp_buf *tic_fault_landing __attribute__((tls_model("initial-exec")));
 
-struct tic_faults {
-    struct sigaction segv, bus; /* what the program does about them */
-};
+/* Faults are ours to see. Counted: several threads may be between them. A fault of the program's
+ * own is given back to it, and so are its signals at the last end, unless it has changed them. */
+void tic_faults_begin(void);
+void tic_faults_end(void);
 
-/* One thread at a time; not while others may change these signals. */
-void tic_faults_begin(struct tic_faults *faults);
-void tic_faults_end(const struct tic_faults *faults);
+/* False if what it reads is not there. Outside of begin and end such a fault is the program's. It
+ * takes no lock. */
+bool tic_fault_try(void (*read)(void *arg), void *arg);
 
 #endif

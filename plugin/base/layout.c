@@ -12,6 +12,7 @@
 #define XXH_STATIC_LINKING_ONLY /* the streaming state on the stack needs its definition */
 #include <xxhash.h>
 
+#include "base/fault.h"
 #include "base/io.h"
 #ifdef HAVE_XXH3_64BITS_UPDATE_DISPATCH
 #include <xxh_x86dispatch.h>
@@ -174,6 +175,45 @@ uint64_t tic_layout_checksum(const struct tic_layout *layout)
     return XXH3_64bits_digest(&state);
 }
 
+/* ---- of memory that may go meanwhile -------------------------------------------------------- */
+
+struct checksum {
+    const struct tic_layout *layout;
+    uint64_t sum;
+};
+
+static void take_checksum(void *arg)
+{
+    struct checksum *checksum = arg;
+
+    checksum->sum = tic_layout_checksum(checksum->layout);
+}
+
+bool tic_layout_checksum_there(const struct tic_layout *layout, uint64_t *sum)
+{
+    struct checksum checksum = {layout, 0};
+    bool is_there = tic_fault_try(take_checksum, &checksum);
+
+    *sum = checksum.sum;
+    return is_there;
+}
+
+static void take_copy(void *arg)
+{
+    const struct tic_layout *const *layouts = arg;
+
+    tic_layout_copy(layouts[0], layouts[1]);
+}
+
+bool tic_layout_copy_there(const struct tic_layout *to, const struct tic_layout *from)
+{
+    const struct tic_layout *layouts[2] = {to, from};
+
+    return tic_fault_try(take_copy, layouts);
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
 /* Reads all bytes of the runs, however little each call reads. */
 static int read_runs(int fd, struct iovec *runs, int count, off_t *offset)
 {
@@ -256,23 +296,37 @@ static void freeze(struct batch *batch, char *buffer)
     batch->pieces[0] = (struct iovec){.iov_base = buffer, .iov_len = size};
 }
 
+struct taking {
+    struct batch batch;
+    char *buffer; /* or NULL */
+    XXH3_state_t state;
+};
+
+static void take_batch(void *arg)
+{
+    struct taking *taking = arg;
+
+    if (taking->buffer)
+        freeze(&taking->batch, taking->buffer);
+    hash_batch(&taking->state, &taking->batch);
+}
+
 int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset, uint64_t *checksum)
 {
-    struct batch batch;
-    XXH3_state_t state;
     char *buffer = layout->unsteady ? malloc(BYTES_PER_CALL) : NULL;
+    struct taking taking;
     int status = layout->unsteady && !buffer ? -ENOMEM : 0;
 
-    batch_begin(&batch, layout);
-    XXH3_64bits_reset(&state);
-    while (status == 0 && batch_fill(&batch)) {
-        if (buffer)
-            freeze(&batch, buffer);
-        hash_batch(&state, &batch);
-        status = tic_io_write(fd, batch.pieces, batch.count, (uint64_t)offset);
-        offset += (off_t)batch.bytes;
+    taking.buffer = buffer;
+    batch_begin(&taking.batch, layout);
+    XXH3_64bits_reset(&taking.state);
+    while (status == 0 && batch_fill(&taking.batch)) {
+        status = tic_fault_try(take_batch, &taking)
+                     ? tic_io_write(fd, taking.batch.pieces, taking.batch.count, (uint64_t)offset)
+                     : -EFAULT;
+        offset += (off_t)taking.batch.bytes;
     }
-    *checksum = XXH3_64bits_digest(&state);
+    *checksum = XXH3_64bits_digest(&taking.state);
     free(buffer); /* a write that hangs may still read it: what comes of that is of no use */
     return status;
 }

@@ -32,6 +32,10 @@ uint64_t tic_shape_bytes(const struct tic_shape *shape);
 
 /* XXH3-64 of the packed bytes. */
 uint64_t tic_layout_checksum(const struct tic_layout *layout);
+/* The same, and a copy, of memory that the program may give back meanwhile: false then, between
+ * tic_faults_begin and end (fault.h). */
+bool tic_layout_checksum_there(const struct tic_layout *layout, uint64_t *sum);
+bool tic_layout_copy_there(const struct tic_layout *to, const struct tic_layout *from);
 
 /* Write all packed bytes at `offset` of `fd`, or read them back; *checksum is theirs, also if
  * others change an unsteady layout meanwhile. 0 or -errno. */

@@ -68,6 +68,8 @@ int tic_thread_start(pthread_t *thread, void *(*run)(void *), void *argument)
         return -ENOMEM;
     *fresh = (struct running){.run = run, .argument = argument};
     sigfillset(&all);
+    sigdelset(&all, SIGSEGV); /* faults of its own (base/fault.h) */
+    sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     int status = pthread_create(thread, NULL, run_listed, fresh);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

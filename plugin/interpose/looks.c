@@ -148,13 +148,12 @@ static bool may_search(uint64_t now)
  * hash. */
 static void log_each(const struct tic_handle_list *some)
 {
-    struct tic_faults faults;
     sigjmp_buf land;
     volatile unsigned long i = 0;
 
     if (some->count == 0)
         return;
-    tic_faults_begin(&faults);
+    tic_faults_begin();
     if (sigsetjmp(land, 1) != 0) {
         tic_fault_landing = NULL;
         i++;
@@ -162,7 +161,7 @@ static void log_each(const struct tic_handle_list *some)
     for (; i < some->count; i++)
         if (is_at_rest(some->items[i], 0))
             log_if_changed(some->items[i], &land);
-    tic_faults_end(&faults);
+    tic_faults_end();
 }
 
 /* Its memory is also that of those that overlap. */

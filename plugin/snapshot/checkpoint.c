@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/fault.h"
 #include "base/io.h"
 #include "base/printed.h"
 #include "base/thread.h"
@@ -460,7 +461,9 @@ int tic_checkpoint_run(struct tic_snapshot *snapshot)
     }
     tic_failpoint(TIC_FAIL_CHECKPOINT_BEGIN);
     snapshot->waited_ns = 0;
+    tic_faults_begin();
     int status = try_until_sure(snapshot);
+    tic_faults_end();
     if (status < 0) {
         snapshot->executed_before = UINT64_MAX; /* it is still to be saved */
         if (status != -ECANCELED && status != -ESTALE)

@@ -75,7 +75,8 @@ int tic_save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *hand
             layout = tic_layout_packed(&handle->layout.shape, handle->set_aside);
         else if (handle->home_node >= 0 && !tic_layout_is_mapped(&layout))
             return save_nothing(snapshot, &layout.shape, why, saved);
-        return write_or_hold(snapshot, &layout, why, saved);
+        int written = write_or_hold(snapshot, &layout, why, saved);
+        return written == -EFAULT ? save_nothing(snapshot, &layout.shape, why, saved) : written;
     }
     int status = handle->packer->pack(handle, &packed.base, &size);
     if (status)

@@ -416,7 +416,7 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
 uint64_t tic_snapshot_progress(struct tic_snapshot *snapshot)
 {
     return atomic_load(&snapshot->store->values_written) + atomic_load(&snapshot->checkpoints) +
-           atomic_load(&snapshot->ended) + atomic_load(&snapshot->verify.bytes);
+           atomic_load(&snapshot->ended) + atomic_load(&snapshot->verify.sums.bytes);
 }
 
 enum stopped {

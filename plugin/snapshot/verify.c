@@ -43,23 +43,6 @@ static void tell_difference(struct tic_snapshot *snapshot, const struct tic_hand
                "STARPU_TIC_UNUSED=leave for a restart");
 }
 
-static uint64_t hash(struct tic_snapshot *snapshot, const struct tic_handle *handle)
-{
-    enum { SHORT = 65536 }; /* bytes that take less time than to ask the kernel for ours */
-    struct tic_verify *verify = &snapshot->verify;
-    struct tic_layout layout = handle->layout;
-    uint64_t bytes = tic_shape_bytes(&layout.shape);
-    clockid_t clock = bytes < SHORT ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
-    uint64_t start = tic_nanoseconds(clock);
-
-    if (handle->set_aside)
-        layout = tic_layout_packed(&handle->layout.shape, handle->set_aside);
-    uint64_t sum = tic_layout_checksum(&layout);
-    atomic_fetch_add_explicit(&verify->ns, tic_nanoseconds(clock) - start, memory_order_relaxed);
-    atomic_fetch_add_explicit(&verify->bytes, bytes, memory_order_relaxed);
-    return sum;
-}
-
 static void raise_to(_Atomic uint64_t *most, uint64_t value)
 {
     uint64_t now = atomic_load(most);
@@ -102,7 +85,9 @@ void tic_verify_note_result(struct tic_snapshot *snapshot, struct tic_handle *ha
     if (!handle->imaged || atomic_load_explicit(&handle->shares, memory_order_relaxed) ||
         atomic_load_explicit(&handle->writers, memory_order_acquire) != 1)
         return;
-    uint64_t sum = hash(snapshot, handle);
+    uint64_t sum;
+    if (!tic_sums_take_used(&snapshot->verify.sums, handle, &sum))
+        return;
     tic_lock(&handle->lock);
     /* A later writer counts itself before its kernel begins. */
     if (atomic_load_explicit(&handle->version, memory_order_acquire) == version &&
@@ -125,9 +110,8 @@ static void note_exposed_locked(struct tic_snapshot *snapshot, struct tic_handle
         atomic_load(&handle->writers) != 0 || atomic_load(&handle->split) ||
         handle->result_version == version + 1 ||
         !atomic_load_explicit(&handle->mentioned, memory_order_relaxed) ||
-        !tic_layout_is_mapped(&handle->layout))
+        !tic_sums_take(&snapshot->verify.sums, handle, &handle->result_hash))
         return;
-    handle->result_hash = hash(snapshot, handle);
     handle->result_version = version + 1;
 }
 
@@ -190,10 +174,12 @@ static bool is_being_filled(struct tic_snapshot *snapshot, struct tic_handle *ha
 
 bool tic_verify_is_current_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
+    uint64_t sum;
+
     if (!handle->imaged || !handle->current.exists ||
         atomic_load_explicit(&handle->split, memory_order_relaxed) ||
-        !tic_layout_is_mapped(&handle->layout) ||
-        hash(snapshot, handle) == handle->current.saved.checksum)
+        !tic_sums_take(&snapshot->verify.sums, handle, &sum) ||
+        sum == handle->current.saved.checksum)
         return true;
     if (!atomic_load(&snapshot->replaying) && /* else the value is a later one */
         !is_being_filled(snapshot, handle))
@@ -209,10 +195,11 @@ void tic_verify_check_locked(struct tic_snapshot *snapshot, struct tic_handle *h
     const struct tic_value *value = tic_handle_value_at_locked(handle, cut);
     bool comparable = value && value == &handle->current && !stale &&
                       atomic_load(&handle->dirty_since) == 0 &&
-                      !atomic_load_explicit(&handle->split, memory_order_relaxed) &&
-                      tic_layout_is_mapped(&handle->layout);
+                      !atomic_load_explicit(&handle->split, memory_order_relaxed);
+    uint64_t sum;
 
-    if (comparable && hash(snapshot, handle) != value->saved.checksum) {
+    if (comparable && tic_sums_take(&snapshot->verify.sums, handle, &sum) &&
+        sum != value->saved.checksum) {
         if (is_being_filled(snapshot, handle)) /* it is saved anew */
             atomic_store(&handle->dirty_since, atomic_load(&snapshot->cut.epoch));
         else
@@ -282,13 +269,14 @@ static void note_rest(struct tic_snapshot *snapshot, uint64_t spent)
 static int visit_all(struct pass *pass)
 {
     struct tic_verify *verify = &pass->snapshot->verify;
-    uint64_t before = atomic_load_explicit(&verify->ns, memory_order_relaxed);
+    uint64_t before = atomic_load_explicit(&verify->sums.ns, memory_order_relaxed);
     int status = tic_verify_list(pass->snapshot);
 
     if (status)
         return status;
     tic_pool_run(&pass->snapshot->savers, verify->list.count, visit_one, serve_meanwhile, pass);
-    note_rest(pass->snapshot, atomic_load_explicit(&verify->ns, memory_order_relaxed) - before);
+    note_rest(pass->snapshot,
+              atomic_load_explicit(&verify->sums.ns, memory_order_relaxed) - before);
     return 0;
 }
 
@@ -448,10 +436,11 @@ static int await_idle(struct tic_snapshot *snapshot)
 static void take_as_it_is(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut,
                           bool stale)
 {
+    uint64_t sum;
+
     if (atomic_load(&handle->dirty_since) != 0 || atomic_load(&handle->split) ||
-        !tic_layout_is_mapped(&handle->layout) ||
-        (!stale && handle->current.exists &&
-         hash(snapshot, handle) == handle->current.saved.checksum))
+        !tic_sums_take(&snapshot->verify.sums, handle, &sum) ||
+        (!stale && handle->current.exists && sum == handle->current.saved.checksum))
         return;
     tic_handle_count_write(handle); /* later than its parts */
     atomic_store(&handle->dirty_since, cut);

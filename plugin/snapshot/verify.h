@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "graph/handle.h"
+#include "snapshot/sums.h"
 
 struct tic_snapshot;
 
@@ -49,7 +50,7 @@ struct tic_verify {
     struct tic_handle_list list;  /* checkpoint thread only: what is compared */
     uint64_t rest_ns;             /* checkpoint thread only: the last line cost so much that the
                                      next comes no sooner after it */
-    _Atomic uint64_t ns, bytes;   /* relaxed: time and bytes of comparing */
+    struct tic_sums sums;         /* of comparing */
     _Atomic uint64_t differences; /* relaxed: statistics */
     _Atomic uint64_t repeated;    /* relaxed: cuts that were given up as not sure */
     _Atomic uint64_t quiescent_lines; /* relaxed: statistics */

@@ -141,7 +141,8 @@ static int copy(struct tic_rows *rows, const struct tic_layout *layout, struct t
     if (!held->bytes)
         return -ENOMEM;
     struct tic_layout packed = tic_layout_packed(&layout->shape, held->bytes);
-    tic_layout_copy(&packed, layout);
+    if (!tic_layout_copy_there(&packed, layout))
+        return -EFAULT;
     *checksum = tic_layout_checksum(&packed);
     return 0;
 }
@@ -166,7 +167,12 @@ static int take_image(const struct tic_layout *layout, struct tic_held *held, ui
     if (!held->image)
         return -ENOTSUP;
     held->where = *layout;
-    *checksum = held->checksum = tic_layout_checksum(layout);
+    if (!tic_layout_checksum_there(layout, checksum)) {
+        tic_image_drop(held->image);
+        held->image = NULL;
+        return -EFAULT;
+    }
+    held->checksum = *checksum;
     return 0;
 }
 

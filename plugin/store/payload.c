@@ -153,8 +153,10 @@ static int write_compressed(const struct tic_h5_ops *h5, const struct tic_place 
 
     if (status == 0) {
         struct tic_layout packed = tic_layout_packed(&place->shape, bytes);
-        tic_layout_copy(&packed, layout);
+        status = tic_layout_copy_there(&packed, layout) ? 0 : -EFAULT;
         *checksum = XXH3_64bits(bytes, whole);
+    }
+    if (status == 0) {
         status = compress_bytes(h5, &place->shape, how, (unsigned char *)bytes, to, &size);
     }
     status = status ? status : write_bytes(place->fd, place->offset, to, size);

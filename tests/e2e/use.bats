@@ -147,6 +147,18 @@ policy_of() { # environment assignments...
     done
 }
 
+# Other threads than main()'s are told that the memory is there: main() gives it back just after.
+@test "memory that main() unmaps while it is saved or compared" {
+    patterns=$TIC_BUILD/tests/lib/patterns
+    expected=$("$patterns" unmapped)
+    for setting in STARPU_TIC_EVERY=1 STARPU_TIC_COMPRESS=1 STARPU_TIC_VERIFY=0; do
+        rm -rf "$STARPU_TIC_DIR"
+        LD_PRELOAD=$TIC_BUILD/.libs/mincore.so \
+            run_apart env STARPU_TIC_EVERY=2 $setting "$tool" run -- "$patterns" unmapped
+        is_right "$expected" "" || complain "$setting" "wrong"
+    done
+}
+
 @test "a program that closes all descriptors ends right, and nothing is left" {
     STARPU_TIC_VERBOSE=0 run_apart "$tool" run -- "$TIC_BUILD/tests/lib/patterns" closefds
     [ "$status" -eq 0 ]

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "snapshot/sums.h"
+
+#include <time.h>
+
+#include "base/thread.h"
+
+static struct tic_layout layout_of(const struct tic_handle *handle)
+{
+    return handle->set_aside ? tic_layout_packed(&handle->layout.shape, handle->set_aside)
+                             : handle->layout;
+}
+
+bool tic_sums_take_used(struct tic_sums *sums, const struct tic_handle *handle, uint64_t *sum)
+{
+    enum { SHORT = 65536 }; /* bytes that take less time than to ask the kernel for ours */
+    struct tic_layout layout = layout_of(handle);
+    uint64_t bytes = tic_shape_bytes(&layout.shape);
+    clockid_t clock = bytes < SHORT ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
+    uint64_t start = tic_nanoseconds(clock);
+    bool is_there = tic_layout_checksum_there(&layout, sum);
+
+    atomic_fetch_add_explicit(&sums->ns, tic_nanoseconds(clock) - start, memory_order_relaxed);
+    atomic_fetch_add_explicit(&sums->bytes, bytes, memory_order_relaxed);
+    return is_there;
+}
+
+bool tic_sums_take(struct tic_sums *sums, const struct tic_handle *handle, uint64_t *sum)
+{
+    return (handle->set_aside || tic_layout_is_mapped(&handle->layout)) &&
+           tic_sums_take_used(sums, handle, sum);
+}
