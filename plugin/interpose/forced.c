@@ -105,7 +105,7 @@ static const char *why_not_logged(struct starpu_task *task, const struct tic_slo
     if (slot->writing.count == 0)
         return NULL;
     if (is_racy())
-        return "the order of tasks in this program is a race";
+        return "the order of tasks, or of callbacks of accesses, is not the same in each run";
     if (task->hypervisor_tag <= 0)
         return "main() has not submitted it";
     if (atomic_load(&tic_session->snapshot.late_ends))

@@ -254,7 +254,7 @@ static int bring_back(struct errand *errand)
     if (status == 0) {
         status = tic_mirror_list(&errand->found.line, &rows);
         if (status == 0 && tic_mark_is_set(errand->directory))
-            status = tic_mark_set(errand->to, true);
+            status = tic_mark_copy(errand->directory, errand->to);
         status = status ? status
                         : tic_mirror_update(&mirror, source, errand->found.line.number, &rows,
                                             &errand->found.line, &errand->work);

@@ -56,7 +56,7 @@ static int copy_line(struct tic_copier *copier, struct tic_line *line)
     if (mkdir(copier->path, 0700) != 0 && errno != EEXIST)
         return -errno;
     bool marked = tic_mark_is_set(copier->run);
-    int status = marked ? tic_mark_set(copier->path, true) : 0;
+    int status = marked ? tic_mark_copy(copier->run, copier->path) : 0;
     status = status ? status : tic_store_complete_rows(&copier->source, line);
     status = status ? status : tic_mirror_list(line, &rows);
     if (status == 0) {

@@ -198,7 +198,7 @@ void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry);
 void tic_snapshot_release(struct tic_snapshot *snapshot);
 /* Tasks that are done have written memory that is not registered data: lines, also those that are
  * there, are not to be continued from. Any thread. */
-void tic_snapshot_note_unregistered(struct tic_snapshot *snapshot);
+void tic_snapshot_note_unregistered(struct tic_snapshot *snapshot, const char *what);
 /* The checkpoint thread looks whether there is something to do. Any thread. */
 void tic_snapshot_wake(struct tic_snapshot *snapshot);
 /* Asks for a checkpoint now. Any thread. */

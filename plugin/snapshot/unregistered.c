@@ -5,10 +5,10 @@
 #include "snapshot/snapshot.h"
 #include "store/mark.h"
 
-void tic_snapshot_note_unregistered(struct tic_snapshot *snapshot)
+void tic_snapshot_note_unregistered(struct tic_snapshot *snapshot, const char *what)
 {
     atomic_store(&snapshot->unregistered.written, true);
-    int status = tic_mark_set(snapshot->store->path, snapshot->store->sync);
+    int status = tic_mark_set(snapshot->store->path, what, snapshot->store->sync);
     if (status == 0)
         return;
     tic_snapshot_break(snapshot,

@@ -30,7 +30,8 @@ static int sync_names(const char *directory)
     return status;
 }
 
-int tic_mark_set(const char *directory, bool sync)
+/* The mark counts, whatever it says. */
+int tic_mark_set(const char *directory, const char *what, bool sync)
 {
     char *path = path_in(directory);
 
@@ -38,10 +39,27 @@ int tic_mark_set(const char *directory, bool sync)
         return -ENOMEM;
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     int status = fd >= 0 ? 0 : errno == EEXIST ? 0 : -errno;
+    if (fd >= 0 && write(fd, what, strlen(what)) < 0)
+        errno = 0;
     if (fd >= 0)
         close(fd);
     free(path);
     return status == 0 && sync ? sync_names(directory) : status;
+}
+
+void tic_mark_read(const char *directory, char *what, size_t size)
+{
+    char *path = path_in(directory);
+    int fd = path ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+    ssize_t length = fd >= 0 ? read(fd, what, size - 1) : 0;
+
+    what[length > 0 ? length : 0] = '\0';
+    for (char *c = what; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = '?';
+    if (fd >= 0)
+        close(fd);
+    free(path);
 }
 
 bool tic_mark_is_set(const char *directory)
@@ -52,6 +70,14 @@ bool tic_mark_is_set(const char *directory)
 
     free(path);
     return is_set;
+}
+
+int tic_mark_copy(const char *from, const char *to)
+{
+    char what[512];
+
+    tic_mark_read(from, what, sizeof(what));
+    return tic_mark_set(to, what, true);
 }
 
 int tic_mark_clear(const char *directory)

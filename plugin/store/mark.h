@@ -6,9 +6,15 @@
 #define TIC_STORE_MARK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-/* sync: forced to the disk. 0, also where there is a mark; or -errno. */
-int tic_mark_set(const char *directory, bool sync);
+/* what: the memory, in words. sync: forced to the disk. 0, also where there is a mark; or -errno.
+ */
+int tic_mark_set(const char *directory, const char *what, bool sync);
+/* The words of the mark; "" if there are none. */
+void tic_mark_read(const char *directory, char *what, size_t size);
+/* Sets in `to` what `from` has, forced to the disk. 0 or -errno. */
+int tic_mark_copy(const char *from, const char *to);
 /* True, too, where that cannot be told. */
 bool tic_mark_is_set(const char *directory);
 /* 0, also where there is none; or -errno. */

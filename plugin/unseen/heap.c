@@ -63,12 +63,32 @@ static bool is_followed(const char *block, size_t most)
     return true;
 }
 
+/* What comes before `at`, of one call: the last page may be all that is there. */
+static size_t read_before(const char *at, char *bytes, size_t most)
+{
+    const uintptr_t page = 4096;
+    size_t here = (uintptr_t)at % page;
+
+    if (tic_heap_read(at - most, bytes, most))
+        return most;
+    return here > 0 && tic_heap_read(at - here, bytes, here) ? here : 0;
+}
+
 const char *tic_heap_around(const char *at, size_t most, size_t *bytes)
 {
-    enum { REACH = 4096 };
-    const uintptr_t aligned = 2 * sizeof(size_t);
+    enum { REACH = 4096, FLAGS = 7, LEAST = 32 };
+    const uintptr_t word = sizeof(size_t), aligned = 2 * word;
+    char before[REACH];
+    const char *end = at - (uintptr_t)at % aligned; /* where a block may begin */
+    size_t read = read_before(end, before, REACH), size;
 
-    for (const char *block = at - (uintptr_t)at % aligned; block > at - REACH; block -= aligned) {
+    for (size_t back = word; back <= read; back += aligned) {
+        const char *block = end - back + word;
+        memcpy(&size, before + read - back, word);
+        size &= ~(size_t)FLAGS;
+        if (size < LEAST || size % aligned != 0 || size > most ||
+            size - word <= (size_t)(at - block))
+            continue;
         *bytes = tic_heap_block(block, most);
         if (*bytes > (size_t)(at - block) && is_followed(block, most))
             return block;

@@ -215,7 +215,7 @@ static void tell_found(void)
 {
     if (tic_session->report)
         return;
-    tic_snapshot_note_unregistered(&tic_session->snapshot);
+    tic_snapshot_note_unregistered(&tic_session->snapshot, found);
     if (!tic_snapshot_is_broken(&tic_session->snapshot))
         tic_log(TIC_LOG_WARN,
                 "tasks write memory that is not registered data: %s. A restart would leave it as "

@@ -807,7 +807,7 @@ static void test_no_line_stays_where_no_mark_can_be_made(void **state)
     tic_rig_task(&rig, 0, handles[0], 1);
     checkpoint();
     rig.store.path = nowhere;
-    tic_snapshot_note_unregistered(&rig.snapshot);
+    tic_snapshot_note_unregistered(&rig.snapshot, "a variable");
     rig.store.path = path;
     assert_true(tic_snapshot_is_broken(&rig.snapshot));
     assert_false(tic_rig_newest(&rig, &line));
@@ -819,7 +819,7 @@ static void test_mark_is_beside_the_lines(void **state)
     (void)state;
     assert_false(tic_mark_is_set(rig.store.path));
     for (int again = 0; again < 2; again++) {
-        tic_snapshot_note_unregistered(&rig.snapshot);
+        tic_snapshot_note_unregistered(&rig.snapshot, "a variable");
         assert_true(tic_mark_is_set(rig.store.path));
     }
     register_handles(1);
