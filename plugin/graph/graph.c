@@ -193,6 +193,7 @@ bool tic_graph_leave_locked(struct tic_graph *graph, struct tic_handle *handle, 
     bool fine = handle->gone_since != 0 || tic_handle_append(&graph->gone, handle);
 
     handle->gone_since = epoch;
+    tic_freed_forget_data(handle, handle->layout.base);
     return tic_graph_note_changed_locked(graph, handle) && fine;
 }
 

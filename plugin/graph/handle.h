@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/freed.h"
 #include "base/layout.h"
 #include "base/lock.h"
 #include "store/store.h"
@@ -191,6 +192,18 @@ static inline bool tic_handle_put_off(struct tic_handle *handle)
     handle->live &= !restored;
     handle->restored = false;
     return restored;
+}
+
+/* Has main() given its memory to free(), without unregistering it? */
+static inline bool tic_handle_is_freed(const struct tic_handle *handle)
+{
+    return tic_freed_has(handle, handle->layout.base);
+}
+
+/* Is its memory there: mapped, and not freed? */
+static inline bool tic_handle_is_there(const struct tic_handle *handle)
+{
+    return !tic_handle_is_freed(handle) && tic_layout_is_mapped(&handle->layout);
 }
 
 /* Had it left the graph by this cut? Under the graph lock. */

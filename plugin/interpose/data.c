@@ -43,6 +43,8 @@ struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node)
     tic_real.starpu_data_set_user_data(data, handle);
     tic_data_remember(data, handle);
     tic_statics_note_data(handle);
+    if (handle->home_node >= 0 && handle->is_value && !handle->packer)
+        tic_freed_note_data(handle, handle->layout.base);
     tic_report_register(tic_session->report, handle);
     tic_record_registered(handle);
     struct tic_graph *graph = &tic_session->graph;

@@ -83,6 +83,8 @@ static bool is_mapped(const struct tic_handle *handle, struct known_page *known)
 {
     uintptr_t base = (uintptr_t)handle->layout.base;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = base / page * page;
+    if (tic_handle_is_freed(handle))
+        return false;
     bool small = base + tic_layout_span(&handle->layout) <= from + page;
 
     if (small && from == known->begin)
@@ -177,7 +179,7 @@ void tic_looks_forget_skipped_locked(const struct tic_handle *handle)
 static void show_skipped(struct tic_handle *handle)
 {
     if (!handle->pending || handle->restored || handle->family || atomic_load(&handle->split) ||
-        !tic_layout_is_mapped(&handle->layout) || !tic_layout_is_writable(&handle->layout))
+        !tic_handle_is_there(handle) || !tic_layout_is_writable(&handle->layout))
         return;
     if (!has_its_value(handle)) {
         tic_looks_tell_overwritten(handle);

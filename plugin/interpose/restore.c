@@ -187,7 +187,7 @@ void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
     unsigned home = handle->home_node >= 0 ? (unsigned)handle->home_node : STARPU_MAIN_RAM;
 
     restore.saved = *saved;
-    if (tic_data_is_in_place(handle) && !tic_layout_is_mapped(&handle->layout))
+    if (tic_data_is_in_place(handle) && !tic_handle_is_there(handle))
         return; /* main() has given it away by now, and nobody can want it */
     translate_here(&restore, handle);
     if (handle->family) {

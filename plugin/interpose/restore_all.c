@@ -68,6 +68,8 @@ bool tic_data_may_change(const struct tic_handle *handle)
 /* As it is already, or to be left so. */
 static bool stays(struct tic_handle *handle)
 {
+    if (tic_handle_is_freed(handle))
+        return true;
     struct tic_saved saved = tic_data_recovered_value(handle);
     bool unused = tic_handle_is_unused(handle);
     bool as_main_left = handle->imaged && !handle->family && handle->main_written == 0 &&

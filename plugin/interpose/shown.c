@@ -201,7 +201,7 @@ static bool use_in_place_locked(struct alias *alias, uint64_t sequence)
     const struct tic_handle *handle = alias->original;
 
     if (shown.paused > 0 || !tic_position_is_ahead() || !handle->data || handle->restored ||
-        !tic_layout_is_mapped(&handle->layout) || is_late(alias, sequence))
+        !tic_handle_is_there(handle) || is_late(alias, sequence))
         return false;
     if (!holds_wanted(alias)) {
         if (memory->users > 0 || atomic_load(&handle->holds) > 0)

@@ -87,7 +87,7 @@ static void note_departure(const struct tic_handle *handle)
         rests = !other->data || (idle ? other->holds == 0 : is_at_rest(other));
     }
     family->left.layout.base = NULL;
-    if (rests && tic_layout_is_mapped(&handle->layout))
+    if (rests && tic_handle_is_there(handle))
         family->left = (struct tic_departure){handle->layout, tic_layout_checksum(&handle->layout),
                                               family->submitted_writes};
 }

@@ -27,6 +27,8 @@ bool tic_sums_take_used(struct tic_sums *sums, const struct tic_handle *handle, 
 
 bool tic_sums_take(struct tic_sums *sums, const struct tic_handle *handle, uint64_t *sum)
 {
-    return (handle->set_aside || tic_layout_is_mapped(&handle->layout)) &&
-           tic_sums_take_used(sums, handle, sum);
+    return (handle->set_aside || tic_handle_is_there(handle)) &&
+           tic_sums_take_used(sums, handle, sum) &&
+           (handle->set_aside ||
+            !tic_handle_is_freed(handle)); /* meanwhile: the heap writes there */
 }

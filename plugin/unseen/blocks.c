@@ -242,6 +242,8 @@ static void list_content(const struct tic_handle *handle, void *arg)
     const char *base = handle->layout.base;
 
     (void)arg;
+    if (tic_handle_is_freed(handle))
+        return;
     if (handle->user_data && blocks.user_data_count < MOST_TARGETS)
         blocks.user_data[blocks.user_data_count++] = handle->user_data;
     if (!handle->parent && handle->home_node >= 0 && handle->is_value && !handle->packer &&

@@ -137,7 +137,7 @@ static void keep_base(const struct tic_handle *handle, void *arg)
     const struct bases *bases = arg;
     const char *base = handle->layout.base, **found;
 
-    if (!has_home(handle))
+    if (!has_home(handle) || tic_handle_is_freed(handle))
         return;
     found = bsearch(&base, bases->items, bases->count, sizeof(*bases->items), compare_bases);
     if (found)

@@ -159,6 +159,23 @@ policy_of() { # environment assignments...
     done
 }
 
+@test "memory that main() frees, but does not unregister, is left to the heap" {
+    patterns=$TIC_BUILD/tests/lib/patterns
+    expected=$("$patterns" freed)
+    for setting in STARPU_TIC_PERIOD=10 STARPU_TIC_PROTOCOL=sel STARPU_TIC_UNUSED=leave; do
+        rm -rf "$STARPU_TIC_DIR"
+        run_apart env $setting STARPU_TIC_EVERY=3 "$tool" run -- "$patterns" freed
+        [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain "$setting" "wrong"
+        grep -q 'main() gives memory back (free)' err || complain "$setting" "not told of"
+        for at in 90 130 180; do
+            rm -rf "$STARPU_TIC_DIR"
+            STARPU_TIC_EVERY=5 crash task-end:$at env $setting "$patterns" freed
+            STARPU_NCPU=3 run_apart env $setting "$tool" run -- "$patterns" freed
+            [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain "$setting, $at" "wrong"
+        done
+    done
+}
+
 @test "a program that closes all descriptors ends right, and nothing is left" {
     STARPU_TIC_VERBOSE=0 run_apart "$tool" run -- "$TIC_BUILD/tests/lib/patterns" closefds
     [ "$status" -eq 0 ]

@@ -6,10 +6,11 @@
  * with the swap disk of the environment); and what cannot be resumed, because the number of the
  * process decides: pid-tasks (how many tasks there are; tells it on standard error), pid-data (what
  * the data holds at first); child-pointer (a kernel submits a task with a pointer as argument);
- * unmapped (main() unmaps memory that stays registered); disk (copies data from file to file on a
- * disk of StarPU's, in the working directory); listed (main() asks for the successors of tasks that
- * write no data, which a restart executes again), listed-done (of tasks that it skips). Prints a
- * number that a resumed run must print, too. */
+ * unmapped (main() unmaps memory that stays registered); freed (main() frees it, or moves it by
+ * realloc, round after round, and gets it again); disk (copies data from file to file on a disk of
+ * StarPU's, in the working directory); listed (main() asks for the successors of tasks that write
+ * no data, which a restart executes again), listed-done (of tasks that it skips). Prints a number
+ * that a resumed run must print, too. */
 #include <starpu.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,6 +186,36 @@ static void run_unmapped(void)
     starpu_data_unregister_no_coherency(other);
 }
 
+/* The next round gets the same blocks, and registers them anew. */
+static void run_freed(void)
+{
+    enum { ROUNDS = 12, BLOCKS = 12 };
+    static const size_t sizes[] = {16, 24, 4096, 1 << 18};
+    unsigned long sum = 0;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        long *blocks[BLOCKS];
+        size_t size = sizes[round % 4];
+        for (int i = 0; i < BLOCKS; i++) {
+            starpu_data_handle_t handle;
+            blocks[i] = calloc(1, size);
+            blocks[i][0] = (long)(sum % 1000) + i;
+            starpu_variable_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)blocks[i],
+                                          sizeof(long));
+            plain_step(handle);
+        }
+        starpu_task_wait_for_all();
+        for (int i = 0; i < BLOCKS; i++)
+            sum = sum * 31 + (unsigned long)blocks[i][0];
+        for (int i = 0; i < BLOCKS; i++)
+            if (round % 3 == 0)
+                free(realloc(blocks[i], 3 * size));
+            else
+                free(blocks[i]);
+    }
+    printf("%lu\n", sum);
+}
+
 enum { ON_DISK = 16 * 1024 }; /* numbers in a file: more than pages, which disks want */
 
 static void write_file(const char *name, long factor)
@@ -265,6 +296,8 @@ int main(int argc, char **argv)
         one_step(data);
     if (strcmp(name, "unmapped") == 0)
         run_unmapped();
+    if (strcmp(name, "freed") == 0)
+        run_freed();
     if (strcmp(name, "disk") == 0)
         run_disk();
     starpu_data_unregister(data);
