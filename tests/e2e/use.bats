@@ -12,10 +12,10 @@ load common
     [ "$(stat_of recovered)" = true ]
 }
 
-@test "by linking with -lstarputic, as examples/01_progress does" {
+@test "by linking with -lstarputic, as examples/08_api does" {
     unset STARPU_TIC_DIR
     export STARPU_TIC_EVERY=16
-    example=$TIC_BUILD/examples/01_progress
+    example=$TIC_BUILD/examples/08_api
     run_apart "$example"
     [ "$status" -eq 0 ]
     reference=$(cat out)

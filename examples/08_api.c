@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A program that takes part: it is linked with -lstarputic, asks for a checkpoint after each phase,
- * and tells how far a continued run is. It needs no environment variable and no launcher. */
+ * and tells how far a continued run is. It needs no environment variable and no launcher.
+ *
+ *   cc 08_api.c $(pkg-config --cflags --libs starputic starpu-1.3) -o 08_api
+ *   STARPU_TIC_PROTOCOL=off ./08_api                                     plain
+ *   ./08_api                                                             protected
+ *   STARPU_TIC_FAIL=line-renamed:3 ./08_api                              killed, when it has 3
+ * lines
+ *   ./08_api                                                             resumed */
 #include <starpu.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,66 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Checks that each example, killed early, late, and again in its restart, prints what it prints plain
+# and gets the same data back from StarPU, bit for bit, on other numbers of workers.
+load common
+
+here=$TIC_BUILD/examples
+
+# The output of a command, and hashes of the data that it gets back: outcome FILE COMMAND...
+outcome() {
+    local file=$1
+    shift
+    rm -f hashes
+    LD_PRELOAD=$oracle TIC_ORACLE=$PWD/hashes run_apart timeout 60 "$@"
+    [ "$status" -eq 0 ] || complain "$*" "failed"
+    sort hashes 2>/dev/null | cat out - >"$file"
+}
+
+# Kills a command where the second recovery line is there, and after some tasks of the restart, and
+# resumes it: survives TASKS COMMAND...
+survives() {
+    local tasks=$1
+    shift
+    STARPU_TIC_PROTOCOL=off outcome plain "$@"
+    crash line-renamed:2 "$@"
+    STARPU_NCPU=1 crash "task-end:$tasks" "$@"
+    STARPU_NCPU=3 outcome resumed "$tool" run -- "$@"
+    cmp plain resumed || complain "$*" "another result"
+    [ "$(stat_of recovered)" = true ] && [ "$(stat_of tasks_skipped)" -gt 0 ] || complain "$*" "not resumed"
+    [ "$(stat_of tasks_executed)" -lt "$(stat_of tasks_submitted)" ]
+    [ ! -e "$STARPU_TIC_DIR" ]
+}
+
+@test "01_vector: a plain StarPU program" {
+    STARPU_TIC_EVERY=50 survives 20 "$here/01_vector"
+}
+
+@test "02_cholesky: its residual is that of rounding" {
+    STARPU_TIC_EVERY=10 survives 10 "$here/02_cholesky"
+    [[ $(cat out) == "residual "* ]]
+}
+
+@test "03_stencil: main() decides by the data when to stop" {
+    STARPU_TIC_EVERY=50 survives 20 "$here/03_stencil"
+    [[ $(cat out) == *" steps, the last one changed 0.1"* ]]
+}
+
+@test "04_knary: kernels submit tasks" {
+    STARPU_TIC_EVERY=20 survives 20 "$here/04_knary"
+    STARPU_TIC_EVERY=20 survives 20 "$here/04_knary" 2 15 50
+}
+
+@test "05_fib: a tree of tasks with temporary data" {
+    STARPU_TIC_EVERY=20 survives 20 "$here/05_fib"
+    [ "$(cat out)" = "F(16) = 1597" ]
+    STARPU_TIC_EVERY=20 survives 20 "$here/05_fib" 12 3 5
+}
+
+@test "07_custom_interface: data that is packed" {
+    STARPU_TIC_EVERY=20 survives 20 "$here/07_custom_interface"
+}
+
+@test "08_api: what is in a recovery line is told to the program" {
+    STARPU_TIC_EVERY=16 survives 8 "$here/08_api"
+    grep -q "phase 0 was done before: " err
+}
