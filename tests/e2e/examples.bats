@@ -16,14 +16,14 @@ outcome() {
     sort hashes 2>/dev/null | cat out - >"$file"
 }
 
-# Kills a command where the second recovery line is there, and after some tasks of the restart, and
-# resumes it: survives TASKS COMMAND...
+# Kills a command after so many tasks, and its restart after so many more, and resumes that:
+# survives TASKS MORE-TASKS COMMAND...
 survives() {
-    local tasks=$1
-    shift
+    local first=$1 second=$2
+    shift 2
     STARPU_TIC_PROTOCOL=off outcome plain "$@"
-    crash line-renamed:2 "$@"
-    STARPU_NCPU=1 crash "task-end:$tasks" "$@"
+    crash "task-end:$first" "$@"
+    STARPU_NCPU=1 crash "task-end:$second" "$@"
     STARPU_NCPU=3 outcome resumed "$tool" run -- "$@"
     cmp plain resumed || complain "$*" "another result"
     [ "$(stat_of recovered)" = true ] && [ "$(stat_of tasks_skipped)" -gt 0 ] || complain "$*" "not resumed"
@@ -32,35 +32,35 @@ survives() {
 }
 
 @test "01_vector: a plain StarPU program" {
-    STARPU_TIC_EVERY=50 survives 20 "$here/01_vector"
+    STARPU_TIC_EVERY=50 survives 300 90 "$here/01_vector"
 }
 
 @test "02_cholesky: its residual is that of rounding" {
-    STARPU_TIC_EVERY=10 survives 10 "$here/02_cholesky"
+    STARPU_TIC_EVERY=10 survives 50 25 "$here/02_cholesky"
     [[ $(cat out) == "residual "* ]]
 }
 
 @test "03_stencil: main() decides by the data when to stop" {
-    STARPU_TIC_EVERY=50 survives 20 "$here/03_stencil"
+    STARPU_TIC_EVERY=50 survives 300 150 "$here/03_stencil"
     [[ $(cat out) == *" steps, the last one changed 0.1"* ]]
 }
 
 @test "04_knary: kernels submit tasks" {
-    STARPU_TIC_EVERY=20 survives 20 "$here/04_knary"
-    STARPU_TIC_EVERY=20 survives 20 "$here/04_knary" 2 15 50
+    STARPU_TIC_EVERY=20 survives 130 50 "$here/04_knary"
+    STARPU_TIC_EVERY=20 survives 100 50 "$here/04_knary" 2 15 50
 }
 
 @test "05_fib: a tree of tasks with temporary data" {
-    STARPU_TIC_EVERY=20 survives 20 "$here/05_fib"
+    STARPU_TIC_EVERY=20 survives 130 50 "$here/05_fib"
     [ "$(cat out)" = "F(16) = 1597" ]
-    STARPU_TIC_EVERY=20 survives 20 "$here/05_fib" 12 3 5
+    STARPU_TIC_EVERY=20 survives 130 50 "$here/05_fib" 12 3 5
 }
 
 @test "07_custom_interface: data that is packed" {
-    STARPU_TIC_EVERY=20 survives 20 "$here/07_custom_interface"
+    STARPU_TIC_EVERY=20 survives 100 50 "$here/07_custom_interface"
 }
 
 @test "08_api: what is in a recovery line is told to the program" {
-    STARPU_TIC_EVERY=16 survives 8 "$here/08_api"
+    STARPU_TIC_EVERY=16 survives 50 20 "$here/08_api"
     grep -q "phase 0 was done before: " err
 }
