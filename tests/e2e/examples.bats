@@ -64,3 +64,10 @@ survives() {
     STARPU_TIC_EVERY=16 survives 50 20 "$here/08_api"
     grep -q "phase 0 was done before: " err
 }
+
+@test "10_cpp_fork_shared: Fork and Shared in C++" {
+    [ -x "$here/10_cpp_fork_shared" ] || skip "no compiler of C++17"
+    STARPU_TIC_EVERY=30 survives 150 90 "$here/10_cpp_fork_shared"
+    [ "$(cut -c -14 out)" = 3.141592653589 ]
+    grep -Eq '^pass 0: [0-9]+ of [0-9]+ tasks skipped$' err
+}
