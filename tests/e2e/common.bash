@@ -40,8 +40,13 @@ stat_of() {
     sed -n "s/^  \"$1\": \"\?\([^\",]*\)\"\?,\?\$/\1/p" "$STARPU_TIC_STATS"
 }
 
-read_value() { # of a handle, by the example
-    /usr/bin/python3 "$BATS_TEST_DIRNAME/../../examples/02_read_checkpoint.py" "$STARPU_TIC_DIR" "$@"
+# Debian's Python with the module of bindings/python.
+python() {
+    PYTHONPATH=$BATS_TEST_DIRNAME/../../bindings/python PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$@"
+}
+
+read_value() { # of a handle
+    python -m starpu_tic value "$STARPU_TIC_DIR" "$@"
 }
 
 need_h5py() {

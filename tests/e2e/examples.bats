@@ -16,19 +16,22 @@ outcome() {
     sort hashes 2>/dev/null | cat out - >"$file"
 }
 
-# Kills a command after so many tasks, and its restart after so many more, and resumes that:
-# survives TASKS MORE-TASKS COMMAND...
+# Kills a command after so many tasks, and its restart after so many more, and resumes that. Where a
+# machine was too busy for a recovery line before a kill, once more: survives TASKS MORE COMMAND...
 survives() {
     local first=$1 second=$2
     shift 2
     STARPU_TIC_PROTOCOL=off outcome plain "$@"
-    crash "task-end:$first" "$@"
-    STARPU_NCPU=1 crash "task-end:$second" "$@"
-    STARPU_NCPU=3 outcome resumed "$tool" run -- "$@"
-    cmp plain resumed || complain "$*" "another result"
+    for _ in 1 2 3 4 5; do
+        crash "task-end:$first" "$@"
+        STARPU_NCPU=1 crash "task-end:$second" "$@"
+        STARPU_NCPU=3 outcome resumed "$tool" run -- "$@"
+        cmp plain resumed || complain "$*" "another result"
+        [ ! -e "$STARPU_TIC_DIR" ]
+        [ "$(stat_of tasks_skipped)" -eq 0 ] || break
+    done
     [ "$(stat_of recovered)" = true ] && [ "$(stat_of tasks_skipped)" -gt 0 ] || complain "$*" "not resumed"
     [ "$(stat_of tasks_executed)" -lt "$(stat_of tasks_submitted)" ]
-    [ ! -e "$STARPU_TIC_DIR" ]
 }
 
 @test "01_vector: a plain StarPU program" {
@@ -70,4 +73,12 @@ survives() {
     STARPU_TIC_EVERY=30 survives 150 90 "$here/10_cpp_fork_shared"
     [ "$(cut -c -14 out)" = 3.141592653589 ]
     grep -Eq '^pass 0: [0-9]+ of [0-9]+ tasks skipped$' err
+}
+
+@test "11_python: a program is killed, looked at and resumed" {
+    need_h5py
+    PATH=$TIC_BUILD:$PATH run_apart python "$BATS_TEST_DIRNAME/../../examples/11_python.py" "$here/02_cholesky"
+    [ "$status" -eq 0 ] || complain 11_python "failed"
+    [ "$(head -1 out)" = "first run: status -9" ]
+    [ "$(tail -1 out)" = "second run: status 0, recovered True; $("$here/02_cholesky")" ]
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Checks that a checkpoint can be read with h5py and FORMAT.md alone, by the example that does so.
+# Checks that a checkpoint can be read with h5py and FORMAT.md alone, by the module of bindings/python.
 load common
 
 @test "the elements of every vector are what its version says" {
