@@ -68,6 +68,12 @@ survives() {
     grep -q "phase 0 was done before: " err
 }
 
+@test "09_fortran: StarPU's Fortran module, and ours" {
+    [ -x "$here/09_fortran" ] || skip "no Fortran compiler, or no module of StarPU for it"
+    STARPU_TIC_EVERY=16 survives 80 24 "$here/09_fortran"
+    grep -Eq '^phase 1 was done before: 16 of [0-9]+ tasks skipped$' err
+}
+
 @test "10_cpp_fork_shared: Fork and Shared in C++" {
     [ -x "$here/10_cpp_fork_shared" ] || skip "no compiler of C++17"
     STARPU_TIC_EVERY=30 survives 150 90 "$here/10_cpp_fork_shared"

@@ -1,0 +1,43 @@
+! SPDX-License-Identifier: LGPL-2.1-or-later
+! starpu_tic.h for Fortran 2003: the same names, and the same meaning.
+module starpu_tic_mod
+    use, intrinsic :: iso_c_binding, only: c_int, c_int64_t
+    implicit none
+    private
+
+    ! Version of this module.
+    integer(c_int), parameter, public :: STARPU_TIC_MAJOR_VERSION = 0
+    integer(c_int), parameter, public :: STARPU_TIC_MINOR_VERSION = 1
+    integer(c_int), parameter, public :: STARPU_TIC_PATCH_VERSION = 0
+
+    ! How far a run has come that continues an earlier one. All counts in tasks.
+    type, bind(c), public :: starpu_tic_progress
+        integer(c_int) :: recovered = 0           ! 1 when this run continues an earlier one
+        integer(c_int64_t) :: recovered_tasks = 0 ! done according to the recovery line
+        integer(c_int64_t) :: skipped_tasks = 0   ! of these, submitted again and skipped so far
+        integer(c_int) :: replaying = 0           ! 1 until the last of them was submitted again
+    end type starpu_tic_progress
+
+    public :: starpu_tic_get_version, starpu_tic_checkpoint_request, starpu_tic_get_progress
+
+    interface
+        ! Version of the library in use.
+        subroutine starpu_tic_get_version(major, minor, patch) bind(c)
+            import :: c_int
+            integer(c_int), intent(out) :: major, minor, patch
+        end subroutine starpu_tic_get_version
+
+        ! Asks for a local checkpoint now. 0; else this run is not protected.
+        function starpu_tic_checkpoint_request() bind(c) result(status)
+            import :: c_int
+            integer(c_int) :: status
+        end function starpu_tic_checkpoint_request
+
+        ! Tells whether this run recovers and how far it is. 0; else this run is not protected.
+        function starpu_tic_get_progress(progress) bind(c) result(status)
+            import :: c_int, starpu_tic_progress
+            type(starpu_tic_progress), intent(out) :: progress
+            integer(c_int) :: status
+        end function starpu_tic_get_progress
+    end interface
+end module starpu_tic_mod
