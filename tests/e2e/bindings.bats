@@ -211,3 +211,43 @@ END
     [ "$(cat version)" = "$("$tool" --version)" ]
     [ -e "installed/starpu_tic-$(cut -d ' ' -f 2 version).dist-info" ]
 }
+
+# ---- CMake --------------------------------------------------------------------------------------
+
+@test "CMake: a project that links an installed copy, which was moved, is protected" {
+    command -v cmake >/dev/null || skip "no cmake"
+    env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s -C "$TIC_BUILD" install DESTDIR="$PWD/root" >installation 2>&1
+    prefix=$(find root -path '*/lib*/cmake/starputic' | sed 's,/lib[^/]*/cmake/starputic$,,;q')
+    mv "$prefix" moved
+    mkdir project
+    cp "$top/examples/08_api.c" project/program.c
+    cat >project/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.18)
+project(program C)
+find_package(starputic 0.1 REQUIRED)
+if(NOT starputic_VERSION VERSION_EQUAL "${EXPECTED}")
+    message(FATAL_ERROR "version ${starputic_VERSION}")
+endif()
+find_package(starputic 9.0 QUIET)
+if(starputic_FOUND)
+    message(FATAL_ERROR "any version is taken")
+endif()
+find_package(starputic REQUIRED)
+add_executable(program program.c)
+target_link_libraries(program starputic::starputic)
+END
+    run cmake -S project -B project/build -DCMAKE_PREFIX_PATH="$PWD/moved" -DCMAKE_BUILD_TYPE=Release \
+        -DEXPECTED="$("$tool" --version | cut -d ' ' -f 2)"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    run cmake --build project/build
+    echo "$output"
+    [ "$status" -eq 0 ]
+    STARPU_TIC_PROTOCOL=off run_apart project/build/program
+    cp out expected
+    STARPU_TIC_EVERY=16 STARPU_TIC_FAIL=line-renamed:1 run project/build/program
+    [ "$status" -eq 137 ]
+    run_apart project/build/program
+    [ "$status" -eq 0 ] && cmp out expected
+    [ "$(stat_of recovered)" = true ]
+}
