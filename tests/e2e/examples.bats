@@ -59,6 +59,14 @@ survives() {
     STARPU_TIC_EVERY=20 survives 130 50 "$here/05_fib" 12 3 5
 }
 
+@test "06_qap: branch and bound finds the optima that are published" {
+    STARPU_TIC_EVERY=100 survives 700 500 "$here/06_qap"
+    [[ $(cat out) == "578: "* ]]
+    skipped=0
+    STARPU_TIC_EVERY=50 resumes task-end:300 1 "1014: 9 8 13 2 1 11 7 14 3 4 12 5 6 10" "$here/06_qap" 14 2
+    [ "$skipped" -gt 0 ]
+}
+
 @test "07_custom_interface: data that is packed" {
     STARPU_TIC_EVERY=20 survives 100 50 "$here/07_custom_interface"
 }
