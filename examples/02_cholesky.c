@@ -6,8 +6,8 @@
  *
  *   ./02_cholesky [TILES [TILE-SIZE]]                                    plain
  *   starpu-tic run -- ./02_cholesky                                      protected
- *   STARPU_TIC_EVERY=20 STARPU_TIC_FAIL=task-end:80 \
- *       starpu-tic run -- ./02_cholesky                                  killed after 80 tasks
+ *   STARPU_TIC_EVERY=40 STARPU_TIC_FAIL=task-end:250 \
+ *       starpu-tic run -- ./02_cholesky                                  killed after 250 tasks
  *   starpu-tic run -- ./02_cholesky                                      resumed */
 #include <float.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int tiles = 8, size = 32; /* the matrix has tiles * size rows; tile (i, j) is row by row */
+static int tiles = 12, size = 32; /* the matrix has tiles * size rows; tile (i, j) is row by row */
 
 /* ---- the matrix: entries by formula, so that the result can be compared with them ---------------
  */

@@ -13,7 +13,7 @@ import tempfile
 import starpu_tic
 
 PROGRAM = sys.argv[1:] or ["./02_cholesky"]
-TASKS = 70  # after so many it is killed
+KILLED = "line-renamed:3"  # when it has three recovery lines
 
 
 def look(store):
@@ -29,7 +29,7 @@ def look(store):
     finished = events[events["event"] == "finished"]
     for codelet, seconds in sorted(seconds_of_codelets(events, finished).items()):
         print(f"{codelet}: {len(seconds)} tasks logged, {max(seconds):.6f} s at most", file=sys.stderr)
-    print(f"the log holds the results of {len(finished)} tasks")
+    print(f"the log holds the results of {len(finished)} tasks", file=sys.stderr)
 
     try:
         graph = store.graph()
@@ -53,7 +53,7 @@ def main():
     # Every result is logged, so that there is something to look at; "fail" kills the program.
     settings = {"dir": directory, "protocol": "tic+sel", "verify": 0, "every": 20}
     try:
-        killed = starpu_tic.run(PROGRAM, fail=f"task-end:{TASKS}", capture_output=True, **settings)
+        killed = starpu_tic.run(PROGRAM, fail=KILLED, capture_output=True, **settings)
         print(f"first run: status {killed.status}")
         look(starpu_tic.Store(directory))
         resumed = starpu_tic.run(PROGRAM, capture_output=True, **settings)

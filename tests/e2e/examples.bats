@@ -39,7 +39,7 @@ survives() {
 }
 
 @test "02_cholesky: its residual is that of rounding" {
-    STARPU_TIC_EVERY=10 survives 50 25 "$here/02_cholesky"
+    STARPU_TIC_EVERY=20 survives 200 60 "$here/02_cholesky"
     [[ $(cat out) == "residual "* ]]
 }
 
