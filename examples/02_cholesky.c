@@ -36,8 +36,7 @@ static double *new_tile(int row, int column)
     return tile;
 }
 
-/* ---- kernels
- * ------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static double *tile_of(void *buffer)
 {
@@ -106,8 +105,7 @@ static struct starpu_codelet syrk_codelet = {
 static struct starpu_codelet gemm_codelet = {
     .cpu_funcs = {gemm}, .nbuffers = 3, .modes = {STARPU_R, STARPU_R, STARPU_RW}, .name = "gemm"};
 
-/* ---- the graph
- * ----------------------------------------------------------------------------------- */
+/* ---- the graph ------------------------------------------------------------------------------- */
 
 static void check(int status)
 {
@@ -133,8 +131,7 @@ static void factorize(starpu_data_handle_t *a) /* a[i * tiles + j] for j <= i */
     }
 }
 
-/* ---- the check: of the lower half, by the definition
- * ---------------------------------------------- */
+/* ---- the check: of the lower half, by the definition ----------------------------------------- */
 
 static double residual(double **l)
 {

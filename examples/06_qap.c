@@ -79,8 +79,7 @@ static int distance(int a, int b)
     return abs(a / columns - b / columns) + abs(a % columns - b % columns);
 }
 
-/* ---- the bound of Gilmore and Lawler
- * --------------------------------------------------------------- */
+/* ---- the bound of Gilmore and Lawler --------------------------------------------------------- */
 
 /* The least sum of one entry of each row and column, by shortest augmenting paths (Hungarian
  * method with potentials). Row and column 0 are sentinels. */
@@ -177,8 +176,7 @@ static int bound(const struct node *node)
     return node->cost + assign(count, cost);
 }
 
-/* ---- the tree
- * -------------------------------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 static bool has_placed(const struct node *node, int facility)
 {
@@ -258,8 +256,7 @@ static struct starpu_codelet merge_codelet = {.cpu_funcs = {merge},
 static struct starpu_codelet publish_codelet = {
     .cpu_funcs = {publish}, .nbuffers = 2, .modes = {STARPU_R, STARPU_W}, .name = "publish"};
 
-/* ---- what main() submits
- * --------------------------------------------------------------------------- */
+/* ---- what main() submits --------------------------------------------------------------------- */
 
 struct plan {
     starpu_data_handle_t incumbent, known[2];

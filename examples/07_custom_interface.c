@@ -38,8 +38,7 @@ static size_t values_size(const struct sparse *sparse)
     return sparse->entries * sizeof(*sparse->values);
 }
 
-/* ---- what protection needs
- * ----------------------------------------------------------------------- */
+/* ---- what protection needs ------------------------------------------------------------------- */
 
 /* Without `to` only the size is asked for. The memory is given back by who asked for it. */
 static int pack(starpu_data_handle_t handle, unsigned node, void **to, starpu_ssize_t *size)
@@ -65,8 +64,7 @@ static int unpack(starpu_data_handle_t handle, unsigned node, void *from, size_t
     return 0;
 }
 
-/* ---- what StarPU needs
- * --------------------------------------------------------------------------- */
+/* ---- what StarPU needs ----------------------------------------------------------------------- */
 
 #if STARPU_MAJOR_VERSION == 1 && STARPU_MINOR_VERSION < 4
 typedef unsigned home_node_t;
@@ -138,8 +136,7 @@ static struct starpu_data_interface_ops sparse_ops = {.register_data_handle = re
                                                       .interfaceid = STARPU_UNKNOWN_INTERFACE_ID,
                                                       .interface_size = sizeof(struct sparse)};
 
-/* ---- the program
- * --------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 /* y = y / 2 + x, where both have an entry; the indices of y move on, and stay in order. */
 static void blend(void *buffers[], void *arg)

@@ -56,8 +56,7 @@ class Runtime
     }
 };
 
-/* ---- part one: starpu_tic.h
- * ---------------------------------------------------------------------- */
+/* ---- part one: starpu_tic.h ------------------------------------------------------------------ */
 
 /** How far this run is, at the moment when the object is made. */
 class Status
@@ -119,8 +118,7 @@ inline Version library_version()
     return version;
 }
 
-/* ---- part two: data with a type
- * ------------------------------------------------------------------ */
+/* ---- part two: data with a type -------------------------------------------------------------- */
 
 /** A registration: it goes with the object. */
 class Data
@@ -234,8 +232,7 @@ template <class T> class Vector : public Data
 
 } // namespace starpu_tic
 
-/* ---- part three: Fork and Shared
- * ----------------------------------------------------------------- */
+/* ---- part three: Fork and Shared ------------------------------------------------------------- */
 
 namespace ft
 {
