@@ -21,16 +21,23 @@ static struct {
     _Atomic unsigned long freed;              /* data that is, ever */
 } list = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
+static bool is_of(const struct entry *entry, const void *key, const void *base)
+{
+    return entry->key == key && entry->base == (uintptr_t)base;
+}
+
 static unsigned bucket_of(const void *at)
 {
     return (unsigned)((uintptr_t)at / PAGE % BUCKETS);
 }
 
+/* Data of an earlier start of StarPU may have had the same key and base, and never left. */
 void tic_freed_note_data(const void *key, const void *base)
 {
     struct entry *entry = malloc(sizeof(*entry));
     unsigned bucket = bucket_of(base);
 
+    tic_freed_forget_data(key, base);
     if (!entry)
         return;
     pthread_mutex_lock(&list.mutex);
@@ -45,7 +52,7 @@ void tic_freed_forget_data(const void *key, const void *base)
     struct entry *entry, *before = NULL;
 
     pthread_mutex_lock(&list.mutex);
-    for (entry = atomic_load(&list.buckets[bucket]); entry && entry->key != key;
+    for (entry = atomic_load(&list.buckets[bucket]); entry && !is_of(entry, key, base);
          entry = entry->next)
         before = entry;
     if (entry && before)
@@ -101,7 +108,7 @@ bool tic_freed_has(const void *key, const void *base)
     pthread_mutex_lock(&list.mutex);
     for (const struct entry *entry = atomic_load(&list.buckets[bucket_of(base)]); entry && !freed;
          entry = entry->next)
-        freed = entry->key == key && entry->freed;
+        freed = is_of(entry, key, base) && entry->freed;
     pthread_mutex_unlock(&list.mutex);
     return freed;
 }
