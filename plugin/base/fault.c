@@ -33,7 +33,7 @@ static void give_back(int signal, const struct sigaction *before)
 
 void tic_faults_begin(void)
 {
-    struct sigaction action = {.sa_sigaction = land, .sa_flags = SA_SIGINFO};
+    struct sigaction action = {.sa_sigaction = land, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 
     sigemptyset(&action.sa_mask);
     pthread_mutex_lock(&faults.mutex);
