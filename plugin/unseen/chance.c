@@ -12,10 +12,28 @@
 
 static _Atomic bool is_told;
 
-static void note(const char *call)
+/* Policies of StarPU ask, too, while a kernel submits tasks. */
+static bool is_of_starpu(const void *caller)
+{
+    static _Atomic(const void *) known;
+    Dl_info its, starpu;
+    void *function;
+
+    if (atomic_load_explicit(&known, memory_order_relaxed) == caller)
+        return true;
+    memcpy(&function, &tic_real.starpu_task_submit, sizeof(function));
+    bool is = dladdr(caller, &its) != 0 && dladdr(function, &starpu) != 0 &&
+              its.dli_fbase == starpu.dli_fbase;
+    if (is)
+        atomic_store_explicit(&known, caller, memory_order_relaxed);
+    return is;
+}
+
+static void note(const char *call, const void *caller)
 {
     if (!tic_session || tic_guard > 0 || atomic_load_explicit(&is_told, memory_order_relaxed) ||
-        tic_session_context() != TIC_CONTEXT_TASK || atomic_exchange(&is_told, true))
+        tic_session_context() != TIC_CONTEXT_TASK || is_of_starpu(caller) ||
+        atomic_exchange(&is_told, true))
         return;
     tic_statics_note_call(tic_real.starpu_task_get_current(), call);
 }
@@ -40,7 +58,7 @@ static void *find(_Atomic(void *) *known, const char *name)
         type (*real)(void);                                                                        \
                                                                                                    \
         memcpy(&real, &function, sizeof(real));                                                    \
-        note(#name);                                                                               \
+        note(#name, __builtin_return_address(0));                                                  \
         return real();                                                                             \
     }
 

@@ -307,3 +307,12 @@ wrote='tasks write memory that is not registered data'
         [ "$skipped" -gt 0 ]
     done
 }
+
+@test "a policy of StarPU that asks for random numbers while kernels submit tasks: no such memory" {
+    for policy in random ws; do
+        rm -rf "$STARPU_TIC_DIR"
+        STARPU_SCHED=$policy run_apart "$tool" run -- "$lib/knary" tree 4 5
+        [ "$status" -eq 0 ] && [ "$(stat_of scheduler)" = $policy ]
+        ! grep "$wrote" err || complain $policy "told of without reason"
+    done
+}
