@@ -269,18 +269,22 @@ enum tic_files_verdict tic_files_compare(const struct tic_line_text *then, const
 
 int tic_files_load(const struct tic_line_text *then)
 {
+    static char *kept; /* what recorded points into */
     char *text = malloc(then->size + 1);
     size_t most = 0;
 
+    free(kept);
+    free(recorded);
+    kept = text;
+    recorded = NULL;
+    recorded_count = 0;
     if (!text)
         return -ENOMEM;
     for (size_t i = 0; i < then->size; i++)
         most += then->text[i] == '\0';
     recorded = calloc(most + 1, sizeof(*recorded));
-    if (!recorded) {
-        free(text);
+    if (!recorded)
         return -ENOMEM;
-    }
     if (then->size > 0)
         memcpy(text, then->text, then->size);
     for (const char *at = text; (at = parse(at, text + then->size, &recorded[recorded_count]));)

@@ -38,7 +38,8 @@ const char *tic_files_tell_overwritten(void);
 int tic_files_describe(struct tic_line_text *out);
 /* The recorded run had noted these: *name is the first one that is noted with other content. */
 enum tic_files_verdict tic_files_compare(const struct tic_line_text *then, const char **name);
-/* From now on tic_files_note compares with these. Once. 0 or -ENOMEM. */
+/* From now on tic_files_note compares with these, and no others. Owner thread only. 0 or -ENOMEM.
+ */
 int tic_files_load(const struct tic_line_text *then);
 
 #endif

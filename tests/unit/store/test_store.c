@@ -222,6 +222,7 @@ static void test_claim(void **state)
     tic_store_close(&store);
     open_store(TIC_STORE_USE);
     assert_true(tic_claim_is_followed(store.lock.file));
+    tic_store_close(&store);
 }
 
 static int open_in_child(void *arg)
