@@ -19,6 +19,7 @@
 
 #include "session/clock.h"
 #include "session/context.h"
+#include "base/next.h"
 #include "interpose/opening.h"
 #include "recovery/recovery.h"
 #include "store/files.h"
@@ -213,7 +214,6 @@ typedef int (*openat_2_type)(int, const char *, int);
 typedef FILE *(*fopen_type)(const char *, const char *);
 typedef FILE *(*freopen_type)(const char *, const char *, FILE *);
 
-/* Any thread: all find the same. */
 enum { OPEN, OPENAT, OPEN_2, OPENAT_2, FOPEN, FREOPEN, CALLS };
 static const char *const names[CALLS] = {"open64",       "openat64", "__open64_2",
                                          "__openat64_2", "fopen64",  "freopen64"};
@@ -221,13 +221,7 @@ static _Atomic(void *) found[CALLS];
 
 static void *find(unsigned call)
 {
-    void *function = atomic_load_explicit(&found[call], memory_order_relaxed);
-
-    if (!function) {
-        function = dlsym(RTLD_NEXT, names[call]);
-        atomic_store_explicit(&found[call], function, memory_order_relaxed);
-    }
-    return function;
+    return tic_next_function(&found[call], names[call]);
 }
 
 /* A handler of a signal must not come first. */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/next.h"
 #include "session/context.h"
 #include "unseen/statics.h"
 #include "real/real.h"
@@ -38,23 +39,12 @@ static void note(const char *call, const void *caller)
     tic_statics_note_call(tic_real.starpu_task_get_current(), call);
 }
 
-static void *find(_Atomic(void *) *known, const char *name)
-{
-    void *function = atomic_load_explicit(known, memory_order_relaxed);
-
-    if (!function) {
-        function = dlsym(RTLD_NEXT, name);
-        atomic_store_explicit(known, function, memory_order_relaxed);
-    }
-    return function;
-}
-
 #define CALL(type, name)                                                                           \
     __attribute__((visibility("default"))) type name(void);                                        \
     type name(void)                                                                                \
     {                                                                                              \
         static _Atomic(void *) known;                                                              \
-        void *function = find(&known, #name);                                                      \
+        void *function = tic_next_function(&known, #name);                                         \
         type (*real)(void);                                                                        \
                                                                                                    \
         memcpy(&real, &function, sizeof(real));                                                    \

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Functions of other libraries that ours replace: the ones that come next in the search order. Any
+ * thread, and before any constructor. */
+#ifndef TIC_BASE_NEXT_H
+#define TIC_BASE_NEXT_H
+
+#include <stdatomic.h>
+
+/* `known` keeps it. NULL: there is none, or this thread is looking for one already: dlsym() frees
+ * the text of an earlier error. */
+void *tic_next_function(_Atomic(void *) *known, const char *name);
+
+#endif
