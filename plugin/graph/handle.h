@@ -194,6 +194,12 @@ static inline bool tic_handle_put_off(struct tic_handle *handle)
     return restored;
 }
 
+/* Does its value lie in memory of the program, as its layout says? */
+static inline bool tic_handle_has_memory(const struct tic_handle *handle)
+{
+    return handle->home_node >= 0 && handle->is_value && !handle->packer;
+}
+
 /* Has main() given its memory to free(), without unregistering it? */
 static inline bool tic_handle_is_freed(const struct tic_handle *handle)
 {

@@ -37,13 +37,12 @@ struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node)
                         tic_pack_supports(handle);
     handle->empty = handle->layout.shape.ndim == 0;
     handle->is_value = handle->supported && !handle->empty;
-    handle->imaged = home_node >= 0 && handle->is_value && !handle->packer &&
-                     tic_session->snapshot.verify.percent > 0;
+    handle->imaged = tic_handle_has_memory(handle) && tic_session->snapshot.verify.percent > 0;
     handle->signed_size = handle->packer ? 0 : tic_shape_bytes(&handle->layout.shape);
     tic_real.starpu_data_set_user_data(data, handle);
     tic_data_remember(data, handle);
     tic_statics_note_data(handle);
-    if (handle->home_node >= 0 && handle->is_value && !handle->packer)
+    if (tic_handle_has_memory(handle))
         tic_freed_note_data(handle, handle->layout.base);
     tic_report_register(tic_session->report, handle);
     tic_record_registered(handle);

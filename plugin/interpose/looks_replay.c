@@ -83,10 +83,10 @@ static bool is_mapped(const struct tic_handle *handle, struct known_page *known)
 {
     uintptr_t base = (uintptr_t)handle->layout.base;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = base / page * page;
-    if (tic_handle_is_freed(handle))
-        return false;
     bool small = base + tic_layout_span(&handle->layout) <= from + page;
 
+    if (tic_handle_is_freed(handle))
+        return false;
     if (small && from == known->begin)
         return true;
     if (!tic_layout_is_mapped(&handle->layout))

@@ -68,7 +68,7 @@ static bool declares(struct starpu_task *task, const struct tic_handle *handle)
 
 static bool is_small(const struct tic_handle *handle)
 {
-    return handle->home_node >= 0 && handle->is_value && !handle->packer &&
+    return tic_handle_has_memory(handle) &&
            tic_shape_bytes(&handle->layout.shape) <= tic_session->settings.looks;
 }
 

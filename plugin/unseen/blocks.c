@@ -65,7 +65,7 @@ void tic_blocks_note_data(const struct tic_handle *handle)
 
     if (blocks.handle_size == 0)
         blocks.handle_size = tic_heap_block((const char *)handle->data, most_bytes);
-    if (handle->home_node < 0 || !handle->is_value || handle->packer)
+    if (!tic_handle_has_memory(handle))
         return;
     block = block_of(base, &bytes);
     if (!block || block == blocks.last_block ||
@@ -246,8 +246,8 @@ static void list_content(const struct tic_handle *handle, void *arg)
         return;
     if (handle->user_data && blocks.user_data_count < MOST_TARGETS)
         blocks.user_data[blocks.user_data_count++] = handle->user_data;
-    if (!handle->parent && handle->home_node >= 0 && handle->is_value && !handle->packer &&
-        bytes >= sizeof(char *) && bytes <= WITHIN_BYTES && blocks.content_count < MOST_CONTENTS)
+    if (!handle->parent && tic_handle_has_memory(handle) && bytes >= sizeof(char *) &&
+        bytes <= WITHIN_BYTES && blocks.content_count < MOST_CONTENTS)
         blocks.contents[blocks.content_count++] = (struct tic_span){base, base + bytes};
 }
 
