@@ -2,9 +2,11 @@
 #include "base/fault.h"
 
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 
-__thread sigjmp_buf *tic_fault_landing __attribute__((tls_model("initial-exec")));
+/* Where a fault of this thread goes, between begin and end; NULL: it is the program's own. */
+static __thread sigjmp_buf *landing __attribute__((tls_model("initial-exec")));
 
 static struct {
     pthread_mutex_t mutex;
@@ -17,8 +19,8 @@ static void land(int signal, siginfo_t *info, void *context)
 {
     (void)info;
     (void)context;
-    if (tic_fault_landing)
-        siglongjmp(*tic_fault_landing, 1);
+    if (landing)
+        siglongjmp(*landing, 1);
     sigaction(signal, signal == SIGBUS ? &faults.bus : &faults.segv, NULL);
 }
 
@@ -57,19 +59,19 @@ void tic_faults_end(void)
 /* The mask of signals is that of before, but for the one that came. */
 bool tic_fault_try(void (*read)(void *arg), void *arg)
 {
-    sigjmp_buf landing;
+    sigjmp_buf here;
     sigset_t came;
 
-    if (sigsetjmp(landing, 0) != 0) {
-        tic_fault_landing = NULL;
+    if (sigsetjmp(here, 0) != 0) {
+        landing = NULL;
         sigemptyset(&came);
         sigaddset(&came, SIGSEGV);
         sigaddset(&came, SIGBUS);
         pthread_sigmask(SIG_UNBLOCK, &came, NULL);
         return false;
     }
-    tic_fault_landing = &landing;
+    landing = &here;
     read(arg);
-    tic_fault_landing = NULL;
+    landing = NULL;
     return true;
 }

@@ -4,11 +4,7 @@
 #ifndef TIC_BASE_FAULT_H
 #define TIC_BASE_FAULT_H
 
-#include <setjmp.h>
 #include <stdbool.h>
-
-/* Where a fault of this thread goes, between begin and end; NULL: it is the program's own. */
-extern __thread sigjmp_buf *tic_fault_landing __attribute__((tls_model("initial-exec")));
 
 /* Faults are ours to see. Counted: several threads may be between them. A fault of the program's
  * own is given back to it, and so are its signals at the last end, unless it has changed them. */

@@ -55,7 +55,7 @@ static bool is_logged(const struct tic_handle *handle)
 
 void tic_looks_add(struct tic_handle *handle)
 {
-    if (handle->home_node >= 0 && handle->is_value && !handle->packer)
+    if (tic_handle_has_memory(handle))
         atomic_store(&tic_looks_visible, true);
     if (handle->packer && handle->home_node >= 0)
         tic_looks_note_packed(handle);
@@ -116,17 +116,16 @@ static void log_bytes(struct tic_handle *handle, uint64_t wait)
 }
 
 /* Once a wait: a task that main() does not wait for may change it meanwhile. Its bytes count, not
- * its version: who writes them need not have declared it. main() may have unmapped it: then `land`
- * is where to go. */
-static void log_if_changed(struct tic_handle *handle, sigjmp_buf *land)
+ * its version: who writes them need not have declared it. main() may have unmapped it. */
+static void log_if_changed(struct tic_handle *handle)
 {
+    uint64_t hash;
+
     if (handle->looked_in == looks.waits)
         return;
     handle->looked_in = looks.waits;
-    tic_fault_landing = land;
-    uint64_t hash = tic_layout_checksum(&handle->layout);
-    tic_fault_landing = NULL;
-
+    if (!tic_layout_checksum_there(&handle->layout, &hash))
+        return;
     if (hash != handle->looked)
         log_bytes(handle, looks.waits);
     else if (looks.partial)
@@ -148,19 +147,12 @@ static bool may_search(uint64_t now)
  * hash. */
 static void log_each(const struct tic_handle_list *some)
 {
-    sigjmp_buf land;
-    volatile unsigned long i = 0;
-
     if (some->count == 0)
         return;
     tic_faults_begin();
-    if (sigsetjmp(land, 1) != 0) {
-        tic_fault_landing = NULL;
-        i++;
-    }
-    for (; i < some->count; i++)
+    for (unsigned long i = 0; i < some->count; i++)
         if (is_at_rest(some->items[i], 0))
-            log_if_changed(some->items[i], &land);
+            log_if_changed(some->items[i]);
     tic_faults_end();
 }
 
