@@ -16,49 +16,55 @@ bool tic_heap_read(const char *at, char *bytes, size_t size)
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
+enum { PAGE = 4096, WORD = sizeof(size_t), ALIGNED = 2 * WORD };
+enum { MAPPED = 2, FLAGS = 7 };            /* in the word before a block, beside its size */
+enum { LEAST_USED = 32, LEAST_FREE = 16 }; /* bytes, with that word */
+
+/* What the word says if it may be of a block; else 0. */
+static size_t size_in(size_t header, size_t least, size_t most)
+{
+    size_t size = header & ~(size_t)FLAGS;
+
+    return size < least || size % ALIGNED != 0 || size > most ? 0 : size;
+}
+
 size_t tic_heap_block(const char *at, size_t most)
 {
-    enum { MAPPED = 2, FLAGS = 7, LEAST = 32, PAGE = 4096 };
     const uintptr_t begin = (uintptr_t)at;
-    const size_t word = sizeof(size_t);
-    size_t size, next;
+    size_t header, next;
 
-    if (begin % (2 * word) != 0 || !tic_symbol_is_address(begin) ||
-        !tic_heap_read(at - word, (char *)&size, word))
+    if (begin % ALIGNED != 0 || !tic_symbol_is_address(begin) ||
+        !tic_heap_read(at - WORD, (char *)&header, WORD))
         return 0;
-    bool mapped = (size & MAPPED) != 0;
-    size &= ~(size_t)FLAGS;
-    if (size < LEAST || size % (2 * word) != 0 || size > most)
+    size_t size = size_in(header, LEAST_USED, most);
+    if (size == 0)
         return 0;
-    if (mapped)
-        return begin % PAGE == 2 * word && size % PAGE == 0 &&
-                       tic_heap_read(at + size - 3 * word, (char *)&next, word)
-                   ? size - 2 * word
+    if ((header & MAPPED) != 0)
+        return begin % PAGE == ALIGNED && size % PAGE == 0 &&
+                       tic_heap_read(at + size - 3 * WORD, (char *)&next, WORD)
+                   ? size - ALIGNED
                    : 0;
-    if (!tic_heap_read(at + size - word, (char *)&next, word))
+    if (!tic_heap_read(at + size - WORD, (char *)&next, WORD))
         return 0;
-    return (next & 1) != 0 && next >= LEAST ? size - word : 0;
+    return (next & 1) != 0 && next >= LEAST_USED ? size - WORD : 0;
 }
 
 /* Blocks follow each other up to the end of the heap, used and free ones. Numbers that look like
  * one do not go on like that. Mapped blocks stand alone. */
 static bool is_followed(const char *block, size_t most)
 {
-    enum { FOLLOWERS = 4, MAPPED = 2, FLAGS = 7, LEAST = 16, PAGE = 4096 };
-    const size_t word = sizeof(size_t);
-    size_t size;
+    enum { FOLLOWERS = 4 };
+    size_t header, size;
 
     for (int i = 0; i < FOLLOWERS; i++) {
-        if (!tic_heap_read(block - word, (char *)&size, word))
+        if (!tic_heap_read(block - WORD, (char *)&header, WORD))
             return false;
-        if (i == 0 && (size & MAPPED) != 0)
+        if (i == 0 && (header & MAPPED) != 0)
             return true;
-        size &= ~(size_t)FLAGS;
-        if (size < LEAST || size % (2 * word) != 0 || size > most)
-            return false;
+        size = size_in(header, LEAST_FREE, most);
         block += size;
-        if ((uintptr_t)block % PAGE == 2 * word)
-            return true;
+        if (size == 0 || (uintptr_t)block % PAGE == ALIGNED)
+            return size > 0;
     }
     return true;
 }
@@ -66,8 +72,7 @@ static bool is_followed(const char *block, size_t most)
 /* What comes before `at`, of one call: the last page may be all that is there. */
 static size_t read_before(const char *at, char *bytes, size_t most)
 {
-    const uintptr_t page = 4096;
-    size_t here = (uintptr_t)at % page;
+    size_t here = (uintptr_t)at % PAGE;
 
     if (tic_heap_read(at - most, bytes, most))
         return most;
@@ -76,18 +81,15 @@ static size_t read_before(const char *at, char *bytes, size_t most)
 
 const char *tic_heap_around(const char *at, size_t most, size_t *bytes)
 {
-    enum { REACH = 4096, FLAGS = 7, LEAST = 32 };
-    const uintptr_t word = sizeof(size_t), aligned = 2 * word;
+    enum { REACH = 4096 };
     char before[REACH];
-    const char *end = at - (uintptr_t)at % aligned; /* where a block may begin */
-    size_t read = read_before(end, before, REACH), size;
+    const char *end = at - (uintptr_t)at % ALIGNED; /* where a block may begin */
+    size_t read = read_before(end, before, REACH), header;
 
-    for (size_t back = word; back <= read; back += aligned) {
-        const char *block = end - back + word;
-        memcpy(&size, before + read - back, word);
-        size &= ~(size_t)FLAGS;
-        if (size < LEAST || size % aligned != 0 || size > most ||
-            size - word <= (size_t)(at - block))
+    for (size_t back = WORD; back <= read; back += ALIGNED) {
+        const char *block = end - back + WORD;
+        memcpy(&header, before + read - back, WORD);
+        if (size_in(header, LEAST_USED, most) <= (size_t)(at - block) + WORD)
             continue;
         *bytes = tic_heap_block(block, most);
         if (*bytes > (size_t)(at - block) && is_followed(block, most))
