@@ -141,23 +141,27 @@ static void check_files(const char *path, const struct tic_line *line)
         tic_recovery_stop_other_file(path, name, verdict);
 }
 
+static _Noreturn void refuse_unregistered(const char *path)
+{
+    char what[512];
+
+    tic_mark_read(path, what, sizeof(what));
+    tic_stop(TIC_EXIT_REFUSED,
+             "cannot continue from %s: tasks that are done have written memory that is not "
+             "registered data%s%s, and a restart would leave it as main() has made it. If nobody "
+             "needs what they wrote there, STARPU_TIC_POINTERS=trust goes on. Else remove the "
+             "directory to begin again, and register that memory",
+             path, what[0] ? ": " : "", what);
+}
+
 static void check_run(const struct tic_snapshot *snapshot, const char *path,
                       const struct tic_line *line, bool marked)
 {
     bool written = line->unregistered_writes || (marked && line->tasks_done > 0);
 
-    char what[512];
-
     check_identity(path, line, &snapshot->about);
-    tic_mark_read(path, what, sizeof(what));
     if (written && !snapshot->unregistered.trusted)
-        tic_stop(TIC_EXIT_REFUSED,
-                 "cannot continue from %s: tasks that are done have written memory that is not "
-                 "registered data%s%s, and a restart would leave it as main() has made it. If "
-                 "nobody needs what they wrote there, "
-                 "STARPU_TIC_POINTERS=trust goes on. Else remove the directory to begin again, "
-                 "and register that memory",
-                 path, what[0] ? ": " : "", what);
+        refuse_unregistered(path);
     if (snapshot->any_program)
         return;
     check_content(path, line, &snapshot->about);

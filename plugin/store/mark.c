@@ -39,10 +39,10 @@ int tic_mark_set(const char *directory, const char *what, bool sync)
         return -ENOMEM;
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     int status = fd >= 0 ? 0 : errno == EEXIST ? 0 : -errno;
-    if (fd >= 0 && write(fd, what, strlen(what)) < 0)
-        errno = 0;
-    if (fd >= 0)
+    if (fd >= 0) {
+        dprintf(fd, "%s", what);
         close(fd);
+    }
     free(path);
     return status == 0 && sync ? sync_names(directory) : status;
 }
