@@ -46,7 +46,8 @@ is_unprotected_and_right() { # expected output
 ends_protection() { # scenario, expected output
     local point
     protected "$1"
-    is_unprotected_and_right "$2" && [ "$(wc -l <err)" -eq 1 ] ||
+    is_unprotected_and_right "$2" &&
+        [ "$(grep -vc "${may_be_said:-^$}" err)" -eq 1 ] ||
         complain "$1" "wrong without a kill"
     for point in task-begin:4 task-end:9; do
         STARPU_TIC_FAIL=$point protected "$1"
@@ -268,7 +269,9 @@ resume_with_input() {
     done
 }
 
+# A line that is cut between main()'s change and its next call finds the change by the other handle.
 @test "what ends protection: one memory by two handles, changed while one is registered" {
+    local may_be_said="changed behind StarPU's back"
     end_protection alias-half
 }
 
