@@ -101,6 +101,7 @@ static bool replay_access(struct tic_handle *handle, const struct tic_line_acqui
     if (tic_data_is_live(handle))
         return true;
     if (known->recorded && atomic_load(&handle->holds) == 0) {
+        tic_shown_wait(handle, &handle->replayed);
         tic_shown_pause();
         tic_data_deliver(handle, &handle->replayed);
         tic_shown_note_given(handle);

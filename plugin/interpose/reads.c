@@ -16,9 +16,11 @@
 #include "real/real.h"
 #include "snapshot/suspend.h"
 
+/* Data that main() gives back while it is used: only callbacks that came after that in the recorded
+ * run are left, which cannot have read it. */
 static bool can_log(const struct tic_handle *handle)
 {
-    return handle && handle->supported && !tic_handle_is_empty(handle);
+    return handle && handle->data && handle->supported && !tic_handle_is_empty(handle);
 }
 
 /* Was a task submitted that writes it, or what shares its memory? Else main() makes the value
@@ -70,8 +72,9 @@ void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch)
               is_from_tasks(handle)))
             continue;
         if (handle->home_node < 0)
-            tic_handle_locate(handle, nowhere ? tic_real.starpu_data_get_interface_on_node(
-                                                    handle->data, STARPU_MAIN_RAM)
+            tic_handle_locate(handle, nowhere
+                                          ? tic_real.starpu_data_get_interface_on_node(
+                                                STARPU_TASK_GET_HANDLE(task, i), STARPU_MAIN_RAM)
                                       : task->dyn_interfaces ? task->dyn_interfaces[i]
                                                              : task->interfaces[i]);
         status = log_value(handle, key, i, epoch);

@@ -20,6 +20,7 @@ struct memory {
     unsigned users;    /* running tasks that use it in place */
     uint64_t checksum; /* of what they read */
     uint64_t given_at; /* submissions of main() when it accessed it last */
+    bool left;         /* main() has it back for good */
 };
 
 struct alias {
@@ -200,8 +201,8 @@ static bool use_in_place_locked(struct alias *alias, uint64_t sequence)
     struct memory *memory = alias->memory;
     const struct tic_handle *handle = alias->original;
 
-    if (shown.paused > 0 || !tic_position_is_ahead() || !handle->data || handle->restored ||
-        !tic_handle_is_there(handle) || is_late(alias, sequence))
+    if (shown.paused > 0 || memory->left || !tic_position_is_ahead() || !handle->data ||
+        handle->restored || !tic_handle_is_there(handle) || is_late(alias, sequence))
         return false;
     if (!holds_wanted(alias)) {
         if (memory->users > 0 || atomic_load(&handle->holds) > 0)
@@ -298,17 +299,39 @@ static bool is_used(void)
     return used;
 }
 
+static void wait_a_little(void)
+{
+    const struct timespec pause = {.tv_nsec = 50000};
+
+    nanosleep(&pause, NULL);
+}
+
+void tic_shown_wait(const struct tic_handle *handle, const struct tic_saved *saved)
+{
+    bool used = true;
+
+    while (used) {
+        tic_lock(&shown.lock);
+        struct memory *memory = find_memory_locked(handle->id);
+        used = memory && memory->users > 0 && !(saved && saved->checksum == memory->checksum);
+        if (memory && !saved)
+            memory->left = true;
+        tic_unlock(&shown.lock);
+        if (used)
+            wait_a_little();
+    }
+}
+
 /* Its own task's callback comes after its end. */
 void tic_shown_pause(void)
 {
-    const struct timespec pause = {.tv_nsec = 50000};
     const uint64_t second = 1000000000, end = tic_nanoseconds(CLOCK_MONOTONIC) + second;
 
     tic_lock(&shown.lock);
     shown.paused++;
     tic_unlock(&shown.lock);
     while (is_used() && tic_nanoseconds(CLOCK_MONOTONIC) < end)
-        nanosleep(&pause, NULL);
+        wait_a_little();
 }
 
 void tic_shown_resume(bool waited)

@@ -22,6 +22,11 @@ starpu_data_handle_t tic_shown_register(struct tic_handle *handle, const struct 
 void tic_shown_begin(struct starpu_task *task, struct tic_slot *slot);
 void tic_shown_end(struct tic_slot *slot);
 
+/* main() is about to find a value in this memory (saved), or gets it back for good (NULL): tasks
+ * that run on it with another value have ended. main() waited for them in the recorded run, too, so
+ * none of them waits for main(). Without the submission lock, which a kernel may need. */
+void tic_shown_wait(const struct tic_handle *handle, const struct tic_saved *saved);
+
 /* Around values that main(), or a callback, is shown: no task begins to use memory in place, and
  * those that do have ended, if they do within a second. Without the submission lock. */
 void tic_shown_pause(void);

@@ -321,6 +321,16 @@ resume_slowly() { # scenario, failpoint
     is_right "$expected" "" || complain $scenario "wrong after a kill"
 }
 
+@test "main() gets memory back in a restart when tasks that read it there have ended" {
+    local expected scenario=late-reader-in-place
+    export STARPU_TIC_POINTERS=trust STARPU_NCPU=2 # its kernels wait for each other by variables
+    expected=$("$lib/orders" $scenario)
+    STARPU_TIC_FAIL=task-begin:8 protected $scenario
+    [ "$status" -eq 137 ] || complain $scenario "not killed"
+    ORDERS_SLOW=1 run_apart timeout 60 "$tool" run -- "$lib/orders" $scenario
+    is_right "$expected" recovered || complain $scenario "wrong after a kill"
+}
+
 @test "memory that the program uses for something else is left alone if the user says so" {
     local expected scenario=look-given-back
     expected=$("$lib/orders" $scenario)

@@ -345,6 +345,72 @@ static void run_children_in_turn(void)
     atomic_store(&further, true);
 }
 
+/* ---- a reader that main() need not wait for ----------------------------------------------------
+ */
+
+static _Atomic bool began;   /* the reader */
+static _Atomic bool changed; /* the memory that main() has back */
+
+/* With ORDERS_SLOW main() waits for its begin, and it looks when main() has changed what it reads,
+ * or does not come to that. */
+static void read_slowly_kernel(void *buffers[], void *arg)
+{
+    const double end = starpu_timing_now() + 300000; /* us */
+
+    (void)arg;
+    atomic_store(&began, true);
+    while (getenv("ORDERS_SLOW") && !atomic_load(&changed) && starpu_timing_now() < end)
+        sched_yield();
+    note(*variable(buffers[0]));
+}
+
+static struct starpu_codelet read_slowly_codelet = {.cpu_funcs = {read_slowly_kernel},
+                                                    .nbuffers = 2,
+                                                    .modes = {STARPU_R, STARPU_R},
+                                                    .name = "read_slowly"};
+
+static void read_nothing_kernel(void *buffers[], void *arg)
+{
+    (void)buffers;
+    (void)arg;
+}
+
+static struct starpu_codelet read_nothing_codelet = {.cpu_funcs = {read_nothing_kernel},
+                                                     .nbuffers = 2,
+                                                     .modes = {STARPU_R, STARPU_R},
+                                                     .name = "read_nothing"};
+
+static void begin_nothing(void *arg)
+{
+    (void)arg;
+}
+
+/* The prologue of the first task comes when main() has unregistered what the second reads. A
+ * restart executes both again: the place of the second is that of the first, too, for which main()
+ * must not wait. */
+static void run_reader_in_place(void)
+{
+    static uint64_t lent = 3;
+    starpu_data_handle_t handle;
+
+    starpu_variable_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)&lent, sizeof(lent));
+    submit(&step_codelet, handle, 1);
+    must(starpu_data_acquire(handles[2], STARPU_RW));
+    struct starpu_task *first = build_pair(&read_nothing_codelet, handles[2], handles[1]);
+    first->prologue_callback_func = begin_nothing;
+    must(starpu_task_submit(first));
+    must(starpu_task_submit(build_pair(&read_slowly_codelet, handle, handles[1])));
+    submit(&step_codelet, handle, 2);
+    if (getenv("ORDERS_SLOW"))
+        wait_for(&began);
+    starpu_data_unregister(handle);
+    lent = 99;
+    atomic_store(&changed, true);
+    submit_row(handles[0], 0);
+    starpu_data_release(handles[2]);
+    starpu_task_wait_for_all();
+}
+
 const struct mode orders_late[] = {{"late-callback", run_callback},
                                    {"late-callback-read", run_callback_read},
                                    {"late-paused", run_paused},
@@ -358,4 +424,5 @@ const struct mode orders_late[] = {{"late-callback", run_callback},
                                    {"late-nowhere", run_nowhere},
                                    {"late-bare", run_bare},
                                    {"late-children-in-turn", run_children_in_turn},
+                                   {"late-reader-in-place", run_reader_in_place},
                                    {NULL, NULL}};
