@@ -101,11 +101,9 @@ static bool replay_access(struct tic_handle *handle, const struct tic_line_acqui
     if (tic_data_is_live(handle))
         return true;
     if (known->recorded && atomic_load(&handle->holds) == 0) {
-        tic_shown_wait(handle, &handle->replayed);
-        tic_shown_pause();
+        tic_shown_take(handle, &handle->replayed);
         tic_data_deliver(handle, &handle->replayed);
-        tic_shown_note_given(handle);
-        tic_shown_resume(false);
+        tic_shown_give(handle);
     }
     return false;
 }
@@ -402,10 +400,16 @@ void tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_a
     bool values = tic_data_holds_values(handle) && !known;
     if (values)
         tic_data_restore(handle, false);
-    if (known && !live) /* nobody uses it: StarPU gives the access now */
+    if (known && !live) { /* nobody uses it: StarPU gives the access now */
+        tic_shown_take(handle, &saved);
         tic_data_deliver(handle, &saved);
+    }
     *wait = (struct wait){handle, key, values, !known, known && live, saved, *callback, *argument};
     *callback = granted;
     *argument = wait;
     tic_access_note_hold(data, true);
+    if (known && !live)
+        tic_shown_give(handle);
+    if (known && !live)
+        tic_shown_give(handle);
 }

@@ -15,6 +15,7 @@
 #include "interpose/position.h"
 #include "interpose/restore_all.h"
 #include "interpose/runner.h"
+#include "interpose/shown.h"
 
 void tic_clock_release(void)
 {
@@ -79,7 +80,9 @@ static void tick(void)
         return;
     tic_clock_release(); /* callbacks that had run by then saw older values */
     await_again();
+    tic_shown_pause();
     arrive();
+    tic_shown_resume(false);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */

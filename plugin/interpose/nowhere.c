@@ -17,6 +17,7 @@
 #include "session/lookup.h"
 #include "interpose/reads.h"
 #include "interpose/restore.h"
+#include "interpose/shown.h"
 #include "session/task.h"
 #include "session/uses.h"
 #include "real/real.h"
@@ -121,8 +122,20 @@ static unsigned long find_locked(uint64_t key)
     return begin;
 }
 
+static bool has_something(uint64_t key)
+{
+    tic_lock(&tic_session->submit);
+    unsigned long i = find_locked(key);
+    bool found = i < list.count && list.items[i].key == key;
+    tic_unlock(&tic_session->submit);
+    return found;
+}
+
 void tic_nowhere_show(uint64_t key)
 {
+    if (!has_something(key))
+        return;
+    tic_shown_pause();
     tic_lock(&tic_session->submit);
     for (unsigned long i = find_locked(key); i < list.count && list.items[i].key == key; i++) {
         const struct shown *shown = &list.items[i];
@@ -131,6 +144,7 @@ void tic_nowhere_show(uint64_t key)
             tic_data_expose_locked(handle, &shown->saved);
     }
     tic_unlock(&tic_session->submit);
+    tic_shown_resume(false);
 }
 
 void tic_nowhere_begin(struct starpu_task *task, uint64_t key)

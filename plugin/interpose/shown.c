@@ -20,7 +20,7 @@ struct memory {
     unsigned users;    /* running tasks that use it in place */
     uint64_t checksum; /* of what they read */
     uint64_t given_at; /* submissions of main() when it accessed it last */
-    bool left;         /* main() has it back for good */
+    bool taken;        /* no task may use it in place */
 };
 
 struct alias {
@@ -201,7 +201,7 @@ static bool use_in_place_locked(struct alias *alias, uint64_t sequence)
     struct memory *memory = alias->memory;
     const struct tic_handle *handle = alias->original;
 
-    if (shown.paused > 0 || memory->left || !tic_position_is_ahead() || !handle->data ||
+    if (shown.paused > 0 || memory->taken || !tic_position_is_ahead() || !handle->data ||
         handle->restored || !tic_handle_is_there(handle) || is_late(alias, sequence))
         return false;
     if (!holds_wanted(alias)) {
@@ -299,39 +299,73 @@ static bool is_used(void)
     return used;
 }
 
-static void wait_a_little(void)
+/* Runs a task on the memory that reads something else? Nothing else does from then on. */
+static bool is_in_the_way(const struct tic_handle *handle, const struct tic_saved *saved)
+{
+    tic_lock(&shown.lock);
+    struct memory *memory = find_memory_locked(handle->id);
+    bool used = memory && memory->users > 0 && !(saved && saved->checksum == memory->checksum);
+    if (memory && !used)
+        memory->taken = true;
+    tic_unlock(&shown.lock);
+    return used;
+}
+
+/* Between looks at whether tasks have ended; one message when that takes long. */
+struct delay {
+    uint64_t told_at;
+};
+
+static struct delay begin_delay(void)
+{
+    uint64_t patience = (uint64_t)(tic_session->snapshot.patience * 1e9);
+
+    return (struct delay){tic_nanoseconds(CLOCK_MONOTONIC) + patience};
+}
+
+static void delay(struct delay *delay)
 {
     const struct timespec pause = {.tv_nsec = 50000};
 
     nanosleep(&pause, NULL);
+    if (tic_nanoseconds(CLOCK_MONOTONIC) < delay->told_at)
+        return;
+    delay->told_at = UINT64_MAX;
+    tic_log(TIC_LOG_WARN,
+            "a task that is executed again reads memory in which main(), or a callback, is about "
+            "to find a later value. They wait until it has ended, as it had by then in the "
+            "recorded run");
 }
 
-void tic_shown_wait(const struct tic_handle *handle, const struct tic_saved *saved)
+void tic_shown_take(const struct tic_handle *handle, const struct tic_saved *saved)
 {
-    bool used = true;
+    struct delay between = begin_delay();
 
-    while (used) {
-        tic_lock(&shown.lock);
-        struct memory *memory = find_memory_locked(handle->id);
-        used = memory && memory->users > 0 && !(saved && saved->checksum == memory->checksum);
-        if (memory && !saved)
-            memory->left = true;
-        tic_unlock(&shown.lock);
-        if (used)
-            wait_a_little();
+    while (is_in_the_way(handle, saved))
+        delay(&between);
+}
+
+void tic_shown_give(const struct tic_handle *handle)
+{
+    tic_lock(&shown.lock);
+    struct memory *memory = find_memory_locked(handle->id);
+    if (memory) {
+        memory->taken = false;
+        memory->given_at = tic_session->graph.signature.position;
     }
+    tic_unlock(&shown.lock);
 }
 
 /* Its own task's callback comes after its end. */
 void tic_shown_pause(void)
 {
-    const uint64_t second = 1000000000, end = tic_nanoseconds(CLOCK_MONOTONIC) + second;
+    struct delay between = begin_delay();
 
     tic_lock(&shown.lock);
     shown.paused++;
     tic_unlock(&shown.lock);
-    while (is_used() && tic_nanoseconds(CLOCK_MONOTONIC) < end)
-        wait_a_little();
+    while (is_used())
+        delay(&between);
 }
 
 void tic_shown_resume(bool waited)
@@ -340,14 +374,5 @@ void tic_shown_resume(bool waited)
     shown.paused--;
     if (waited)
         shown.waited_at = tic_session->graph.signature.position;
-    tic_unlock(&shown.lock);
-}
-
-void tic_shown_note_given(const struct tic_handle *handle)
-{
-    tic_lock(&shown.lock);
-    struct memory *memory = find_memory_locked(handle->id);
-    if (memory)
-        memory->given_at = tic_session->graph.signature.position;
     tic_unlock(&shown.lock);
 }

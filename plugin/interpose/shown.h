@@ -23,16 +23,16 @@ void tic_shown_begin(struct starpu_task *task, struct tic_slot *slot);
 void tic_shown_end(struct tic_slot *slot);
 
 /* main() is about to find a value in this memory (saved), or gets it back for good (NULL): tasks
- * that run on it with another value have ended. main() waited for them in the recorded run, too, so
- * none of them waits for main(). Without the submission lock, which a kernel may need. */
-void tic_shown_wait(const struct tic_handle *handle, const struct tic_saved *saved);
+ * that read something else there have ended, and no other uses it in place until main() has got
+ * access (give). main() came after those tasks in the recorded run, too. Without the submission
+ * lock, which their kernels may need. */
+void tic_shown_take(const struct tic_handle *handle, const struct tic_saved *saved);
+void tic_shown_give(const struct tic_handle *handle);
 
 /* Around values that main(), or a callback, is shown: no task begins to use memory in place, and
- * those that do have ended, if they do within a second. Without the submission lock. */
+ * those that do have ended. Without the submission lock. */
 void tic_shown_pause(void);
 /* waited: main() has come back from a wait, and may use all memory. */
 void tic_shown_resume(bool waited);
-/* main() has got access to this data. */
-void tic_shown_note_given(const struct tic_handle *handle);
 
 #endif

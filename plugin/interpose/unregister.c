@@ -155,7 +155,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     tic_data_leave(handle);
     tic_order_wait(handle, true);
     tic_data_end_helpers(handle);
-    tic_shown_wait(handle, NULL);
+    tic_shown_take(handle, NULL);
     bool pinned = coherent && is_pinned(handle);
     if (pinned)
         tic_data_restore_leaving(handle);
@@ -216,7 +216,7 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
         return;
     }
     tic_data_leave(handle);
-    tic_shown_wait(handle, NULL);
+    tic_shown_take(handle, NULL);
     if (is_pinned(handle))
         tic_data_restore_leaving(handle);
     if (!is_in_use(handle)) {

@@ -323,7 +323,7 @@ resume_slowly() { # scenario, failpoint
 
 @test "main() gets memory back in a restart when tasks that read it there have ended" {
     local expected scenario=late-reader-in-place
-    export STARPU_TIC_POINTERS=trust STARPU_NCPU=2 # its kernels wait for each other by variables
+    export STARPU_TIC_POINTERS=trust STARPU_NCPU=2 # main() and the reader wait by variables
     expected=$("$lib/orders" $scenario)
     STARPU_TIC_FAIL=task-begin:8 protected $scenario
     [ "$status" -eq 137 ] || complain $scenario "not killed"

@@ -58,6 +58,7 @@ void flow_access_random(void)
     if (!flow_item_is_readable(item) || (mode == STARPU_W && !flow_item_is_whole(item)))
         mode = item->filled ? STARPU_RW : STARPU_W;
     starpu_data_handle_t data = flow_item_pick(item);
+    flow_trace("acquire", (uint64_t)(item - flow_items), mode);
     acquire(data, mode);
     if (mode & STARPU_R)
         look(data);

@@ -138,6 +138,7 @@ void flow_item_unregister(struct flow_item *item)
     drop_twin(item);
     starpu_data_unregister(item->data);
     item->data = NULL;
+    flow_trace("unregister", (uint64_t)(item - flow_items), item->filled);
     if (!item->homeless && item->filled) {
         flow_fold(item->memory, item->bytes);
         item->fresh = false;

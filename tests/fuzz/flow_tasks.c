@@ -81,8 +81,7 @@ static void kernel(void *buffers[], void *arg)
             use_buffer(buffers[i], (enum flow_use)work.uses[i], &own);
     }
     flow_behind_write(&work, seen);
-    if (work.effect == FLOW_SUM || work.effect == FLOW_CHAIN)
-        flow_trace("effect", work.salt, seen);
+    flow_trace(work.effect == FLOW_NO_EFFECT ? "seen" : "effect", work.salt, seen);
     if (work.effect == FLOW_SUM)
         atomic_fetch_add(&flow_sum, seen);
     else if (work.effect == FLOW_CHAIN)

@@ -351,16 +351,21 @@ static void run_children_in_turn(void)
 static _Atomic bool began;   /* the reader */
 static _Atomic bool changed; /* the memory that main() has back */
 
-/* With ORDERS_SLOW main() waits for its begin, and it looks when main() has changed what it reads,
- * or does not come to that. */
+/* With ORDERS_SLOW, for what may not come: in a restart a task may be held back until main() is
+ * further, or main() until the task has ended. */
+static void wait_slowly(_Atomic bool *flag)
+{
+    const double end = starpu_timing_now() + 500000; /* us */
+
+    while (getenv("ORDERS_SLOW") && !atomic_load(flag) && starpu_timing_now() < end)
+        sched_yield();
+}
+
 static void read_slowly_kernel(void *buffers[], void *arg)
 {
-    const double end = starpu_timing_now() + 300000; /* us */
-
     (void)arg;
     atomic_store(&began, true);
-    while (getenv("ORDERS_SLOW") && !atomic_load(&changed) && starpu_timing_now() < end)
-        sched_yield();
+    wait_slowly(&changed);
     note(*variable(buffers[0]));
 }
 
@@ -401,8 +406,7 @@ static void run_reader_in_place(void)
     must(starpu_task_submit(first));
     must(starpu_task_submit(build_pair(&read_slowly_codelet, handle, handles[1])));
     submit(&step_codelet, handle, 2);
-    if (getenv("ORDERS_SLOW"))
-        wait_for(&began);
+    wait_slowly(&began);
     starpu_data_unregister(handle);
     lent = 99;
     atomic_store(&changed, true);
