@@ -20,6 +20,7 @@
 #include "interpose/redux.h"
 #include "report/report.h"
 #include "interpose/restore_all.h"
+#include "interpose/shape.h"
 #include "interpose/unregister.h"
 #include "session/uses.h"
 #include "real/real.h"
@@ -91,17 +92,41 @@ static bool is_over(const struct tic_handle *handle)
             tic_graph_expects_unpartition(&tic_session->graph, handle->id));
 }
 
+static bool is_plain_memory(const struct tic_handle *handle)
+{
+    return handle->supported && !handle->packer && !tic_handle_is_empty(handle);
+}
+
+static void locate(struct tic_handle *handle)
+{
+    tic_handle_locate(handle,
+                      tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM));
+}
+
+/* Data without a home node has its memory from StarPU, which keeps it as long as there are parts:
+ * these have a home. In a restart the tasks that would have had it allocated may all be skipped,
+ * and StarPU wants the parts to be either all initialized or none. */
+static void have_memory(struct tic_handle *handle)
+{
+    if (handle->home_node >= 0)
+        return;
+    if (tic_session->recovered)
+        tic_data_wait(handle);
+    locate(handle);
+}
+
 void tic_data_on_partition_before(starpu_data_handle_t data)
 {
     struct tic_handle *handle = tic_handle_of(data);
 
-    if (!handle || !tic_session_is_owner() || handle->home_node < 0 || handle->family) {
+    if (!handle || !tic_session_is_owner() || handle->family ||
+        (handle->home_node < 0 && !is_plain_memory(handle))) {
         tic_session_unprotect_now(
             tic_session_place("starpu_data_partition"),
             handle && handle->family
                 ? "partitions of data whose memory other handles share are not protected yet"
-            : handle && handle->home_node < 0
-                ? "partitions of data without a home node are not protected yet"
+            : handle && tic_session_is_owner()
+                ? "partitions of data without a home node that is packed are not protected yet"
                 : "partitions made by a task or a callback are not protected yet");
         return;
     }
@@ -112,8 +137,10 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
     if (is_over(handle)) { /* the value is from later: until then main() may write what it likes */
         handle->partition_over = true;
         tic_handle_put_off(handle);
+        have_memory(handle);
         return;
     }
+    have_memory(handle);
     if (tic_data_holds_values(handle)) {
         tic_record_acquired(handle, true, false);
         tic_data_restore(handle, true); /* else the value is one from after the partition */
@@ -143,12 +170,14 @@ void tic_data_on_partition_after(starpu_data_handle_t data)
     if (!parent)
         return;
     tic_report_partition(tic_session->report, false);
+    if (parent->home_node < 0) /* StarPU may have allocated it now */
+        locate(parent);
     atomic_store(&parent->split, true);
 
     parent->children = calloc(count ? count : 1, sizeof(struct tic_handle *));
     for (unsigned i = 0; parent->children && i < count; i++) {
         struct tic_handle *child =
-            tic_data_add(tic_real.starpu_data_get_child(data, i), parent->home_node);
+            tic_data_add(tic_real.starpu_data_get_child(data, i), STARPU_MAIN_RAM);
         if (!child)
             return;
         child->parent = parent;

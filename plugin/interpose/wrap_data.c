@@ -10,10 +10,12 @@
 #include "interpose/copy.h"
 #include "interpose/data.h"
 #include "interpose/digest.h"
+#include "interpose/ending.h"
 #include "report/looks_tell.h"
 #include "session/lookup.h"
 #include "report/pages.h"
 #include "interpose/partition.h"
+#include "interpose/place.h"
 #include "interpose/redux.h"
 #include "interpose/replayed.h"
 #include "interpose/restore_all.h"
@@ -391,3 +393,16 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
 
 RELEASE(starpu_data_release, (starpu_data_handle_t data), (data))
 RELEASE(starpu_data_release_on_node, (starpu_data_handle_t data, int node), (data, node))
+
+/* To us what main() writes within an access, whoever writes it. */
+WRAPPER int starpu_data_unpack(starpu_data_handle_t data, void *bytes, size_t count)
+{
+    if (tic_guard == 0 && tic_session_is_watching()) {
+        const struct tic_handle *handle = tic_handle_of(data);
+        if (!tic_session_is_owner() || !handle || !handle->main_writes)
+            tic_session_unprotect(tic_session_place("starpu_data_unpack"),
+                                  "data that main() has not acquired for writing is not protected "
+                                  "yet where it is unpacked");
+    }
+    return RESOLVED(starpu_data_unpack)(data, bytes, count);
+}

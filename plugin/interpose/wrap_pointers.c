@@ -51,3 +51,10 @@ WRAPPER void *starpu_data_handle_to_pointer(starpu_data_handle_t data, unsigned 
     refuse(data, "starpu_data_handle_to_pointer", __builtin_return_address(0));
     return RESOLVED(starpu_data_handle_to_pointer)(data, node);
 }
+
+/* The bytes are those at the pointer. */
+WRAPPER int starpu_data_pack(starpu_data_handle_t data, void **bytes, starpu_ssize_t *count)
+{
+    refuse(data, "starpu_data_pack", __builtin_return_address(0));
+    return RESOLVED(starpu_data_pack)(data, bytes, count);
+}

@@ -219,6 +219,15 @@ exit_as_usual() { # scenarios...
         complain look-address-moved "not refused"
 }
 
+@test "main() unpacks what it has acquired for writing, or protection ends" {
+    keep_order unpack
+    end_protection unpack-only
+}
+
+@test "parts of data without a home node" {
+    keep_order parts-homeless
+}
+
 @test "tasks read what main() put there, before tasks write other parts of it" {
     keep_order parts-read-early children-reader
 }

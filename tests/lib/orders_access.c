@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Scenarios of tests/lib/orders.c about what tasks and main() read, and who comes first. */
+#include <stdbool.h>
+
 #include "lib/orders.h"
 
 enum { ROUNDS = 4 };
@@ -213,7 +215,46 @@ static void run_odd_names(void)
         submit(&codelet, handles[i % 2], i);
 }
 
-const struct mode orders_access[] = {{"read-first", run_read_first},
+/* ---- packed bytes -----------------------------------------------------------------------------
+ */
+
+static void copy_packed(starpu_data_handle_t to, starpu_data_handle_t from, bool acquires)
+{
+    void *bytes;
+    starpu_ssize_t size;
+
+    must(starpu_data_acquire(from, STARPU_R));
+    must(starpu_data_pack(from, &bytes, &size));
+    starpu_data_release(from);
+    if (acquires)
+        must(starpu_data_acquire(to, STARPU_W));
+    must(starpu_data_unpack(to, bytes, (size_t)size));
+    if (acquires)
+        starpu_data_release(to);
+}
+
+static void run_unpack(void)
+{
+    for (int round = 0; round < 2; round++) {
+        submit_row(handles[0], 10 * round);
+        copy_packed(handles[1], handles[0], true);
+        submit_row(handles[1], 10 * round + 5);
+        copy_packed(handles[0], handles[1], true);
+    }
+}
+
+/* Without an access, when no task runs. */
+static void run_unpack_only(void)
+{
+    submit_row(handles[0], 0);
+    starpu_task_wait_for_all();
+    copy_packed(handles[1], handles[0], false);
+    submit_row(handles[1], 5);
+}
+
+const struct mode orders_access[] = {{"unpack", run_unpack},
+                                     {"unpack-only", run_unpack_only},
+                                     {"read-first", run_read_first},
                                      {"kept-reader", run_kept_reader},
                                      {"reader-unregister", run_reader_unregister},
                                      {"reader-acquire", run_reader_acquire},

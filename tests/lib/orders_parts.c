@@ -78,6 +78,35 @@ static void run_gathered(void)
     close_whole();
 }
 
+static void note_whole(void)
+{
+    must(starpu_data_acquire(whole, STARPU_R));
+    const uint64_t *own = starpu_data_get_local_ptr(whole);
+    for (int i = 0; i < ITEMS; i++)
+        note(own[i]);
+    starpu_data_release(whole);
+}
+
+/* StarPU has the memory of the whole, and may put it elsewhere when it is invalidated. At first
+ * nobody has written it when it is partitioned. */
+static void run_homeless(void)
+{
+    starpu_vector_data_register(&whole, -1, 0, ITEMS, sizeof(items[0]));
+    for (int round = 0; round < ROUNDS + 1; round++) {
+        split();
+        for (int i = 0; i < PARTS && round != 1; i++)
+            must(starpu_task_insert(&clear_items_codelet, STARPU_W, parts[i], 0));
+        step_parts();
+        step_parts();
+        starpu_data_unpartition(whole, STARPU_MAIN_RAM);
+        submit(&step_items_codelet, whole, round);
+        note_whole();
+        if (round == 1)
+            starpu_data_invalidate(whole);
+    }
+    starpu_data_unregister(whole);
+}
+
 /* ---- kernels' children ----------------------------------------------------------------------- */
 
 static void bear_steps(void *buffers[], void *arg)
@@ -215,6 +244,7 @@ const struct mode orders_parts[] = {{"parts-added", run_added},
                                     {"parts-explicit", run_explicit},
                                     {"parts-implicit", run_implicit},
                                     {"parts-gathered", run_gathered},
+                                    {"parts-homeless", run_homeless},
                                     {"parts-children", run_children},
                                     {"parts-children-planned", run_children_planned},
                                     {"parts-read-early", run_read_early},
