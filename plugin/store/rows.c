@@ -266,8 +266,10 @@ void tic_rows_settle(struct tic_rows *rows, struct tic_row row)
 void tic_rows_pin(struct tic_rows *rows, struct tic_row row)
 {
     tic_lock(&rows->lock);
-    if (row.extent == TIC_HELD_EXTENT) {
-        tic_held_pin_locked(rows, row.row); /* its row is pinned when it has one */
+    if (row.extent == TIC_HELD_EXTENT)
+        tic_held_pin_locked(rows, row.row);
+    row = tic_held_real_locked(rows, row);
+    if (row.extent == TIC_HELD_EXTENT) { /* its row is pinned when it has one */
         tic_unlock(&rows->lock);
         return;
     }

@@ -72,6 +72,27 @@ static void test_pinned_during_a_sweep(void **state)
     check_written(&saved);
 }
 
+/* The same when it is in a file already: nothing else is written there. */
+static void test_pinned_during_a_sweep_when_written(void **state)
+{
+    struct tic_saved saved, later;
+    struct tic_demand demand = {layout.shape, 1};
+    (void)state;
+
+    assert_int_equal(tic_held_save(&rig.store, &layout, false, &saved), 0);
+    assert_int_equal(tic_store_provide(&rig.store, &demand, 1), 0);
+    assert_int_equal(tic_held_write(&rig.store, saved.row), 0);
+    tic_rows_settle(&rig.store.rows, saved.row);
+    tic_rows_sweep_begin(&rig.store.rows);
+    tic_rows_pin(&rig.store.rows, saved.row);
+    tic_rows_sweep_end(&rig.store.rows);
+    memory[0] += 7;
+    if (tic_store_save(&rig.store, &layout, &later) == 0)
+        tic_rows_settle(&rig.store.rows, later.row);
+    memory[0] -= 7;
+    check_written(&saved);
+}
+
 /* A record of a result names a place in a file: a number is none. */
 static void test_no_result(void **state)
 {
@@ -295,6 +316,7 @@ int main(void)
         TEST(test_much_is_written_early),
         TEST(test_much_that_cannot_be_written_waits),
         TEST(test_pinned_during_a_sweep),
+        TEST(test_pinned_during_a_sweep_when_written),
         TEST(test_forgotten),
         TEST(test_numbers_are_given_again),
         TEST(test_written_at_once),
