@@ -17,6 +17,7 @@
 #include "interpose/looks.h"
 #include "report/missed.h"
 #include "unseen/observe.h"
+#include "unseen/statics.h"
 #include "report/pages.h"
 #include "interpose/redux.h"
 #include "interpose/runner.h"
@@ -135,8 +136,11 @@ static int submit_watched(struct starpu_task *task, bool *skipped)
     bool waits = verdict != TIC_DROP && task->synchronous;
     bool observed = verdict == TIC_PASS && tic_observe_begin(task);
     int result = 0;
-    if (waits)
+    if (waits) {
         task->synchronous = task->detach = 0;
+        if (tic_session_is_owner())
+            tic_statics_enter(); /* before the task can write anything */
+    }
     if (verdict != TIC_DROP) {
         tic_guard++;
         result = tic_real.starpu_task_submit(task);
@@ -150,6 +154,8 @@ static int submit_watched(struct starpu_task *task, bool *skipped)
     } else if (waits) {
         wait_for(task);
     }
+    if (waits)
+        tic_statics_leave();
     if (observed)
         tic_observe_end();
     return result;

@@ -25,19 +25,47 @@ static int first_try(const struct tic_snapshot *snapshot)
     return snapshot->log_all ? 0 : -EALREADY;
 }
 
-/* Whoever writes it behind StarPU's back does not mark it. What shares memory counts elsewhere. */
+/* False when out of memory. */
+static bool touch_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    tic_lock(&handle->lock); /* an older value may be being saved right now */
+    tic_handle_count_write(handle);
+    atomic_store(&handle->written_in, UINT64_MAX); /* main() may be writing it now */
+    if (atomic_load(&handle->dirty_since) == 0)
+        atomic_store(&handle->dirty_since, epoch_locked(snapshot));
+    tic_unlock(&handle->lock);
+    return tic_graph_note_changed_locked(snapshot->graph, handle);
+}
+
+/* Is a task writing what shares its memory? Its value, which is later, will cover that. */
+static bool is_covered(struct tic_snapshot *snapshot, const struct tic_handle *handle)
+{
+    bool written = false;
+
+    tic_lock(&snapshot->graph->lock);
+    for (unsigned long i = 0; i < handle->overlap_count && !written; i++)
+        written = atomic_load(&handle->overlaps[i]->writers) > 0;
+    tic_unlock(&snapshot->graph->lock);
+    return written || (handle->family && handle->family->planned);
+}
+
+/* Whoever writes it behind StarPU's back does not mark it. */
 static bool is_other(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    if (atomic_load(&snapshot->replaying) || atomic_load(&handle->shares))
+    if (atomic_load(&snapshot->replaying) ||
+        (atomic_load(&handle->shares) && is_covered(snapshot, handle)))
         return false;
+    bool stale = tic_family_is_stale(snapshot->graph, handle);
     tic_lock(&handle->lock);
-    bool other =
-        atomic_load(&handle->dirty_since) == 0 && !tic_verify_is_current_locked(snapshot, handle);
+    bool other = atomic_load(&handle->dirty_since) == 0 &&
+                 !(stale ? tic_verify_is_same_locked(snapshot, handle)
+                         : tic_verify_is_current_locked(snapshot, handle));
     tic_unlock(&handle->lock);
     return other;
 }
 
-/* Listed, too, or lines would go on naming the value before. */
+/* Listed, too, or lines would go on naming the value before. What shares memory gets a later value
+ * than the others, which may have changed with it. */
 static bool mark_if_other(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     bool fine = true;
@@ -45,7 +73,9 @@ static bool mark_if_other(struct tic_snapshot *snapshot, struct tic_handle *hand
     if (!is_other(snapshot, handle))
         return true;
     tic_lock(&snapshot->graph->lock);
-    if (atomic_load(&handle->dirty_since) == 0) {
+    if (atomic_load(&handle->shares)) {
+        fine = touch_locked(snapshot, handle);
+    } else if (atomic_load(&handle->dirty_since) == 0) {
         atomic_store(&handle->dirty_since, epoch_locked(snapshot));
         fine = tic_graph_note_changed_locked(snapshot->graph, handle);
     }
@@ -134,18 +164,6 @@ void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handl
     if (!fine)
         tic_snapshot_break(snapshot, "out of memory");
     finish_leaving(snapshot, handle);
-}
-
-/* False when out of memory. */
-static bool touch_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
-{
-    tic_lock(&handle->lock); /* an older value may be being saved right now */
-    tic_handle_count_write(handle);
-    atomic_store(&handle->written_in, UINT64_MAX); /* main() may be writing it now */
-    if (atomic_load(&handle->dirty_since) == 0)
-        atomic_store(&handle->dirty_since, epoch_locked(snapshot));
-    tic_unlock(&handle->lock);
-    return tic_graph_note_changed_locked(snapshot->graph, handle);
 }
 
 void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle)

@@ -172,14 +172,19 @@ static bool is_being_filled(struct tic_snapshot *snapshot, struct tic_handle *ha
     return true;
 }
 
-bool tic_verify_is_current_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+bool tic_verify_is_same_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     uint64_t sum;
 
-    if (!handle->imaged || !handle->current.exists ||
-        atomic_load_explicit(&handle->split, memory_order_relaxed) ||
-        !tic_sums_take(&snapshot->verify.sums, handle, &sum) ||
-        sum == handle->current.saved.checksum)
+    return !handle->imaged || !handle->current.exists ||
+           atomic_load_explicit(&handle->split, memory_order_relaxed) ||
+           !tic_sums_take(&snapshot->verify.sums, handle, &sum) ||
+           sum == handle->current.saved.checksum;
+}
+
+bool tic_verify_is_current_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    if (tic_verify_is_same_locked(snapshot, handle))
         return true;
     if (!atomic_load(&snapshot->replaying) && /* else the value is a later one */
         !is_being_filled(snapshot, handle))

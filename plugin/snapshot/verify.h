@@ -78,6 +78,8 @@ void tic_verify_check_locked(struct tic_snapshot *snapshot, struct tic_handle *h
 /* Is the saved value what memory holds? Says so if not. No task writes it; under the handle's lock.
  */
 bool tic_verify_is_current_locked(struct tic_snapshot *snapshot, struct tic_handle *handle);
+/* The same, and a difference is none: what shares the memory may have a later value. */
+bool tic_verify_is_same_locked(struct tic_snapshot *snapshot, struct tic_handle *handle);
 
 /* ---- checkpoint thread ----------------------------------------------------------------------- */
 /* Lists what is to be compared. 0 or -ENOMEM. */

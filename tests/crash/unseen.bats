@@ -36,6 +36,10 @@ load common
     campaign unseen --kills 2 --scale 0.3 --mode finished,finishedmany,callbackworker,condition
 }
 
+@test "tic: main() waits for tasks one by one; it changes memory of two handles and gets it back" {
+    campaign unseen --kills 3 --scale 0.3 --mode result-synchronous,overlap
+}
+
 @test "tic: data is partitioned in each phase, and main() changes it; readers of planned partitions" {
     campaign unseen --kills 4 --scale 0.5 --mode parted,plannedread
 }

@@ -36,6 +36,7 @@ static const struct mode modes[] = {
     /* kernels write memory that nobody registered */
     {"result-arg", run_result_arg},
     {"result-global", run_result_global},
+    {"result-synchronous", run_result_synchronous},
     {"kernel-state", run_kernel_state},
     /* tasks that write no data reach it otherwise; arguments and sizes as results */
     {"readglobal", run_readglobal},
@@ -75,6 +76,7 @@ static const struct mode modes[] = {
     {"parted", run_parted},
     {"plannedread", run_plannedread},
     {"rereg", run_rereg},
+    {"overlap", run_overlap},
 };
 enum { MODES = sizeof(modes) / sizeof(*modes) };
 

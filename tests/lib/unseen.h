@@ -110,6 +110,7 @@ void run_padding(void);
 /* unseen_effects.c */
 void run_result_arg(void);
 void run_result_global(void);
+void run_result_synchronous(void);
 void run_kernel_state(void);
 
 /* unseen_tokens.c */
@@ -142,5 +143,6 @@ void run_planned(void);
 void run_parted(void);
 void run_plannedread(void);
 void run_rereg(void);
+void run_overlap(void);
 
 #endif

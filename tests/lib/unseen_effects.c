@@ -58,6 +58,27 @@ static void add_norm(void *buffers[], void *arg)
 static struct starpu_codelet add_codelet = {
     .cpu_funcs = {add_norm}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "add_norm"};
 
+static void add_in_turn(const struct tiles *x, unsigned phase)
+{
+    for (unsigned i = 0; i < x->count; i++)
+        must(starpu_task_insert(&add_codelet, STARPU_RW, x->handles[i], STARPU_VALUE, &phase,
+                                sizeof(phase), STARPU_TASK_SYNCHRONOUS, 1, 0));
+}
+
+/* main() waits within each submission. */
+void run_result_synchronous(void)
+{
+    struct tiles x;
+
+    tiles_make(&x, TILES, LENGTH, 33);
+    for (unsigned phase = 0; phase < phases(30); phase++) {
+        sum = 0;
+        add_in_turn(&x, phase);
+        note(sum);
+    }
+    tiles_drop(&x);
+}
+
 void run_result_global(void)
 {
     struct tiles x;

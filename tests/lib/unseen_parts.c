@@ -121,6 +121,46 @@ static void library_call(struct tiles *x, unsigned number)
     tiles_unregister(x);
 }
 
+/* ---- overlap: main() changes memory that two handles share, and gets it back ------------------
+ */
+
+/* Tasks only read it. */
+static void read_overlapping(uint64_t *at, starpu_data_handle_t result, const uint64_t *results)
+{
+    enum { STEPS = 6, SHIFT = 16 };
+    starpu_data_handle_t one, other;
+
+    starpu_vector_data_register(&one, STARPU_MAIN_RAM, (uintptr_t)at, LENGTH, sizeof(*at));
+    starpu_vector_data_register(&other, STARPU_MAIN_RAM, (uintptr_t)(at + SHIFT), LENGTH,
+                                sizeof(*at));
+    for (unsigned step = 0; step < STEPS; step++) {
+        submit_combine(result, step % 2 ? one : other, step);
+        must(starpu_data_acquire(result, STARPU_R));
+        memcpy(at + SHIFT / 2, results, LENGTH * sizeof(*at));
+        starpu_data_release(result);
+    }
+    starpu_data_unregister(one);
+    starpu_data_unregister(other);
+    note(digest(at, LENGTH + SHIFT));
+}
+
+void run_overlap(void)
+{
+    static uint64_t at[2 * LENGTH];
+    struct tiles result;
+
+    tiles_make(&result, 1, LENGTH, 63);
+    for (unsigned phase = 0; phase < phases(20); phase++) {
+        for (unsigned i = 0; i < 2 * LENGTH; i++)
+            at[i] = mix(phase, i);
+        read_overlapping(at, result.handles[0], result.at);
+    }
+    tiles_drop(&result);
+}
+
+/* ---- rereg: see above -------------------------------------------------------------------------
+ */
+
 void run_rereg(void)
 {
     enum { TILES = 4 };
