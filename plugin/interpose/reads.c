@@ -16,11 +16,13 @@
 #include "real/real.h"
 #include "snapshot/suspend.h"
 
-/* Data that main() gives back while it is used: only callbacks that came after that in the recorded
- * run are left, which cannot have read it. */
+/* Data without a home node that main() gives back while it is used: only callbacks that came after
+ * that in the recorded run are left, which cannot have read it. Parts of a plan may be read after
+ * that. */
 static bool can_log(const struct tic_handle *handle)
 {
-    return handle && handle->data && handle->supported && !tic_handle_is_empty(handle);
+    return handle && (handle->data || handle->home_node >= 0) && handle->supported &&
+           !tic_handle_is_empty(handle);
 }
 
 /* Was a task submitted that writes it, or what shares its memory? Else main() makes the value
