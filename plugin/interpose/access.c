@@ -255,9 +255,7 @@ void tic_access_on_release_before(starpu_data_handle_t data)
     handle->live = true;
     if (handle->family)
         handle->family->live = true;
-    if (handle->home_node < 0) /* no task of this run need have told where it is */
-        tic_handle_locate(handle,
-                          tic_real.starpu_data_get_interface_on_node(data, STARPU_MAIN_RAM));
+    tic_handle_locate_homeless(handle); /* no task of this run need have told where it is */
     tic_snapshot_touch(&tic_session->snapshot, handle);
     handle->main_version = atomic_load(&handle->version);
 }
@@ -408,8 +406,6 @@ void tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_a
     *callback = granted;
     *argument = wait;
     tic_access_note_hold(data, true);
-    if (known && !live)
-        tic_shown_give(handle);
     if (known && !live)
         tic_shown_give(handle);
 }

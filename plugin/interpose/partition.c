@@ -92,27 +92,14 @@ static bool is_over(const struct tic_handle *handle)
             tic_graph_expects_unpartition(&tic_session->graph, handle->id));
 }
 
-static bool is_plain_memory(const struct tic_handle *handle)
-{
-    return handle->supported && !handle->packer && !tic_handle_is_empty(handle);
-}
-
-static void locate(struct tic_handle *handle)
-{
-    tic_handle_locate(handle,
-                      tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM));
-}
-
 /* Data without a home node has its memory from StarPU, which keeps it as long as there are parts:
  * these have a home. In a restart the tasks that would have had it allocated may all be skipped,
  * and StarPU wants the parts to be either all initialized or none. */
 static void have_memory(struct tic_handle *handle)
 {
-    if (handle->home_node >= 0)
-        return;
-    if (tic_session->recovered)
+    if (handle->home_node < 0 && tic_session->recovered)
         tic_data_wait(handle);
-    locate(handle);
+    tic_handle_locate_homeless(handle);
 }
 
 void tic_data_on_partition_before(starpu_data_handle_t data)
@@ -120,7 +107,7 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
     struct tic_handle *handle = tic_handle_of(data);
 
     if (!handle || !tic_session_is_owner() || handle->family ||
-        (handle->home_node < 0 && !is_plain_memory(handle))) {
+        (handle->home_node < 0 && (!handle->is_value || handle->packer))) {
         tic_session_unprotect_now(
             tic_session_place("starpu_data_partition"),
             handle && handle->family
@@ -170,8 +157,7 @@ void tic_data_on_partition_after(starpu_data_handle_t data)
     if (!parent)
         return;
     tic_report_partition(tic_session->report, false);
-    if (parent->home_node < 0) /* StarPU may have allocated it now */
-        locate(parent);
+    tic_handle_locate_homeless(parent); /* StarPU may have allocated it now */
     atomic_store(&parent->split, true);
 
     parent->children = calloc(count ? count : 1, sizeof(struct tic_handle *));

@@ -92,9 +92,7 @@ void tic_reads_log_access(struct tic_handle *handle, uint64_t key)
 
     if (tic_handle_is_empty(handle) || snapshot->dry || tic_snapshot_is_broken(snapshot))
         return;
-    if (handle->home_node < 0)
-        tic_handle_locate(
-            handle, tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM));
+    tic_handle_locate_homeless(handle);
     int status = log_value(handle, key, 0, tic_snapshot_epoch(snapshot));
     if (status && status != -ECANCELED)
         tic_snapshot_break(snapshot, "cannot keep what main() read: %s",

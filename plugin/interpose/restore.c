@@ -250,9 +250,7 @@ static char *copy_value(struct tic_handle *handle)
     char *bytes = malloc(tic_shape_bytes(shape));
     if (!bytes)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    if (handle->home_node < 0)
-        tic_handle_locate(
-            handle, tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM));
+    tic_handle_locate_homeless(handle);
     struct tic_layout packed = tic_layout_packed(shape, bytes);
     tic_layout_copy(&packed, &handle->layout);
     return bytes;

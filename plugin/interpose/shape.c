@@ -82,6 +82,13 @@ void tic_handle_locate(struct tic_handle *handle, void *interface)
     memcpy(handle->layout.stride, layout.stride, sizeof(layout.stride));
 }
 
+void tic_handle_locate_homeless(struct tic_handle *handle)
+{
+    if (handle->home_node < 0)
+        tic_handle_locate(
+            handle, tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM));
+}
+
 static bool has_its_shape(struct tic_handle *handle)
 {
     struct tic_layout layout;

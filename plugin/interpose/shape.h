@@ -17,6 +17,8 @@ bool tic_interface_layout(enum starpu_data_interface_id id, const void *interfac
                           struct tic_layout *layout);
 /* Takes the address from an interface on a node of main memory. */
 void tic_handle_locate(struct tic_handle *handle, void *interface);
+/* The same for data without a home node, where StarPU has it in main memory. */
+void tic_handle_locate_homeless(struct tic_handle *handle);
 /* A task has ended, on its worker. */
 void tic_data_check_shapes(const struct starpu_task *task, const struct tic_slot *slot);
 

@@ -121,6 +121,20 @@ static void library_call(struct tiles *x, unsigned number)
     tiles_unregister(x);
 }
 
+void run_rereg(void)
+{
+    enum { TILES = 4 };
+    struct tiles x;
+
+    tiles_allocate(&x, TILES, LENGTH, 62);
+    for (unsigned call = 0; call < phases(50); call++) {
+        library_call(&x, call);
+        note(tiles_digest(&x));
+        tiles_rescale(&x, call);
+    }
+    free(x.at);
+}
+
 /* ---- overlap: main() changes memory that two handles share, and gets it back ------------------
  */
 
@@ -156,21 +170,4 @@ void run_overlap(void)
         read_overlapping(at, result.handles[0], result.at);
     }
     tiles_drop(&result);
-}
-
-/* ---- rereg: see above -------------------------------------------------------------------------
- */
-
-void run_rereg(void)
-{
-    enum { TILES = 4 };
-    struct tiles x;
-
-    tiles_allocate(&x, TILES, LENGTH, 62);
-    for (unsigned call = 0; call < phases(50); call++) {
-        library_call(&x, call);
-        note(tiles_digest(&x));
-        tiles_rescale(&x, call);
-    }
-    free(x.at);
 }
