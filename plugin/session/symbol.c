@@ -165,6 +165,13 @@ bool tic_symbol_is_pointer(uint64_t number)
     return tic_symbol_is_address(number) && is_mapped(number);
 }
 
+bool tic_symbol_is_in_object(const void *at)
+{
+    Dl_info object;
+
+    return dladdr(at, &object) != 0;
+}
+
 bool tic_symbol_is_memory(const void *at)
 {
     const uint64_t number = (uint64_t)(uintptr_t)at, lowest = 65536; /* no system maps less */

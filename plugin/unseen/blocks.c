@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "unseen/blocks.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,21 +49,13 @@ static struct {
     bool has_more;
 } blocks;
 
-/* Variables of the program, and of libraries, are in no block, whatever lies before them. */
-static bool is_in_object(const char *at)
-{
-    Dl_info info;
-
-    return dladdr(at, &info) != 0;
-}
-
 /* The block of malloc() in which data lies, or NULL: it begins there, or no more than 4 KiB before.
- */
+ * Variables are in no block, whatever lies before them. */
 static const char *block_of(const char *base, size_t *bytes)
 {
     *bytes = tic_heap_block(base, most_bytes);
     const char *block = *bytes > 0 ? base : tic_heap_around(base, most_bytes, bytes);
-    return block && !is_in_object(base) ? block : NULL;
+    return block && !tic_symbol_is_in_object(base) ? block : NULL;
 }
 
 void tic_blocks_note_data(const struct tic_handle *handle)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "unseen/mapped.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 
 #include "base/error.h"
 #include "unseen/spans.h"
+#include "session/symbol.h"
 
 enum { PAGE = 4096 };
 
@@ -79,9 +79,7 @@ void tic_mapped_forget(void)
 
 size_t tic_mapped_bytes(const char *at)
 {
-    Dl_info object;
-
-    if ((uintptr_t)at % PAGE != 0 || dladdr(at, &object) != 0)
+    if ((uintptr_t)at % PAGE != 0 || tic_symbol_is_in_object(at))
         return 0;
     if (!mappings.is_read)
         read_all();
