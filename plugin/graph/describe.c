@@ -72,7 +72,7 @@ static int by_value_id(const void *a, const void *b)
 
 static int describe_values_locked(struct tic_graph *graph, uint64_t cut, struct tic_line *line)
 {
-    size_t most = graph->handle_count + graph->recovered_value_count;
+    size_t most = graph->handle_count + graph->recovered.value_count;
     int status = 0;
 
     line->values = calloc(most ? most : 1, sizeof(*line->values));
@@ -83,9 +83,9 @@ static int describe_values_locked(struct tic_graph *graph, uint64_t cut, struct 
         status = describe_handle_locked(graph->handles[i], cut, value);
         line->value_count += status == 0 && value->extent != TIC_NO_EXTENT;
     }
-    for (size_t i = 0; i < graph->recovered_value_count; i++)
-        if (!graph->recovered_claimed[i])
-            line->values[line->value_count++] = graph->recovered_values[i];
+    for (size_t i = 0; i < graph->recovered.value_count; i++)
+        if (!graph->recovered.claimed[i])
+            line->values[line->value_count++] = graph->recovered.values[i];
     qsort(line->values, line->value_count, sizeof(*line->values), by_value_id);
     return status;
 }

@@ -8,11 +8,11 @@
 
 int tic_graph_load_events(struct tic_graph *graph, struct tic_line *line)
 {
-    graph->recovered_events =
+    graph->recovered.events =
         tic_graph_duplicate(line->events, line->event_count, sizeof(*line->events));
-    if (!graph->recovered_events)
+    if (!graph->recovered.events)
         return -ENOMEM;
-    graph->recovered_event_count = line->event_count;
+    graph->recovered.event_count = line->event_count;
     for (size_t i = 0; i < line->event_count; i++)
         graph->event_chain = tic_graph_chain(graph->event_chain, &line->events[i]);
     return tic_tail_load(&graph->events, line);
@@ -32,8 +32,8 @@ static bool is_answer(const struct tic_line_event *event)
 
 const struct tic_line_event *tic_graph_next_event(const struct tic_graph *graph)
 {
-    return graph->next_event < graph->recovered_event_count
-               ? &graph->recovered_events[graph->next_event]
+    return graph->next_event < graph->recovered.event_count
+               ? &graph->recovered.events[graph->next_event]
                : NULL;
 }
 
@@ -67,11 +67,11 @@ static const struct tic_line_event *find_asked(struct tic_graph *graph)
 {
     if (graph->next_asked < graph->next_event)
         graph->next_asked = graph->next_event;
-    while (graph->next_asked < graph->recovered_event_count &&
-           graph->recovered_events[graph->next_asked].kind != TIC_EVENT_ASKED)
+    while (graph->next_asked < graph->recovered.event_count &&
+           graph->recovered.events[graph->next_asked].kind != TIC_EVENT_ASKED)
         graph->next_asked++;
-    return graph->next_asked < graph->recovered_event_count
-               ? &graph->recovered_events[graph->next_asked]
+    return graph->next_asked < graph->recovered.event_count
+               ? &graph->recovered.events[graph->next_asked]
                : NULL;
 }
 
@@ -97,8 +97,8 @@ int64_t tic_graph_find_workers(const struct tic_graph *graph, enum tic_event kin
     int64_t found = -1;
     bool counts = earlier; /* the recorded run may not have come to this start */
 
-    for (size_t i = 0; i < graph->recovered_event_count; i++) {
-        const struct tic_line_event *event = &graph->recovered_events[i];
+    for (size_t i = 0; i < graph->recovered.event_count; i++) {
+        const struct tic_line_event *event = &graph->recovered.events[i];
         if (event->kind == TIC_EVENT_START && (uint64_t)event->value > start)
             break;
         if (event->kind == TIC_EVENT_START)
@@ -111,9 +111,9 @@ int64_t tic_graph_find_workers(const struct tic_graph *graph, enum tic_event kin
 
 void tic_graph_rewind_events(struct tic_graph *graph)
 {
-    free(graph->recovered_events);
-    graph->recovered_events = (struct tic_line_event *)(void *)graph->events.items;
-    graph->recovered_event_count = graph->events.count;
+    free(graph->recovered.events);
+    graph->recovered.events = (struct tic_line_event *)(void *)graph->events.items;
+    graph->recovered.event_count = graph->events.count;
     graph->events.items = NULL;
     tic_tail_fini(&graph->events);
     tic_tail_init(&graph->events, TIC_TABLE_EVENTS);
@@ -122,9 +122,9 @@ void tic_graph_rewind_events(struct tic_graph *graph)
 
 bool tic_graph_expects(struct tic_graph *graph, enum tic_event kind, int64_t *value)
 {
-    for (uint64_t i = graph->next_event; i < graph->recovered_event_count; i++)
-        if (graph->recovered_events[i].kind == (uint32_t)kind) {
-            *value = graph->recovered_events[i].value;
+    for (uint64_t i = graph->next_event; i < graph->recovered.event_count; i++)
+        if (graph->recovered.events[i].kind == (uint32_t)kind) {
+            *value = graph->recovered.events[i].value;
             return true;
         }
     return false;

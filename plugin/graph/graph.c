@@ -14,7 +14,7 @@ int tic_graph_init(struct tic_graph *graph)
     memset(graph, 0, sizeof(*graph));
     tic_lock_init(&graph->lock, TIC_RANK_GRAPH);
     tic_doneset_init(&graph->done);
-    tic_doneset_init(&graph->recovered_done);
+    tic_doneset_init(&graph->recovered.done);
     tic_tail_init(&graph->inputs, TIC_TABLE_INPUTS);
     tic_tail_init(&graph->events, TIC_TABLE_EVENTS);
     tic_tail_init(&graph->acquires, TIC_TABLE_ACQUIRES);
@@ -40,21 +40,21 @@ void tic_graph_fini(struct tic_graph *graph)
     tic_tail_fini(&graph->callbacks);
     tic_tail_fini(&graph->looks);
     tic_tail_fini(&graph->ran);
-    free(graph->recovered_looks);
-    free(graph->recovered_looked);
-    free(graph->recovered_ran);
-    free(graph->recovered_events);
-    free(graph->recovered_acquires);
-    free(graph->recovered_reads);
-    free(graph->recovered_callbacks);
-    free(graph->recovered_main_writes);
-    free(graph->recovered_values);
-    free(graph->recovered_claimed);
-    free(graph->recovered_inputs);
+    free(graph->recovered.looks);
+    free(graph->recovered.looked);
+    free(graph->recovered.ran);
+    free(graph->recovered.events);
+    free(graph->recovered.acquires);
+    free(graph->recovered.reads);
+    free(graph->recovered.callbacks);
+    free(graph->recovered.main_writes);
+    free(graph->recovered.values);
+    free(graph->recovered.claimed);
+    free(graph->recovered.inputs);
     tic_signature_fini(&graph->signature);
     tic_spawns_fini(&graph->spawns);
     tic_doneset_fini(&graph->done);
-    tic_doneset_fini(&graph->recovered_done);
+    tic_doneset_fini(&graph->recovered.done);
     tic_lock_fini(&graph->lock);
 }
 
@@ -63,16 +63,16 @@ void tic_graph_fini(struct tic_graph *graph)
 /* How many writes by main() the recovered cut holds for a handle. */
 static uint64_t count_main_writes(const struct tic_graph *graph, uint64_t id)
 {
-    size_t low = 0, high = graph->recovered_main_write_count;
+    size_t low = 0, high = graph->recovered.main_write_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (graph->recovered_main_writes[middle] < id)
+        if (graph->recovered.main_writes[middle] < id)
             low = middle + 1;
         else
             high = middle;
     }
     size_t first = low;
-    while (low < graph->recovered_main_write_count && graph->recovered_main_writes[low] == id)
+    while (low < graph->recovered.main_write_count && graph->recovered.main_writes[low] == id)
         low++;
     return low - first;
 }
@@ -93,21 +93,21 @@ static int load_done(struct tic_graph *graph, const struct tic_line *line)
     int status = 0;
     for (size_t i = 0; i < line->done_count && status == 0; i++) {
         status = tic_doneset_add_range(&graph->done, line->done[i]);
-        status = status ? status : tic_doneset_add_range(&graph->recovered_done, line->done[i]);
+        status = status ? status : tic_doneset_add_range(&graph->recovered.done, line->done[i]);
     }
     return status;
 }
 
 int tic_graph_load(struct tic_graph *graph, struct tic_line *line)
 {
-    graph->recovered_values =
-        tic_graph_duplicate(line->values, line->value_count, sizeof(*graph->recovered_values));
-    graph->recovered_claimed = calloc(line->value_count ? line->value_count : 1, sizeof(bool));
-    if (!graph->recovered_values || !graph->recovered_claimed)
+    graph->recovered.values =
+        tic_graph_duplicate(line->values, line->value_count, sizeof(*graph->recovered.values));
+    graph->recovered.claimed = calloc(line->value_count ? line->value_count : 1, sizeof(bool));
+    if (!graph->recovered.values || !graph->recovered.claimed)
         return -ENOMEM;
-    graph->recovered_value_count = line->value_count;
-    graph->recovered_tasks = line->tasks_done;
-    graph->recovered_workers = line->workers;
+    graph->recovered.value_count = line->value_count;
+    graph->recovered.tasks = line->tasks_done;
+    graph->recovered.workers = line->workers;
     int status = tic_graph_load_tables(graph, line);
     status = status ? status : tic_graph_load_events(graph, line);
     status = status ? status : load_signatures(graph, line);
@@ -123,14 +123,14 @@ static int value_by_id(const void *key, const void *entry)
 
 static void claim_recovered_locked(struct tic_graph *graph, struct tic_handle *handle)
 {
-    if (graph->recovered_value_count == 0)
+    if (graph->recovered.value_count == 0)
         return;
     struct tic_line_value *found =
-        bsearch(&handle->id, graph->recovered_values, graph->recovered_value_count, sizeof(*found),
+        bsearch(&handle->id, graph->recovered.values, graph->recovered.value_count, sizeof(*found),
                 value_by_id);
     if (!found)
         return;
-    graph->recovered_claimed[found - graph->recovered_values] = true;
+    graph->recovered.claimed[found - graph->recovered.values] = true;
     handle->current = (struct tic_value){
         .exists = true,
         .version = found->version,

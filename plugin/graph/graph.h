@@ -28,6 +28,41 @@ enum tic_event {
 /* Operations of main() are compared with the recorded run, its waits are not. */
 enum { TIC_WAIT_BITS = 16 };
 
+/* What the recovery line says that the run continues from. All 0 in a first run. Immutable after
+ * load, if nothing else is said; a count belongs to the array above it. */
+struct tic_recovered {
+    struct tic_line_value *values; /* guarded by the graph lock: ascending id; claimed ones have id
+                                      UINT64_MAX */
+    bool *claimed;                 /* guarded by the graph lock: of each value */
+    size_t value_count;
+    struct tic_doneset done;
+    uint64_t tasks;                      /* how many tasks were done */
+    struct tic_line_callback *callbacks; /* ascending task */
+    size_t callback_count;
+    uint64_t clock;              /* operations of main() begun at the cut */
+    uint64_t position;           /* with the waits since */
+    bool verified;               /* the values of the line were compared with memory */
+    bool quiescent;              /* the line was a quiescent one */
+    uint64_t workers;            /* of the run that wrote the line */
+    struct tic_line_look *looks; /* ascending wait, id, part */
+    size_t look_count;
+    uint64_t last_look; /* last wait among them; 0: none */
+    uint64_t *looked;   /* data that looks name, ascending; maybe several times */
+    size_t looked_count;
+    uint64_t *ran; /* tasks that write no content and had started, ascending */
+    size_t ran_count;
+    struct tic_line_input *inputs; /* ascending id */
+    size_t input_count;
+    struct tic_line_event *events;
+    size_t event_count;
+    struct tic_line_acquire *acquires; /* in program order */
+    size_t acquire_count;
+    struct tic_line_read *reads; /* ascending (task, buffer) */
+    size_t read_count;
+    uint64_t *main_writes; /* handle ids of recovered writes by main(), ascending */
+    size_t main_write_count;
+};
+
 struct tic_graph {
     struct tic_lock lock;
 
@@ -43,9 +78,6 @@ struct tic_graph {
     struct tic_tail callbacks; /* that have run */
     struct tic_tail looks;     /* wait by wait */
     struct tic_tail ran;       /* tasks that write no content, by the epoch in which they started */
-    struct tic_line_value *recovered_values; /* ascending id; claimed ones have id UINT64_MAX */
-    bool *recovered_claimed;
-    size_t recovered_value_count;
 
     _Atomic uint64_t registered; /* handles ever; under lock; relaxed */
     _Atomic uint64_t clock;      /* operations of main() begun; owner thread writes; release */
@@ -68,36 +100,9 @@ struct tic_graph {
     struct tic_signature signature; /* see there */
     struct tic_spawns spawns;       /* see there */
 
-    /* immutable after load */
-    struct tic_doneset recovered_done;
-    struct tic_line_callback *recovered_callbacks; /* ascending task */
-    size_t recovered_callback_count;
-    uint64_t recovered_clock;              /* operations of main() begun at the recovered cut */
-    uint64_t recovered_position;           /* with the waits since */
-    bool recovered_verified;               /* the values of the line were compared with memory */
-    bool recovered_quiescent;              /* the line was a quiescent one */
-    uint64_t recovered_workers;            /* of the run that wrote the line */
-    struct tic_line_look *recovered_looks; /* ascending wait, id, part */
-    size_t recovered_look_count;
-    uint64_t last_look;         /* last wait among them; 0: none */
-    uint64_t *recovered_looked; /* data that they name, ascending; maybe several times */
-    size_t recovered_looked_count;
-    uint64_t *recovered_ran; /* ascending */
-    size_t recovered_ran_count;
-    uint64_t recovered_tasks; /* how many tasks were done */
-    size_t recovered_input_count;
-    struct tic_line_input *recovered_inputs; /* ascending id */
-    struct tic_line_event *recovered_events;
-    size_t recovered_event_count;
-    uint64_t event_chain; /* guarded by lock: hash of all events */
-    struct tic_line_acquire *recovered_acquires;
-    size_t recovered_acquire_count;
-    struct tic_line_read *recovered_reads; /* ascending (task, buffer) */
-    size_t recovered_read_count;
-    uint64_t *recovered_main_writes; /* handle ids of recovered writes by main(), ascending */
-    size_t recovered_main_write_count;
-
-    struct tic_doneset done; /* checkpoint thread only, once it runs */
+    struct tic_recovered recovered; /* see there */
+    uint64_t event_chain;           /* guarded by lock: hash of all events */
+    struct tic_doneset done;        /* checkpoint thread only, once it runs */
 };
 
 /* What main() can know of tasks that end: the same number means that it was told nothing. */

@@ -29,11 +29,11 @@ static void *sort_copy(const void *array, size_t count, size_t item, tic_line_co
 
 static int load_inputs(struct tic_graph *graph, struct tic_line *line)
 {
-    graph->recovered_inputs =
+    graph->recovered.inputs =
         sort_copy(line->inputs, line->input_count, sizeof(*line->inputs), tic_line_by_number);
-    if (!graph->recovered_inputs)
+    if (!graph->recovered.inputs)
         return -ENOMEM;
-    graph->recovered_input_count = line->input_count;
+    graph->recovered.input_count = line->input_count;
     return tic_tail_load(&graph->inputs, line);
 }
 
@@ -41,28 +41,28 @@ static int load_acquires(struct tic_graph *graph, struct tic_line *line)
 {
     size_t count = line->acquire_count;
 
-    graph->recovered_acquires = tic_graph_duplicate(line->acquires, count, sizeof(*line->acquires));
-    graph->recovered_main_writes = calloc(count ? count : 1, sizeof(uint64_t));
-    if (!graph->recovered_acquires || !graph->recovered_main_writes)
+    graph->recovered.acquires = tic_graph_duplicate(line->acquires, count, sizeof(*line->acquires));
+    graph->recovered.main_writes = calloc(count ? count : 1, sizeof(uint64_t));
+    if (!graph->recovered.acquires || !graph->recovered.main_writes)
         return -ENOMEM;
-    graph->recovered_acquire_count = count;
+    graph->recovered.acquire_count = count;
     for (size_t i = 0; i < count; i++)
         if (line->acquires[i].writes == 1)
-            graph->recovered_main_writes[graph->recovered_main_write_count++] =
+            graph->recovered.main_writes[graph->recovered.main_write_count++] =
                 line->acquires[i].id;
     if (count > 0)
-        qsort(graph->recovered_main_writes, graph->recovered_main_write_count, sizeof(uint64_t),
+        qsort(graph->recovered.main_writes, graph->recovered.main_write_count, sizeof(uint64_t),
               tic_line_by_number);
     return tic_tail_load(&graph->acquires, line);
 }
 
 static int load_reads(struct tic_graph *graph, struct tic_line *line)
 {
-    graph->recovered_reads =
+    graph->recovered.reads =
         sort_copy(line->reads, line->read_count, sizeof(*line->reads), tic_line_by_read);
-    if (!graph->recovered_reads)
+    if (!graph->recovered.reads)
         return -ENOMEM;
-    graph->recovered_read_count = line->read_count;
+    graph->recovered.read_count = line->read_count;
     return tic_tail_load(&graph->reads, line);
 }
 
@@ -85,10 +85,10 @@ static int load_callbacks(struct tic_graph *graph, struct tic_line *line)
          i++) /* a structure submitted again: its first time */
         if (used == 0 || callbacks[i].task != callbacks[used - 1].task)
             callbacks[used++] = callbacks[i];
-    graph->recovered_callbacks = callbacks;
-    graph->recovered_callback_count = used;
-    graph->recovered_clock = line->clock;
-    graph->recovered_position = line->clock << TIC_WAIT_BITS | line->waits;
+    graph->recovered.callbacks = callbacks;
+    graph->recovered.callback_count = used;
+    graph->recovered.clock = line->clock;
+    graph->recovered.position = line->clock << TIC_WAIT_BITS | line->waits;
     return tic_tail_load(&graph->callbacks, line);
 }
 
@@ -107,32 +107,32 @@ static int load_looked(struct tic_graph *graph, const struct tic_line *line)
 {
     size_t count = 0;
 
-    graph->recovered_looked = calloc(line->look_count + 1, sizeof(*graph->recovered_looked));
-    if (!graph->recovered_looked)
+    graph->recovered.looked = calloc(line->look_count + 1, sizeof(*graph->recovered.looked));
+    if (!graph->recovered.looked)
         return -ENOMEM;
     for (size_t i = 0; i < line->look_count; i++)
         if (line->looks[i].part == 0 && line->looks[i].bytes > 0)
-            graph->recovered_looked[count++] = line->looks[i].id;
-    graph->recovered_looked_count = count;
-    qsort(graph->recovered_looked, count, sizeof(*graph->recovered_looked), tic_line_by_number);
+            graph->recovered.looked[count++] = line->looks[i].id;
+    graph->recovered.looked_count = count;
+    qsort(graph->recovered.looked, count, sizeof(*graph->recovered.looked), tic_line_by_number);
     return 0;
 }
 
 static int load_looks(struct tic_graph *graph, struct tic_line *line)
 {
-    graph->recovered_verified = line->verified != 0;
-    graph->recovered_quiescent = line->quiescent != 0;
-    graph->recovered_looks =
+    graph->recovered.verified = line->verified != 0;
+    graph->recovered.quiescent = line->quiescent != 0;
+    graph->recovered.looks =
         sort_copy(line->looks, line->look_count, sizeof(*line->looks), by_look);
-    graph->recovered_ran =
+    graph->recovered.ran =
         sort_copy(line->ran, line->ran_count, sizeof(*line->ran), tic_line_by_number);
-    if (!graph->recovered_looks || !graph->recovered_ran)
+    if (!graph->recovered.looks || !graph->recovered.ran)
         return -ENOMEM;
-    graph->recovered_look_count = line->look_count;
-    graph->recovered_ran_count = line->ran_count;
-    for (size_t i = 0; i < line->look_count && graph->recovered_looks[i].wait < TIC_LOOK_CALLBACK;
+    graph->recovered.look_count = line->look_count;
+    graph->recovered.ran_count = line->ran_count;
+    for (size_t i = 0; i < line->look_count && graph->recovered.looks[i].wait < TIC_LOOK_CALLBACK;
          i++)
-        graph->last_look = graph->recovered_looks[i].wait;
+        graph->recovered.last_look = graph->recovered.looks[i].wait;
     int status = load_looked(graph, line);
     status = status ? status : tic_tail_load(&graph->looks, line);
     return status ? status : tic_tail_load(&graph->ran, line);
@@ -154,9 +154,9 @@ static const struct tic_line_input *find_input(const struct tic_graph *graph, ui
 {
     const struct tic_line_input entry = {.id = id};
 
-    return graph->recovered_input_count == 0
+    return graph->recovered.input_count == 0
                ? NULL
-               : bsearch(&entry, graph->recovered_inputs, graph->recovered_input_count,
+               : bsearch(&entry, graph->recovered.inputs, graph->recovered.input_count,
                          sizeof(entry), tic_line_by_number);
 }
 
@@ -185,16 +185,16 @@ int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash, ui
 
 const struct tic_line_acquire *tic_graph_replay_acquire(struct tic_graph *graph)
 {
-    return graph->next_acquire < graph->recovered_acquire_count
-               ? &graph->recovered_acquires[graph->next_acquire++]
+    return graph->next_acquire < graph->recovered.acquire_count
+               ? &graph->recovered.acquires[graph->next_acquire++]
                : NULL;
 }
 
 bool tic_graph_expects_unpartition(const struct tic_graph *graph, uint64_t id)
 {
-    for (size_t i = graph->next_acquire; i < graph->recovered_acquire_count; i++)
-        if (graph->recovered_acquires[i].id == id &&
-            graph->recovered_acquires[i].writes == TIC_ACQUIRE_UNPARTITION)
+    for (size_t i = graph->next_acquire; i < graph->recovered.acquire_count; i++)
+        if (graph->recovered.acquires[i].id == id &&
+            graph->recovered.acquires[i].writes == TIC_ACQUIRE_UNPARTITION)
             return true;
     return false;
 }
@@ -219,8 +219,8 @@ bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer
 {
     struct tic_line_read key = {.task = task, .buffer = buffer}, *found = NULL;
 
-    if (graph->recovered_read_count > 0)
-        found = bsearch(&key, graph->recovered_reads, graph->recovered_read_count, sizeof(key),
+    if (graph->recovered.read_count > 0)
+        found = bsearch(&key, graph->recovered.reads, graph->recovered.read_count, sizeof(key),
                         tic_line_by_read);
     if (found)
         *read = *found;
@@ -243,9 +243,9 @@ static const struct tic_line_callback *find_callback(const struct tic_graph *gra
 {
     struct tic_line_callback key = {.task = task};
 
-    return graph->recovered_callback_count == 0
+    return graph->recovered.callback_count == 0
                ? NULL
-               : bsearch(&key, graph->recovered_callbacks, graph->recovered_callback_count,
+               : bsearch(&key, graph->recovered.callbacks, graph->recovered.callback_count,
                          sizeof(key), tic_line_by_number);
 }
 
@@ -269,7 +269,7 @@ uint64_t tic_graph_callback_clock(struct tic_graph *graph, uint64_t task, bool *
     const struct tic_line_callback *found = find_callback(graph, task);
 
     *known = found != NULL;
-    return found ? found->clock : graph->recovered_clock;
+    return found ? found->clock : graph->recovered.clock;
 }
 
 /* ---- tasks that write no content ------------------------------------------------------------- */
@@ -284,8 +284,8 @@ int tic_graph_note_ran(struct tic_graph *graph, uint64_t task, uint64_t epoch)
 
 bool tic_graph_has_run(const struct tic_graph *graph, uint64_t task)
 {
-    return graph->recovered_ran_count > 0 &&
-           bsearch(&task, graph->recovered_ran, graph->recovered_ran_count, sizeof(task),
+    return graph->recovered.ran_count > 0 &&
+           bsearch(&task, graph->recovered.ran, graph->recovered.ran_count, sizeof(task),
                    tic_line_by_number) != NULL;
 }
 
@@ -316,11 +316,11 @@ int tic_graph_note_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t 
 /* The first entry that is not before this one. */
 static size_t place_of_look(const struct tic_graph *graph, const struct tic_line_look *key)
 {
-    size_t low = 0, high = graph->recovered_look_count;
+    size_t low = 0, high = graph->recovered.look_count;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (by_look(&graph->recovered_looks[middle], key) < 0)
+        if (by_look(&graph->recovered.looks[middle], key) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -333,10 +333,10 @@ const struct tic_line_look *tic_graph_find_looks(const struct tic_graph *graph, 
 {
     size_t first = place_of_look(graph, &(struct tic_line_look){.wait = wait});
 
-    for (*count = 0; first + *count < graph->recovered_look_count &&
-                     graph->recovered_looks[first + *count].wait == wait;)
+    for (*count = 0; first + *count < graph->recovered.look_count &&
+                     graph->recovered.looks[first + *count].wait == wait;)
         (*count)++;
-    return graph->recovered_looks + first;
+    return graph->recovered.looks + first;
 }
 
 const struct tic_line_look *tic_graph_find_look(const struct tic_graph *graph, uint64_t wait,
@@ -345,20 +345,20 @@ const struct tic_line_look *tic_graph_find_look(const struct tic_graph *graph, u
     const struct tic_line_look key = {.wait = wait, .id = id, .part = part};
     size_t first = place_of_look(graph, &key);
 
-    for (*count = 0; first + *count < graph->recovered_look_count &&
-                     by_look(&graph->recovered_looks[first + *count], &key) == 0;)
+    for (*count = 0; first + *count < graph->recovered.look_count &&
+                     by_look(&graph->recovered.looks[first + *count], &key) == 0;)
         (*count)++;
-    return graph->recovered_looks + first;
+    return graph->recovered.looks + first;
 }
 
 bool tic_graph_was_looked_at(const struct tic_graph *graph, uint64_t id)
 {
-    return graph->recovered_looked_count > 0 &&
-           bsearch(&id, graph->recovered_looked, graph->recovered_looked_count,
-                   sizeof(*graph->recovered_looked), tic_line_by_number);
+    return graph->recovered.looked_count > 0 &&
+           bsearch(&id, graph->recovered.looked, graph->recovered.looked_count,
+                   sizeof(*graph->recovered.looked), tic_line_by_number);
 }
 
 uint64_t tic_graph_last_look(const struct tic_graph *graph)
 {
-    return graph->last_look;
+    return graph->recovered.last_look;
 }

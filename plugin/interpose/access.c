@@ -267,7 +267,7 @@ static int64_t failures; /* owner thread only: since the last success */
 /* An operation of main() that the recovered cut knows follows this try. */
 static bool is_before_another(void)
 {
-    return tic_session->recovered && tic_clock_now() < tic_session->graph.recovered_clock;
+    return tic_session->recovered && tic_clock_now() < tic_session->graph.recovered.clock;
 }
 
 /* A success is an event, with the number of failures before it. So where none is recorded, all

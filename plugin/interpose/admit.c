@@ -100,7 +100,7 @@ void tic_admit_live(struct starpu_task *task, const struct tic_submission *submi
         tic_commute_in_order(task);
     bool writes = (submission->accesses->modes & STARPU_W) != 0;
     tic_admit_note_writes(submission->accesses, true);
-    if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered_done))
+    if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered.done))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
     if (session->recovered && is_recorded(submission))
         tic_callback_hold_start(task, tic_submission_key(submission));

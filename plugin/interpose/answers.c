@@ -284,7 +284,7 @@ void tic_answers_end(uint64_t position)
     struct tic_graph *graph = &tic_session->graph;
 
     tic_workers_note();
-    if (graph->next_event < graph->recovered_event_count) {
+    if (graph->next_event < graph->recovered.event_count) {
         answers.left = 0;
         tic_graph_end_answers(graph, position);
     }

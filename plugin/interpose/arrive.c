@@ -38,7 +38,7 @@ static void await_again(void)
     uint64_t end = tic_nanoseconds(CLOCK_MONOTONIC) + patience;
 
     while ((tic_position_awaits_tasks() ||
-            (tic_session->graph.recovered_quiescent && tic_runner_is_busy())) &&
+            (tic_session->graph.recovered.quiescent && tic_runner_is_busy())) &&
            tic_nanoseconds(CLOCK_MONOTONIC) < end) {
         nanosleep(&pause, NULL);
         if (tic_position_is_reading(&tic_session->store.reading)) /* they may wait for it */
@@ -76,7 +76,7 @@ static void tick(void)
 {
     struct tic_session *session = tic_session;
 
-    if (atomic_load(&session->graph.position) < session->graph.recovered_position)
+    if (atomic_load(&session->graph.position) < session->graph.recovered.position)
         return;
     tic_clock_release(); /* callbacks that had run by then saw older values */
     await_again();

@@ -112,7 +112,7 @@ static uint64_t clock_of(const struct tic_spawn *spawn)
     bool known;
     uint64_t clock = tic_graph_callback_clock(graph, spawn->task.id, &known);
 
-    return clock < graph->recovered_clock ? clock : graph->recovered_clock;
+    return clock < graph->recovered.clock ? clock : graph->recovered.clock;
 }
 
 bool tic_early_hold_locked(struct starpu_task *task, const struct tic_spawn *spawn)

@@ -86,7 +86,7 @@ static bool open_store(struct tic_session *session, bool create)
     session->opened_store = status >= 0;
     tic_unprotected_tell_children(settings->dir);
     session->recovered = status > 0;
-    session->recovered_tasks = session->graph.recovered_tasks;
+    session->recovered_tasks = session->graph.recovered.tasks;
     atomic_store(&session->racy, session->snapshot.found_racy);
     /* Those that nobody submits again count as submitted and skipped. */
     atomic_store(&session->spawned, session->graph.spawns.kept_done);

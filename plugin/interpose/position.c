@@ -31,7 +31,7 @@ static _Atomic unsigned long shown;  /* callbacks that are to look at what they 
 /* Callbacks, and main()'s clock, mean something else in lines of each kind. */
 static void check_kind(const struct tic_session *session)
 {
-    bool verified = session->graph.recovered_verified;
+    bool verified = session->graph.recovered.verified;
 
     if (session->recovered && !session->settings.report[0] &&
         verified != (session->settings.verify > 0))
@@ -133,9 +133,9 @@ void tic_position_load(struct tic_session *session)
 {
     check_kind(session);
     atomic_store(&session->snapshot.replaying, session->recovered && session->settings.verify > 0 &&
-                                                   session->graph.recovered_position > 0);
+                                                   session->graph.recovered.position > 0);
     atomic_store(&session->snapshot.verify.quiescent,
-                 session->recovered && session->graph.recovered_quiescent);
+                 session->recovered && session->graph.recovered.quiescent);
     stuck.begun = atomic_load(&session->snapshot.replaying);
     stuck.owner = gettid();
     double patience = session->snapshot.patience;
@@ -196,7 +196,7 @@ static bool had_returned(uint64_t key)
 {
     bool known = false;
 
-    if (tic_session->graph.recovered_quiescent)
+    if (tic_session->graph.recovered.quiescent)
         tic_graph_callback_clock(&tic_session->graph, key, &known);
     return known;
 }

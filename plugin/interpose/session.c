@@ -203,7 +203,7 @@ static void check_complete(struct tic_session *session)
                  "%llu submissions, but the recovery line holds a done task after %llu. The "
                  "recovery lines in %s are untouched",
                  (unsigned long long)session->graph.signature.position,
-                 (unsigned long long)tic_doneset_end(&session->graph.recovered_done) - 1,
+                 (unsigned long long)tic_doneset_end(&session->graph.recovered.done) - 1,
                  session->store.path);
 }
 

@@ -146,7 +146,7 @@ static enum tic_verdict pass_control(struct starpu_task *task,
     enum tic_context context = submission->context;
     uint64_t key = tic_clock_now() | UINT64_C(1) << TIC_CONTROL_KEY_BIT;
     bool recorded = context == TIC_CONTEXT_MAIN && tic_session->recovered &&
-                    tic_clock_now() <= tic_session->graph.recovered_clock;
+                    tic_clock_now() <= tic_session->graph.recovered.clock;
 
     if (context != TIC_CONTEXT_MAIN)
         key = UINT64_MAX; /* nobody asks for it */

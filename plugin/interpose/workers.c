@@ -132,7 +132,7 @@ void tic_workers_started(struct tic_session *session, bool success)
     tic_workers.count = count;
     tic_workers.combined = tic_real.starpu_combined_worker_get_count();
     tic_workers.told_combined = -1;
-    tic_workers.earlier = has_stand_ins(session) ? (unsigned)session->graph.recovered_workers : 0;
+    tic_workers.earlier = has_stand_ins(session) ? (unsigned)session->graph.recovered.workers : 0;
     atomic_store(&tic_workers.told, 0);
 }
 

@@ -135,11 +135,11 @@ static void add_task(struct plan *plan, const struct tic_known_task *task, uint6
 /* Tasks from this number to that one that are not done, and that the log does not tell of. */
 static uint64_t count_unknown(const struct tic_graph *graph, uint64_t from, uint64_t to)
 {
-    uint64_t end = tic_doneset_end(&graph->recovered_done); /* behind it there are only such */
+    uint64_t end = tic_doneset_end(&graph->recovered.done); /* behind it there are only such */
     uint64_t count = to > end ? to - (from > end ? from : end) : 0;
 
     for (uint64_t i = from; i < to && i < end; i++)
-        count += !tic_doneset_contains(&graph->recovered_done, i);
+        count += !tic_doneset_contains(&graph->recovered.done, i);
     return count;
 }
 

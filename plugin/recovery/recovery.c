@@ -358,6 +358,6 @@ int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool crea
 
 bool tic_recovery_is_complete(const struct tic_graph *graph)
 {
-    return graph->signature.position >= tic_doneset_end(&graph->recovered_done) &&
-           graph->next_acquire >= graph->recovered_acquire_count;
+    return graph->signature.position >= tic_doneset_end(&graph->recovered.done) &&
+           graph->next_acquire >= graph->recovered.acquire_count;
 }

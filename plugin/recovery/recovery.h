@@ -21,7 +21,7 @@ void tic_recovery_stop_other_file(const char *path, const char *name,
 /* Was this task of the main context done at the cut that the run started from? */
 static inline bool tic_recovery_is_done(const struct tic_graph *graph, uint64_t sequence)
 {
-    return tic_doneset_contains(&graph->recovered_done, sequence);
+    return tic_doneset_contains(&graph->recovered.done, sequence);
 }
 
 /* True when main() has submitted every done task again, and made every recorded access. Owner

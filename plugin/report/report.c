@@ -229,7 +229,7 @@ static json_t *events(const struct tic_graph *graph)
 {
     json_t *list = json_array();
 
-    add_events(list, graph->recovered_events, graph->recovered_event_count);
+    add_events(list, graph->recovered.events, graph->recovered.event_count);
     add_events(list, (const void *)graph->events.items, graph->events.count);
     return list;
 }

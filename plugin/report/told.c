@@ -56,7 +56,7 @@ const char *tic_told_plural(unsigned count)
 /* What a message says of the numbers of workers then and now, or "". */
 static const char *workers_differ(char *text, size_t size)
 {
-    uint64_t then = tic_session ? tic_session->graph.recovered_workers : 0;
+    uint64_t then = tic_session ? tic_session->graph.recovered.workers : 0;
     unsigned count = tic_workers.count;
     unsigned told = atomic_load_explicit(&tic_workers.told, memory_order_relaxed);
 
@@ -113,8 +113,8 @@ void tic_answers_start(void)
 
 bool tic_successors_were_asked(const struct tic_graph *graph)
 {
-    for (size_t i = 0; i < graph->recovered_event_count; i++) {
-        uint32_t kind = graph->recovered_events[i].kind;
+    for (size_t i = 0; i < graph->recovered.event_count; i++) {
+        uint32_t kind = graph->recovered.events[i].kind;
         if (kind == TIC_EVENT_ANSWER + (uint32_t)TIC_starpu_task_get_task_succs ||
             kind == TIC_EVENT_ANSWER + (uint32_t)TIC_starpu_task_get_task_scheduled_succs)
             return true;

@@ -13,5 +13,5 @@ bool tic_clock_is_behind(void)
     const struct tic_session *session = tic_session;
 
     return session->recovered && atomic_load(&session->watching) &&
-           (tic_clock_now() < session->graph.recovered_clock || tic_position_is_ahead());
+           (tic_clock_now() < session->graph.recovered.clock || tic_position_is_ahead());
 }

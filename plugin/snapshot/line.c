@@ -66,7 +66,7 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
     if (snapshot->verify.percent == 0) { /* a callback that ran before is in the line */
         uint64_t clock = atomic_load(&snapshot->graph->clock);
         line->clock =
-            clock < snapshot->graph->recovered_clock ? snapshot->graph->recovered_clock : clock;
+            clock < snapshot->graph->recovered.clock ? snapshot->graph->recovered.clock : clock;
     }
     line->waits = snapshot->position & ((1u << TIC_WAIT_BITS) - 1);
     line->verified = snapshot->verify.percent > 0;

@@ -243,7 +243,7 @@ static void test_input_without_results_does_not_count(void **state)
     (void)state;
     log_input();
     assert_true(tic_rig_restart(&rig));
-    assert_int_equal(rig.graph.recovered_input_count, 0);
+    assert_int_equal(rig.graph.recovered.input_count, 0);
 }
 
 static void test_input_with_results_counts(void **state)
@@ -253,7 +253,7 @@ static void test_input_with_results_counts(void **state)
     log_input();
     assert_true(tic_rig_restart(&rig));
     assert_non_null(found(3));
-    assert_int_equal(rig.graph.recovered_input_count, 1);
+    assert_int_equal(rig.graph.recovered.input_count, 1);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
