@@ -195,7 +195,7 @@ bool tic_access_on_acquire_before(starpu_data_handle_t data, bool reads, bool wr
         return false;
     }
     tic_data_restore(handle, true);
-    return !tic_snapshot_is_broken(&tic_session->snapshot) && !tic_session->snapshot.dry;
+    return !tic_snapshot_is_broken(&tic_session->snapshot) && !tic_session->snapshot.options.dry;
 }
 
 /* With STARPU_W main() promises to read nothing, but its memory holds what tasks wrote. What it

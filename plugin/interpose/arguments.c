@@ -41,7 +41,7 @@ static bool may_be_seen(const struct starpu_task *task)
 
 static bool are_watched(const struct starpu_task *task)
 {
-    return task->cl_arg && task->cl_arg_size > 0 && !tic_session->snapshot.dry &&
+    return task->cl_arg && task->cl_arg_size > 0 && !tic_session->snapshot.options.dry &&
            may_be_seen(task) && !tic_packed_is_number(task);
 }
 

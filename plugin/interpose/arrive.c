@@ -34,7 +34,7 @@ void tic_clock_release(void)
 static void await_again(void)
 {
     const struct timespec pause = {.tv_nsec = 100000};
-    uint64_t patience = (uint64_t)(tic_session->snapshot.patience * 1e9);
+    uint64_t patience = (uint64_t)(tic_session->snapshot.options.patience * 1e9);
     uint64_t end = tic_nanoseconds(CLOCK_MONOTONIC) + patience;
 
     while ((tic_position_awaits_tasks() ||

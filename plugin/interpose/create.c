@@ -80,16 +80,17 @@ static void set_logging(struct tic_session *session)
     const bool sel = settings->protocol != TIC_PROTOCOL_TIC && !settings->report[0];
     const bool logs = settings->verify == 0;
 
-    snapshot->forced_percent = logs ? settings->forced : 0;
-    snapshot->ignore_results = !settings->results || !logs;
-    snapshot->log_all = sel && logs;
+    snapshot->options.forced_percent = logs ? settings->forced : 0;
+    snapshot->options.ignore_results = !settings->results || !logs;
+    snapshot->options.log_all = sel && logs;
     /* Copies are of lines: a log that is not copied would leave nothing but the first one. */
-    snapshot->periodic =
-        settings->protocol != TIC_PROTOCOL_SEL || settings->copy[0] || snapshot->ignore_results;
-    snapshot->sync_ns = snapshot->log_all ? (uint64_t)settings->log_sync * 1000000 : 0;
+    snapshot->options.periodic = settings->protocol != TIC_PROTOCOL_SEL || settings->copy[0] ||
+                                 snapshot->options.ignore_results;
+    snapshot->options.sync_ns =
+        snapshot->options.log_all ? (uint64_t)settings->log_sync * 1000000 : 0;
     /* Tasks that save their results themselves wait for that: nothing is left to compress. */
-    snapshot->compress = snapshot->log_all ? 0 : settings->compress;
-    if (settings->compress > snapshot->compress)
+    snapshot->options.compress = snapshot->options.log_all ? 0 : settings->compress;
+    if (settings->compress > snapshot->options.compress)
         tic_log(TIC_LOG_INFO,
                 "STARPU_TIC_COMPRESS has no effect under %s: results are saved as they are when "
                 "tasks end",
@@ -118,25 +119,26 @@ struct tic_session *tic_session_create(void)
     check_stats(settings.stats);
     session->settings = settings;
     session->snapshot.period = tic_pace_init(&session->snapshot.pace, &settings);
-    session->snapshot.every = settings.every;
+    session->snapshot.options.every = settings.every;
     if (settings.patience > 0)
-        session->snapshot.patience = settings.patience;
+        session->snapshot.options.patience = settings.patience;
     set_logging(session);
-    session->snapshot.hand_percent = choose_share(&settings, session->snapshot.log_all);
+    session->snapshot.options.hand_percent =
+        choose_share(&settings, session->snapshot.options.log_all);
     session->snapshot.verify.percent = settings.report[0] ? 0 : (unsigned)settings.verify;
-    session->snapshot.log_bound = settings.log;
-    session->snapshot.keep_lines = (unsigned)settings.keep_lines;
-    session->snapshot.space = settings.space;
-    session->snapshot.memory = settings.memory > 0 ? settings.memory : choose_memory();
-    session->snapshot.image_least = settings.image;
-    session->snapshot.copy = settings.copy[0] && !settings.report[0] ? settings.copy : NULL;
-    session->snapshot.any_program = settings.program == TIC_PROGRAM_ANY;
+    session->snapshot.options.log_bound = settings.log;
+    session->snapshot.options.keep_lines = (unsigned)settings.keep_lines;
+    session->snapshot.options.space = settings.space;
+    session->snapshot.options.memory = settings.memory > 0 ? settings.memory : choose_memory();
+    session->snapshot.options.image_least = settings.image;
+    session->snapshot.options.copy = settings.copy[0] && !settings.report[0] ? settings.copy : NULL;
+    session->snapshot.options.any_program = settings.program == TIC_PROGRAM_ANY;
     session->process = getpid();
     session->snapshot.unregistered.look = tic_statics_look;
     session->snapshot.unregistered.trusted = settings.pointers == TIC_POINTERS_TRUST;
     tic_answers_start();
     if (settings.report[0]) {
-        session->snapshot.dry = true;
+        session->snapshot.options.dry = true;
         session->report = tic_report_create(&session->graph, settings.events);
         tic_pages_enable(session->report && settings.pages);
     }

@@ -149,15 +149,16 @@ void tic_forced_begin(struct starpu_task *task, struct tic_slot *slot)
     uint64_t workers = (uint64_t)(victim + 1) << 32 | (uint32_t)tic_real.starpu_worker_get_id();
 
     running.slot = NULL;
-    if (snapshot->log_all)
-        tic_reuse_note_begin(&snapshot->reuse, slot);
-    if ((__builtin_expect(victim < 0, 1) && !snapshot->log_all) || snapshot->dry ||
-        (snapshot->forced_percent == 0 && !snapshot->log_all) || task->cl == &codelet)
+    if (snapshot->options.log_all)
+        tic_reuse_note_begin(&snapshot->results.reuse, slot);
+    if ((__builtin_expect(victim < 0, 1) && !snapshot->options.log_all) || snapshot->options.dry ||
+        (snapshot->options.forced_percent == 0 && !snapshot->options.log_all) ||
+        task->cl == &codelet)
         return;
     const char *why = why_not_logged(task, slot);
-    if (snapshot->log_all && why)
+    if (snapshot->options.log_all && why)
         tic_snapshot_need_lines(snapshot, tic_task_name(task), why);
-    if (snapshot->log_all && (why || slot->writing.count == 0 || !only_writes(task)))
+    if (snapshot->options.log_all && (why || slot->writing.count == 0 || !only_writes(task)))
         keep_reads(task);
     if (why || slot->writing.count == 0 || tic_snapshot_is_broken(snapshot))
         return;
@@ -170,7 +171,7 @@ void tic_forced_begin(struct starpu_task *task, struct tic_slot *slot)
         .started = tic_nanoseconds(CLOCK_REALTIME),
     };
     tic_snapshot_events(snapshot, &running.forced.events, &running.forced.seen);
-    if (snapshot->log_all)
+    if (snapshot->options.log_all)
         log_start(slot, workers);
 }
 
@@ -182,9 +183,9 @@ void tic_forced_end(struct tic_slot *slot, bool has_more)
         return;
     running.slot = NULL;
     bool logged = !has_more && !is_racy() && tic_snapshot_force(snapshot, slot, &running.forced);
-    if (logged || !snapshot->log_all)
+    if (logged || !snapshot->options.log_all)
         return;
-    tic_reuse_stop(&snapshot->reuse);
+    tic_reuse_stop(&snapshot->results.reuse);
     if (!tic_snapshot_is_broken(snapshot))
         tic_snapshot_need_lines(snapshot, "a task",
                                 has_more ? "it changed its arguments"
@@ -307,7 +308,7 @@ static void adopt(const struct tic_forced_found *result, const starpu_data_handl
 static void end_stand_in(void *arg)
 {
     (void)arg;
-    atomic_fetch_sub(&tic_session->snapshot.stand_ins, 1);
+    atomic_fetch_sub(&tic_session->snapshot.results.stand_ins, 1);
 }
 
 static void submit_stand_in(struct starpu_task *task, const struct tic_forced_found *result,
@@ -324,7 +325,7 @@ static void submit_stand_in(struct starpu_task *task, const struct tic_forced_fo
     }
     stand_in->priority = task->priority;
     stand_in->callback_func = end_stand_in;
-    atomic_fetch_add(&tic_session->snapshot.stand_ins, 1);
+    atomic_fetch_add(&tic_session->snapshot.results.stand_ins, 1);
     tic_guard++;
     if (awaited)
         tic_real.starpu_task_declare_deps_array(task, 1, &stand_in);

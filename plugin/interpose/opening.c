@@ -71,7 +71,7 @@ static bool open_store(struct tic_session *session, bool create)
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
     struct tic_watch watch;
     tic_store_make_room_for_fds(); /* before our first thread */
-    tic_watch_begin(&watch, session->snapshot.patience, say_start_waits, directory);
+    tic_watch_begin(&watch, session->snapshot.options.patience, say_start_waits, directory);
     session->graph.signature.ignores = settings->arguments == TIC_ARGUMENTS_IGNORE;
     int status = tic_recovery_open(&session->snapshot, directory, create,
                                    settings->sync == TIC_SYNC_COMMIT, tic_session_load_module());
@@ -87,7 +87,7 @@ static bool open_store(struct tic_session *session, bool create)
     tic_unprotected_tell_children(settings->dir);
     session->recovered = status > 0;
     session->recovered_tasks = session->graph.recovered.tasks;
-    atomic_store(&session->racy, session->snapshot.found_racy);
+    atomic_store(&session->racy, session->snapshot.recovery.racy);
     /* Those that nobody submits again count as submitted and skipped. */
     atomic_store(&session->spawned, session->graph.spawns.kept_done);
     atomic_store(&session->skipped, session->graph.spawns.kept_done);

@@ -138,7 +138,7 @@ void tic_position_load(struct tic_session *session)
                  session->recovered && session->graph.recovered.quiescent);
     stuck.begun = atomic_load(&session->snapshot.replaying);
     stuck.owner = gettid();
-    double patience = session->snapshot.patience;
+    double patience = session->snapshot.options.patience;
     if (stuck.begun)
         tic_watch_begin(&stuck.watch, patience > LOOK_AT_LEAST ? patience : LOOK_AT_LEAST,
                         look_for_progress, session);

@@ -63,7 +63,8 @@ void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch)
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
     const struct tic_snapshot *snapshot = &tic_session->snapshot;
     bool nowhere = tic_nowhere_has_key(key);
-    int status = snapshot->dry || tic_snapshot_is_broken(&tic_session->snapshot) ? -ECANCELED : 0;
+    int status =
+        snapshot->options.dry || tic_snapshot_is_broken(&tic_session->snapshot) ? -ECANCELED : 0;
 
     for (unsigned i = 0; i < buffers && status == 0; i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
@@ -90,7 +91,7 @@ void tic_reads_log_access(struct tic_handle *handle, uint64_t key)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
 
-    if (tic_handle_is_empty(handle) || snapshot->dry || tic_snapshot_is_broken(snapshot))
+    if (tic_handle_is_empty(handle) || snapshot->options.dry || tic_snapshot_is_broken(snapshot))
         return;
     tic_handle_locate_homeless(handle);
     int status = log_value(handle, key, 0, tic_snapshot_epoch(snapshot));

@@ -18,14 +18,15 @@ static bool is_keeping_results(void)
 {
     const struct tic_session *session = tic_session;
 
-    return session && (session->snapshot.log_all || session->snapshot.forced_percent > 0) &&
-           session->snapshot.started && !session->snapshot.dry &&
+    return session &&
+           (session->snapshot.options.log_all || session->snapshot.options.forced_percent > 0) &&
+           session->snapshot.started && !session->snapshot.options.dry &&
            !tic_snapshot_is_broken(&tic_session->snapshot) && tic_session_is_owner();
 }
 
 static bool is_logging(void)
 {
-    return is_keeping_results() && tic_session->snapshot.log_all;
+    return is_keeping_results() && tic_session->snapshot.options.log_all;
 }
 
 static int append(enum tic_logged kind, const uint64_t *words, size_t count)
@@ -41,7 +42,7 @@ void tic_record_created(struct starpu_task *task, uint64_t sequence)
     uint64_t words[TIC_LOG_MOST_WORDS];
     size_t used = 2;
 
-    if (!tic_session->snapshot.log_all || !is_logging())
+    if (!tic_session->snapshot.options.log_all || !is_logging())
         return;
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
     const char *name = tic_task_name(task);
@@ -112,9 +113,9 @@ void tic_record_event(uint64_t known, enum tic_event kind, int64_t value)
 void tic_record_run(void)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
-    const struct tic_account *earlier = &snapshot->earlier;
+    const struct tic_account *earlier = &snapshot->recovery.earlier;
     const uint64_t words[5] = {tic_session->recovered ? snapshot->store->kept[0].number : 0,
-                               snapshot->found_count, earlier->runs + 1, earlier->spent,
+                               snapshot->recovery.result_count, earlier->runs + 1, earlier->spent,
                                earlier->lost};
 
     if (is_logging())

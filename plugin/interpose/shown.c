@@ -318,7 +318,7 @@ struct delay {
 
 static struct delay begin_delay(void)
 {
-    uint64_t patience = (uint64_t)(tic_session->snapshot.patience * 1e9);
+    uint64_t patience = (uint64_t)(tic_session->snapshot.options.patience * 1e9);
 
     return (struct delay){tic_nanoseconds(CLOCK_MONOTONIC) + patience};
 }

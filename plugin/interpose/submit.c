@@ -209,7 +209,7 @@ static void note_created(struct starpu_task *task, const struct tic_submission *
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     bool writes = false;
 
-    if (__builtin_expect(!snapshot->log_all, 1) || submission->context != TIC_CONTEXT_MAIN)
+    if (__builtin_expect(!snapshot->options.log_all, 1) || submission->context != TIC_CONTEXT_MAIN)
         return;
     for (unsigned i = 0; i < submission->accesses->count; i++)
         writes |= (submission->accesses->items[i].mode & STARPU_W) != 0;
@@ -267,8 +267,8 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
         tic_looks_note_callback_of(task);
     if (tic_session->report)
         tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
-    if (!done && submission->context == TIC_CONTEXT_MAIN && tic_session->snapshot.found_count > 0 &&
-        tic_skip_ends_alone(task) &&
+    if (!done && submission->context == TIC_CONTEXT_MAIN &&
+        tic_session->snapshot.recovery.result_count > 0 && tic_skip_ends_alone(task) &&
         tic_forced_use(task, submission->sequence, !tic_skip_is_plain(task)))
         return tic_skip_with_value(task, submission->sequence);
     if (!done && submission->context == TIC_CONTEXT_TASK &&

@@ -30,7 +30,7 @@ __attribute__((destructor)) static void remove_lines(void)
         fflush_unlocked(stdout);
         funlockfile(stdout);
     }
-    tic_io_start(succeeded->snapshot.patience, 100); /* else it may hang */
+    tic_io_start(succeeded->snapshot.options.patience, 100); /* else it may hang */
     if (succeeded->snapshot.left || tic_io_call(remove_all, &succeeded->store) != 0)
         tic_log(
             TIC_LOG_WARN,

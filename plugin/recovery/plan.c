@@ -103,7 +103,7 @@ static uint64_t find_value(const struct tic_snapshot *snapshot,
                            const struct tic_forced_found *result, uint64_t id)
 {
     for (uint32_t i = 0; result && i < result->count; i++)
-        if (snapshot->found_values[result->first + i].id == id)
+        if (snapshot->recovery.values[result->first + i].id == id)
             return result->first + i;
     return NO_VALUE;
 }
@@ -111,7 +111,7 @@ static uint64_t find_value(const struct tic_snapshot *snapshot,
 /* unknown: tasks before this one that nothing is known of. */
 static void add_task(struct plan *plan, const struct tic_known_task *task, uint64_t unknown)
 {
-    const struct tic_known *known = &plan->snapshot->known;
+    const struct tic_known *known = &plan->snapshot->recovery.known;
     struct tic_forced_found *result =
         (struct tic_forced_found *)tic_snapshot_forced_of(plan->snapshot, task->sequence);
 
@@ -145,7 +145,7 @@ static uint64_t count_unknown(const struct tic_graph *graph, uint64_t from, uint
 
 static void follow_program(struct plan *plan)
 {
-    const struct tic_known *known = &plan->snapshot->known;
+    const struct tic_known *known = &plan->snapshot->recovery.known;
     uint64_t unknown = 0, next = 0;
     unsigned long use = 0;
 
@@ -196,7 +196,7 @@ static bool verify(struct plan *plan, size_t task)
         uint64_t access = plan->tasks[task].first + k;
         if (!plan->restores[access] || plan->value[access] == NO_VALUE)
             continue;
-        struct tic_forced_value *value = &snapshot->found_values[plan->value[access]];
+        struct tic_forced_value *value = &snapshot->recovery.values[plan->value[access]];
         whole =
             value->fate == TIC_FATE_GOOD || tic_store_verify(snapshot->store, &value->saved) == 0;
         value->fate = whole ? TIC_FATE_GOOD : value->fate;
@@ -227,13 +227,13 @@ static int settle(struct plan *plan)
 static void note_plan(struct plan *plan)
 {
     struct tic_snapshot *snapshot = plan->snapshot;
-    struct tic_planned *planned = &snapshot->planned;
+    struct tic_planned *planned = &snapshot->recovery.planned;
 
-    planned->tasks = snapshot->known.task_count;
+    planned->tasks = snapshot->recovery.known.task_count;
     for (size_t a = 0; a < plan->access_count; a++) {
         if (plan->value[a] == NO_VALUE || !plan->accesses[a].durable)
             continue;
-        struct tic_forced_value *value = &snapshot->found_values[plan->value[a]];
+        struct tic_forced_value *value = &snapshot->recovery.values[plan->value[a]];
         bool needed = value->fate == TIC_FATE_GOOD;
         if (!needed)
             value->fate = TIC_FATE_SPARE;
@@ -242,9 +242,9 @@ static void note_plan(struct plan *plan)
         planned->values += needed;
         planned->bytes += needed ? value->bytes : 0;
     }
-    for (unsigned long i = 0; i < snapshot->known.task_count; i++)
+    for (unsigned long i = 0; i < snapshot->recovery.known.task_count; i++)
         planned->executes +=
-            tic_snapshot_forced_of(snapshot, snapshot->known.tasks[i].sequence) == NULL;
+            tic_snapshot_forced_of(snapshot, snapshot->recovery.known.tasks[i].sequence) == NULL;
 }
 
 /* How many tasks would be executed if those were not whose versions nobody needs. */
@@ -258,7 +258,7 @@ static int note_least(struct plan *plan)
     }
     int status = make_plan(plan);
     for (size_t t = 0; t < plan->task_count && status == 0; t++)
-        plan->snapshot->planned.least += plan->executes[t] && !plan->items[t].is_use;
+        plan->snapshot->recovery.planned.least += plan->executes[t] && !plan->items[t].is_use;
     return status;
 }
 
@@ -266,7 +266,7 @@ static int note_least(struct plan *plan)
 
 static bool allocate(struct plan *plan)
 {
-    const struct tic_known *known = &plan->snapshot->known;
+    const struct tic_known *known = &plan->snapshot->recovery.known;
     /* Before each access of a task there may be one of unknown tasks. */
     size_t accesses = 2 * known->access_count + known->use_count + 1;
     size_t tasks = known->task_count + known->access_count + known->use_count + 1;
@@ -312,12 +312,12 @@ int tic_recovery_plan(struct tic_snapshot *snapshot)
     struct plan plan = {.snapshot = snapshot};
     int status = 0;
 
-    if (snapshot->found_count == 0 || snapshot->known.task_count == 0)
+    if (snapshot->recovery.result_count == 0 || snapshot->recovery.known.task_count == 0)
         return 0;
     if (!allocate(&plan)) {
         status = -ENOMEM;
     } else {
-        list_data(&plan, &snapshot->known);
+        list_data(&plan, &snapshot->recovery.known);
         follow_program(&plan);
         status = settle(&plan);
         tic_snapshot_drop_forced(snapshot);
@@ -325,9 +325,9 @@ int tic_recovery_plan(struct tic_snapshot *snapshot)
             note_plan(&plan);
         status = status ? status : note_least(&plan);
         if (status == 0)
-            tell(&snapshot->planned);
+            tell(&snapshot->recovery.planned);
     }
     release(&plan);
-    tic_known_clear(&snapshot->known);
+    tic_known_clear(&snapshot->recovery.known);
     return status;
 }

@@ -162,7 +162,7 @@ static void check_run(const struct tic_snapshot *snapshot, const char *path,
     check_identity(path, line, &snapshot->about);
     if (written && !snapshot->unregistered.trusted)
         refuse_unregistered(path);
-    if (snapshot->any_program)
+    if (snapshot->options.any_program)
         return;
     check_content(path, line, &snapshot->about);
     check_files(path, line);
@@ -173,13 +173,13 @@ static void check_run(const struct tic_snapshot *snapshot, const char *path,
 /* Blocks of tables that only grow stay where they are. */
 static int load_blocks(struct tic_snapshot *snapshot, const struct tic_line *line)
 {
-    snapshot->blocks = calloc(line->block_count + 1, sizeof(*snapshot->blocks));
-    if (!snapshot->blocks)
+    snapshot->cycle.blocks = calloc(line->block_count + 1, sizeof(*snapshot->cycle.blocks));
+    if (!snapshot->cycle.blocks)
         return -ENOMEM;
-    snapshot->block_capacity = line->block_count + 1;
+    snapshot->cycle.block_capacity = line->block_count + 1;
     for (size_t i = 0; i < line->block_count; i++)
         if (line->blocks[i].table != TIC_TABLE_VALUES)
-            snapshot->blocks[snapshot->block_count++] = line->blocks[i];
+            snapshot->cycle.blocks[snapshot->cycle.block_count++] = line->blocks[i];
     return 0;
 }
 
@@ -205,7 +205,7 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
     char results[64] = "";
 
     clock_gettime(CLOCK_REALTIME, &now);
-    snapshot->line_lost = choice->unusable > 0;
+    snapshot->recovery.line_lost = choice->unusable > 0;
     int status = tic_snapshot_find_forced(snapshot, &choice->line);
     status =
         status ? status : tic_store_adopt(store, &choice->line, choice->older, choice->older_count);
@@ -214,15 +214,15 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
                  line->unregistered_writes != 0 || tic_mark_is_set(store->path));
     status = status ? status : tic_graph_load(snapshot->graph, line);
     status = status ? status : load_blocks(snapshot, line);
-    if (status == 0 && !snapshot->any_program)
+    if (status == 0 && !snapshot->options.any_program)
         status = tic_files_load(&line->files);
     status = status ? status : tic_snapshot_keep_forced(snapshot);
     status = status ? status : tic_recovery_plan(snapshot);
     if (status)
         refuse_to_load(store, status);
-    if (snapshot->found_count > 0)
+    if (snapshot->recovery.result_count > 0)
         snprintf(results, sizeof(results), ", and the results of %lu more in the event log",
-                 snapshot->found_count);
+                 snapshot->recovery.result_count);
     tic_log(TIC_LOG_INFO,
             "continuing from recovery line %llu in %s: %llu tasks done, %.0f seconds old%s",
             (unsigned long long)line->number, store->path, (unsigned long long)line->tasks_done,
@@ -246,16 +246,17 @@ static bool find_good(void *arg, const char *name, int status, struct tic_line *
 static void look_at_copies(struct tic_snapshot *snapshot, const struct tic_h5_ops *h5,
                            struct tic_fetch_found *found)
 {
-    int status = tic_fetch_look(snapshot->copy, h5, found);
+    int status = tic_fetch_look(snapshot->options.copy, h5, found);
 
     if (status)
         tic_log(
             TIC_LOG_WARN,
             "%s cannot be looked at for copies of recovery lines: %s. The start goes on without",
-            snapshot->copy, status == -ETIMEDOUT ? "it does not answer" : strerror(-status));
+            snapshot->options.copy,
+            status == -ETIMEDOUT ? "it does not answer" : strerror(-status));
     if (found->line.version)
-        check_run(snapshot, snapshot->copy, &found->line, found->marked);
-    snapshot->copy_newest = found->copy;
+        check_run(snapshot, snapshot->options.copy, &found->line, found->marked);
+    snapshot->options.copy_newest = found->copy;
 }
 
 /* Brings the line back if it is newer than all good ones that are here. */
@@ -268,14 +269,14 @@ static void fetch_if_newer(struct tic_snapshot *snapshot, const struct tic_h5_op
     if (status || here.line.number >= found->line.number)
         return; /* an error is told when lines are chosen */
     tic_log(TIC_LOG_INFO, "recovery line %llu is copied from %s to %s",
-            (unsigned long long)found->line.number, snapshot->copy, snapshot->store->path);
-    status = tic_fetch_line(snapshot->copy, h5, found, snapshot->store->path);
+            (unsigned long long)found->line.number, snapshot->options.copy, snapshot->store->path);
+    status = tic_fetch_line(snapshot->options.copy, h5, found, snapshot->store->path);
     if (status)
         tic_stop(TIC_EXIT_REFUSED,
                  "cannot copy recovery line %llu from %s to %s: %s. Start again when both can be "
                  "used, or without STARPU_TIC_COPY to start over",
-                 (unsigned long long)found->line.number, snapshot->copy, snapshot->store->path,
-                 strerror(-status));
+                 (unsigned long long)found->line.number, snapshot->options.copy,
+                 snapshot->store->path, strerror(-status));
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -331,7 +332,7 @@ int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool crea
     struct tic_store *store = snapshot->store;
     struct tic_fetch_found found = {.copy = -1};
 
-    if (snapshot->copy &&
+    if (snapshot->options.copy &&
         !tic_claim_is_followed_in(path)) /* else they are of the one before, too */
         look_at_copies(snapshot, h5, &found);
     create |= found.line.version != NULL;
@@ -343,13 +344,13 @@ int tic_recovery_open(struct tic_snapshot *snapshot, const char *path, bool crea
     if (tic_claim_is_followed(store->lock.file))
         return -EALREADY;
     store->log = &snapshot->log;
-    store->keep = snapshot->keep_lines;
-    store->space = snapshot->space;
-    if (snapshot->memory > 0)
-        store->rows.held_most = snapshot->memory;
-    store->rows.image_least = snapshot->image_least;
+    store->keep = snapshot->options.keep_lines;
+    store->space = snapshot->options.space;
+    if (snapshot->options.memory > 0)
+        store->rows.held_most = snapshot->options.memory;
+    store->rows.image_least = snapshot->options.image_least;
     store->rows.image_part = TIC_IMAGE_PART;
-    store->level = snapshot->compress;
+    store->level = snapshot->options.compress;
     if (found.line.version)
         fetch_if_newer(snapshot, h5, &found);
     tic_line_clear(&found.line);

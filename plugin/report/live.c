@@ -27,7 +27,7 @@ static void show_counts(struct tic_session *session)
 {
     struct tic_snapshot *snapshot = &session->snapshot;
     struct tic_beacon_counts *counts = &session->beacon->counts;
-    uint64_t checkpoints = atomic_load(&snapshot->checkpoints);
+    uint64_t checkpoints = atomic_load(&snapshot->counts.checkpoints);
 
     tic_lock(&session->submit);
     uint64_t submitted = session->graph.signature.position + atomic_load(&session->spawned);

@@ -68,22 +68,22 @@ static json_t *describe_run(struct tic_session *session, const struct totals *to
         "tasks_submitted",
         (json_int_t)(session->graph.signature.position + atomic_load(&session->spawned)), //
         "tasks_of_reductions", (json_int_t)atomic_load(&session->reduction_tasks),        //
-        "forced_checkpoints", (json_int_t)atomic_load(&snapshot->forced_saved), "forced_used",
-        (json_int_t)atomic_load(&session->forced_used), "tasks_executed",
-        (json_int_t)(totals->executed - atomic_load(&session->stand_ins)),         //
-        "tasks_skipped", (json_int_t)atomic_load(&session->skipped),               //
-        "tasks_executed_again", (json_int_t)atomic_load(&session->rerun),          //
-        "handles_restored", (json_int_t)atomic_load(&session->restored),           //
-        "checkpoints", (json_int_t)atomic_load(&snapshot->checkpoints),            //
-        "values_written", (json_int_t)atomic_load(&session->store.values_written), //
-        "bytes_written", (json_int_t)atomic_load(&session->store.bytes_written),   //
-        "held_seconds", (double)totals->held_ns * 1e-9,                            //
-        "held_max_seconds", (double)totals->held_max_ns * 1e-9,                    //
-        "held_cpu_seconds", (double)totals->held_cpu_ns * 1e-9,                    //
-        "held_cpu_max_seconds", (double)totals->held_cpu_max_ns * 1e-9,            //
-        "held_times", held_times(totals),                                          //
-        "main_held_seconds", (double)atomic_load(&snapshot->main_held_ns) * 1e-9,  //
-        "thefts", (json_int_t)tic_ws_thefts(),                                     //
+        "forced_checkpoints", (json_int_t)atomic_load(&snapshot->counts.forced_saved),
+        "forced_used", (json_int_t)atomic_load(&session->forced_used), "tasks_executed",
+        (json_int_t)(totals->executed - atomic_load(&session->stand_ins)),               //
+        "tasks_skipped", (json_int_t)atomic_load(&session->skipped),                     //
+        "tasks_executed_again", (json_int_t)atomic_load(&session->rerun),                //
+        "handles_restored", (json_int_t)atomic_load(&session->restored),                 //
+        "checkpoints", (json_int_t)atomic_load(&snapshot->counts.checkpoints),           //
+        "values_written", (json_int_t)atomic_load(&session->store.values_written),       //
+        "bytes_written", (json_int_t)atomic_load(&session->store.bytes_written),         //
+        "held_seconds", (double)totals->held_ns * 1e-9,                                  //
+        "held_max_seconds", (double)totals->held_max_ns * 1e-9,                          //
+        "held_cpu_seconds", (double)totals->held_cpu_ns * 1e-9,                          //
+        "held_cpu_max_seconds", (double)totals->held_cpu_max_ns * 1e-9,                  //
+        "held_times", held_times(totals),                                                //
+        "main_held_seconds", (double)atomic_load(&snapshot->counts.main_held_ns) * 1e-9, //
+        "thefts", (json_int_t)tic_ws_thefts(),                                           //
         "values_shared", (json_int_t)atomic_load(&session->store.values_shared), "bytes_shared",
         (json_int_t)atomic_load(&session->store.bytes_shared), "bytes_spared",
         (json_int_t)atomic_load(&session->store.bytes_spared));
@@ -111,20 +111,20 @@ static json_t *describe_protection(struct tic_session *session)
         "{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:b}", //
         "recovered", (int)session->recovered,                                               //
         "recovered_tasks", (json_int_t)session->recovered_tasks,                            //
-        "suspensions", (json_int_t)atomic_load(&snapshot->suspensions),                     //
-        "checkpoints_failed", (json_int_t)atomic_load(&snapshot->failures),                 //
-        "values_held", (json_int_t)atomic_load(&snapshot->values_held),                     //
+        "suspensions", (json_int_t)atomic_load(&snapshot->counts.suspensions),              //
+        "checkpoints_failed", (json_int_t)atomic_load(&snapshot->counts.failures),          //
+        "values_held", (json_int_t)atomic_load(&snapshot->counts.values_held),              //
         "calls_handed_over", (json_int_t)tic_io_handed(),                                   //
         "calls_not_handed_over", (json_int_t)tic_io_not_handed(),                           //
         "suspended", (int)atomic_load(&snapshot->suspended),                                //
         "protected", (int)!tic_snapshot_is_broken(snapshot),                                //
         "protocol", tic_protocol_names[session->settings.protocol],                         //
-        "results_replaced", (json_int_t)atomic_load(&snapshot->reuse.rows),                 //
+        "results_replaced", (json_int_t)atomic_load(&snapshot->results.reuse.rows),         //
         "events_logged", (json_int_t)atomic_load(&snapshot->log.records),                   //
         "log_bytes", (json_int_t)atomic_load(&snapshot->log.bytes),                         //
         "log_size", (json_int_t)tic_eventlog_volume(&snapshot->log),                        //
-        "tasks_not_logged", (json_int_t)atomic_load(&snapshot->uncovered),                  //
-        "lines_needed", (int)atomic_load(&snapshot->needs_lines));
+        "tasks_not_logged", (json_int_t)atomic_load(&snapshot->results.uncovered),          //
+        "lines_needed", (int)atomic_load(&snapshot->results.needs_lines));
 }
 
 /* What the store and its copies are like. */
@@ -152,12 +152,12 @@ static json_t *describe_store(struct tic_session *session)
 static json_t *describe_recovery(struct tic_session *session)
 {
     const struct tic_snapshot *snapshot = &session->snapshot;
-    const struct tic_planned *planned = &snapshot->planned;
+    const struct tic_planned *planned = &snapshot->recovery.planned;
 
     return json_pack("{s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",                     //
-                     "results_found", (json_int_t)snapshot->results_found,                     //
-                     "lost_tasks", (json_int_t)snapshot->lost_tasks,                           //
-                     "lost_seconds", (double)snapshot->lost_ns * 1e-9,                         //
+                     "results_found", (json_int_t)snapshot->recovery.results_found,            //
+                     "lost_tasks", (json_int_t)snapshot->recovery.lost_tasks,                  //
+                     "lost_seconds", (double)snapshot->recovery.lost_ns * 1e-9,                //
                      "bytes_restored", (json_int_t)atomic_load(&session->store.reading.bytes), //
                      "bytes_verified",
                      (json_int_t)atomic_load(&session->store.reading.bytes_verified), //
@@ -173,7 +173,7 @@ static json_t *describe_recovery(struct tic_session *session)
 static json_t *describe_account(struct tic_session *session)
 {
     struct tic_snapshot *snapshot = &session->snapshot;
-    const struct tic_account *earlier = &snapshot->earlier;
+    const struct tic_account *earlier = &snapshot->recovery.earlier;
     double seconds = (double)(tic_nanoseconds(CLOCK_MONOTONIC) - snapshot->started_ns);
     double all = seconds + (double)earlier->spent;
     double useful = all - (double)earlier->lost;
@@ -183,7 +183,7 @@ static json_t *describe_account(struct tic_session *session)
         "seconds", seconds * 1e-9, "all_seconds", all * 1e-9, "all_lost_seconds",
         (double)earlier->lost * 1e-9, "fault_ratio", useful > 0 ? all / useful : 1.0,
         "all_checkpoints",
-        (json_int_t)(earlier->checkpoints + atomic_load(&snapshot->checkpoints)), //
+        (json_int_t)(earlier->checkpoints + atomic_load(&snapshot->counts.checkpoints)), //
         "all_events", (json_int_t)(earlier->logged + atomic_load(&snapshot->log.records)),
         "all_bytes", (json_int_t)(earlier->stored + atomic_load(&session->store.bytes_written)));
 }

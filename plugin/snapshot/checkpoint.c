@@ -31,10 +31,10 @@ static void set_phase(struct tic_snapshot *snapshot, enum tic_phase phase)
         [TIC_PHASE_SAVING] = TIC_PHASE_COMMITTING,
         [TIC_PHASE_COMMITTING] = TIC_PHASE_IDLE,
     };
-    if (phase != TIC_PHASE_IDLE && phase != next[snapshot->phase])
+    if (phase != TIC_PHASE_IDLE && phase != next[snapshot->cycle.phase])
         tic_snapshot_break(snapshot, "internal error: checkpoint phase %d after %d", (int)phase,
-                           (int)snapshot->phase);
-    snapshot->phase = phase;
+                           (int)snapshot->cycle.phase);
+    snapshot->cycle.phase = phase;
 }
 
 /* ---- the cut -------------------------------------------------------------------------------- */
@@ -60,8 +60,8 @@ static int gather_dirty(struct tic_snapshot *snapshot, uint64_t cut)
 
     for (unsigned i = 0; i < snapshot->cut.slot_count && status == 0; i++) {
         struct tic_handle_list *dirty = &snapshot->cut.slots[i].dirty[cut & 1];
-        snapshot->dirtied_before += dirty->count;
-        status = append_handles(&snapshot->due, dirty);
+        snapshot->cycle.dirtied_before += dirty->count;
+        status = append_handles(&snapshot->cycle.due, dirty);
     }
     return status;
 }
@@ -81,7 +81,7 @@ static bool may_look(const struct tic_snapshot *snapshot)
  * tasks that have overwritten such data since, would be of no use. */
 static bool may_raise_locked(const struct tic_snapshot *snapshot)
 {
-    return atomic_load(&snapshot->stand_ins) == 0 && !may_look(snapshot);
+    return atomic_load(&snapshot->results.stand_ins) == 0 && !may_look(snapshot);
 }
 
 /* Raises the epoch and gathers what became dirty up to it. */
@@ -94,9 +94,9 @@ static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
         return -ESTALE;
     }
     *taken = tic_cut_raise(&snapshot->cut);
-    snapshot->position = atomic_load(&snapshot->graph->position);
+    snapshot->cycle.position = atomic_load(&snapshot->graph->position);
     atomic_store(&snapshot->verify.cut_ns, tic_nanoseconds(CLOCK_MONOTONIC));
-    int status = append_handles(&snapshot->due, &snapshot->graph->changed);
+    int status = append_handles(&snapshot->cycle.due, &snapshot->graph->changed);
     tic_unlock(&snapshot->graph->lock);
     tic_snapshot_note_counted(snapshot, count);
     tic_failpoint(TIC_FAIL_CHECKPOINT_CUT);
@@ -115,25 +115,25 @@ static bool pause_for_tasks(struct tic_snapshot *snapshot)
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
     bool give_up = tic_snapshot_pause(snapshot, CUT_POLL);
 
-    snapshot->waited_ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
+    snapshot->cycle.waited_ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
     return give_up;
 }
 
 static int save_all(struct tic_snapshot *snapshot, uint64_t cut)
 {
-    unsigned long left = snapshot->due.count;
+    unsigned long left = snapshot->cycle.due.count;
     bool ended = false;
     int status = 0;
 
     while (status == 0 && (left > 0 || !ended)) {
         ended = tic_cut_has_ended(&snapshot->cut, cut);
-        status = tic_save_pass(snapshot, snapshot->due.items, cut, &left);
+        status = tic_save_pass(snapshot, snapshot->cycle.due.items, cut, &left);
         if (status == 0 && (left > 0 || !ended) && pause_for_tasks(snapshot))
             status = -ECANCELED;
         if (tic_snapshot_is_broken(snapshot))
             status = -ECANCELED;
         if (tic_snapshot_is_lost(snapshot, cut))
-            status = atomic_load(&snapshot->lost_status);
+            status = atomic_load(&snapshot->lost.status);
     }
     return status;
 }
@@ -155,7 +155,7 @@ static bool is_changed_since(struct tic_snapshot *snapshot, struct tic_handle *h
 /* What changed again meanwhile stays listed, for the next cut, unless it is gone. */
 static void unlist(struct tic_snapshot *snapshot, uint64_t cut)
 {
-    struct tic_handle_list *due = &snapshot->due;
+    struct tic_handle_list *due = &snapshot->cycle.due;
     unsigned long carried = 0;
 
     for (unsigned long i = 0; i < due->count; i++) {
@@ -194,7 +194,7 @@ static int merge_list(struct tic_graph *graph, struct tic_sequence_list *list)
 static int merge_done(struct tic_snapshot *snapshot, uint64_t cut)
 {
     tic_lock(&snapshot->graph->lock);
-    int status = merge_list(snapshot->graph, &snapshot->adopted[cut & 1]);
+    int status = merge_list(snapshot->graph, &snapshot->results.adopted[cut & 1]);
     tic_unlock(&snapshot->graph->lock);
 
     for (unsigned i = 0; i < snapshot->cut.slot_count; i++) {
@@ -213,25 +213,25 @@ static bool has_news(struct tic_snapshot *snapshot)
     uint64_t executed = tic_cut_count_executed(&snapshot->cut);
 
     tic_lock(&snapshot->graph->lock);
-    bool news = executed != snapshot->executed_before || snapshot->graph->changed.count > 0;
+    bool news = executed != snapshot->cycle.executed_before || snapshot->graph->changed.count > 0;
     tic_unlock(&snapshot->graph->lock);
-    snapshot->executed_before = executed;
-    return news || (snapshot->log_all && snapshot->store->kept_count == 0);
+    snapshot->cycle.executed_before = executed;
+    return news || (snapshot->options.log_all && snapshot->store->kept_count == 0);
 }
 
 /* Would the next line hold more logged values than it may? */
 static bool is_over_bound(struct tic_snapshot *snapshot)
 {
     uint64_t bytes = tic_rows_pinned(&snapshot->store->rows);
-    bool over = snapshot->log_bound > 0 && bytes > snapshot->log_bound;
+    bool over = snapshot->options.log_bound > 0 && bytes > snapshot->options.log_bound;
 
-    if (over && !snapshot->over_bound)
+    if (over && !snapshot->cycle.over_bound)
         tic_log(TIC_LOG_WARN,
                 "what main() and tasks without written data have read makes %llu bytes, more than "
                 "STARPU_TIC_LOG=%llu: no more checkpoints are taken, and a restart continues from "
                 "the last one",
-                (unsigned long long)bytes, (unsigned long long)snapshot->log_bound);
-    snapshot->over_bound = over;
+                (unsigned long long)bytes, (unsigned long long)snapshot->options.log_bound);
+    snapshot->cycle.over_bound = over;
     return over;
 }
 
@@ -242,8 +242,8 @@ static void bound_results(struct tic_snapshot *snapshot)
     uint64_t left = tic_rows_left(&snapshot->store->rows);
     uint64_t least = snapshot->store->sync ? TIC_RESULTS_LEAST_SYNC : TIC_RESULTS_LEAST;
 
-    if (snapshot->log_all && snapshot->verify.percent == 0)
-        atomic_store_explicit(&snapshot->result_most, left > least ? left : least,
+    if (snapshot->options.log_all && snapshot->verify.percent == 0)
+        atomic_store_explicit(&snapshot->results.bytes_most, left > least ? left : least,
                               memory_order_relaxed);
 }
 
@@ -263,12 +263,12 @@ static void flush_printed(void)
 static int store_line(struct tic_snapshot *snapshot, struct tic_line *line)
 {
     tic_lock(&snapshot->lock);
-    snapshot->committing = true;
+    snapshot->control.committing = true;
     pthread_cond_broadcast(&snapshot->served);
     tic_unlock(&snapshot->lock);
     int status = tic_store_commit(snapshot->store, line);
     tic_lock(&snapshot->lock);
-    snapshot->committing = false;
+    snapshot->control.committing = false;
     tic_unlock(&snapshot->lock);
     return status;
 }
@@ -295,7 +295,7 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     tic_snapshot_sweep(snapshot, true);
     bound_results(snapshot);
     tic_graph_reclaim(snapshot->graph, cut);
-    atomic_fetch_add_explicit(&snapshot->checkpoints, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&snapshot->counts.checkpoints, 1, memory_order_relaxed);
     if (atomic_load(&snapshot->verify.quiescent))
         atomic_fetch_add_explicit(&snapshot->verify.quiescent_lines, 1, memory_order_relaxed);
     tic_log(TIC_LOG_DETAIL, "checkpoint %llu: %llu tasks done",
@@ -311,7 +311,7 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
 static void give_up(struct tic_snapshot *snapshot, uint64_t cut)
 {
     tic_cut_finish(&snapshot->cut);
-    snapshot->given_up = cut;
+    snapshot->cycle.given_up = cut;
     tic_snapshot_sweep(snapshot, false);
 }
 
@@ -319,7 +319,7 @@ static void give_up(struct tic_snapshot *snapshot, uint64_t cut)
  * its epoch, and the next but one uses the same. */
 static int settle_given_up(struct tic_snapshot *snapshot)
 {
-    uint64_t cut = snapshot->given_up;
+    uint64_t cut = snapshot->cycle.given_up;
 
     if (cut == 0)
         return 0;
@@ -329,7 +329,7 @@ static int settle_given_up(struct tic_snapshot *snapshot)
     int status = gather_dirty(snapshot, cut);
     status = status ? status : merge_done(snapshot, cut);
     if (status == 0)
-        snapshot->given_up = 0;
+        snapshot->cycle.given_up = 0;
     return status;
 }
 
@@ -444,7 +444,7 @@ static bool may_be_taken(struct tic_snapshot *snapshot)
 /* main() has not begun one, and tasks run. */
 static void tell_if_late(struct tic_snapshot *snapshot)
 {
-    if (!snapshot->dry && !atomic_load(&snapshot->replaying) &&
+    if (!snapshot->options.dry && !atomic_load(&snapshot->replaying) &&
         atomic_load(&snapshot->graph->position) == 0 && tic_cut_count_executed(&snapshot->cut) > 0)
         tic_verify_tell_late(snapshot, snapshot->started_ns);
 }
@@ -452,22 +452,23 @@ static void tell_if_late(struct tic_snapshot *snapshot)
 int tic_checkpoint_run(struct tic_snapshot *snapshot)
 {
     /* Even if none can be taken: as much again must come before the next is tried for that. */
-    tic_reuse_begin_volume(&snapshot->reuse);
-    snapshot->logged_before = atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed);
-    if (snapshot->dry || !may_be_taken(snapshot) || !has_news(snapshot) ||
+    tic_reuse_begin_volume(&snapshot->results.reuse);
+    snapshot->cycle.logged_before =
+        atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed);
+    if (snapshot->options.dry || !may_be_taken(snapshot) || !has_news(snapshot) ||
         is_over_bound(snapshot)) {
         tell_if_late(snapshot);
         return 1;
     }
     tic_failpoint(TIC_FAIL_CHECKPOINT_BEGIN);
-    snapshot->waited_ns = 0;
+    snapshot->cycle.waited_ns = 0;
     tic_faults_begin();
     int status = try_until_sure(snapshot);
     tic_faults_end();
     if (status < 0) {
-        snapshot->executed_before = UINT64_MAX; /* it is still to be saved */
+        snapshot->cycle.executed_before = UINT64_MAX; /* it is still to be saved */
         if (status != -ECANCELED && status != -ESTALE)
-            atomic_fetch_add_explicit(&snapshot->failures, 1, memory_order_relaxed);
+            atomic_fetch_add_explicit(&snapshot->counts.failures, 1, memory_order_relaxed);
     }
     if (status == -ESTALE)
         status = 1; /* the next one may be sure */

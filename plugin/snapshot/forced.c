@@ -40,9 +40,9 @@ int tic_snapshot_append(struct tic_snapshot *snapshot, unsigned writer, enum tic
 
 void tic_snapshot_need_lines(struct tic_snapshot *snapshot, const char *task, const char *why)
 {
-    atomic_fetch_add_explicit(&snapshot->uncovered, 1, memory_order_relaxed);
-    if (atomic_load_explicit(&snapshot->needs_lines, memory_order_relaxed) ||
-        atomic_exchange(&snapshot->needs_lines, true))
+    atomic_fetch_add_explicit(&snapshot->results.uncovered, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&snapshot->results.needs_lines, memory_order_relaxed) ||
+        atomic_exchange(&snapshot->results.needs_lines, true))
         return;
     tic_log(TIC_LOG_INFO,
             "the event log does not hold the results of all tasks (%s: %s): recovery lines are "
@@ -74,14 +74,14 @@ struct replaced_list {
 /* May this worker spend more time on forced checkpoints? */
 static bool is_in_budget(struct tic_snapshot *snapshot, const struct tic_slot *slot, uint64_t now)
 {
-    if (snapshot->log_all ||
-        slot->forced_ns * 100 <= (now - snapshot->started_ns) * snapshot->forced_percent)
+    if (snapshot->options.log_all ||
+        slot->forced_ns * 100 <= (now - snapshot->started_ns) * snapshot->options.forced_percent)
         return true;
-    if (!atomic_exchange(&snapshot->over_budget, true))
+    if (!atomic_exchange(&snapshot->results.over_budget, true))
         tic_log(TIC_LOG_DETAIL,
                 "thefts are frequent: not every stolen task gets a forced checkpoint, or more than "
                 "%lu %% of the time would go there (STARPU_TIC_FORCED)",
-                snapshot->forced_percent);
+                snapshot->options.forced_percent);
     return false;
 }
 
@@ -90,7 +90,7 @@ static int save_result_locked(struct tic_snapshot *snapshot, struct tic_handle *
                               struct replaced_list *replaced)
 {
     /* What is forced to the disk every STARPU_TIC_LOG_SYNC must find its values there. */
-    bool reuses = snapshot->log_all && snapshot->sync_ns == 0;
+    bool reuses = snapshot->options.log_all && snapshot->options.sync_ns == 0;
     struct tic_replaced before;
     bool found =
         reuses && tic_reuse_find_locked(&snapshot->cut, &snapshot->store->rows, handle, &before);
@@ -129,14 +129,14 @@ static int save_output(struct tic_snapshot *snapshot, struct tic_handle *handle,
 /* Lines let results go that were overwritten, and that are not used again before (reuse.h). */
 static void note_volume(struct tic_snapshot *snapshot, const struct tic_forced *forced)
 {
-    uint64_t most = atomic_load_explicit(&snapshot->result_most, memory_order_relaxed);
+    uint64_t most = atomic_load_explicit(&snapshot->results.bytes_most, memory_order_relaxed);
     uint64_t bytes = 0;
 
     if (most == 0)
         return;
     for (uint64_t i = 0; i < forced->count; i++)
         bytes += forced->outputs[i].bytes;
-    uint64_t volume = tic_reuse_add_volume(&snapshot->reuse, bytes);
+    uint64_t volume = tic_reuse_add_volume(&snapshot->results.reuse, bytes);
     if (volume >= most && volume - bytes < most)
         tic_snapshot_wake(snapshot);
 }
@@ -146,21 +146,21 @@ enum { RECORD_WEIGHT = 4 };
 
 bool tic_snapshot_is_log_large(struct tic_snapshot *snapshot)
 {
-    uint64_t most = atomic_load_explicit(&snapshot->result_most, memory_order_relaxed);
-    uint64_t records =
-        atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed) - snapshot->logged_before;
+    uint64_t most = atomic_load_explicit(&snapshot->results.bytes_most, memory_order_relaxed);
+    uint64_t records = atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed) -
+                       snapshot->cycle.logged_before;
 
-    return most > 0 && tic_reuse_volume(&snapshot->reuse) + RECORD_WEIGHT * records >= most;
+    return most > 0 && tic_reuse_volume(&snapshot->results.reuse) + RECORD_WEIGHT * records >= most;
 }
 
 int tic_snapshot_keep_result(struct tic_snapshot *snapshot, const struct tic_forced_kept *result)
 {
     tic_lock(&snapshot->graph->lock);
-    void *grown = tic_grow(snapshot->forced, &snapshot->forced_capacity, snapshot->forced_count + 1,
-                           sizeof(*snapshot->forced));
+    void *grown = tic_grow(snapshot->results.kept, &snapshot->results.kept_capacity,
+                           snapshot->results.kept_count + 1, sizeof(*snapshot->results.kept));
     if (grown) {
-        snapshot->forced = grown;
-        snapshot->forced[snapshot->forced_count++] = *result;
+        snapshot->results.kept = grown;
+        snapshot->results.kept[snapshot->results.kept_count++] = *result;
     }
     tic_unlock(&snapshot->graph->lock);
     return grown ? 0 : -ENOMEM;
@@ -190,7 +190,7 @@ static int force(struct tic_snapshot *snapshot, const struct tic_slot *slot,
         return status == -EAGAIN ? -ECANCELED : status;
     tic_failpoint(TIC_FAIL_FORCED_WRITTEN);
     note_volume(snapshot, forced);
-    tic_reuse_add(&snapshot->reuse, &snapshot->cut, &snapshot->store->rows, replaced->items,
+    tic_reuse_add(&snapshot->results.reuse, &snapshot->cut, &snapshot->store->rows, replaced->items,
                   replaced->count);
     return tic_snapshot_keep_result(snapshot, &result);
 }
@@ -199,7 +199,7 @@ bool tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
                         struct tic_forced *forced)
 {
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
-    int most = snapshot->log_all ? LOG_TRIES : FORCED_TRIES;
+    int most = snapshot->options.log_all ? LOG_TRIES : FORCED_TRIES;
     struct replaced_list replaced = {0};
 
     if (slot->writing.count == 0 || slot->writing.count > TIC_FORCED_OUTPUTS ||
@@ -216,7 +216,7 @@ bool tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
     }
     slot->forced_ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
     if (status == 0)
-        atomic_fetch_add_explicit(&snapshot->forced_saved, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&snapshot->counts.forced_saved, 1, memory_order_relaxed);
     else if (status != -EAGAIN && status != -EBUSY && status != -ECANCELED)
         tic_snapshot_suspend(snapshot, status); /* a restart executes the task again */
     return status == 0;
@@ -229,14 +229,14 @@ void tic_snapshot_mark_forced_locked(struct tic_snapshot *snapshot, bool committ
     struct tic_rows *rows = &snapshot->store->rows;
     unsigned long kept = 0;
 
-    for (unsigned long i = 0; i < snapshot->forced_count; i++) {
-        const struct tic_forced_kept *result = &snapshot->forced[i];
+    for (unsigned long i = 0; i < snapshot->results.kept_count; i++) {
+        const struct tic_forced_kept *result = &snapshot->results.kept[i];
         if (committed && tic_doneset_contains(&snapshot->graph->done, result->sequence))
             continue;
         for (unsigned k = 0; k < result->count; k++)
             tic_rows_mark(rows, result->rows[k]);
         tic_eventlog_mark(&snapshot->log, result->file);
-        snapshot->forced[kept++] = *result;
+        snapshot->results.kept[kept++] = *result;
     }
-    snapshot->forced_count = kept;
+    snapshot->results.kept_count = kept;
 }

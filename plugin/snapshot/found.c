@@ -47,15 +47,16 @@ static int note_result(struct search *search, const struct tic_forced *forced, u
     void *outputs = tic_grow(search->outputs, &search->output_capacity,
                              search->output_count + forced->count, sizeof(*search->outputs));
     search->outputs = outputs ? outputs : search->outputs;
-    void *grown = tic_grow(snapshot->found, &snapshot->found_capacity, snapshot->found_count + 1,
-                           sizeof(*snapshot->found));
-    snapshot->found = grown ? grown : snapshot->found;
+    void *grown =
+        tic_grow(snapshot->recovery.results, &snapshot->recovery.result_capacity,
+                 snapshot->recovery.result_count + 1, sizeof(*snapshot->recovery.results));
+    snapshot->recovery.results = grown ? grown : snapshot->recovery.results;
     if (!outputs || !grown || search->output_count + forced->count > UINT32_MAX)
         return -ENOMEM;
     memcpy(search->outputs + search->output_count, forced->outputs,
            forced->count * sizeof(*search->outputs));
     search->output_count += forced->count;
-    snapshot->found[snapshot->found_count++] = found;
+    snapshot->recovery.results[snapshot->recovery.result_count++] = found;
     for (uint64_t i = 0; i < forced->count; i++) {
         int status = tic_store_keep_segment(snapshot->store, forced->outputs[i].segment);
         if (status)
@@ -116,7 +117,7 @@ static void note_running(struct search *search, const struct tic_log_record *rec
 /* The line knows what was written before it, and so does the last run that began after it. */
 static void note_volume(struct search *search, const struct tic_log_record *record)
 {
-    struct tic_account *earlier = &search->snapshot->earlier;
+    struct tic_account *earlier = &search->snapshot->recovery.earlier;
     struct tic_forced forced;
 
     if ((double)record->time * 1e-9 <= search->line->created)
@@ -137,11 +138,11 @@ static void note_volume(struct search *search, const struct tic_log_record *reco
 static void sum_account(struct tic_snapshot *snapshot, const struct tic_line *line,
                         const struct search *search, double written)
 {
-    struct tic_account *earlier = &snapshot->earlier;
+    struct tic_account *earlier = &snapshot->recovery.earlier;
     double death = written > (double)search->last * 1e-9 ? written : (double)search->last * 1e-9;
     double since = search->begun ? (double)search->begun * 1e-9 : line->created;
     uint64_t tail = death > since ? (uint64_t)((death - since) * 1e9) : 0;
-    bool logged = snapshot->known.task_count > 0 && !snapshot->found_racy;
+    bool logged = snapshot->recovery.known.task_count > 0 && !snapshot->recovery.racy;
 
     if (!search->begun) {
         earlier->runs = line->account.runs;
@@ -149,7 +150,7 @@ static void sum_account(struct tic_snapshot *snapshot, const struct tic_line *li
         earlier->lost = line->account.lost;
     }
     earlier->spent += tail;
-    earlier->lost += logged ? snapshot->lost_longest_ns : tail;
+    earlier->lost += logged ? snapshot->recovery.lost_longest_ns : tail;
     earlier->cost = line->account.cost;
     earlier->latency = line->account.latency;
     earlier->stored += line->account.stored;
@@ -162,13 +163,13 @@ static void sum_lost(struct tic_snapshot *snapshot, const struct search *search)
     for (unsigned i = 0; i < TIC_MAX_WORKERS; i++) {
         if (!search->workers[i].runs || search->workers[i].time > search->last)
             continue;
-        snapshot->lost_tasks++;
+        snapshot->recovery.lost_tasks++;
         uint64_t lost = search->last - search->workers[i].time;
-        snapshot->lost_ns += lost;
-        if (lost > snapshot->lost_longest_ns)
-            snapshot->lost_longest_ns = lost;
+        snapshot->recovery.lost_ns += lost;
+        if (lost > snapshot->recovery.lost_longest_ns)
+            snapshot->recovery.lost_longest_ns = lost;
     }
-    snapshot->results_found = snapshot->found_count;
+    snapshot->recovery.results_found = snapshot->recovery.result_count;
 }
 
 static bool visit(void *arg, const struct tic_log_record *record)
@@ -183,7 +184,7 @@ static bool visit(void *arg, const struct tic_log_record *record)
         search->status = tic_eventlog_keep(&search->snapshot->log, record->file);
     search->file = record->file;
     if (record->kind == TIC_LOGGED_COMMITTED && record->count == 1)
-        search->snapshot->line_lost |= record->words[0] > search->line->number;
+        search->snapshot->recovery.line_lost |= record->words[0] > search->line->number;
     if (search->status == 0 && record->kind == TIC_LOGGED_EVENT)
         search->status = note_event(search, record);
     else if (search->status == 0 && record->kind == TIC_LOGGED_INPUT)
@@ -194,7 +195,7 @@ static bool visit(void *arg, const struct tic_log_record *record)
     else if (search->status == 0 &&
              (record->kind != TIC_LOGGED_CREATED ||
               (record->count > 0 && !tic_line_is_done(search->line, record->words[0]))))
-        search->status = tic_known_note(&search->snapshot->known, record, search->order);
+        search->status = tic_known_note(&search->snapshot->recovery.known, record, search->order);
     return search->status == 0;
 }
 
@@ -277,17 +278,18 @@ static int choose(struct tic_snapshot *snapshot, const struct tic_line *line)
     uint64_t *hashes = hash_events(line);
     unsigned long kept = 0;
 
-    if (snapshot->found_count > 0)
-        qsort(snapshot->found, snapshot->found_count, sizeof(*snapshot->found), by_sequence);
-    for (unsigned long i = 0; hashes && i < snapshot->found_count; i++) {
-        const struct tic_forced_found *found = &snapshot->found[i];
+    if (snapshot->recovery.result_count > 0)
+        qsort(snapshot->recovery.results, snapshot->recovery.result_count,
+              sizeof(*snapshot->recovery.results), by_sequence);
+    for (unsigned long i = 0; hashes && i < snapshot->recovery.result_count; i++) {
+        const struct tic_forced_found *found = &snapshot->recovery.results[i];
         if (found->events > line->event_count || hashes[found->events] != found->seen)
             continue;
-        if (kept > 0 && snapshot->found[kept - 1].sequence == found->sequence)
+        if (kept > 0 && snapshot->recovery.results[kept - 1].sequence == found->sequence)
             kept--;
-        snapshot->found[kept++] = *found;
+        snapshot->recovery.results[kept++] = *found;
     }
-    snapshot->found_count = kept;
+    snapshot->recovery.result_count = kept;
     int status = hashes ? 0 : -ENOMEM;
     free(hashes);
     return status;
@@ -297,7 +299,7 @@ static int choose(struct tic_snapshot *snapshot, const struct tic_line *line)
  * and those that came of them mean nothing without. Now and at the next start. */
 static void give_up_log(struct tic_snapshot *snapshot)
 {
-    if (snapshot->found_count > 0 && !snapshot->ignore_results)
+    if (snapshot->recovery.result_count > 0 && !snapshot->options.ignore_results)
         tic_log(TIC_LOG_WARN,
                 "a newer recovery line in %s is damaged or gone: no results of the event log are "
                 "used, and their tasks are executed again",
@@ -313,10 +315,11 @@ int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *lin
 
     status = search.status ? search.status : status;
     /* Results of before others than main() submitted do not know what the line holds of theirs. */
-    snapshot->found_racy = line->spawned_count > 0 || line->kept_count > 0 || line->kept_done > 0;
-    bool used = snapshot->found_count > 0 && !snapshot->found_racy && !snapshot->ignore_results &&
-                !snapshot->line_lost;
-    if (snapshot->line_lost)
+    snapshot->recovery.racy =
+        line->spawned_count > 0 || line->kept_count > 0 || line->kept_done > 0;
+    bool used = snapshot->recovery.result_count > 0 && !snapshot->recovery.racy &&
+                !snapshot->options.ignore_results && !snapshot->recovery.line_lost;
+    if (snapshot->recovery.line_lost)
         give_up_log(snapshot);
     /* Without results the run goes its own way after the line, and numbers other data as it likes.
      */
@@ -326,13 +329,13 @@ int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *lin
         status = add_inputs(line, &search);
     status = status ? status : choose(snapshot, line);
     if (!used)
-        snapshot->found_count = 0;
-    tic_known_sort(&snapshot->known);
+        snapshot->recovery.result_count = 0;
+    tic_known_sort(&snapshot->recovery.known);
     sum_lost(snapshot, &search);
     sum_account(snapshot, line, &search, written);
     free(search.events);
     free(search.inputs);
-    snapshot->found_outputs = search.outputs;
+    snapshot->recovery.outputs = search.outputs;
     return status;
 }
 
@@ -345,7 +348,7 @@ static bool locate(struct tic_snapshot *snapshot, struct tic_forced_found *found
     *kept = (struct tic_forced_kept){
         .sequence = found->sequence, .file = found->file, .count = found->count};
     for (uint32_t i = 0; i < found->count; i++) {
-        const struct tic_forced_output *output = &snapshot->found_outputs[found->first + i];
+        const struct tic_forced_output *output = &snapshot->recovery.outputs[found->first + i];
         if (tic_rows_find(rows, output->segment, output->offset, output->bytes, &kept->rows[i]))
             return false;
         values[i] = (struct tic_forced_value){
@@ -371,33 +374,33 @@ int tic_snapshot_keep_forced(struct tic_snapshot *snapshot)
     uint32_t used = 0;
     int status = 0;
 
-    for (unsigned long i = 0; i < snapshot->found_count; i++)
-        used += snapshot->found[i].count;
-    snapshot->found_values = calloc(used + 1, sizeof(*snapshot->found_values));
-    snapshot->found_value_count = used;
+    for (unsigned long i = 0; i < snapshot->recovery.result_count; i++)
+        used += snapshot->recovery.results[i].count;
+    snapshot->recovery.values = calloc(used + 1, sizeof(*snapshot->recovery.values));
+    snapshot->recovery.value_count = used;
     used = 0;
-    for (unsigned long i = 0; i < snapshot->found_count && status == 0; i++) {
-        struct tic_forced_found found = snapshot->found[i];
+    for (unsigned long i = 0; i < snapshot->recovery.result_count && status == 0; i++) {
+        struct tic_forced_found found = snapshot->recovery.results[i];
         struct tic_forced_kept rows;
-        if (!snapshot->found_values)
+        if (!snapshot->recovery.values)
             status = -ENOMEM;
-        else if (!locate(snapshot, &found, &rows, snapshot->found_values + used))
+        else if (!locate(snapshot, &found, &rows, snapshot->recovery.values + used))
             continue;
         status = status ? status : tic_snapshot_keep_result(snapshot, &rows);
         found.first = used;
         used += found.count;
-        snapshot->found[kept++] = found;
+        snapshot->recovery.results[kept++] = found;
     }
-    snapshot->found_count = kept;
-    free(snapshot->found_outputs);
-    snapshot->found_outputs = NULL;
+    snapshot->recovery.result_count = kept;
+    free(snapshot->recovery.outputs);
+    snapshot->recovery.outputs = NULL;
     /* Rows of results were free until now. */
     tic_rows_sweep_begin(&snapshot->store->rows);
     tic_store_mark_kept(snapshot->store);
     tic_lock(&snapshot->graph->lock);
-    for (unsigned long i = 0; i < snapshot->forced_count; i++)
-        for (uint32_t k = 0; k < snapshot->forced[i].count; k++)
-            tic_rows_mark(&snapshot->store->rows, snapshot->forced[i].rows[k]);
+    for (unsigned long i = 0; i < snapshot->results.kept_count; i++)
+        for (uint32_t k = 0; k < snapshot->results.kept[i].count; k++)
+            tic_rows_mark(&snapshot->store->rows, snapshot->results.kept[i].rows[k]);
     tic_unlock(&snapshot->graph->lock);
     tic_rows_sweep_end(&snapshot->store->rows);
     return status;
@@ -412,25 +415,26 @@ static int compare_sequence(const void *key, const void *found)
 const struct tic_forced_found *tic_snapshot_forced_of(const struct tic_snapshot *snapshot,
                                                       uint64_t sequence)
 {
-    return snapshot->found_count == 0 ? NULL
-                                      : bsearch(&sequence, snapshot->found, snapshot->found_count,
-                                                sizeof(*snapshot->found), compare_sequence);
+    return snapshot->recovery.result_count == 0
+               ? NULL
+               : bsearch(&sequence, snapshot->recovery.results, snapshot->recovery.result_count,
+                         sizeof(*snapshot->recovery.results), compare_sequence);
 }
 
 const struct tic_forced_value *tic_snapshot_forced_values(const struct tic_snapshot *snapshot,
                                                           const struct tic_forced_found *found)
 {
-    return &snapshot->found_values[found->first];
+    return &snapshot->recovery.values[found->first];
 }
 
 void tic_snapshot_drop_forced(struct tic_snapshot *snapshot)
 {
     unsigned long kept = 0;
 
-    for (unsigned long i = 0; i < snapshot->found_count; i++)
-        if (!snapshot->found[i].useless)
-            snapshot->found[kept++] = snapshot->found[i];
-    snapshot->found_count = kept;
+    for (unsigned long i = 0; i < snapshot->recovery.result_count; i++)
+        if (!snapshot->recovery.results[i].useless)
+            snapshot->recovery.results[kept++] = snapshot->recovery.results[i];
+    snapshot->recovery.result_count = kept;
 }
 
 /* ---- a replay, owner thread ------------------------------------------------------------------ */
@@ -463,7 +467,7 @@ int tic_snapshot_adopt(struct tic_snapshot *snapshot, const struct tic_forced_fo
 
     tic_lock(&graph->lock);
     uint64_t epoch = atomic_load(&snapshot->cut.epoch); /* cuts are raised under the graph lock */
-    struct tic_sequence_list *list = &snapshot->adopted[epoch & 1];
+    struct tic_sequence_list *list = &snapshot->results.adopted[epoch & 1];
     void *grown = tic_grow(list->items, &list->capacity, list->count + 1, sizeof(*list->items));
     if (grown) {
         list->items = grown;
@@ -479,15 +483,15 @@ int tic_snapshot_adopt(struct tic_snapshot *snapshot, const struct tic_forced_fo
 
 void tic_snapshot_forget_forced(struct tic_snapshot *snapshot)
 {
-    free(snapshot->found);
-    free(snapshot->found_values);
-    free(snapshot->found_outputs);
-    snapshot->found = NULL;
-    snapshot->found_values = NULL;
-    snapshot->found_outputs = NULL;
-    snapshot->found_count = snapshot->found_capacity = 0;
+    free(snapshot->recovery.results);
+    free(snapshot->recovery.values);
+    free(snapshot->recovery.outputs);
+    snapshot->recovery.results = NULL;
+    snapshot->recovery.values = NULL;
+    snapshot->recovery.outputs = NULL;
+    snapshot->recovery.result_count = snapshot->recovery.result_capacity = 0;
     for (unsigned i = 0; i < 2; i++)
-        free(snapshot->adopted[i].items);
-    memset(snapshot->adopted, 0, sizeof(snapshot->adopted));
-    tic_known_clear(&snapshot->known);
+        free(snapshot->results.adopted[i].items);
+    memset(snapshot->results.adopted, 0, sizeof(snapshot->results.adopted));
+    tic_known_clear(&snapshot->recovery.known);
 }

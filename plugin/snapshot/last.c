@@ -9,11 +9,11 @@
  * lately: there is no later. */
 static uint64_t request_locked(struct tic_snapshot *snapshot)
 {
-    snapshot->requested = true;
-    if (snapshot->retry_ns > 0)
-        snapshot->retry_ns = 1;
+    snapshot->control.requested = true;
+    if (snapshot->control.retry_ns > 0)
+        snapshot->control.retry_ns = 1;
     pthread_cond_signal(&snapshot->wake);
-    return snapshot->tries_begun + 1;
+    return snapshot->control.tries_begun + 1;
 }
 
 /* Does something happen that the checkpoint may wait for? Tasks of its cut end some time; a main()
@@ -31,13 +31,15 @@ static int await_try_locked(struct tic_snapshot *snapshot, uint64_t number)
     uint64_t progress = tic_snapshot_progress(snapshot);
 
     do {
-        struct timespec until = tic_after(snapshot->patience);
-        while (snapshot->tries_ended < number && !snapshot->exited && !snapshot->stopping &&
-               !tic_snapshot_is_broken(snapshot) && tic_snapshot_await_locked(snapshot, &until))
+        struct timespec until = tic_after(snapshot->options.patience);
+        while (snapshot->control.tries_ended < number && !snapshot->control.exited &&
+               !snapshot->control.stopping && !tic_snapshot_is_broken(snapshot) &&
+               tic_snapshot_await_locked(snapshot, &until))
             ;
-    } while (snapshot->tries_ended < number && !snapshot->exited && !snapshot->stopping &&
-             !tic_snapshot_is_broken(snapshot) && is_moving(snapshot, &progress));
-    return snapshot->tries_ended >= number ? snapshot->tried : -ECANCELED;
+    } while (snapshot->control.tries_ended < number && !snapshot->control.exited &&
+             !snapshot->control.stopping && !tic_snapshot_is_broken(snapshot) &&
+             is_moving(snapshot, &progress));
+    return snapshot->control.tries_ended >= number ? snapshot->control.tried : -ECANCELED;
 }
 
 int tic_snapshot_take(struct tic_snapshot *snapshot)

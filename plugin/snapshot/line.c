@@ -23,7 +23,7 @@ enum { HANDLES_AT_ONCE = 256 };
 /* What all runs of the store took, up to this line. */
 static void describe_account(const struct tic_snapshot *snapshot, struct tic_account *account)
 {
-    const struct tic_account *earlier = &snapshot->earlier;
+    const struct tic_account *earlier = &snapshot->recovery.earlier;
     uint64_t now = tic_nanoseconds(CLOCK_MONOTONIC);
 
     account->runs = earlier->runs + 1;
@@ -34,8 +34,9 @@ static void describe_account(const struct tic_snapshot *snapshot, struct tic_acc
     account->lost = earlier->lost;
     account->stored = earlier->stored +
                       atomic_load_explicit(&snapshot->store->bytes_written, memory_order_relaxed);
-    account->checkpoints = earlier->checkpoints + 1 +
-                           atomic_load_explicit(&snapshot->checkpoints, memory_order_relaxed);
+    account->checkpoints =
+        earlier->checkpoints + 1 +
+        atomic_load_explicit(&snapshot->counts.checkpoints, memory_order_relaxed);
     account->logged =
         earlier->logged + atomic_load_explicit(&snapshot->log.records, memory_order_relaxed);
 }
@@ -43,7 +44,7 @@ static void describe_account(const struct tic_snapshot *snapshot, struct tic_acc
 /* In time: the lines that follow are refused. */
 static void tell_overwritten(const struct tic_snapshot *snapshot)
 {
-    const char *name = snapshot->any_program ? NULL : tic_files_tell_overwritten();
+    const char *name = snapshot->options.any_program ? NULL : tic_files_tell_overwritten();
 
     if (name)
         tic_log(TIC_LOG_WARN,
@@ -62,13 +63,13 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
     clock_gettime(CLOCK_REALTIME, &now);
     line->created = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
     line->workers = about->workers;
-    line->clock = snapshot->position >> TIC_WAIT_BITS;
+    line->clock = snapshot->cycle.position >> TIC_WAIT_BITS;
     if (snapshot->verify.percent == 0) { /* a callback that ran before is in the line */
         uint64_t clock = atomic_load(&snapshot->graph->clock);
         line->clock =
             clock < snapshot->graph->recovered.clock ? snapshot->graph->recovered.clock : clock;
     }
-    line->waits = snapshot->position & ((1u << TIC_WAIT_BITS) - 1);
+    line->waits = snapshot->cycle.position & ((1u << TIC_WAIT_BITS) - 1);
     line->verified = snapshot->verify.percent > 0;
     line->quiescent = atomic_load(&snapshot->verify.quiescent);
     line->unregistered_writes = atomic_load(&snapshot->unregistered.written);
@@ -93,15 +94,15 @@ static int save_block(struct tic_snapshot *snapshot, uint32_t number, const void
                       uint32_t count)
 {
     struct tic_line_block block;
-    void *grown = tic_grow(snapshot->blocks, &snapshot->block_capacity, snapshot->block_count + 1,
-                           sizeof(*snapshot->blocks));
+    void *grown = tic_grow(snapshot->cycle.blocks, &snapshot->cycle.block_capacity,
+                           snapshot->cycle.block_count + 1, sizeof(*snapshot->cycle.blocks));
     if (!grown)
         return -ENOMEM;
-    snapshot->blocks = grown;
+    snapshot->cycle.blocks = grown;
     int status = tic_block_save(snapshot->store, number, items, count, &block);
     if (status)
         return status;
-    snapshot->blocks[snapshot->block_count++] = block;
+    snapshot->cycle.blocks[snapshot->cycle.block_count++] = block;
     struct tic_row row = {block.extent, block.row};
     tic_rows_pin(&snapshot->store->rows, row); /* all later lines refer to it */
     tic_rows_settle(&snapshot->store->rows, row);
@@ -137,12 +138,13 @@ static int save_all_full_blocks(struct tic_snapshot *snapshot, struct tic_line *
     for (uint32_t number = 1; number < TIC_TABLES && status == 0; number++)
         if (number != TIC_TABLE_VALUES)
             status = save_full_blocks(snapshot, number, line);
-    line->blocks = calloc(snapshot->block_count + 1, sizeof(*line->blocks));
+    line->blocks = calloc(snapshot->cycle.block_count + 1, sizeof(*line->blocks));
     if (status || !line->blocks)
         return status ? status : -ENOMEM;
-    if (snapshot->block_count > 0)
-        memcpy(line->blocks, snapshot->blocks, snapshot->block_count * sizeof(*line->blocks));
-    line->block_count = snapshot->block_count;
+    if (snapshot->cycle.block_count > 0)
+        memcpy(line->blocks, snapshot->cycle.blocks,
+               snapshot->cycle.block_count * sizeof(*line->blocks));
+    line->block_count = snapshot->cycle.block_count;
     return 0;
 }
 
@@ -197,8 +199,8 @@ static int check_all_found(struct tic_snapshot *snapshot, uint64_t cut)
 {
     int status = 0;
 
-    for (unsigned long i = 0; i < snapshot->due.count && status == 0; i++)
-        status = check_found(snapshot, snapshot->due.items[i], cut);
+    for (unsigned long i = 0; i < snapshot->cycle.due.count && status == 0; i++)
+        status = check_found(snapshot, snapshot->cycle.due.items[i], cut);
     return status;
 }
 
@@ -211,7 +213,7 @@ int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct ti
         tic_snapshot_break(snapshot, TIC_LOST_IMAGE);
     status = status ? status : copy_about(snapshot, line);
     status = status ? status : check_all_found(snapshot, cut);
-    status = status ? status : tic_graph_index(snapshot->graph, cut, &snapshot->due, index);
+    status = status ? status : tic_graph_index(snapshot->graph, cut, &snapshot->cycle.due, index);
     /* What was compared need not be listed: a comparison makes data dirty that main() changed, and
      * main() may save that before anybody can list it. */
     if (status == 0 && snapshot->verify.percent > 0)

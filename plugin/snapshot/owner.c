@@ -22,7 +22,7 @@ static uint64_t epoch_locked(struct tic_snapshot *snapshot)
 /* What main() keeps is only copied, too, as the next line writes it; SEL may take none for long. */
 static int first_try(const struct tic_snapshot *snapshot)
 {
-    return snapshot->log_all ? 0 : -EALREADY;
+    return snapshot->options.log_all ? 0 : -EALREADY;
 }
 
 /* False when out of memory. */
@@ -98,7 +98,7 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
 {
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
 
-    if (tic_snapshot_is_broken(snapshot) || snapshot->dry ||
+    if (tic_snapshot_is_broken(snapshot) || snapshot->options.dry ||
         (atomic_load(&handle->dirty_since) == 0 && !handle->imaged))
         return;
     int status = save_now_once(snapshot, handle, first_try(snapshot));
@@ -111,8 +111,8 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
     if (status && status != -ECANCELED)
         tic_snapshot_break(snapshot, "cannot keep a value that main() gets back: %s",
                            tic_snapshot_reason(status));
-    atomic_fetch_add_explicit(&snapshot->main_held_ns, tic_nanoseconds(CLOCK_MONOTONIC) - start,
-                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&snapshot->counts.main_held_ns,
+                              tic_nanoseconds(CLOCK_MONOTONIC) - start, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_UNREGISTER_SAVE);
 }
 
@@ -260,8 +260,8 @@ int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *han
     }
     if (status && status != -ECANCELED)
         status = log_value_once(snapshot, handle, status, saved, fresh);
-    atomic_fetch_add_explicit(&snapshot->main_held_ns, tic_nanoseconds(CLOCK_MONOTONIC) - start,
-                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&snapshot->counts.main_held_ns,
+                              tic_nanoseconds(CLOCK_MONOTONIC) - start, memory_order_relaxed);
     return status;
 }
 

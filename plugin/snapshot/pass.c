@@ -87,7 +87,7 @@ int tic_save_pass(struct tic_snapshot *snapshot, struct tic_handle **handles, ui
     for (unsigned long from = 0; from < *left && status == 0; from += count) {
         count = *left - from < SHARED_AT_ONCE ? *left - from : SHARED_AT_ONCE;
         share.handles = &handles[from];
-        tic_pool_run(&snapshot->savers, count, try_save_shared, serve_meanwhile, &share);
+        tic_pool_run(&snapshot->cycle.savers, count, try_save_shared, serve_meanwhile, &share);
         for (unsigned long i = 0; i < count && status == 0; i++) {
             struct tic_handle *handle = share.handles[i];
             status = share.statuses[i];

@@ -17,7 +17,7 @@ static uint64_t rows_at_once(const struct tic_snapshot *snapshot, const struct t
 {
     uint64_t rows = SEGMENT_BYTES / (tic_shape_bytes(shape) + 1) + 1;
 
-    return !snapshot->log_all ? 1 : rows > MOST_ROWS ? MOST_ROWS : rows;
+    return !snapshot->options.log_all ? 1 : rows > MOST_ROWS ? MOST_ROWS : rows;
 }
 
 bool tic_snapshot_await_locked(struct tic_snapshot *snapshot, const struct timespec *until)
@@ -29,14 +29,14 @@ bool tic_snapshot_await_locked(struct tic_snapshot *snapshot, const struct times
  * it does not answer. */
 static int request_rows(struct tic_snapshot *snapshot, const struct tic_shape *shape)
 {
-    struct timespec until = tic_after(snapshot->patience);
+    struct timespec until = tic_after(snapshot->options.patience);
     struct tic_row_request *request = calloc(1, sizeof(*request));
     int status = !request ? -ENOMEM : 0;
 
     tic_lock(&snapshot->lock);
-    if (snapshot->exited || tic_snapshot_is_broken(snapshot))
+    if (snapshot->control.exited || tic_snapshot_is_broken(snapshot))
         status = -ECANCELED;
-    else if (snapshot->silent)
+    else if (snapshot->control.silent)
         status = -ETIME;
     if (status) {
         tic_unlock(&snapshot->lock);
@@ -44,14 +44,14 @@ static int request_rows(struct tic_snapshot *snapshot, const struct tic_shape *s
         return status;
     }
     request->demand = (struct tic_demand){*shape, rows_at_once(snapshot, shape)};
-    request->next = snapshot->requests;
-    snapshot->requests = request;
+    request->next = snapshot->control.requests;
+    snapshot->control.requests = request;
     atomic_store(&snapshot->store->hurry, true);
     pthread_cond_signal(&snapshot->wake);
     while (!request->done && tic_snapshot_await_locked(snapshot, &until))
         ;
     request->left = !request->done;
-    snapshot->silent |= request->left;
+    snapshot->control.silent |= request->left;
     status = request->left ? -ETIME : request->status;
     if (!request->left)
         free(request);
@@ -66,19 +66,19 @@ int tic_snapshot_want_row(struct tic_snapshot *snapshot, const struct tic_handle
 
 int tic_snapshot_want_log(struct tic_snapshot *snapshot)
 {
-    struct timespec until = tic_after(snapshot->patience);
+    struct timespec until = tic_after(snapshot->options.patience);
 
     tic_lock(&snapshot->lock);
-    snapshot->log_wanted = true;
+    snapshot->control.log_wanted = true;
     atomic_store(&snapshot->store->hurry, true);
     pthread_cond_signal(&snapshot->wake);
-    while (snapshot->log_wanted && !snapshot->exited && !snapshot->silent &&
+    while (snapshot->control.log_wanted && !snapshot->control.exited && !snapshot->control.silent &&
            tic_snapshot_await_locked(snapshot, &until))
         ;
-    snapshot->silent |= snapshot->log_wanted && !snapshot->exited;
-    int status = snapshot->exited       ? -ECANCELED
-                 : snapshot->log_wanted ? -ETIME
-                                        : snapshot->log_status;
+    snapshot->control.silent |= snapshot->control.log_wanted && !snapshot->control.exited;
+    int status = snapshot->control.exited       ? -ECANCELED
+                 : snapshot->control.log_wanted ? -ETIME
+                                                : snapshot->control.log_status;
     tic_unlock(&snapshot->lock);
     return status;
 }
@@ -86,14 +86,14 @@ int tic_snapshot_want_log(struct tic_snapshot *snapshot)
 static void serve_log(struct tic_snapshot *snapshot)
 {
     tic_lock(&snapshot->lock);
-    bool wanted = snapshot->log_wanted;
+    bool wanted = snapshot->control.log_wanted;
     tic_unlock(&snapshot->lock);
     if (!wanted)
         return;
     int status = tic_eventlog_provide(&snapshot->log);
     tic_lock(&snapshot->lock);
-    snapshot->log_wanted = false;
-    snapshot->log_status = status;
+    snapshot->control.log_wanted = false;
+    snapshot->control.log_status = status;
     pthread_cond_broadcast(&snapshot->served);
     tic_unlock(&snapshot->lock);
 }
@@ -102,10 +102,10 @@ void tic_snapshot_serve_requests(struct tic_snapshot *snapshot)
 {
     serve_log(snapshot);
     tic_lock(&snapshot->lock);
-    while (snapshot->requests) {
-        struct tic_row_request *request = snapshot->requests;
-        snapshot->requests = request->next;
-        bool exited = snapshot->exited;
+    while (snapshot->control.requests) {
+        struct tic_row_request *request = snapshot->control.requests;
+        snapshot->control.requests = request->next;
+        bool exited = snapshot->control.exited;
         tic_unlock(&snapshot->lock);
         int status = exited || tic_snapshot_is_broken(snapshot) ? -ECANCELED
                      : tic_rows_available(&snapshot->store->rows, &request->demand.shape) > 0
@@ -118,8 +118,9 @@ void tic_snapshot_serve_requests(struct tic_snapshot *snapshot)
             free(request);
         pthread_cond_broadcast(&snapshot->served);
     }
-    snapshot->silent = false;
-    atomic_store(&snapshot->store->hurry, snapshot->stopping || snapshot->log_wanted);
+    snapshot->control.silent = false;
+    atomic_store(&snapshot->store->hurry,
+                 snapshot->control.stopping || snapshot->control.log_wanted);
     tic_unlock(&snapshot->lock);
 }
 
@@ -158,7 +159,7 @@ static uint64_t count_listed(struct tic_snapshot *snapshot)
     tic_lock(&snapshot->graph->lock);
     uint64_t others = snapshot->graph->changed.count;
     tic_unlock(&snapshot->graph->lock);
-    return dirtied - snapshot->dirtied_before + others + snapshot->due.count;
+    return dirtied - snapshot->cycle.dirtied_before + others + snapshot->cycle.due.count;
 }
 
 /* Some more become dirty by the time of the cut. */
@@ -173,12 +174,12 @@ static bool has_rows(struct tic_snapshot *snapshot)
 {
     uint64_t registered = atomic_load(&snapshot->graph->registered);
     uint64_t wanted = with_reserve(count_listed(snapshot));
-    bool enough = registered == snapshot->scanned;
+    bool enough = registered == snapshot->cycle.scanned;
 
-    snapshot->scanned = registered;
-    for (unsigned long i = 0; i < snapshot->shapes.count && enough; i++)
-        enough =
-            tic_rows_available(&snapshot->store->rows, &snapshot->shapes.items[i].shape) >= wanted;
+    snapshot->cycle.scanned = registered;
+    for (unsigned long i = 0; i < snapshot->cycle.shapes.count && enough; i++)
+        enough = tic_rows_available(&snapshot->store->rows,
+                                    &snapshot->cycle.shapes.items[i].shape) >= wanted;
     return enough;
 }
 
@@ -189,14 +190,14 @@ static int count_dirty(struct tic_snapshot *snapshot, unsigned long *handles)
     unsigned long count = 1;
     int status = 0;
 
-    for (unsigned long i = 0; i < snapshot->shapes.count; i++)
-        snapshot->shapes.items[i].rows = 0;
+    for (unsigned long i = 0; i < snapshot->cycle.shapes.count; i++)
+        snapshot->cycle.shapes.items[i].rows = 0;
     for (unsigned long i = 0; i < count && status == 0;) {
         tic_lock(&graph->lock);
         count = graph->handle_count;
         for (unsigned n = 0; n < HANDLES_AT_ONCE && i < count && status == 0; n++, i++)
             if (atomic_load_explicit(&graph->handles[i]->dirty_since, memory_order_acquire) != 0)
-                status = tic_demands_add(&snapshot->shapes, &graph->handles[i]->layout.shape);
+                status = tic_demands_add(&snapshot->cycle.shapes, &graph->handles[i]->layout.shape);
         tic_unlock(&graph->lock);
     }
     *handles = count;
@@ -215,7 +216,7 @@ static void add_spare(struct tic_demand *demand, uint64_t handles)
 /* Shapes that nothing dirty has, and no segment any more: they count again when a row is missed. */
 static void forget_shapes(struct tic_snapshot *snapshot)
 {
-    struct tic_demands *shapes = &snapshot->shapes;
+    struct tic_demands *shapes = &snapshot->cycle.shapes;
     unsigned long kept = 0;
 
     for (unsigned long i = 0; i < shapes->count; i++)
@@ -227,7 +228,7 @@ static void forget_shapes(struct tic_snapshot *snapshot)
 
 int tic_provide_dirty(struct tic_snapshot *snapshot)
 {
-    struct tic_demands *shapes = &snapshot->shapes;
+    struct tic_demands *shapes = &snapshot->cycle.shapes;
     unsigned long handles;
     int status = count_dirty(snapshot, &handles);
 
@@ -243,7 +244,7 @@ int tic_provide_rows(struct tic_snapshot *snapshot)
 {
     int status = has_rows(snapshot) ? 0 : tic_provide_dirty(snapshot);
 
-    if (status == 0 && (snapshot->forced_percent > 0 || snapshot->log_all))
+    if (status == 0 && (snapshot->options.forced_percent > 0 || snapshot->options.log_all))
         status = tic_eventlog_provide(&snapshot->log);
     tic_eventlog_settle(&snapshot->log);
     return status;

@@ -21,7 +21,8 @@ enum { VAIN_MOST = 4 }; /* waits for main() that were in vain: it waits in ways 
 /* The checkpoint thread copies what an image holds as soon as it can, and writes what is much. */
 static void wake_for_held(struct tic_snapshot *snapshot, const struct tic_shape *shape)
 {
-    bool image = snapshot->image_least > 0 && tic_shape_bytes(shape) >= snapshot->image_least;
+    bool image = snapshot->options.image_least > 0 &&
+                 tic_shape_bytes(shape) >= snapshot->options.image_least;
 
     if (image || tic_held_is_much(&snapshot->store->rows))
         tic_snapshot_wake(snapshot);
@@ -271,10 +272,10 @@ static bool may_block(struct tic_snapshot *snapshot, unsigned idle)
         atomic_load(&snapshot->graph->callbacks_open) > 0)
         return true;
     /* Once it was in vain: not again before main() comes to StarPU. */
-    if (waits && (idle > COUNT_PATIENCE || snapshot->vain_calls == calls + 1 ||
-                  snapshot->vain_count >= VAIN_MOST)) {
-        snapshot->vain_count += snapshot->vain_calls != calls + 1;
-        snapshot->vain_calls = calls + 1;
+    if (waits && (idle > COUNT_PATIENCE || snapshot->control.vain_calls == calls + 1 ||
+                  snapshot->control.vain_count >= VAIN_MOST)) {
+        snapshot->control.vain_count += snapshot->control.vain_calls != calls + 1;
+        snapshot->control.vain_calls = calls + 1;
         return true;
     }
     return atomic_load(&snapshot->cut.active_cut) != 0 &&
@@ -288,15 +289,15 @@ static void count_task(struct tic_snapshot *snapshot)
 {
     uint64_t ended = atomic_fetch_add_explicit(&snapshot->ended, 1, memory_order_relaxed) + 1;
     uint64_t seen = ended;
-    unsigned most = (unsigned)(snapshot->patience / COUNT_POLL) + 1;
+    unsigned most = (unsigned)(snapshot->options.patience / COUNT_POLL) + 1;
 
-    if (ended % snapshot->every != 0)
+    if (ended % snapshot->options.every != 0)
         return;
     tic_lock(&snapshot->lock);
     pthread_cond_signal(&snapshot->wake);
     for (unsigned idle = 0;
-         snapshot->counted < ended / snapshot->every && !snapshot->exited &&
-         snapshot->retry_ns == 0 && !snapshot->silent && !may_block(snapshot, idle);
+         snapshot->control.counted < ended / snapshot->options.every && !snapshot->control.exited &&
+         snapshot->control.retry_ns == 0 && !snapshot->control.silent && !may_block(snapshot, idle);
          idle++) {
         struct timespec until = tic_after(COUNT_POLL);
         pthread_cond_timedwait(&snapshot->served, &snapshot->lock.mutex, &until);
@@ -304,9 +305,9 @@ static void count_task(struct tic_snapshot *snapshot)
         if (now != seen)
             idle = 0;
         seen = now;
-        snapshot->silent |= idle > most;
+        snapshot->control.silent |= idle > most;
     }
-    bool silent = snapshot->silent;
+    bool silent = snapshot->control.silent;
     tic_unlock(&snapshot->lock);
     if (silent)
         tic_snapshot_suspend_once(snapshot, -ETIME);
@@ -326,6 +327,6 @@ void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot)
     if (__builtin_expect(wake, 0)) {
         tic_snapshot_wake(snapshot);
     }
-    if (snapshot->every > 0)
+    if (snapshot->options.every > 0)
         count_task(snapshot);
 }

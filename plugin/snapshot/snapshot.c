@@ -21,7 +21,6 @@
 
 enum { STALL_PATIENCE = 200 }; /* looks of the checkpoint thread, each of 10 ms */
 enum { MOST_SAVERS = 4 };      /* more do not make a file system faster */
-enum { STOP_PATIENCE = 6 };    /* the end may wait so many times longer than anything before */
 
 int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
                       struct tic_store *store, unsigned workers)
@@ -30,14 +29,14 @@ int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
     snapshot->graph = graph;
     snapshot->store = store;
     snapshot->period = 10;
-    snapshot->patience = 10;
-    snapshot->copy_newest = -1;
-    snapshot->keep_lines = TIC_KEPT_DEFAULT;
+    snapshot->options.patience = 10;
+    snapshot->options.copy_newest = -1;
+    snapshot->options.keep_lines = TIC_KEPT_DEFAULT;
     tic_lock_init(&snapshot->lock, TIC_RANK_CHECKPOINT);
     tic_cond_init(&snapshot->wake);
     tic_cond_init(&snapshot->served);
-    snapshot->periodic = true;
-    tic_reuse_init(&snapshot->reuse);
+    snapshot->options.periodic = true;
+    tic_reuse_init(&snapshot->results.reuse);
     int status = tic_eventlog_init(&snapshot->log, store, workers + 1);
     return status ? status : tic_cut_init(&snapshot->cut, workers);
 }
@@ -46,12 +45,12 @@ void tic_snapshot_fini(struct tic_snapshot *snapshot)
 {
     tic_cut_fini(&snapshot->cut);
     tic_line_clear(&snapshot->about);
-    free(snapshot->due.items);
-    free(snapshot->shapes.items);
+    free(snapshot->cycle.due.items);
+    free(snapshot->cycle.shapes.items);
     free(snapshot->verify.list.items);
-    free(snapshot->blocks);
-    free(snapshot->forced);
-    tic_reuse_fini(&snapshot->reuse);
+    free(snapshot->cycle.blocks);
+    free(snapshot->results.kept);
+    tic_reuse_fini(&snapshot->results.reuse);
     tic_eventlog_fini(&snapshot->log);
     tic_snapshot_forget_forced(snapshot);
     pthread_cond_destroy(&snapshot->wake);
@@ -86,7 +85,7 @@ void tic_snapshot_wake(struct tic_snapshot *snapshot)
 void tic_snapshot_request(struct tic_snapshot *snapshot)
 {
     tic_lock(&snapshot->lock);
-    snapshot->requested = true;
+    snapshot->control.requested = true;
     pthread_cond_signal(&snapshot->wake);
     tic_unlock(&snapshot->lock);
 }
@@ -97,13 +96,14 @@ static void sync_log(struct tic_snapshot *snapshot)
     uint64_t now = tic_nanoseconds(CLOCK_MONOTONIC);
     uint64_t written = atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed);
 
-    if (snapshot->sync_ns == 0 || written == snapshot->synced_bytes ||
-        now - snapshot->synced_ns < snapshot->sync_ns || tic_snapshot_is_broken(snapshot))
+    if (snapshot->options.sync_ns == 0 || written == snapshot->cycle.synced_bytes ||
+        now - snapshot->cycle.synced_ns < snapshot->options.sync_ns ||
+        tic_snapshot_is_broken(snapshot))
         return;
     int status = tic_store_sync(snapshot->store);
     status = status ? status : tic_eventlog_sync(&snapshot->log);
-    snapshot->synced_bytes = written;
-    snapshot->synced_ns = tic_nanoseconds(CLOCK_MONOTONIC);
+    snapshot->cycle.synced_bytes = written;
+    snapshot->cycle.synced_ns = tic_nanoseconds(CLOCK_MONOTONIC);
     if (status && status != -ECANCELED)
         tic_snapshot_break(snapshot, "cannot force the event log in %s to the disk: %s",
                            snapshot->store->path, strerror(-status));
@@ -121,9 +121,10 @@ static bool is_stalled(struct tic_snapshot *snapshot)
 {
     uint64_t ended = atomic_load_explicit(&snapshot->ended, memory_order_relaxed);
 
-    snapshot->stalled = ended == snapshot->ended_before ? snapshot->stalled + 1 : 0;
-    snapshot->ended_before = ended;
-    return snapshot->stalled > STALL_PATIENCE;
+    snapshot->cycle.stalled =
+        ended == snapshot->cycle.ended_before ? snapshot->cycle.stalled + 1 : 0;
+    snapshot->cycle.ended_before = ended;
+    return snapshot->cycle.stalled > STALL_PATIENCE;
 }
 
 bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds)
@@ -132,10 +133,10 @@ bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds)
 
     sync_log(snapshot);
     tic_lock(&snapshot->lock);
-    if (!snapshot->requests && !snapshot->log_wanted)
+    if (!snapshot->control.requests && !snapshot->control.log_wanted)
         pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, &until);
-    bool give_up =
-        snapshot->stopping && (snapshot->every == 0 || snapshot->hurry || is_stalled(snapshot));
+    bool give_up = snapshot->control.stopping && (snapshot->options.every == 0 ||
+                                                  snapshot->control.hurry || is_stalled(snapshot));
     tic_unlock(&snapshot->lock);
     tic_snapshot_serve_requests(snapshot);
     return give_up;
@@ -143,16 +144,17 @@ bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds)
 
 uint64_t tic_snapshot_count(struct tic_snapshot *snapshot)
 {
-    return snapshot->every == 0
+    return snapshot->options.every == 0
                ? 0
-               : atomic_load_explicit(&snapshot->ended, memory_order_relaxed) / snapshot->every;
+               : atomic_load_explicit(&snapshot->ended, memory_order_relaxed) /
+                     snapshot->options.every;
 }
 
 void tic_snapshot_note_counted(struct tic_snapshot *snapshot, uint64_t count)
 {
     tic_lock(&snapshot->lock);
-    snapshot->counted = count;
-    snapshot->silent = false;
+    snapshot->control.counted = count;
+    snapshot->control.silent = false;
     pthread_cond_broadcast(&snapshot->served);
     tic_unlock(&snapshot->lock);
 }
@@ -161,7 +163,7 @@ void tic_snapshot_note_counted(struct tic_snapshot *snapshot, uint64_t count)
  * all results. */
 static bool is_periodic(struct tic_snapshot *snapshot)
 {
-    return snapshot->periodic || atomic_load(&snapshot->needs_lines) ||
+    return snapshot->options.periodic || atomic_load(&snapshot->results.needs_lines) ||
            snapshot->store->kept_count == 0;
 }
 
@@ -185,8 +187,8 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
  * when it is then. */
 static bool wait_until(struct tic_snapshot *snapshot, const struct timespec *until)
 {
-    struct timespec sync = tic_after((double)snapshot->sync_ns * 1e-9);
-    bool first = snapshot->sync_ns > 0 && is_before(&sync, until);
+    struct timespec sync = tic_after((double)snapshot->options.sync_ns * 1e-9);
+    bool first = snapshot->options.sync_ns > 0 && is_before(&sync, until);
 
     return pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, first ? &sync : until) ==
                ETIMEDOUT &&
@@ -204,9 +206,9 @@ static bool drain_locked(struct tic_snapshot *snapshot)
 {
     struct tic_store *store = snapshot->store;
 
-    if (snapshot->stopping || tic_snapshot_is_broken(snapshot))
+    if (snapshot->control.stopping || tic_snapshot_is_broken(snapshot))
         return false;
-    bool writes = snapshot->retry_ns == 0;
+    bool writes = snapshot->control.retry_ns == 0;
     tic_unlock(&snapshot->lock);
     int status = tic_held_copy_images(store, &store->hurry);
     if (status == 0 && writes)
@@ -214,7 +216,8 @@ static bool drain_locked(struct tic_snapshot *snapshot)
     if (status == -ESRCH)
         tic_snapshot_break(snapshot, TIC_LOST_IMAGE);
     tic_lock(&snapshot->lock);
-    return status > 0 || (status == -ECANCELED && (snapshot->requests || snapshot->log_wanted));
+    return status > 0 ||
+           (status == -ECANCELED && (snapshot->control.requests || snapshot->control.log_wanted));
 }
 
 /* Sleeps until a checkpoint is due; serves row requests. False when the thread must end: then a
@@ -225,30 +228,36 @@ static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
     double wait = tic_checkpoint_wait(snapshot->period, snapshot->pace.took, since);
     double rest = tic_verify_rest(snapshot, since);
     struct timespec period = tic_after(wait > rest ? wait : rest);
-    bool due = snapshot->log_all && snapshot->store->kept_count == 0 && !snapshot->began;
+    bool due =
+        snapshot->options.log_all && snapshot->store->kept_count == 0 && !snapshot->cycle.began;
 
-    snapshot->began = true;
+    snapshot->cycle.began = true;
     tic_lock(&snapshot->lock);
     for (;;) {
-        if (snapshot->requests || snapshot->log_wanted || snapshot->sync_ns > 0) {
+        if (snapshot->control.requests || snapshot->control.log_wanted ||
+            snapshot->options.sync_ns > 0) {
             tic_unlock(&snapshot->lock);
             tic_snapshot_serve_requests(snapshot);
             sync_log(snapshot);
             tic_lock(&snapshot->lock);
-            if (snapshot->requests || snapshot->log_wanted)
+            if (snapshot->control.requests || snapshot->control.log_wanted)
                 continue;
         }
         if (drain_locked(snapshot))
             continue;
-        if (snapshot->stopping && snapshot->retry_ns)
+        if (snapshot->control.stopping && snapshot->control.retry_ns)
             due = false; /* no more trials than those that are due by their count */
-        due = due || (!snapshot->hurry && tic_snapshot_count(snapshot) > snapshot->counted) ||
-              ((snapshot->requested || tic_snapshot_is_log_large(snapshot)) && !snapshot->stopping);
-        if (snapshot->stopping || (due && tic_snapshot_may_try_locked(snapshot)))
+        due = due ||
+              (!snapshot->control.hurry &&
+               tic_snapshot_count(snapshot) > snapshot->control.counted) ||
+              ((snapshot->control.requested || tic_snapshot_is_log_large(snapshot)) &&
+               !snapshot->control.stopping);
+        if (snapshot->control.stopping || (due && tic_snapshot_may_try_locked(snapshot)))
             break;
-        struct timespec until = snapshot->retry_ns ? at(snapshot->retry_ns) : period;
+        struct timespec until =
+            snapshot->control.retry_ns ? at(snapshot->control.retry_ns) : period;
         if (wait_until(snapshot, &until)) {
-            due = snapshot->retry_ns || is_periodic(snapshot);
+            due = snapshot->control.retry_ns || is_periodic(snapshot);
             period = tic_after(snapshot->period);
             tic_unlock(&snapshot->lock);
             if (!due)
@@ -256,8 +265,8 @@ static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
             tic_lock(&snapshot->lock);
         }
     }
-    snapshot->requested = false;
-    snapshot->tries_begun++;
+    snapshot->control.requested = false;
+    snapshot->control.tries_begun++;
     tic_unlock(&snapshot->lock);
     return due;
 }
@@ -265,8 +274,8 @@ static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
 static void note_tried(struct tic_snapshot *snapshot, int status)
 {
     tic_lock(&snapshot->lock);
-    snapshot->tries_ended = snapshot->tries_begun;
-    snapshot->tried = status;
+    snapshot->control.tries_ended = snapshot->control.tries_begun;
+    snapshot->control.tried = status;
     pthread_cond_broadcast(&snapshot->served);
     tic_unlock(&snapshot->lock);
 }
@@ -274,14 +283,14 @@ static void note_tried(struct tic_snapshot *snapshot, int status)
 /* SEL: without a line the log means nothing. Owner thread. */
 static void await_first(struct tic_snapshot *snapshot)
 {
-    struct timespec until = tic_after(snapshot->patience);
+    struct timespec until = tic_after(snapshot->options.patience);
 
     tic_lock(&snapshot->lock);
-    while (snapshot->tries_ended == 0 && !snapshot->exited &&
+    while (snapshot->control.tries_ended == 0 && !snapshot->control.exited &&
            tic_snapshot_await_locked(snapshot, &until))
         ;
-    bool silent = snapshot->tries_ended == 0 && !snapshot->exited;
-    snapshot->silent |= silent;
+    bool silent = snapshot->control.tries_ended == 0 && !snapshot->control.exited;
+    snapshot->control.silent |= silent;
     tic_unlock(&snapshot->lock);
     if (silent)
         tic_snapshot_suspend_once(snapshot, -ETIME);
@@ -314,7 +323,7 @@ static int run_measured(struct tic_snapshot *snapshot)
     if (status == 0) {
         reading = read_pace(snapshot);
         tic_pace_end(&snapshot->pace, &reading, atomic_load(&snapshot->verify.cut_ns),
-                     snapshot->waited_ns, snapshot->period, (unsigned)snapshot->about.workers,
+                     snapshot->cycle.waited_ns, snapshot->period, (unsigned)snapshot->about.workers,
                      tic_thread_processors());
         snapshot->period = tic_pace_choose(&snapshot->pace, snapshot->period);
     }
@@ -328,9 +337,9 @@ static void *checkpoint_thread(void *arg)
 
     pthread_setname_np(pthread_self(), "tic-checkpoint");
     tic_io_set_way(TIC_IO_ALWAYS);
-    tic_pool_init(&snapshot->savers, count_helpers());
+    tic_pool_init(&snapshot->cycle.savers, count_helpers());
     /* Here, as no signal comes to this thread, also none of a limit to the size of files. */
-    int status = snapshot->log_all ? tic_eventlog_provide(&snapshot->log) : 0;
+    int status = snapshot->options.log_all ? tic_eventlog_provide(&snapshot->log) : 0;
     if (status)
         tic_snapshot_suspend(snapshot, status);
     while (wait_until_due(snapshot, begun)) {
@@ -347,9 +356,9 @@ static void *checkpoint_thread(void *arg)
             tic_snapshot_put_off(snapshot);
     }
     tic_cut_finish(&snapshot->cut); /* of a checkpoint that was given up */
-    tic_pool_fini(&snapshot->savers);
+    tic_pool_fini(&snapshot->cycle.savers);
     tic_lock(&snapshot->lock);
-    snapshot->exited = true;
+    snapshot->control.exited = true;
     pthread_cond_broadcast(&snapshot->served);
     tic_unlock(&snapshot->lock);
     tic_snapshot_serve_requests(snapshot);
@@ -360,54 +369,56 @@ static void *checkpoint_thread(void *arg)
 static bool look_for_waits(void *arg)
 {
     struct tic_snapshot *snapshot = arg;
-    bool waits = tic_io_waits(snapshot->patience);
+    bool waits = tic_io_waits(snapshot->options.patience);
 
-    if (waits && !snapshot->told_waits)
+    if (waits && !snapshot->waits.told)
         tic_log(TIC_LOG_WARN,
                 "%s does not answer, and tasks wait for it. STARPU_TIC_PATIENCE, in seconds, "
                 "would let them go on without protection until it does",
                 snapshot->store->path);
-    snapshot->told_waits = waits;
+    snapshot->waits.told = waits;
     return true;
 }
 
 static void start_copier(struct tic_snapshot *snapshot)
 {
-    if (!snapshot->copy || snapshot->dry || snapshot->copier)
+    if (!snapshot->options.copy || snapshot->options.dry || snapshot->copier)
         return;
-    snapshot->copier = tic_copier_start(snapshot->store, snapshot->copy, snapshot->copy_newest);
+    snapshot->copier =
+        tic_copier_start(snapshot->store, snapshot->options.copy, snapshot->options.copy_newest);
     if (!snapshot->copier)
         tic_log(TIC_LOG_WARN, "recovery lines are not copied to %s: no memory, or no thread",
-                snapshot->copy);
+                snapshot->options.copy);
 }
 
-int tic_snapshot_start(struct tic_snapshot *snapshot)
+int tic_snapshot_begin(struct tic_snapshot *snapshot)
 {
-    if (snapshot->started) /* it was released */
-        tic_snapshot_stop(snapshot, false);
-    if (snapshot->left)
-        return -EBUSY;
     start_copier(snapshot);
-    if (snapshot->hand_percent > 0)
-        tic_io_start(snapshot->patience, snapshot->hand_percent); /* else calls may hang */
+    if (snapshot->options.hand_percent > 0)
+        tic_io_start(snapshot->options.patience,
+                     snapshot->options.hand_percent); /* else calls may hang */
     if (snapshot->started_ns == 0)
         snapshot->started_ns = tic_verify_begin_period(snapshot);
     /* StarPU has stopped meanwhile: what it ran has ended. */
     for (unsigned i = 0; i < snapshot->cut.slot_count; i++)
         if (atomic_load(&snapshot->cut.slots[i].state) != TIC_SLOT_IDLE)
             tic_cut_end(&snapshot->cut.slots[i]);
-    snapshot->stopping = snapshot->hurry = snapshot->exited = false; /* it may have run before */
+    snapshot->control.stopping = snapshot->control.hurry = snapshot->control.exited =
+        false; /* it may have run before */
     atomic_store(&snapshot->store->hurry, false);
-    snapshot->retry_ns = 0;
+    snapshot->control.retry_ns = 0;
     atomic_store(&snapshot->suspended, false);
-    tic_pace_resume(&snapshot->pace, snapshot->earlier.cost, snapshot->earlier.latency);
+    tic_pace_resume(&snapshot->pace, snapshot->recovery.earlier.cost,
+                    snapshot->recovery.earlier.latency);
     snapshot->period = tic_pace_choose(&snapshot->pace, snapshot->period);
-    bool waits = snapshot->log_all && snapshot->store->kept_count == 0 && !snapshot->began;
+    bool waits =
+        snapshot->options.log_all && snapshot->store->kept_count == 0 && !snapshot->cycle.began;
     int status = tic_thread_start(&snapshot->thread, checkpoint_thread, snapshot);
     snapshot->started = status == 0;
-    snapshot->watched = status == 0 && snapshot->hand_percent < 100;
-    if (snapshot->watched)
-        tic_watch_begin(&snapshot->watch, snapshot->patience / 2, look_for_waits, snapshot);
+    snapshot->waits.watched = status == 0 && snapshot->options.hand_percent < 100;
+    if (snapshot->waits.watched)
+        tic_watch_begin(&snapshot->waits.watch, snapshot->options.patience / 2, look_for_waits,
+                        snapshot);
     if (waits && status == 0)
         await_first(snapshot);
     return status;
@@ -415,82 +426,7 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
 
 uint64_t tic_snapshot_progress(struct tic_snapshot *snapshot)
 {
-    return atomic_load(&snapshot->store->values_written) + atomic_load(&snapshot->checkpoints) +
-           atomic_load(&snapshot->ended) + atomic_load(&snapshot->verify.sums.bytes);
-}
-
-enum stopped {
-    STOPPED_EXITED,  /* the checkpoint thread ends */
-    STOPPED_COMMITS, /* it does as soon as its line is committed */
-    STOPPED_NEVER,   /* a call holds it */
-};
-
-/* Counted lines are to be there when StarPU is shut down. */
-static enum stopped state_locked(const struct tic_snapshot *snapshot, bool all)
-{
-    return snapshot->exited                                       ? STOPPED_EXITED
-           : snapshot->committing && !all && snapshot->every == 0 ? STOPPED_COMMITS
-                                                                  : STOPPED_NEVER;
-}
-
-/* all: also for a line that is being committed. */
-static enum stopped await_exit(struct tic_snapshot *snapshot, bool all)
-{
-    uint64_t before, now = tic_snapshot_progress(snapshot);
-    enum stopped state;
-
-    tic_lock(&snapshot->lock);
-    do {
-        struct timespec until = tic_after(STOP_PATIENCE * snapshot->patience);
-        int waited = 0;
-        while ((state = state_locked(snapshot, all)) == STOPPED_NEVER && waited != ETIMEDOUT)
-            waited = pthread_cond_timedwait(&snapshot->served, &snapshot->lock.mutex, &until);
-        before = now;
-        now = tic_snapshot_progress(snapshot);
-    } while (state == STOPPED_NEVER && now != before);
-    tic_unlock(&snapshot->lock);
-    return state;
-}
-
-/* It saves nothing any more when it comes back: the program may have freed what it would save. */
-static void leave_thread(struct tic_snapshot *snapshot)
-{
-    tic_snapshot_break(snapshot, "%s does not answer (STARPU_TIC_PATIENCE)", snapshot->store->path);
-    uint64_t cut = atomic_load(&snapshot->cut.active_cut);
-    if (cut != 0)
-        tic_snapshot_lose_cut(snapshot, cut, -ETIME);
-    pthread_detach(snapshot->thread);
-    snapshot->left = true;
-}
-
-static void stop(struct tic_snapshot *snapshot, bool hurry, bool all)
-{
-    tic_lock(&snapshot->lock);
-    snapshot->stopping = true;
-    snapshot->hurry = hurry;
-    atomic_store(&snapshot->store->hurry, true);
-    pthread_cond_signal(&snapshot->wake);
-    tic_unlock(&snapshot->lock);
-    enum stopped state = snapshot->started ? await_exit(snapshot, all) : STOPPED_EXITED;
-    if (state == STOPPED_COMMITS)
-        return;
-    if (snapshot->watched)
-        tic_watch_end(&snapshot->watch);
-    snapshot->watched = false;
-    if (state == STOPPED_NEVER)
-        leave_thread(snapshot);
-    else if (snapshot->started)
-        pthread_join(snapshot->thread, NULL);
-    snapshot->started = false;
-    tic_io_stop();
-}
-
-void tic_snapshot_stop(struct tic_snapshot *snapshot, bool hurry)
-{
-    stop(snapshot, hurry, true);
-}
-
-void tic_snapshot_release(struct tic_snapshot *snapshot)
-{
-    stop(snapshot, false, false);
+    return atomic_load(&snapshot->store->values_written) +
+           atomic_load(&snapshot->counts.checkpoints) + atomic_load(&snapshot->ended) +
+           atomic_load(&snapshot->verify.sums.bytes);
 }

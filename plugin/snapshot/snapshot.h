@@ -56,49 +56,57 @@ struct tic_unregistered {
     bool trusted;         /* a restart may go on nevertheless; immutable after start */
 };
 
-struct tic_snapshot {
-    struct tic_graph *graph;
-    struct tic_store *store;
-    struct tic_cut cut;
-    _Atomic double period;     /* seconds; the checkpoint thread changes it once it runs; relaxed:
-                                  nothing follows from it */
-    double patience;           /* the same: how long others than the checkpoint thread wait */
-    unsigned hand_percent;     /* of their time to have calls made for them; the same */
-    unsigned long every;       /* ended tasks; immutable after start */
-    bool dry;                  /* nothing is saved; immutable after start */
-    bool any_program;          /* another build, or input, may continue; immutable after start */
-    const char *copy;          /* directory for copies of lines, or NULL; immutable after start */
-    int copy_newest;           /* the copy with the newest line, or -1; immutable after start */
-    struct tic_copier *copier; /* NULL: none; owner thread, before the checkpoint thread runs */
-    unsigned keep_lines;       /* immutable after start */
-    uint64_t space;            /* bytes of the directory, 0: any; immutable after start */
-    uint64_t memory;           /* bytes of values that wait there, 0: TIC_HELD_MOST; immutable after
-                                  start */
-    uint64_t image_least;      /* bytes of those that an image holds; 0: none; the same */
-    int compress;              /* level, 0: none; immutable after start */
-    bool line_lost;            /* recovery: there was a newer line than the one that is used */
-    uint64_t log_bound;        /* bytes, 0: none; immutable after start */
-    unsigned long forced_percent; /* of the workers' time; immutable after start */
-    uint64_t started_ns;          /* CLOCK_MONOTONIC; immutable after start */
-    struct tic_line about;        /* texts and numbers for every line; immutable after start */
+/* Settings. Immutable after start. */
+struct tic_snapshot_options {
+    double patience;       /* seconds that others than the checkpoint thread wait */
+    unsigned hand_percent; /* of their time to have calls made for them */
+    unsigned long every;   /* ended tasks between checkpoints; 0: any */
+    bool dry;              /* nothing is saved */
+    bool any_program;      /* another build, or input, may continue */
+    const char *copy;      /* directory for copies of lines, or NULL */
+    int copy_newest;       /* the copy with the newest line, or -1 */
+    unsigned keep_lines;
+    uint64_t space;               /* bytes of the directory, 0: any */
+    uint64_t memory;              /* bytes of values that wait there, 0: TIC_HELD_MOST */
+    uint64_t image_least;         /* bytes of those that an image holds; 0: none */
+    int compress;                 /* level, 0: none */
+    uint64_t log_bound;           /* bytes, 0: none */
+    unsigned long forced_percent; /* of the workers' time */
+    bool log_all;                 /* SEL: results of all tasks */
+    bool periodic;                /* lines are taken every period */
+    bool ignore_results;          /* of an earlier run that no line holds */
+    uint64_t sync_ns;             /* SEL: when written data is forced to the disk; 0: not */
+};
 
-    pthread_t thread;
-    bool started;
-    bool left; /* it did not end when asked to, and may come back any time; owner thread */
-    struct tic_lock lock;
-    struct tic_watch watch; /* says that tasks wait for the disk; owner thread */
-    bool watched;           /* it is there; owner thread */
-    bool told_waits;        /* the watch only */
-    pthread_cond_t wake;    /* of the checkpoint thread; with lock */
-    pthread_cond_t served;  /* of those who wait for rows or for a counted cut; with lock */
-    /* guarded by lock */
+/* What a restart has found in the store. Immutable after start, but for what is only there while
+ * the store is opened: known, outputs. */
+struct tic_recovery {
+    bool line_lost;                   /* there was a newer line than the one that is used */
+    bool racy;                        /* the line that is used holds tasks of others than main() */
+    struct tic_forced_found *results; /* in the event log; ascending sequence */
+    unsigned long result_count, result_capacity;
+    struct tic_forced_value *values;
+    unsigned long value_count;
+    struct tic_forced_output *outputs;
+    struct tic_known known;
+    struct tic_planned planned;   /* statistics */
+    struct tic_account earlier;   /* as lines, files and logs tell */
+    uint64_t lost_tasks, lost_ns; /* what was running when the earlier run was killed, and for how
+                                     long */
+    uint64_t lost_longest_ns;     /* of one of these */
+    uint64_t results_found;
+};
+
+/* What the checkpoint thread is asked to do, and what comes of it. Guarded by the lock of the
+ * snapshot. */
+struct tic_control {
     bool stopping;
     bool hurry;          /* no counted checkpoint is finished either */
     bool exited;         /* nobody serves requests any more */
     bool committing;     /* all that the line needs is saved: only the disk is waited for */
+    bool silent;         /* the checkpoint thread does not answer: a call of it hangs */
     uint64_t vain_calls; /* graph->calls + 1 when a worker has waited in vain for a counted cut */
     unsigned vain_count; /* how often */
-    bool silent;         /* the checkpoint thread does not answer: a call of it hangs */
     uint64_t counted;    /* multiples of `every` whose checkpoint has taken its cut */
     bool requested;
     uint64_t tries_begun, tries_ended; /* of checkpoints: so many were due, and tried */
@@ -106,77 +114,105 @@ struct tic_snapshot {
     struct tic_row_request *requests;
     uint64_t retry_ns; /* suspended: when the store is tried again, CLOCK_MONOTONIC; else 0 */
     double backoff;    /* suspended: seconds between the last trials */
+    bool log_wanted;   /* somebody waits for a block of the log */
+    int log_status;    /* what came of it */
+};
+
+/* Checkpoint thread only. */
+struct tic_cycle {
+    enum tic_phase phase;
+    uint64_t position;          /* where main() was at the cut */
+    struct tic_handle_list due; /* dirty handles of the cut */
+    struct tic_pool savers;
+    bool over_bound;               /* it was said */
+    uint64_t given_up;             /* cut whose tasks may still run, or 0 */
+    uint64_t waited_ns;            /* for tasks of the last cut */
+    unsigned stalled;              /* looks at a cut that does not end */
+    uint64_t ended_before;         /* tasks, at the last of them */
+    uint64_t executed_before;      /* tasks executed at the last line */
+    struct tic_demands shapes;     /* of what was ever dirty */
+    uint64_t scanned;              /* registrations when rows were counted */
+    uint64_t dirtied_before;       /* sum of the slots', at the last cut */
+    struct tic_line_block *blocks; /* of tables that only grow */
+    unsigned long block_count, block_capacity;
+    uint64_t logged_before;           /* bytes of the log when a line was tried last */
+    uint64_t synced_ns, synced_bytes; /* the last time */
+    bool began;                       /* SEL has asked for its first line */
+};
+
+/* Results of tasks in the event log: forced.h. */
+struct tic_results {
+    _Atomic uint64_t bytes_most; /* relaxed: so many bytes of results and log since then bring a
+                                    line, so that their space can be used again; 0: any */
+    struct tic_reuse reuse;
+    struct tic_forced_kept *kept; /* guarded by the graph lock: results that no line holds */
+    unsigned long kept_count, kept_capacity;
+    struct tic_sequence_list adopted[2]; /* guarded by the graph lock, by epoch parity: tasks that
+                                            are done by what an earlier run left */
+    _Atomic bool needs_lines;            /* some results are not in the log; seq_cst */
+    _Atomic uint64_t uncovered;          /* relaxed: tasks whose results are not in the log */
+    _Atomic bool over_budget;            /* it was said; relaxed */
+    _Atomic uint64_t stand_ins; /* tasks that write results in a restart, and have not ended */
+};
+
+/* Says that tasks wait for the disk. Owner thread only, if nothing else is said. */
+struct tic_waits_watch {
+    struct tic_watch watch;
+    bool watched; /* it is there */
+    bool told;    /* the watch only */
+};
+
+/* The cut that cannot be saved: suspend.h. */
+struct tic_lost_cut {
+    _Atomic uint64_t cut; /* set under a handle's lock; seq_cst */
+    _Atomic int status;   /* why; written before cut */
+};
+
+/* Statistics; relaxed. */
+struct tic_snapshot_counts {
+    _Atomic uint64_t suspensions;
+    _Atomic uint64_t failures;    /* of checkpoints */
+    _Atomic uint64_t values_held; /* in memory, as they could not be written */
+    _Atomic uint64_t checkpoints; /* committed by this run */
+    _Atomic uint64_t main_held_ns;
+    _Atomic uint64_t forced_saved;
+};
+
+struct tic_snapshot {
+    struct tic_graph *graph;
+    struct tic_store *store;
+    struct tic_cut cut;
+    struct tic_snapshot_options options;
+    struct tic_recovery recovery;
+    _Atomic double period;     /* seconds; the checkpoint thread changes it once it runs; relaxed:
+                                  nothing follows from it */
+    struct tic_copier *copier; /* NULL: none; owner thread, before the checkpoint thread runs */
+    uint64_t started_ns;       /* CLOCK_MONOTONIC; immutable after start */
+    struct tic_line about;     /* texts and numbers for every line; immutable after start */
+
+    pthread_t thread;
+    bool started;
+    bool left; /* it did not end when asked to, and may come back any time; owner thread */
+    struct tic_lock lock;
+    pthread_cond_t wake;   /* of the checkpoint thread; with lock */
+    pthread_cond_t served; /* of those who wait for rows or for a counted cut; with lock */
+    struct tic_control control;
+    struct tic_cycle cycle;
+    struct tic_waits_watch waits;
 
     struct tic_pace pace;       /* pace.h */
     struct tic_verify verify;   /* verify.h */
-    _Atomic bool replaying;     /* main() has not come to the recovered cut: no lines are taken */
-    _Atomic uint64_t stand_ins; /* tasks that write results in a restart, and have not ended */
-    uint64_t position;          /* checkpoint thread only: where main() was at the cut */
-    enum tic_phase phase;       /* checkpoint thread only */
-    struct tic_handle_list due; /* checkpoint thread only: dirty handles of the cut */
-    struct tic_pool savers;     /* checkpoint thread only */
-    bool over_bound;            /* checkpoint thread only: it was said */
-    uint64_t given_up;          /* checkpoint thread only: cut whose tasks may still run, or 0 */
-    uint64_t waited_ns;         /* checkpoint thread only: for tasks of the last cut */
-    unsigned stalled;           /* checkpoint thread only: looks at a cut that does not end */
-    uint64_t ended_before;      /* checkpoint thread only: tasks, at the last of them */
-    uint64_t executed_before;   /* checkpoint thread only: tasks executed at the last line */
-    struct tic_demands shapes;  /* checkpoint thread only: of what was ever dirty */
-    uint64_t scanned;           /* checkpoint thread only: registrations when rows were counted */
-    uint64_t dirtied_before;    /* checkpoint thread only: sum of the slots', at the last cut */
-    struct tic_line_block *blocks; /* checkpoint thread only: of tables that only grow */
-    unsigned long block_count, block_capacity;
-
+    struct tic_eventlog log;    /* forced.h */
+    struct tic_results results; /* forced.h */
     struct tic_unregistered unregistered;
+    struct tic_lost_cut lost;
+    struct tic_snapshot_counts counts;
 
-    /* forced.h */
-    struct tic_eventlog log;
-    bool log_all;                 /* SEL: results of all tasks; immutable after start */
-    bool periodic;                /* lines are taken every period; immutable after start */
-    uint64_t logged_before;       /* checkpoint thread only: bytes of the log when a line was tried
-                                     last */
-    _Atomic uint64_t result_most; /* relaxed: so many bytes of results and log since then bring a
-                                     line, so that their space can be used again; 0: any */
-    struct tic_reuse reuse;
-    uint64_t sync_ns; /* SEL: when written data is forced to the disk; 0: not; immutable */
-    uint64_t synced_ns, synced_bytes; /* checkpoint thread only: the last time */
-    bool began;                       /* checkpoint thread only: SEL has asked for its first line */
-    bool log_wanted;                  /* guarded by lock: somebody waits for a block of the log */
-    int log_status;                   /* guarded by lock: what came of it */
-    struct tic_forced_kept *forced;   /* guarded by the graph lock: results that no line holds */
-    unsigned long forced_count, forced_capacity;
-    struct tic_forced_found *found; /* immutable after start; ascending sequence */
-    unsigned long found_count, found_capacity;
-    bool found_racy; /* the line that the run continues from holds tasks of others than main() */
-    struct tic_forced_value *found_values; /* immutable after start */
-    unsigned long found_value_count;
-    bool ignore_results;                 /* immutable after start */
-    struct tic_known known;              /* while the store is opened */
-    struct tic_planned planned;          /* immutable after start: statistics */
-    struct tic_sequence_list adopted[2]; /* guarded by the graph lock, by epoch parity: tasks that
-                                            are done by what an earlier run left */
-    struct tic_account earlier;          /* immutable after start: as lines, files and logs tell */
-    uint64_t lost_tasks, lost_ns; /* immutable after start: what was running when the earlier run
-                                     was killed, and for how long */
-    uint64_t lost_longest_ns;     /* immutable after start: of one of these */
-    uint64_t results_found;       /* immutable after start */
-    struct tic_forced_output *found_outputs; /* while the store is opened */
-    _Atomic bool needs_lines;                /* some results are not in the log; seq_cst */
-    _Atomic uint64_t uncovered;              /* relaxed: tasks whose results are not in the log */
-    _Atomic bool over_budget;                /* it was said; relaxed */
-    _Atomic uint64_t forced_saved;           /* relaxed: a statistic */
-
-    _Atomic bool late_ends;        /* tasks may end long after their kernels; relaxed */
-    _Atomic uint64_t lost_cut;     /* suspend.h; set under a handle's lock; seq_cst */
-    _Atomic int lost_status;       /* why; written before lost_cut */
-    _Atomic bool suspended;        /* relaxed: a hint; the truth is retry_ns */
-    _Atomic uint64_t suspensions;  /* relaxed: a statistic */
-    _Atomic uint64_t failures;     /* of checkpoints; relaxed: a statistic */
-    _Atomic uint64_t values_held;  /* in memory, as they could not be written; relaxed: same */
-    _Atomic bool broken;           /* protection ended: no more checkpoints; release/acquire */
-    _Atomic uint64_t ended;        /* tasks, counted only if every > 0; relaxed */
-    _Atomic uint64_t checkpoints;  /* committed by this run; relaxed */
-    _Atomic uint64_t main_held_ns; /* relaxed */
+    _Atomic bool replaying; /* main() has not come to the recovered cut: no lines are taken */
+    _Atomic bool late_ends; /* tasks may end long after their kernels; relaxed */
+    _Atomic bool suspended; /* relaxed: a hint; the truth is control.retry_ns */
+    _Atomic bool broken;    /* protection ended: no more checkpoints; release/acquire */
+    _Atomic uint64_t ended; /* tasks, counted only if every > 0; relaxed */
 };
 
 /* Bytes of results that bring a line, at least. Where a line forces them to the disk, that costs
@@ -188,7 +224,9 @@ struct tic_snapshot {
 int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
                       struct tic_store *store, unsigned workers);
 void tic_snapshot_fini(struct tic_snapshot *snapshot);
+/* 0; -EBUSY: the thread of an earlier start hangs; other -errno. */
 int tic_snapshot_start(struct tic_snapshot *snapshot);
+int tic_snapshot_begin(struct tic_snapshot *snapshot); /* the same, where none was started before */
 /* Ends the checkpoint thread; a checkpoint that is not committed is given up, but for counted ones
  * unless in a hurry: then tasks may be running that never end. If a call holds the thread, it is
  * left to it, and protection ends. */

@@ -17,8 +17,8 @@ void tic_snapshot_lose_cut(struct tic_snapshot *snapshot, uint64_t cut, int stat
 {
     if (tic_snapshot_is_lost(snapshot, cut))
         return;
-    atomic_store(&snapshot->lost_status, status);
-    atomic_store(&snapshot->lost_cut, cut);
+    atomic_store(&snapshot->lost.status, status);
+    atomic_store(&snapshot->lost.cut, cut);
     tic_snapshot_wake(snapshot);
 }
 
@@ -29,7 +29,7 @@ int tic_snapshot_hold_value(struct tic_snapshot *snapshot, const struct tic_layo
 
     if (status)
         return status;
-    atomic_fetch_add_explicit(&snapshot->values_held, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&snapshot->counts.values_held, 1, memory_order_relaxed);
     tic_snapshot_suspend_once(snapshot, why);
     return 0;
 }
@@ -45,7 +45,7 @@ const char *tic_snapshot_reason(int status)
 static double next_backoff(const struct tic_snapshot *snapshot, bool again)
 {
     double most = snapshot->period < LAST_TRIAL ? snapshot->period : LAST_TRIAL;
-    double wanted = again ? 2 * snapshot->backoff : FIRST_TRIAL;
+    double wanted = again ? 2 * snapshot->control.backoff : FIRST_TRIAL;
 
     if (most < FIRST_TRIAL)
         most = FIRST_TRIAL;
@@ -57,20 +57,20 @@ void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status)
     uint64_t now = tic_nanoseconds(CLOCK_MONOTONIC);
 
     tic_lock(&snapshot->lock);
-    bool again = snapshot->retry_ns != 0;
-    snapshot->backoff = next_backoff(snapshot, again);
-    snapshot->retry_ns = now + (uint64_t)(snapshot->backoff * 1e9);
+    bool again = snapshot->control.retry_ns != 0;
+    snapshot->control.backoff = next_backoff(snapshot, again);
+    snapshot->control.retry_ns = now + (uint64_t)(snapshot->control.backoff * 1e9);
     atomic_store_explicit(&snapshot->suspended, true, memory_order_relaxed);
     pthread_cond_broadcast(&snapshot->served); /* nobody waits for a counted cut now */
     tic_unlock(&snapshot->lock);
     if (again)
         return;
-    bool first = atomic_fetch_add(&snapshot->suspensions, 1) == 0;
+    bool first = atomic_fetch_add(&snapshot->counts.suspensions, 1) == 0;
     tic_log(first ? TIC_LOG_WARN : TIC_LOG_DETAIL,
             "protection is suspended: cannot write to %s: %s. The program runs on, %s, and "
             "checkpoints are tried again",
             snapshot->store->path,
-            status == -EDQUOT && snapshot->space > 0
+            status == -EDQUOT && snapshot->options.space > 0
                 ? "it would take more than STARPU_TIC_SPACE, or a quota is exceeded"
                 : tic_snapshot_reason(status),
             atomic_load_explicit(&snapshot->store->has_line, memory_order_relaxed)
@@ -88,21 +88,22 @@ void tic_snapshot_put_off(struct tic_snapshot *snapshot)
 {
     tic_lock(&snapshot->lock);
     if (tic_snapshot_is_broken(snapshot))
-        snapshot->retry_ns = 0;
-    else if (snapshot->retry_ns != 0)
-        snapshot->retry_ns = tic_nanoseconds(CLOCK_MONOTONIC) + (uint64_t)(snapshot->backoff * 1e9);
+        snapshot->control.retry_ns = 0;
+    else if (snapshot->control.retry_ns != 0)
+        snapshot->control.retry_ns =
+            tic_nanoseconds(CLOCK_MONOTONIC) + (uint64_t)(snapshot->control.backoff * 1e9);
     tic_unlock(&snapshot->lock);
 }
 
 void tic_snapshot_resume(struct tic_snapshot *snapshot)
 {
     tic_lock(&snapshot->lock);
-    bool was = snapshot->retry_ns != 0;
-    snapshot->retry_ns = 0;
+    bool was = snapshot->control.retry_ns != 0;
+    snapshot->control.retry_ns = 0;
     atomic_store_explicit(&snapshot->suspended, false, memory_order_relaxed);
     tic_unlock(&snapshot->lock);
     if (was)
-        tic_log(atomic_load(&snapshot->suspensions) == 1 ? TIC_LOG_INFO : TIC_LOG_DETAIL,
+        tic_log(atomic_load(&snapshot->counts.suspensions) == 1 ? TIC_LOG_INFO : TIC_LOG_DETAIL,
                 "protection goes on: recovery line %llu is written",
                 (unsigned long long)snapshot->store->kept[0].number);
 }

@@ -14,7 +14,7 @@
 void tic_snapshot_lose_cut(struct tic_snapshot *snapshot, uint64_t cut, int status);
 static inline bool tic_snapshot_is_lost(struct tic_snapshot *snapshot, uint64_t cut)
 {
-    return atomic_load(&snapshot->lost_cut) == cut;
+    return atomic_load(&snapshot->lost.cut) == cut;
 }
 /* Holds a value in memory that could not be saved. 0 or -ENOMEM. Under the handle's lock. */
 int tic_snapshot_hold_value(struct tic_snapshot *snapshot, const struct tic_layout *layout, int why,
@@ -34,7 +34,8 @@ void tic_snapshot_put_off(struct tic_snapshot *snapshot);
 /* Under the lock. */
 static inline bool tic_snapshot_may_try_locked(const struct tic_snapshot *snapshot)
 {
-    return snapshot->retry_ns == 0 || tic_nanoseconds(CLOCK_MONOTONIC) >= snapshot->retry_ns;
+    return snapshot->control.retry_ns == 0 ||
+           tic_nanoseconds(CLOCK_MONOTONIC) >= snapshot->control.retry_ns;
 }
 
 #endif

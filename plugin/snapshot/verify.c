@@ -130,7 +130,7 @@ static bool may_hash_exposed(struct tic_snapshot *snapshot, uint64_t now)
     struct tic_verify *verify = &snapshot->verify;
     uint64_t since = now - atomic_load(&verify->cut_ns);
 
-    return (atomic_load(&verify->settling) || snapshot->every > 0 ||
+    return (atomic_load(&verify->settling) || snapshot->options.every > 0 ||
             (double)since * 1e-9 > snapshot->period / 2) &&
            !atomic_load(&verify->quiescent) &&
            verify->exposed_ns * 100 <= (now - snapshot->started_ns) * verify->percent;
@@ -279,7 +279,8 @@ static int visit_all(struct pass *pass)
 
     if (status)
         return status;
-    tic_pool_run(&pass->snapshot->savers, verify->list.count, visit_one, serve_meanwhile, pass);
+    tic_pool_run(&pass->snapshot->cycle.savers, verify->list.count, visit_one, serve_meanwhile,
+                 pass);
     note_rest(pass->snapshot,
               atomic_load_explicit(&verify->sums.ns, memory_order_relaxed) - before);
     return 0;
@@ -369,13 +370,13 @@ static void stay_locked(struct tic_snapshot *snapshot)
     uint64_t before, now = tic_snapshot_progress(snapshot);
 
     do {
-        struct timespec until = tic_after(snapshot->patience);
-        while (snapshot->verify.calm != TIC_CALM_NO && !snapshot->exited &&
+        struct timespec until = tic_after(snapshot->options.patience);
+        while (snapshot->verify.calm != TIC_CALM_NO && !snapshot->control.exited &&
                tic_snapshot_await_locked(snapshot, &until))
             ;
         before = now;
         now = tic_snapshot_progress(snapshot);
-    } while (snapshot->verify.calm != TIC_CALM_NO && !snapshot->exited && now != before);
+    } while (snapshot->verify.calm != TIC_CALM_NO && !snapshot->control.exited && now != before);
     snapshot->verify.calm = TIC_CALM_NO; /* the checkpoint thread sees that main() has gone on */
 }
 
@@ -395,7 +396,7 @@ void tic_verify_leave(struct tic_snapshot *snapshot)
 void tic_verify_await_open(struct tic_snapshot *snapshot)
 {
     tic_lock(&snapshot->lock);
-    while (atomic_load(&snapshot->verify.closed) && !snapshot->exited)
+    while (atomic_load(&snapshot->verify.closed) && !snapshot->control.exited)
         pthread_cond_wait(&snapshot->served, &snapshot->lock.mutex);
     tic_unlock(&snapshot->lock);
 }
@@ -426,7 +427,7 @@ bool tic_verify_is_calm(struct tic_snapshot *snapshot)
 
 static int await_idle(struct tic_snapshot *snapshot)
 {
-    uint64_t end = tic_nanoseconds(CLOCK_MONOTONIC) + (uint64_t)(snapshot->patience * 1e9);
+    uint64_t end = tic_nanoseconds(CLOCK_MONOTONIC) + (uint64_t)(snapshot->options.patience * 1e9);
 
     while (!is_idle(snapshot)) {
         if (tic_snapshot_pause(snapshot, POLL) || tic_snapshot_is_broken(snapshot))

@@ -144,8 +144,8 @@ static bool take_first_good(void *arg, const char *name, int status, struct tic_
 /* What the log gave, as the restart would read it. */
 static void read_results(struct tic_snapshot *snapshot)
 {
-    for (unsigned long i = 0; i < snapshot->found_value_count; i++) {
-        struct tic_forced_value *value = &snapshot->found_values[i];
+    for (unsigned long i = 0; i < snapshot->recovery.value_count; i++) {
+        struct tic_forced_value *value = &snapshot->recovery.values[i];
         int status = tic_store_verify(snapshot->store, &value->saved);
         if (value->fate == TIC_FATE_GOOD && status != 0)
             abort();

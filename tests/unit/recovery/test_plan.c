@@ -27,7 +27,7 @@ static int setup(void **state)
 {
     (void)state;
     tic_rig_open(&rig);
-    rig.snapshot.log_all = true;
+    rig.snapshot.options.log_all = true;
     register_handles();
     tic_rig_task(&rig, 0, handles[0], 7);
     assert_int_equal(tic_checkpoint_run(&rig.snapshot), 0); /* rows for records, and a line */
@@ -83,7 +83,8 @@ static void write_task(uint64_t sequence, unsigned which, uint64_t word)
 /* The last value that was logged is not what it was. */
 static void damage_last(void)
 {
-    const struct tic_forced_kept *last = &rig.snapshot.forced[rig.snapshot.forced_count - 1];
+    const struct tic_forced_kept *last =
+        &rig.snapshot.results.kept[rig.snapshot.results.kept_count - 1];
     struct tic_place place;
 
     assert_int_equal(tic_rows_locate(&rig.store.rows, last->rows[0], sizeof(memory[0]), &place), 0);
@@ -103,7 +104,7 @@ static enum tic_fate fate(uint64_t sequence)
 static void restart(void)
 {
     assert_true(tic_rig_restart(&rig));
-    rig.snapshot.log_all = true;
+    rig.snapshot.options.log_all = true;
 }
 
 /* ---- the plan ------------------------------------------------------------------------------- */
@@ -115,8 +116,8 @@ static void test_only_the_last_version_is_read(void **state)
         write_task(i, 1, 40 + i);
     restart();
     assert_int_equal(rig.store.reading.bytes_verified, sizeof(memory[1]));
-    assert_int_equal(rig.snapshot.planned.values, 1);
-    assert_int_equal(rig.snapshot.planned.all_values, 4);
+    assert_int_equal(rig.snapshot.recovery.planned.values, 1);
+    assert_int_equal(rig.snapshot.recovery.planned.all_values, 4);
     for (uint64_t i = 1; i < 4; i++)
         assert_int_equal(fate(i), TIC_FATE_SPARE);
     assert_int_equal(fate(4), TIC_FATE_GOOD);
@@ -131,8 +132,8 @@ static void test_a_task_without_result_needs_what_it_reads(void **state)
     restart();
     assert_int_equal(fate(1), TIC_FATE_GOOD);
     assert_int_equal(fate(3), TIC_FATE_GOOD);
-    assert_int_equal(rig.snapshot.planned.executes, 1);
-    assert_int_equal(rig.snapshot.planned.least, 1);
+    assert_int_equal(rig.snapshot.recovery.planned.executes, 1);
+    assert_int_equal(rig.snapshot.recovery.planned.least, 1);
 }
 
 static void test_what_main_reads_is_needed(void **state)
@@ -183,7 +184,7 @@ static void test_damage_where_nobody_looks_is_nothing(void **state)
     restart();
     assert_non_null(found(1));
     assert_int_equal(fate(1), TIC_FATE_SPARE);
-    assert_int_equal(rig.snapshot.planned.executes, 0);
+    assert_int_equal(rig.snapshot.recovery.planned.executes, 0);
 }
 
 static void test_damage_makes_the_version_before_needed(void **state)
@@ -197,7 +198,7 @@ static void test_damage_makes_the_version_before_needed(void **state)
     assert_null(found(3));
     assert_int_equal(fate(2), TIC_FATE_GOOD); /* task 3 reads it, and is executed */
     assert_int_equal(fate(1), TIC_FATE_SPARE);
-    assert_int_equal(rig.snapshot.planned.executes, 1);
+    assert_int_equal(rig.snapshot.recovery.planned.executes, 1);
 }
 
 /* A task that only overwrites, and is overwritten: it is executed although nobody needs it. */
@@ -209,8 +210,8 @@ static void test_the_least_is_told(void **state)
     assert_true(tic_rig_submit(&rig, 2));
     finish(2, 1, 42);
     restart();
-    assert_int_equal(rig.snapshot.planned.executes, 1);
-    assert_int_equal(rig.snapshot.planned.least, 0);
+    assert_int_equal(rig.snapshot.recovery.planned.executes, 1);
+    assert_int_equal(rig.snapshot.recovery.planned.least, 0);
 }
 
 static void test_results_can_be_ignored(void **state)
@@ -219,7 +220,7 @@ static void test_results_can_be_ignored(void **state)
     write_task(1, 1, 41);
     tic_rig_stop(&rig);
     tic_rig_prepare(&rig);
-    rig.snapshot.ignore_results = true;
+    rig.snapshot.options.ignore_results = true;
     assert_true(tic_rig_open_store(&rig));
     assert_null(found(1));
 }

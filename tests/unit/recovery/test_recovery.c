@@ -110,7 +110,7 @@ static void test_signature_blocks_are_loaded(void **state)
     tic_rig_task(&rig, MANY - 1, handle, 1);
     assert_int_equal(tic_checkpoint_run(&rig.snapshot), 0);
     assert_true(tic_rig_restart(&rig));
-    assert_int_equal(rig.snapshot.block_count, 1);
+    assert_int_equal(rig.snapshot.cycle.block_count, 1);
     assert_int_equal(tic_signature_count(&rig.graph.signature), MANY);
     assert_true(tic_rig_submit(&rig, MANY));
     assert_int_equal(rig.graph.signature.position, MANY);

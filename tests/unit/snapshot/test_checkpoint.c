@@ -393,7 +393,7 @@ static void test_what_is_gone_is_forgotten(void **state)
         check_no_value(i);
     }
     assert_true(rig.graph.handle_count <= 2);
-    assert_true(rig.snapshot.due.count <= 2);
+    assert_true(rig.snapshot.cycle.due.count <= 2);
     assert_true(tic_tmpdir_count(&rig.dir, "p0-segment") <= 2);
 }
 

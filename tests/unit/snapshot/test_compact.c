@@ -242,7 +242,7 @@ static void test_space_is_what_is_written(void **state)
     unsigned fits = 0;
 
     (void)state;
-    rig.snapshot.space = rig.store.space = 200 * row;
+    rig.snapshot.options.space = rig.store.space = 200 * row;
     for (unsigned i = 0; i < 80; i++) {
         add(WORDS);
         for (unsigned k = 0; k < 4; k++) {

@@ -138,7 +138,7 @@ static void unlock_all(const struct task *task)
 static void wait_for_lines(void)
 {
     for (;;) {
-        uint64_t allowed = TASKS_PER_LINE * (1 + atomic_load(&rig.snapshot.checkpoints));
+        uint64_t allowed = TASKS_PER_LINE * (1 + atomic_load(&rig.snapshot.counts.checkpoints));
         if (atomic_load(&rig.snapshot.cut.active_cut) != 0)
             allowed += TASKS_PER_LINE / 2;
         uint64_t next = atomic_load(&next_sequence);
@@ -341,14 +341,14 @@ static void test_every_line_is_a_consistent_cut(void **state)
 static void test_checkpoint_thread_and_restart(void **state)
 {
     (void)state;
-    rig.snapshot.every = 20;
+    rig.snapshot.options.every = 20;
     rig.snapshot.period = 1000;
     assert_int_equal(tic_snapshot_start(&rig.snapshot), 0);
     start_workers();
     join_workers();
     tic_snapshot_stop(&rig.snapshot, false);
     check_newest();
-    assert_true(atomic_load(&rig.snapshot.checkpoints) >= TASKS / TASKS_PER_LINE / 2);
+    assert_true(atomic_load(&rig.snapshot.counts.checkpoints) >= TASKS / TASKS_PER_LINE / 2);
     assert_true(tic_rig_restart(&rig));
     tic_rig_begin(&rig, 0, 0, NULL); /* news */
     tic_rig_end(&rig, 0);

@@ -23,7 +23,7 @@ static int setup(void **state)
     (void)state;
     alarm(SECONDS); /* instead of hanging for ever */
     tic_rig_open(&rig);
-    rig.snapshot.forced_percent = 100000; /* the clock must not matter */
+    rig.snapshot.options.forced_percent = 100000; /* the clock must not matter */
     for (unsigned i = 0; i < 2; i++)
         handles[i] = tic_rig_register(&rig, memory[i], WORDS);
     tic_rig_task(&rig, 0, handles[0], 7);
@@ -124,7 +124,7 @@ static void test_line_that_holds_it_replaces_it(void **state)
     (void)state;
     steal(3, 1, 42, 0);
     assert_int_equal(tic_checkpoint_run(&rig.snapshot), 0);
-    assert_int_equal(rig.snapshot.forced_count, 0);
+    assert_int_equal(rig.snapshot.results.kept_count, 0);
     assert_true(tic_rig_restart(&rig));
     assert_null(found(3));
 }
@@ -144,9 +144,9 @@ static void test_damaged_value_is_not_used(void **state)
 
     (void)state;
     steal(3, 1, 42, 0);
-    assert_int_equal(
-        tic_rows_locate(&rig.store.rows, rig.snapshot.forced[0].rows[0], sizeof(memory[1]), &place),
-        0);
+    assert_int_equal(tic_rows_locate(&rig.store.rows, rig.snapshot.results.kept[0].rows[0],
+                                     sizeof(memory[1]), &place),
+                     0);
     assert_int_equal(pwrite(place.fd, "x", 1, place.offset), 1);
     assert_true(tic_rig_restart(&rig));
     assert_int_equal(tic_store_verify(&rig.store, &value_of(found(3))->saved), -EBADMSG);
@@ -192,10 +192,10 @@ static void test_logged_event_makes_it_useful(void **state)
 static void test_budget_of_nothing_saves_nothing(void **state)
 {
     (void)state;
-    rig.snapshot.forced_percent = 0;
+    rig.snapshot.options.forced_percent = 0;
     rig.snapshot.cut.slots[THIEF].forced_ns = 1;
     steal(3, 1, 42, 0);
-    assert_int_equal(rig.snapshot.forced_count, 0);
+    assert_int_equal(rig.snapshot.results.kept_count, 0);
 }
 
 /* Nobody asks for a line, and the period is long. */
@@ -203,12 +203,12 @@ static void test_much_of_them_brings_a_line(void **state)
 {
     (void)state;
     rig.snapshot.period = 1000;
-    atomic_store(&rig.snapshot.result_most, 3 * sizeof(memory[0]));
-    uint64_t before = atomic_load(&rig.snapshot.checkpoints);
+    atomic_store(&rig.snapshot.results.bytes_most, 3 * sizeof(memory[0]));
+    uint64_t before = atomic_load(&rig.snapshot.counts.checkpoints);
     assert_int_equal(tic_snapshot_start(&rig.snapshot), 0);
     for (uint64_t i = 1; i <= 3; i++)
         steal(i, 1, i, 0);
-    while (atomic_load(&rig.snapshot.checkpoints) == before)
+    while (atomic_load(&rig.snapshot.counts.checkpoints) == before)
         sched_yield();
     tic_snapshot_stop(&rig.snapshot, false);
     assert_true(rig.store.kept[0].tasks_done > 1);
@@ -218,13 +218,13 @@ static void test_much_of_them_brings_a_line(void **state)
 static void test_much_of_them_asks_once(void **state)
 {
     (void)state;
-    atomic_store(&rig.snapshot.result_most, 2 * sizeof(memory[0]));
+    atomic_store(&rig.snapshot.results.bytes_most, 2 * sizeof(memory[0]));
     steal(1, 1, 1, 0);
     steal(2, 1, 2, 0);
-    assert_int_equal(atomic_load(&rig.snapshot.reuse.stored), 2 * sizeof(memory[0]));
+    assert_int_equal(atomic_load(&rig.snapshot.results.reuse.stored), 2 * sizeof(memory[0]));
     atomic_store(&rig.snapshot.replaying, true);
     assert_int_equal(tic_checkpoint_run(&rig.snapshot), 1);
-    assert_int_equal(atomic_load(&rig.snapshot.reuse.stored), 0);
+    assert_int_equal(atomic_load(&rig.snapshot.results.reuse.stored), 0);
     atomic_store(&rig.snapshot.replaying, false);
 }
 

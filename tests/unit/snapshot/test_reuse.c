@@ -26,9 +26,9 @@ static int setup(void **state)
     assert_int_equal(tic_checkpoint_run(&rig.snapshot), 0); /* rows for records, and a line */
     tic_rig_provide(&rig, handles[0], 64);
     rig.snapshot.started_ns = 1;
-    rig.snapshot.log_all = true;
-    atomic_store(&rig.snapshot.result_most, UINT64_MAX);
-    rig.snapshot.forced_percent = 0;
+    rig.snapshot.options.log_all = true;
+    atomic_store(&rig.snapshot.results.bytes_most, UINT64_MAX);
+    rig.snapshot.options.forced_percent = 0;
     return 0;
 }
 
@@ -44,7 +44,7 @@ static void begin(unsigned worker, uint64_t sequence, struct tic_handle *handle)
 {
     assert_true(tic_rig_submit(&rig, sequence + 1));
     tic_rig_begin(&rig, worker, sequence, handle);
-    tic_reuse_note_begin(&rig.snapshot.reuse, &rig.snapshot.cut.slots[worker]);
+    tic_reuse_note_begin(&rig.snapshot.results.reuse, &rig.snapshot.cut.slots[worker]);
 }
 
 /* A task that is logged, and sets the first word of a handle; again: a restart executes it again.
@@ -75,7 +75,7 @@ static uint64_t write_many(uint64_t first, unsigned which)
 
     for (unsigned i = 0; i < count; i++)
         write_word(first + i, which, 1000 + i);
-    return atomic_load(&rig.snapshot.reuse.rows);
+    return atomic_load(&rig.snapshot.results.reuse.rows);
 }
 
 static bool is_free(struct tic_row row)
@@ -195,14 +195,14 @@ static void test_sweep_comes_first(void **state)
     tic_rows_sweep_end(&rig.store.rows);
     tic_rig_end(&rig, READER);
     struct tic_replaced none = {.row = {0, 0}};
-    tic_reuse_add(&rig.snapshot.reuse, &rig.snapshot.cut, &rig.store.rows, &none, 1);
-    assert_int_equal(atomic_load(&rig.snapshot.reuse.rows), 0);
+    tic_reuse_add(&rig.snapshot.results.reuse, &rig.snapshot.cut, &rig.store.rows, &none, 1);
+    assert_int_equal(atomic_load(&rig.snapshot.results.reuse.rows), 0);
 }
 
 static void test_stop(void **state)
 {
     (void)state;
-    tic_reuse_stop(&rig.snapshot.reuse);
+    tic_reuse_stop(&rig.snapshot.results.reuse);
     assert_int_equal(write_many(1, 0), 0);
 }
 
@@ -211,10 +211,10 @@ static void test_volume(void **state)
 {
     (void)state;
     write_many(1, 0);
-    assert_in_range(tic_reuse_volume(&rig.snapshot.reuse), sizeof(memory[0]),
+    assert_in_range(tic_reuse_volume(&rig.snapshot.results.reuse), sizeof(memory[0]),
                     (2 * rig.snapshot.cut.slot_count + 2) * sizeof(memory[0]));
-    tic_reuse_begin_volume(&rig.snapshot.reuse);
-    assert_int_equal(tic_reuse_volume(&rig.snapshot.reuse), 0);
+    tic_reuse_begin_volume(&rig.snapshot.results.reuse);
+    assert_int_equal(tic_reuse_volume(&rig.snapshot.results.reuse), 0);
 }
 
 /* The newest of each is there; of those before some are not, and none is taken for another. */

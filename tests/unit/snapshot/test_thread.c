@@ -48,7 +48,7 @@ int sync_file_range(int fd, off64_t offset, off64_t count, unsigned flags)
 static void start(unsigned long every)
 {
     rig.snapshot.period = period;
-    rig.snapshot.every = every;
+    rig.snapshot.options.every = every;
     handle = tic_rig_register(&rig, memory, WORDS);
     other = tic_rig_register(&rig, other_memory, WORDS);
     assert_int_equal(tic_snapshot_start(&rig.snapshot), 0);
@@ -56,7 +56,7 @@ static void start(unsigned long every)
 
 static void wait_for_checkpoints(uint64_t count)
 {
-    while (atomic_load(&rig.snapshot.checkpoints) < count)
+    while (atomic_load(&rig.snapshot.counts.checkpoints) < count)
         sched_yield();
 }
 
@@ -82,10 +82,10 @@ static void test_take(void **state)
     start(0);
     tic_rig_task(&rig, 0, handle, 1);
     assert_int_equal(tic_snapshot_take(&rig.snapshot), 0);
-    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 1);
+    assert_int_equal(atomic_load(&rig.snapshot.counts.checkpoints), 1);
     assert_int_equal(tic_snapshot_take(&rig.snapshot), 1); /* nothing new */
     tic_lock(&rig.snapshot.lock);
-    rig.snapshot.retry_ns = tic_nanoseconds(CLOCK_MONOTONIC) + UINT64_C(1000000000000);
+    rig.snapshot.control.retry_ns = tic_nanoseconds(CLOCK_MONOTONIC) + UINT64_C(1000000000000);
     tic_unlock(&rig.snapshot.lock);
     tic_rig_task(&rig, 1, handle, 2);
     assert_int_equal(tic_snapshot_take(&rig.snapshot), 0);
@@ -101,13 +101,13 @@ static void test_no_line_before_a_stand_in_has_ended(void **state)
     (void)state;
     start(0);
     tic_rig_task(&rig, 0, handle, 1);
-    atomic_store(&rig.snapshot.stand_ins, 1);
+    atomic_store(&rig.snapshot.results.stand_ins, 1);
     assert_int_equal(tic_snapshot_take(&rig.snapshot), 1);
-    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 0);
-    atomic_store(&rig.snapshot.stand_ins, 0);
+    assert_int_equal(atomic_load(&rig.snapshot.counts.checkpoints), 0);
+    atomic_store(&rig.snapshot.results.stand_ins, 0);
     assert_int_equal(tic_snapshot_take(&rig.snapshot), 0);
     tic_snapshot_stop(&rig.snapshot, false);
-    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 1);
+    assert_int_equal(atomic_load(&rig.snapshot.counts.checkpoints), 1);
 }
 
 static void test_period(void **state)
@@ -126,11 +126,11 @@ static void test_suspended_and_put_off(void **state)
 {
     (void)state;
     uint64_t begun = tic_nanoseconds(CLOCK_MONOTONIC);
-    rig.snapshot.backoff = 100;
-    rig.snapshot.retry_ns = begun;
+    rig.snapshot.control.backoff = 100;
+    rig.snapshot.control.retry_ns = begun;
     tic_snapshot_put_off(&rig.snapshot);
-    assert_true(rig.snapshot.retry_ns >= begun + UINT64_C(100000000000));
-    rig.snapshot.retry_ns = 1;
+    assert_true(rig.snapshot.control.retry_ns >= begun + UINT64_C(100000000000));
+    rig.snapshot.control.retry_ns = 1;
     handle = tic_rig_register(&rig, memory, WORDS);
     rig.snapshot.period = LONG_PERIOD;
     tic_log_set_level(TIC_LOG_ERROR);
@@ -138,7 +138,7 @@ static void test_suspended_and_put_off(void **state)
     assert_int_equal(tic_snapshot_start(&rig.snapshot), 0);
     for (bool settled = false; !settled; sched_yield()) {
         tic_lock(&rig.snapshot.lock);
-        settled = rig.snapshot.retry_ns == 0;
+        settled = rig.snapshot.control.retry_ns == 0;
         tic_unlock(&rig.snapshot.lock);
     }
     tic_snapshot_stop(&rig.snapshot, false);
@@ -164,11 +164,11 @@ static void test_every(void **state)
     start(3);
     tic_rig_task(&rig, 0, handle, 1);
     tic_rig_task(&rig, 1, handle, 1);
-    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 0);
+    assert_int_equal(atomic_load(&rig.snapshot.counts.checkpoints), 0);
     tic_rig_task(&rig, 2, handle, 1);
     wait_for_checkpoints(1);
     tic_snapshot_stop(&rig.snapshot, false);
-    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 1);
+    assert_int_equal(atomic_load(&rig.snapshot.counts.checkpoints), 1);
     assert_true(tic_rig_newest(&rig, &line));
     assert_int_equal(line.tasks_done, 3);
 }
@@ -195,7 +195,7 @@ static void test_stop_gives_up_a_checkpoint(void **state)
         sched_yield();
     tic_snapshot_stop(&rig.snapshot, false);
     assert_int_equal(atomic_load(&rig.snapshot.cut.active_cut), 0);
-    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 0);
+    assert_int_equal(atomic_load(&rig.snapshot.counts.checkpoints), 0);
     assert_false(tic_rig_newest(&rig, &line));
     tic_rig_end(&rig, TIC_RIG_HOLDER);
 }
@@ -237,10 +237,10 @@ static void test_release_does_not_wait_for_the_disk(void **state)
     (void)state;
     begin_to_commit();
     tic_snapshot_release(&rig.snapshot);
-    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 0);
+    assert_int_equal(atomic_load(&rig.snapshot.counts.checkpoints), 0);
     let_the_disk_answer();
     assert_int_equal(tic_snapshot_start(&rig.snapshot), 0);
-    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 1);
+    assert_int_equal(atomic_load(&rig.snapshot.counts.checkpoints), 1);
     tic_snapshot_release(&rig.snapshot); /* no line is being committed: it has ended */
     assert_false(rig.snapshot.started);
     assert_true(tic_rig_newest(&rig, &line));
@@ -256,7 +256,7 @@ static void test_no_line_is_forced_to_the_disk_at_the_end(void **state)
     atomic_store(&rig.store.ending, true);
     let_the_disk_answer();
     tic_snapshot_stop(&rig.snapshot, true);
-    assert_int_equal(atomic_load(&rig.snapshot.checkpoints), 0);
+    assert_int_equal(atomic_load(&rig.snapshot.counts.checkpoints), 0);
     assert_false(tic_rig_newest(&rig, &line));
 }
 
@@ -347,7 +347,7 @@ static int go_on_unprotected(void)
     }
     tic_snapshot_remove(&rig.snapshot, handle, true);
     tic_snapshot_stop(&rig.snapshot, false);
-    return atomic_load(&rig.snapshot.checkpoints) == 0 ? 0 : 1;
+    return atomic_load(&rig.snapshot.counts.checkpoints) == 0 ? 0 : 1;
 }
 
 static int run_with_bad_store(void *arg)
@@ -389,7 +389,7 @@ static int run_with_mended_store(void *arg)
     if (!value || !value->gone)
         return 4;
     tic_rig_read(&rig, &line, value, found, WORDS);
-    return found[0] == 9 && atomic_load(&rig.snapshot.suspensions) >= 1 ? 0 : 5;
+    return found[0] == 9 && atomic_load(&rig.snapshot.counts.suspensions) >= 1 ? 0 : 5;
 }
 
 static void expect_one_warning(const char *text, const char *reason)
@@ -435,8 +435,8 @@ static int break_twice(void *arg)
 static int remove_the_store(void *arg)
 {
     (void)arg;
-    rig.snapshot.log_all = true;
-    rig.snapshot.periodic = false;
+    rig.snapshot.options.log_all = true;
+    rig.snapshot.options.periodic = false;
     period = 0.001; /* of this child */
     start(0);
     tic_rig_task(&rig, 0, handle, 1);

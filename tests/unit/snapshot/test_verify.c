@@ -173,9 +173,9 @@ static void test_line_waits_for_an_operation(void **state)
     atomic_store(&rig.snapshot.verify.cut_ns, tic_nanoseconds(CLOCK_MONOTONIC));
     wait_for_tasks();
     memory[0][0] = 99;
-    rig.snapshot.stopping = true;
+    rig.snapshot.control.stopping = true;
     assert_int_equal(tic_checkpoint_run(&rig.snapshot), -ECANCELED);
-    rig.snapshot.stopping = false;
+    rig.snapshot.control.stopping = false;
     tick();
     assert_int_equal(tic_checkpoint_run(&rig.snapshot), 0);
     load_newest();
@@ -422,7 +422,7 @@ static void test_quiescent_line_waits_for_callbacks(void **state)
 {
     (void)state;
     prepare();
-    rig.snapshot.patience = 0.01;
+    rig.snapshot.options.patience = 0.01;
     tic_verify_enter(&rig.snapshot);
     atomic_store(&rig.graph.callbacks_open, 1);
     assert_int_equal(tic_verify_begin_calm(&rig.snapshot), -ESTALE);
