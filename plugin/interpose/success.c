@@ -31,7 +31,8 @@ __attribute__((destructor)) static void remove_lines(void)
         funlockfile(stdout);
     }
     tic_io_start(succeeded->snapshot.options.patience, 100); /* else it may hang */
-    if (succeeded->snapshot.left || tic_io_call(remove_all, &succeeded->store) != 0)
+    if (tic_snapshot_is_abandoned(&succeeded->snapshot) ||
+        tic_io_call(remove_all, &succeeded->store) != 0)
         tic_log(
             TIC_LOG_WARN,
             "%s does not answer: recovery lines may be left there, from which a new start would "

@@ -116,7 +116,7 @@ static json_t *describe_protection(struct tic_session *session)
         "values_held", (json_int_t)atomic_load(&snapshot->counts.values_held),              //
         "calls_handed_over", (json_int_t)tic_io_handed(),                                   //
         "calls_not_handed_over", (json_int_t)tic_io_not_handed(),                           //
-        "suspended", (int)atomic_load(&snapshot->suspended),                                //
+        "suspended", (int)tic_protection_is_suspended(&snapshot->protection),               //
         "protected", (int)!tic_snapshot_is_broken(snapshot),                                //
         "protocol", tic_protocol_names[session->settings.protocol],                         //
         "results_replaced", (json_int_t)atomic_load(&snapshot->results.reuse.rows),         //

@@ -24,7 +24,7 @@ unsigned tic_snapshot_owner_writer(const struct tic_snapshot *snapshot)
 int tic_snapshot_append(struct tic_snapshot *snapshot, unsigned writer, enum tic_logged kind,
                         const uint64_t *words, size_t count, uint64_t *file)
 {
-    if (atomic_load_explicit(&snapshot->suspended, memory_order_relaxed))
+    if (tic_protection_is_suspended(&snapshot->protection))
         return -ECANCELED; /* what comes of events after the gap is executed again in a restart */
     int status = tic_eventlog_append(&snapshot->log, writer, kind, words, count, file);
 
@@ -203,7 +203,7 @@ bool tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
     struct replaced_list replaced = {0};
 
     if (slot->writing.count == 0 || slot->writing.count > TIC_FORCED_OUTPUTS ||
-        tic_snapshot_is_broken(snapshot) || atomic_load(&snapshot->suspended) ||
+        tic_snapshot_is_broken(snapshot) || tic_protection_is_suspended(&snapshot->protection) ||
         !is_in_budget(snapshot, slot, start))
         return false;
     int status = force(snapshot, slot, forced, &replaced);

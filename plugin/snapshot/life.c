@@ -50,7 +50,7 @@ static void leave_thread(struct tic_snapshot *snapshot)
     if (cut != 0)
         tic_snapshot_lose_cut(snapshot, cut, -ETIME);
     pthread_detach(snapshot->thread);
-    snapshot->left = true;
+    tic_protection_move(&snapshot->protection, TIC_PROTECTION_ABANDONED);
 }
 
 static void stop(struct tic_snapshot *snapshot, bool hurry, bool all)
@@ -89,5 +89,5 @@ int tic_snapshot_start(struct tic_snapshot *snapshot)
 {
     if (snapshot->started) /* it was released */
         tic_snapshot_stop(snapshot, false);
-    return snapshot->left ? -EBUSY : tic_snapshot_begin(snapshot);
+    return tic_snapshot_is_abandoned(snapshot) ? -EBUSY : tic_snapshot_begin(snapshot);
 }

@@ -64,7 +64,7 @@ void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
     va_list args;
 
     atomic_store(&snapshot->store->idle, true); /* before: tasks wait for no save from then on */
-    if (atomic_exchange(&snapshot->broken, true))
+    if (!tic_protection_move(&snapshot->protection, TIC_PROTECTION_ENDED))
         return;
     va_start(args, fmt);
     vsnprintf(reason, sizeof(reason), fmt, args);
@@ -407,7 +407,7 @@ int tic_snapshot_begin(struct tic_snapshot *snapshot)
         false; /* it may have run before */
     atomic_store(&snapshot->store->hurry, false);
     snapshot->control.retry_ns = 0;
-    atomic_store(&snapshot->suspended, false);
+    tic_protection_move(&snapshot->protection, TIC_PROTECTION_ACTIVE);
     tic_pace_resume(&snapshot->pace, snapshot->recovery.earlier.cost,
                     snapshot->recovery.earlier.latency);
     snapshot->period = tic_pace_choose(&snapshot->pace, snapshot->period);

@@ -13,6 +13,7 @@
 #include "snapshot/cut.h"
 #include "snapshot/known.h"
 #include "snapshot/pace.h"
+#include "snapshot/protection.h"
 #include "snapshot/reuse.h"
 #include "snapshot/verify.h"
 #include "store/eventlog.h"
@@ -192,13 +193,13 @@ struct tic_snapshot {
 
     pthread_t thread;
     bool started;
-    bool left; /* it did not end when asked to, and may come back any time; owner thread */
     struct tic_lock lock;
     pthread_cond_t wake;   /* of the checkpoint thread; with lock */
     pthread_cond_t served; /* of those who wait for rows or for a counted cut; with lock */
     struct tic_control control;
     struct tic_cycle cycle;
     struct tic_waits_watch waits;
+    struct tic_protection protection; /* suspended: a hint; the truth is control.retry_ns */
 
     struct tic_pace pace;       /* pace.h */
     struct tic_verify verify;   /* verify.h */
@@ -210,8 +211,6 @@ struct tic_snapshot {
 
     _Atomic bool replaying; /* main() has not come to the recovered cut: no lines are taken */
     _Atomic bool late_ends; /* tasks may end long after their kernels; relaxed */
-    _Atomic bool suspended; /* relaxed: a hint; the truth is control.retry_ns */
-    _Atomic bool broken;    /* protection ended: no more checkpoints; release/acquire */
     _Atomic uint64_t ended; /* tasks, counted only if every > 0; relaxed */
 };
 
@@ -255,7 +254,13 @@ void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
     "values that were written to %s are lost: a file was removed, or the disk fails"
 static inline bool tic_snapshot_is_broken(struct tic_snapshot *snapshot)
 {
-    return atomic_load_explicit(&snapshot->broken, memory_order_acquire);
+    return tic_protection_is_over(&snapshot->protection);
+}
+
+/* The checkpoint thread did not end when asked to, and may come back any time. */
+static inline bool tic_snapshot_is_abandoned(const struct tic_snapshot *snapshot)
+{
+    return atomic_load(&snapshot->protection.state) == TIC_PROTECTION_ABANDONED;
 }
 
 /* ---- a worker, around a task ---------------------------------------------------------------- */

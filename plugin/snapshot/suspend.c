@@ -60,7 +60,7 @@ void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status)
     bool again = snapshot->control.retry_ns != 0;
     snapshot->control.backoff = next_backoff(snapshot, again);
     snapshot->control.retry_ns = now + (uint64_t)(snapshot->control.backoff * 1e9);
-    atomic_store_explicit(&snapshot->suspended, true, memory_order_relaxed);
+    tic_protection_move(&snapshot->protection, TIC_PROTECTION_SUSPENDED);
     pthread_cond_broadcast(&snapshot->served); /* nobody waits for a counted cut now */
     tic_unlock(&snapshot->lock);
     if (again)
@@ -80,7 +80,7 @@ void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status)
 
 void tic_snapshot_suspend_once(struct tic_snapshot *snapshot, int status)
 {
-    if (!atomic_load_explicit(&snapshot->suspended, memory_order_relaxed))
+    if (!tic_protection_is_suspended(&snapshot->protection))
         tic_snapshot_suspend(snapshot, status);
 }
 
@@ -100,7 +100,7 @@ void tic_snapshot_resume(struct tic_snapshot *snapshot)
     tic_lock(&snapshot->lock);
     bool was = snapshot->control.retry_ns != 0;
     snapshot->control.retry_ns = 0;
-    atomic_store_explicit(&snapshot->suspended, false, memory_order_relaxed);
+    tic_protection_move(&snapshot->protection, TIC_PROTECTION_ACTIVE);
     tic_unlock(&snapshot->lock);
     if (was)
         tic_log(atomic_load(&snapshot->counts.suspensions) == 1 ? TIC_LOG_INFO : TIC_LOG_DETAIL,

@@ -811,7 +811,7 @@ static void test_no_line_stays_where_no_mark_can_be_made(void **state)
     rig.store.path = path;
     assert_true(tic_snapshot_is_broken(&rig.snapshot));
     assert_false(tic_rig_newest(&rig, &line));
-    atomic_store(&rig.snapshot.broken, false); /* as no test may end with it */
+    atomic_store(&rig.snapshot.protection.state, TIC_PROTECTION_ACTIVE); /* as no test may end with it */
 }
 
 static void test_mark_is_beside_the_lines(void **state)

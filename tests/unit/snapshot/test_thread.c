@@ -142,7 +142,7 @@ static void test_suspended_and_put_off(void **state)
         tic_unlock(&rig.snapshot.lock);
     }
     tic_snapshot_stop(&rig.snapshot, false);
-    atomic_store(&rig.snapshot.broken, false); /* as the tear-down wants it */
+    atomic_store(&rig.snapshot.protection.state, TIC_PROTECTION_ACTIVE); /* as the tear-down wants it */
 }
 
 /* Committed a period after the cut before, if that takes less than half of it. */
@@ -361,7 +361,7 @@ static int run_with_bad_store(void *arg)
     rig.store.h5 = arg;
     tic_rig_task(&rig, 0, handle, 1);
     tic_snapshot_request(&rig.snapshot);
-    while (!atomic_load(&rig.snapshot.suspended))
+    while (!tic_protection_is_suspended(&rig.snapshot.protection))
         sched_yield();
     return go_on_unprotected();
 }
