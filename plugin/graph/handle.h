@@ -41,6 +41,19 @@ struct tic_view {
     char *end; /* the last of those below it and its own; NULL: it is not there */
 };
 
+/* Planned partitions of it that are in force, for StarPU. */
+struct tic_plans {
+    _Atomic unsigned active;
+    _Atomic bool readonly; /* these */
+};
+
+/* What tasks wait for that a replay executes again: order.c. Guarded by the submission lock. */
+struct tic_order_place {
+    void *data; /* of StarPU's, or NULL */
+    bool written;
+    uint64_t clock; /* what is there waits for this operation of main() */
+};
+
 struct tic_redux;
 struct tic_family;
 
@@ -108,11 +121,12 @@ struct tic_handle {
     struct tic_handle *parent;
     struct tic_handle **children; /* the partition in force */
     unsigned child_count;
-    bool is_root;           /* of its family, which goes with it */
-    bool accumulates;       /* it is an accumulator of a reduction */
-    bool exposed;           /* no home node, and main() has had a pointer to it within an access */
-    bool was_partitioned;   /* by main(), maybe long ago */
-    bool partition_over;    /* in a replay: it is unpartitioned within the recovered cut */
+    bool is_root;         /* of its family, which goes with it */
+    bool accumulates;     /* it is an accumulator of a reduction */
+    bool exposed;         /* no home node, and main() has had a pointer to it within an access */
+    bool was_partitioned; /* by main(), maybe long ago */
+    bool partition_over;  /* in a replay: it is unpartitioned within the recovered cut */
+    struct tic_plans plans;
     _Atomic unsigned holds; /* accesses of the program that are not released */
     bool main_writes;       /* main() holds it for writing */
     uint64_t main_version;  /* what it wrote last in such an access; 0: nothing */
@@ -135,10 +149,7 @@ struct tic_handle {
     char *set_aside; /* its value, while main() holds it with an older one; or NULL; guarded by that
                         access, and by lock */
     uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */
-    void *place;        /* guarded by the submission lock: data of StarPU's, or NULL; order.c */
-    bool place_written; /* guarded by the submission lock */
-    uint64_t
-        place_clock; /* guarded by the submission lock: what is there waits for this operation */
+    struct tic_order_place place;
     struct tic_view view;
 
     /* ---- guarded by the graph lock */

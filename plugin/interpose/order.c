@@ -81,15 +81,15 @@ static void make_place(struct tic_handle *handle)
     tic_guard++;
     tic_real.starpu_void_data_register(&place);
     tic_guard--;
-    handle->place = place;
-    handle->place_written = false;
-    handle->place_clock = 0;
+    handle->place.data = place;
+    handle->place.written = false;
+    handle->place.clock = 0;
 }
 
 /* Must an access to its data wait for something? */
 static bool is_behind(const struct tic_handle *handle, bool writes)
 {
-    return handle->place && (writes || handle->place_written);
+    return handle->place.data && (writes || handle->place.written);
 }
 
 bool tic_order_is_behind(struct starpu_task *task)
@@ -134,10 +134,10 @@ static void delay_places(struct starpu_task *task, uint64_t clock)
     for (unsigned pass = 0; pass < 2; pass++)
         for (unsigned i = 0; i < buffers; i++) {
             struct tic_handle *handle = ordered(task, i, &mode);
-            if (handle && pass == 0 && handle->place_clock > clock)
-                clock = handle->place_clock;
+            if (handle && pass == 0 && handle->place.clock > clock)
+                clock = handle->place.clock;
             else if (handle && pass == 1)
-                handle->place_clock = clock;
+                handle->place.clock = clock;
         }
 }
 
@@ -154,10 +154,10 @@ static struct starpu_task *like(struct starpu_task *task, bool waits, uint64_t c
         struct tic_handle *handle = ordered(task, i, &modes[count]);
         if (!handle)
             continue;
-        if (!handle->place)
+        if (!handle->place.data)
             make_place(handle);
-        handle->place_written |= (modes[count] & STARPU_W) != 0;
-        places[count++] = handle->place;
+        handle->place.written |= (modes[count] & STARPU_W) != 0;
+        places[count++] = handle->place.data;
     }
     delay_places(task, clock);
     for (unsigned i = 0; i < buffers && waits && places && modes; i++) {
@@ -227,11 +227,11 @@ void tic_order_wait(struct tic_handle *handle, bool writes)
     tic_lock(&tic_session->submit);
     /* main() came past this operation before those that are held back until later: the place is of
      * more than this data. */
-    if (is_behind(keeper(handle), writes) && keeper(handle)->place_clock <= tic_clock_now()) {
+    if (is_behind(keeper(handle), writes) && keeper(handle)->place.clock <= tic_clock_now()) {
         place = malloc(sizeof(*place));
         mode = malloc(sizeof(*mode));
         task = create(place, mode, 1);
-        *place = keeper(handle)->place;
+        *place = keeper(handle)->place.data;
         *mode = writes ? STARPU_RW : STARPU_R;
     }
     tic_unlock(&tic_session->submit);
@@ -244,8 +244,8 @@ void tic_order_wait(struct tic_handle *handle, bool writes)
 void tic_order_forget(struct tic_handle *handle)
 {
     tic_lock(&tic_session->submit);
-    starpu_data_handle_t place = handle->place;
-    handle->place = NULL;
+    starpu_data_handle_t place = handle->place.data;
+    handle->place.data = NULL;
     tic_unlock(&tic_session->submit);
     if (!place)
         return;

@@ -478,17 +478,3 @@ void tic_data_restore_early_locked(struct starpu_task *task)
             tic_data_restore_now_locked(handle, true);
     }
 }
-
-/* Those that stay in the family are given back with all others. */
-void tic_data_restore_leaving(struct tic_handle *handle)
-{
-    struct tic_family *family = handle->family;
-
-    tic_lock(&tic_session->submit);
-    tic_data_restore_now_locked(handle, true);
-    for (unsigned long i = 0; family && tic_position_is_ahead() && i < family->count; i++)
-        if (family->members[i] != handle && family->members[i]->data &&
-            tic_handle_put_off(family->members[i]))
-            family->pending = true;
-    tic_unlock(&tic_session->submit);
-}

@@ -34,7 +34,6 @@ void tic_data_restore_now_locked(struct tic_handle *handle, bool now);
 bool tic_data_is_in_place(const struct tic_handle *handle);
 /* What a task uses, before main() has come to the cut; and data that leaves the graph now. */
 void tic_data_restore_early_locked(struct starpu_task *task);
-void tic_data_restore_leaving(struct tic_handle *handle);
 /* The value that the handle has at the cut. */
 struct tic_saved tic_data_recovered_value(struct tic_handle *handle);
 /* Writes into `copy` a saved value or, if NULL, what the handle `like` holds now: by a task that

@@ -6,10 +6,13 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "graph/family.h"
 #include "interpose/constant.h"
+#include "session/clock.h"
 #include "session/context.h"
 #include "interpose/restore.h"
 #include "session/uses.h"
+#include "snapshot/suspend.h"
 
 /* How many partitions it is a part of. */
 static unsigned depth_of(const struct tic_handle *handle)
@@ -173,4 +176,42 @@ void tic_data_bring_up(struct tic_handle *handle)
 {
     if (handle && tic_session->recovered && tic_session_is_watching())
         tic_data_restore(handle, tic_data_is_in_place(handle));
+}
+
+/* ---- a handle leaves that shares memory with others
+ * ---------------------------------------------- */
+
+/* A member that stays would be restored last, and alone: over what the leaving one has written
+ * since. Its memory holds both now. */
+static void cover_leaving(struct tic_handle *member, const struct tic_handle *leaving)
+{
+    if (!member->data || !member->restored || member->packer ||
+        member->current.version >= leaving->current.version)
+        return;
+    int status = tic_snapshot_take_memory(&tic_session->snapshot, member, leaving->current.version);
+    if (status)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot keep data %llu (number of registration) in the replay: %s",
+                 (unsigned long long)member->id, tic_snapshot_reason(status));
+}
+
+/* Before main() has come to the recovered cut those that stay in the family are given back again,
+ * with all others. */
+void tic_data_restore_leaving(struct tic_handle *handle)
+{
+    struct tic_family *family = handle->family;
+
+    tic_lock(&tic_session->submit);
+    tic_data_restore_now_locked(handle, true);
+    tic_unlock(&tic_session->submit);
+    if (!family || !tic_position_is_ahead())
+        return;
+    for (unsigned long i = 0; handle->restored && i < handle->overlap_count; i++)
+        cover_leaving(handle->overlaps[i], handle);
+    tic_lock(&tic_session->submit);
+    for (unsigned long i = 0; i < family->count; i++)
+        if (family->members[i] != handle && family->members[i]->data &&
+            tic_handle_put_off(family->members[i]))
+            family->pending = true;
+    tic_unlock(&tic_session->submit);
 }

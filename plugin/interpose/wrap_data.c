@@ -19,6 +19,7 @@
 #include "interpose/redux.h"
 #include "interpose/replayed.h"
 #include "interpose/restore_all.h"
+#include "interpose/switch.h"
 #include "interpose/unregister.h"
 #include "session/uses.h"
 #include "interpose/waits.h"
@@ -148,11 +149,14 @@ WRAPPER void starpu_data_partition_clean(starpu_data_handle_t data, unsigned cou
 
 /* Switches between planned partitions: they move no content on one memory node, and are not to be
  * taken for accesses. */
-#define SWITCH(name, parameters, arguments)                                                        \
+#define SWITCH(name, kind, parameters, arguments)                                                  \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
         tic_pages_open();                                                                          \
         fold(a);                                                                                   \
+        if (tic_guard == 0 && !tic_switch_before(a, kind))                                         \
+            return;                                                                                \
+        tic_switch_note(a, kind);                                                                  \
         tic_guard++;                                                                               \
         RESOLVED(name) arguments;                                                                  \
         tic_guard--;                                                                               \
@@ -206,11 +210,31 @@ HINT(starpu_data_prefetch_on_node, (starpu_data_handle_t data, unsigned node, un
 HINT(starpu_data_prefetch_on_node_prio,
      (starpu_data_handle_t data, unsigned node, unsigned async, int priority),
      (data, node, async, priority))
-HINT(starpu_data_idle_prefetch_on_node, (starpu_data_handle_t data, unsigned node, unsigned async),
-     (data, node, async))
-HINT(starpu_data_idle_prefetch_on_node_prio,
-     (starpu_data_handle_t data, unsigned node, unsigned async, int priority),
-     (data, node, async, priority))
+
+/* starpu_data_wont_use asks for this itself, after it has released the data, which main() may have
+ * invalidated or unregistered by then. Protected programs have one memory node: nothing moves. */
+static bool moves_nothing(unsigned node, unsigned async)
+{
+    return async != 0 && node == STARPU_MAIN_RAM && tic_session &&
+           atomic_load(&tic_session->watching);
+}
+
+#define IDLE_HINT(name, parameters, arguments)                                                     \
+    WRAPPER int name parameters                                                                    \
+    {                                                                                              \
+        if (moves_nothing(node, async))                                                            \
+            return 0;                                                                              \
+        tic_guard++;                                                                               \
+        int result = RESOLVED(name) arguments;                                                     \
+        tic_guard--;                                                                               \
+        return result;                                                                             \
+    }
+
+IDLE_HINT(starpu_data_idle_prefetch_on_node,
+          (starpu_data_handle_t data, unsigned node, unsigned async), (data, node, async))
+IDLE_HINT(starpu_data_idle_prefetch_on_node_prio,
+          (starpu_data_handle_t data, unsigned node, unsigned async, int priority),
+          (data, node, async, priority))
 
 /* A hint; it needs no value. */
 WRAPPER void starpu_data_wont_use(starpu_data_handle_t data)

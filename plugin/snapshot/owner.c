@@ -116,6 +116,40 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
     tic_failpoint(TIC_FAIL_UNREGISTER_SAVE);
 }
 
+static int take_memory_once(struct tic_snapshot *snapshot, struct tic_handle *handle, int why,
+                            uint64_t version)
+{
+    struct tic_saved saved;
+
+    tic_lock(&handle->lock);
+    int status = tic_save_value_locked(snapshot, handle, why, &saved);
+    if (status == 0) {
+        handle->current.saved = saved;
+        handle->current.version = version;
+        atomic_store(&handle->version, version);
+    }
+    tic_unlock(&handle->lock);
+    if (status)
+        return status;
+    tic_lock(&snapshot->graph->lock);
+    bool fine = tic_graph_note_changed_locked(snapshot->graph, handle);
+    tic_unlock(&snapshot->graph->lock);
+    tic_rows_settle(&snapshot->store->rows, saved.row);
+    return fine ? 0 : -ENOMEM;
+}
+
+int tic_snapshot_take_memory(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                             uint64_t version)
+{
+    int status = take_memory_once(snapshot, handle, -EALREADY, version);
+
+    while (status == -EAGAIN) {
+        status = tic_snapshot_want_row(snapshot, handle);
+        status = status ? status : take_memory_once(snapshot, handle, 0, version);
+    }
+    return status;
+}
+
 /* Only this is what a checkpoint costs main(): values that it gets back are saved at any period. */
 static void save_for_cut(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
 {

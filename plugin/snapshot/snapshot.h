@@ -283,6 +283,10 @@ void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot)
 /* For all of these: no task uses the handle, and none that is submitted will. */
 /* Saves the value now if it is dirty. */
 void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *handle);
+/* A restart, before main() has come to the recovered cut: what lies in the memory of the handle is
+ * its recovered value from now on, and has this version. 0 or -errno. */
+int tic_snapshot_take_memory(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                             uint64_t version);
 /* main() has got access to the handle: a row with its value as it is. 0 or -errno. The row stays
  * busy if *fresh, until tic_rows_settle. */
 int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *handle,

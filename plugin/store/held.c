@@ -327,6 +327,24 @@ int tic_held_copy_images(struct tic_store *store, const _Atomic bool *hurry)
     return status;
 }
 
+/* Under the lock: whoever writes it gives its memory back. */
+int tic_held_read(struct tic_rows *rows, uint32_t number, const struct tic_layout *to,
+                  uint64_t *checksum)
+{
+    tic_lock(&rows->lock);
+    const struct tic_held *held = number < rows->held_count ? &rows->held[number] : NULL;
+    int status = held && held->bytes ? 0 : -ENOENT;
+    if (status == 0 && tic_shape_bytes(&held->shape) != tic_shape_bytes(&to->shape))
+        status = -ERANGE;
+    if (status == 0) {
+        struct tic_layout packed = tic_layout_packed(&to->shape, held->bytes);
+        tic_layout_copy(to, &packed);
+        *checksum = tic_layout_checksum(&packed);
+    }
+    tic_unlock(&rows->lock);
+    return status;
+}
+
 /* tic_store_save, or that with compression. */
 typedef int (*way_to_save)(struct tic_store *store, const struct tic_layout *layout,
                            struct tic_saved *saved);

@@ -29,6 +29,10 @@ int tic_held_save(struct tic_store *store, const struct tic_layout *layout, bool
 int tic_held_copy_images(struct tic_store *store, const _Atomic bool *hurry);
 /* Values that an image had, in all. */
 uint64_t tic_held_count_images(struct tic_rows *rows);
+/* The value of this number into the layout. 0; -ENOENT: it is not in memory, as it is written, or
+ * an image has it; -ERANGE: it has another size. Any thread. */
+int tic_held_read(struct tic_rows *rows, uint32_t number, const struct tic_layout *to,
+                  uint64_t *checksum);
 /* Writes this one, which was just held, to a free row, compressed if rows of its shape are. Any
  * thread, while nobody sweeps. 0; -EAGAIN when no row is free; -ESRCH as
  * above; other -errno: it waits. */

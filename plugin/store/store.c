@@ -17,6 +17,7 @@
 #include "base/failpoint.h"
 #include "base/io.h"
 #include "store/claim.h"
+#include "store/held.h"
 #include "store/same.h"
 #include "store/schema.h"
 #include "store/segment.h"
@@ -460,15 +461,29 @@ int tic_store_save_compressed(struct tic_store *store, const struct tic_layout *
     return save(store, layout, store->level, saved);
 }
 
+/* One that this run has saved may be in memory still, and be written meanwhile. */
+static int read_row(struct tic_store *store, struct tic_row row, const struct tic_layout *layout,
+                    uint64_t *checksum)
+{
+    struct tic_place place;
+
+    if (row.extent == TIC_HELD_EXTENT) {
+        int status = tic_held_read(&store->rows, row.row, layout, checksum);
+        if (status != -ENOENT)
+            return status;
+        row = tic_rows_real(&store->rows, row);
+    }
+    int status = tic_rows_locate(&store->rows, row, tic_shape_bytes(&layout->shape), &place);
+    return status ? status : tic_payload_read(store->h5, &place, layout, checksum);
+}
+
 int tic_store_read(struct tic_store *store, const struct tic_saved *saved,
                    const struct tic_layout *layout)
 {
     uint64_t checksum;
-    struct tic_place place;
-    int status = tic_rows_locate(&store->rows, saved->row, tic_shape_bytes(&layout->shape), &place);
+
     atomic_fetch_add(&store->reading.begun, 1);
-    if (status == 0)
-        status = tic_payload_read(store->h5, &place, layout, &checksum);
+    int status = read_row(store, saved->row, layout, &checksum);
     atomic_fetch_add(&store->reading.ended, 1);
     if (status == 0)
         atomic_fetch_add_explicit(&store->reading.bytes, tic_shape_bytes(&layout->shape),

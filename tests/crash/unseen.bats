@@ -36,12 +36,12 @@ load common
     campaign unseen --kills 2 --scale 0.3 --mode finished,finishedmany,callbackworker,condition
 }
 
-@test "tic: main() waits for tasks one by one; it changes memory of two handles and gets it back" {
-    campaign unseen --kills 3 --scale 0.3 --mode result-synchronous,overlap
+@test "tic: main() waits for tasks one by one; memory of two handles is changed, and one of them goes" {
+    campaign unseen --kills 3 --scale 0.3 --mode result-synchronous,overlap,halves
 }
 
 @test "tic: data is partitioned in each phase, and main() changes it; readers of planned partitions" {
-    campaign unseen --kills 4 --scale 0.5 --mode parted,plannedread
+    campaign unseen --kills 4 --scale 0.5 --mode parted,plannedread,twoplans
 }
 
 # Workers that reach a count wait for a line, and main() for the tasks, in a way of its own.

@@ -77,6 +77,8 @@ static const struct mode modes[] = {
     {"plannedread", run_plannedread},
     {"rereg", run_rereg},
     {"overlap", run_overlap},
+    {"halves", run_halves},
+    {"twoplans", run_twoplans},
 };
 enum { MODES = sizeof(modes) / sizeof(*modes) };
 

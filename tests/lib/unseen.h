@@ -144,5 +144,7 @@ void run_parted(void);
 void run_plannedread(void);
 void run_rereg(void);
 void run_overlap(void);
+void run_halves(void);
+void run_twoplans(void);
 
 #endif

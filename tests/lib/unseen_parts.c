@@ -171,3 +171,73 @@ void run_overlap(void)
     }
     tiles_drop(&result);
 }
+
+/* ---- halves: parts are registered beside the whole, written, and unregistered again
+ * -------------- */
+
+/* Waits for its tasks, and for those of its parts, before it returns: the whole lives on. */
+static void update_halves(starpu_data_handle_t whole, uint64_t *at, size_t n, unsigned depth,
+                          unsigned number)
+{
+    starpu_data_handle_t halves[2];
+
+    submit_update(whole, number);
+    must(starpu_task_wait_for_all());
+    for (unsigned i = 0; i < 2 && depth > 0; i++) {
+        starpu_vector_data_register(&halves[i], STARPU_MAIN_RAM, (uintptr_t)(at + i * (n / 2)),
+                                    (uint32_t)(n / 2), sizeof(*at));
+        update_halves(halves[i], at + i * (n / 2), n / 2, depth - 1, 2 * number + i);
+    }
+    for (unsigned i = 0; i < 2 && depth > 0; i++)
+        starpu_data_unregister(halves[i]);
+}
+
+void run_halves(void)
+{
+    enum { DEPTH = 2, OTHERS = 3 };
+    struct tiles tiles, others;
+
+    tiles_make(&tiles, 1, LENGTH, 64);
+    tiles_make(&others, OTHERS, LENGTH, 65);
+    for (unsigned phase = 0; phase < phases(8); phase++) {
+        update_halves(tiles.handles[0], tiles.at, LENGTH, phase % 3 ? DEPTH : 1, phase);
+        for (unsigned i = 0; i < OTHERS; i++)
+            submit_update(others.handles[i], phase);
+        must(starpu_task_wait_for_all());
+    }
+    tiles_drop(&tiles);
+    tiles_drop(&others);
+}
+
+/* ---- twoplans: one planned partition for writing, another one for reading, in turn
+ * ---------------- */
+
+/* The second plan stays in force, for reading, until the task on the whole. */
+void run_twoplans(void)
+{
+    enum { READ = 3 };
+    struct starpu_data_filter thirds = {.filter_func = starpu_vector_filter_block,
+                                        .nchildren = READ};
+    starpu_data_handle_t parts[PARTS], read[READ];
+    struct tiles x, sums;
+
+    tiles_make(&x, 1, PARTS * READ * 64, 68);
+    tiles_make(&sums, READ, PARTS * 64, 69);
+    starpu_data_partition_plan(x.handles[0], &blocks, parts);
+    starpu_data_partition_plan(x.handles[0], &thirds, read);
+    for (unsigned phase = 0; phase < phases(12); phase++) {
+        starpu_data_partition_submit(x.handles[0], PARTS, parts);
+        for (unsigned i = 0; i < PARTS; i++)
+            submit_update(parts[i], phase);
+        starpu_data_unpartition_submit(x.handles[0], PARTS, parts, -1);
+        starpu_data_partition_readonly_submit(x.handles[0], READ, read);
+        for (unsigned i = 0; i < READ; i++)
+            submit_combine(sums.handles[i], read[i], phase);
+        starpu_data_unpartition_readonly_submit(x.handles[0], READ, read, -1);
+        submit_update(x.handles[0], phase);
+    }
+    starpu_data_partition_clean(x.handles[0], PARTS, parts);
+    starpu_data_partition_clean(x.handles[0], READ, read);
+    tiles_drop(&x);
+    tiles_drop(&sums);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Switches between planned partitions, in a restart.
+ *
+ * StarPU switches by itself when a task is submitted that uses other parts than those in force. A
+ * task that a restart skips is not submitted, so its switch does not happen, and the next one that
+ * main() asks for may begin from another state than it did. */
+#ifndef TIC_INTERPOSE_SWITCH_H
+#define TIC_INTERPOSE_SWITCH_H
+
+#include <starpu.h>
+#include <stdbool.h>
+
+enum tic_switch {
+    TIC_SWITCH_PARTITION,
+    TIC_SWITCH_PARTITION_READONLY,
+    TIC_SWITCH_UPGRADE,
+    TIC_SWITCH_UNPARTITION,
+    TIC_SWITCH_UNPARTITION_READONLY,
+    TIC_SWITCH_ALL /* calls others */
+};
+
+/* The program asks for it: makes the state one that StarPU allows it in. False: it is to be left
+ * out, as there is nothing to switch. */
+bool tic_switch_before(starpu_data_handle_t data, enum tic_switch kind);
+/* The program, or StarPU itself, is about to do it. */
+void tic_switch_note(starpu_data_handle_t data, enum tic_switch kind);
+
+#endif
