@@ -25,17 +25,25 @@ static bool can_log(const struct tic_handle *handle)
            !tic_handle_is_empty(handle);
 }
 
+static bool has_version(const struct tic_handle *handle)
+{
+    return atomic_load_explicit(&handle->version, memory_order_relaxed) > 0 ||
+           (handle->family &&
+            atomic_load_explicit(&handle->family->writes, memory_order_relaxed) > 0);
+}
+
 /* Was a task submitted that writes it, or what shares its memory? Else main() makes the value
- * again, and so does a restart take it, which knows no more than what was submitted. */
+ * again, and so does a restart take it, which knows no more than what was submitted. In a restart
+ * the version may be that of a recovered value that is not in memory yet. */
 static bool is_from_tasks(struct tic_handle *handle)
 {
-    if (atomic_load_explicit(&handle->version, memory_order_relaxed) > 0 ||
-        (handle->family && atomic_load_explicit(&handle->family->writes, memory_order_relaxed) > 0))
+    if (!tic_session->recovered && has_version(handle))
         return true;
     tic_lock(&tic_session->submit);
-    bool holds = tic_data_holds_values(handle);
+    bool from_tasks =
+        tic_data_holds_values(handle) || (has_version(handle) && !tic_data_is_pending(handle));
     tic_unlock(&tic_session->submit);
-    return holds;
+    return from_tasks;
 }
 
 static int log_value(struct tic_handle *handle, uint64_t task, unsigned buffer, uint64_t epoch)

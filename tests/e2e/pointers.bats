@@ -120,6 +120,20 @@ survives() {
     done
 }
 
+@test "callbacks of tasks that run nowhere see it after a restart that was killed early" {
+    export STARPU_TIC_VERIFY=0 STARPU_TIC_EVERY=1 # lines while main() replays
+    expected=$("$inside" nowhere)
+    for at in 20 100; do
+        rm -rf "$STARPU_TIC_DIR"
+        for point in "task-end:$at" task-begin:3; do
+            STARPU_TIC_FAIL=$point run_apart timeout 60 "$tool" run -- "$inside" nowhere
+            [ "$status" -eq 137 ] || complain nowhere "not killed at $point"
+        done
+        run_apart timeout 60 "$tool" run -- "$inside" nowhere
+        is_right "$expected" "" || complain nowhere "wrong after two kills, the first at task $at"
+    done
+}
+
 @test "a kernel submits a task that runs nowhere and reads: refused" {
     expected=$("$inside" nowhere-child)
     is_refused nowhere-child "$expected" 'nowhere: a task, a callback or another thread submits it'
