@@ -467,13 +467,12 @@ static int read_row(struct tic_store *store, struct tic_row row, const struct ti
 {
     struct tic_place place;
 
-    if (row.extent == TIC_HELD_EXTENT) {
-        int status = tic_held_read(&store->rows, row.row, layout, checksum);
-        if (status != -ENOENT)
-            return status;
-        row = tic_rows_real(&store->rows, row);
-    }
-    int status = tic_rows_locate(&store->rows, row, tic_shape_bytes(&layout->shape), &place);
+    int status = row.extent == TIC_HELD_EXTENT
+                     ? tic_held_read(&store->rows, row.row, layout, checksum)
+                     : -ENOENT;
+    if (status != -ENOENT)
+        return status;
+    status = tic_rows_locate(&store->rows, row, tic_shape_bytes(&layout->shape), &place);
     return status ? status : tic_payload_read(store->h5, &place, layout, checksum);
 }
 

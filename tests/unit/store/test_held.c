@@ -49,6 +49,29 @@ static void check_written(const struct tic_saved *saved)
     assert_memory_equal(read, memory, sizeof(memory));
 }
 
+/* It is there wherever it is; memory that changes meanwhile has no part in it. */
+static void test_read_before_and_after_it_is_written(void **state)
+{
+    struct tic_saved saved;
+    struct tic_layout shorter = tic_fake_vector(memory, sizeof(*memory), WORDS / 2);
+    uint64_t read[WORDS], kept[WORDS];
+    struct tic_layout other = tic_fake_vector(read, sizeof(*read), WORDS);
+    (void)state;
+
+    assert_int_equal(tic_held_save(&rig.store, &layout, false, &saved), 0);
+    tic_rows_settle(&rig.store.rows, saved.row);
+    memcpy(kept, memory, sizeof(kept));
+    memset(memory, 0, sizeof(memory));
+    assert_int_equal(tic_store_read(&rig.store, &saved, &other), 0);
+    assert_memory_equal(read, kept, sizeof(kept));
+    assert_int_equal(tic_store_read(&rig.store, &saved, &shorter), -ERANGE);
+    saved.checksum++;
+    assert_int_equal(tic_store_read(&rig.store, &saved, &other), -EBADMSG);
+    saved.checksum--;
+    memcpy(memory, kept, sizeof(kept));
+    check_written(&saved);
+}
+
 static void test_held_during_a_sweep(void **state)
 {
     struct tic_saved saved;
@@ -312,6 +335,7 @@ static void test_written_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_read_before_and_after_it_is_written),
         TEST(test_held_during_a_sweep),
         TEST(test_much_is_written_early),
         TEST(test_much_that_cannot_be_written_waits),
