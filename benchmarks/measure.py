@@ -12,6 +12,7 @@ import threading
 import time
 
 PLAIN = "lws"
+LIMIT = 1800 # seconds
 FIELDS = ("section", "case", "variant", "run", "metric", "value")
 
 
@@ -74,18 +75,30 @@ class Bench:
                          OMPI_MCA_ess_singleton_isolated="1"), **more) # stencil is linked with MPI
 
     def wait(self, command, seconds, environment):
-        """(wall seconds, usage) of a command, which is killed (SIGKILL) when so many have passed."""
+        """(wall seconds, usage) of a command, which is killed (SIGKILL) when so many have passed. One that
+        is not to be killed (None) and takes longer than LIMIT hangs."""
+        hangs = []
+
+        def kill():
+            hangs.append(seconds is None)
+            child.kill()
+
         started = time.monotonic()
         with open(self.output, "wb") as output, open(self.messages, "wb") as messages:
             child = subprocess.Popen(command, env=environment, stdout=output, stderr=messages)
-            timer = threading.Timer(seconds, child.kill) if seconds is not None else None
-            if timer:
-                timer.start()
-            _, status, usage = os.wait4(child.pid, 0)
+            timer = threading.Timer(LIMIT if seconds is None else seconds, kill)
+            timer.start()
+            try:
+                _, status, usage = os.wait4(child.pid, 0)
+            except BaseException: # the driver itself is interrupted
+                child.kill()
+                raise
+            finally:
+                timer.cancel()
         wall = time.monotonic() - started
         child.returncode = os.waitstatus_to_exitcode(status)
-        if timer:
-            timer.cancel()
+        if any(hangs):
+            sys.exit("%s takes more than %d s" % (" ".join(command), LIMIT))
         if child.returncode not in (0, -9):
             sys.exit("%s ends with %d: %s" % (" ".join(command), child.returncode,
                                               read_text(self.messages)[-500:]))
