@@ -39,10 +39,9 @@ def wrapped(text):
 def write(results, sections):
     parts = [wrapped(HEAD % machine.tell(results))]
     for name, section in sections.items():
-        failed = results.one(name, "section", "failed", "message")
         parts.append("## " + section.TITLE)
-        if failed:
-            parts.append(wrapped("**This part failed**: " + str(failed)))
+        if results.failed(name):
+            parts.append(wrapped("**This part failed**: " + results.failed(name)))
             continue
         seconds = results.one(name, "section", "", "seconds", 0)
         parts.append(wrapped(section.tell(results)))

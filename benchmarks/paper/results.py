@@ -25,6 +25,10 @@ class Results:
     def has(self, section):
         return any(row[0] == section for row in self.rows)
 
+    def failed(self, section):
+        """Why, or None."""
+        return self.one(section, "section", "failed", "message")
+
     def select(self, section, case, variant, metric):
         """run: value"""
         return {row[3]: row[5] for row in self.rows
