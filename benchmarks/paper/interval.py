@@ -7,14 +7,15 @@ import random
 import statistics
 import subprocess
 
-from crashes import chosen_cholesky, complete
+from crashes import BLOCKS, chosen_matrix, cholesky, complete
 from measure import PLAIN
 from results import spread, table
 
 TITLE = "Waste against the period: Young, Daly, Gropp, Fialho and measurement"
-PERIODS = {"trial": (0.1,), "quick": (0.05, 0.1, 0.2, 0.4, 0.8),
-           "full": (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)}
-SEEDS = {"trial": 1, "quick": 6, "full": 30}
+AUTO = "auto" # chosen by the model of Fialho while the program runs
+PERIODS = {"trial": ("0.1", AUTO), "quick": ("0.1", "0.2", "0.4", "0.8", AUTO),
+           "full": ("0.05", "0.1", "0.2", "0.4", "0.8", "1.6", "3.2", AUTO)}
+SEEDS = {"trial": 1, "quick": 5, "full": 30}
 ROUNDS = {"trial": 1, "quick": 3, "full": 9} # without faults, for the costs
 MODELS = ("young", "gropp", "daly", "fialho-coordinated")
 MTBF = 1.0 # of the time of the plain run
@@ -27,13 +28,15 @@ def faults(seed, mtbf):
 
 
 def measure(bench):
-    command = chosen_cholesky(bench)
+    size = chosen_matrix(bench) * 3 // 2 // BLOCKS * BLOCKS
+    command = cholesky(size, BLOCKS)
     mtbf = measure_costs(bench, command) * MTBF
-    bench.note("interval", "mtbf", "", 0, mtbf_s=mtbf)
+    bench.note("interval", "mtbf", "", 0, mtbf_s=mtbf, size=size)
     for seed in range(SEEDS[bench.options.size]):
         kills = faults(seed, mtbf)
         for period in PERIODS[bench.options.size]:
-            total, _, happened, _ = complete(bench, command, "tic-%g" % period, kills)
+            total, _, happened, _ = complete(bench, command, "tic-" + period, kills,
+                                             STARPU_TIC_MTBF="%g" % mtbf)
             bench.note("interval", period, "faults", seed, wall_s=total, kills=happened)
 
 
@@ -46,8 +49,8 @@ def measure_costs(bench, command):
         bench.note("interval", "costs", PLAIN, run, wall_s=plain[-1])
         bench.note("interval", "costs", "tic", run, wall_s=complete(bench, command, "tic")[0])
         for period in PERIODS[bench.options.size]:
-            variant = "tic-%g" % period
-            wall, _, _, stats = complete(bench, command, variant)
+            wall, _, _, stats = complete(bench, command, "tic-" + period,
+                                         STARPU_TIC_MTBF="%g" % (plain[-1] * MTBF))
             bench.note("interval", period, "no fault", run, wall_s=wall, lines=stats["checkpoints"],
                        latency_s=stats["checkpoint_latency_seconds"],
                        told_cost_s=stats["checkpoint_cost_seconds"])
@@ -149,12 +152,14 @@ def tell(results):
                     ["%.2f" % told[model][1] if model in told and told[model][1] is not None else "-"
                      for model in MODELS])
     advised = ask(tool, values, values["tc"] * 2)
-    return ("The same Cholesky, 2 workers, TIC; faults by an exponential law with an MTBF of the "
-            "time of the plain run, the same sequences for each period, SIGKILL and an immediate "
-            "restart. Costs as measured here: t_c = %.3f s (time that a recovery line adds to a "
-            "run without faults), t_l = %.2f s (a restart until its first task, and the latency "
-            "of a line), t_d = 0, MTBF = %.2f s, work = %.2f s.\n\n"
-            % tuple(values[name] for name in ("tc", "tl", "mtbf", "work")) +
+    return ("Cholesky of a larger matrix (%d x %d, three times the work), 2 workers, TIC; faults by "
+            "an exponential law with an MTBF of the time of the plain run, the same sequences for "
+            "each period, SIGKILL and an immediate restart; auto is `STARPU_TIC_PERIOD=auto` with this "
+            "MTBF. Costs as measured here: t_c = %.3f s (time that a recovery line adds to a run "
+            "without faults), t_l = %.2f s (a restart until its first task, and the latency of a "
+            "line), t_d = 0, MTBF = %.2f s, work = %.2f s.\n\n"
+            % tuple([results.one("interval", "mtbf", "", "size")] * 2 +
+                    [values[name] for name in ("tc", "tl", "mtbf", "work")]) +
             table(["period set, s", "between lines, s", "all runs, s", "kills", "waste, measured"] +
                   list(MODELS), rows) +
             "\n\nPeriods that the models advise: " +

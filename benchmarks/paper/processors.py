@@ -46,16 +46,16 @@ def tell(results):
     for case in results.cases("processors"):
         for variant in VARIANTS:
             values = [results.values("processors", case, variant, metric)
-                      for metric in ("wall_s", "stored_MB", "lines", "thefts")]
+                      for metric in ("wall_s", "stored_MB", "lines", "thefts", "forced")]
             ratio = results.ratios("processors", (case, variant), (case, PLAIN), "wall_s")
             rows.append([int(case), name_of(variant), spread(values[0]),
                          "" if variant == PLAIN else spread(ratio), spread(values[1], 0),
-                         spread(values[2], 0), spread(values[3], 0)])
+                         spread(values[2], 0), spread(values[3], 0), spread(values[4], 0)])
     return ("Cholesky of %d x %d in 30 x 30 blocks (4960 tasks).\n\n" % (
         (results.one("machine", "matrix", "", "size"),) * 2) +
             table(["workers", "protocol", "wall, s", "ratio to no protocol", "stored, MB", "lines",
-                   "thefts"], rows) +
-            "\n\nThe paper went to many machines of a grid, where thefts are messages between "
+                   "thefts", "results saved"], rows) +
+            "\n\n*results saved*: of stolen tasks, or of all. The paper went to many machines of a grid, where thefts are messages between "
             "machines; here StarPU 1.3 runs at most 4 workers, and more than 2 share the "
             "machine's 2 processors, so that nothing can get faster beyond 2. The shapes that "
             "can be compared: TIC's volume grows with shorter periods and hardly with workers, "

@@ -89,9 +89,9 @@ def regular(processors, length, q, pattern, rate, seed):
 def of_log(log):
     """Messages of a run under sel, from the events of `starpu-tic log --json`: a task that reads what
     a task of another worker has written receives one from it. (events without checkpoints, number of
-    workers, seconds)"""
+    workers, seconds from the first task on)"""
     accesses, places, written, events = {}, {}, {}, []
-    begin, number, now = log[0]["time"], 0, 0.0
+    begin, number, now = next(each["time"] for each in log if each["event"] == "started"), 0, 0.0
     for entry in log:
         kind, now = entry["event"], entry["time"] - begin
         if kind == "created":
