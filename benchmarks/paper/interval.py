@@ -126,9 +126,12 @@ def draw(results, pyplot, save):
     axis.plot(list(apart.values()), [overall(results, period) for period in apart], "ks", markersize=7,
               fillstyle="none", label="measured, all sequences together")
     axis.set_xscale("log")
-    axis.set_xticks(sorted(apart.values()))
-    axis.set_xticklabels(["%.2f" % x for x in sorted(apart.values())])
+    ticks = [x for x in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5) if grid[0] <= x <= grid[-1]]
     axis.minorticks_off()
+    axis.set_xticks(ticks, ["%g" % x for x in ticks])
+    for period, x in apart.items():
+        axis.annotate("set: " + period, (x, overall(results, period)), (6, 6), fontsize=8,
+                      textcoords="offset points")
     axis.set_ylim(0, 1)
     axis.set_xlabel("time between two checkpoints, s (fault-free runs)")
     axis.set_ylabel("waste: share of the wall time that is not work")

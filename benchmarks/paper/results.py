@@ -81,6 +81,14 @@ def table(heads, rows):
 
 
 # ---- lines of plots ----
+PROTOCOLS = ("no protocol", "TIC, 1 s", "TIC, 0.5 s", "TIC, 0.25 s", "SEL", "TIC+SEL")
+
+
+def colour_of(name):
+    """A protocol has the same colour everywhere; other lines get the next one (None)."""
+    return "C%d" % PROTOCOLS.index(name) if name in PROTOCOLS else None
+
+
 def draw_lines(axes, curves, label_x, label_y, one=None):
     """Points with least and most. curves: name -> [(x, values)]; one: a height for a thin line, where
     something costs nothing."""
@@ -88,7 +96,7 @@ def draw_lines(axes, curves, label_x, label_y, one=None):
         points = [(x,) + median_and_spread(values) for x, values in points if values]
         if points:
             axes.errorbar([p[0] for p in points], [p[1] for p in points], marker="o", markersize=4,
-                          capsize=3, label=name, yerr=[[p[1] - p[2] for p in points],
+                          capsize=3, label=name, color=colour_of(name), yerr=[[p[1] - p[2] for p in points],
                                                        [p[3] - p[1] for p in points]])
     if one is not None:
         axes.axhline(one, color="black", linewidth=0.8)

@@ -4,7 +4,7 @@ half of its time on 3 workers, and goes on with 2; beside it the loss of a half 
 2 processors can show better, and restarts on all workers."""
 from crashes import chosen_cholesky, complete, name_of, runs_of
 from measure import PLAIN
-from results import spread, table
+from results import colour_of, spread, table
 
 TITLE = "A third of the machine lost at half time (TIC/SEL paper, figure 12)"
 LOSSES = ((3, 3), (3, 2), (2, 2), (2, 1))
@@ -37,6 +37,7 @@ def draw(results, pyplot, save):
                 for values in [results.values("third", case, variant, "fault_ratio")] if values]
         middle = [sorted(values)[len(values) // 2] for _, values in bars]
         axes.bar([x for x, _ in bars], middle, width, label=name_of(variant), capsize=3,
+                 color=colour_of(name_of(variant)),
                  yerr=[[m - min(values) for m, (_, values) in zip(middle, bars)],
                        [max(values) - m for m, (_, values) in zip(middle, bars)]])
     axes.axhline(1, color="black", linewidth=0.8)
