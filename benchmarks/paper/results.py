@@ -95,9 +95,9 @@ def draw_lines(axes, curves, label_x, label_y, one=None):
     for name, points in curves.items():
         points = [(x,) + median_and_spread(values) for x, values in points if values]
         if points:
-            axes.errorbar([p[0] for p in points], [p[1] for p in points], marker="o", markersize=4,
-                          capsize=3, label=name, color=colour_of(name), yerr=[[p[1] - p[2] for p in points],
-                                                       [p[3] - p[1] for p in points]])
+            below, above = ([p[1] - p[2] for p in points], [p[3] - p[1] for p in points])
+            axes.errorbar([p[0] for p in points], [p[1] for p in points], yerr=[below, above],
+                          marker="o", markersize=4, capsize=3, label=name, color=colour_of(name))
     if one is not None:
         axes.axhline(one, color="black", linewidth=0.8)
     axes.set_xlabel(label_x)
