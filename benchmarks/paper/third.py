@@ -2,6 +2,8 @@
 """A third of the machine lost at half time (figure 12 of Jafar, Krings and Gautier): the process is killed at
 half of its time on 3 workers, and goes on with 2; beside it the loss of a half (2 workers, then 1), which
 2 processors can show better, and restarts on all workers."""
+import statistics
+
 from crashes import chosen_cholesky, complete, name_of, runs_of
 from measure import PLAIN
 from results import colour_of, spread, table
@@ -35,7 +37,7 @@ def draw(results, pyplot, save):
     for i, variant in enumerate(VARIANTS):
         bars = [(k + i * width, values) for k, case in enumerate(cases)
                 for values in [results.values("third", case, variant, "fault_ratio")] if values]
-        middle = [sorted(values)[len(values) // 2] for _, values in bars]
+        middle = [statistics.median(values) for _, values in bars]
         axes.bar([x for x, _ in bars], middle, width, label=name_of(variant), capsize=3,
                  color=colour_of(name_of(variant)),
                  yerr=[[m - min(values) for m, (_, values) in zip(middle, bars)],
