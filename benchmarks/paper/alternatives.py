@@ -129,14 +129,17 @@ def draw(results, pyplot, save):
     shown = [variant for variant in NAMES if results.values("alternatives", "no fault", variant, "wall_s")]
     labels = [NAMES[variant] for variant in shown]
     for axis, metric, label in ((axes[0], "wall_s", "wall time, s"), (axes[1], "stored_MB", "stored, MB")):
-        draw_lines(axis, {case: [(k, results.values("alternatives", case, variant, metric))
-                                 for k, variant in enumerate(shown)] for case in ("no fault", "one fault")},
+        draw_lines(axis, {case: [(k + beside, results.values("alternatives", case, variant, metric))
+                                 for k, variant in enumerate(shown)]
+                          for case, beside in (("no fault", -0.08), ("one fault", 0.08))},
                    "", label)
         for line in axis.get_lines():
             line.set_linestyle("none")
-        axis.set_ylim(bottom=0)
         axis.set_xticks(range(len(shown)))
         axis.set_xticklabels(labels, rotation=15, ha="right")
+    axes[1].set_yscale("symlog", linthresh=10)
+    for axis in axes:
+        axis.set_ylim(bottom=0)
     save(figure, "alternatives")
 
 

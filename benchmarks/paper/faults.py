@@ -64,9 +64,9 @@ def tell(results):
             "without faults (figure 10); *told*: the same ratio from recovery lines and log; "
             "*total*: against no protocol and no faults (figure 11).\n\n" +
             table(["faults", "protocol", "all runs, s", "rollback", "told", "total", "kills"], rows) +
-            "\n\n*told* leaves out what a restart costs (start of the process and of StarPU, "
-            "`main()` until the first task), which is a large part of a run that is so short, "
-            "and runs that died before their first line; so it is the smaller one. In the paper "
-            "a fault is the loss of one processor of many, which only takes the tasks of that "
-            "one with it; here it is the death of the process. So a fault costs more here. Its "
-            "numbers are not known to us.")
+            "\n\nA period that is longer than the time between two faults protects nothing: TIC with 1 s "
+            "has no line before the first fault of so short a run. *told* leaves out what a restart "
+            "costs (start of the process and of StarPU, `main()` until the first task), which is a "
+            "large part of such a run, and runs that died before their first line; so it is the "
+            "smaller one. In the paper one processor of many is lost; here the process dies, and all "
+            "of it goes back. The paper's numbers are not known to us.")

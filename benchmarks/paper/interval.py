@@ -167,10 +167,11 @@ def tell(results):
                   list(MODELS), rows) +
             "\n\nPeriods that the models advise: " +
             ", ".join("%s %.2f s" % (model, advised[model][0]) for model in MODELS) +
-            ". Waste is (wall - work) / wall, over all sequences of faults together. The models "
-            "are asked outside of their comfort: an MTBF of one run, of which t_l is a large "
-            "part, where Young, who knows no t_l, must be too low, and first-order models "
-            "(Gropp, Fialho) allow one fault in an interval. A run of seconds also ends before "
-            "its last interval is full, and a fault that comes while a restart still reads costs "
-            "that again, which only Daly's exponential counts. Fialho's thesis found its model "
-            "within 3 % of real runs at an MTBF of 100 s and more, with t_c of half a second.")
+            ". Waste is (wall - work) / wall, over all sequences of faults together. What the time of "
+            "the machine varies (see the spread of runs without faults above) counts as waste, and "
+            "the sequences are few. The models are asked outside of their comfort: an MTBF of one "
+            "run, of which t_l is a large part, where Young, who knows no t_l, must be low, and "
+            "first-order models (Gropp, Fialho) allow one fault in an interval. A fault before the "
+            "first line, or while a restart still reads, costs the start again, which is in none of "
+            "them but Daly's exponential. Fialho's thesis found its model within 3 % of real runs at "
+            "an MTBF of 100 s and more, with t_c of half a second.")

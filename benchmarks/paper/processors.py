@@ -55,9 +55,9 @@ def tell(results):
         (results.one("machine", "matrix", "", "size"),) * 2) +
             table(["workers", "protocol", "wall, s", "ratio to no protocol", "stored, MB", "lines",
                    "thefts", "results saved"], rows) +
-            "\n\n*results saved*: of stolen tasks, or of all. The paper went to many machines of "
-            "a grid, where thefts are messages between machines; here StarPU 1.3 runs at most 4 "
-            "workers, and more than 2 share the machine's 2 processors, so that nothing can get "
-            "faster beyond 2. The shapes that can be compared: TIC's volume grows with shorter "
-            "periods and hardly with workers, SEL's depends on tasks alone. The numbers of the "
+            "\n\n*results saved*: of stolen tasks, or of all. The paper went to many machines of a "
+            "grid, where thefts are messages between machines; here StarPU 1.3 runs at most 4 "
+            "workers, and more than 2 share the machine's 2 processors, so that nothing should get "
+            "faster beyond 2: what does is noise. What can be compared is the volume: SEL's depends "
+            "on the tasks alone, TIC's on how many lines fit into the run. The numbers of the "
             "paper's figures are not known to us.")

@@ -69,7 +69,7 @@ def spread(values, digits=2):
         return "-"
     median, least, most = median_and_spread(values)
     form = "%%.%df" % digits
-    if len(values) == 1:
+    if form % least == form % most:
         return form % median
     return (form + " (" + form + " to " + form + ")") % (median, least, most)
 

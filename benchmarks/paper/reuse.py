@@ -37,13 +37,15 @@ def invert(path, offset, count):
 
 
 def destroy(bench, worker):
-    """Spoils what a worker has written in the segments: 8 bytes of each result. How many."""
-    places = {(value["segment"], value["offset"]): value["bytes"]
-              for entry in read_log(bench) if entry["event"] == "finished" and
-              entry.get("worker") == worker for value in entry["written"]}
-    for (segment, offset), size in places.items():
+    """Spoils what a worker has written in the segments: 8 bytes of each result, but where another one has
+    used the place since. How many."""
+    places = {(value["segment"], value["offset"]): (entry["worker"], value["bytes"])
+              for entry in read_log(bench) if entry["event"] == "finished"
+              for value in entry["written"]} # in the order of time
+    lost = {place: size for place, (writer, size) in places.items() if writer == worker}
+    for (segment, offset), size in lost.items():
         invert(os.path.join(bench.dir, "p0-segment-%08d.h5" % segment), offset, min(8, size))
-    return len(places)
+    return len(lost)
 
 
 def measure(bench):
