@@ -68,8 +68,8 @@ def tell(results):
                          spread(plain)] +
                         [spread(results.ratios("granularity", (case, variant), (case, PLAIN), "wall_s"))
                          if variant in SHOWN[name] else "-" for variant in ("tic-1", "tic-sel")])
-    return ("A finer threshold makes more and shorter tasks, and SEL pays for each of them, TIC "
-            "hardly.\n\n" +
+    return ("A finer threshold makes more and shorter tasks; SEL saves a result of each, TIC does "
+            "not.\n\n" +
             table(["program", "threshold", "tasks", "ms a task, at most", "no protocol, s",
                    "TIC (1 s), ratio", "SEL, ratio"], rows) +
             "\n\nThe paper ran QAP, too, on a grid; the numbers of its figure are not known to "

@@ -17,7 +17,8 @@ All times are wall times of whole processes, from their start to their end; runs
 take turns. Cells are medians (least to most). A ratio is taken run by run, between neighbours in
 time. Differences within the spread mean nothing; on 2 processors that others use, too, the spread is
 wide. All protected runs have `STARPU_TIC_VERIFY=0`, with which TIC saves the results of stolen tasks and SEL
-uses its whole log, as in the papers.
+uses its whole log, as in the papers; one task of Cholesky has a callback, which
+the log cannot hold, so that SEL takes a recovery line every second, too.
 
 **Papers**. *TIC/SEL*: S. Jafar, A. Krings, T. Gautier, Flexible Rollback Recovery in Dynamic
 Heterogeneous Grid Computing, IEEE TDSC 6(1), 2009. *Macro-dataflow*: of it we know that it measures

@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 
-from crashes import BLOCKS, chosen_cholesky, complete, runs_of, tasks_of_cholesky
+from crashes import BLOCKS, chosen_cholesky, chosen_matrix, complete, runs_of, tasks_of_cholesky
 from measure import PLAIN, settings_of
 from results import draw_lines, spread, table
 
@@ -50,12 +50,14 @@ def destroy(bench, worker):
 
 def measure(bench):
     command, tasks = chosen_cholesky(bench), tasks_of_cholesky(BLOCKS)
+    bench.note("reuse", "matrix", "", 0, size=chosen_matrix(bench))
     for run in range(runs_of(bench)):
         wall = complete(bench, command, PLAIN, workers=(WORKERS - 1,))[0]
         for part in PARTS:
             bench.note("reuse", part, "none", run, restart_s=wall, executed=tasks)
             for variant in ("all", "survivors"):
-                settings = dict(settings_of("tic-sel"), STARPU_NCPU=str(WORKERS))
+                settings = dict(settings_of("tic-sel"), STARPU_NCPU=str(WORKERS),
+                                STARPU_TIC_PERIOD="1000") # what a line refers to may not be destroyed
                 bench.execute(command, "tic-sel", STARPU_TIC_FAIL="task-end:%d" % (tasks * part // 100),
                               **settings)
                 if variant == "survivors":
@@ -82,9 +84,10 @@ def tell(results):
     rows = [[part, name] + [spread(results.values("reuse", part, variant, metric), digits)
                             for metric, digits in (("restart_s", 2), ("executed", 0), ("restored_MB", 0))]
             for part in PARTS for variant, name in NAMES.items()]
-    return ("The same Cholesky on 3 workers under SEL, killed when so many of its 4960 tasks had "
+    return ("Cholesky of %d x %d on 3 workers under SEL, killed when so many of its 4960 tasks had "
             "ended; one worker is lost, and 2 go on. *Satin*: the results that the lost worker "
-            "wrote were destroyed in the log before the restart.\n\n" +
+            "wrote were destroyed in the log before the restart. No recovery lines are taken.\n\n"
+            % ((results.one("reuse", "matrix", "", "size"),) * 2) +
             table(["fault after, %", "what is used again", "time after the fault, s",
                    "tasks executed after it", "restored, MB"], rows) +
             "\n\nThis is an analogue, not Satin: Satin's jobs are functions of their arguments, "
