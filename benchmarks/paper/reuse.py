@@ -84,14 +84,17 @@ def tell(results):
     rows = [[part, name] + [spread(results.values("reuse", part, variant, metric), digits)
                             for metric, digits in (("restart_s", 2), ("executed", 0), ("restored_MB", 0))]
             for part in PARTS for variant, name in NAMES.items()]
-    return ("Cholesky of %d x %d on 3 workers under SEL, killed when so many of its 4960 tasks had "
-            "ended; one worker is lost, and 2 go on. *Satin*: the results that the lost worker "
-            "wrote were destroyed in the log before the restart. No recovery lines are taken.\n\n"
+    return ("Cholesky of %d x %d on 3 workers under SEL, killed when so many of its 4960 tasks "
+            "had ended; one worker is lost, and 2 go on. *Satin*: the results that the lost "
+            "worker wrote were destroyed in the log before the restart. No recovery lines are "
+            "taken.\n\n"
             % ((results.one("reuse", "matrix", "", "size"),) * 2) +
             table(["fault after, %", "what is used again", "time after the fault, s",
                    "tasks executed after it", "restored, MB"], rows) +
-            "\n\nThis is an analogue, not Satin: Satin's jobs are functions of their arguments, "
-            "so the results of a lost processor mean its own subtrees; a factorization passes "
-            "its tiles from worker to worker in place, so one lost result can make a whole chain "
-            "of tasks run again. A log that is there is no survivor's memory either: its values "
-            "are read from a file. The numbers of the paper's figure are not known to us.")
+            "\n\nThe log keeps the last version of a tile only, so what is destroyed is that of "
+            "tiles which the lost worker wrote last. This is an analogue, not Satin: Satin's "
+            "jobs are functions of their arguments, so the results of a lost processor mean its "
+            "own subtrees; a factorization passes its tiles from worker to worker in place, so "
+            "one lost result can make a whole chain of tasks run again. A log that is there is "
+            "no survivor's memory either: its values are read from a file. The numbers of the "
+            "paper's figure are not known to us.")
