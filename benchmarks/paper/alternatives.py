@@ -177,7 +177,6 @@ def tell(results):
                   rows) +
             "\n\nBy hand the program knows what a checkpoint needs: one plate of the two, at a "
             "step where no task runs. starpu-tic saves what tasks have written, and a line in "
-            "mid step needs bands of both plates. What %d lines do not have: a check that the "
-            "file is whole, belongs to this program and these arguments, room for the old file "
-            "until the new one is safe is there (by rename), but not a second older one; and "
-            "they fit this loop only. " % lines + about)
+            "mid step needs bands of both plates. What %d lines do not have: a check that the file is "
+            "whole and belongs to this program and these arguments, and an older file for the case "
+            "that it is not; and they fit this loop only. " % lines + about)
