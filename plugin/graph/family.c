@@ -193,7 +193,7 @@ static void forget_overlap(struct tic_handle *handle, const struct tic_handle *o
             handle->overlaps[i--] = handle->overlaps[--handle->overlap_count];
 }
 
-static bool covers(const struct tic_layout *whole, const struct tic_layout *part)
+bool tic_family_covers(const struct tic_layout *whole, const struct tic_layout *part)
 {
     return tic_layout_span(whole) == tic_shape_bytes(&whole->shape) && part->base >= whole->base &&
            part->base + tic_layout_span(part) <= whole->base + tic_layout_span(whole);
@@ -207,7 +207,7 @@ static bool is_superseded(const struct tic_family *family, const struct tic_hand
 
     for (unsigned long i = 0; i < member->overlap_count && !newer; i++)
         newer = atomic_load(&member->overlaps[i]->version) > version &&
-                covers(&member->overlaps[i]->layout, &member->layout);
+                tic_family_covers(&member->overlaps[i]->layout, &member->layout);
     return newer;
 }
 

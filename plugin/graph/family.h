@@ -45,6 +45,8 @@ struct tic_handle **tic_family_due(struct tic_graph *graph, struct tic_handle *h
                                    unsigned long *count);
 /* True when a part of it was written since its own last write. */
 bool tic_family_is_stale(struct tic_graph *graph, const struct tic_handle *handle);
+/* Does the whole, which has no gaps, hold all memory of the part? */
+bool tic_family_covers(const struct tic_layout *whole, const struct tic_layout *part);
 /* Planned parts that were unregistered leave the graph once the root, or another member with all of
  * their memory, was written since. In epoch.
  * False when out of memory. */

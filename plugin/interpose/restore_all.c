@@ -181,18 +181,48 @@ void tic_data_bring_up(struct tic_handle *handle)
 /* ---- a handle leaves that shares memory with others
  * ---------------------------------------------- */
 
-/* A member that stays would be restored last, and alone: over what the leaving one has written
- * since. Its memory holds both now. */
-static void cover_leaving(struct tic_handle *member, const struct tic_handle *leaving)
+static bool stays_restored(const struct tic_handle *member)
 {
-    if (!member->data || !member->restored || member->packer ||
-        member->current.version >= leaving->current.version)
+    return member->data && member->restored && !member->packer;
+}
+
+/* The smallest member that stays and has all memory of the leaving one; NULL: none. */
+static struct tic_handle *find_container(const struct tic_handle *leaving)
+{
+    struct tic_handle *smallest = NULL;
+
+    for (unsigned long i = 0; i < leaving->overlap_count; i++) {
+        struct tic_handle *member = leaving->overlaps[i];
+        if (stays_restored(member) && tic_family_covers(&member->layout, &leaving->layout) &&
+            (!smallest ||
+             tic_shape_bytes(&member->layout.shape) < tic_shape_bytes(&smallest->layout.shape)))
+            smallest = member;
+    }
+    return smallest;
+}
+
+/* A member that stays would be restored after the leaving one, from an older value. Its memory
+ * holds both now. */
+static void cover(struct tic_handle *member, const struct tic_handle *leaving)
+{
+    if (!stays_restored(member) || member->current.version >= leaving->current.version)
         return;
     int status = tic_snapshot_take_memory(&tic_session->snapshot, member, leaving->current.version);
     if (status)
         tic_stop(TIC_EXIT_REFUSED,
                  "cannot keep data %llu (number of registration) in the replay: %s",
                  (unsigned long long)member->id, tic_snapshot_reason(status));
+}
+
+/* The value of one member that covers the leaving one is enough: it is the last to be restored. */
+static void cover_leaving(const struct tic_handle *leaving)
+{
+    struct tic_handle *container = find_container(leaving);
+
+    if (container)
+        cover(container, leaving);
+    for (unsigned long i = 0; !container && i < leaving->overlap_count; i++)
+        cover(leaving->overlaps[i], leaving);
 }
 
 /* Before main() has come to the recovered cut those that stay in the family are given back again,
@@ -206,8 +236,8 @@ void tic_data_restore_leaving(struct tic_handle *handle)
     tic_unlock(&tic_session->submit);
     if (!family || !tic_position_is_ahead())
         return;
-    for (unsigned long i = 0; handle->restored && i < handle->overlap_count; i++)
-        cover_leaving(handle->overlaps[i], handle);
+    if (handle->restored)
+        cover_leaving(handle);
     tic_lock(&tic_session->submit);
     for (unsigned long i = 0; i < family->count; i++)
         if (family->members[i] != handle && family->members[i]->data &&
