@@ -259,21 +259,23 @@ static void flush_printed(void)
         nanosleep(&pause, NULL);
 }
 
-/* A shutdown of StarPU does not wait meanwhile: no memory of the program is needed any more. */
-static void set_committing(struct tic_snapshot *snapshot, bool committing)
+/* To the disk; a shutdown of StarPU does not wait for it. */
+static int store_line(struct tic_snapshot *snapshot, struct tic_line *line)
 {
     tic_lock(&snapshot->lock);
-    snapshot->control.committing = committing;
-    if (committing)
-        pthread_cond_broadcast(&snapshot->served);
+    snapshot->control.committing = true;
+    pthread_cond_broadcast(&snapshot->served);
     tic_unlock(&snapshot->lock);
+    int status = tic_store_commit(snapshot->store, line);
+    tic_lock(&snapshot->lock);
+    snapshot->control.committing = false;
+    tic_unlock(&snapshot->lock);
+    return status;
 }
 
 static int commit(struct tic_snapshot *snapshot, uint64_t cut)
 {
     struct tic_line line = {0};
-
-    set_committing(snapshot, true);
     int status = tic_snapshot_describe(snapshot, cut, &line);
 
     if (status == 0) /* else the index may lack some of them */
@@ -282,8 +284,7 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     if (tic_snapshot_is_broken(snapshot))
         status = -ECANCELED;
     tic_cut_finish(&snapshot->cut);
-    status = status ? status : tic_store_commit(snapshot->store, &line);
-    set_committing(snapshot, false);
+    status = status ? status : store_line(snapshot, &line);
     tic_line_clear(&line);
     if (status)
         return status;

@@ -354,7 +354,7 @@ static int write_held(struct tic_store *store, struct tic_row row, way_to_save s
     struct tic_rows *rows = &store->rows;
     struct tic_saved saved;
 
-    int status = copy_from_image(store, row.row, &store->ending);
+    int status = copy_from_image(store, row.row, NULL);
     if (status)
         return status;
     struct tic_held held = look_up(rows, row.row);
