@@ -188,6 +188,14 @@ bool tic_graph_note_changed_locked(struct tic_graph *graph, struct tic_handle *h
            tic_handle_append(&graph->changed, handle);
 }
 
+bool tic_graph_note_changed(struct tic_graph *graph, struct tic_handle *handle)
+{
+    tic_lock(&graph->lock);
+    bool fine = tic_graph_note_changed_locked(graph, handle);
+    tic_unlock(&graph->lock);
+    return fine;
+}
+
 bool tic_graph_leave_locked(struct tic_graph *graph, struct tic_handle *handle, uint64_t epoch)
 {
     bool fine = handle->gone_since != 0 || tic_handle_append(&graph->gone, handle);

@@ -125,6 +125,8 @@ struct tic_handle *tic_graph_add_handle(struct tic_graph *graph);
 struct tic_handle *tic_graph_find_handle(struct tic_graph *graph, uint64_t id);
 /* The next line may name the value of this handle anew. False when out of memory. */
 bool tic_graph_note_changed_locked(struct tic_graph *graph, struct tic_handle *handle);
+/* The same, outside of the lock. */
+bool tic_graph_note_changed(struct tic_graph *graph, struct tic_handle *handle);
 /* The handle leaves the graph in this epoch. False when out of memory. */
 bool tic_graph_leave_locked(struct tic_graph *graph, struct tic_handle *handle, uint64_t epoch);
 /* Frees handles that have left and that no cut > `cut` can see. */

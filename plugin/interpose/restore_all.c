@@ -178,8 +178,7 @@ void tic_data_bring_up(struct tic_handle *handle)
         tic_data_restore(handle, tic_data_is_in_place(handle));
 }
 
-/* ---- a handle leaves that shares memory with others
- * ---------------------------------------------- */
+/* ---- a handle leaves that shares memory with others ------------------------------------------ */
 
 static bool stays_restored(const struct tic_handle *member)
 {

@@ -5,9 +5,10 @@
 #include "session/context.h"
 #include "session/lookup.h"
 
+/* NULL also in a first run, where StarPU sees every task. */
 static struct tic_handle *find(starpu_data_handle_t data)
 {
-    return tic_session && atomic_load(&tic_session->watching) ? tic_handle_of(data) : NULL;
+    return tic_session_watches() && tic_session->recovered ? tic_handle_of(data) : NULL;
 }
 
 /* There was none in force when the program asked for this in its first run, or StarPU would have
@@ -29,7 +30,7 @@ bool tic_switch_before(starpu_data_handle_t data, enum tic_switch kind)
 {
     struct tic_handle *handle = find(data);
 
-    if (!handle || !tic_session->recovered)
+    if (!handle)
         return true;
     unsigned plans = atomic_load(&handle->plans.active);
     bool readonly = atomic_load(&handle->plans.readonly);

@@ -189,10 +189,20 @@ WRAPPER void *starpu_data_get_user_data(starpu_data_handle_t data)
     return tic_session && found ? ((struct tic_handle *)found)->user_data : found;
 }
 
+/* starpu_data_wont_use asks for an idle prefetch itself, after it has released the data, which
+ * main() may have invalidated or unregistered by then. Protected programs have one memory node:
+ * nothing moves. */
+static bool moves_nothing(unsigned node, unsigned async)
+{
+    return async != 0 && node == STARPU_MAIN_RAM && tic_session_watches();
+}
+
 /* StarPU has no value yet that is restored later; with one memory node there is nothing to move. */
-#define HINT(name, parameters, arguments)                                                          \
+#define HINT(name, idle, parameters, arguments)                                                    \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
+        if ((idle) && moves_nothing(node, async))                                                  \
+            return 0;                                                                              \
         tic_pages_open();                                                                          \
         struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;        \
         if (handle && handle->pending)                                                             \
@@ -203,38 +213,18 @@ WRAPPER void *starpu_data_get_user_data(starpu_data_handle_t data)
         return result;                                                                             \
     }
 
-HINT(starpu_data_fetch_on_node, (starpu_data_handle_t data, unsigned node, unsigned async),
+HINT(starpu_data_fetch_on_node, false, (starpu_data_handle_t data, unsigned node, unsigned async),
      (data, node, async))
-HINT(starpu_data_prefetch_on_node, (starpu_data_handle_t data, unsigned node, unsigned async),
-     (data, node, async))
-HINT(starpu_data_prefetch_on_node_prio,
+HINT(starpu_data_prefetch_on_node, false,
+     (starpu_data_handle_t data, unsigned node, unsigned async), (data, node, async))
+HINT(starpu_data_prefetch_on_node_prio, false,
      (starpu_data_handle_t data, unsigned node, unsigned async, int priority),
      (data, node, async, priority))
-
-/* starpu_data_wont_use asks for this itself, after it has released the data, which main() may have
- * invalidated or unregistered by then. Protected programs have one memory node: nothing moves. */
-static bool moves_nothing(unsigned node, unsigned async)
-{
-    return async != 0 && node == STARPU_MAIN_RAM && tic_session &&
-           atomic_load(&tic_session->watching);
-}
-
-#define IDLE_HINT(name, parameters, arguments)                                                     \
-    WRAPPER int name parameters                                                                    \
-    {                                                                                              \
-        if (moves_nothing(node, async))                                                            \
-            return 0;                                                                              \
-        tic_guard++;                                                                               \
-        int result = RESOLVED(name) arguments;                                                     \
-        tic_guard--;                                                                               \
-        return result;                                                                             \
-    }
-
-IDLE_HINT(starpu_data_idle_prefetch_on_node,
-          (starpu_data_handle_t data, unsigned node, unsigned async), (data, node, async))
-IDLE_HINT(starpu_data_idle_prefetch_on_node_prio,
-          (starpu_data_handle_t data, unsigned node, unsigned async, int priority),
-          (data, node, async, priority))
+HINT(starpu_data_idle_prefetch_on_node, true,
+     (starpu_data_handle_t data, unsigned node, unsigned async), (data, node, async))
+HINT(starpu_data_idle_prefetch_on_node_prio, true,
+     (starpu_data_handle_t data, unsigned node, unsigned async, int priority),
+     (data, node, async, priority))
 
 /* A hint; it needs no value. */
 WRAPPER void starpu_data_wont_use(starpu_data_handle_t data)

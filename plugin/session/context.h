@@ -81,9 +81,15 @@ extern __thread bool tic_is_owner __attribute__((tls_model("initial-exec")));
 /* Nonzero while an application callback runs on this thread. */
 extern __thread int tic_in_callback __attribute__((tls_model("initial-exec")));
 
+/* The same inside a real call, and on threads of StarPU. */
+static inline bool tic_session_watches(void)
+{
+    return tic_session && atomic_load(&tic_session->watching);
+}
+
 static inline bool tic_session_is_watching(void)
 {
-    return tic_guard == 0 && tic_session && atomic_load(&tic_session->watching);
+    return tic_guard == 0 && tic_session_watches();
 }
 
 #endif

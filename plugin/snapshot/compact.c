@@ -84,9 +84,7 @@ static int move(struct tic_snapshot *snapshot, struct tic_handle *handle)
     tic_unlock(&handle->lock);
     if (status)
         return status;
-    tic_lock(&snapshot->graph->lock);
-    bool fine = tic_graph_note_changed_locked(snapshot->graph, handle);
-    tic_unlock(&snapshot->graph->lock);
+    bool fine = tic_graph_note_changed(snapshot->graph, handle);
     if (!fine)
         tic_snapshot_break(snapshot, "out of memory");
     return 0;

@@ -131,9 +131,7 @@ static int take_memory_once(struct tic_snapshot *snapshot, struct tic_handle *ha
     tic_unlock(&handle->lock);
     if (status)
         return status;
-    tic_lock(&snapshot->graph->lock);
-    bool fine = tic_graph_note_changed_locked(snapshot->graph, handle);
-    tic_unlock(&snapshot->graph->lock);
+    bool fine = tic_graph_note_changed(snapshot->graph, handle);
     tic_rows_settle(&snapshot->store->rows, saved.row);
     return fine ? 0 : -ENOMEM;
 }

@@ -172,8 +172,7 @@ void run_overlap(void)
     tiles_drop(&result);
 }
 
-/* ---- halves: parts are registered beside the whole, written, and unregistered again
- * -------------- */
+/* ---- halves: registered beside the whole, written, and unregistered again -------------------- */
 
 /* Waits for its tasks, and for those of its parts, before it returns: the whole lives on. */
 static void update_halves(starpu_data_handle_t whole, uint64_t *at, size_t n, unsigned depth,
@@ -209,8 +208,7 @@ void run_halves(void)
     tiles_drop(&others);
 }
 
-/* ---- twoplans: one planned partition for writing, another one for reading, in turn
- * ---------------- */
+/* ---- twoplans: one planned partition for writing, another one for reading, in turn ----------- */
 
 /* The second plan stays in force, for reading, until the task on the whole. */
 void run_twoplans(void)
