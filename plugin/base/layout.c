@@ -3,6 +3,7 @@
 #include "base/layout.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -198,20 +199,6 @@ bool tic_layout_checksum_there(const struct tic_layout *layout, uint64_t *sum)
     return is_there;
 }
 
-static void take_copy(void *arg)
-{
-    const struct tic_layout *const *layouts = arg;
-
-    tic_layout_copy(layouts[0], layouts[1]);
-}
-
-bool tic_layout_copy_there(const struct tic_layout *to, const struct tic_layout *from)
-{
-    const struct tic_layout *layouts[2] = {to, from};
-
-    return tic_fault_try(take_copy, layouts);
-}
-
 /* ---- files ---------------------------------------------------------------------------------- */
 
 /* Reads all bytes of the runs, however little each call reads. */
@@ -311,6 +298,29 @@ static void take_batch(void *arg)
     hash_batch(&taking->state, &taking->batch);
 }
 
+static bool is_stopped(const struct tic_layout *layout)
+{
+    return layout->stop && atomic_load_explicit(layout->stop, memory_order_relaxed);
+}
+
+int tic_layout_pack(const struct tic_layout *from, char *to, uint64_t *checksum)
+{
+    struct taking taking = {.buffer = to};
+    int status = 0;
+
+    batch_begin(&taking.batch, from);
+    XXH3_64bits_reset(&taking.state);
+    while (status == 0 && batch_fill(&taking.batch)) {
+        if (is_stopped(from))
+            status = -EINTR;
+        else if (!tic_fault_try(take_batch, &taking))
+            status = -EFAULT;
+        taking.buffer += taking.batch.bytes;
+    }
+    *checksum = XXH3_64bits_digest(&taking.state);
+    return status;
+}
+
 int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset, uint64_t *checksum)
 {
     char *buffer = layout->unsteady ? malloc(BYTES_PER_CALL) : NULL;
@@ -321,7 +331,8 @@ int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset, uint
     batch_begin(&taking.batch, layout);
     XXH3_64bits_reset(&taking.state);
     while (status == 0 && batch_fill(&taking.batch)) {
-        status = tic_fault_try(take_batch, &taking)
+        status = is_stopped(layout) ? -EINTR
+                 : tic_fault_try(take_batch, &taking)
                      ? tic_io_write(fd, taking.batch.pieces, taking.batch.count, (uint64_t)offset)
                      : -EFAULT;
         offset += (off_t)taking.batch.bytes;

@@ -22,6 +22,8 @@ struct tic_layout {
     char *base;
     uint64_t stride[TIC_MAX_DIMS]; /* in elements; stride[0] == 1 */
     bool unsteady;                 /* some of it may change while it is written to a file */
+    const _Atomic bool *stop;      /* ends tic_layout_pack and tic_layout_write with -EINTR when it
+                                      is set; or NULL */
 };
 
 /* The layout of a value without gaps. */
@@ -32,10 +34,12 @@ uint64_t tic_shape_bytes(const struct tic_shape *shape);
 
 /* XXH3-64 of the packed bytes. */
 uint64_t tic_layout_checksum(const struct tic_layout *layout);
-/* The same, and a copy, of memory that the program may give back meanwhile: false then, between
+/* The same, of memory that the program may give back meanwhile: false then, between
  * tic_faults_begin and end (fault.h). */
 bool tic_layout_checksum_there(const struct tic_layout *layout, uint64_t *sum);
-bool tic_layout_copy_there(const struct tic_layout *to, const struct tic_layout *from);
+/* Packs such memory, and gives the checksum of the copy: one pass over the bytes. 0; -EFAULT;
+ * -EINTR. */
+int tic_layout_pack(const struct tic_layout *from, char *to, uint64_t *checksum);
 
 /* Write all packed bytes at `offset` of `fd`, or read them back; *checksum is theirs, also if
  * others change an unsteady layout meanwhile. 0 or -errno. */

@@ -54,6 +54,14 @@ struct tic_order_place {
     uint64_t clock; /* what is there waits for this operation of main() */
 };
 
+/* What main() could look at: looks.c. Owner thread only. */
+struct tic_looked {
+    uint64_t hash;                         /* when it was logged last, in: */
+    uint64_t wait;                         /* this wait of main(); 0: never */
+    const struct tic_line_look *recovered; /* in a replay: last; and how many parts of it follow */
+    size_t parts;
+};
+
 struct tic_redux;
 struct tic_family;
 
@@ -109,6 +117,8 @@ struct tic_handle {
                                              version; + 1; relaxed */
     _Atomic bool split;  /* a partition is in force: its parts hold its content; relaxed */
     _Atomic bool leaves; /* set under lock: StarPU's handle may be gone at any time */
+    _Atomic bool wanted; /* main() waits for the lock, while a thread of ours may be copying a large
+                            value under it */
     unsigned refills;    /* guarded by lock: times that its initial content changed */
 
     struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle
@@ -131,10 +141,7 @@ struct tic_handle {
     bool main_writes;       /* main() holds it for writing */
     uint64_t main_version;  /* what it wrote last in such an access; 0: nothing */
     bool main_fills;        /* the same, and nobody needs to know what was there */
-    uint64_t looked;        /* hash of what main() could look at, when it was logged last, in: */
-    uint64_t looked_in;     /* this wait of main(); 0: never */
-    const struct tic_line_look *last_look; /* in a replay: what main() could look at last, in: */
-    size_t look_parts;
+    struct tic_looked looked;
     bool differs;      /* in a replay: its first content is not that of the recorded run */
     bool skips_listed; /* in a replay: it is among what skipped tasks write, for looks_replay.c;
                           guarded by the submission lock */
@@ -181,6 +188,16 @@ static inline bool tic_handle_is_unused(const struct tic_handle *handle)
 
 struct tic_handle *tic_handle_create(uint64_t id);
 void tic_handle_destroy(struct tic_handle *handle);
+
+/* A thread of ours that copies a large value of it stops that: main() may do so faster, and is in
+ * the program's way meanwhile. */
+static inline void tic_handle_lock_for_main(struct tic_handle *handle)
+    TIC_THREAD_SAFETY(acquire_capability(handle->lock))
+{
+    atomic_store_explicit(&handle->wanted, true, memory_order_relaxed);
+    tic_lock(&handle->lock);
+    atomic_store_explicit(&handle->wanted, false, memory_order_relaxed);
+}
 
 /* A write begins: its version. Called by the exclusive writer of handles without family. */
 void tic_handle_count_family_write(struct tic_handle *handle);

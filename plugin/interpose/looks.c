@@ -121,16 +121,16 @@ static void log_if_changed(struct tic_handle *handle)
 {
     uint64_t hash;
 
-    if (handle->looked_in == looks.waits)
+    if (handle->looked.wait == looks.waits)
         return;
-    handle->looked_in = looks.waits;
+    handle->looked.wait = looks.waits;
     if (!tic_layout_checksum_there(&handle->layout, &hash))
         return;
-    if (hash != handle->looked)
+    if (hash != handle->looked.hash)
         log_bytes(handle, looks.waits);
     else if (looks.partial)
         tic_looks_append(looks.waits, handle->id, NULL, 0);
-    handle->looked = hash;
+    handle->looked.hash = hash;
 }
 
 /* What nobody has declared is found by comparing all, as often as that takes little time; and

@@ -142,8 +142,8 @@ static bool was_stirred(void)
 /* While it is partitioned its parts are looked at. */
 static void give_last_back(struct tic_handle *handle, struct known_page *known)
 {
-    if (handle && handle->last_look && !atomic_load(&handle->split))
-        try_give_back(handle, handle->last_look, handle->look_parts, known);
+    if (handle && handle->looked.recovered && !atomic_load(&handle->split))
+        try_give_back(handle, handle->looked.recovered, handle->looked.parts, known);
 }
 
 /* ---- larger data ------------------------------------------------------------------------------
@@ -216,8 +216,8 @@ void tic_looks_give_main_back_locked(uint64_t wait)
         struct tic_handle *handle = tic_looks_find_locked(look[i].id);
         parts = count_parts(&look[i], count - i);
         if (handle && look[i].bytes > 0) {
-            handle->last_look = &look[i];
-            handle->look_parts = parts;
+            handle->looked.recovered = &look[i];
+            handle->looked.parts = parts;
         }
         if (!all)
             give_last_back(handle, &known);

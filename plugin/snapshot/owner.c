@@ -28,7 +28,7 @@ static int first_try(const struct tic_snapshot *snapshot)
 /* False when out of memory. */
 static bool touch_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    tic_lock(&handle->lock); /* an older value may be being saved right now */
+    tic_handle_lock_for_main(handle); /* an older value may be being saved right now */
     tic_handle_count_write(handle);
     atomic_store(&handle->written_in, UINT64_MAX); /* main() may be writing it now */
     if (atomic_load(&handle->dirty_since) == 0)
@@ -56,7 +56,7 @@ static bool is_other(struct tic_snapshot *snapshot, struct tic_handle *handle)
         (atomic_load(&handle->shares) && is_covered(snapshot, handle)))
         return false;
     bool stale = tic_family_is_stale(snapshot->graph, handle);
-    tic_lock(&handle->lock);
+    tic_handle_lock_for_main(handle);
     bool other = atomic_load(&handle->dirty_since) == 0 &&
                  !(stale ? tic_verify_is_same_locked(snapshot, handle)
                          : tic_verify_is_current_locked(snapshot, handle));
@@ -87,7 +87,7 @@ static int save_now_once(struct tic_snapshot *snapshot, struct tic_handle *handl
 {
     if (!mark_if_other(snapshot, handle))
         return -ENOMEM;
-    tic_lock(&handle->lock);
+    tic_handle_lock_for_main(handle);
     int status =
         atomic_load(&handle->dirty_since) == 0 ? 0 : tic_save_locked(snapshot, handle, why);
     tic_unlock(&handle->lock);
@@ -121,7 +121,7 @@ static int take_memory_once(struct tic_snapshot *snapshot, struct tic_handle *ha
 {
     struct tic_saved saved;
 
-    tic_lock(&handle->lock);
+    tic_handle_lock_for_main(handle);
     int status = tic_save_value_locked(snapshot, handle, why, &saved);
     if (status == 0) {
         handle->current.saved = saved;
@@ -153,6 +153,8 @@ static void save_for_cut(struct tic_snapshot *snapshot, struct tic_handle *handl
 {
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
 
+    tic_handle_lock_for_main(handle);
+    tic_unlock(&handle->lock);
     tic_save_due(snapshot, handle, cut);
     atomic_fetch_add_explicit(&snapshot->pace.main_held_ns,
                               tic_nanoseconds(CLOCK_MONOTONIC) - start, memory_order_relaxed);
@@ -177,7 +179,8 @@ static bool begin_leaving_locked(struct tic_snapshot *snapshot, struct tic_handl
 static void finish_leaving(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     save_for_active_cut(snapshot, handle);
-    tic_lock(&handle->lock); /* whoever saves it for a cut that is lost is done with its memory */
+    tic_handle_lock_for_main(
+        handle); /* whoever saves it for a cut that is lost is done with its memory */
     tic_unlock(&handle->lock);
     tic_lock(&snapshot->graph->lock);
     handle->data = NULL;
@@ -225,7 +228,7 @@ void tic_snapshot_adopt_content(struct tic_snapshot *snapshot, struct tic_handle
 void tic_snapshot_leave_content(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     save_for_active_cut(snapshot, handle);
-    tic_lock(&handle->lock);
+    tic_handle_lock_for_main(handle);
     if (!handle->current.exists)
         atomic_store(&handle->dirty_since, 0);
     tic_unlock(&handle->lock);
@@ -265,7 +268,7 @@ static int log_value_once(struct tic_snapshot *snapshot, struct tic_handle *hand
     bool stale = tic_family_is_stale(snapshot->graph, handle);
     int status = 0;
 
-    tic_lock(&handle->lock);
+    tic_handle_lock_for_main(handle);
     if (!stale && atomic_load(&handle->dirty_since) != 0)
         status = tic_save_locked(snapshot, handle, why);
     *fresh = status == 0 &&
@@ -316,7 +319,7 @@ static struct tic_handle *find_due_locked(struct tic_snapshot *snapshot, struct 
 /* False when out of memory. */
 static bool forget_value_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    tic_lock(&handle->lock); /* the value may be being saved right now */
+    tic_handle_lock_for_main(handle); /* the value may be being saved right now */
     if (handle->current.since <= atomic_load(&snapshot->cut.active_cut))
         handle->previous = handle->current;
     handle->current = (struct tic_value){.exists = false, .since = epoch_locked(snapshot)};

@@ -30,11 +30,11 @@ static void wake_for_held(struct tic_snapshot *snapshot, const struct tic_shape 
 
 /* why: what keeps it from being written, so that it is to be held in memory (-EINPROGRESS: it may
  * take long, so it is held if there is room; -EALREADY: the same, and no task can begin to write it
- * meanwhile); else 0. */
+ * meanwhile; -EINTR: the same, and the layout's `stop` ends it); else 0. */
 static int write_or_hold(struct tic_snapshot *snapshot, const struct tic_layout *layout, int why,
                          struct tic_saved *saved)
 {
-    if (why == -EINPROGRESS || why == -EALREADY) {
+    if (why == -EINPROGRESS || why == -EALREADY || why == -EINTR) {
         int status = tic_held_save(snapshot->store, layout, why == -EALREADY, saved);
         wake_for_held(snapshot, &layout->shape);
         if (status != -ENOBUFS && status != -ENOMEM)
@@ -72,6 +72,7 @@ int tic_save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *hand
          * end hook of its writer comes late. */
         layout.unsteady = handle->imaged || atomic_load(&handle->writers) > 0 ||
                           atomic_load_explicit(&handle->shares, memory_order_acquire);
+        layout.stop = why == -EINTR ? &handle->wanted : NULL;
         if (handle->set_aside)
             layout = tic_layout_packed(&handle->layout.shape, handle->set_aside);
         else if (handle->home_node >= 0 && !tic_handle_is_there(handle))
@@ -146,8 +147,10 @@ int tic_snapshot_save_later_locked(struct tic_snapshot *snapshot, struct tic_han
                                    struct tic_row *held)
 {
     struct tic_saved saved;
-    int status = save_beside_locked(snapshot, handle, 0, -EINPROGRESS, &saved);
+    int status = save_beside_locked(snapshot, handle, 0, -EINTR, &saved);
 
+    if (status == -EINTR) /* who wants it may be about to save it, or to change it */
+        status = -EBUSY;
     held->extent = TIC_NO_EXTENT;
     if (status == 0 && saved.row.extent == TIC_HELD_EXTENT)
         *held = saved.row;

@@ -138,13 +138,7 @@ static int copy(struct tic_rows *rows, const struct tic_layout *layout, struct t
                 uint64_t *checksum)
 {
     held->bytes = allocate(rows, tic_shape_bytes(&layout->shape));
-    if (!held->bytes)
-        return -ENOMEM;
-    struct tic_layout packed = tic_layout_packed(&layout->shape, held->bytes);
-    if (!tic_layout_copy_there(&packed, layout))
-        return -EFAULT;
-    *checksum = tic_layout_checksum(&packed);
-    return 0;
+    return held->bytes ? tic_layout_pack(layout, held->bytes, checksum) : -ENOMEM;
 }
 
 /* An image takes 10 ms for each GiB that the process has, on pages of 4 KiB, and more later, where

@@ -151,11 +151,8 @@ static int write_compressed(const struct tic_h5_ops *h5, const struct tic_place 
     size_t size = 0;
     int status = bytes && to ? 0 : -ENOMEM;
 
-    if (status == 0) {
-        struct tic_layout packed = tic_layout_packed(&place->shape, bytes);
-        status = tic_layout_copy_there(&packed, layout) ? 0 : -EFAULT;
-        *checksum = XXH3_64bits(bytes, whole);
-    }
+    if (status == 0)
+        status = tic_layout_pack(layout, bytes, checksum);
     if (status == 0) {
         status = compress_bytes(h5, &place->shape, how, (unsigned char *)bytes, to, &size);
     }

@@ -3,6 +3,7 @@
  * it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -220,6 +221,30 @@ static void test_what_changes_while_it_is_written(void **state)
     }
 }
 
+static void test_pack(void **state)
+{
+    struct tic_shape shape = make_shape(8, 3, (uint64_t[]){1000, 50, 3});
+    struct piece piece = make_piece(&shape, (uint64_t[]){24, 1000, 0, 0});
+    const size_t bytes = tic_shape_bytes(&shape);
+    char *packed = malloc(bytes), *written = malloc(bytes);
+    uint64_t checksum, other;
+    _Atomic bool stop = false;
+    (void)state;
+
+    piece.layout.stop = &stop;
+    assert_int_equal(tic_layout_pack(&piece.layout, packed, &checksum), 0);
+    assert_int_equal(tic_layout_write(&piece.layout, fd, 0, &other), 0);
+    assert_int_equal(checksum, other);
+    assert_int_equal(pread(fd, written, bytes, 0), bytes);
+    assert_memory_equal(packed, written, bytes);
+    atomic_store(&stop, true);
+    assert_int_equal(tic_layout_pack(&piece.layout, packed, &checksum), -EINTR);
+    assert_int_equal(tic_layout_write(&piece.layout, fd, 0, &checksum), -EINTR);
+    free(piece.layout.base);
+    free(packed);
+    free(written);
+}
+
 static void test_short_files(void **state)
 {
     struct tic_shape shape = make_shape(4, 2, (uint64_t[]){5, 300});
@@ -238,7 +263,8 @@ static void test_short_files(void **state)
 static void test_errors_are_passed_on(void **state)
 {
     char byte = 1;
-    struct tic_layout layout = {make_shape(1, 1, (uint64_t[]){1}), &byte, {1}, false};
+    struct tic_layout layout = {
+        .shape = make_shape(1, 1, (uint64_t[]){1}), .base = &byte, .stride = {1}};
     int read_only = open(dir.path, O_RDONLY | O_DIRECTORY);
     uint64_t checksum;
     (void)state;
@@ -250,7 +276,8 @@ static void test_errors_are_passed_on(void **state)
 static void test_nothing(void **state)
 {
     char byte = 1;
-    struct tic_layout layout = {make_shape(8, 2, (uint64_t[]){0, 5}), &byte, {1, 9}, false};
+    struct tic_layout layout = {
+        .shape = make_shape(8, 2, (uint64_t[]){0, 5}), .base = &byte, .stride = {1, 9}};
     (void)state;
     assert_int_equal(tic_shape_bytes(&layout.shape), 0);
     assert_int_equal(tic_layout_checksum(&layout), XXH3_64bits(&byte, 0));
@@ -296,7 +323,8 @@ static int note_run(char *run, uint64_t bytes, void *arg)
 static void test_visit(void **state)
 {
     char bytes[1];
-    struct tic_layout layout = {make_shape(4, 2, (uint64_t[]){3, 5}), bytes, {1, 5}, false};
+    struct tic_layout layout = {
+        .shape = make_shape(4, 2, (uint64_t[]){3, 5}), .base = bytes, .stride = {1, 5}};
     struct visited all = {.last = 0}, some = {.last = 2}, none = {.last = 0};
     (void)state;
     assert_int_equal(tic_layout_visit(&layout, note_run, &all), 0);
@@ -337,6 +365,7 @@ int main(void)
         cmocka_unit_test(test_many_runs),
         cmocka_unit_test(test_large_runs),
         cmocka_unit_test(test_what_changes_while_it_is_written),
+        cmocka_unit_test(test_pack),
         cmocka_unit_test(test_short_files),
         cmocka_unit_test(test_errors_are_passed_on),
         cmocka_unit_test(test_nothing),

@@ -7,6 +7,7 @@
 
 #include "lib/rig.h"
 #include "lib/testing.h"
+#include "snapshot/save.h"
 #include "store/held.h"
 #include "store/mark.h"
 
@@ -334,6 +335,27 @@ static void test_removed_before_the_saver_comes(void **state)
     assert_int_equal(tic_graph_describe_values(&rig.graph, cut, &described), 0);
     assert_int_equal(described.value_count, 2);
     tic_line_clear(&described);
+    tic_cut_finish(&rig.snapshot.cut);
+}
+
+/* Whoever copies a value under the lock that main() waits for stops: main() saves it itself. */
+static void test_the_saver_gives_way_to_main(void **state)
+{
+    unsigned long left = 1;
+    (void)state;
+    register_handles(1);
+    tic_rig_task(&rig, 0, handles[0], 7);
+    tic_rig_provide(&rig, handles[0], 1);
+    uint64_t cut = tic_cut_raise(&rig.snapshot.cut);
+    atomic_store(&handles[0]->wanted, true);
+    assert_int_equal(tic_save_pass(&rig.snapshot, handles, cut, &left), 0);
+    assert_int_equal(left, 1);
+    assert_true(tic_handle_is_due(handles[0], cut));
+    tic_handle_lock_for_main(handles[0]);
+    tic_unlock(&handles[0]->lock);
+    assert_int_equal(tic_save_pass(&rig.snapshot, handles, cut, &left), 0);
+    assert_int_equal(left, 0);
+    assert_false(tic_handle_is_due(handles[0], cut));
     tic_cut_finish(&rig.snapshot.cut);
 }
 
@@ -811,7 +833,8 @@ static void test_no_line_stays_where_no_mark_can_be_made(void **state)
     rig.store.path = path;
     assert_true(tic_snapshot_is_broken(&rig.snapshot));
     assert_false(tic_rig_newest(&rig, &line));
-    atomic_store(&rig.snapshot.protection.state, TIC_PROTECTION_ACTIVE); /* as no test may end with it */
+    atomic_store(&rig.snapshot.protection.state,
+                 TIC_PROTECTION_ACTIVE); /* as no test may end with it */
 }
 
 static void test_mark_is_beside_the_lines(void **state)
@@ -849,6 +872,7 @@ int main(void)
         TEST(test_removed_before_the_cut),
         TEST(test_removed_during_the_cut),
         TEST(test_removed_before_the_saver_comes),
+        TEST(test_the_saver_gives_way_to_main),
         TEST(test_written_and_removed_during_the_cut),
         TEST(test_registered_during_the_cut),
         TEST(test_what_is_gone_is_forgotten),
