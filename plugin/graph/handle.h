@@ -54,6 +54,11 @@ struct tic_order_place {
     uint64_t clock; /* what is there waits for this operation of main() */
 };
 
+/* Of a value when its task ended, while a line settles, or main() may change it. */
+struct tic_result_hash {
+    uint64_t hash, version; /* version + 1; 0: none */
+};
+
 /* What main() could look at: looks.c. Owner thread only. */
 struct tic_looked {
     uint64_t hash;                         /* when it was logged last, in: */
@@ -110,11 +115,11 @@ struct tic_handle {
     struct tic_value current;  /* guarded by lock */
     struct tic_value previous; /* guarded by lock: valid for the active cut when current is newer */
 
-    uint64_t result_hash, result_version; /* guarded by lock: of a value when its task ended, while
-                                             a line settles, or main() may change it;
-                                             version + 1, 0: none */
-    _Atomic uint64_t read_unlogged;       /* a task whose result the log does not hold has read this
-                                             version; + 1; relaxed */
+    struct tic_result_hash result; /* guarded by lock */
+    struct tic_value handed; /* guarded by lock: the value of the last task but one that writes it,
+                                saved for that one (snapshot/extension.h); its row is busy */
+    _Atomic uint64_t read_unlogged; /* a task whose result the log does not hold has read this
+                                       version; + 1; relaxed */
     _Atomic bool split;  /* a partition is in force: its parts hold its content; relaxed */
     _Atomic bool leaves; /* set under lock: StarPU's handle may be gone at any time */
     _Atomic bool wanted; /* main() waits for the lock, while a thread of ours may be copying a large

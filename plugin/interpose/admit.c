@@ -11,6 +11,7 @@
 #include "session/context.h"
 #include "session/contexts.h"
 #include "interpose/deliver.h"
+#include "interpose/extend.h"
 #include "interpose/inputs.h"
 #include "interpose/later.h"
 #include "interpose/order.h"
@@ -81,6 +82,15 @@ void tic_admit_deliver(struct starpu_task *task, const struct tic_submission *su
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
 }
 
+bool tic_admit_register(struct starpu_task *task, const struct tic_spawn *model)
+{
+    bool fine = tic_spawn_register(task, model);
+
+    if (fine && model->kept && model->recovery == 0)
+        tic_extend_note_submitted(tic_spawn_of(task));
+    return fine;
+}
+
 void tic_admit_live(struct starpu_task *task, const struct tic_submission *submission)
 {
     struct tic_session *session = tic_session;
@@ -111,7 +121,7 @@ void tic_admit_live(struct starpu_task *task, const struct tic_submission *submi
     else if (main_context)
         task->hypervisor_tag = (int)sequence + 1;
     else if (task->hypervisor_tag >= TIC_TAG_HAS_DEPENDENCIES) /* else it is registered */
-        fine = fine && tic_spawn_register(task, &submission->spawn);
+        fine = fine && tic_admit_register(task, &submission->spawn);
     if (!fine)
         tic_snapshot_break(&session->snapshot, "out of memory");
 }

@@ -39,4 +39,8 @@ bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model);
  * out of memory. */
 bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn);
 
+/* Marks a live task that main() has not submitted. False when out of memory. Under the submission
+ * lock. */
+bool tic_admit_register(struct starpu_task *task, const struct tic_spawn *model);
+
 #endif

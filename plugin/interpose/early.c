@@ -125,7 +125,7 @@ bool tic_early_hold_locked(struct starpu_task *task, const struct tic_spawn *spa
     void *grown = tic_grow(list.items, &list.capacity, list.count + 1, sizeof(*list.items));
     /* Lines taken meanwhile, in which its parent is done, need it. */
     if (!grown || (spawn->kept && !tic_snapshot_is_broken(&tic_session->snapshot) &&
-                   !tic_spawn_register(task, spawn)))
+                   !tic_admit_register(task, spawn)))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     list.items = grown;
     list.items[list.count++] = (struct early){task, *spawn, clock};

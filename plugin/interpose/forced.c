@@ -33,7 +33,7 @@ static bool is_racy(void)
     return atomic_load_explicit(&tic_session->racy, memory_order_relaxed);
 }
 
-static const char *why_not_output(starpu_data_handle_t data, const struct tic_handle *handle)
+const char *tic_forced_why_not_output(starpu_data_handle_t data, const struct tic_handle *handle)
 {
     if (!handle || !handle->supported)
         return "data that cannot be saved";
@@ -65,7 +65,7 @@ static const char *why_not(struct starpu_task *task, unsigned *outputs)
             why = "writes that commute";
         if (!(mode & STARPU_W))
             continue;
-        why = why ? why : why_not_output(data, handle);
+        why = why ? why : tic_forced_why_not_output(data, handle);
         *outputs += !handle || !tic_handle_is_empty(handle);
     }
     return *outputs > TIC_FORCED_OUTPUTS ? "many outputs" : why;
@@ -126,7 +126,7 @@ static void log_start(const struct tic_slot *slot, uint64_t workers)
  * (tic_skip_ends_alone). A callback that only we have set counts, too: that keeps more than need
  * be.
  */
-static bool only_writes(const struct starpu_task *task)
+bool tic_forced_only_writes(const struct starpu_task *task)
 {
     return task->destroy && !task->callback_func && !task->prologue_callback_func &&
            !task->prologue_callback_pop_func && task->nb_termination_call_required == 0;
@@ -156,9 +156,10 @@ void tic_forced_begin(struct starpu_task *task, struct tic_slot *slot)
         task->cl == &codelet)
         return;
     const char *why = why_not_logged(task, slot);
-    if (snapshot->options.log_all && why)
+    if (snapshot->options.log_all && why && !atomic_load(&snapshot->extension.on))
         tic_snapshot_need_lines(snapshot, tic_task_name(task), why);
-    if (snapshot->options.log_all && (why || slot->writing.count == 0 || !only_writes(task)))
+    if (snapshot->options.log_all &&
+        (why || slot->writing.count == 0 || !tic_forced_only_writes(task)))
         keep_reads(task);
     if (why || slot->writing.count == 0 || tic_snapshot_is_broken(snapshot))
         return;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct tic_handle;
 struct tic_slot;
 
 /* Around a protected task, on its worker. has_more: its result lies not only in its data. */
@@ -15,5 +16,10 @@ void tic_forced_end(struct tic_slot *slot, bool has_more);
 /* Submits what the log holds in the place of the task, if it does. awaited: the task itself, made a
  * control task, comes after that. Under the submission lock. */
 bool tic_forced_use(struct starpu_task *task, uint64_t sequence, bool awaited);
+
+/* Why a value that a task writes cannot be taken from the log; NULL: it can. */
+const char *tic_forced_why_not_output(starpu_data_handle_t data, const struct tic_handle *handle);
+/* Does it nothing but to write its data? */
+bool tic_forced_only_writes(const struct starpu_task *task);
 
 #endif

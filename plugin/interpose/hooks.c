@@ -19,6 +19,7 @@
 #include "interpose/commute.h"
 #include "session/context.h"
 #include "session/contexts.h"
+#include "interpose/extend.h"
 #include "interpose/forced.h"
 #include "interpose/hold.h"
 #include "interpose/looks_list.h"
@@ -69,6 +70,7 @@ static void begin_writes(struct starpu_task *task, struct tic_slot *slot, uint64
         if (__builtin_expect(handle->home_node < 0, 0))
             tic_handle_locate(handle,
                               task->dyn_interfaces ? task->dyn_interfaces[i] : task->interfaces[i]);
+        tic_extend_before_write(task, i);
         tic_snapshot_write(&tic_session->snapshot, slot, epoch, handle);
         tic_looks_note_write(handle);
     }
@@ -154,7 +156,9 @@ static void end_task(struct starpu_task *task)
     if (mine || (slot && take(slot, task))) {
         tic_data_check_shapes(task, slot);
         tic_addresses_look(slot);
-        tic_forced_end(slot, tic_arguments_end(slot));
+        bool more = tic_arguments_end(slot);
+        tic_forced_end(slot, more);
+        tic_extend_end(slot, more);
         finish(slot);
     }
 }
@@ -240,6 +244,7 @@ static void begin_task(struct starpu_task *task)
         tic_shown_begin(task, slot);
     tic_arguments_begin(task, slot, key);
     tic_forced_begin(task, slot);
+    tic_extend_begin(task, slot);
     slot->printed = tic_printed_pending();
     begun.task = task;
     begun.slot = slot;

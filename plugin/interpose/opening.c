@@ -23,6 +23,7 @@
 #include "report/unprotected.h"
 #include "recovery/recovery.h"
 #include "store/files.h"
+#include "snapshot/extending.h"
 
 /* A leaf, but for what opening a store takes: time() of main() may come while a thread starts. */
 static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
@@ -88,6 +89,9 @@ static bool open_store(struct tic_session *session, bool create)
     session->recovered = status > 0;
     session->recovered_tasks = session->graph.recovered.tasks;
     atomic_store(&session->racy, session->snapshot.recovery.racy);
+    session->snapshot.extension.run = session->snapshot.recovery.earlier.runs + 1;
+    if (session->recovered && session->snapshot.recovery.racy)
+        tic_extension_start(&session->snapshot);
     /* Those that nobody submits again count as submitted and skipped. */
     atomic_store(&session->spawned, session->graph.spawns.kept_done);
     atomic_store(&session->skipped, session->graph.spawns.kept_done);

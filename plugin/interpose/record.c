@@ -114,10 +114,13 @@ void tic_record_run(void)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     const struct tic_account *earlier = &snapshot->recovery.earlier;
-    const uint64_t words[5] = {tic_session->recovered ? snapshot->store->kept[0].number : 0,
-                               snapshot->recovery.result_count, earlier->runs + 1, earlier->spent,
-                               earlier->lost};
+    const uint64_t words[6] = {tic_session->recovered ? snapshot->store->kept[0].number : 0,
+                               snapshot->recovery.result_count,
+                               earlier->runs + 1,
+                               earlier->spent,
+                               earlier->lost,
+                               snapshot->recovery.extended};
 
     if (is_logging())
-        append(TIC_LOGGED_RUN, words, 5);
+        append(TIC_LOGGED_RUN, words, 6);
 }

@@ -35,6 +35,7 @@
 #include "session/uses.h"
 #include "real/real.h"
 #include "recovery/recovery.h"
+#include "snapshot/extending.h"
 #include "snapshot/forced.h"
 
 /* ---- identity ------------------------------------------------------------------------------- */
@@ -200,8 +201,10 @@ static void note_races(const struct tic_accesses *accesses, enum tic_context con
     bool racy = context != TIC_CONTEXT_MAIN || tic_session->explicit_dependencies ||
                 accesses->modes & STARPU_COMMUTE;
 
-    if (racy && !atomic_load_explicit(&tic_session->racy, memory_order_relaxed))
-        atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
+    if (!racy || atomic_load_explicit(&tic_session->racy, memory_order_relaxed))
+        return;
+    tic_extension_start(&tic_session->snapshot);
+    atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
 }
 
 static void note_created(struct starpu_task *task, const struct tic_submission *submission)

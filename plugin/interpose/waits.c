@@ -82,6 +82,8 @@ void tic_wait_begin(bool operates)
             tic_data_restore_adopted();
         tic_statics_enter();
         tic_looks_enter();
+        if (tic_session_context() == TIC_CONTEXT_MAIN)
+            tic_extension_enter(&tic_session->snapshot.extension);
     }
 }
 
@@ -104,6 +106,8 @@ void tic_looks_refuse_thread(const char *call)
 void tic_wait_end(const char *call)
 {
     if (tic_session && tic_guard == 0) {
+        if (tic_session_is_owner() && tic_session_context() == TIC_CONTEXT_MAIN)
+            tic_extension_leave(&tic_session->snapshot.extension);
         tic_statics_leave();
         tic_looks_leave();
     }

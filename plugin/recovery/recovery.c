@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "recovery/extend_load.h"
 #include "recovery/fetch.h"
 #include "recovery/plan.h"
 #include "snapshot/forced.h"
@@ -76,14 +77,14 @@ static void refuse_other(const char *path, const char *what, const char *theirs,
 
 static char *printable(const struct tic_line *line)
 {
-    char *text = malloc(line->arguments_size + 1);
+    char *text = malloc(line->arguments.size + 1);
     if (!text)
         return NULL;
-    memcpy(text, line->arguments, line->arguments_size);
-    for (size_t i = 0; i + 1 < line->arguments_size; i++)
+    memcpy(text, line->arguments.text, line->arguments.size);
+    for (size_t i = 0; i + 1 < line->arguments.size; i++)
         if (text[i] == '\0')
             text[i] = ' ';
-    text[line->arguments_size] = '\0';
+    text[line->arguments.size] = '\0';
     return text;
 }
 
@@ -94,8 +95,8 @@ static void check_identity(const char *path, const struct tic_line *line,
         refuse_other(path, "the program is", line->program, about->program);
     if (strcmp(line->starpu, about->starpu) != 0)
         refuse_other(path, "the StarPU version is", line->starpu, about->starpu);
-    if (line->arguments_size != about->arguments_size ||
-        memcmp(line->arguments, about->arguments, line->arguments_size) != 0) {
+    if (line->arguments.size != about->arguments.size ||
+        memcmp(line->arguments.text, about->arguments.text, line->arguments.size) != 0) {
         char *theirs = printable(line), *ours = printable(about);
         refuse_other(path, "the arguments are", theirs ? theirs : "?", ours ? ours : "?");
     }
@@ -201,25 +202,31 @@ static void refuse_to_load(const struct tic_store *store, int status)
 static void load(struct tic_snapshot *snapshot, struct choice *choice)
 {
     struct tic_store *store = snapshot->store;
+    struct tic_extend extend = {0};
     struct timespec now;
     char results[64] = "";
 
     clock_gettime(CLOCK_REALTIME, &now);
     snapshot->recovery.line_lost = choice->unusable > 0;
     int status = tic_snapshot_find_forced(snapshot, &choice->line);
+    status = status ? status : tic_extend_read(snapshot, &choice->line, &extend);
     status =
         status ? status : tic_store_adopt(store, &choice->line, choice->older, choice->older_count);
     struct tic_line *line = &store->kept[0];
     atomic_store(&snapshot->unregistered.written,
                  line->unregistered_writes != 0 || tic_mark_is_set(store->path));
-    status = status ? status : tic_graph_load(snapshot->graph, line);
+    status = status ? status : tic_extend_load(snapshot, line, &extend);
     status = status ? status : load_blocks(snapshot, line);
     if (status == 0 && !snapshot->options.any_program)
         status = tic_files_load(&line->files);
     status = status ? status : tic_snapshot_keep_forced(snapshot);
     status = status ? status : tic_recovery_plan(snapshot);
+    tic_extend_clear(&extend);
     if (status)
         refuse_to_load(store, status);
+    if (snapshot->recovery.extended > 0)
+        snprintf(results, sizeof(results), ", and %lu more by the event log",
+                 snapshot->recovery.extended);
     if (snapshot->recovery.result_count > 0)
         snprintf(results, sizeof(results), ", and the results of %lu more in the event log",
                  snapshot->recovery.result_count);

@@ -54,12 +54,12 @@ static void fill_arguments(struct tic_line *about)
 
     if (line && size > skip) {
         memmove(line, line + skip, size - skip);
-        about->arguments = line;
-        about->arguments_size = size - skip;
+        about->arguments.text = line;
+        about->arguments.size = size - skip;
     } else {
         free(line);
-        about->arguments = text_or_empty("");
-        about->arguments_size = 0;
+        about->arguments.text = text_or_empty("");
+        about->arguments.size = 0;
     }
 }
 
@@ -142,7 +142,7 @@ void tic_about_fill(struct tic_line *about)
 char *tic_about_directory(const struct tic_line *about)
 {
     char *name = NULL;
-    XXH64_hash_t hash = XXH3_64bits_withSeed(about->arguments, about->arguments_size,
+    XXH64_hash_t hash = XXH3_64bits_withSeed(about->arguments.text, about->arguments.size,
                                              XXH3_64bits(about->program, strlen(about->program)));
     if (asprintf(&name, "%s-%08x.tic", about->program, (unsigned)hash) < 0)
         return NULL;

@@ -93,7 +93,9 @@ static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
         tic_unlock(&snapshot->graph->lock);
         return -ESTALE;
     }
+    tic_extension_before_cut(&snapshot->extension, snapshot->graph);
     *taken = tic_cut_raise(&snapshot->cut);
+    tic_extension_after_cut(&snapshot->extension, snapshot->graph, *taken);
     snapshot->cycle.position = atomic_load(&snapshot->graph->position);
     atomic_store(&snapshot->verify.cut_ns, tic_nanoseconds(CLOCK_MONOTONIC));
     int status = append_handles(&snapshot->cycle.due, &snapshot->graph->changed);
@@ -291,6 +293,7 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     tic_eventlog_note_newest(&snapshot->log);
     if (snapshot->copier)
         tic_copier_offer(snapshot->copier, &snapshot->store->kept[0]);
+    snapshot->cycle.committed = cut;
     tic_index_committed(&snapshot->store->index, snapshot->store->keep);
     tic_snapshot_sweep(snapshot, true);
     bound_results(snapshot);

@@ -127,18 +127,24 @@ static int save_output(struct tic_snapshot *snapshot, struct tic_handle *handle,
 }
 
 /* Lines let results go that were overwritten, and that are not used again before (reuse.h). */
-static void note_volume(struct tic_snapshot *snapshot, const struct tic_forced *forced)
+void tic_snapshot_note_volume(struct tic_snapshot *snapshot, uint64_t bytes)
 {
     uint64_t most = atomic_load_explicit(&snapshot->results.bytes_most, memory_order_relaxed);
-    uint64_t bytes = 0;
 
     if (most == 0)
         return;
-    for (uint64_t i = 0; i < forced->count; i++)
-        bytes += forced->outputs[i].bytes;
     uint64_t volume = tic_reuse_add_volume(&snapshot->results.reuse, bytes);
     if (volume >= most && volume - bytes < most)
         tic_snapshot_wake(snapshot);
+}
+
+static uint64_t count_bytes(const struct tic_forced *forced)
+{
+    uint64_t bytes = 0;
+
+    for (uint64_t i = 0; i < forced->count; i++)
+        bytes += forced->outputs[i].bytes;
+    return bytes;
 }
 
 /* A restart reads records and plans with them, but only few results. */
@@ -189,7 +195,7 @@ static int force(struct tic_snapshot *snapshot, const struct tic_slot *slot,
     if (status)
         return status == -EAGAIN ? -ECANCELED : status;
     tic_failpoint(TIC_FAIL_FORCED_WRITTEN);
-    note_volume(snapshot, forced);
+    tic_snapshot_note_volume(snapshot, count_bytes(forced));
     tic_reuse_add(&snapshot->results.reuse, &snapshot->cut, &snapshot->store->rows, replaced->items,
                   replaced->count);
     return tic_snapshot_keep_result(snapshot, &result);
@@ -224,6 +230,13 @@ bool tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
 
 /* ---- the checkpoint thread ------------------------------------------------------------------ */
 
+/* Does the line that was committed last hold it? */
+static bool is_in_line(const struct tic_snapshot *snapshot, const struct tic_forced_kept *result)
+{
+    return result->epoch > 0 ? result->epoch <= snapshot->cycle.committed
+                             : tic_doneset_contains(&snapshot->graph->done, result->sequence);
+}
+
 void tic_snapshot_mark_forced_locked(struct tic_snapshot *snapshot, bool committed)
 {
     struct tic_rows *rows = &snapshot->store->rows;
@@ -231,11 +244,12 @@ void tic_snapshot_mark_forced_locked(struct tic_snapshot *snapshot, bool committ
 
     for (unsigned long i = 0; i < snapshot->results.kept_count; i++) {
         const struct tic_forced_kept *result = &snapshot->results.kept[i];
-        if (committed && tic_doneset_contains(&snapshot->graph->done, result->sequence))
+        if (committed && is_in_line(snapshot, result))
             continue;
         for (unsigned k = 0; k < result->count; k++)
             tic_rows_mark(rows, result->rows[k]);
-        tic_eventlog_mark(&snapshot->log, result->file);
+        if (result->epoch == 0)
+            tic_eventlog_mark(&snapshot->log, result->file);
         snapshot->results.kept[kept++] = *result;
     }
     snapshot->results.kept_count = kept;

@@ -12,6 +12,8 @@
 /* A result that lines do not know yet: its rows and its file of the log stay. */
 struct tic_forced_kept {
     uint64_t sequence;
+    uint64_t epoch; /* 0; or it goes with the first line whose cut is not before this, and sequence
+                       and file mean nothing */
     uint64_t file;
     uint32_t count;
     struct tic_row rows[TIC_FORCED_OUTPUTS];
@@ -60,6 +62,8 @@ void tic_snapshot_need_lines(struct tic_snapshot *snapshot, const char *task, co
  * Checkpoint thread. */
 bool tic_snapshot_is_log_large(struct tic_snapshot *snapshot);
 
+/* So many bytes of results were stored: enough of them bring a line. Any thread. */
+void tic_snapshot_note_volume(struct tic_snapshot *snapshot, uint64_t bytes);
 int tic_snapshot_keep_result(struct tic_snapshot *snapshot, const struct tic_forced_kept *result);
 
 /* ---- found.c: recovery, owner thread --------------------------------------------------------- */

@@ -96,8 +96,9 @@ static int note_input(struct search *search, const struct tic_log_record *record
 /* A worker executes one task at a time. */
 static void note_running(struct search *search, const struct tic_log_record *record)
 {
-    bool starts = record->kind == TIC_LOGGED_STARTED && record->count == 2;
-    bool ends = record->kind == TIC_LOGGED_FINISHED && record->count > 6;
+    bool starts = record->kind == TIC_LOGGED_STARTED && record->count >= 2;
+    bool ends = (record->kind == TIC_LOGGED_FINISHED || record->kind == TIC_LOGGED_ENDED) &&
+                record->count > 6;
     uint32_t worker = starts ? (uint32_t)record->words[1] : ends ? (uint32_t)record->words[6] : 0;
 
     if (record->time > search->last)
@@ -123,7 +124,7 @@ static void note_volume(struct search *search, const struct tic_log_record *reco
     if ((double)record->time * 1e-9 <= search->line->created)
         return;
     earlier->logged++;
-    if (record->kind == TIC_LOGGED_RUN && record->count == 5 && record->time > search->begun) {
+    if (record->kind == TIC_LOGGED_RUN && record->count >= 5 && record->time > search->begun) {
         search->begun = record->time;
         earlier->runs = record->words[2];
         earlier->spent = record->words[3];
@@ -142,7 +143,8 @@ static void sum_account(struct tic_snapshot *snapshot, const struct tic_line *li
     double death = written > (double)search->last * 1e-9 ? written : (double)search->last * 1e-9;
     double since = search->begun ? (double)search->begun * 1e-9 : line->created;
     uint64_t tail = death > since ? (uint64_t)((death - since) * 1e9) : 0;
-    bool logged = snapshot->recovery.known.task_count > 0 && !snapshot->recovery.racy;
+    bool logged =
+        line->log.tick > 0 || (snapshot->recovery.known.task_count > 0 && !snapshot->recovery.racy);
 
     if (!search->begun) {
         earlier->runs = line->account.runs;
@@ -315,8 +317,8 @@ int tic_snapshot_find_forced(struct tic_snapshot *snapshot, struct tic_line *lin
 
     status = search.status ? search.status : status;
     /* Results of before others than main() submitted do not know what the line holds of theirs. */
-    snapshot->recovery.racy =
-        line->spawned_count > 0 || line->kept_count > 0 || line->kept_done > 0;
+    snapshot->recovery.racy = line->spawned_count > 0 || line->kept_count > 0 ||
+                              line->kept_done > 0 || line->log.tick > 0;
     bool used = snapshot->recovery.result_count > 0 && !snapshot->recovery.racy &&
                 !snapshot->options.ignore_results && !snapshot->recovery.line_lost;
     if (snapshot->recovery.line_lost)

@@ -71,6 +71,7 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
     }
     line->waits = snapshot->cycle.position & ((1u << TIC_WAIT_BITS) - 1);
     line->verified = snapshot->verify.percent > 0;
+    line->log = snapshot->extension.cut;
     line->quiescent = atomic_load(&snapshot->verify.quiescent);
     line->unregistered_writes = atomic_load(&snapshot->unregistered.written);
     describe_account(snapshot, &line->account);
@@ -81,12 +82,13 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
     line->directory = strdup(about->directory);
     line->build = strdup(about->build ? about->build : "");
     line->input = strdup(about->input && tic_input_was_read() ? about->input : "");
-    line->arguments = malloc(about->arguments_size + 1);
+    line->arguments.text = malloc(about->arguments.size + 1);
     if (!line->version || !line->starpu || !line->host || !line->program || !line->directory ||
-        !line->build || !line->input || !line->arguments || tic_files_describe(&line->files) != 0)
+        !line->build || !line->input || !line->arguments.text ||
+        tic_files_describe(&line->files) != 0)
         return -ENOMEM;
-    memcpy(line->arguments, about->arguments, about->arguments_size);
-    line->arguments_size = about->arguments_size;
+    memcpy(line->arguments.text, about->arguments.text, about->arguments.size);
+    line->arguments.size = about->arguments.size;
     return 0;
 }
 
@@ -273,7 +275,9 @@ void tic_snapshot_sweep(struct tic_snapshot *snapshot, bool committed)
     tic_snapshot_mark_forced_locked(snapshot, committed);
     tic_unlock(&snapshot->graph->lock);
     tic_rows_sweep_end(rows);
-    tic_eventlog_sweep(&snapshot->log);
+    /* What extends the newest line may lie in any of its files. */
+    if (committed || !atomic_load(&snapshot->extension.on))
+        tic_eventlog_sweep(&snapshot->log);
     if (committed && tic_compact_review(snapshot->store) != 0)
         tic_log(TIC_LOG_DETAIL, "no memory to look for segments that nothing needs");
 }

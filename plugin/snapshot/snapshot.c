@@ -20,7 +20,12 @@
 #include "store/held.h"
 
 enum { STALL_PATIENCE = 200 }; /* looks of the checkpoint thread, each of 10 ms */
-enum { MOST_SAVERS = 4 };      /* more do not make a file system faster */
+/* Lines that the log can extend: seconds between looks for one, at least between two, and times
+ * what one takes. */
+#define EXTENSION_POLL 0.02
+#define EXTENSION_REST 0.1
+enum { EXTENSION_FIRST = 2, EXTENSION_SHARE = 20 };
+enum { MOST_SAVERS = 4 }; /* more do not make a file system faster */
 
 int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
                       struct tic_store *store, unsigned workers)
@@ -164,7 +169,7 @@ void tic_snapshot_note_counted(struct tic_snapshot *snapshot, uint64_t count)
 static bool is_periodic(struct tic_snapshot *snapshot)
 {
     return snapshot->options.periodic || atomic_load(&snapshot->results.needs_lines) ||
-           snapshot->store->kept_count == 0;
+           atomic_load(&snapshot->extension.on) || snapshot->store->kept_count == 0;
 }
 
 /* Where no line is taken, nobody else would notice. */
@@ -183,14 +188,16 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-/* Waits for a wake-up, at most until then, and no longer than the log may wait for the disk. True
- * when it is then. */
+/* Waits for a wake-up, at most until then, and no longer than the log may wait for the disk, or a
+ * look at main() may take. True when it is then. */
 static bool wait_until(struct tic_snapshot *snapshot, const struct timespec *until)
 {
-    struct timespec sync = tic_after((double)snapshot->options.sync_ns * 1e-9);
-    bool first = snapshot->options.sync_ns > 0 && is_before(&sync, until);
+    bool looks = atomic_load(&snapshot->extension.on);
+    struct timespec soon =
+        tic_after(looks ? EXTENSION_POLL : (double)snapshot->options.sync_ns * 1e-9);
+    bool first = (looks || snapshot->options.sync_ns > 0) && is_before(&soon, until);
 
-    return pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, first ? &sync : until) ==
+    return pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, first ? &soon : until) ==
                ETIMEDOUT &&
            !first;
 }
@@ -218,6 +225,22 @@ static bool drain_locked(struct tic_snapshot *snapshot)
     tic_lock(&snapshot->lock);
     return status > 0 ||
            (status == -ECANCELED && (snapshot->control.requests || snapshot->control.log_wanted));
+}
+
+/* SEL for tasks of kernels goes on from lines that are taken while main() waits. Where it waits
+ * often, they cost no more than a small part of the time; the first comes soon. */
+static bool is_due_to_extend(struct tic_snapshot *snapshot, uint64_t begun_ns)
+{
+    const struct tic_store *store = snapshot->store;
+    const struct tic_line *newest = store->kept_count > 0 ? &store->kept[0] : NULL;
+    double since = seconds_since(begun_ns);
+
+    if (!newest)
+        return false;
+    double least = newest->log.tick == 0 ? EXTENSION_FIRST * snapshot->pace.took
+                                         : EXTENSION_REST + EXTENSION_SHARE * snapshot->pace.took;
+    return since >= least &&
+           tic_extension_wants_line(&snapshot->extension, snapshot->graph, newest);
 }
 
 /* Sleeps until a checkpoint is due; serves row requests. False when the thread must end: then a
@@ -250,7 +273,8 @@ static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
         due = due ||
               (!snapshot->control.hurry &&
                tic_snapshot_count(snapshot) > snapshot->control.counted) ||
-              ((snapshot->control.requested || tic_snapshot_is_log_large(snapshot)) &&
+              ((snapshot->control.requested || tic_snapshot_is_log_large(snapshot) ||
+                is_due_to_extend(snapshot, begun_ns)) &&
                !snapshot->control.stopping);
         if (snapshot->control.stopping || (due && tic_snapshot_may_try_locked(snapshot)))
             break;

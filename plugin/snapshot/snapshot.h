@@ -11,6 +11,7 @@
 #include "base/watch.h"
 #include "graph/graph.h"
 #include "snapshot/cut.h"
+#include "snapshot/extension.h"
 #include "snapshot/known.h"
 #include "snapshot/pace.h"
 #include "snapshot/protection.h"
@@ -96,6 +97,7 @@ struct tic_recovery {
                                      long */
     uint64_t lost_longest_ns;     /* of one of these */
     uint64_t results_found;
+    unsigned long extended; /* tasks by which the event log extends the line */
 };
 
 /* What the checkpoint thread is asked to do, and what comes of it. Guarded by the lock of the
@@ -126,6 +128,7 @@ struct tic_cycle {
     struct tic_handle_list due; /* dirty handles of the cut */
     struct tic_pool savers;
     bool over_bound;               /* it was said */
+    uint64_t committed;            /* the cut of the newest line of this run */
     uint64_t given_up;             /* cut whose tasks may still run, or 0 */
     uint64_t waited_ns;            /* for tasks of the last cut */
     unsigned stalled;              /* looks at a cut that does not end */
@@ -201,10 +204,11 @@ struct tic_snapshot {
     struct tic_waits_watch waits;
     struct tic_protection protection; /* suspended: a hint; the truth is control.retry_ns */
 
-    struct tic_pace pace;       /* pace.h */
-    struct tic_verify verify;   /* verify.h */
-    struct tic_eventlog log;    /* forced.h */
-    struct tic_results results; /* forced.h */
+    struct tic_pace pace;           /* pace.h */
+    struct tic_verify verify;       /* verify.h */
+    struct tic_eventlog log;        /* forced.h */
+    struct tic_results results;     /* forced.h */
+    struct tic_extension extension; /* extension.h */
     struct tic_unregistered unregistered;
     struct tic_lost_cut lost;
     struct tic_snapshot_counts counts;

@@ -68,9 +68,9 @@ void tic_verify_note_saved_locked(struct tic_snapshot *snapshot, struct tic_hand
 
     if (!handle->imaged)
         return;
-    if (handle->result_version == version + 1 &&
+    if (handle->result.version == version + 1 &&
         !atomic_load_explicit(&handle->shares, memory_order_acquire)) { /* others do not count it */
-        if (handle->result_hash != saved->checksum)
+        if (handle->result.hash != saved->checksum)
             tell_difference(snapshot, handle);
     } else if (!inside && atomic_load_explicit(&handle->written_in, memory_order_relaxed) !=
                               tic_graph_knowledge(snapshot->graph)) {
@@ -92,8 +92,8 @@ void tic_verify_note_result(struct tic_snapshot *snapshot, struct tic_handle *ha
     /* A later writer counts itself before its kernel begins. */
     if (atomic_load_explicit(&handle->version, memory_order_acquire) == version &&
         atomic_load(&handle->dirty_since) != 0) {
-        handle->result_hash = sum;
-        handle->result_version = version + 1;
+        handle->result.hash = sum;
+        handle->result.version = version + 1;
     }
     tic_unlock(&handle->lock);
 }
@@ -108,11 +108,11 @@ static void note_exposed_locked(struct tic_snapshot *snapshot, struct tic_handle
 
     if (atomic_load_explicit(&handle->shares, memory_order_relaxed) ||
         atomic_load(&handle->writers) != 0 || atomic_load(&handle->split) ||
-        handle->result_version == version + 1 ||
+        handle->result.version == version + 1 ||
         !atomic_load_explicit(&handle->mentioned, memory_order_relaxed) ||
-        !tic_sums_take(&snapshot->verify.sums, handle, &handle->result_hash))
+        !tic_sums_take(&snapshot->verify.sums, handle, &handle->result.hash))
         return;
-    handle->result_version = version + 1;
+    handle->result.version = version + 1;
 }
 
 uint64_t tic_verify_begin_period(struct tic_snapshot *snapshot)

@@ -28,6 +28,8 @@ enum tic_logged {
     TIC_LOGGED_RESTORED = 9,
     TIC_LOGGED_INPUT = 10,
     TIC_LOGGED_COMMITTED = 11,
+    TIC_LOGGED_ENDED = 12,
+    TIC_LOGGED_SUBMITTED = 13,
 };
 
 enum {

@@ -126,6 +126,8 @@ static int write_line(hid_t file, const struct tic_line *line)
 #define WRITE_NUMBER(member) status = status ? status : write_number(file, #member, line->member);
 #define WRITE_ACCOUNT_NUMBER(member)                                                               \
     status = status ? status : write_number(file, #member, line->account.member);
+#define WRITE_LOG_NUMBER(name, member)                                                             \
+    status = status ? status : write_number(file, #name, line->log.member);
 #define WRITE_TEXT(member)                                                                         \
     status = status ? status : write_text(file, #member, line->member ? line->member : "");
 #define WRITE_TABLE(path, S, array, count, FIELDS)                                                 \
@@ -145,6 +147,7 @@ static int write_line(hid_t file, const struct tic_line *line)
     TIC_LINE_TEXTS(WRITE_TEXT)
     TIC_LINE_LATER_TEXTS(WRITE_TEXT)
     TIC_LINE_LATER_NUMBERS(WRITE_NUMBER)
+    TIC_LOG_NUMBERS(WRITE_LOG_NUMBER)
     TIC_LINE_TABLES(WRITE_TABLE)
     status = status ? status
                     : write_attribute(file, TIC_LINE_CREATED, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
@@ -279,6 +282,9 @@ static int read_line(hid_t file, struct tic_line *line)
 #define READ_LATER_NUMBER(member)                                                                  \
     if (status == 0 && H5Aexists(file, #member) > 0)                                               \
         status = read_number(file, #member, H5T_NATIVE_UINT64, &line->member);
+#define READ_LOG_NUMBER(name, member)                                                              \
+    if (status == 0 && H5Aexists(file, #name) > 0)                                                 \
+        status = read_number(file, #name, H5T_NATIVE_UINT64, &line->log.member);
 #define READ_TABLE(path, S, array, count, FIELDS)                                                  \
     status = status ? status                                                                       \
                     : read_table(file, path, array##_fields, sizeof(struct S), &line->array,       \
@@ -296,6 +302,7 @@ static int read_line(hid_t file, struct tic_line *line)
     TIC_LINE_TEXTS(READ_TEXT)
     TIC_LINE_LATER_TEXTS(READ_LATER_TEXT)
     TIC_LINE_LATER_NUMBERS(READ_LATER_NUMBER)
+    TIC_LOG_NUMBERS(READ_LOG_NUMBER)
     TIC_LINE_TABLES(READ_TABLE)
     status =
         status ? status : read_number(file, TIC_LINE_CREATED, H5T_NATIVE_DOUBLE, &line->created);

@@ -185,6 +185,13 @@ struct tic_account {
     uint64_t cost, latency; /* nanoseconds: of checkpoints before the line; 0: not known */
 };
 
+/* Where in the event log what extends the line begins (recovery/extend.h). */
+struct tic_line_log {
+    uint64_t tick;  /* 1 + ticks that had passed when its cut was raised; 0: nothing extends it */
+    uint64_t epoch; /* the last of its cut */
+    uint64_t position; /* where main() was (snapshot/extension.h) */
+};
+
 /* Texts, each ended by '\0'. */
 struct tic_line_text {
     char *text;
@@ -212,15 +219,15 @@ struct tic_line {
     uint64_t kept_done;      /* of these: tasks that a restart need not submit at all */
     uint64_t big_endian;
     struct tic_account account; /* with the run and the line itself */
-    char *version;              /* of starpu-tic */
-    char *starpu;               /* major.minor */
+    struct tic_line_log log;
+    char *version; /* of starpu-tic */
+    char *starpu;  /* major.minor */
     char *host;
     char *program;   /* file name of the executable */
     char *directory; /* working directory */
     char *build;     /* tells builds of the executable apart; empty: not known */
     char *input;     /* hash of the standard input that was read; empty: none, or not known */
-    char *arguments; /* argv[1..], each ended by '\0' */
-    size_t arguments_size;
+    struct tic_line_text arguments; /* argv[1..] */
 
     struct tic_line_extent *extents;
     size_t extent_count;

@@ -83,7 +83,7 @@ bool tic_line_is_sane(const struct tic_line *line)
         if (line->looks[i].part > 0 &&
             (uint64_t)line->looks[i].part * TIC_LOOK_BYTES >= line->looks[i].bytes)
             return false;
-    return text_is_sane(line->arguments, line->arguments_size) && kept_is_sane(line);
+    return text_is_sane(line->arguments.text, line->arguments.size) && kept_is_sane(line);
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */

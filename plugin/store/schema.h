@@ -4,7 +4,7 @@
 #define TIC_STORE_SCHEMA_H
 
 #define TIC_FORMAT_MAJOR 5
-#define TIC_FORMAT_MINOR 6
+#define TIC_FORMAT_MINOR 7
 
 /* Files of process P in the store directory. */
 #define TIC_FILE_LOCK "p%u.lock"
@@ -57,6 +57,8 @@
 
 /* LINE_NUMBER(member) from minor formats 2 and 5 on; 0 in lines of before. */
 #define TIC_LINE_LATER_NUMBERS(X) X(arguments_compared) X(unregistered_writes)
+/* LOG_NUMBER(name, member): the same from minor format 7 on, members of the line's log. */
+#define TIC_LOG_NUMBERS(X) X(log_tick, tick) X(log_epoch, epoch) X(log_position, position)
 
 /* Tables with references to payload rows. */
 #define TIC_LINE_VALUES "/values"
@@ -134,7 +136,7 @@
 /* LINE_ARRAY(path, type, array member, count member): one-dimensional datasets of plain numbers. */
 #define TIC_LINE_ARRAYS(X)                                                                         \
     X("/signatures", UINT32, signatures, signature_count)                                          \
-    X("/arguments", UINT8, arguments, arguments_size)                                              \
+    X("/arguments", UINT8, arguments.text, arguments.size)                                             \
     X("/spawned", UINT64, spawned, spawned_count)                                                  \
     X("/ran", UINT64, ran, ran_count)                                                              \
     X("/kept_arguments", UINT8, bytes, byte_count)                                                 \

@@ -65,7 +65,7 @@ static bool is_of_task(const struct tic_log_record *record)
 {
     return record->count > 0 && record->words[0] < MOST_NUMBER &&
            (record->kind == TIC_LOGGED_CREATED || record->kind == TIC_LOGGED_STARTED ||
-            record->kind == TIC_LOGGED_FINISHED);
+            record->kind == TIC_LOGGED_FINISHED || record->kind == TIC_LOGGED_ENDED);
 }
 
 static void note(struct picture *picture, const struct tic_log_record *record)

@@ -132,8 +132,8 @@ static json_t *text_of(const char *bytes)
 static json_t *arguments_of(const struct tic_line *line)
 {
     json_t *list = json_array();
-    for (size_t at = 0; at < line->arguments_size; at += strlen(line->arguments + at) + 1)
-        json_array_append_new(list, text_of(line->arguments + at));
+    for (size_t at = 0; at < line->arguments.size; at += strlen(line->arguments.text + at) + 1)
+        json_array_append_new(list, text_of(line->arguments.text + at));
     return list;
 }
 
@@ -197,8 +197,8 @@ static void print_plain(const struct report *report, const char *name, int statu
     printf("  taken %s on %s, %llu workers, starpu-tic %s, StarPU %s\n  program %s", when,
            line->host, (unsigned long long)line->workers, line->version, line->starpu,
            line->program);
-    for (size_t at = 0; at < line->arguments_size; at += strlen(line->arguments + at) + 1)
-        printf(" %s", line->arguments + at);
+    for (size_t at = 0; at < line->arguments.size; at += strlen(line->arguments.text + at) + 1)
+        printf(" %s", line->arguments.text + at);
     uint64_t bytes = value_bytes(line), stored = stored_bytes(report->store, line);
     printf("\n  %llu tasks done of %llu submitted so far; %zu handles, %llu bytes",
            (unsigned long long)line->tasks_done, (unsigned long long)line->tasks_submitted,

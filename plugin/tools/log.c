@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/extension.h"
 #include "store/forced.h"
 #include "tools/events.h"
 #include "tools/tool.h"
@@ -24,6 +25,8 @@ static const char *const event_names[] = {
     [TIC_LOGGED_RESTORED] = "restored",
     [TIC_LOGGED_INPUT] = "input",
     [TIC_LOGGED_COMMITTED] = "committed",
+    [TIC_LOGGED_ENDED] = "ended",
+    [TIC_LOGGED_SUBMITTED] = "submitted",
 };
 
 static const char *name_of(enum tic_logged kind)
@@ -46,6 +49,8 @@ static const char *const fields[][4] = {
     [TIC_LOGGED_RESTORED] = {"task"},
     [TIC_LOGGED_INPUT] = {"data", "hash"},
     [TIC_LOGGED_COMMITTED] = {"line"},
+    [TIC_LOGGED_ENDED] = {"task"},
+    [TIC_LOGGED_SUBMITTED] = {NULL},
 };
 
 static json_t *accesses_of(const struct tic_log_record *record)
@@ -72,6 +77,33 @@ static json_t *values_of(const struct tic_forced *forced)
     return list;
 }
 
+/* A task of main() by its number, others by their identity. */
+static json_t *task_of(uint64_t key)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "%016llx", (unsigned long long)key);
+    return key <= INT64_MAX ? json_integer((json_int_t)key) : json_string(text);
+}
+
+static json_t *written_by(const struct tic_ended *ended)
+{
+    json_t *list = json_array();
+
+    for (uint64_t i = 0; i < ended->count; i++) {
+        const struct tic_ended_output *output = &ended->outputs[i];
+        json_t *value = json_pack("{s:I, s:I}", "data", (json_int_t)output->id, "version",
+                                  (json_int_t)output->version);
+        if (output->segment != TIC_ENDED_REPLACED)
+            json_object_update_new(value,
+                                   json_pack("{s:I, s:I, s:I}", "bytes", (json_int_t)output->bytes,
+                                             "segment", (json_int_t)output->segment, "offset",
+                                             (json_int_t)output->offset));
+        json_array_append_new(list, value);
+    }
+    return list;
+}
+
 static void add_workers(json_t *entry, uint64_t workers)
 {
     json_object_set_new(entry, "worker", json_integer((uint32_t)workers));
@@ -83,19 +115,34 @@ static json_t *entry_of(const struct tic_log_record *record)
 {
     json_t *entry = json_pack("{s:f, s:s}", "time", (double)record->time * 1e-9, "event",
                               name_of(record->kind));
+    struct tic_submitted submitted;
     struct tic_forced forced;
+    struct tic_ended ended;
     char name[TIC_EVENT_NAME];
 
     for (size_t i = 0; strcmp(name_of(record->kind), "unknown") != 0 && i < 4; i++)
         if (fields[record->kind][i] && i < record->count)
-            json_object_set_new(entry, fields[record->kind][i],
-                                json_integer((json_int_t)record->words[i]));
+            json_object_set_new(entry, fields[record->kind][i], task_of(record->words[i]));
     if (record->kind == TIC_LOGGED_CREATED && tic_event_name(record, name)) {
         json_object_set_new(entry, "codelet", json_string(name));
         json_object_set_new(entry, "accesses", accesses_of(record));
     }
-    if (record->kind == TIC_LOGGED_STARTED && record->count == 2)
+    if (record->kind == TIC_LOGGED_STARTED && record->count >= 2)
         add_workers(entry, record->words[1]);
+    if (tic_submitted_decode(record, &submitted)) {
+        json_object_set_new(entry, "task", task_of(submitted.task.id));
+        json_object_set_new(entry, "by", task_of(submitted.parent));
+        json_object_set_new(entry, "codelet",
+                            json_string(strchr(submitted.codelet, '\t')
+                                            ? strchr(submitted.codelet, '\t') + 1
+                                            : submitted.codelet));
+    }
+    if (tic_ended_decode(record, &ended)) {
+        add_workers(entry, ended.workers);
+        json_object_set_new(entry, "seconds",
+                            json_real((double)(record->time - ended.started) * 1e-9));
+        json_object_set_new(entry, "written", written_by(&ended));
+    }
     if (tic_forced_decode(record, &forced)) {
         add_workers(entry, forced.workers);
         json_object_set_new(entry, "seconds",

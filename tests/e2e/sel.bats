@@ -218,15 +218,6 @@ loses_nothing() {
     done
 }
 
-@test "what the log cannot hold is kept by recovery lines, and one message says so" {
-    export STARPU_TIC_PROTOCOL=sel STARPU_TIC_PERIOD=0.05 STARPU_TIC_VERBOSE=1
-    run_apart "$tool" run -- "$lib/knary" tree 4 5
-    [ "$status" -eq 0 ]
-    [ "$(stat_of lines_needed)" = true ]
-    [ "$(stat_of tasks_not_logged)" -gt 0 ]
-    [ "$(grep -c 'recovery lines are taken' err)" -eq 1 ]
-}
-
 # In the restart a callback submits earlier: results of tasks that now come after it do not count.
 @test "results of an order that a callback has changed are not used" {
     local protocol expected point

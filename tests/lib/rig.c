@@ -30,8 +30,8 @@ static void describe_run(const struct tic_rig *rig, struct tic_line *about)
     about->host = strdup("host");
     about->program = strdup(rig->program);
     about->directory = strdup("/");
-    about->arguments = strdup(rig->argument);
-    about->arguments_size = strlen(rig->argument) + 1;
+    about->arguments.text = strdup(rig->argument);
+    about->arguments.size = strlen(rig->argument) + 1;
 }
 
 void tic_rig_prepare(struct tic_rig *rig)

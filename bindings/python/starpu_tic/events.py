@@ -14,9 +14,14 @@ EVENT = numpy.dtype([("time", "f8"), ("event", "U12"), ("task", "i8"), ("data", 
 WITHOUT = {"f": -1.0, "U": "", "i": -1, "O": None}
 
 
+def _value(record, name):
+    kind = EVENT[name].kind
+    value = record.get(name, WITHOUT[kind])
+    return WITHOUT[kind] if kind == "i" and isinstance(value, str) else value  # a task without a number
+
+
 def _row(record):
-    return tuple(record if name == "details" else record.get(name, WITHOUT[EVENT[name].kind])
-                 for name in EVENT.names)
+    return tuple(record if name == "details" else _value(record, name) for name in EVENT.names)
 
 
 def read_events(directory, tool="starpu-tic"):
@@ -42,8 +47,8 @@ def graph_of(events):
             if "W" in mode.split("|")[0]:
                 versions[number] = version + 1
                 graph.add_edge(task, ("data", number, version + 1))
-    for state in ("started", "finished"):
-        for number in events["task"][events["event"] == state]:
+    for event, state in (("started", "started"), ("finished", "finished"), ("ended", "finished")):
+        for number in events["task"][events["event"] == event]:
             if ("task", int(number)) in graph:
                 graph.nodes["task", int(number)]["state"] = state
     return graph

@@ -92,7 +92,7 @@ static void test_line_has_values_and_tasks(void **state)
     assert_int_equal(line.tasks_submitted, 3);
     assert_string_equal(line.program, "program");
     assert_int_equal(line.workers, TIC_RIG_WORKERS);
-    assert_memory_equal(line.arguments, "-n", 3);
+    assert_memory_equal(line.arguments.text, "-n", 3);
     assert_true(line.created > 1e9);
 }
 

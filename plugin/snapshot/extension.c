@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SEL for programs in which some order is a race: what a line can be extended from. */
+#include "snapshot/extension.h"
+
+void tic_extension_enter(struct tic_extension *extension)
+{
+    if ((atomic_load(&extension->calls) & 1) == 0)
+        atomic_fetch_add(&extension->calls, 1);
+}
+
+void tic_extension_leave(struct tic_extension *extension)
+{
+    if ((atomic_load(&extension->calls) & 1) != 0)
+        atomic_fetch_add(&extension->calls, 1);
+}
+
+/* Past so many waits in a row they have no position of their own. */
+uint64_t tic_extension_where(const struct tic_extension *extension, const struct tic_graph *graph)
+{
+    const uint64_t last_wait = (1u << TIC_WAIT_BITS) - 1;
+    uint64_t calls = atomic_load(&extension->calls);
+    uint64_t position = atomic_load(&graph->position);
+    bool inside = (calls & 1) != 0 && atomic_load(&extension->calls) == calls &&
+                  (position & last_wait) != last_wait;
+
+    return position << 1 | inside;
+}
+
+/* Tasks that do not belong to the cut begin after this: they take later ticks. */
+void tic_extension_before_cut(struct tic_extension *extension, const struct tic_graph *graph)
+{
+    extension->cut = (struct tic_line_log){
+        .tick = atomic_load(&extension->on) ? atomic_load(&extension->ticks) + 1 : 0,
+        .position = tic_extension_where(extension, graph),
+    };
+}
+
+void tic_extension_after_cut(struct tic_extension *extension, const struct tic_graph *graph,
+                             uint64_t cut)
+{
+    uint64_t position = extension->cut.position;
+
+    if ((position & 1) == 0 || tic_extension_where(extension, graph) != position)
+        extension->cut.tick = 0; /* main() may have done something meanwhile */
+    extension->cut.epoch = cut;
+}
+
+bool tic_extension_wants_line(const struct tic_extension *extension, const struct tic_graph *graph,
+                              const struct tic_line *newest)
+{
+    uint64_t now = tic_extension_where(extension, graph);
+
+    return atomic_load(&extension->on) && (now & 1) != 0 &&
+           (newest->log.tick == 0 || newest->log.position != now);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* SEL for programs in which some order is a race: the event log extends the newest recovery line.
+ *
+ * Where main() alone submits, the result of each task is used on its own in a restart, when main()
+ * submits the task again (forced.h). What kernels submit, or write by accesses that commute, has no
+ * such order, so results of all tasks are used together: the log tells which tasks have ended since
+ * the line, and a restart takes the line and these as one later cut (recovery/extend.h).
+ *
+ * Whom this believes: that the records of a worker are in the log in their order, which a checksum
+ * tells, and that main() does nothing between the line and the cut. So a line can be extended only
+ * if main() is inside a call that waits when its cut is raised, and only by tasks that begin before
+ * it leaves that call. What a task depends on has ended before it begins, at an earlier tick; each
+ * tick has a record, and where one is missing a restart goes no further. */
+#ifndef TIC_SNAPSHOT_EXTENSION_H
+#define TIC_SNAPSHOT_EXTENSION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "graph/graph.h"
+
+struct tic_extension {
+    _Atomic bool on;         /* there is such an order; seq_cst */
+    _Atomic uint64_t ticks;  /* seq_cst */
+    _Atomic uint64_t calls;  /* of main() that wait, begun and ended: odd while it is inside one;
+                                owner thread writes; seq_cst */
+    uint64_t run;            /* immutable after start */
+    struct tic_line_log cut; /* the one that was raised last; checkpoint thread only */
+};
+
+/* main() enters a call that waits, after its position tells so, and leaves it. Owner thread. */
+void tic_extension_enter(struct tic_extension *extension);
+void tic_extension_leave(struct tic_extension *extension);
+
+/* Where main() is: twice its position, and 1 if it is inside a call that waits. Any thread. */
+uint64_t tic_extension_where(const struct tic_extension *extension, const struct tic_graph *graph);
+
+/* ---- the checkpoint thread ------------------------------------------------------------------ */
+/* Around tic_cut_raise. */
+void tic_extension_before_cut(struct tic_extension *extension, const struct tic_graph *graph);
+void tic_extension_after_cut(struct tic_extension *extension, const struct tic_graph *graph,
+                             uint64_t cut);
+/* Would a line now be one that can be extended, and the newest is none? */
+bool tic_extension_wants_line(const struct tic_extension *extension, const struct tic_graph *graph,
+                              const struct tic_line *newest);
+
+#endif

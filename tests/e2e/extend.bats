@@ -1,0 +1,91 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Checks SEL where some order is a race, as kernels submit tasks or writes commute: the event log
+# extends the newest recovery line, so that a restart loses only what was running.
+load common
+
+setup_file() {
+    export STARPU_TIC_PROTOCOL=sel STARPU_TIC_VERIFY=0 STARPU_TIC_PERIOD=1000
+}
+
+# A line that can be extended is there before: main() waits from its first task on.
+lines() {
+    export STARPU_TIC_EVERY=300
+}
+
+# Killed when so many more tasks have ended, by so many workers: tasks that the next run must have.
+killed() {
+    STARPU_NCPU=$2 crash "task-end:$1" "${@:3}"
+    had=$((had + $1 - $2))
+}
+
+resumed() { # as many workers, the command
+    STARPU_NCPU=$1 run_apart "$tool" run -- "${@:2}"
+    [ "$status" -eq 0 ] || complain "${*:2}" "not resumed"
+    [ "$(cat out)" = "$expected" ] || complain "${*:2}" "wrong"
+    grep -q "and [0-9]* more by the event log" err
+    [ "$(stat_of recovered_tasks)" -ge "$had" ]
+}
+
+@test "tasks that kernels submit: what has ended is not executed again, run after run" {
+    local form
+    for form in tree commute; do
+        lines
+        expected=$("$lib/knary" $form 5 5 20) had=0
+        rm -rf "$STARPU_TIC_DIR"
+        killed 1000 2 "$lib/knary" $form 5 5 20
+        unset STARPU_TIC_EVERY # no line is taken any more
+        killed 700 3 "$lib/knary" $form 5 5 20
+        killed 900 1 "$lib/knary" $form 5 5 20
+        resumed 2 "$lib/knary" $form 5 5 20
+        [ "$(stat_of tasks_executed)" -le $((3906 - had)) ]
+    done
+}
+
+@test "branch and bound with an incumbent that commutes" {
+    expected=$("$TIC_BUILD/examples/06_qap" 12) had=0
+    STARPU_TIC_EVERY=100 crash task-end:1500 "$TIC_BUILD/examples/06_qap" 12
+    run_apart "$tool" run -- "$TIC_BUILD/examples/06_qap" 12
+    [ "$status" -eq 0 ]
+    [ "$(cat out)" = "$expected" ]
+    [ "$(stat_of recovered_tasks)" -ge 1400 ]
+}
+
+# The records that are gone may be of anything: a restart goes no further than to the first of them.
+@test "a log with a hole is used up to there" {
+    local log
+    lines
+    expected=$("$lib/knary" tree 5 5 20) had=0
+    killed 2000 2 "$lib/knary" tree 5 5 20
+    for log in "$STARPU_TIC_DIR"/p0-log-*.h5; do
+        # The second blocks of 64 KiB that each worker has filled.
+        dd if=/dev/zero of="$log" bs=64 count=1 seek=4000 conv=notrunc status=none
+    done
+    STARPU_NCPU=2 run_apart "$tool" run -- "$lib/knary" tree 5 5 20
+    [ "$status" -eq 0 ]
+    [ "$(cat out)" = "$expected" ]
+}
+
+@test "a value that is damaged: the line is used without the log, and a message says so" {
+    local segment
+    lines
+    expected=$("$lib/knary" commute 5 5 20) had=0
+    killed 1100 2 "$lib/knary" commute 5 5 20
+    segment=$("$tool" log --json "$STARPU_TIC_DIR" | jq -r '.events[] | select(.event == "ended") |
+        .written[0] | select(.segment != null) | "\(.segment) \(.offset)"' | tail -1)
+    printf 'xxxxxxxx' | dd of="$(printf '%s/p0-segment-%08d.h5' "$STARPU_TIC_DIR" "${segment% *}")" \
+        bs=1 seek="${segment#* }" conv=notrunc status=none
+    STARPU_NCPU=2 run_apart "$tool" run -- "$lib/knary" commute 5 5 20
+    [ "$status" -eq 0 ]
+    [ "$(cat out)" = "$expected" ]
+    grep -q "damaged or gone: tasks that ended after recovery line [0-9]* are executed again" err
+}
+
+@test "a task that the log cannot hold: lines are taken, and one message says so" {
+    export STARPU_TIC_PERIOD=0.05 STARPU_TIC_VERBOSE=1
+    run_apart "$tool" run -- "$lib/dynamic" callback
+    [ "$status" -eq 0 ]
+    [ "$(stat_of lines_needed)" = true ]
+    [ "$(stat_of tasks_not_logged)" -gt 0 ]
+    [ "$(grep -c 'recovery lines are taken' err)" -eq 1 ]
+}
