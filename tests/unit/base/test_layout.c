@@ -41,7 +41,7 @@ struct piece {
 
 static struct tic_shape make_shape(uint32_t element_size, uint32_t ndim, const uint64_t *dims)
 {
-    struct tic_shape shape = {element_size, ndim, {1, 1, 1, 1}};
+    struct tic_shape shape = {element_size, ndim, {1, 1, 1, 1}, 0};
     memcpy(shape.dims, dims, ndim * sizeof(*dims));
     return shape;
 }
