@@ -43,7 +43,7 @@ static bool parse_codelet(const char *key, size_t length, struct rule *rule)
     const char *dot = memrchr(key, '.', length);
 
     *rule = (struct rule){OF_CODELET, ANY, key, length, 0};
-    if (length > end && memcmp(key + length - end, arguments, end) == 0) {
+    if (length >= end && memcmp(key + length - end, arguments, end) == 0) {
         rule->kind = OF_ARGUMENTS;
         rule->length -= end;
     } else if (dot && parse_number(dot + 1, (size_t)(key + length - dot - 1), &rule->number)) {

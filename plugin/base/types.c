@@ -21,6 +21,7 @@ struct type {
     char *name;
     uint64_t number;
     uint64_t bytes;
+    bool sparse; /* indices, then elements */
     unsigned run_count;
     struct run runs[];
 };
@@ -92,10 +93,19 @@ static void add_run(struct type *type, uint64_t times, unsigned width)
         type->runs[type->run_count++] = (struct run){times, width};
 }
 
+static const char sparse_prefix[] = "sparse:";
+enum { SPARSE_PREFIX = sizeof(sparse_prefix) - 1 };
+
+static bool is_sparse(const char *name, size_t length)
+{
+    return length > SPARSE_PREFIX && memcmp(name, sparse_prefix, SPARSE_PREFIX) == 0;
+}
+
 static struct type *parse(const char *name, size_t length, enum tic_type_kind *kind)
 {
     struct type *type = calloc(1, sizeof(*type) + MOST_RUNS * sizeof(type->runs[0]));
-    const char *at = name, *end = name + length;
+    const bool sparse = is_sparse(name, length);
+    const char *at = name + (sparse ? SPARSE_PREFIX : 0), *end = name + length;
     bool fine = type && length > 0 && length <= MOST_NAME;
 
     *kind = TIC_TYPE_OTHER;
@@ -111,6 +121,8 @@ static struct type *parse(const char *name, size_t length, enum tic_type_kind *k
         *kind = size == length && times == 1 ? base->kind : TIC_TYPE_OTHER;
         at += size + 1;
     }
+    if (fine)
+        type->sparse = sparse;
     if (fine && (type->name = strndup(name, length)))
         return type;
     free(type);
@@ -142,6 +154,11 @@ static uint64_t look_up_locked(const char *name, size_t length)
 
 uint64_t tic_type_find(const char *name, size_t length)
 {
+    return is_sparse(name, length) ? TIC_TYPE_UNKNOWN : tic_type_find_stored(name, length);
+}
+
+uint64_t tic_type_find_stored(const char *name, size_t length)
+{
     enum tic_type_kind kind;
 
     pthread_mutex_lock(&lock);
@@ -170,9 +187,9 @@ uint64_t tic_type_bytes(uint64_t type)
 /* Of the numbers that the type, or the second half of a sparse one, consists of; 0: of several. */
 static unsigned width_of(const struct type *type)
 {
-    const bool sparse = type->run_count == 2 && type->runs[0].width == 4;
-
-    return type->run_count == 1 || sparse ? type->runs[type->run_count - 1].width : 0;
+    return type->run_count == 1 || (type->sparse && type->run_count == 2)
+               ? type->runs[type->run_count - 1].width
+               : 0;
 }
 
 /* The name is one that any process parses. Indices and elements of one width are one run. */
@@ -186,9 +203,10 @@ uint64_t tic_type_sparse(uint64_t indices, uint64_t element, uint64_t bytes)
 
     if (width == 0 || indices == 0 || bytes == 0 || bytes % width != 0)
         return TIC_TYPE_UNKNOWN;
-    int length = snprintf(name, sizeof(name), "%llu*uint32,%llu*%s", (unsigned long long)indices,
-                          (unsigned long long)(bytes / width), names[width]);
-    return tic_type_find(name, (size_t)length);
+    int length =
+        snprintf(name, sizeof(name), "%s%llu*uint32,%llu*%s", sparse_prefix,
+                 (unsigned long long)indices, (unsigned long long)(bytes / width), names[width]);
+    return tic_type_find_stored(name, (size_t)length);
 }
 
 /* ---- bytes ---------------------------------------------------------------------------------- */

@@ -25,6 +25,8 @@ static inline enum tic_type_kind tic_type_kind(uint64_t type)
 /* "double", "int32,2*float": numbers of C types that have one size everywhere, one after the other,
  * without gaps. TIC_TYPE_UNKNOWN: no such type, or no memory. */
 uint64_t tic_type_find(const char *name, size_t length);
+/* The same of the name of any type, as a store has it. */
+uint64_t tic_type_find_stored(const char *name, size_t length);
 /* Its name, for ever; "" of TIC_TYPE_UNKNOWN. */
 const char *tic_type_name(uint64_t type);
 /* Bytes of one. */

@@ -93,8 +93,9 @@ static uint64_t find_type(const struct tic_line_text *text, uint32_t number)
         at += strlen(text->text + at) + 1;
         number--;
     }
-    return number == 1 && at < text->size ? tic_type_find(text->text + at, strlen(text->text + at))
-                                          : TIC_TYPE_UNKNOWN;
+    return number == 1 && at < text->size
+               ? tic_type_find_stored(text->text + at, strlen(text->text + at))
+               : TIC_TYPE_UNKNOWN;
 }
 
 int tic_line_find_types(struct tic_line *line)

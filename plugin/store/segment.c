@@ -247,7 +247,7 @@ static void read_types(const char *text, struct tic_line_extent *extents, size_t
         if (*at != ' ' || entry >= count)
             return;
         struct tic_shape shape = tic_line_extent_shape(&extents[entry]);
-        uint64_t type = tic_type_find(at + 1, (size_t)(end - at - 1));
+        uint64_t type = tic_type_find_stored(at + 1, (size_t)(end - at - 1));
         extents[entry].type = tic_type_fits(type, &shape) ? type : TIC_TYPE_UNKNOWN;
     }
 }
