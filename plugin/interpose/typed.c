@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/type_rules.h"
 #include "base/types.h"
 #include "base/words.h"
 #include "session/accesses.h"
 #include "session/context.h"
 #include "session/task.h"
+#include "real/real.h"
 
 /* ---- declarations --------------------------------------------------------------------------- */
 
@@ -41,6 +43,23 @@ static uint64_t recovered_type(const struct tic_handle *handle)
                : TIC_TYPE_UNKNOWN;
 }
 
+/* What an interface of the application packs may hold longs; StarPU's own know what they hold. */
+static void stop_packed(const struct tic_handle *handle)
+{
+    enum starpu_data_interface_id id = tic_real.starpu_data_get_interface_id(handle->data);
+
+    if (!handle->packer || !handle->pending || !tic_session->graph.signature.mixed ||
+        id == STARPU_CSR_INTERFACE_ID || id == STARPU_BCSR_INTERFACE_ID)
+        return;
+    tic_stop(
+        TIC_EXIT_REFUSED,
+        "cannot continue from %s on this machine: data %llu (number of registration) was packed "
+        "by its interface where pointers have another size, and nobody has declared what that "
+        "is. If it holds numbers of one size everywhere, STARPU_TIC_TYPES='#%llu=int32', say, "
+        "declares it. Nothing was overwritten",
+        tic_session->store.path, (unsigned long long)handle->id, (unsigned long long)handle->id);
+}
+
 void tic_typed_register(struct tic_handle *handle, const struct tic_handle *parent)
 {
     const uint64_t types[] = {
@@ -54,6 +73,7 @@ void tic_typed_register(struct tic_handle *handle, const struct tic_handle *pare
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         if (types[i] && set_type(handle, types[i]))
             return;
+    stop_packed(handle);
 }
 
 /* Rules of codelets are for data of which nothing better is known. */

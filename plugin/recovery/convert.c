@@ -94,6 +94,10 @@ static void check_kept(const char *path, const struct tic_line *line)
     for (size_t i = 0; i < line->kept_count; i++) {
         const char *name = codelet_name(line, line->kept[i].codelet);
         uint64_t type = tic_type_rule_of_arguments(name);
+        if (has_other_words(line) && line->kept[i].callback_argument > INT32_MAX)
+            refuse(path, line,
+                   "a task submitted a task with a callback whose argument is a large or negative "
+                   "number, which is another one where pointers have another size");
         if (line->kept[i].arguments == 0 || tic_type_bytes(type) == line->kept[i].arguments)
             continue;
         snprintf(what, sizeof(what),

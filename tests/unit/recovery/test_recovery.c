@@ -376,6 +376,66 @@ static void test_without_types_the_other_byte_order_is_refused(void **state)
     assert_true(tic_type_rules_set(""));
 }
 
+/* A task that a task submitted is not done: its codelet, and 8 bytes of arguments. */
+static void keep_task(struct tic_line *line)
+{
+    static const char functions[] = ":leaf_codelet\tleaf", arguments[] = "abcdefgh";
+
+    swap_order(line);
+    line->functions.text = memcpy(malloc(sizeof(functions)), functions, sizeof(functions));
+    line->functions.size = sizeof(functions);
+    line->bytes = memcpy(malloc(8), arguments, 8);
+    line->byte_count = 8;
+    line->kept = calloc(1, sizeof(*line->kept));
+    line->kept_count = 1;
+    line->kept[0] = (struct tic_line_kept){.callback = UINT32_MAX, .arguments = 8};
+}
+
+static void test_arguments_of_kept_tasks_need_types(void **state)
+{
+    (void)state;
+    run(2);
+    make_foreign(2, keep_task);
+    assert_true(tic_type_rules_set("8=double"));
+    expect_refused("elsewhere", "tasks \"leaf\"", "leaf:args=");
+    assert_true(tic_type_rules_set("8=double;leaf:args=int")); /* fewer bytes */
+    expect_refused("elsewhere", "tasks \"leaf\"", "with as many bytes");
+    assert_true(tic_type_rules_set("8=double;leaf:args=int,2*int16"));
+    assert_true(tic_rig_start(&rig));
+    assert_int_equal(rig.graph.spawns.recovered_count, 1);
+    assert_memory_equal(rig.graph.spawns.recovered[0].arguments, "dcbafehg", 8);
+    assert_true(tic_type_rules_set(""));
+}
+
+/* What main() saw by a pointer: numbers of the other machine, of which bytes are made. */
+static void add_look(struct tic_line *line)
+{
+    swap_order(line);
+    line->looks = calloc(2, sizeof(*line->looks));
+    line->look_count = 2;
+    for (uint32_t i = 0; i < 2; i++)
+        line->looks[i] = (struct tic_line_look){.wait = 1, .part = i, .bytes = 48};
+    for (uint64_t i = 0; i < 6; i++)
+        line->looks[i / 5].words[i % 5] = UINT64_C(0x0102030405060700) + i;
+}
+
+static void test_looks_are_converted(void **state)
+{
+    size_t count;
+    (void)state;
+    run(2);
+    make_foreign(2, add_look);
+    assert_true(tic_type_rules_set("8=2*int32"));
+    assert_true(tic_rig_start(&rig));
+    const struct tic_line_look *look = tic_graph_find_looks(&rig.graph, 1, &count);
+    assert_int_equal(count, 2);
+    for (uint64_t i = 0; i < 6; i++) {
+        uint64_t word = UINT64_C(0x0102030405060700) + i;
+        assert_int_equal(look[i / 5].words[i % 5], word << 32 | word >> 32);
+    }
+    assert_true(tic_type_rules_set(""));
+}
+
 static void test_what_means_something_else_is_refused(void **state)
 {
     (void)state;
@@ -428,6 +488,8 @@ int main(void)
         TEST(test_the_other_byte_order_is_converted_by_type),
         TEST(test_another_type_is_another_value),
         TEST(test_without_types_the_other_byte_order_is_refused),
+        TEST(test_arguments_of_kept_tasks_need_types),
+        TEST(test_looks_are_converted),
         TEST(test_what_means_something_else_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
