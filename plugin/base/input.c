@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/input.h"
 
+#include <endian.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +44,10 @@ static bool feed(XXH3_state_t *state, int fd)
         if (got > 0)
             XXH3_128bits_update(state, piece, (size_t)got);
     }
-    if (got >= 0)
-        XXH3_128bits_update(state, &info.st_size, sizeof(info.st_size));
+    if (got >= 0) {
+        const uint64_t size = htole64((uint64_t)info.st_size);
+        XXH3_128bits_update(state, &size, sizeof(size));
+    }
     free(piece);
     return got >= 0;
 }

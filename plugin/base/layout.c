@@ -83,6 +83,11 @@ bool tic_shape_equal(const struct tic_shape *a, const struct tic_shape *b)
            memcmp(a->dims, b->dims, sizeof(a->dims)) == 0;
 }
 
+bool tic_shape_same(const struct tic_shape *a, const struct tic_shape *b)
+{
+    return a->type == b->type && tic_shape_equal(a, b);
+}
+
 uint64_t tic_shape_bytes(const struct tic_shape *shape)
 {
     uint64_t bytes = shape->element_size;

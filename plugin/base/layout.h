@@ -14,6 +14,7 @@ struct tic_shape {
     uint32_t element_size;
     uint32_t ndim;               /* 1..TIC_MAX_DIMS */
     uint64_t dims[TIC_MAX_DIMS]; /* elements; 1 beyond ndim */
+    uint64_t type;               /* of the elements, as declared: types.h */
 };
 
 /* Where it is: element (i, j, k) at base + (i + j * stride[1] + k * stride[2] ...) elements. */
@@ -29,7 +30,10 @@ struct tic_layout {
 /* The layout of a value without gaps. */
 struct tic_layout tic_layout_packed(const struct tic_shape *shape, char *bytes);
 
+/* Whatever the types. */
 bool tic_shape_equal(const struct tic_shape *a, const struct tic_shape *b);
+/* With the types: rows of a segment have one. */
+bool tic_shape_same(const struct tic_shape *a, const struct tic_shape *b);
 uint64_t tic_shape_bytes(const struct tic_shape *shape);
 
 /* XXH3-64 of the packed bytes. */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/type_rules.h"
+
 const struct tic_setting_row tic_setting_rows[] = {
 #define SETTING(field, NAME, kind, fallback, values, help)                                         \
     {#field, TIC_SETTING_PREFIX #NAME, fallback, values, help},
@@ -21,6 +23,12 @@ static bool parse_string(const char *text, const char **out)
 {
     *out = text;
     return true;
+}
+
+static bool parse_types(const char *text, const char **out)
+{
+    *out = text;
+    return tic_type_rules_are_valid(text);
 }
 
 static bool parse_seconds(const char *text, double *out)

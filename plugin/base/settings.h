@@ -50,6 +50,7 @@ typedef enum tic_unused tic_kind_unused;
 typedef enum tic_program tic_kind_program;
 typedef enum tic_worker_numbers tic_kind_workers;
 typedef unsigned tic_kind_signals;
+typedef const char *tic_kind_types; /* type_rules.h */
 
 struct tic_settings {
 #define SETTING(field, NAME, kind, fallback, values, help) tic_kind_##kind field;

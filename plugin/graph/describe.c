@@ -112,6 +112,7 @@ static int describe_signatures(struct tic_graph *graph, struct tic_line *line)
         line->signatures[i - first] = tic_signature_entry(&graph->signature, i);
     line->tasks_submitted = count;
     line->arguments_compared = graph->signature.compares;
+    line->on.words_mixed = graph->signature.mixed;
     return 0;
 }
 

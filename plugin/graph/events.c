@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Events of main(): what it asked and was told, in its order; a replay gives the same answers. */
 #include <errno.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
+#include "base/words.h"
 #include "graph/tables.h"
 
 int tic_graph_load_events(struct tic_graph *graph, struct tic_line *line)
@@ -22,7 +21,7 @@ uint64_t tic_graph_chain(uint64_t hash, const struct tic_line_event *event)
 {
     const uint64_t words[3] = {hash, event->kind, (uint64_t)event->value};
 
-    return XXH3_64bits(words, sizeof(words));
+    return tic_words_hash(words, 3, 0);
 }
 
 static bool is_answer(const struct tic_line_event *event)

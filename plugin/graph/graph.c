@@ -85,6 +85,8 @@ static int load_signatures(struct tic_graph *graph, const struct tic_line *line)
         status = tic_signature_load(&graph->signature, line->signatures[i]);
     graph->signature.in_blocks = tic_table_in_blocks(line, TIC_TABLE_SIGNATURES);
     graph->signature.compares = line->arguments_compared != 0;
+    graph->signature.mixed = line->on.words_mixed || (line->on.pointer_bytes != 0 &&
+                                                      line->on.pointer_bytes != sizeof(void *));
     return status;
 }
 

@@ -31,7 +31,8 @@ struct tic_value {
 /* How data is saved that has no layout. Under the handle's lock. */
 struct tic_handle;
 struct tic_packer {
-    int (*pack)(struct tic_handle *handle, char **bytes, uint64_t *size); /* 0 or -errno */
+    /* 0 or -errno; the shape is so many bytes, of a type, if that is known */
+    int (*pack)(struct tic_handle *handle, char **bytes, struct tic_shape *shape);
     void (*release)(char *bytes, uint64_t size);
 };
 

@@ -15,9 +15,10 @@
 enum { TIC_SIGNATURE_ARGUMENTS = (1 << 12) - 1 };
 
 struct tic_signature {
-    uint64_t rolling;       /* owner thread only */
-    bool compares;          /* immutable after load: entries tell of arguments, too */
-    bool ignores;           /* immutable after load: of an earlier run they may be others */
+    uint64_t rolling; /* owner thread only */
+    bool compares;    /* immutable after load: entries tell of arguments, too */
+    bool ignores;     /* immutable after load: of an earlier run they may be others */
+    bool mixed;       /* immutable after load: runs with words of other sizes saw other arguments */
     uint64_t position;      /* owner thread only: submissions seen by this run */
     uint64_t in_blocks;     /* checkpoint thread only, once it runs: entries in blocks on disk */
     _Atomic uint64_t count; /* entries: recorded before, or seen by this run; release/acquire */

@@ -360,6 +360,7 @@ int tic_spawns_load(struct tic_spawns *spawns, struct tic_line *line)
     spawns->recovered_done_count = line->spawned_count;
     qsort(spawns->recovered_done, line->spawned_count, sizeof(uint64_t), tic_line_by_number);
     spawns->kept_done = line->kept_done;
+    atomic_store(&spawns->bound, (unsigned)line->on.machine_bound);
     for (const char *name = line->functions.text, *end = name + line->functions.size; name < end;
          name += strlen(name) + 1)
         if (tic_spawns_function(spawns, name) == TIC_SPAWN_NONE)

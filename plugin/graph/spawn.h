@@ -51,6 +51,8 @@ struct tic_spawns {
     struct tic_lock lock;
     _Atomic(struct tic_spawn *) *chunks; /* fixed table: records never move */
 
+    _Atomic unsigned bound; /* sum of enum tic_bound: what tells tasks apart; relaxed */
+
     /* guarded by lock */
     uint32_t count; /* records that were ever used */
     uint64_t next_order;

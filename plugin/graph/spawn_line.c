@@ -102,6 +102,7 @@ int tic_spawns_describe(struct tic_spawns *spawns, uint64_t cut, struct tic_line
     status = status ? status : tic_tail_describe(&spawns->writes, cut, line);
     status = status ? status : tic_tail_describe(&spawns->done, cut, line);
     line->kept_done = spawns->kept_done;
+    line->on.machine_bound = atomic_load(&spawns->bound);
     tic_unlock(&spawns->lock);
     return status;
 }

@@ -49,6 +49,23 @@ struct starpu_tic_progress {
  */
 int starpu_tic_get_progress(struct starpu_tic_progress *progress);
 
+struct _starpu_data_state; /* starpu_data_handle_t points to one */
+
+/**
+ * Declares what the elements of data are. A restart on a machine of the other byte order needs to
+ * know; where nobody has declared it (see also STARPU_TIC_TYPES) such a restart is refused. Parts
+ * of a partition have the type of the whole. Only the thread that called starpu_init() may call it,
+ * after the registration of the data and before the first task that uses it.
+ * @param data data of the application.
+ * @param type "double", "int32,2*float": numbers that one element holds, one after the other
+ * without gaps. char, bool, int8 to int64, uint8 to uint64, short, int, unsigned, float, double,
+ *        complex-float, complex-double; no type whose size differs between machines. Of CSR and
+ * BCSR matrices the type of the values: index arrays are known.
+ * @return 0; -ENOTCONN as above; -EINVAL: no such type, or elements are of another size; -EBUSY: a
+ *         task uses the data already; -EPERM: another thread.
+ */
+int starpu_tic_data_set_type(struct _starpu_data_state *data, const char *type);
+
 #ifdef __cplusplus
 }
 #endif

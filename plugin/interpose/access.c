@@ -6,10 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "graph/family.h"
 #include "session/clock.h"
 #include "session/context.h"
@@ -385,7 +384,7 @@ void tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_a
     tic_session->waits_by_callback = true;
     atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
     uint64_t words[2] = {UINT64_C(0x6361), count++};
-    uint64_t key = XXH3_64bits(words, sizeof(words)) | TIC_SPAWN_KEY;
+    uint64_t key = tic_words_hash(words, 2, 0) | TIC_SPAWN_KEY;
     bool live = tic_data_is_live(handle);
     bool known = tic_graph_find_read(&tic_session->graph, key, 0, &read);
     struct tic_saved saved = {{read.extent, read.row}, read.checksum};

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "interpose/typed.h"
 #include "session/context.h"
+#include "session/lookup.h"
 #include "starpu_tic.h"
 
 #define PUBLIC __attribute__((visibility("default")))
@@ -33,6 +35,18 @@ PUBLIC int starpu_tic_checkpoint_request(void)
         return -ENOTCONN;
     tic_snapshot_request(&session->snapshot);
     return 0;
+}
+
+PUBLIC int starpu_tic_data_set_type(struct _starpu_data_state *data, const char *type)
+{
+    struct tic_session *session = protected_session();
+
+    if (!session)
+        return -ENOTCONN;
+    if (!tic_session_is_owner())
+        return -EPERM;
+    struct tic_handle *handle = data ? tic_handle_of(data) : NULL;
+    return handle && type ? tic_typed_declare(handle, type) : -EINVAL;
 }
 
 PUBLIC int starpu_tic_get_progress(struct starpu_tic_progress *progress)

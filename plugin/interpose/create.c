@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/memory.h"
+#include "base/type_rules.h"
 #include "session/about.h"
 #include "session/context.h"
 #include "report/pages.h"
@@ -133,6 +134,8 @@ struct tic_session *tic_session_create(void)
     session->snapshot.options.image_least = settings.image;
     session->snapshot.options.copy = settings.copy[0] && !settings.report[0] ? settings.copy : NULL;
     session->snapshot.options.any_program = settings.program == TIC_PROGRAM_ANY;
+    if (!tic_type_rules_set(settings.types))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
     session->process = getpid();
     session->snapshot.unregistered.look = tic_statics_look;
     session->snapshot.unregistered.trusted = settings.pointers == TIC_POINTERS_TRUST;

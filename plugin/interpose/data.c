@@ -16,10 +16,12 @@
 #include "interpose/replayed.h"
 #include "report/report.h"
 #include "interpose/shape.h"
+#include "interpose/typed.h"
 #include "unseen/statics.h"
 #include "real/real.h"
 
-struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node)
+struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node,
+                                const struct tic_handle *parent)
 {
     struct tic_handle *handle = tic_graph_add_handle(&tic_session->graph);
 
@@ -38,6 +40,7 @@ struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node)
     handle->empty = handle->layout.shape.ndim == 0;
     handle->is_value = handle->supported && !handle->empty;
     handle->imaged = tic_handle_has_memory(handle) && tic_session->snapshot.verify.percent > 0;
+    tic_typed_register(handle, parent);
     handle->signed_size = handle->packer ? 0 : tic_shape_bytes(&handle->layout.shape);
     tic_real.starpu_data_set_user_data(data, handle);
     tic_data_remember(data, handle);
@@ -82,7 +85,7 @@ void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
                               "protected yet");
         return;
     }
-    struct tic_handle *handle = tic_data_add(data, home_node);
+    struct tic_handle *handle = tic_data_add(data, home_node, NULL);
     if (handle)
         tic_data_take_content(handle);
     if (!handle || home_node < 0 || !handle->supported || tic_handle_is_empty(handle) ||

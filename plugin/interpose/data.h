@@ -10,7 +10,8 @@
 struct tic_family;
 struct tic_handle;
 /* A record of it. NULL: protection has ended. */
-struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node);
+struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node,
+                                const struct tic_handle *parent);
 /* main() may have put something there, and may go on with that until a task mentions it. */
 void tic_data_take_content(struct tic_handle *handle);
 /* Does a task write it, or a handle that shares its memory? */

@@ -9,6 +9,7 @@
 #include "session/context.h"
 #include "session/lookup.h"
 #include "interpose/record.h"
+#include "interpose/typed.h"
 #include "session/uses.h"
 
 _Noreturn void tic_data_stop_input(const struct tic_handle *handle)
@@ -80,8 +81,11 @@ void tic_data_note_use(struct tic_handle *handle, bool reads, bool executes)
         handle->home_node < 0 || !handle->supported || tic_handle_is_empty(handle) ||
         handle->packer)
         return;
-    uint64_t hash = tic_layout_checksum(&handle->layout);
+    uint64_t hash = tic_typed_hash(&handle->layout);
+    uint64_t recorded = tic_graph_recorded_input(&session->graph, handle->id);
     uint64_t known = tic_tail_total(&session->graph.inputs);
+    if (recorded != 0 && recorded != hash && tic_typed_is_hash_of(&handle->layout, recorded))
+        hash = recorded; /* of another machine */
     int status = tic_graph_note_input(&session->graph, handle->id, hash,
                                       atomic_load(&session->snapshot.cut.epoch));
     if (status == 0 && tic_tail_total(&session->graph.inputs) > known)

@@ -2,6 +2,8 @@
 /* Calls of main() that open files: what it reads there is an input, and a restart must read the
  * same. The calls do what they always do; afterwards the file is noted (store/files.h). They may
  * come before any constructor, and in handlers of signals. */
+/* Calls with offsets of both sizes are defined here, by their own names. */
+#undef _FILE_OFFSET_BITS
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -140,7 +142,7 @@ static void note(int directory, const char *path, int fd, enum use use)
     errno = error;
 }
 
-static void note_open(const void *caller, int directory, const char *path, int flags, int fd)
+__attribute__((unused)) static void note_open(const void *caller, int directory, const char *path, int flags, int fd)
 {
     if (!is_of_main(caller) || (flags & (O_DIRECTORY | O_PATH)) != 0)
         return;
@@ -150,7 +152,7 @@ static void note_open(const void *caller, int directory, const char *path, int f
         note(directory, path, fd, (flags & (O_TRUNC | O_EXCL)) != 0 ? ANEW : WRITES);
 }
 
-static void note_stream(const void *caller, const char *path, const char *mode, FILE *file)
+__attribute__((unused)) static void note_stream(const void *caller, const char *path, const char *mode, FILE *file)
 {
     if (!path || !is_of_main(caller))
         return;

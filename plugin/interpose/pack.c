@@ -7,12 +7,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/types.h"
 #include "session/context.h"
 #include "real/real.h"
 
 enum { NODE = STARPU_MAIN_RAM };
 
-static int pack(struct tic_handle *handle, char **bytes, uint64_t *size)
+/* CSR and BCSR are packed as two index arrays, then the values: nnz columns, rows + 1 offsets.
+ * Others as the application does it, who may have declared what that is. */
+static uint64_t type_of(struct tic_handle *handle, uint64_t size)
+{
+    const struct tic_shape shape = {1, 1, {size, 1, 1, 1}, 0};
+    const void *interface = tic_real.starpu_data_get_interface_on_node(handle->data, NODE);
+    const struct starpu_csr_interface *csr = interface;
+    const struct starpu_bcsr_interface *bcsr = interface;
+    uint64_t type = handle->layout.shape.type;
+
+    switch (tic_real.starpu_data_get_interface_id(handle->data)) {
+    case STARPU_CSR_INTERFACE_ID:
+        type = tic_type_sparse((uint64_t)csr->nnz + csr->nrow + 1, type,
+                               (uint64_t)csr->nnz * csr->elemsize);
+        break;
+    case STARPU_BCSR_INTERFACE_ID:
+        type = tic_type_sparse((uint64_t)bcsr->nnz + bcsr->nrow + 1, type,
+                               (uint64_t)bcsr->nnz * bcsr->r * bcsr->c * bcsr->elemsize);
+        break;
+    default:
+        break;
+    }
+    return tic_type_fits(type, &shape) ? type : TIC_TYPE_UNKNOWN;
+}
+
+static int pack(struct tic_handle *handle, char **bytes, struct tic_shape *shape)
 {
     struct starpu_data_interface_ops *ops = tic_real.starpu_data_get_interface_ops(handle->data);
     starpu_ssize_t count = 0;
@@ -21,7 +47,8 @@ static int pack(struct tic_handle *handle, char **bytes, uint64_t *size)
     if (ops->pack_data(handle->data, NODE, &packed, &count) != 0 || count < 0 || !packed)
         return -EIO;
     *bytes = packed;
-    *size = (uint64_t)count;
+    *shape = (struct tic_shape){1, 1, {(uint64_t)count, 1, 1, 1}, 0};
+    shape->type = type_of(handle, (uint64_t)count);
     return 0;
 }
 
@@ -40,7 +67,7 @@ bool tic_pack_supports(struct tic_handle *handle)
         return false;
     handle->packer = &packer;
     /* How many bytes they are is known when it is saved. */
-    handle->layout.shape = (struct tic_shape){1, 1, {1, 1, 1, 1}};
+    handle->layout.shape = (struct tic_shape){1, 1, {1, 1, 1, 1}, 0};
     return true;
 }
 

@@ -48,7 +48,7 @@ void tic_data_on_plan_after(starpu_data_handle_t data, starpu_data_handle_t *par
     const char *why = children ? why_no_plan(parent) : "out of memory";
 
     for (unsigned i = 0; i < count && !why; i++) {
-        children[i] = tic_data_add(parts[i], parent->home_node);
+        children[i] = tic_data_add(parts[i], parent->home_node, parent);
         if (!children[i])
             why = "out of memory";
         else if (!children[i]->supported || tic_handle_is_empty(children[i]) || children[i]->packer)
@@ -163,7 +163,7 @@ void tic_data_on_partition_after(starpu_data_handle_t data)
     parent->children = calloc(count ? count : 1, sizeof(struct tic_handle *));
     for (unsigned i = 0; parent->children && i < count; i++) {
         struct tic_handle *child =
-            tic_data_add(tic_real.starpu_data_get_child(data, i), STARPU_MAIN_RAM);
+            tic_data_add(tic_real.starpu_data_get_child(data, i), STARPU_MAIN_RAM, parent);
         if (!child)
             return;
         child->parent = parent;

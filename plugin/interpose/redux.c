@@ -19,6 +19,7 @@
 #include "interpose/events.h"
 #include "session/lookup.h"
 #include "session/task.h"
+#include "interpose/typed.h"
 #include "real/real.h"
 
 enum { MAX_WIDTH = 16 };
@@ -136,6 +137,8 @@ static bool open_accumulators(struct tic_handle *handle, struct tic_redux *redux
         struct tic_handle *part = tic_handle_of(redux->parts[i]);
         if (part)
             part->accumulates = true;
+        if (part)
+            tic_typed_inherit(part, handle);
     }
     redux->width = (unsigned)width;
     return true;

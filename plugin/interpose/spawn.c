@@ -5,10 +5,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "interpose/access.h"
 #include "session/context.h"
 #include "session/lookup.h"
@@ -25,11 +24,12 @@ static uint64_t as_key(uint64_t hash)
 /* ---- identity ------------------------------------------------------------------------------- */
 
 /* Where the kernel is tells codelets without a name apart. */
-static uint64_t hash_kernel(const struct starpu_task *task)
+static uint64_t hash_kernel(const struct starpu_task *task, unsigned *bound)
 {
     char *symbol = task->cl->name ? NULL : tic_symbol_name((const void *)task->cl->cpu_funcs[0]);
     uint64_t hash = symbol ? XXH3_64bits(symbol, strlen(symbol)) : 0;
 
+    *bound = symbol && strstr(symbol, "+0x") ? TIC_BOUND_BUILD : 0;
     free(symbol);
     return hash;
 }
@@ -38,7 +38,7 @@ static uint64_t key_of_class(uint64_t class, uint64_t before)
 {
     const uint64_t whole[2] = {class, before};
 
-    return as_key(XXH3_64bits(whole, sizeof(whole)));
+    return as_key(tic_words_hash(whole, 2, 0));
 }
 
 /* Which callback runs first is a race: a task is what it does. Tasks that do the same are
@@ -46,11 +46,13 @@ static uint64_t key_of_class(uint64_t class, uint64_t before)
 static const char *identify_by_content(struct starpu_task *task, uint64_t content,
                                        struct tic_spawn *spawn)
 {
+    unsigned by_kernel, by_arguments;
     uint64_t words[4] = {content, task->use_tag ? task->tag_id : 0, task->use_tag,
-                         hash_kernel(task)};
-    uint64_t class = XXH3_64bits(words, sizeof(words)), before;
-    bool comparable = tic_packed_hash(task, &class);
+                         hash_kernel(task, &by_kernel)};
+    uint64_t class = tic_words_hash(words, 4, 0), before;
+    bool comparable = tic_packed_hash(task, &class, &by_arguments);
 
+    atomic_fetch_or(&tic_session->graph.spawns.bound, by_kernel | by_arguments);
     if (!tic_spawns_occurrence(&tic_session->graph.spawns, class, &before))
         return "out of memory";
     if (before > 0 && !comparable && tic_session->recovered &&
@@ -97,7 +99,7 @@ static const char *identify_by_parent(uint64_t content, struct tic_spawn *spawn)
         return "it is submitted by a parallel task";
     uint64_t key = parent_key(slot, &parent);
     uint64_t words[3] = {key, slot->children++, content};
-    spawn->task.id = as_key(XXH3_64bits(words, sizeof(words)));
+    spawn->task.id = as_key(tic_words_hash(words, 3, 0));
     spawn->since = atomic_load_explicit(&slot->state, memory_order_relaxed) / 4;
     spawn->kept = slot->counts;
     spawn->seen = parent ? parent->seen : key + 1;

@@ -3,10 +3,9 @@
 #include "interpose/submit.h"
 
 #include <string.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "session/accesses.h"
 #include "interpose/admit.h"
 #include "interpose/answers.h"
@@ -30,6 +29,7 @@
 #include "interpose/resubmit.h"
 #include "interpose/skip.h"
 #include "interpose/spawn.h"
+#include "interpose/typed.h"
 #include "unseen/statics.h"
 #include "session/task.h"
 #include "session/uses.h"
@@ -52,7 +52,7 @@ static uint64_t fingerprint(const struct starpu_task *task, const struct tic_acc
         if (handle->accumulates) /* whether its writes commute can be a race: redux.c */
             mode &= ~(unsigned)STARPU_COMMUTE;
         uint64_t words[4] = {fold, handle->id, (uint64_t)mode, handle->signed_size};
-        fold = XXH3_64bits(words, sizeof(words));
+        fold = tic_words_hash(words, 4, 0);
     }
     return fold;
 }
@@ -258,6 +258,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
         tic_looks_note_blind(task);
     else if (!(submission->accesses->modes & STARPU_W) && reads_family(submission->accesses))
         tic_looks_note_reader(task);
+    tic_typed_note_task(task, submission->accesses);
     int done = identify(task, submission, why);
     if (*why)
         return TIC_PASS;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "recovery/convert.h"
 #include "snapshot/forced.h"
 
 /* ---- the log --------------------------------------------------------------------------------- */
@@ -37,7 +38,8 @@ int tic_extend_read(struct tic_snapshot *snapshot, const struct tic_line *line,
 {
     struct reading reading = {.extend = extend};
 
-    if (line->log.tick == 0 || snapshot->recovery.line_lost || snapshot->options.ignore_results)
+    if (line->log.tick == 0 || tic_convert_is_other(line) || snapshot->recovery.line_lost ||
+        snapshot->options.ignore_results)
         return 0;
     int status = tic_eventlog_walk(snapshot->store, note, &reading);
     status = reading.status ? reading.status : status;

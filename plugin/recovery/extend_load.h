@@ -6,7 +6,8 @@
 #include "recovery/extend.h"
 #include "snapshot/snapshot.h"
 
-/* Reads the log, and chooses. Before the line is adopted. 0 or -errno. */
+/* Reads the log, and chooses; nothing of a line of another architecture, whose packed arguments
+ * nobody has looked at. Before the line is adopted. 0 or -errno. */
 int tic_extend_read(struct tic_snapshot *snapshot, const struct tic_line *line,
                     struct tic_extend *extend);
 /* Loads the line that was adopted into the graph, extended if all values that it gets by that are

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "recovery/convert.h"
 #include "recovery/extend_load.h"
 #include "recovery/fetch.h"
 #include "recovery/plan.h"
@@ -33,6 +34,11 @@ static bool consider(void *arg, const char *name, int status, struct tic_line *l
     struct choice *choice = arg;
     bool first = choice->line.version == NULL;
 
+    /* Lines before a conversion go with the next ones. */
+    if (status == 0 && !first && line->on.big_endian != choice->line.on.big_endian)
+        return false;
+    if (status == 0 && tic_convert_is_swapped(line) && !line->on.machine[0])
+        status = -ENOTSUP;
     if (status == -EPROTONOSUPPORT || status == -ENOTSUP)
         tic_stop(TIC_EXIT_REFUSED,
                  "%s/%s was %s. Use that version or machine, or start over with another "
@@ -111,11 +117,13 @@ static void refuse_changed(const char *path, const char *what)
              path, what);
 }
 
-/* The same command, but does it do the same? What a line does not tell was not known. */
+/* The same command, but does it do the same? What a line does not tell was not known. Builds for
+ * two architectures are the same program if they submit the same, which the replay checks. */
 static void check_content(const char *path, const struct tic_line *line,
                           const struct tic_line *about)
 {
-    if (line->build[0] && about->build && strcmp(line->build, about->build) != 0)
+    if (!tic_convert_is_other(line) && line->build[0] && about->build &&
+        strcmp(line->build, about->build) != 0)
         refuse_changed(path, "the program was built anew since then");
     if (line->input[0] && about->input && about->input[0] && strcmp(line->input, about->input) != 0)
         refuse_changed(path, "its standard input was a file with other content");
@@ -161,6 +169,7 @@ static void check_run(const struct tic_snapshot *snapshot, const char *path,
     bool written = line->unregistered_writes || (marked && line->tasks_done > 0);
 
     check_identity(path, line, &snapshot->about);
+    tic_convert_check(path, line);
     if (written && !snapshot->unregistered.trusted)
         refuse_unregistered(path);
     if (snapshot->options.any_program)
@@ -315,6 +324,23 @@ static void refuse_directory(const char *path, int status)
              strerror(-status));
 }
 
+static void convert(struct tic_store *store, struct choice *choice)
+{
+    int status = tic_convert_line(store, &choice->line);
+
+    if (status)
+        tic_stop(
+            TIC_EXIT_REFUSED,
+            "cannot continue from %s: its values cannot be converted to the byte order of this "
+            "machine: %s",
+            store->path, tic_store_reason(status));
+    tic_line_clear(&choice->line);
+    for (unsigned i = 0; i < choice->older_count; i++)
+        tic_line_clear(&choice->older[i]);
+    memset(choice, 0, sizeof(*choice));
+    choose(store, choice);
+}
+
 /* 1 recovered, 0 nothing to recover. */
 static int recover(struct tic_snapshot *snapshot)
 {
@@ -324,6 +350,8 @@ static int recover(struct tic_snapshot *snapshot)
     choose(store, &choice);
     if (choice.line.version) {
         check_run(snapshot, store->path, &choice.line, tic_mark_is_set(store->path));
+        if (tic_convert_is_swapped(&choice.line))
+            convert(store, &choice);
         load(snapshot, &choice);
         return 1;
     }

@@ -132,6 +132,10 @@ static bool is_mapped(uint64_t number)
 
 static bool is_in_region(uint64_t number)
 {
+    enum { LOWEST = 65536 }; /* no system maps less */
+
+    if (sizeof(void *) == 4) /* they may be anywhere */
+        return number >= LOWEST && number <= UINT32_MAX;
     uint64_t high = number >> REGION_BITS;
 
     pthread_once(&once, find_regions);
@@ -176,22 +180,23 @@ bool tic_symbol_is_memory(const void *at)
 {
     const uint64_t number = (uint64_t)(uintptr_t)at, lowest = 65536; /* no system maps less */
 
-    return number >= lowest && (is_in_region(number) || is_mapped(number));
+    return number >= lowest && ((sizeof(at) > 4 && is_in_region(number)) || is_mapped(number));
 }
 
 /* In packed structures; low addresses look like small numbers that are shifted. */
 bool tic_symbol_is_pointer_at(const char *bytes, size_t at)
 {
-    uint64_t number;
+    uintptr_t word;
 
-    memcpy(&number, bytes + at, sizeof(number));
-    bool possible = at % sizeof(number) == 0 ? number != 0 : number >> REGION_BITS != 0;
+    memcpy(&word, bytes + at, sizeof(word));
+    const uint64_t number = word;
+    bool possible = at % sizeof(word) == 0 ? number != 0 : number >> REGION_BITS != 0;
     return possible && tic_symbol_is_pointer(number);
 }
 
 bool tic_symbol_has_pointer(const void *bytes, size_t size)
 {
-    for (size_t i = 0; i + sizeof(uint64_t) <= size; i++)
+    for (size_t i = 0; i + sizeof(uintptr_t) <= size; i++)
         if (tic_symbol_is_pointer_at(bytes, i))
             return true;
     return false;

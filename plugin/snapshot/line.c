@@ -80,11 +80,13 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
     line->host = strdup(about->host);
     line->program = strdup(about->program);
     line->directory = strdup(about->directory);
+    line->on.machine = strdup(tic_machine_name());
+    line->on.pointer_bytes = sizeof(void *);
     line->build = strdup(about->build ? about->build : "");
     line->input = strdup(about->input && tic_input_was_read() ? about->input : "");
     line->arguments.text = malloc(about->arguments.size + 1);
     if (!line->version || !line->starpu || !line->host || !line->program || !line->directory ||
-        !line->build || !line->input || !line->arguments.text ||
+        !line->build || !line->on.machine || !line->input || !line->arguments.text ||
         tic_files_describe(&line->files) != 0)
         return -ENOMEM;
     memcpy(line->arguments.text, about->arguments.text, about->arguments.size);

@@ -135,7 +135,7 @@ enum { HANDLES_AT_ONCE = 1024 };
 int tic_demands_add(struct tic_demands *demands, const struct tic_shape *shape)
 {
     for (unsigned long i = demands->count; i-- > 0;) {
-        if (tic_shape_equal(&demands->items[i].shape, shape)) {
+        if (tic_shape_same(&demands->items[i].shape, shape)) {
             demands->items[i].rows++;
             return 0;
         }

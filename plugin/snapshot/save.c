@@ -61,7 +61,6 @@ int tic_save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *hand
                           struct tic_saved *saved)
 {
     struct tic_layout packed = {.stride = {1}};
-    uint64_t size;
 
     if (!handle->packer && !handle->layout.base)
         return -EINVAL; /* nobody knows where it is: a row of nothing must not look like a value */
@@ -80,11 +79,11 @@ int tic_save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *hand
         int written = write_or_hold(snapshot, &layout, why, saved);
         return written == -EFAULT ? save_nothing(snapshot, &layout.shape, why, saved) : written;
     }
-    int status = handle->packer->pack(handle, &packed.base, &size);
+    int status = handle->packer->pack(handle, &packed.base, &packed.shape);
     if (status)
         return status;
-    packed.shape = (struct tic_shape){1, 1, {size, 1, 1, 1}};
-    if (!tic_shape_equal(&packed.shape, &handle->layout.shape))
+    const uint64_t size = tic_shape_bytes(&packed.shape);
+    if (!tic_shape_same(&packed.shape, &handle->layout.shape))
         handle->layout.shape = packed.shape; /* so many bytes are asked for if no row is free */
     status = size == 0 ? -EIO : write_or_hold(snapshot, &packed, why, saved);
     handle->packer->release(packed.base, size);

@@ -158,12 +158,13 @@ int tic_store_commit(struct tic_store *store, struct tic_line *line)
 {
     line->number = store->next_line++;
     line->process = store->process;
-    line->big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+    line->on.big_endian = tic_machine_is_big_endian();
     int status = check_names(store);
     if (status == 0 && tic_store_is_moved(store))
         status = -ENOENT;
     status = status ? status : tic_store_claim(store);
     status = status ? status : tic_rows_table(&store->rows, &line->extents, &line->extent_count);
+    status = status ? status : tic_line_name_types(line);
     status = status || !store->sync ? status : tic_store_sync(store);
     status = status ? status : write_and_rename(store, line);
     if (status)

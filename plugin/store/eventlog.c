@@ -359,11 +359,22 @@ static bool find_blocks(int fd, uint64_t *offset)
     return fine;
 }
 
+/* Does the block begin with a record of the other byte order? */
+static bool is_swapped(const uint64_t *block)
+{
+    struct head head;
+
+    memcpy(&head, block, sizeof(head));
+    const uint32_t bytes = __builtin_bswap32(head.bytes);
+    return bytes >= sizeof(head) && bytes % 8 == 0 && bytes <= TIC_LOG_BLOCK &&
+           __builtin_bswap64(head.checksum) == XXH3_64bits(block + 1, bytes - 8);
+}
+
 static bool walk_file(struct tic_store *store, uint64_t number, tic_log_visit visit, void *arg)
 {
     char name[NAME_SIZE];
     uint64_t *block = malloc(TIC_LOG_BLOCK), offset;
-    bool go_on = true, whole = true, found = false;
+    bool go_on = true, whole = true, found = false, swapped = false;
 
     name_file(store, number, name);
     int fd = openat(store->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -371,11 +382,17 @@ static bool walk_file(struct tic_store *store, uint64_t number, tic_log_visit vi
     for (unsigned i = 0; i < TIC_LOG_BLOCKS && go_on && found; i++) {
         bool fine = pread(fd, block, TIC_LOG_BLOCK,
                           (off_t)(offset + (uint64_t)i * TIC_LOG_BLOCK)) == TIC_LOG_BLOCK;
+        swapped |= fine && is_swapped(block);
         if (fine)
             go_on = walk_block(block, number, visit, arg, &fine);
         whole &= fine;
     }
-    if (!found || !whole) {
+    if (swapped) {
+        tic_log(TIC_LOG_WARN,
+                "the event log %s/%s was written on a machine of the other byte order: its records "
+                "are not read",
+                store->path, name);
+    } else if (!found || !whole) {
         store->damaged_logs++;
         tic_log(
             TIC_LOG_WARN,

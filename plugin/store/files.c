@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "store/files.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -109,7 +110,8 @@ static bool read_content(int fd, struct content *content)
     if (got < 0)
         return false;
     content->size = info.st_size;
-    XXH3_128bits_update(state, &content->size, sizeof(content->size));
+    const uint64_t size = htole64((uint64_t)content->size);
+    XXH3_128bits_update(state, &size, sizeof(size));
     XXH128_hash_t hash = XXH3_128bits_digest(state);
     content->high = hash.high64;
     content->low = hash.low64;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/types.h"
 #include "store/schema.h"
 #include "store/table.h"
 
@@ -128,6 +129,10 @@ static int write_line(hid_t file, const struct tic_line *line)
     status = status ? status : write_number(file, #member, line->account.member);
 #define WRITE_LOG_NUMBER(name, member)                                                             \
     status = status ? status : write_number(file, #name, line->log.member);
+#define WRITE_MACHINE_NUMBER(member)                                                               \
+    status = status ? status : write_number(file, #member, line->on.member);
+#define WRITE_MACHINE_TEXT(member)                                                                 \
+    status = status ? status : write_text(file, #member, line->on.member ? line->on.member : "");
 #define WRITE_TEXT(member)                                                                         \
     status = status ? status : write_text(file, #member, line->member ? line->member : "");
 #define WRITE_TABLE(path, S, array, count, FIELDS)                                                 \
@@ -142,6 +147,9 @@ static int write_line(hid_t file, const struct tic_line *line)
                     : write_array(file, path, DISK_##type, H5T_NATIVE_##type, line->array,         \
                                   line->count);
     TIC_LINE_NUMBERS(WRITE_NUMBER)
+    TIC_MACHINE_NUMBERS(WRITE_MACHINE_NUMBER)
+    TIC_MACHINE_LATER_NUMBERS(WRITE_MACHINE_NUMBER)
+    TIC_MACHINE_LATER_TEXTS(WRITE_MACHINE_TEXT)
     TIC_ACCOUNT_NUMBERS(WRITE_ACCOUNT_NUMBER)
     TIC_ACCOUNT_LATER_NUMBERS(WRITE_ACCOUNT_NUMBER)
     TIC_LINE_TEXTS(WRITE_TEXT)
@@ -258,8 +266,11 @@ static int read_text(hid_t file, const char *name, char **out)
     return 0;
 }
 
-static int no_text(char **out)
+/* Empty in lines of before it was written. */
+static int read_later_text(hid_t file, const char *name, char **out)
 {
+    if (H5Aexists(file, name) > 0)
+        return read_text(file, name, out);
     *out = strdup("");
     return *out ? 0 : -ENOMEM;
 }
@@ -274,11 +285,16 @@ static int read_line(hid_t file, struct tic_line *line)
 #define READ_LATER_ACCOUNT_NUMBER(member)                                                          \
     if (H5Aexists(file, #member) > 0)                                                              \
     READ_ACCOUNT_NUMBER(member)
+#define READ_MACHINE_NUMBER(member)                                                                \
+    status = status ? status : read_number(file, #member, H5T_NATIVE_UINT64, &line->on.member);
+#define READ_LATER_MACHINE_NUMBER(member)                                                          \
+    if (H5Aexists(file, #member) > 0)                                                              \
+    READ_MACHINE_NUMBER(member)
+#define READ_LATER_MACHINE_TEXT(member)                                                            \
+    status = status ? status : read_later_text(file, #member, &line->on.member);
 #define READ_TEXT(member) status = status ? status : read_text(file, #member, &line->member);
 #define READ_LATER_TEXT(member)                                                                    \
-    status = status                         ? status                                               \
-             : H5Aexists(file, #member) > 0 ? read_text(file, #member, &line->member)              \
-                                            : no_text(&line->member);
+    status = status ? status : read_later_text(file, #member, &line->member);
 #define READ_LATER_NUMBER(member)                                                                  \
     if (status == 0 && H5Aexists(file, #member) > 0)                                               \
         status = read_number(file, #member, H5T_NATIVE_UINT64, &line->member);
@@ -297,6 +313,9 @@ static int read_line(hid_t file, struct tic_line *line)
     if (status == 0 && H5Lexists(file, path, H5P_DEFAULT) > 0)                                     \
     READ_ARRAY(path, type, array, count)
     TIC_LINE_NUMBERS(READ_NUMBER)
+    TIC_MACHINE_NUMBERS(READ_MACHINE_NUMBER)
+    TIC_MACHINE_LATER_NUMBERS(READ_LATER_MACHINE_NUMBER)
+    TIC_MACHINE_LATER_TEXTS(READ_LATER_MACHINE_TEXT)
     TIC_ACCOUNT_NUMBERS(READ_ACCOUNT_NUMBER)
     TIC_ACCOUNT_LATER_NUMBERS(READ_LATER_ACCOUNT_NUMBER)
     TIC_LINE_TEXTS(READ_TEXT)
@@ -336,21 +355,22 @@ static int failure(void)
     return errno ? -errno : -ELIBBAD;
 }
 
-/* The type says size and byte order only: what the bits mean is the application's business. */
-static hid_t payload_type(uint32_t element_size)
+/* Where nobody has declared it, the type says size and byte order only. */
+static hid_t payload_type(const struct tic_line_extent *extent)
 {
-    switch (element_size) {
-    case 1:
-        return H5Tcopy(H5T_NATIVE_UINT8);
-    case 2:
-        return H5Tcopy(H5T_NATIVE_UINT16);
-    case 4:
-        return H5Tcopy(H5T_NATIVE_UINT32);
-    case 8:
-        return H5Tcopy(H5T_NATIVE_UINT64);
-    default:
-        return H5Tcreate(H5T_OPAQUE, element_size);
-    }
+    const hid_t numbers[] = {[1] = H5T_NATIVE_UINT8,
+                             [2] = H5T_NATIVE_UINT16,
+                             [4] = H5T_NATIVE_UINT32,
+                             [8] = H5T_NATIVE_UINT64};
+    const enum tic_type_kind kind = tic_type_kind(extent->type);
+
+    if (kind == TIC_TYPE_FLOAT && extent->element_size == sizeof(float))
+        return H5Tcopy(H5T_NATIVE_FLOAT);
+    if (kind == TIC_TYPE_DOUBLE && extent->element_size == sizeof(double))
+        return H5Tcopy(H5T_NATIVE_DOUBLE);
+    return extent->element_size <= 8 && numbers[extent->element_size] != 0
+               ? H5Tcopy(numbers[extent->element_size])
+               : H5Tcreate(H5T_OPAQUE, extent->element_size);
 }
 
 static hid_t create_set(hid_t file, const char *format, hid_t creation,
@@ -361,7 +381,7 @@ static hid_t create_set(hid_t file, const char *format, hid_t creation,
     for (uint32_t i = 0; i < extent->ndim; i++)
         dims[extent->ndim - i] = extent->dims[i];
     snprintf(name, sizeof(name), format, extent->dataset);
-    hid_t type = payload_type(extent->element_size);
+    hid_t type = payload_type(extent);
     hid_t space = H5Screate_simple((int)extent->ndim + 1, dims, NULL);
     if (H5Pget_layout(creation) == H5D_CHUNKED) {
         dims[0] = 1;

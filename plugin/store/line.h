@@ -3,6 +3,7 @@
 #ifndef TIC_STORE_LINE_H
 #define TIC_STORE_LINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -55,6 +56,7 @@ struct tic_line_extent {
     uint64_t rows;
     uint64_t offset;
     uint64_t keys;
+    uint64_t type; /* of the elements, as somebody declared them: base/types.h */
 };
 
 /* The shape of its rows. */
@@ -64,6 +66,7 @@ static inline struct tic_shape tic_line_extent_shape(const struct tic_line_exten
 
     for (unsigned i = 0; i < TIC_MAX_DIMS; i++)
         shape.dims[i] = extent->dims[i];
+    shape.type = extent->type;
     return shape;
 }
 
@@ -198,6 +201,25 @@ struct tic_line_text {
     size_t size;
 };
 
+/* What of a line means something else on other machines: identities of tasks that callbacks and
+ * threads submit depend on the size of words, the byte order, the build of the program. */
+enum tic_bound { TIC_BOUND_WORDS = 1, TIC_BOUND_ORDER = 2, TIC_BOUND_BUILD = 4 };
+
+/* The machine whose run wrote a line. */
+struct tic_line_machine {
+    uint64_t big_endian;    /* 1: its values are */
+    uint64_t pointer_bytes; /* 0: not known */
+    uint64_t machine_bound; /* sum of enum tic_bound */
+    uint64_t words_mixed;   /* 1: runs with pointers of different sizes have written signatures */
+    char *machine;          /* architecture; empty: not known */
+    struct tic_line_text types; /* names of types */
+    uint32_t *extent_types;     /* of each extent: number among these, from 1; 0: not declared */
+    size_t extent_type_count;
+};
+/* The machine that we are on. */
+const char *tic_machine_name(void);
+bool tic_machine_is_big_endian(void);
+
 /* Of the tables of enum tic_table_number, a line in its file has those entries that lie in no block
  * (the tail); a complete line (tic_store_complete) has all, those in blocks first. */
 struct tic_line {
@@ -217,7 +239,7 @@ struct tic_line {
     uint64_t
         unregistered_writes; /* 1: done tasks have written memory that is not registered data */
     uint64_t kept_done;      /* of these: tasks that a restart need not submit at all */
-    uint64_t big_endian;
+    struct tic_line_machine on;
     struct tic_account account; /* with the run and the line itself */
     struct tic_line_log log;
     char *version; /* of starpu-tic */
@@ -289,6 +311,10 @@ int tic_line_by_kept_write(const void *a, const void *b); /* root, handle */
 int tic_line_clone_rows(const struct tic_line *line, struct tic_line *clone);
 
 /* Frees what a line owns, not the line itself; it is empty afterwards. */
+/* Between the numbers of types in this process, in extents, and names in the line. 0, -ENOMEM, or
+ * -EBADMSG when they do not fit. */
+int tic_line_name_types(struct tic_line *line);
+int tic_line_find_types(struct tic_line *line);
 void tic_line_clear(struct tic_line *line);
 /* Is it in /done? Any thread. */
 bool tic_line_is_done(const struct tic_line *line, uint64_t sequence);

@@ -119,11 +119,6 @@ static int read_file(int directory, const char *name, char **bytes, size_t *size
     return 0;
 }
 
-static uint64_t host_is_big_endian(void)
-{
-    return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-}
-
 /* what: in words, which check failed; for -EBADMSG. */
 static int read_and_explain(int directory, const char *name, const struct tic_h5_ops *h5,
                             struct tic_line *line, const char **what)
@@ -146,10 +141,9 @@ static int read_and_explain(int directory, const char *name, const struct tic_h5
     if (status)
         return status;
     *what = "an entry of a table refers to what is not there, or is out of order";
-    if (read.big_endian != host_is_big_endian())
-        status = -ENOTSUP;
-    else if (!tic_line_is_sane(&read) ||
-             (read.block_count == 0 && !tic_line_tables_are_sane(&read)))
+    status = tic_line_find_types(&read);
+    if (status == 0 &&
+        (!tic_line_is_sane(&read) || (read.block_count == 0 && !tic_line_tables_are_sane(&read))))
         status = -EBADMSG;
     read.bytes_on_disk = size;
     if (status)

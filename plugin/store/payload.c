@@ -26,7 +26,7 @@ struct tic_place tic_payload_place(const struct tic_line_extent *extent, uint32_
 
 static struct tic_layout buffer_layout(void *bytes, uint64_t size)
 {
-    const struct tic_shape shape = {1, 1, {size, 1, 1, 1}};
+    const struct tic_shape shape = {1, 1, {size, 1, 1, 1}, 0};
 
     return tic_layout_packed(&shape, bytes);
 }

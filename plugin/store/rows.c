@@ -139,7 +139,7 @@ long tic_rows_append(struct tic_rows *rows, const struct tic_line_extent *disk, 
 
 static bool gives(const struct tic_extent *extent, const struct tic_shape *shape)
 {
-    return !extent->closed && tic_shape_equal(&extent->shape, shape);
+    return !extent->closed && tic_shape_same(&extent->shape, shape);
 }
 
 static uint64_t sum_rows(struct tic_rows *rows, const struct tic_shape *shape, bool free)

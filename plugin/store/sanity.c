@@ -10,21 +10,22 @@
 
 bool tic_extent_is_sane(const struct tic_line_extent *extent)
 {
-    unsigned __int128 bytes = extent->element_size;
+    uint64_t bytes = extent->element_size, end, keys;
+
     if (extent->ndim < 1 || extent->ndim > TIC_MAX_DIMS || extent->element_size == 0 ||
         extent->rows == 0 || extent->rows >= UINT32_MAX || extent->dataset >= UINT16_MAX)
         return false;
     for (unsigned i = 0; i < TIC_MAX_DIMS; i++) {
         if (extent->dims[i] == 0 || (i >= extent->ndim && extent->dims[i] != 1))
             return false;
-        bytes *= extent->dims[i];
-        if (bytes > INT64_MAX)
+        if (__builtin_mul_overflow(bytes, extent->dims[i], &bytes) || bytes > INT64_MAX)
             return false;
     }
-    bytes *= extent->rows;
-    return bytes + extent->offset <= INT64_MAX &&
-           (unsigned __int128)extent->rows * tic_chunk_key_stride(extent->ndim) + extent->keys <=
-               INT64_MAX;
+    return !__builtin_mul_overflow(bytes, extent->rows, &end) &&
+           !__builtin_add_overflow(end, extent->offset, &end) && end <= INT64_MAX &&
+           !__builtin_add_overflow(extent->rows * tic_chunk_key_stride(extent->ndim), extent->keys,
+                                   &keys) &&
+           keys <= INT64_MAX;
 }
 
 static bool row_is_sane(const struct tic_line *line, uint32_t extent, uint32_t row)

@@ -4,7 +4,7 @@
 #define TIC_STORE_SCHEMA_H
 
 #define TIC_FORMAT_MAJOR 5
-#define TIC_FORMAT_MINOR 7
+#define TIC_FORMAT_MINOR 8
 
 /* Files of process P in the store directory. */
 #define TIC_FILE_LOCK "p%u.lock"
@@ -38,13 +38,20 @@
 #define TIC_SEGMENT_HEADER_SCAN                                                                    \
     "starpu-tic segment\nformat %u.%u\nextents %llu\nxxh3-128 %16llx%16llx\n"
 #define TIC_SEGMENT_ENTRY_FORMAT "%u %u %llu %llu %llu %llu %llu %llu %llu"
+/* Behind the entries, for those that have one: number of the entry, name of the type. */
+#define TIC_SEGMENT_TYPE_FORMAT "type %llu %s\n"
 
 /* LINE_NUMBER(member): attributes of the root group, 64-bit unsigned. */
 #define TIC_LINE_NUMBERS(X)                                                                        \
     X(number)                                                                                      \
     X(process)                                                                                     \
-    X(workers) X(tasks_submitted) X(tasks_done) X(clock) X(kept_done) X(big_endian) X(waits)       \
+    X(workers) X(tasks_submitted) X(tasks_done) X(clock) X(kept_done) X(waits)                     \
         X(verified) X(quiescent)
+/* MACHINE_NUMBER(member): the same, members of what the line says of its machine. */
+#define TIC_MACHINE_NUMBERS(X) X(big_endian)
+/* The same, from minor format 7 on; 0, or empty, in lines of before. */
+#define TIC_MACHINE_LATER_NUMBERS(X) X(pointer_bytes) X(machine_bound) X(words_mixed)
+#define TIC_MACHINE_LATER_TEXTS(X) X(machine)
 /* ACCOUNT_NUMBER(member): the same, members of the line's account. */
 #define TIC_ACCOUNT_NUMBERS(X) X(runs) X(spent) X(lost) X(stored) X(checkpoints) X(logged)
 /* The same, from minor format 3 on; 0 in lines of before. */
@@ -57,7 +64,7 @@
 
 /* LINE_NUMBER(member) from minor formats 2 and 5 on; 0 in lines of before. */
 #define TIC_LINE_LATER_NUMBERS(X) X(arguments_compared) X(unregistered_writes)
-/* LOG_NUMBER(name, member): the same from minor format 7 on, members of the line's log. */
+/* LOG_NUMBER(name, member): the same from minor format 8 on, members of the line's log. */
 #define TIC_LOG_NUMBERS(X) X(log_tick, tick) X(log_epoch, epoch) X(log_position, position)
 
 /* Tables with references to payload rows. */
@@ -141,8 +148,11 @@
     X("/ran", UINT64, ran, ran_count)                                                              \
     X("/kept_arguments", UINT8, bytes, byte_count)                                                 \
     X("/functions", UINT8, functions.text, functions.size)
-/* The same, from minor format 4 on; empty in lines of before. */
-#define TIC_LINE_LATER_ARRAYS(X) X("/files", UINT8, files.text, files.size)
+/* The same, from minor formats 4 and 7 on; empty in lines of before. */
+#define TIC_LINE_LATER_ARRAYS(X)                                                                   \
+    X("/files", UINT8, files.text, files.size)                                                     \
+    X("/types", UINT8, on.types.text, on.types.size)                                               \
+    X("/extent_types", UINT32, on.extent_types, on.extent_type_count)
 
 /* Of /files: an entry as it begins, before the path; hash, size, how many bytes the hash is of. */
 #define TIC_LINE_FILE_FORMAT "%016llx%016llx %lld %lld "

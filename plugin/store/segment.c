@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/types.h"
 #include "store/payload.h"
 #include "store/sanity.h"
 #include "store/schema.h"
@@ -39,6 +40,23 @@ static size_t print_entry(char *text, const struct tic_line_extent *extent)
                             (unsigned long long)extent->offset, (unsigned long long)extent->keys);
 }
 
+/* Of the entries that have one, as far as there is room. */
+static void print_types(char *text, size_t room, const struct tic_line_extent *extents,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *name = tic_type_name(extents[i].type);
+        size_t length =
+            (size_t)snprintf(NULL, 0, TIC_SEGMENT_TYPE_FORMAT, (unsigned long long)i, name);
+        if (!name[0] || length >= room)
+            continue;
+        snprintf(text, room, TIC_SEGMENT_TYPE_FORMAT, (unsigned long long)i, name);
+        text[length] = '\n';
+        text += length;
+        room -= length;
+    }
+}
+
 static int write_header(int fd, const struct tic_line_extent *extents, size_t count)
 {
     size_t size = header_size(count), length = 0;
@@ -54,6 +72,8 @@ static int write_header(int fd, const struct tic_line_extent *extents, size_t co
                              TIC_FORMAT_MINOR, (unsigned long long)count,
                              (unsigned long long)hash.high64, (unsigned long long)hash.low64);
         memcpy(header + title, table, length);
+        size_t used = (size_t)title + length;
+        print_types(header + used, size - used, extents, count);
         ssize_t written = pwrite(fd, header, size, 0);
         status = written < 0 ? -errno : written == (ssize_t)size ? 0 : -ENOSPC;
     }
@@ -216,6 +236,22 @@ static bool read_entry(const char **text, struct tic_line_extent *extent)
     return tic_extent_is_sane(extent);
 }
 
+/* What is not readable was not declared. */
+static void read_types(const char *text, struct tic_line_extent *extents, size_t count)
+{
+    const char *end;
+
+    for (; strncmp(text, "type ", 5) == 0 && (end = strchr(text, '\n')); text = end + 1) {
+        char *at;
+        unsigned long long entry = strtoull(text + 5, &at, 10);
+        if (*at != ' ' || entry >= count)
+            return;
+        struct tic_shape shape = tic_line_extent_shape(&extents[entry]);
+        uint64_t type = tic_type_find_stored(at + 1, (size_t)(end - at - 1));
+        extents[entry].type = tic_type_fits(type, &shape) ? type : TIC_TYPE_UNKNOWN;
+    }
+}
+
 static int read_table(const char *table, struct tic_line_extent *extents, size_t count,
                       const XXH128_hash_t *hash)
 {
@@ -226,7 +262,10 @@ static int read_table(const char *table, struct tic_line_extent *extents, size_t
         if (!read_entry(&at, &extents[i]))
             return -EBADMSG;
     }
-    return XXH128_isEqual(XXH3_128bits(table, (size_t)(at - table)), *hash) ? 0 : -EBADMSG;
+    if (!XXH128_isEqual(XXH3_128bits(table, (size_t)(at - table)), *hash))
+        return -EBADMSG;
+    read_types(at, extents, count);
+    return 0;
 }
 
 static bool fits(const struct tic_line_extent *extents, size_t count, uint64_t size)

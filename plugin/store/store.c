@@ -254,7 +254,8 @@ const char *tic_store_reason(int status)
     case -EPROTONOSUPPORT:
         return "written by another version of starpu-tic, in a format that this one does not read";
     case -ENOTSUP:
-        return "written on a machine with the other byte order";
+        return "written on a machine with the other byte order, and does not tell what another one "
+               "must know";
     case -ETIME:
         return "not answering";
     case -EISDIR:
@@ -350,6 +351,7 @@ static size_t plan_extents(struct tic_store *store, const struct tic_demand *dem
         extent->element_size = demands[i].shape.element_size;
         extent->ndim = demands[i].shape.ndim;
         memcpy(extent->dims, demands[i].shape.dims, sizeof(extent->dims));
+        extent->type = demands[i].shape.type;
         extent->rows = rows_to_format(store, &demands[i], available);
         extent->keys = compresses(store, &demands[i].shape);
         if (extent->keys && extent->rows > MOST_CHUNKS)

@@ -29,7 +29,7 @@ uint32_t tic_table_capacity(const struct tic_table *table)
 
 struct tic_shape tic_table_shape(const struct tic_table *table)
 {
-    return (struct tic_shape){1, 1, {table->bytes, 1, 1, 1}};
+    return (struct tic_shape){1, 1, {table->bytes, 1, 1, 1}, 0};
 }
 
 void tic_table_encode(const struct tic_table *table, const void *items, uint32_t count,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Wrappers of what functions.def lists: each tells of the memory, and calls the real function. */
 #undef _FORTIFY_SOURCE
+/* Calls with offsets of both sizes are defined here, by their own names. */
+#undef _FILE_OFFSET_BITS
 #include "syscalls/syscalls.h"
 
 #include <dlfcn.h>

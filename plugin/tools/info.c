@@ -206,6 +206,9 @@ static void print_plain(const struct report *report, const char *name, int statu
     if (stored < bytes)
         printf(", %llu bytes stored (%.2f : 1)", (unsigned long long)stored, ratio(bytes, stored));
     putchar('\n');
+    if (line->on.machine[0])
+        printf("  written on %s, %s-endian\n", line->on.machine,
+               line->on.big_endian ? "big" : "little");
     print_pace(&line->account);
 }
 

@@ -177,7 +177,7 @@ static int check_place(const struct peeked *peeked, const struct tic_forced_outp
 
 static int verify_output(struct verification *verification, const struct tic_forced_output *output)
 {
-    const struct tic_shape shape = {1, 1, {output->bytes, 1, 1, 1}};
+    const struct tic_shape shape = {1, 1, {output->bytes, 1, 1, 1}, 0};
     const struct peeked *peeked = peek(verification, output->segment);
     bool known = output->segment <= verification->last_segment;
     int status = peeked->fd < 0 ? peeked->fd : known ? 0 : peeked->status;

@@ -5,6 +5,8 @@
  * first one of a thread of ours (TIC_FAULT_START: of any) on, or not before the file
  * TIC_FAULT_UNTIL is there; or memory: what libstarputic allocates. TIC_FAULT_LOCKS: there are no
  * record locks. TIC_FAULT_COUNT: file that gets the number of such calls at exit. */
+/* Calls with offsets of both sizes are defined here, by their own names. */
+#undef _FILE_OFFSET_BITS
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -136,18 +138,18 @@ OPENAT(openat64)
 CALL(ssize_t, write, (int fd, const void *bytes, size_t size), (fd, bytes, size))
 CALL(ssize_t, pwrite, (int fd, const void *bytes, size_t size, off_t offset),
      (fd, bytes, size, offset))
-CALL(ssize_t, pwrite64, (int fd, const void *bytes, size_t size, off_t offset),
+CALL(ssize_t, pwrite64, (int fd, const void *bytes, size_t size, off64_t offset),
      (fd, bytes, size, offset))
 CALL(ssize_t, pwritev, (int fd, const struct iovec *runs, int count, off_t offset),
      (fd, runs, count, offset))
-CALL(ssize_t, pwritev64, (int fd, const struct iovec *runs, int count, off_t offset),
+CALL(ssize_t, pwritev64, (int fd, const struct iovec *runs, int count, off64_t offset),
      (fd, runs, count, offset))
 CALL(int, fsync, (int fd), (fd))
 CALL(int, fdatasync, (int fd), (fd))
 CALL(int, sync_file_range, (int fd, off64_t offset, off64_t count, unsigned flags),
      (fd, offset, count, flags))
 CALL(int, ftruncate, (int fd, off_t size), (fd, size))
-CALL(int, ftruncate64, (int fd, off_t size), (fd, size))
+CALL(int, ftruncate64, (int fd, off64_t size), (fd, size))
 
 /* The descriptor is gone all the same, as Linux has it. */
 int close(int fd)

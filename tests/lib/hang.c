@@ -2,6 +2,8 @@
 /* A preloaded library for tests: forcing a file to the disk never comes back, if its path has
  * TIC_HANG in it. As a file system does whose server is gone. The TIC_HANG_READ-th read of a value
  * from such a file comes back once the file TIC_HANG_UNTIL is there. */
+/* Calls with offsets of both sizes are defined here, by their own names. */
+#undef _FILE_OFFSET_BITS
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -31,20 +33,20 @@ static void hang_if_meant(int fd)
 }
 
 /* Of values: libhdf5 reads otherwise. */
-#define PREADV(name)                                                                               \
-    ssize_t name(int fd, const struct iovec *runs, int count, off_t offset)                        \
+#define PREADV(name, offset_type)                                                                  \
+    ssize_t name(int fd, const struct iovec *runs, int count, offset_type offset)                  \
     {                                                                                              \
         static atomic_int reads;                                                                   \
         const char *at = getenv("TIC_HANG_READ"), *until = getenv("TIC_HANG_UNTIL");               \
-        ssize_t (*real)(int, const struct iovec *, int, off_t);                                    \
+        ssize_t (*real)(int, const struct iovec *, int, offset_type);                              \
         if (at && is_meant(fd) && ++reads == atoi(at))                                             \
             while (access(until, F_OK) != 0)                                                       \
                 usleep(1000);                                                                      \
         *(void **)&real = dlsym(RTLD_NEXT, #name);                                                 \
         return real(fd, runs, count, offset);                                                      \
     }
-PREADV(preadv)
-PREADV(preadv64)
+PREADV(preadv, off_t)
+PREADV(preadv64, off64_t)
 
 int fdatasync(int fd)
 {

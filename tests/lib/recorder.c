@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A preloaded library for tests: records what is written to files of the directory TIC_RECORD_PATH,
  * what is forced to the disk, and how names change, in order, in the file TIC_RECORD. */
+/* Calls with offsets of both sizes are defined here, by their own names. */
+#undef _FILE_OFFSET_BITS
 #include <pthread.h>
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -93,7 +95,7 @@ ssize_t pwritev(int fd, const struct iovec *runs, int count, off_t offset)
     return write_runs(fd, runs, count, offset);
 }
 
-ssize_t pwritev64(int fd, const struct iovec *runs, int count, off_t offset)
+ssize_t pwritev64(int fd, const struct iovec *runs, int count, off64_t offset)
 {
     return write_runs(fd, runs, count, offset);
 }
@@ -104,7 +106,7 @@ ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
     return write_runs(fd, &run, 1, offset);
 }
 
-ssize_t pwrite64(int fd, const void *bytes, size_t size, off_t offset)
+ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t offset)
 {
     return pwrite(fd, bytes, size, offset);
 }
@@ -139,7 +141,7 @@ CALL(fsync, (int fd), (fd), record(TIC_CALL_SYNC, inode_of(fd), 0, 0, NULL, 0))
 CALL(fdatasync, (int fd), (fd), record(TIC_CALL_SYNC, inode_of(fd), 0, 0, NULL, 0))
 CALL(ftruncate, (int fd, off_t size), (fd, size),
      record(TIC_CALL_RESIZE, inode_of(fd), 0, (uint64_t)size, NULL, 0))
-CALL(ftruncate64, (int fd, off_t size), (fd, size),
+CALL(ftruncate64, (int fd, off64_t size), (fd, size),
      record(TIC_CALL_RESIZE, inode_of(fd), 0, (uint64_t)size, NULL, 0))
 
 /* ---- names ---------------------------------------------------------------------------------- */

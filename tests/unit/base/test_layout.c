@@ -24,15 +24,18 @@ static int fd;
 
 static char *changed; /* it changes with each write to the file, just before that */
 
-ssize_t __real_pwritev(int file, const struct iovec *pieces, int count, off_t offset);
-ssize_t __wrap_pwritev(int file, const struct iovec *pieces, int count, off_t offset);
-
-ssize_t __wrap_pwritev(int file, const struct iovec *pieces, int count, off_t offset)
-{
-    if (changed)
-        ++*changed;
-    return __real_pwritev(file, pieces, count, offset);
-}
+/* Where offsets of 64 bits have calls of their own, it is the second that is called. */
+#define WRAP(name)                                                                                 \
+    ssize_t __real_##name(int file, const struct iovec *pieces, int count, off_t offset);          \
+    ssize_t __wrap_##name(int file, const struct iovec *pieces, int count, off_t offset);          \
+    ssize_t __wrap_##name(int file, const struct iovec *pieces, int count, off_t offset)           \
+    {                                                                                              \
+        if (changed)                                                                               \
+            ++*changed;                                                                            \
+        return __real_##name(file, pieces, count, offset);                                         \
+    }
+WRAP(pwritev)
+WRAP(pwritev64)
 
 /* A layout in an array of its own. */
 struct piece {
@@ -42,7 +45,7 @@ struct piece {
 
 static struct tic_shape make_shape(uint32_t element_size, uint32_t ndim, const uint64_t *dims)
 {
-    struct tic_shape shape = {element_size, ndim, {1, 1, 1, 1}};
+    struct tic_shape shape = {element_size, ndim, {1, 1, 1, 1}, 0};
     memcpy(shape.dims, dims, ndim * sizeof(*dims));
     return shape;
 }

@@ -4,14 +4,18 @@
 #include "recovery/recovery.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/type_rules.h"
 #include "lib/child.h"
 #include "lib/rig.h"
 #include "lib/testing.h"
+#include "store/linefile.h"
 #include "store/schema.h"
 
 enum { WORDS = 4, MANY = TIC_SIGNATURE_BLOCK + 10 };
@@ -257,6 +261,193 @@ static void test_unusable_directory_is_refused(void **state)
     rig.dir = dir;
 }
 
+/* ---- other machines -------------------------------------------------------------------------- */
+
+/* The newest line is now one of a machine like this one, but for what `change` changes. */
+static void make_foreign(unsigned number, void (*change)(struct tic_line *line))
+{
+    struct tic_line line = {0};
+    char name[64];
+    int directory = open(rig.dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    snprintf(name, sizeof(name), TIC_FILE_LINE, 0u, (unsigned long long)number);
+    assert_int_equal(tic_linefile_read(directory, name, &tic_h5_ops, &line), 0);
+    free(line.on.machine);
+    line.on.machine = strdup("elsewhere");
+    line.on.pointer_bytes = sizeof(void *);
+    change(&line);
+    assert_int_equal(tic_linefile_write(directory, name, &tic_h5_ops, &line, false), 0);
+    tic_line_clear(&line);
+    close(directory);
+}
+
+static void swap_order(struct tic_line *line)
+{
+    line->on.big_endian = !tic_machine_is_big_endian();
+}
+
+static void change_nothing(struct tic_line *line)
+{
+    (void)line;
+}
+
+static void return_arguments(struct tic_line *line)
+{
+    line->on.pointer_bytes = sizeof(void *) / 2;
+    line->looks = calloc(1, sizeof(*line->looks));
+    line->look_count = 1;
+    line->looks[0] = (struct tic_line_look){.wait = 1, .id = TIC_LOOK_ARGUMENTS, .bytes = 4};
+}
+
+static void bind_to_words(struct tic_line *line)
+{
+    line->on.pointer_bytes = sizeof(void *) / 2;
+    line->on.machine_bound = TIC_BOUND_WORDS;
+    line->spawned = calloc(1, sizeof(*line->spawned));
+    line->spawned_count = 1;
+    line->spawned[0] = UINT64_C(1) << 63 | 1;
+}
+
+static void bind_to_build(struct tic_line *line)
+{
+    bind_to_words(line);
+    line->on.pointer_bytes = sizeof(void *);
+    line->on.machine_bound = TIC_BOUND_BUILD;
+}
+
+static void test_a_machine_of_the_same_order_needs_no_types(void **state)
+{
+    (void)state;
+    run(2);
+    make_foreign(2, change_nothing);
+    assert_true(tic_rig_start(&rig));
+    assert_int_equal(rig.store.kept[0].number, 2);
+    assert_false(rig.graph.signature.mixed);
+}
+
+/* The value that a restart gets by this declaration; the newest line is number 3 then. */
+static uint64_t converted_by(const char *rules)
+{
+    assert_true(tic_type_rules_set(rules));
+    assert_true(tic_rig_start(&rig));
+    assert_int_equal(rig.store.kept[0].number, 3);
+    assert_int_equal(rig.store.kept_count, 1);
+    struct tic_handle *handle = tic_rig_register(&rig, memory, WORDS);
+    assert_int_equal(tic_store_read(&rig.store, &handle->current.saved, &handle->layout), 0);
+    assert_true(tic_type_rules_set(""));
+    return memory[0];
+}
+
+static void test_the_other_byte_order_is_converted_by_type(void **state)
+{
+    (void)state;
+    run(2);
+    make_foreign(2, swap_order);
+    assert_int_equal(converted_by("8=double"), __builtin_bswap64(102));
+    assert_true(tic_rig_restart(&rig)); /* no type is needed any more */
+    assert_int_equal(rig.store.kept[0].number, 3);
+}
+
+/* So the test above would notice a type that is not the declared one. */
+static void test_another_type_is_another_value(void **state)
+{
+    (void)state;
+    run(2);
+    make_foreign(2, swap_order);
+    uint64_t value = converted_by("#0=2*float");
+    assert_int_not_equal(value, __builtin_bswap64(102));
+    assert_int_equal(value, __builtin_bswap64(102) >> 32 | __builtin_bswap64(102) << 32);
+}
+
+static void test_without_types_the_other_byte_order_is_refused(void **state)
+{
+    static const char *const others[] = {"", "4=float", "#7=double", "8=double;#0=long"};
+    (void)state;
+    run(2);
+    make_foreign(2, swap_order);
+    for (size_t i = 0; i < TIC_COUNT(others); i++) {
+        if (!tic_type_rules_are_valid(others[i]))
+            continue;
+        assert_true(tic_type_rules_set(others[i]));
+        expect_refused("nobody has declared the type", "data 0", "STARPU_TIC_TYPES");
+        assert_true(tic_tmpdir_has(&rig.dir, "p0-line-00000002.h5"));
+        assert_false(tic_tmpdir_has(&rig.dir, "p0-line-00000003.h5"));
+    }
+    assert_true(tic_type_rules_set(""));
+}
+
+/* A task that a task submitted is not done: its codelet, and 8 bytes of arguments. */
+static void keep_task(struct tic_line *line)
+{
+    static const char functions[] = ":leaf_codelet\tleaf", arguments[] = "abcdefgh";
+
+    swap_order(line);
+    line->functions.text = memcpy(malloc(sizeof(functions)), functions, sizeof(functions));
+    line->functions.size = sizeof(functions);
+    line->bytes = memcpy(malloc(8), arguments, 8);
+    line->byte_count = 8;
+    line->kept = calloc(1, sizeof(*line->kept));
+    line->kept_count = 1;
+    line->kept[0] = (struct tic_line_kept){.callback = UINT32_MAX, .arguments = 8};
+}
+
+static void test_arguments_of_kept_tasks_need_types(void **state)
+{
+    (void)state;
+    run(2);
+    make_foreign(2, keep_task);
+    assert_true(tic_type_rules_set("8=double"));
+    expect_refused("elsewhere", "tasks \"leaf\"", "leaf:args=");
+    assert_true(tic_type_rules_set("8=double;leaf:args=int")); /* fewer bytes */
+    expect_refused("elsewhere", "tasks \"leaf\"", "with as many bytes");
+    assert_true(tic_type_rules_set("8=double;leaf:args=int,2*int16"));
+    assert_true(tic_rig_start(&rig));
+    assert_int_equal(rig.graph.spawns.recovered_count, 1);
+    assert_memory_equal(rig.graph.spawns.recovered[0].arguments, "dcbafehg", 8);
+    assert_true(tic_type_rules_set(""));
+}
+
+/* What main() saw by a pointer: numbers of the other machine, of which bytes are made. */
+static void add_look(struct tic_line *line)
+{
+    swap_order(line);
+    line->looks = calloc(2, sizeof(*line->looks));
+    line->look_count = 2;
+    for (uint32_t i = 0; i < 2; i++)
+        line->looks[i] = (struct tic_line_look){.wait = 1, .part = i, .bytes = 48};
+    for (uint64_t i = 0; i < 6; i++)
+        line->looks[i / 5].words[i % 5] = UINT64_C(0x0102030405060700) + i;
+}
+
+static void test_looks_are_converted(void **state)
+{
+    size_t count;
+    (void)state;
+    run(2);
+    make_foreign(2, add_look);
+    assert_true(tic_type_rules_set("8=2*int32"));
+    assert_true(tic_rig_start(&rig));
+    const struct tic_line_look *look = tic_graph_find_looks(&rig.graph, 1, &count);
+    assert_int_equal(count, 2);
+    for (uint64_t i = 0; i < 6; i++) {
+        uint64_t word = UINT64_C(0x0102030405060700) + i;
+        assert_int_equal(look[i / 5].words[i % 5], word << 32 | word >> 32);
+    }
+    assert_true(tic_type_rules_set(""));
+}
+
+static void test_what_means_something_else_is_refused(void **state)
+{
+    (void)state;
+    run(2);
+    make_foreign(2, return_arguments);
+    expect_refused("elsewhere", "kernels returned results in the arguments", "cl_arg");
+    make_foreign(2, bind_to_words);
+    expect_refused("elsewhere", "arguments", "other bytes here");
+    make_foreign(2, bind_to_build);
+    expect_refused("elsewhere", "the place of their kernels", "Name the codelets");
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -293,6 +484,13 @@ int main(void)
         TEST(test_newer_format_is_refused),
         TEST(test_second_run_is_refused),
         TEST(test_unusable_directory_is_refused),
+        TEST(test_a_machine_of_the_same_order_needs_no_types),
+        TEST(test_the_other_byte_order_is_converted_by_type),
+        TEST(test_another_type_is_another_value),
+        TEST(test_without_types_the_other_byte_order_is_refused),
+        TEST(test_arguments_of_kept_tasks_need_types),
+        TEST(test_looks_are_converted),
+        TEST(test_what_means_something_else_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -274,10 +274,10 @@ static void test_worker_saves_before_it_writes(void **state)
     assert_int_equal(saved_word(0), 2);
 }
 
-static int pack_and_begin(struct tic_handle *handle, char **bytes, uint64_t *size)
+static int pack_and_begin(struct tic_handle *handle, char **bytes, struct tic_shape *shape)
 {
     *bytes = memcpy(malloc(sizeof(memory[0])), handle->layout.base, sizeof(memory[0]));
-    *size = sizeof(memory[0]);
+    *shape = (struct tic_shape){1, 1, {sizeof(memory[0]), 1, 1, 1}, 0};
     tic_rig_begin(&rig, 0, 1, handle);
     return 0;
 }
@@ -296,7 +296,7 @@ static void begin_in_save(int (*save)(void))
     prepare();
     assert_true(tic_rig_submit(&rig, 2));
     handles[0]->packer = &packer;
-    handles[0]->layout.shape = (struct tic_shape){1, 1, {sizeof(memory[0]), 1, 1, 1}};
+    handles[0]->layout.shape = (struct tic_shape){1, 1, {sizeof(memory[0]), 1, 1, 1}, 0};
     tic_rig_provide(&rig, handles[0], 1);
     uint64_t before = handles[0]->current.version;
     assert_int_equal(save(), -EBUSY);

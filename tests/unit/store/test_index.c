@@ -23,7 +23,7 @@ static struct tic_line_value model[IDS]; /* TIC_NO_EXTENT: none */
 /* Rows for the values, which nobody writes: only blocks are read here. */
 static void open_store(void)
 {
-    struct tic_demand demand = {{8, 1, {3, 1, 1, 1}}, ROWS};
+    struct tic_demand demand = {{8, 1, {3, 1, 1, 1}, 0}, ROWS};
 
     assert_int_equal(tic_store_open(&store, dir.path, TIC_STORE_CREATE, false, &tic_h5_ops), 0);
     if (store.rows.count == 0)
@@ -120,7 +120,7 @@ static void expect_line(const struct tic_line *line, const struct tic_line_value
 static void expect_not_free(const struct tic_line_value *newest,
                             const struct tic_line_value *before)
 {
-    static const struct tic_shape shape = {8, 1, {3, 1, 1, 1}};
+    static const struct tic_shape shape = {8, 1, {3, 1, 1, 1}, 0};
     static bool is_free[ROWS];
     struct tic_row row;
 

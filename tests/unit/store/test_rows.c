@@ -25,7 +25,7 @@ static struct tic_random random_state;
 
 static struct tic_shape shape_of(unsigned which)
 {
-    return (struct tic_shape){8, 2, {4, 1 + which, 1, 1}};
+    return (struct tic_shape){8, 2, {4, 1 + which, 1, 1}, 0};
 }
 
 static void add_extent(void)

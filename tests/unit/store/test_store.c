@@ -433,7 +433,7 @@ static void test_failures_leave_what_was(void **state)
     save_content(&next, 2);
     store.h5 = &failing;
     assert_int_equal(commit_content(&next), -EIO);
-    struct tic_demand demand = {{4, 1, {3, 1, 1, 1}}, 5};
+    struct tic_demand demand = {{4, 1, {3, 1, 1, 1}, 0}, 5};
     assert_int_equal(tic_store_provide(&store, &demand, 1), -ENOSPC);
     store.h5 = &tic_h5_ops;
     assert_int_equal(store.kept_count, 1);
