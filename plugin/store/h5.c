@@ -124,17 +124,14 @@ static int write_text(hid_t file, const char *name, const char *text)
 static int write_line(hid_t file, const struct tic_line *line)
 {
     int status = 0;
-#define WRITE_NUMBER(member) status = status ? status : write_number(file, #member, line->member);
-#define WRITE_ACCOUNT_NUMBER(member)                                                               \
-    status = status ? status : write_number(file, #member, line->account.member);
-#define WRITE_LOG_NUMBER(name, member)                                                             \
-    status = status ? status : write_number(file, #name, line->log.member);
-#define WRITE_MACHINE_NUMBER(member)                                                               \
-    status = status ? status : write_number(file, #member, line->on.member);
+#define TRY(call) status = status ? status : (call);
+#define WRITE_NUMBER(member) TRY(write_number(file, #member, line->member))
+#define WRITE_ACCOUNT_NUMBER(member) TRY(write_number(file, #member, line->account.member))
+#define WRITE_LOG_NUMBER(name, member) TRY(write_number(file, #name, line->log.member))
+#define WRITE_MACHINE_NUMBER(member) TRY(write_number(file, #member, line->on.member))
 #define WRITE_MACHINE_TEXT(member)                                                                 \
-    status = status ? status : write_text(file, #member, line->on.member ? line->on.member : "");
-#define WRITE_TEXT(member)                                                                         \
-    status = status ? status : write_text(file, #member, line->member ? line->member : "");
+    TRY(write_text(file, #member, line->on.member ? line->on.member : ""))
+#define WRITE_TEXT(member) TRY(write_text(file, #member, line->member ? line->member : ""))
 #define WRITE_TABLE(path, S, array, count, FIELDS)                                                 \
     status = status ? status                                                                       \
                     : write_table(file, path, array##_fields, sizeof(struct S), line->array,       \
@@ -275,32 +272,28 @@ static int read_later_text(hid_t file, const char *name, char **out)
     return *out ? 0 : -ENOMEM;
 }
 
+/* Of a later minor format. */
+static int read_later_number(hid_t file, const char *name, uint64_t *number)
+{
+    return H5Aexists(file, name) > 0 ? read_number(file, name, H5T_NATIVE_UINT64, number) : 0;
+}
+
 static int read_line(hid_t file, struct tic_line *line)
 {
     int status = 0;
-#define READ_NUMBER(member)                                                                        \
-    status = status ? status : read_number(file, #member, H5T_NATIVE_UINT64, &line->member);
+#define READ_NUMBER(member) TRY(read_number(file, #member, H5T_NATIVE_UINT64, &line->member))
 #define READ_ACCOUNT_NUMBER(member)                                                                \
-    status = status ? status : read_number(file, #member, H5T_NATIVE_UINT64, &line->account.member);
+    TRY(read_number(file, #member, H5T_NATIVE_UINT64, &line->account.member))
 #define READ_LATER_ACCOUNT_NUMBER(member)                                                          \
-    if (H5Aexists(file, #member) > 0)                                                              \
-    READ_ACCOUNT_NUMBER(member)
+    TRY(read_later_number(file, #member, &line->account.member))
 #define READ_MACHINE_NUMBER(member)                                                                \
-    status = status ? status : read_number(file, #member, H5T_NATIVE_UINT64, &line->on.member);
-#define READ_LATER_MACHINE_NUMBER(member)                                                          \
-    if (H5Aexists(file, #member) > 0)                                                              \
-    READ_MACHINE_NUMBER(member)
-#define READ_LATER_MACHINE_TEXT(member)                                                            \
-    status = status ? status : read_later_text(file, #member, &line->on.member);
-#define READ_TEXT(member) status = status ? status : read_text(file, #member, &line->member);
-#define READ_LATER_TEXT(member)                                                                    \
-    status = status ? status : read_later_text(file, #member, &line->member);
-#define READ_LATER_NUMBER(member)                                                                  \
-    if (status == 0 && H5Aexists(file, #member) > 0)                                               \
-        status = read_number(file, #member, H5T_NATIVE_UINT64, &line->member);
-#define READ_LOG_NUMBER(name, member)                                                              \
-    if (status == 0 && H5Aexists(file, #name) > 0)                                                 \
-        status = read_number(file, #name, H5T_NATIVE_UINT64, &line->log.member);
+    TRY(read_number(file, #member, H5T_NATIVE_UINT64, &line->on.member))
+#define READ_LATER_MACHINE_NUMBER(member) TRY(read_later_number(file, #member, &line->on.member))
+#define READ_LATER_MACHINE_TEXT(member) TRY(read_later_text(file, #member, &line->on.member))
+#define READ_TEXT(member) TRY(read_text(file, #member, &line->member))
+#define READ_LATER_TEXT(member) TRY(read_later_text(file, #member, &line->member))
+#define READ_LATER_NUMBER(member) TRY(read_later_number(file, #member, &line->member))
+#define READ_LOG_NUMBER(name, member) TRY(read_later_number(file, #name, &line->log.member))
 #define READ_TABLE(path, S, array, count, FIELDS)                                                  \
     status = status ? status                                                                       \
                     : read_table(file, path, array##_fields, sizeof(struct S), &line->array,       \
