@@ -30,6 +30,7 @@ static void print_help(void)
         "  -p, --period SECONDS   period between checkpoints, or auto (STARPU_TIC_PERIOD)\n"
         "      --protocol NAME    tic, sel, tic+sel or off (STARPU_TIC_PROTOCOL)\n"
         "  -s, --sched POLICY     StarPU scheduling policy (STARPU_TIC_SCHED)\n"
+        "      --trace FILE       what happens when, for starpu-tic report (STARPU_TIC_TRACE)\n"
         "  -r, --max-restarts N   start the program again when a signal has killed it, so often\n"
         "                         at most (0)\n"
         "      --restart-on-exit  also when it has ended with an exit status other than 0\n"
@@ -69,6 +70,8 @@ static bool parse_option(int option, struct tic_restart_rules *rules)
         return setenv("STARPU_TIC_PROTOCOL", optarg, 1) == 0;
     case 's':
         return setenv("STARPU_TIC_SCHED", optarg, 1) == 0;
+    case 't':
+        return setenv("STARPU_TIC_TRACE", optarg, 1) == 0;
     case 'r':
         return parse_restarts(optarg, &rules->most);
     case 'q':
@@ -88,6 +91,7 @@ static int parse_options(int argc, char **argv, struct tic_restart_rules *rules)
                                             {"period", required_argument, NULL, 'p'},
                                             {"protocol", required_argument, NULL, 'P'},
                                             {"sched", required_argument, NULL, 's'},
+                                            {"trace", required_argument, NULL, 't'},
                                             {"max-restarts", required_argument, NULL, 'r'},
                                             {"backoff", required_argument, NULL, 'b'},
                                             {"quiet", no_argument, NULL, 'q'},
