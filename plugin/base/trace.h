@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define TIC_TRACE_PAUSE 0.1
-enum { TIC_TRACE_SLOTS = 256, TIC_TRACE_NAME = 32, TIC_TRACE_RECORDS = 4096 };
+enum { TIC_TRACE_SLOTS = 256, TIC_TRACE_NAME = 32, TIC_TRACE_RECORDS = 16384 };
 /* Tasks and stalls are left out of a file that has become so large, in bytes. */
 #define TIC_TRACE_MOST (UINT64_C(64) << 20)
 /* Of a task that main() has not submitted. */
