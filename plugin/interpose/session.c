@@ -16,6 +16,7 @@
 #include "interpose/ending.h"
 #include "interpose/hooks.h"
 #include "interpose/leave.h"
+#include "report/asked.h"
 #include "report/live.h"
 #include "session/lookup.h"
 #include "interpose/opening.h"
@@ -45,6 +46,7 @@ static void finish(int status, void *arg)
         return; /* a child of fork that ended by exit */
     bool done = status == 0 && !session->settings.keep;
     tic_leave_disarm();
+    tic_asked_close();
     if (done)
         atomic_store(&session->store.ending, true);
     if (session->snapshot.started)

@@ -21,18 +21,21 @@
 static void print_help(void)
 {
     tic_tool_usage("report", TIC_TOOL_OK);
-    puts("\n  -o, --output FILE   the page (report.html)\n"
-         "      --trace FILE    what STARPU_TIC_TRACE has written (the environment's)\n"
-         "      --stats FILE    what STARPU_TIC_STATS has written (the environment's)\n"
-         "      --mtbf SECONDS  mean time between faults, for the models of the interval: as the\n"
-         "                      run was told, or as its crashes tell\n\n"
-         "Without a trace, tasks are shown as far as the event log holds them. PATH may be a\n"
-         "trace: a program that has ended leaves no directory.");
+    puts(
+        "\n  -o, --output FILE   the page (report.html)\n"
+        "      --trace FILE    what STARPU_TIC_TRACE has written (the environment's)\n"
+        "      --stats FILE    what STARPU_TIC_STATS has written (the environment's)\n"
+        "  -j, --json          the numbers as a JSON object on standard output, instead of a page\n"
+        "      --mtbf SECONDS  mean time between faults, for the models of the interval: as the\n"
+        "                      run was told, or as its crashes tell\n\n"
+        "Without a trace, tasks are shown as far as the event log holds them. PATH may be a\n"
+        "trace: a program that has ended leaves no directory.");
 }
 
 struct paths {
     const char *path, *output, *trace, *stats;
     double mtbf;
+    bool as_json;
 };
 
 static bool parse_option(int option, struct paths *paths)
@@ -49,6 +52,8 @@ static bool parse_option(int option, struct paths *paths)
     case 's':
         paths->stats = optarg;
         return true;
+    case 'j':
+        return paths->as_json = true;
     default:
         paths->mtbf = strtod(optarg, &end);
         return end != optarg && *end == '\0' && paths->mtbf > 0 && paths->mtbf <= LONGEST;
@@ -58,13 +63,16 @@ static bool parse_option(int option, struct paths *paths)
 /* -1, or an exit status. */
 static int parse_options(int argc, char **argv, struct paths *paths)
 {
-    static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'}, {"trace", required_argument, NULL, 't'},
-        {"stats", required_argument, NULL, 's'},  {"mtbf", required_argument, NULL, 'm'},
-        {"help", no_argument, NULL, 'h'},         {0}};
+    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
+                                            {"trace", required_argument, NULL, 't'},
+                                            {"stats", required_argument, NULL, 's'},
+                                            {"mtbf", required_argument, NULL, 'm'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
     int option;
 
-    while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "o:jh", options, NULL)) != -1) {
         if (option == 'h') {
             print_help();
             return TIC_TOOL_OK;
@@ -169,7 +177,9 @@ int tic_tool_report_page(int argc, char **argv)
         fprintf(stderr, "starpu-tic: out of memory\n");
         status = TIC_TOOL_FAILED;
     }
-    if (status == TIC_TOOL_OK) {
+    if (status == TIC_TOOL_OK && paths.as_json) {
+        tic_report_print_json(stdout, &report);
+    } else if (status == TIC_TOOL_OK) {
         read_statistics(&paths, &report);
         status = write_page(paths.output, &report);
     }

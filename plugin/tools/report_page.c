@@ -251,7 +251,7 @@ static void print_interval(FILE *out, const struct tic_report *report)
     costs.mtbf = report->mtbf;
     if (!(costs.mtbf > 0) && report->has_trace && traced->crashes.count > 0) {
         costs.mtbf = run_time(traced) / (double)traced->crashes.count;
-        source = "as often as this run crashed";
+        source = "as often as this run crashed or was stopped";
     } else if (!(costs.mtbf > 0)) {
         costs.mtbf = run && run->mtbf > 0 ? run->mtbf : DEFAULT_MTBF;
         source = "STARPU_TIC_MTBF";

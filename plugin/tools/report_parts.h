@@ -24,6 +24,8 @@ struct tic_report {
 
 /* The whole page. */
 void tic_report_print(FILE *out, const struct tic_report *report);
+/* The numbers behind it. */
+void tic_report_print_json(FILE *out, const struct tic_report *report);
 
 /* Title, state and numbers, at the top. */
 void tic_report_print_head(FILE *out, const struct tic_report *report);

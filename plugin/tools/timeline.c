@@ -333,12 +333,11 @@ static void describe_end(const struct tic_traced_run *run, char text[64])
 static void draw_run(const struct drawing *drawing, unsigned long i)
 {
     const struct tic_traced_run *run = &drawing->traced->runs.items[i];
-    double first = isnan(run->first_task) ? run->last : run->first_task;
     double end = place_of(drawing, run->last);
 
-    if (i > 0) {
-        draw_stretch(drawing, "again", run->begin, first, 0, drawing->height);
-        draw_title(drawing, "restart, until its first task", run->begin, first);
+    if (i > 0 && !isnan(run->first_task)) {
+        draw_stretch(drawing, "again", run->begin, run->first_task, 0, drawing->height);
+        draw_title(drawing, "restart, until its first task", run->begin, run->first_task);
     }
     if (!tic_traced_died(run))
         return;

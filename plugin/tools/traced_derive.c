@@ -145,8 +145,8 @@ static struct tic_traced_crash cost_of(struct tic_traced *traced, unsigned run, 
 
     if (next) {
         crash.down = fmax(0, next->begin - dead->last);
-        double first = isnan(next->first_task) ? next->last : next->first_task;
-        crash.restart = fmax(0, first - next->begin);
+        if (!isnan(next->first_task)) /* else all of them were done, by all that is known */
+            crash.restart = fmax(0, next->first_task - next->begin);
     }
     crash.tasks = count_lost(traced, run);
     return crash;

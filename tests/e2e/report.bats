@@ -74,6 +74,13 @@ setup_file() {
     [ "$(grep -c '<div class="bar">.*' page.html)" -ge 5 ]
     [ "$(grep -o 'class="death"' page.html | wc -l)" -eq $((runs - 1)) ]
     grep -q "<b>$runs</b><span>runs" page.html
+    "$tool" report --json "$trace" >report.json
+    [ "$(jq '.runs | length' report.json)" -eq "$runs" ]
+    [ "$(jq '.crashes | length' report.json)" -eq $((runs - 1)) ]
+    [ "$(jq '[.crashes[] | .work >= 0 and .down >= 0 and .restart >= 0] | all' report.json)" = true ]
+    [ "$(jq '.tasks.again' report.json)" -eq "$(jq '[.crashes[].tasks_again] | add' report.json)" ]
+    # Each task of the program is executed once more often than crashes took it.
+    [ "$(jq '.tasks.executions - .tasks.again' report.json)" -le 200 ]
     # A trace that is torn anywhere is read as far as it goes.
     head -c 3001 "$trace" >torn
     "$tool" report torn -o torn.html
