@@ -40,19 +40,12 @@ unsigned tic_traced_name(struct tic_traced *traced, const char *name)
     return i;
 }
 
-static void clear_events(struct tic_traced *traced)
+void tic_traced_clear(struct tic_traced *traced)
 {
     for (unsigned long i = 0; i < traced->messages.count; i++)
         free(traced->messages.items[i].text);
-    traced->runs.count = traced->tasks.count = traced->checkpoints.count = 0;
-    traced->stalls.count = traced->messages.count = traced->crashes.count = 0;
-    traced->dropped = 0;
-    traced->full = false;
-}
-
-void tic_traced_clear(struct tic_traced *traced)
-{
-    clear_events(traced);
+    for (unsigned long i = 0; i < traced->runs.count; i++)
+        free(traced->runs.items[i].directory);
     for (unsigned long i = 0; i < traced->name_count; i++)
         free(traced->names[i]);
     free(traced->names);
@@ -70,11 +63,8 @@ void tic_traced_clear(struct tic_traced *traced)
 
 struct reading {
     struct tic_traced *traced;
-    double epoch;       /* seconds since 1970 of the run's time 0 */
-    uint64_t bytes;     /* of the run, by its last checkpoint */
-    const char *wanted; /* directory, or NULL */
-    bool is_over;       /* the last run was */
-    bool is_other;      /* it is of another directory */
+    double epoch;   /* seconds since 1970 of the run's time 0 */
+    uint64_t bytes; /* of the run, by its last checkpoint */
     int status;
 };
 
@@ -124,9 +114,6 @@ static void take_run(struct reading *reading, const json_t *event)
 
     if (!isfinite(time))
         return;
-    if (reading->is_over || reading->is_other) /* what comes now is of another result */
-        clear_events(traced);
-    reading->is_over = reading->is_other = false;
     if (traced->runs.count == 0)
         traced->origin = time;
     struct tic_traced_run *run = tic_traced_add(&traced->runs);
@@ -142,15 +129,10 @@ static void take_run(struct reading *reading, const json_t *event)
 
 static void take_directory(struct reading *reading, const json_t *event)
 {
-    const char *path = text_of(event, "path");
-    struct tic_traced *traced = reading->traced;
-    const char *expected = reading->wanted ? reading->wanted : path;
+    struct tic_traced_run *run = last_run(reading);
 
-    reading->is_other = strcmp(path, expected) != 0;
-    if (!reading->is_other) {
-        free(traced->directory);
-        traced->directory = strdup(path);
-    }
+    free(run->directory);
+    run->directory = strdup(text_of(event, "path"));
 }
 
 static void take_start(struct reading *reading, const json_t *event)
@@ -220,6 +202,7 @@ static void take_stall(struct reading *reading, const json_t *event, int worker,
 {
     struct tic_traced_stall stall = {.begin = time_of(reading, event, "begin"),
                                      .end = time_of(reading, event, end),
+                                     .run = (unsigned)reading->traced->runs.count - 1,
                                      .worker = worker};
     if (!isfinite(stall.begin) || !isfinite(stall.end))
         return;
@@ -261,7 +244,6 @@ static void take_end(struct reading *reading, const json_t *event, bool by_itsel
     run->ended = true;
     run->status = (int)count_of(event, "status");
     run->signal = (int)count_of(event, "signal");
-    reading->is_over = run->status == 0;
 }
 
 static void take_event(struct reading *reading, const json_t *event)
@@ -313,17 +295,149 @@ static int read_lines(FILE *file, struct reading *reading)
     return reading->status ? reading->status : ferror(file) ? -EIO : 0;
 }
 
+/* ---- which runs count ----------------------------------------------------------------------- */
+
+/* One that died before it told is of the same directory as that before it. */
+static void keep_directory(const struct tic_traced *traced, const char *directory, bool *keep)
+{
+    const struct tic_traced_run *runs = traced->runs.items;
+    unsigned long count = traced->runs.count;
+
+    for (unsigned long i = count; i-- > 0 && !directory;)
+        directory = runs[i].directory;
+    for (unsigned long i = 0; i < count; i++)
+        keep[i] = runs[i].directory && directory ? strcmp(runs[i].directory, directory) == 0
+                  : i > 0                        ? keep[i - 1]
+                                                 : true;
+}
+
+/* What comes after a run that was over is of another result. */
+static void drop_earlier(const struct tic_traced *traced, bool *keep)
+{
+    bool is_later = false, is_earlier = false;
+
+    for (unsigned long i = traced->runs.count; i-- > 0;) {
+        const struct tic_traced_run *run = &traced->runs.items[i];
+        is_earlier |= keep[i] && is_later && run->ended && run->status == 0;
+        is_later |= keep[i];
+        keep[i] &= !is_earlier;
+    }
+}
+
+/* Of items of this size that have the number of their run at `place`: those of runs that are kept,
+ * with their new numbers. How many. */
+static unsigned long keep_items(void *items, unsigned long count, size_t size, size_t place,
+                                const bool *keep, const unsigned *number)
+{
+    unsigned long kept = 0;
+
+    for (unsigned long i = 0; i < count; i++) {
+        char *item = (char *)items + i * size;
+        unsigned *run = (unsigned *)(item + place);
+        if (!keep[*run])
+            continue;
+        *run = number[*run];
+        memmove((char *)items + kept++ * size, item, size);
+    }
+    return kept;
+}
+
+#define KEPT(list, type)                                                                           \
+    keep_items((list).items, (list).count, sizeof(struct type), offsetof(struct type, run), keep,  \
+               number)
+
+static void keep_messages(struct tic_traced *traced, const bool *keep)
+{
+    for (unsigned long i = 0; i < traced->messages.count; i++)
+        if (!keep[traced->messages.items[i].run])
+            free(traced->messages.items[i].text);
+}
+
+static void keep_runs(struct tic_traced *traced, const bool *keep)
+{
+    unsigned long kept = 0;
+
+    for (unsigned long i = 0; i < traced->runs.count; i++)
+        if (keep[i])
+            traced->runs.items[kept++] = traced->runs.items[i];
+        else
+            free(traced->runs.items[i].directory);
+    traced->runs.count = kept;
+}
+
+/* Times count from the first run that is kept. */
+static void shift(struct tic_traced *traced)
+{
+    double by = traced->runs.count > 0 ? traced->runs.items[0].begin : 0;
+
+    traced->origin += by;
+    for (unsigned long i = 0; i < traced->runs.count; i++) {
+        traced->runs.items[i].begin -= by;
+        traced->runs.items[i].last -= by;
+    }
+    for (unsigned long i = 0; i < traced->tasks.count; i++) {
+        traced->tasks.items[i].begin -= by;
+        traced->tasks.items[i].end -= by;
+    }
+    for (unsigned long i = 0; i < traced->checkpoints.count; i++) {
+        traced->checkpoints.items[i].begin -= by;
+        traced->checkpoints.items[i].end -= by;
+    }
+    for (unsigned long i = 0; i < traced->stalls.count; i++) {
+        traced->stalls.items[i].begin -= by;
+        traced->stalls.items[i].end -= by;
+    }
+    for (unsigned long i = 0; i < traced->messages.count; i++)
+        traced->messages.items[i].at -= by;
+}
+
+static int select_runs(struct tic_traced *traced, const char *directory)
+{
+    bool *keep = calloc(traced->runs.count + 1, sizeof(*keep));
+    unsigned *number = calloc(traced->runs.count + 1, sizeof(*number));
+
+    if (keep && number) {
+        keep_directory(traced, directory, keep);
+        drop_earlier(traced, keep);
+        for (unsigned long i = 0, kept = 0; i < traced->runs.count; i++)
+            number[i] = (unsigned)(keep[i] ? kept++ : 0);
+        traced->tasks.count = KEPT(traced->tasks, tic_traced_task);
+        traced->checkpoints.count = KEPT(traced->checkpoints, tic_traced_checkpoint);
+        traced->stalls.count = KEPT(traced->stalls, tic_traced_stall);
+        keep_messages(traced, keep);
+        traced->messages.count = KEPT(traced->messages, tic_traced_message);
+        keep_runs(traced, keep);
+        shift(traced);
+    }
+    int status = keep && number ? 0 : -ENOMEM;
+    free(keep);
+    free(number);
+    return status;
+}
+
+static int name_directory(struct tic_traced *traced)
+{
+    const char *directory = NULL;
+
+    for (unsigned long i = traced->runs.count; i-- > 0 && !directory;)
+        directory = traced->runs.items[i].directory;
+    traced->directory = directory ? strdup(directory) : NULL;
+    return directory && !traced->directory ? -ENOMEM : 0;
+}
+
 int tic_traced_read(const char *path, const char *directory, struct tic_traced *traced)
 {
-    struct reading reading = {.traced = traced, .wanted = directory};
+    struct reading reading = {.traced = traced};
     FILE *file = fopen(path, "re");
 
     if (!file)
         return -errno;
     int status = read_lines(file, &reading);
     fclose(file);
-    if (status == 0 && (traced->runs.count == 0 || reading.is_other))
+    status = status ? status : select_runs(traced, directory);
+    if (status == 0 && traced->runs.count == 0)
         status = -ENOENT;
+    status = status ? status : name_directory(traced);
     if (status)
         tic_traced_clear(traced);
     return status;

@@ -21,6 +21,7 @@ struct tic_traced_run {
     uint64_t tasks_done; /* in it */
     double period, mtbf; /* s; as set or chosen */
     char protocol[16], program[64], host[64];
+    char *directory; /* of its recovery lines; NULL: not known */
 };
 
 struct tic_traced_task {
@@ -41,6 +42,7 @@ struct tic_traced_checkpoint {
 
 struct tic_traced_stall {
     double begin, end;
+    unsigned run;
     int worker; /* -1: main() */
 };
 
@@ -84,8 +86,8 @@ struct tic_traced {
     unsigned long bad_lines;
 };
 
-/* The runs after the last one that was over, or the last one: those of one result. directory: runs
- * of others do not count; NULL: of the last run's. 0, -ENOENT if there is none, or -errno. */
+/* The runs of one directory, NULL: of the last run's, after the last one that was over, or the last
+ * one: those of one result. 0, -ENOENT if there is none, or -errno. */
 int tic_traced_read(const char *path, const char *directory, struct tic_traced *traced);
 /* Then: orders what was put into it, and derives the rest. 0 or -ENOMEM. */
 int tic_traced_derive(struct tic_traced *traced);

@@ -126,6 +126,35 @@ static void test_belongs(void **state)
     assert_int_equal(traced.runs.count, 0);
 }
 
+#define OTHER(time)                                                                                \
+    "{\"kind\": \"run\", \"at\": 0.0, \"time\": " time ", \"process\": 8}\n"                       \
+    "{\"kind\": \"directory\", \"at\": 0.1, \"path\": \"/other\"}\n"
+
+/* checks that runs of two directories in one trace do not count for each other */
+static void test_mixed(void **state)
+{
+    (void)state;
+    static const char text[] = RUN("100.0", "0") TASK("0", "1.0", "1.5") OTHER("110.0") TASK(
+        "0", "1.0", "1.5") "{\"kind\": \"stall\", \"worker\": 0, \"begin\": 0.5, \"end\": 0.6}\n"
+                           "{\"kind\": \"message\", \"at\": 0.1, \"level\": 1, \"text\": \"m\"}\n"
+                           "{\"kind\": \"end\", \"at\": 2.0, \"status\": 0}\n" RUN("120.0", "1")
+                               TASK("1", "1.0", "1.5");
+    assert_int_equal(read_text(text, NULL), 0); /* the last one's */
+    assert_int_equal(traced.runs.count, 2);
+    assert_int_equal(traced.tasks.count, 2);
+    assert_int_equal(traced.tasks.items[1].run, 1);
+    assert_int_equal(traced.stalls.count, 0);
+    assert_int_equal(traced.messages.count, 0);
+    assert_true(is_near(traced.runs.items[1].begin, 20));
+    tic_traced_clear(&traced);
+    assert_int_equal(read_text(text, "/other"), 0);
+    assert_int_equal(traced.runs.count, 1);
+    assert_int_equal(traced.stalls.count, 1);
+    assert_int_equal(traced.messages.count, 1);
+    assert_true(is_near(traced.origin, 110));
+    assert_true(is_near(traced.tasks.items[0].begin, 1));
+}
+
 /* checks that what a kill has left of a line, and what nobody knows, is passed over */
 static void test_torn(void **state)
 {
@@ -169,6 +198,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_crash, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_twice, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_belongs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_mixed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_torn, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_volumes, set_up, tear_down),
     };
