@@ -70,7 +70,7 @@ static void finish(int status, void *arg)
 }
 
 /* What a report says of the run. */
-static void trace_start(const struct tic_session *session)
+static void trace_start(const struct tic_session *session, uint64_t line)
 {
     const struct tic_snapshot *snapshot = &session->snapshot;
     char path[PATH_MAX], program[PATH_MAX], host[256];
@@ -84,8 +84,7 @@ static void trace_start(const struct tic_session *session)
     tic_trace_put("start",
                   ", \"program\": \"%.500s\", \"host\": \"%s\", \"workers\": %u, \"line\": %llu, "
                   "\"tasks_done\": %llu, \"protocol\": \"%s\", \"period\": %g, \"mtbf\": %g",
-                  program, host, (unsigned)snapshot->about.workers,
-                  session->recovered ? (unsigned long long)session->store.kept[0].number : 0,
+                  program, host, (unsigned)snapshot->about.workers, (unsigned long long)line,
                   (unsigned long long)session->recovered_tasks,
                   tic_protocol_names[session->settings.protocol], snapshot->period,
                   session->settings.mtbf);
@@ -196,6 +195,8 @@ void tic_session_on_initialize_after(int result)
     tic_session_own();
     int64_t number = session->starts++;
     uint64_t known = tic_tail_total(&session->graph.events);
+    /* Before the checkpoint thread, whose it is then, begins. */
+    uint64_t line = session->recovered ? session->store.kept[0].number : 0;
     if (tic_snapshot_start(&session->snapshot) != 0 ||
         tic_graph_event(&session->graph, TIC_EVENT_START, &number) == -ENOMEM) {
         tic_unprotected_report("cannot create the checkpoint thread");
@@ -210,7 +211,7 @@ void tic_session_on_initialize_after(int result)
     if (first) {
         session->beacon = session->report ? NULL : tic_beacon_take(session->store.path);
         tic_record_run();
-        trace_start(session);
+        trace_start(session, line);
     }
     tic_record_event(known, TIC_EVENT_START, number);
     tic_hooks_install(session);

@@ -114,6 +114,23 @@ static int parse_options(int argc, char **argv, struct tic_restart_rules *rules)
     return optind < argc ? -1 : tic_tool_usage("run", TIC_TOOL_USAGE);
 }
 
+/* The program may be in another directory when it begins, and this process appends, too. False
+ * after a message. */
+static bool place_trace(void)
+{
+    const char *path = getenv("STARPU_TIC_TRACE");
+    char *folder = path && path[0] && path[0] != '/' ? getcwd(NULL, 0) : NULL, *whole = NULL;
+    bool good = !folder || (asprintf(&whole, "%s/%s", folder, path) >= 0 &&
+                            setenv("STARPU_TIC_TRACE", whole, 1) == 0);
+
+    if (!good)
+        fprintf(stderr, "starpu-tic: out of memory\n");
+    else
+        free(whole);
+    free(folder);
+    return good;
+}
+
 int tic_tool_run(int argc, char **argv)
 {
     struct tic_restart_rules rules = {.backoff = BACKOFF};
@@ -125,6 +142,8 @@ int tic_tool_run(int argc, char **argv)
         return status;
     if (rules.most > 0) /* who supervises is who knows that the program is to go on */
         setenv("STARPU_TIC_STOP", "term", 0);
+    if (!place_trace())
+        return TIC_TOOL_FAILED;
     if (tic_settings_read(&settings, environment_get, environ, message, sizeof(message)) != 0) {
         fprintf(stderr, "starpu-tic: %s\n", message);
         return TIC_TOOL_USAGE;

@@ -87,6 +87,16 @@ setup_file() {
     page torn.html
 }
 
+@test "a trace is where it was named, wherever the program goes" {
+    trace=$PWD/trace
+    mkdir elsewhere
+    export P_QUIET=1 STARPU_TIC_TRACE=trace STARPU_TIC_EVERY=50 STARPU_TIC_FAIL=line-renamed:1
+    run_apart "$tool" run --max-restarts 9 --backoff 0 -- sh -c 'cd elsewhere && "$0"; exit $?' "$program"
+    [ "$status" -eq 0 ] || complain "$program" wrong
+    [ -z "$(ls elsewhere)" ]
+    [ "$(events run)" -eq "$(events ended)" ]
+}
+
 @test "a page of a directory has its lines, as info tells them" {
     trace=$PWD/trace
     P_QUIET=1 STARPU_TIC_EVERY=20 STARPU_TIC_TRACE=$trace crash line-renamed:3 "$program"
@@ -128,7 +138,7 @@ setup_file() {
     page page.html
     STARPU_TIC_TRACE=nowhere/trace run_apart "$tool" run -- "$program"
     [ "$status" -eq 78 ]
-    grep -q 'STARPU_TIC_TRACE=nowhere/trace cannot be written' err
+    grep -q 'nowhere/trace cannot be written' err
     # A file that takes no more.
     expected=$(P_QUIET=1 "$program")
     (ulimit -f 1 && P_QUIET=1 STARPU_TIC_STATS='' STARPU_TIC_DIR='' STARPU_TIC_TRACE=$PWD/small \
