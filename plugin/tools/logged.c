@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "store/forced.h"
@@ -79,14 +80,16 @@ static int take_events(struct tic_traced *traced, const struct tic_events *event
                        const struct names *names)
 {
     int status = add_run(traced, 0);
+    bool has_run = false; /* some records may come before that of the first run */
 
     for (size_t i = 0; i < events->count && status == 0; i++) {
         const struct tic_log_record *record = &events->items[i];
         double time = time_of(events, record->time);
-        if (record->kind == TIC_LOGGED_RUN && i > 0)
+        if (record->kind == TIC_LOGGED_RUN && has_run)
             status = add_run(traced, time);
         else
             status = add_task(traced, events, names, record);
+        has_run |= record->kind == TIC_LOGGED_RUN;
         if (status == 0)
             traced->runs.items[traced->runs.count - 1].last = time;
     }

@@ -173,9 +173,13 @@ void tic_report_print_head(FILE *out, const struct tic_report *report)
     fputs("<div class=\"tiles\">\n", out);
     tic_scale_count(count, tasks_done(report));
     snprintf(text, sizeof(text), "%s", count);
-    tic_page_tile(out, text, "tasks done");
-    if (report->has_trace)
+    tic_page_tile(out, text, report->has_trace ? "tasks done" : "tasks done in the newest line");
+    if (report->has_trace) {
         print_trace_tiles(out, report);
+    } else if (report->traced.tasks.count > 0) {
+        tic_scale_count(text, report->traced.tasks.count);
+        tic_page_tile(out, text, "results of tasks in the event log");
+    }
     if (report->stats)
         print_statistics(out, report->stats);
     fputs("</div>\n", out);

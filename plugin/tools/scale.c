@@ -156,7 +156,9 @@ void tic_scale_clock(char text[TIC_SCALE_TEXT], double seconds, double step)
 {
     long whole = lround(seconds);
 
-    if (seconds < 60 || step < 1)
+    if (step < 0.01)
+        snprintf(text, TIC_SCALE_TEXT, "%.*f ms", decimals_of(step * 1000), seconds * 1000);
+    else if (seconds < 60 || step < 1)
         snprintf(text, TIC_SCALE_TEXT, "%.*f s", decimals_of(step), seconds);
     else if (seconds < 3600)
         snprintf(text, TIC_SCALE_TEXT, "%ld:%02ld", whole / 60, whole % 60);

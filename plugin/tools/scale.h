@@ -36,7 +36,7 @@ double tic_scale_byte_step(double bytes, unsigned most);
 
 /* "3.2 s", "210 ms", "12 min", "3 h 20 min", "2 d 4 h". */
 void tic_scale_duration(char text[TIC_SCALE_TEXT], double seconds);
-/* With as many decimals as a step needs: "0.25 s"; from a minute on "1:30", "2:00:00". */
+/* With as many decimals as a step needs: "0.25 s", "55 ms"; from a minute on "1:30", "2:00:00". */
 void tic_scale_clock(char text[TIC_SCALE_TEXT], double seconds, double step);
 /* "740 kB": of 1000 bytes. */
 void tic_scale_bytes(char text[TIC_SCALE_TEXT], double bytes);

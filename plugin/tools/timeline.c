@@ -149,7 +149,8 @@ static void draw_key(const struct drawing *drawing, const struct share *shares)
     char class[8], text[160], time[TIC_SCALE_TEXT];
 
     fputs("<ul class=\"key\">", drawing->out);
-    for (unsigned i = 0; i < traced->name_count && i < TIC_PAGE_COLORS; i++) {
+    for (unsigned i = 0; i < traced->name_count && i < TIC_PAGE_COLORS && shares[i].seconds > 0;
+         i++) {
         const char *name = traced->names[shares[i].name];
         snprintf(class, sizeof(class), "c%u", i);
         tic_scale_duration(time, shares[i].seconds);

@@ -121,6 +121,8 @@ setup_file() {
     page page.html
     grep -q 'From the event log' page.html
     grep -q 'class="c0' page.html
+    [ "$("$tool" report --json "$STARPU_TIC_DIR" | jq -c '[(.runs | length), (.crashes | length), .tasks.executions >= 99]')" = \
+        "[1,0,true]" ]
 }
 
 @test "what cannot be read or written is an error, and the program is not harmed" {

@@ -111,6 +111,10 @@ static void test_clock(void **state)
     char text[TIC_SCALE_TEXT];
     tic_scale_clock(text, 0.5, 0.25);
     assert_string_equal(text, "0.50 s");
+    tic_scale_clock(text, 0.055, 0.005);
+    assert_string_equal(text, "55 ms");
+    tic_scale_clock(text, 0.0015, 0.0005);
+    assert_string_equal(text, "1.5 ms");
     tic_scale_clock(text, 45, 5);
     assert_string_equal(text, "45 s");
     tic_scale_clock(text, 90, 30);
