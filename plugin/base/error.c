@@ -17,6 +17,23 @@ void tic_log_set_level(int level)
     log_level = level;
 }
 
+static void (*tell)(int level, const char *text); /* set before other threads start */
+static void (*tell_flush)(void);
+
+void tic_log_tell(void (*listener)(int level, const char *text), void (*flush)(void))
+{
+    tell = listener;
+    tell_flush = flush;
+}
+
+static void tell_listener(int level, const char *fmt, va_list args)
+{
+    char text[1024];
+
+    vsnprintf(text, sizeof(text), fmt, args);
+    tell(level, text);
+}
+
 static void print_line(const char *fmt, va_list args)
 {
     /* One write per message, so that lines of several threads do not mix. */
@@ -36,9 +53,15 @@ static void print_line(const char *fmt, va_list args)
 
 void tic_log(enum tic_level level, const char *fmt, ...)
 {
+    va_list args;
+
+    if (tell) {
+        va_start(args, fmt);
+        tell_listener((int)level, fmt, args);
+        va_end(args);
+    }
     if ((int)level > log_level)
         return;
-    va_list args;
     va_start(args, fmt);
     print_line(fmt, args);
     va_end(args);
@@ -60,6 +83,8 @@ void tic_stop(enum tic_exit status, const char *fmt, ...)
     va_end(args);
     tic_log(TIC_LOG_ERROR, "%s%s", text,
             status == TIC_EXIT_DIVERGED && explain_difference ? explain_difference() : "");
+    if (tell_flush)
+        tell_flush();
     _exit(status);
 }
 

@@ -30,6 +30,10 @@ void tic_log(enum tic_level level, const char *fmt, ...) __attribute__((format(p
 void tic_stop(enum tic_exit status, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
 
+/* Whatever the level, messages are told to `listener`, too; and tic_stop() calls `flush` at the
+ * end. Set before other threads start. */
+void tic_log_tell(void (*listener)(int level, const char *text), void (*flush)(void));
+
 /* What the message of a TIC_EXIT_DIVERGED is to end with; `explain` may return "". */
 void tic_stop_explain(const char *(*explain)(void));
 

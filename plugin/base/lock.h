@@ -23,6 +23,7 @@ enum tic_lock_rank {
     TIC_RANK_POOL,       /* a loop that several threads share */
     TIC_RANK_IO,         /* calls of the file system */
     TIC_RANK_THREADS,    /* which threads of ours run */
+    TIC_RANK_TRACE,      /* rare events of the trace */
 };
 
 /* What clang's -Wthread-safety checks (tests/thread-safety): that locks are given back on every

@@ -13,6 +13,7 @@
 #include "base/failpoint.h"
 #include "base/memory.h"
 #include "base/type_rules.h"
+#include "base/trace.h"
 #include "session/about.h"
 #include "session/context.h"
 #include "report/pages.h"
@@ -50,6 +51,15 @@ static void check_stats(const char *path)
                  strerror(errno));
     if (stats)
         fclose(stats);
+}
+
+static void open_trace(const char *path)
+{
+    int status = path[0] ? tic_trace_open(path) : 0;
+
+    if (status)
+        tic_stop(TIC_EXIT_REFUSED, "STARPU_TIC_TRACE=%s cannot be written: %s", path,
+                 status == -EINVAL ? "it is no plain file" : strerror(-status));
 }
 
 /* Of the time that threads may spend on handing over what they write. A task writes several times
@@ -118,6 +128,7 @@ struct tic_session *tic_session_create(void)
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
     tic_lock_init(&session->submit, TIC_RANK_SUBMIT);
     check_stats(settings.stats);
+    open_trace(settings.report[0] ? "" : settings.trace);
     session->settings = settings;
     session->snapshot.period = tic_pace_init(&session->snapshot.pace, &settings);
     session->snapshot.options.every = settings.every;

@@ -12,6 +12,7 @@
 
 #include "base/failpoint.h"
 #include "base/printed.h"
+#include "base/trace.h"
 #include "interpose/addresses.h"
 #include "interpose/arguments.h"
 #include "interpose/callback.h"
@@ -33,6 +34,7 @@
 #include "unseen/statics.h"
 #include "session/task.h"
 #include "real/real.h"
+#include "sched/tic_ws.h"
 
 /* The task that this thread began last, and where. */
 static __thread struct {
@@ -89,6 +91,14 @@ static void show_begin(const struct tic_slot *slot, const struct starpu_task *ta
                          numbered ? slot->sequence + 1 : TIC_BEACON_NO_NUMBER, tic_task_name(task));
 }
 
+/* For `starpu-tic report`. */
+static void trace_begin(const struct tic_slot *slot, const struct starpu_task *task)
+{
+    tic_trace_begin((unsigned)(slot - tic_session->snapshot.cut.slots),
+                    slot->sequence & TIC_SPAWN_KEY ? TIC_TRACE_NO_NUMBER : slot->sequence,
+                    tic_ws_victim_of(task), tic_task_name(task));
+}
+
 static void show_end(const struct tic_slot *slot)
 {
     struct tic_session *session = tic_session;
@@ -102,6 +112,8 @@ static void finish(struct tic_slot *slot)
     struct tic_session *session = tic_session;
 
     tic_printed_note_task(slot->printed);
+    if (tic_trace_is_on())
+        tic_trace_end((unsigned)(slot - session->snapshot.cut.slots));
     tic_failpoint(TIC_FAIL_TASK_END);
     if (!slot->counts)
         tic_statics_note_again(true);
@@ -254,6 +266,8 @@ static void begin_task(struct starpu_task *task)
         slot->sequence < session->recovered_submissions)
         tic_commute_show(task);
     show_begin(slot, task);
+    if (tic_trace_is_on())
+        trace_begin(slot, task);
     tic_failpoint(TIC_FAIL_TASK_BEGIN);
 }
 

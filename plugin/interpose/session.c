@@ -3,17 +3,20 @@
 #include "interpose/session.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/trace.h"
 #include "session/context.h"
 #include "interpose/create.h"
 #include "interpose/digest.h"
 #include "interpose/ending.h"
 #include "interpose/hooks.h"
 #include "interpose/leave.h"
+#include "report/asked.h"
 #include "report/live.h"
 #include "session/lookup.h"
 #include "interpose/opening.h"
@@ -43,6 +46,7 @@ static void finish(int status, void *arg)
         return; /* a child of fork that ended by exit */
     bool done = status == 0 && !session->settings.keep;
     tic_leave_disarm();
+    tic_asked_close();
     if (done)
         atomic_store(&session->store.ending, true);
     if (session->snapshot.started)
@@ -61,6 +65,30 @@ static void finish(int status, void *arg)
         tic_copier_stop(session->snapshot.copier, done);
     session->snapshot.copier = NULL;
     tic_success_note(done ? session : NULL);
+    tic_trace_put("end", ", \"status\": %d", status);
+    tic_trace_flush();
+}
+
+/* What a report says of the run. */
+static void trace_start(const struct tic_session *session, uint64_t line)
+{
+    const struct tic_snapshot *snapshot = &session->snapshot;
+    char path[PATH_MAX], program[PATH_MAX], host[256];
+
+    if (!tic_trace_is_on())
+        return;
+    tic_trace_quote(path, sizeof(path), session->store.path);
+    tic_trace_quote(program, sizeof(program), snapshot->about.program);
+    tic_trace_quote(host, sizeof(host), snapshot->about.host);
+    tic_trace_put("directory", ", \"path\": \"%s\"", path);
+    tic_trace_put("start",
+                  ", \"program\": \"%.500s\", \"host\": \"%s\", \"workers\": %u, \"line\": %llu, "
+                  "\"tasks_done\": %llu, \"protocol\": \"%s\", \"period\": %g, \"mtbf\": %g",
+                  program, host, (unsigned)snapshot->about.workers, (unsigned long long)line,
+                  (unsigned long long)session->recovered_tasks,
+                  tic_protocol_names[session->settings.protocol], snapshot->period,
+                  session->settings.mtbf);
+    tic_trace_wake(); /* a report of a run that dies now has nothing else */
 }
 
 /* ---- starpu_init ---------------------------------------------------------------------------- */
@@ -167,6 +195,8 @@ void tic_session_on_initialize_after(int result)
     tic_session_own();
     int64_t number = session->starts++;
     uint64_t known = tic_tail_total(&session->graph.events);
+    /* Before the checkpoint thread, whose it is then, begins. */
+    uint64_t line = session->recovered ? session->store.kept[0].number : 0;
     if (tic_snapshot_start(&session->snapshot) != 0 ||
         tic_graph_event(&session->graph, TIC_EVENT_START, &number) == -ENOMEM) {
         tic_unprotected_report("cannot create the checkpoint thread");
@@ -181,6 +211,7 @@ void tic_session_on_initialize_after(int result)
     if (first) {
         session->beacon = session->report ? NULL : tic_beacon_take(session->store.path);
         tic_record_run();
+        trace_start(session, line);
     }
     tic_record_event(known, TIC_EVENT_START, number);
     tic_hooks_install(session);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What a supervised program shows while it runs: how far it is. And its end, when the supervisor
- * was killed. */
+/* What a program shows while it runs: how far it is, if it is supervised or somebody asks. And its
+ * end, when the supervisor was killed. */
 #include "report/live.h"
 
 #include <poll.h>
@@ -10,13 +10,17 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "base/watch.h"
+#include "report/asked.h"
 #include "session/context.h"
 
 /* Seconds between two looks: who watches sees no more of them than one in a second. */
 #define LOOK 0.5
 
+enum { LOOKS_TO_ASK = 2 }; /* looks from one for a question to the next */
+
 static struct tic_watch watch;
-static uint64_t seen; /* its thread only: checkpoints at the last look */
+static unsigned looks; /* its thread only */
+static uint64_t seen;  /* its thread only: checkpoints at the last look */
 
 static void show(_Atomic uint64_t *where, uint64_t value)
 {
@@ -67,11 +71,15 @@ static bool look(void *arg)
         die_with_supervisor();
     if (session->beacon)
         show_counts(session);
+    if (session->settings.ask && !session->report && looks++ % LOOKS_TO_ASK == 0)
+        tic_asked_look(session);
     return true;
 }
 
 void tic_live_start(struct tic_session *session)
 {
-    if ((session->beacon || tic_beacon_is_guarded()) && !watch.started)
+    bool may_ask = session->settings.ask && !session->report;
+
+    if ((session->beacon || tic_beacon_is_guarded() || may_ask) && !watch.started)
         tic_watch_begin(&watch, LOOK, look, session);
 }

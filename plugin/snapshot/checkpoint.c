@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/printed.h"
 #include "base/thread.h"
+#include "base/trace.h"
 #include "snapshot/copier.h"
 #include "snapshot/forced.h"
 #include "snapshot/save.h"
@@ -275,6 +276,21 @@ static int store_line(struct tic_snapshot *snapshot, struct tic_line *line)
     return status;
 }
 
+/* `begin`: of the cut; `bytes`: all that the run has written so far. */
+static void trace_commit(const struct tic_snapshot *snapshot)
+{
+    const struct tic_line *line = &snapshot->store->kept[0];
+
+    if (!tic_trace_is_on())
+        return;
+    tic_trace_put(
+        "checkpoint", ", \"line\": %llu, \"begin\": %.6f, \"tasks_done\": %llu, \"bytes\": %llu",
+        (unsigned long long)line->number, tic_trace_time(atomic_load(&snapshot->verify.cut_ns)),
+        (unsigned long long)line->tasks_done,
+        (unsigned long long)atomic_load(&snapshot->store->bytes_written));
+    tic_trace_wake(); /* a report that lacks it takes a crash for dearer than it was */
+}
+
 static int commit(struct tic_snapshot *snapshot, uint64_t cut)
 {
     struct tic_line line = {0};
@@ -293,14 +309,14 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     tic_eventlog_note_newest(&snapshot->log);
     if (snapshot->copier)
         tic_copier_offer(snapshot->copier, &snapshot->store->kept[0]);
-    snapshot->cycle.committed = cut;
     tic_index_committed(&snapshot->store->index, snapshot->store->keep);
-    tic_snapshot_sweep(snapshot, true);
+    tic_snapshot_sweep(snapshot, cut);
     bound_results(snapshot);
     tic_graph_reclaim(snapshot->graph, cut);
     atomic_fetch_add_explicit(&snapshot->counts.checkpoints, 1, memory_order_relaxed);
     if (atomic_load(&snapshot->verify.quiescent))
         atomic_fetch_add_explicit(&snapshot->verify.quiescent_lines, 1, memory_order_relaxed);
+    trace_commit(snapshot);
     tic_log(TIC_LOG_DETAIL, "checkpoint %llu: %llu tasks done",
             (unsigned long long)snapshot->store->kept[0].number,
             (unsigned long long)snapshot->store->kept[0].tasks_done);
@@ -315,7 +331,7 @@ static void give_up(struct tic_snapshot *snapshot, uint64_t cut)
 {
     tic_cut_finish(&snapshot->cut);
     snapshot->cycle.given_up = cut;
-    tic_snapshot_sweep(snapshot, false);
+    tic_snapshot_sweep(snapshot, 0);
 }
 
 /* Before the next cut is raised all tasks of the one given up have ended: their lists belong to

@@ -258,10 +258,12 @@ static void mark_handles(struct tic_snapshot *snapshot)
 enum { FORMATTED_BETWEEN = 8 };
 
 /* Looking at all handles pays when as many rows may become free as a part of them. */
-void tic_snapshot_sweep(struct tic_snapshot *snapshot, bool committed)
+void tic_snapshot_sweep(struct tic_snapshot *snapshot, uint64_t committed)
 {
     struct tic_rows *rows = &snapshot->store->rows;
 
+    if (committed > 0)
+        snapshot->cycle.committed = committed;
     tic_lock(&snapshot->graph->lock);
     unsigned long handles = snapshot->graph->handle_count;
     tic_unlock(&snapshot->graph->lock);
@@ -274,12 +276,12 @@ void tic_snapshot_sweep(struct tic_snapshot *snapshot, bool committed)
     if (snapshot->copier)
         tic_copier_mark(snapshot->copier, rows);
     tic_lock(&snapshot->graph->lock);
-    tic_snapshot_mark_forced_locked(snapshot, committed);
+    tic_snapshot_mark_forced_locked(snapshot, committed > 0);
     tic_unlock(&snapshot->graph->lock);
     tic_rows_sweep_end(rows);
     /* What extends the newest line may lie in any of its files. */
-    if (committed || !atomic_load(&snapshot->extension.on))
+    if (committed > 0 || !atomic_load(&snapshot->extension.on))
         tic_eventlog_sweep(&snapshot->log);
-    if (committed && tic_compact_review(snapshot->store) != 0)
+    if (committed > 0 && tic_compact_review(snapshot->store) != 0)
         tic_log(TIC_LOG_DETAIL, "no memory to look for segments that nothing needs");
 }

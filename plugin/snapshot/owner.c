@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/trace.h"
 #include "graph/family.h"
 #include "snapshot/save.h"
 #include "snapshot/suspend.h"
@@ -94,6 +95,17 @@ static int save_now_once(struct tic_snapshot *snapshot, struct tic_handle *handl
     return status;
 }
 
+/* main() was held since `start`. */
+static void note_held(_Atomic uint64_t *sum, uint64_t start)
+{
+    enum { LONG = 1000000 }; /* ns: what a picture may show */
+    uint64_t end = tic_nanoseconds(CLOCK_MONOTONIC);
+
+    atomic_fetch_add_explicit(sum, end - start, memory_order_relaxed);
+    if (tic_trace_is_on() && end - start >= LONG)
+        tic_trace_put("held", ", \"begin\": %.6f", tic_trace_time(start));
+}
+
 void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
@@ -111,8 +123,7 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
     if (status && status != -ECANCELED)
         tic_snapshot_break(snapshot, "cannot keep a value that main() gets back: %s",
                            tic_snapshot_reason(status));
-    atomic_fetch_add_explicit(&snapshot->counts.main_held_ns,
-                              tic_nanoseconds(CLOCK_MONOTONIC) - start, memory_order_relaxed);
+    note_held(&snapshot->counts.main_held_ns, start);
     tic_failpoint(TIC_FAIL_UNREGISTER_SAVE);
 }
 
@@ -156,8 +167,7 @@ static void save_for_cut(struct tic_snapshot *snapshot, struct tic_handle *handl
     tic_handle_lock_for_main(handle);
     tic_unlock(&handle->lock);
     tic_save_due(snapshot, handle, cut);
-    atomic_fetch_add_explicit(&snapshot->pace.main_held_ns,
-                              tic_nanoseconds(CLOCK_MONOTONIC) - start, memory_order_relaxed);
+    note_held(&snapshot->pace.main_held_ns, start);
 }
 
 /* The active cut is older than the change: it still needs the value. Later cuts see it gone. */
@@ -295,8 +305,7 @@ int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *han
     }
     if (status && status != -ECANCELED)
         status = log_value_once(snapshot, handle, status, saved, fresh);
-    atomic_fetch_add_explicit(&snapshot->counts.main_held_ns,
-                              tic_nanoseconds(CLOCK_MONOTONIC) - start, memory_order_relaxed);
+    note_held(&snapshot->counts.main_held_ns, start);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/thread.h"
+#include "base/trace.h"
 #include "graph/family.h"
 #include "snapshot/save.h"
 #include "snapshot/suspend.h"
@@ -227,8 +228,10 @@ static void copy_on_write(struct tic_snapshot *snapshot, struct tic_slot *slot,
 
     if (cut != 0 && !tic_snapshot_is_broken(snapshot))
         tic_save_due(snapshot, handle, cut);
-    note_held(&slot->held, tic_nanoseconds(CLOCK_MONOTONIC) - start,
-              tic_nanoseconds(CLOCK_THREAD_CPUTIME_ID) - on_processor);
+    uint64_t end = tic_nanoseconds(CLOCK_MONOTONIC);
+    note_held(&slot->held, end - start, tic_nanoseconds(CLOCK_THREAD_CPUTIME_ID) - on_processor);
+    if (tic_trace_is_on())
+        tic_trace_stall((unsigned)(slot - snapshot->cut.slots), start, end);
     tic_failpoint(TIC_FAIL_COPY_ON_WRITE);
 }
 

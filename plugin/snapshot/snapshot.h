@@ -350,8 +350,9 @@ bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds);
 /* ---- the line, of checkpoint.c; checkpoint thread only --------------------------------------- */
 /* Fills a line for this cut: what of it is new goes into blocks and into the index. 0 or -errno. */
 int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct tic_line *line);
-/* Frees rows that nothing refers to any more, if there may be enough of them. */
-void tic_snapshot_sweep(struct tic_snapshot *snapshot, bool committed);
+/* Frees rows that nothing refers to any more, if there may be enough of them. committed: the cut
+ * whose line was committed; 0: none was. */
+void tic_snapshot_sweep(struct tic_snapshot *snapshot, uint64_t committed);
 /* Adds a row of this shape. 0 or -ENOMEM. */
 int tic_demands_add(struct tic_demands *demands, const struct tic_shape *shape);
 /* Before a cut: moves values out of segments that the store wants to remove; some of them. */

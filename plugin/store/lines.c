@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "store/ask.h"
 #include "store/eventlog.h"
 #include "store/linefile.h"
 #include "store/mark.h"
@@ -460,6 +461,7 @@ void tic_store_remove(struct tic_store *store)
     store->extra_count = 0;
     tic_store_remove_lines(store); /* that this process has not adopted */
     tic_store_clean(store);
+    tic_ask_clear(store->path);
     snprintf(name, sizeof(name), TIC_FILE_LOCK, store->process);
     unlinkat(store->directory, name, 0);
     rmdir(store->path); /* stays when something that is not ours lies in it */

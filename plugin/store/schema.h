@@ -14,6 +14,10 @@
 #define TIC_LOCK_IMAGE "image %016llx\n"
 /* Beside lines that do not say it: tasks of the run have written memory that is not registered. */
 #define TIC_FILE_UNREGISTERED "p%u-unregistered"
+/* A question to the run, and its answer: not part of what is saved. */
+#define TIC_FILE_ASK "p%u-ask"
+#define TIC_FILE_ANSWER "p%u-answer-%08llu"
+#define TIC_ASK_FORMAT "starpu-tic ask %s %llu\n"
 #define TIC_FILE_LINE "p%u-line-%08llu.h5"
 #define TIC_FILE_LINE_NEW "p%u-line-%08llu.h5.new"
 #define TIC_FILE_SEGMENT "p%u-segment-%08llu.h5"

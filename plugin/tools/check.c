@@ -51,7 +51,8 @@ static void set_environment(const char *directory, int run, bool pages)
 {
     char path[PATH_MAX + 32];
 
-    for (const char *const *name = (const char *const[]){"EVERY", "FAIL", "KEEP", "STATS", NULL};
+    for (const char *const *name =
+             (const char *const[]){"EVERY", "FAIL", "KEEP", "STATS", "TRACE", NULL};
          *name; name++) {
         snprintf(path, sizeof(path), "STARPU_TIC_%s", *name);
         unsetenv(path);

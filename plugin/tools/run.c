@@ -30,6 +30,7 @@ static void print_help(void)
         "  -p, --period SECONDS   period between checkpoints, or auto (STARPU_TIC_PERIOD)\n"
         "      --protocol NAME    tic, sel, tic+sel or off (STARPU_TIC_PROTOCOL)\n"
         "  -s, --sched POLICY     StarPU scheduling policy (STARPU_TIC_SCHED)\n"
+        "      --trace FILE       what happens when, for starpu-tic report (STARPU_TIC_TRACE)\n"
         "  -r, --max-restarts N   start the program again when a signal has killed it, so often\n"
         "                         at most (0)\n"
         "      --restart-on-exit  also when it has ended with an exit status other than 0\n"
@@ -69,6 +70,8 @@ static bool parse_option(int option, struct tic_restart_rules *rules)
         return setenv("STARPU_TIC_PROTOCOL", optarg, 1) == 0;
     case 's':
         return setenv("STARPU_TIC_SCHED", optarg, 1) == 0;
+    case 't':
+        return setenv("STARPU_TIC_TRACE", optarg, 1) == 0;
     case 'r':
         return parse_restarts(optarg, &rules->most);
     case 'q':
@@ -88,6 +91,7 @@ static int parse_options(int argc, char **argv, struct tic_restart_rules *rules)
                                             {"period", required_argument, NULL, 'p'},
                                             {"protocol", required_argument, NULL, 'P'},
                                             {"sched", required_argument, NULL, 's'},
+                                            {"trace", required_argument, NULL, 't'},
                                             {"max-restarts", required_argument, NULL, 'r'},
                                             {"backoff", required_argument, NULL, 'b'},
                                             {"quiet", no_argument, NULL, 'q'},
@@ -110,6 +114,23 @@ static int parse_options(int argc, char **argv, struct tic_restart_rules *rules)
     return optind < argc ? -1 : tic_tool_usage("run", TIC_TOOL_USAGE);
 }
 
+/* The program may be in another directory when it begins, and this process appends, too. False
+ * after a message. */
+static bool place_trace(void)
+{
+    const char *path = getenv("STARPU_TIC_TRACE");
+    char *folder = path && path[0] && path[0] != '/' ? getcwd(NULL, 0) : NULL, *whole = NULL;
+    bool good = !folder || (asprintf(&whole, "%s/%s", folder, path) >= 0 &&
+                            setenv("STARPU_TIC_TRACE", whole, 1) == 0);
+
+    if (!good)
+        fprintf(stderr, "starpu-tic: out of memory\n");
+    else
+        free(whole);
+    free(folder);
+    return good;
+}
+
 int tic_tool_run(int argc, char **argv)
 {
     struct tic_restart_rules rules = {.backoff = BACKOFF};
@@ -121,6 +142,8 @@ int tic_tool_run(int argc, char **argv)
         return status;
     if (rules.most > 0) /* who supervises is who knows that the program is to go on */
         setenv("STARPU_TIC_STOP", "term", 0);
+    if (!place_trace())
+        return TIC_TOOL_FAILED;
     if (tic_settings_read(&settings, environment_get, environ, message, sizeof(message)) != 0) {
         fprintf(stderr, "starpu-tic: %s\n", message);
         return TIC_TOOL_USAGE;

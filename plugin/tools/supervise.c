@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/thread.h"
+#include "base/trace.h"
 #include "store/store.h"
 #include "tools/child.h"
 #include "tools/culprit.h"
@@ -185,6 +186,16 @@ static void look(void *arg)
     tic_ticker_tick(&supervisor->ticker, supervisor->beacon, seconds_of_run(supervisor));
 }
 
+/* What was killed cannot say so itself. */
+static void trace_end(const struct supervisor *supervisor, const struct tic_restart_end *end)
+{
+    const char *path = supervisor->settings->trace;
+
+    if (path[0])
+        tic_trace_append(path, "ended", ", \"status\": %d, \"signal\": %d", end->status,
+                         end->by_signal ? end->status - TIC_TOOL_BY_SIGNAL : 0);
+}
+
 static bool run_once(struct supervisor *supervisor, struct tic_restart_end *end)
 {
     supervisor->begun = tic_nanoseconds(CLOCK_MONOTONIC);
@@ -196,6 +207,7 @@ static bool run_once(struct supervisor *supervisor, struct tic_restart_end *end)
     *end = tic_restart_end_of(tic_child_await(look, supervisor));
     end->seconds = seconds_of_run(supervisor);
     tic_ticker_end(&supervisor->ticker);
+    trace_end(supervisor, end);
     end->asked = tic_child_asked() != 0;
     if (end->asked)
         tic_child_end_rest(tic_child_asked());

@@ -85,7 +85,7 @@ static void set_environment(const struct tic_trial *trial, const struct tic_tria
 {
     static const char *const ours[] = {"CLOCK", "COPY",     "DIGESTS", "DIR",    "EVENTS",
                                        "EVERY", "FAIL",     "KEEP",    "PERIOD", "REPORT",
-                                       "STATS", "PROTOCOL", "VERBOSE"};
+                                       "STATS", "PROTOCOL", "VERBOSE", "TRACE"};
     char name[64];
 
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {

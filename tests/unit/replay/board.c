@@ -182,6 +182,7 @@ static void set_environment(const struct tic_board *board, const struct tic_prog
     setenv("STARPU_TIC_SYNC", "never", 1);
     setenv("STARPU_TIC_PERIOD", "1000000", 1); /* lines come when they are asked for */
     setenv("STARPU_TIC_FORCED", "0", 1);
+    setenv("STARPU_TIC_ASK", "0", 1); /* nobody asks, and threads that wait by the clock take no turns */
     setenv("STARPU_TIC_VERBOSE", "0", 1);
     setenv("STARPU_TIC_POINTERS", "trust", 1); /* variables of this process are the explorer's, too */
     for (unsigned i = 0; program->settings && program->settings[i]; i += 2)

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What somebody outside asks of the run: how far it is, or a checkpoint. */
+#ifndef TIC_REPORT_ASKED_H
+#define TIC_REPORT_ASKED_H
+
+struct tic_session;
+
+/* Looks whether there is a question, and answers. One thread. */
+void tic_asked_look(struct tic_session *session);
+/* The process ends, or its lines go: no more answers. Any thread. */
+void tic_asked_close(void);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* starpu-tic diff: what lies between two recovery lines: tasks that were done, data that changed.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/chosen.h"
+#include "tools/saved.h"
+#include "tools/scale.h"
+#include "tools/tool.h"
+
+enum change { SAME, CHANGED, NEW, GONE };
+static const char *const change_names[] = {"same", "changed", "new", "gone"};
+
+/* A datum in both lines, or one of them. */
+struct pair {
+    uint64_t id;
+    const struct tic_line_value *a, *b; /* NULL: it is not there */
+};
+
+struct comparison {
+    const struct tic_line *a, *b;
+    json_t *tasks;  /* ranges that only b has as done: [first, last] */
+    json_t *undone; /* that only a has */
+    json_t *data;   /* those that are not the same */
+    uint64_t tasks_more, tasks_less, bytes_changed;
+    uint64_t counts[4]; /* by enum change */
+};
+
+/* ---- tasks ---------------------------------------------------------------------------------- */
+
+/* What of the range no range of `other` has. */
+static uint64_t subtract(json_t *list, struct tic_range range, const struct tic_range *other,
+                         size_t count)
+{
+    uint64_t sum = 0, from = range.first;
+
+    for (size_t i = 0; i <= count; i++) {
+        bool is_end = i == count || other[i].first > range.last;
+        uint64_t until = is_end ? range.last + 1 : other[i].first;
+        if (until > from) {
+            json_array_append_new(list,
+                                  json_pack("[I, I]", (json_int_t)from, (json_int_t)until - 1));
+            sum += until - from;
+        }
+        if (is_end)
+            break;
+        if (other[i].last >= from)
+            from = other[i].last + 1;
+        if (from > range.last)
+            break;
+    }
+    return sum;
+}
+
+static uint64_t compare_done(json_t *list, const struct tic_line *line,
+                             const struct tic_line *other)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < line->done_count; i++)
+        sum += subtract(list, line->done[i], other->done, other->done_count);
+    return sum;
+}
+
+/* ---- data ----------------------------------------------------------------------------------- */
+
+static bool has_same_shape(const struct comparison *comparison, const struct pair *pair)
+{
+    struct tic_shape a = tic_line_extent_shape(&comparison->a->extents[pair->a->extent]);
+    struct tic_shape b = tic_line_extent_shape(&comparison->b->extents[pair->b->extent]);
+
+    return tic_shape_equal(&a, &b);
+}
+
+/* The checksum is of the content: a task that writes what was there changes nothing. */
+static enum change judge(const struct comparison *comparison, const struct pair *pair)
+{
+    if (!pair->a)
+        return NEW;
+    if (!pair->b)
+        return GONE;
+    return pair->a->checksum == pair->b->checksum && has_same_shape(comparison, pair) ? SAME
+                                                                                      : CHANGED;
+}
+
+static void note_pair(struct comparison *comparison, const struct pair *pair)
+{
+    enum change change = judge(comparison, pair);
+    const struct tic_line *line = pair->b ? comparison->b : comparison->a;
+    uint64_t bytes = tic_saved_value_bytes(line, pair->b ? pair->b : pair->a);
+
+    comparison->counts[change]++;
+    if (change == SAME)
+        return;
+    json_t *entry = json_pack("{s:I, s:s, s:I}", "data", (json_int_t)pair->id, "change",
+                              change_names[change], "bytes", (json_int_t)bytes);
+    if (pair->a)
+        json_object_set_new(entry, "version_before", json_integer((json_int_t)pair->a->version));
+    if (pair->b)
+        json_object_set_new(entry, "version", json_integer((json_int_t)pair->b->version));
+    json_array_append_new(comparison->data, entry);
+    if (change != GONE)
+        comparison->bytes_changed += bytes;
+}
+
+/* Both are in the order of ids. */
+static void compare_data(struct comparison *comparison)
+{
+    const struct tic_line *a = comparison->a, *b = comparison->b;
+    size_t i = 0, k = 0;
+
+    while (i < a->value_count || k < b->value_count) {
+        uint64_t of_a = i < a->value_count ? a->values[i].id : UINT64_MAX;
+        uint64_t of_b = k < b->value_count ? b->values[k].id : UINT64_MAX;
+        uint64_t id = of_a < of_b ? of_a : of_b;
+        struct pair pair = {id, of_a == id ? &a->values[i++] : NULL,
+                            of_b == id ? &b->values[k++] : NULL};
+        note_pair(comparison, &pair);
+    }
+}
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+static void print_ranges(const json_t *ranges, const char *what)
+{
+    enum { MOST = 20 };
+    size_t i;
+    const json_t *range;
+
+    if (json_array_size(ranges) == 0)
+        return;
+    printf("%s", what);
+    json_array_foreach(ranges, i, range)
+    {
+        json_int_t first = json_integer_value(json_array_get(range, 0));
+        json_int_t last = json_integer_value(json_array_get(range, 1));
+        if (i == MOST) {
+            printf(", and %zu ranges more", json_array_size(ranges) - i);
+            break;
+        }
+        printf(i ? ", %" JSON_INTEGER_FORMAT : " %" JSON_INTEGER_FORMAT, first);
+        if (last > first)
+            printf("-%" JSON_INTEGER_FORMAT, last);
+    }
+    putchar('\n');
+}
+
+static void print_datum(const json_t *entry)
+{
+    const json_t *before = json_object_get(entry, "version_before");
+    const json_t *after = json_object_get(entry, "version");
+    char bytes[TIC_SCALE_TEXT];
+
+    tic_scale_bytes(bytes, json_number_value(json_object_get(entry, "bytes")));
+    printf("  data %-8" JSON_INTEGER_FORMAT " %-8s %10s",
+           json_integer_value(json_object_get(entry, "data")),
+           json_string_value(json_object_get(entry, "change")), bytes);
+    if (before && after)
+        printf("  written %" JSON_INTEGER_FORMAT " more times",
+               json_integer_value(after) - json_integer_value(before));
+    putchar('\n');
+}
+
+static void print_plain(const struct comparison *comparison)
+{
+    char bytes[TIC_SCALE_TEXT];
+    size_t i;
+    const json_t *entry;
+
+    tic_scale_bytes(bytes, (double)comparison->bytes_changed);
+    printf("line %llu to line %llu, %.1f s later\n", (unsigned long long)comparison->a->number,
+           (unsigned long long)comparison->b->number,
+           comparison->b->created - comparison->a->created);
+    printf("tasks: %llu done before, %llu after\n", (unsigned long long)comparison->a->tasks_done,
+           (unsigned long long)comparison->b->tasks_done);
+    print_ranges(comparison->tasks, "  of main(), done since:");
+    print_ranges(comparison->undone, "  of main(), no more done:");
+    printf("data: %llu changed, %llu new, %llu gone, %llu the same; %s changed or new\n",
+           (unsigned long long)comparison->counts[CHANGED],
+           (unsigned long long)comparison->counts[NEW],
+           (unsigned long long)comparison->counts[GONE],
+           (unsigned long long)comparison->counts[SAME], bytes);
+    json_array_foreach(comparison->data, i, entry) print_datum(entry);
+}
+
+static void print_json(const struct comparison *comparison)
+{
+    json_t *answer = json_pack(
+        "{s:{s:I, s:I, s:f}, s:{s:I, s:I, s:f}, s:I, s:O, s:I, s:O, s:I, s:I, s:I, s:I, s:I, s:O}",
+        "before", "number", (json_int_t)comparison->a->number, "tasks_done",
+        (json_int_t)comparison->a->tasks_done, "created", comparison->a->created, //
+        "after", "number", (json_int_t)comparison->b->number, "tasks_done",
+        (json_int_t)comparison->b->tasks_done, "created", comparison->b->created, //
+        "tasks", (json_int_t)comparison->tasks_more, "task_ranges", comparison->tasks,
+        "tasks_undone", (json_int_t)comparison->tasks_less, "undone_ranges", comparison->undone,
+        "data_changed", (json_int_t)comparison->counts[CHANGED], "data_new",
+        (json_int_t)comparison->counts[NEW], "data_gone", (json_int_t)comparison->counts[GONE],
+        "data_same", (json_int_t)comparison->counts[SAME], "bytes",
+        (json_int_t)comparison->bytes_changed, "data", comparison->data);
+
+    json_dumpf(answer, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
+    putchar('\n');
+    json_decref(answer);
+}
+
+static int compare(const struct tic_line *a, const struct tic_line *b, bool as_json)
+{
+    struct comparison comparison = {
+        .a = a, .b = b, .tasks = json_array(), .undone = json_array(), .data = json_array()};
+
+    comparison.tasks_more = compare_done(comparison.tasks, b, a);
+    comparison.tasks_less = compare_done(comparison.undone, a, b);
+    compare_data(&comparison);
+    if (as_json)
+        print_json(&comparison);
+    else
+        print_plain(&comparison);
+    json_decref(comparison.tasks);
+    json_decref(comparison.undone);
+    json_decref(comparison.data);
+    bool same = a->tasks_done == b->tasks_done && comparison.tasks_more == 0 &&
+                comparison.tasks_less == 0 && json_array_size(comparison.data) == 0;
+    return same ? TIC_TOOL_OK : TIC_TOOL_FAILED;
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+/* DIRECTORY; DIRECTORY A B, with numbers; or two of directories and files. */
+static int open_both(int count, char **arguments, struct tic_chosen *a, struct tic_chosen *b)
+{
+    uint64_t numbers[2] = {0, 0};
+    bool is_numbered = count == 3 && tic_chosen_parse_number(arguments[1], &numbers[0]) &&
+                       tic_chosen_parse_number(arguments[2], &numbers[1]) && numbers[0] > 0 &&
+                       numbers[1] > 0;
+
+    if (count == 3 && !is_numbered)
+        return TIC_TOOL_USAGE;
+    const char *second = count == 2 ? arguments[1] : arguments[0];
+    if (tic_chosen_open(a, arguments[0], numbers[0], count == 1 ? 1 : 0) != 0)
+        return TIC_TOOL_NOTHING;
+    if (tic_chosen_open(b, second, numbers[1], 0) == 0)
+        return TIC_TOOL_OK;
+    tic_chosen_close(a);
+    return TIC_TOOL_NOTHING;
+}
+
+int tic_tool_diff(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {0}};
+    static struct tic_chosen a, b;
+    bool as_json = false;
+    int option;
+
+    while ((option = getopt_long(argc, argv, "hj", options, NULL)) != -1) {
+        if (option != 'j')
+            return tic_tool_usage("diff", option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
+        as_json = true;
+    }
+    int count = argc - optind;
+    int status =
+        count >= 1 && count <= 3 ? open_both(count, argv + optind, &a, &b) : TIC_TOOL_USAGE;
+    if (status == TIC_TOOL_USAGE)
+        return tic_tool_usage("diff", status);
+    if (status != TIC_TOOL_OK)
+        return status;
+    status = compare(&a.line, &b.line, as_json);
+    tic_chosen_close(&a);
+    tic_chosen_close(&b);
+    return status;
+}

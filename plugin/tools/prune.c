@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* starpu-tic prune: removes recovery lines that are older than those that are kept, and files that
+ * nothing refers to any more. What a restart would begin with stays, with all that it needs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "store/forced.h"
+#include "store/schema.h"
+#include "tools/chosen.h"
+#include "tools/scale.h"
+#include "tools/tool.h"
+
+struct numbers {
+    uint64_t *items;
+    unsigned long count, capacity;
+};
+
+struct pruning {
+    struct tic_store *store;
+    uint64_t keep; /* undamaged lines */
+    bool is_dry, as_json;
+    uint64_t good;         /* so many are kept by now */
+    uint64_t unreadable;   /* lines that stay, of which nobody can say what they need */
+    struct numbers lines;  /* to be removed */
+    struct numbers needed; /* segments */
+    const struct tic_line *line;
+    json_t *removed; /* names of files */
+    uint64_t bytes;
+    int status;
+};
+
+static int add(struct numbers *numbers, uint64_t number)
+{
+    void *grown =
+        tic_grow(numbers->items, &numbers->capacity, numbers->count + 1, sizeof(*numbers->items));
+
+    if (!grown)
+        return -ENOMEM;
+    numbers->items = grown;
+    numbers->items[numbers->count++] = number;
+    return 0;
+}
+
+static bool has(const struct numbers *numbers, uint64_t number)
+{
+    for (unsigned long i = 0; i < numbers->count; i++)
+        if (numbers->items[i] == number)
+            return true;
+    return false;
+}
+
+/* ---- what is needed ------------------------------------------------------------------------- */
+
+static int need_segment(struct pruning *pruning, uint64_t number)
+{
+    return has(&pruning->needed, number) ? 0 : add(&pruning->needed, number);
+}
+
+static int need_row(void *arg, const struct tic_line_reference *reference)
+{
+    struct pruning *pruning = arg;
+
+    return need_segment(pruning, pruning->line->extents[*reference->extent].segment);
+}
+
+/* From the newest on: what is damaged and newer than what is kept stays, as a restart would tell of
+ * it. */
+static bool judge_line(void *arg, const char *name, int status, struct tic_line *line)
+{
+    struct pruning *pruning = arg;
+    unsigned long long number = 0;
+    unsigned process;
+
+    if (status == 0)
+        status = tic_store_check(pruning->store, line);
+    if (sscanf(name, TIC_FILE_LINE, &process, &number) != 2)
+        number = line->number;
+    if (pruning->good == pruning->keep) {
+        pruning->status = add(&pruning->lines, number);
+    } else if (status == 0) {
+        pruning->line = line;
+        pruning->good++;
+        pruning->status = tic_line_each(line, need_row, pruning);
+    } else {
+        pruning->unreadable++;
+    }
+    return pruning->status != 0;
+}
+
+static bool need_result(void *arg, const struct tic_log_record *record)
+{
+    struct pruning *pruning = arg;
+    struct tic_forced forced;
+
+    if (!tic_forced_decode(record, &forced))
+        return true;
+    for (uint64_t i = 0; i < forced.count && pruning->status == 0; i++)
+        pruning->status = need_segment(pruning, forced.outputs[i].segment);
+    return pruning->status == 0;
+}
+
+/* ---- removal -------------------------------------------------------------------------------- */
+
+static int remove_file(struct pruning *pruning, const char *format, uint64_t number)
+{
+    char name[64];
+    struct stat info;
+
+    snprintf(name, sizeof(name), format, pruning->store->process, (unsigned long long)number);
+    if (fstatat(pruning->store->directory, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (!pruning->is_dry && unlinkat(pruning->store->directory, name, 0) != 0)
+        return -errno;
+    pruning->bytes += (uint64_t)info.st_blocks * 512;
+    json_array_append_new(pruning->removed, json_string(name));
+    return 0;
+}
+
+/* Lines go before what they refer to. */
+static int remove_lines(struct pruning *pruning)
+{
+    int status = 0;
+
+    for (unsigned long i = pruning->lines.count; i-- > 0 && status == 0;)
+        status = remove_file(pruning, TIC_FILE_LINE, pruning->lines.items[i]);
+    if (status == 0 && !pruning->is_dry && fsync(pruning->store->directory) != 0)
+        status = -errno;
+    return status;
+}
+
+static int remove_unneeded(struct pruning *pruning, const char *format, bool all)
+{
+    uint64_t *numbers = NULL;
+    unsigned long count = 0;
+    int status = tic_store_list(pruning->store, format, &numbers, &count);
+
+    for (unsigned long i = 0; i < count && status == 0; i++)
+        if (all || !has(&pruning->needed, numbers[i]))
+            status = remove_file(pruning, format, numbers[i]);
+    free(numbers);
+    return status;
+}
+
+static int prune(struct pruning *pruning)
+{
+    int status = tic_store_walk(pruning->store, judge_line, pruning);
+
+    status = pruning->status ? pruning->status : status;
+    if (status == 0 && pruning->good == 0)
+        return -ENODATA;
+    if (status == 0)
+        status = tic_eventlog_walk(pruning->store, need_result, pruning);
+    status = pruning->status ? pruning->status : status;
+    status = status ? status : remove_lines(pruning);
+    status = status ? status : remove_unneeded(pruning, TIC_FILE_LINE_NEW, true);
+    /* Of a line that cannot be read nobody knows what it needs. */
+    if (status == 0 && pruning->unreadable == 0)
+        status = remove_unneeded(pruning, TIC_FILE_SEGMENT, false);
+    return status;
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+static void print_help(void)
+{
+    tic_tool_usage("prune", TIC_TOOL_OK);
+    puts("\n  -k, --keep N   keep so many undamaged recovery lines, the newest ones (1)\n"
+         "  -n, --dry-run  remove nothing, only tell\n"
+         "  -j, --json     print a JSON object\n\n"
+         "All rows of lines that are kept are read first. Nothing is removed if no line is good,\n"
+         "or while a run uses the directory.");
+}
+
+/* -1, or an exit status. */
+static int parse_options(int argc, char **argv, struct pruning *pruning)
+{
+    static const struct option options[] = {{"keep", required_argument, NULL, 'k'},
+                                            {"dry-run", no_argument, NULL, 'n'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "k:njh", options, NULL)) != -1) {
+        if (option == 'h') {
+            print_help();
+            return TIC_TOOL_OK;
+        }
+        if (option == 'n')
+            pruning->is_dry = true;
+        else if (option == 'j')
+            pruning->as_json = true;
+        else if (option != 'k' || !tic_chosen_parse_number(optarg, &pruning->keep) ||
+                 pruning->keep == 0)
+            return tic_tool_usage("prune", TIC_TOOL_USAGE);
+    }
+    return optind + 1 == argc ? -1 : tic_tool_usage("prune", TIC_TOOL_USAGE);
+}
+
+static void print_answer(const struct pruning *pruning)
+{
+    char bytes[TIC_SCALE_TEXT];
+    size_t i;
+    const json_t *name;
+
+    if (pruning->as_json) {
+        json_t *answer = json_pack("{s:O, s:I, s:I, s:b}", "removed", pruning->removed, "bytes",
+                                   (json_int_t)pruning->bytes, "kept", (json_int_t)pruning->good,
+                                   "dry_run", pruning->is_dry);
+        json_dumpf(answer, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+        putchar('\n');
+        json_decref(answer);
+        return;
+    }
+    json_array_foreach(pruning->removed, i, name) puts(json_string_value(name));
+    tic_scale_bytes(bytes, (double)pruning->bytes);
+    printf("%s%zu files, %s; %" PRIu64 " undamaged line%s kept\n",
+           pruning->is_dry ? "to be removed: " : "removed: ", json_array_size(pruning->removed),
+           bytes, pruning->good, pruning->good == 1 ? "" : "s");
+    if (pruning->unreadable > 0)
+        puts("Segments stay: a newer line cannot be read, so nobody knows what it needs");
+}
+
+static void tell_failure(const char *path, int status)
+{
+    fprintf(stderr, "starpu-tic: %s: %s\n", path,
+            status == -EBUSY     ? "a run uses it; nothing is removed"
+            : status == -ENODATA ? "no recovery line is undamaged; nothing is removed"
+            : status == -EBADMSG ? "it is damaged"
+                                 : strerror(-status));
+}
+
+int tic_tool_prune(int argc, char **argv)
+{
+    struct tic_store store;
+    struct pruning pruning = {.store = &store, .keep = 1};
+    int status = parse_options(argc, argv, &pruning);
+    const char *path = argv[optind];
+
+    if (status >= 0)
+        return status;
+    status = tic_store_open(&store, path, TIC_STORE_USE, true, tic_tool_load_store());
+    if (status) {
+        tell_failure(path, status);
+        return TIC_TOOL_FAILED;
+    }
+    pruning.removed = json_array();
+    status = prune(&pruning);
+    if (status)
+        tell_failure(path, status);
+    else
+        print_answer(&pruning);
+    json_decref(pruning.removed);
+    free(pruning.lines.items);
+    free(pruning.needed.items);
+    tic_store_close(&store);
+    return status ? TIC_TOOL_FAILED : TIC_TOOL_OK;
+}

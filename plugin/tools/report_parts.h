@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a report knows, and its page. */
+#ifndef TIC_TOOLS_REPORT_PARTS_H
+#define TIC_TOOLS_REPORT_PARTS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "store/store.h"
+#include "tools/saved.h"
+#include "tools/traced.h"
+
+struct tic_report {
+    struct tic_traced traced; /* of the trace, or what the event log has of it */
+    bool has_trace;
+    struct tic_store store;
+    bool is_open;
+    const char *directory; /* NULL: it is not there */
+    struct tic_saved_lines lines;
+    json_t *stats; /* or NULL */
+    double mtbf;   /* s, as asked for; 0: not */
+};
+
+/* The whole page. */
+void tic_report_print(FILE *out, const struct tic_report *report);
+/* The numbers behind it. */
+void tic_report_print_json(FILE *out, const struct tic_report *report);
+
+/* Title, state and numbers, at the top. */
+void tic_report_print_head(FILE *out, const struct tic_report *report);
+/* Recovery lines, largest data, messages. */
+void tic_report_print_lines(FILE *out, const struct tic_report *report);
+void tic_report_print_data(FILE *out, const struct tic_report *report);
+void tic_report_print_messages(FILE *out, const struct tic_report *report);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The recovery lines of a directory, and the data in one, in memory, for subcommands. */
+#ifndef TIC_TOOLS_SAVED_H
+#define TIC_TOOLS_SAVED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/store.h"
+
+/* A line, as far as it could be read. */
+struct tic_saved_line {
+    char file[64];
+    int status; /* 0: undamaged; else for tic_store_reason */
+    uint64_t number, tasks_done, tasks_submitted, workers, runs;
+    uint64_t handles, bytes;      /* of their values */
+    double created;               /* seconds since 1970; 0: it could not be read */
+    double period, cost, latency; /* s; latency 0: not measured */
+};
+
+/* Whether the rows are read and compared, too; it takes as long as reading them. */
+enum tic_saved_depth { TIC_SAVED_NAMES, TIC_SAVED_CHECKED };
+
+struct tic_saved_lines {
+    struct tic_saved_line *items; /* the newest first */
+    unsigned long count, capacity;
+    char *program, *arguments; /* of the newest one that could be read; arguments with spaces */
+    struct tic_line newest;    /* the newest undamaged one, whole */
+    bool has_newest;
+};
+
+/* 0 or -errno. */
+int tic_saved_read(struct tic_store *store, enum tic_saved_depth depth,
+                   struct tic_saved_lines *lines);
+void tic_saved_clear(struct tic_saved_lines *lines);
+
+uint64_t tic_saved_value_bytes(const struct tic_line *line, const struct tic_line_value *value);
+/* "1200 x 800 of 8 bytes". */
+void tic_saved_shape_text(char *text, unsigned size, const struct tic_shape *shape);
+
+#endif
