@@ -100,7 +100,8 @@ static bool fail_reading; /* the next entry of any directory, once */
 
 struct dirent *readdir(DIR *directory)
 {
-    struct dirent *(*real)(DIR *) = (struct dirent * (*)(DIR *)) dlsym(RTLD_NEXT, "readdir");
+    const char *name = sizeof(off_t) > sizeof(long) ? "readdir64" : "readdir"; /* as it is called */
+    struct dirent *(*real)(DIR *) = (struct dirent * (*)(DIR *)) dlsym(RTLD_NEXT, name);
 
     if (!fail_reading)
         return real(directory);
