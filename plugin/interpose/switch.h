@@ -13,7 +13,9 @@
 enum tic_switch {
     TIC_SWITCH_PARTITION,
     TIC_SWITCH_PARTITION_READONLY,
+    TIC_SWITCH_READONLY_ITSELF, /* the same, also called by what does that: counts once */
     TIC_SWITCH_UPGRADE,
+    TIC_SWITCH_DOWNGRADE,
     TIC_SWITCH_UNPARTITION,
     TIC_SWITCH_UNPARTITION_READONLY,
     TIC_SWITCH_ALL /* calls others */

@@ -98,6 +98,7 @@ list_each() { # function
         line=${line// | /|} line=${line//| /|}
         IFS='|' read -r program kind oracle filter with command note <<<"${line% |}"
         RANDOM=$(((seed + $(cksum <<<"$program" | cut -d' ' -f1)) % 32768))
+        [ -x "$examples/${command%% *}" ] || [ "$oracle" = none ] || continue
         kills=0 resumed=0 recovered=0 skipped=0 refused=0
         "$1"
         all_kills=$((all_kills + kills)) all_resumed=$((all_resumed + resumed))
