@@ -90,15 +90,21 @@ static bool set_mode(struct starpu_task *task, unsigned buffer, enum starpu_data
 }
 
 /* Modes that the application left out, as StarPU completes them. It calls the kernel of an
- * initialization without looking at its mode: whatever that is, there is no value to read yet. */
+ * initialization without looking at its mode: whatever that is, there is no value to read yet.
+ * Folds that commute, as all do in StarPU 1.4, would add up in another order in each run. */
 static void complete_modes(struct starpu_task *task, bool folds)
 {
     static const enum starpu_data_access_mode modes[2][2] = {{STARPU_W}, {STARPU_RW, STARPU_R}};
+    bool fine = true;
 
     for (unsigned i = 0; i < (folds ? 2u : 1u); i++)
         if (STARPU_CODELET_GET_MODE(task->cl, i) == STARPU_NONE)
             STARPU_CODELET_SET_MODE(task->cl, modes[folds][i], i);
-    if (!folds && STARPU_CODELET_GET_MODE(task->cl, 0) & STARPU_R && !set_mode(task, 0, STARPU_W))
+    if (!folds && STARPU_CODELET_GET_MODE(task->cl, 0) & STARPU_R)
+        fine = set_mode(task, 0, STARPU_W);
+    if (folds && STARPU_CODELET_GET_MODE(task->cl, 0) & STARPU_COMMUTE)
+        fine = set_mode(task, 0, STARPU_RW);
+    if (!fine)
         tic_log(TIC_LOG_ERROR, "out of memory for a reduction");
 }
 
