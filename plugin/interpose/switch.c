@@ -32,38 +32,34 @@ static void leave_partitions(starpu_data_handle_t data)
     tic_guard--;
 }
 
-/* StarPU would abort: it has exactly this partition in force, in the other mode, where a program
- * changes the mode. */
-static void check_state(const struct tic_handle *handle, enum tic_switch kind, unsigned plans,
-                        bool readonly)
-{
-    bool upgrades = kind == TIC_SWITCH_UPGRADE;
-
-    if ((upgrades || kind == TIC_SWITCH_DOWNGRADE) && (plans != 1 || readonly != upgrades))
-        tic_stop(TIC_EXIT_REFUSED,
-                 "the restart cannot make the planned partition of handle %llu %s: it came into "
-                 "force by tasks that are skipped. Ask for it by "
-                 "starpu_data_partition_submit or starpu_data_partition_readonly_submit",
-                 (unsigned long long)handle->id, upgrades ? "writable" : "read-only");
-}
-
 static bool is_readonly(enum tic_switch kind)
 {
     return kind == TIC_SWITCH_PARTITION_READONLY || kind == TIC_SWITCH_READONLY_ITSELF;
 }
 
-bool tic_switch_before(starpu_data_handle_t data, enum tic_switch kind)
+/* The mode of the only partition in force changes. Whatever skipped tasks have left in force: from
+ * the whole. */
+static enum tic_switch change_mode(starpu_data_handle_t data, enum tic_switch kind, unsigned plans)
+{
+    if (plans > 0)
+        leave_partitions(data);
+    return kind == TIC_SWITCH_UPGRADE ? TIC_SWITCH_PARTITION : TIC_SWITCH_PARTITION_READONLY;
+}
+
+enum tic_switch tic_switch_before(starpu_data_handle_t data, enum tic_switch kind)
 {
     struct tic_handle *handle = find(data);
 
     if (!handle)
-        return true;
+        return kind;
     unsigned plans = atomic_load(&handle->plans.active);
+    if (kind == TIC_SWITCH_UPGRADE || kind == TIC_SWITCH_DOWNGRADE)
+        return change_mode(data, kind, plans);
     bool readonly = atomic_load(&handle->plans.readonly);
-    check_state(handle, kind, plans, readonly);
     if (plans > 0 && (kind == TIC_SWITCH_PARTITION || (is_readonly(kind) && !readonly)))
         leave_partitions(data);
-    return plans > 0 || (kind != TIC_SWITCH_UNPARTITION && kind != TIC_SWITCH_UNPARTITION_READONLY);
+    bool ends = kind == TIC_SWITCH_UNPARTITION || kind == TIC_SWITCH_UNPARTITION_READONLY;
+    return plans == 0 && ends ? TIC_SWITCH_NOTHING : kind;
 }
 
 void tic_switch_note(starpu_data_handle_t data, enum tic_switch kind)
@@ -92,6 +88,7 @@ void tic_switch_note(starpu_data_handle_t data, enum tic_switch kind)
         atomic_store(&handle->plans.readonly, true);
         break;
     case TIC_SWITCH_ALL:
+    case TIC_SWITCH_NOTHING:
         break;
     }
 }

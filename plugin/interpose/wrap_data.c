@@ -158,16 +158,20 @@ CLEAN(starpu_data_partition_clean_node,
 
 /* Switches between planned partitions: they move no content on one memory node, and are not to be
  * taken for accesses. */
-#define SWITCH(name, kind, parameters, arguments)                                                  \
+#define SWITCH(name, kind, instead, parameters, arguments)                                         \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
         tic_pages_open();                                                                          \
         fold(a);                                                                                   \
-        if (tic_guard == 0 && !tic_switch_before(a, kind))                                         \
+        enum tic_switch does = tic_guard == 0 ? tic_switch_before(a, kind) : kind;                 \
+        if (does == TIC_SWITCH_NOTHING)                                                            \
             return;                                                                                \
-        tic_switch_note(a, kind);                                                                  \
+        tic_switch_note(a, does);                                                                  \
         tic_guard++;                                                                               \
-        RESOLVED(name) arguments;                                                                  \
+        if (does == kind)                                                                          \
+            RESOLVED(name) arguments;                                                              \
+        else                                                                                       \
+            RESOLVED(instead) arguments;                                                           \
         tic_guard--;                                                                               \
     }
 #include "real/switches.def"

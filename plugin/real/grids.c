@@ -19,9 +19,10 @@ static bool describe_tensor(const struct starpu_tensor_interface *tensor, struct
     return true;
 }
 
+/* Of one without memory StarPU has not set the strides yet. */
 static bool describe_array(const struct starpu_ndim_interface *array, struct tic_grid *grid)
 {
-    if (array->ndim > TIC_GRID_DIMS || (array->ndim > 0 && array->ldn[0] != 1))
+    if (array->ndim > TIC_GRID_DIMS || (array->ndim > 0 && array->ptr && array->ldn[0] != 1))
         return false;
     *grid = (struct tic_grid){
         .base = array->ptr,
@@ -32,7 +33,7 @@ static bool describe_array(const struct starpu_ndim_interface *array, struct tic
     };
     for (unsigned i = 0; i < array->ndim; i++) {
         grid->dims[i] = array->nn[i];
-        grid->stride[i] = array->ldn[i];
+        grid->stride[i] = i > 0 ? array->ldn[i] : 1;
     }
     return true;
 }

@@ -49,7 +49,7 @@ load common
 }
 
 @test "planned partitions" {
-    survive_modes plans explicit implicit readonly nested nested-implicit acquire
+    survive_modes plans explicit implicit readonly nested nested-implicit acquire mode
     [ "$("$lib/plans" explicit)" = "$("$lib/plans" implicit)" ]
     [ "$("$lib/plans" nested)" = "$("$lib/plans" nested-implicit)" ]
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* StarPU programs that use what only StarPU 1.4 has; the argument names one. Protected: tensor,
- * homeless, tensor-reads, tensor-parts, ndim, ndim-parts (newer_grids.c), peek, cpy, deinitialize,
- * redux, sync, downgrade. Not protected yet, each ends protection: see newer_refused.c. With an
- * older StarPU each exits with status 77. */
+ * homeless, tensor-reads, tensor-parts, ndim, ndim-homeless, ndim-parts (newer_grids.c), peek, cpy,
+ * deinitialize, redux, sync, downgrade. Not protected yet, each ends protection: see
+ * newer_refused.c. With an older StarPU each exits with status 77. */
 #include "lib/newer.h"
 
 #if TIC_STARPU_1_4
@@ -243,6 +243,7 @@ int main(int argc, char **argv)
         {"tensor-reads", run_tensor_reads},
         {"tensor-parts", run_tensor_parts},
         {"ndim", run_ndim},
+        {"ndim-homeless", run_ndim_homeless},
         {"ndim-parts", run_ndim_parts},
         {"peek", run_peek},
         {"cpy", run_cpy},

@@ -12,6 +12,7 @@ void run_homeless(void);
 void run_tensor_reads(void);
 void run_tensor_parts(void);
 void run_ndim(void);
+void run_ndim_homeless(void);
 void run_ndim_parts(void);
 
 /* newer_refused.c */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Modes of tests/lib/newer.c about tensors and arrays of n dimensions, with gaps between their
  * rows: tensor, homeless (StarPU has the memory), tensor-reads (tasks that write no data read it),
- * tensor-parts, ndim (0 to 5 dimensions), ndim-parts. */
+ * tensor-parts, ndim (0 to 5 dimensions), ndim-homeless, ndim-parts. */
 #include "lib/newer.h"
 
 #if TIC_STARPU_1_4
@@ -216,18 +216,30 @@ void run_tensor_parts(void)
 
 /* ---- arrays of n dimensions ------------------------------------------------------------------ */
 
-static void open_arrays(void)
+static void open_arrays(int home_node)
 {
     static uint32_t dims[MOST] = {2, 3, 2, 2, 2}, stride[MOST] = {1, 3, 12, 25, 60};
 
     for (unsigned i = 0; i < GRIDS; i++)
-        starpu_ndim_data_register(&data[i], STARPU_MAIN_RAM, (uintptr_t)cells[i], stride, dims, i,
-                                  sizeof(cells[0][0]));
+        starpu_ndim_data_register(&data[i], home_node, home_node < 0 ? 0 : (uintptr_t)cells[i],
+                                  stride, dims, i, sizeof(cells[0][0]));
+}
+
+void run_ndim_homeless(void)
+{
+    open_arrays(-1);
+    for (int number = 0; number < LENGTH; number++)
+        for (int i = 0; i < GRIDS; i++) {
+            submit(number % 20 ? &change_codelet : &fill_codelet, data[i], number + i);
+            if (number % 7 == 6)
+                submit(&look_codelet, data[i], number);
+        }
+    close_all();
 }
 
 void run_ndim(void)
 {
-    open_arrays();
+    open_arrays(STARPU_MAIN_RAM);
     for (int number = 0; number < LENGTH; number++)
         for (int i = 0; i < GRIDS; i++) {
             submit(&change_codelet, data[i], number);
@@ -242,7 +254,7 @@ void run_ndim_parts(void)
     struct starpu_data_filter filter = {
         .filter_func = starpu_ndim_filter_block, .filter_arg = 1, .nchildren = 3};
 
-    open_arrays();
+    open_arrays(STARPU_MAIN_RAM);
     for (int number = 0; number < LENGTH; number++)
         for (int i = 2; i <= 4; i++)
             change_parts(data[i], &filter, number);
