@@ -26,7 +26,8 @@ enum { MAX_WIDTH = 16 };
 
 struct tic_redux {
     struct starpu_codelet *fold, *init;
-    unsigned width; /* 0: no accumulators yet */
+    void *fold_arg, *init_arg; /* the application's, for the kernels of these */
+    unsigned width;            /* 0: no accumulators yet */
     unsigned next;
     _Atomic bool open[MAX_WIDTH]; /* holds contributions that are not folded */
     starpu_data_handle_t parts[MAX_WIDTH];
@@ -46,8 +47,8 @@ static struct {
     unsigned long count, capacity;
 } started; /* guarded by folding: data that got contributions since all was folded */
 
-void tic_redux_set_methods(struct tic_handle *handle, struct starpu_codelet *fold,
-                           struct starpu_codelet *init)
+void tic_redux_set_methods(struct tic_handle *handle, struct starpu_codelet *fold, void *fold_arg,
+                           struct starpu_codelet *init, void *init_arg)
 {
     if (!handle->redux)
         handle->redux = calloc(1, sizeof(struct tic_redux));
@@ -57,14 +58,18 @@ void tic_redux_set_methods(struct tic_handle *handle, struct starpu_codelet *fol
     }
     handle->redux->fold = fold;
     handle->redux->init = init;
+    handle->redux->fold_arg = fold_arg;
+    handle->redux->init_arg = init_arg;
     for (unsigned i = 0; i < handle->child_count; i++)
-        tic_redux_set_methods(handle->children[i], fold, init);
+        tic_redux_set_methods(handle->children[i], fold, fold_arg, init, init_arg);
 }
 
 void tic_redux_inherit(struct tic_handle *child, const struct tic_handle *parent)
 {
-    if (parent->redux)
-        tic_redux_set_methods(child, parent->redux->fold, parent->redux->init);
+    const struct tic_redux *redux = parent->redux;
+
+    if (redux)
+        tic_redux_set_methods(child, redux->fold, redux->fold_arg, redux->init, redux->init_arg);
 }
 
 /* ---- tasks ---------------------------------------------------------------------------------- */
@@ -86,15 +91,21 @@ static bool set_mode(struct starpu_task *task, unsigned buffer, enum starpu_data
 }
 
 /* Modes that the application left out, as StarPU completes them. It calls the kernel of an
- * initialization without looking at its mode: whatever that is, there is no value to read yet. */
+ * initialization without looking at its mode: whatever that is, there is no value to read yet.
+ * Folds that commute, as all do in StarPU 1.4, would add up in another order in each run. */
 static void complete_modes(struct starpu_task *task, bool folds)
 {
     static const enum starpu_data_access_mode modes[2][2] = {{STARPU_W}, {STARPU_RW, STARPU_R}};
+    bool fine = true;
 
     for (unsigned i = 0; i < (folds ? 2u : 1u); i++)
         if (STARPU_CODELET_GET_MODE(task->cl, i) == STARPU_NONE)
             STARPU_CODELET_SET_MODE(task->cl, modes[folds][i], i);
-    if (!folds && STARPU_CODELET_GET_MODE(task->cl, 0) & STARPU_R && !set_mode(task, 0, STARPU_W))
+    if (!folds && STARPU_CODELET_GET_MODE(task->cl, 0) & STARPU_R)
+        fine = set_mode(task, 0, STARPU_W);
+    if (folds && STARPU_CODELET_GET_MODE(task->cl, 0) & STARPU_COMMUTE)
+        fine = set_mode(task, 0, STARPU_RW);
+    if (!fine)
         tic_log(TIC_LOG_ERROR, "out of memory for a reduction");
 }
 
@@ -102,12 +113,13 @@ static void complete_modes(struct starpu_task *task, bool folds)
 static __thread bool submitting __attribute__((tls_model("initial-exec")));
 
 /* Submitted like a task of the application, it has an identity; not by other threads. */
-static void submit(struct starpu_codelet *codelet, starpu_data_handle_t to,
+static void submit(struct starpu_codelet *codelet, void *arg, starpu_data_handle_t to,
                    starpu_data_handle_t from)
 {
     struct starpu_task *task = tic_task_create();
 
     task->cl = codelet;
+    task->cl_arg = arg;
     complete_modes(task, from != NULL);
     task->handles[0] = to;
     task->handles[1] = from;
@@ -155,9 +167,9 @@ static bool fold_own(struct tic_handle *handle)
         if (!atomic_exchange(&redux->open[i], false))
             continue;
         if (atomic_load(&handle->invalid)) /* to StarPU, too, until this task is submitted */
-            submit(redux->init, handle->data, NULL);
+            submit(redux->init, redux->init_arg, handle->data, NULL);
         atomic_store(&handle->invalid, false);
-        submit(redux->fold, handle->data, redux->parts[i]);
+        submit(redux->fold, redux->fold_arg, handle->data, redux->parts[i]);
         atomic_fetch_sub(&tic_redux_open_count, 1);
         any = true;
     }
@@ -262,7 +274,7 @@ static const char *contribute(struct starpu_task *task, unsigned buffer)
     unsigned part = redux->next++ % redux->width;
     if (!atomic_exchange(&redux->open[part], true)) {
         atomic_fetch_add(&tic_redux_open_count, 1);
-        submit(redux->init, redux->parts[part], NULL);
+        submit(redux->init, redux->init_arg, redux->parts[part], NULL);
     }
     if (!set_mode(task, buffer, is_ordered(task) ? STARPU_RW : STARPU_RW | STARPU_COMMUTE))
         return "out of memory";

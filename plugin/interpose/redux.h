@@ -10,8 +10,8 @@
 struct tic_handle;
 
 /* On the owner thread, or after the end of protection; outside of the submission lock. */
-void tic_redux_set_methods(struct tic_handle *handle, struct starpu_codelet *fold,
-                           struct starpu_codelet *init);
+void tic_redux_set_methods(struct tic_handle *handle, struct starpu_codelet *fold, void *fold_arg,
+                           struct starpu_codelet *init, void *init_arg);
 void tic_redux_inherit(struct tic_handle *child, const struct tic_handle *parent);
 /* Makes the task contribute to accumulators, and folds those of other data that it uses. Needed
  * after the end of protection, too. Tells why it is not protected, or NULL. */

@@ -9,6 +9,7 @@
 #include "session/lookup.h"
 #include "report/report.h"
 #include "session/task.h"
+#include "real/grids.h"
 #include "real/real.h"
 
 static void set_layout(struct tic_layout *layout, uintptr_t base, size_t element_size,
@@ -34,6 +35,20 @@ static void set_run(struct tic_layout *layout, uintptr_t base, size_t element_si
         element_size = 1;
     }
     set_layout(layout, base, element_size, 1, &count, (const uint64_t[]){1});
+}
+
+_Static_assert(TIC_GRID_DIMS <= TIC_MAX_DIMS, "grids have a layout");
+
+static bool set_grid(struct tic_layout *layout, enum starpu_data_interface_id id,
+                     const void *interface)
+{
+    struct tic_grid grid;
+
+    if (!tic_grid_describe(id, interface, &grid) || grid.element_size > UINT32_MAX)
+        return false;
+    set_layout(layout, grid.base, grid.element_size, grid.ndim > 0 ? grid.ndim : 1, grid.dims,
+               grid.stride);
+    return true;
 }
 
 bool tic_interface_layout(enum starpu_data_interface_id id, const void *interface,
@@ -64,7 +79,7 @@ bool tic_interface_layout(enum starpu_data_interface_id id, const void *interfac
         memset(layout, 0, sizeof(*layout));
         return true;
     default:
-        return false;
+        return set_grid(layout, id, interface);
     }
 }
 
@@ -75,8 +90,8 @@ void tic_handle_locate(struct tic_handle *handle, void *interface)
     if (!handle->supported || tic_handle_is_empty(handle) || handle->packer)
         return;
     tic_interface_layout(tic_real.starpu_data_get_interface_id(handle->data), interface, &layout);
-    if (handle->layout.base == layout.base && handle->layout.stride[1] == layout.stride[1] &&
-        handle->layout.stride[2] == layout.stride[2])
+    if (handle->layout.base == layout.base &&
+        memcmp(handle->layout.stride, layout.stride, sizeof(layout.stride)) == 0)
         return; /* others may be reading them */
     handle->layout.base = layout.base;
     memcpy(handle->layout.stride, layout.stride, sizeof(layout.stride));
@@ -106,12 +121,8 @@ static bool has_its_shape(struct tic_handle *handle)
     return same;
 }
 
-static void refuse_shape(const char *task)
+static void refuse(const char *task, const char *why)
 {
-    static const char why[] =
-        "it changes the size of its data (nx, ny ...), which is not protected "
-        "yet: a restart that skips it would not";
-
     static _Atomic bool reported; /* the shape stays another one */
 
     if (tic_session->report && !atomic_exchange(&reported, true))
@@ -122,7 +133,12 @@ static void refuse_shape(const char *task)
 
 void tic_data_check_shapes(const struct starpu_task *task, const struct tic_slot *slot)
 {
+    const char *why = tic_version_why_not_ended(task);
+
+    if (__builtin_expect(why != NULL, 0))
+        refuse(tic_task_name(task), why);
     for (unsigned long i = 0; i < slot->writing.count; i++)
         if (__builtin_expect(!has_its_shape(slot->writing.items[i]), 0))
-            refuse_shape(tic_task_name(task));
+            refuse(tic_task_name(task), "it changes the size of its data (nx, ny ...), which is "
+                                        "not protected yet: a restart that skips it would not");
 }

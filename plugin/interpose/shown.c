@@ -13,6 +13,7 @@
 #include "session/context.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
+#include "real/grids.h"
 #include "real/real.h"
 
 struct memory {
@@ -94,6 +95,18 @@ bool tic_shown_may(const struct tic_handle *handle, const struct starpu_task *ta
            task->nb_termination_call_required == 0;
 }
 
+static bool register_grid(const struct tic_handle *handle, starpu_data_handle_t *alias)
+{
+    const enum starpu_data_interface_id id = tic_real.starpu_data_get_interface_id(handle->data);
+    struct tic_grid grid;
+
+    if (!tic_grid_describe(
+            id, tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM), &grid))
+        return false;
+    grid.base = (uintptr_t)handle->layout.base;
+    return tic_grid_register(id, &grid, alias);
+}
+
 static starpu_data_handle_t register_alias(const struct tic_handle *handle)
 {
     const struct tic_layout *layout = &handle->layout;
@@ -103,6 +116,8 @@ static starpu_data_handle_t register_alias(const struct tic_handle *handle)
     uintptr_t at = (uintptr_t)layout->base;
     starpu_data_handle_t alias = NULL;
 
+    if (register_grid(handle, &alias))
+        return alias;
     switch (tic_real.starpu_data_get_interface_id(handle->data)) {
     case STARPU_VARIABLE_INTERFACE_ID:
         tic_real.starpu_variable_data_register(&alias, STARPU_MAIN_RAM, at, size);
@@ -231,7 +246,8 @@ static void set_pointer(void *interface, enum starpu_data_interface_id id, uintp
         ((struct starpu_matrix_interface *)interface)->ptr = at;
         break;
     default:
-        ((struct starpu_block_interface *)interface)->ptr = at;
+        if (!tic_grid_point(id, interface, at))
+            ((struct starpu_block_interface *)interface)->ptr = at;
     }
 }
 

@@ -13,15 +13,18 @@
 enum tic_switch {
     TIC_SWITCH_PARTITION,
     TIC_SWITCH_PARTITION_READONLY,
+    TIC_SWITCH_READONLY_ITSELF, /* the same, also called by what does that: counts once */
     TIC_SWITCH_UPGRADE,
+    TIC_SWITCH_DOWNGRADE,
     TIC_SWITCH_UNPARTITION,
     TIC_SWITCH_UNPARTITION_READONLY,
-    TIC_SWITCH_ALL /* calls others */
+    TIC_SWITCH_ALL,    /* calls others */
+    TIC_SWITCH_NOTHING /* is left out */
 };
 
-/* The program asks for it: makes the state one that StarPU allows it in. False: it is to be left
- * out, as there is nothing to switch. */
-bool tic_switch_before(starpu_data_handle_t data, enum tic_switch kind);
+/* The program asks for it: makes the state one that StarPU allows it in. Returns what is to be
+ * done, which leads to the same state. */
+enum tic_switch tic_switch_before(starpu_data_handle_t data, enum tic_switch kind);
 /* The program, or StarPU itself, is about to do it. */
 void tic_switch_note(starpu_data_handle_t data, enum tic_switch kind);
 

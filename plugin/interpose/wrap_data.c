@@ -135,30 +135,43 @@ WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
                                                      : filter->nchildren);
 }
 
-WRAPPER void starpu_data_partition_clean(starpu_data_handle_t data, unsigned count,
-                                         starpu_data_handle_t *parts)
-{
-    tic_pages_open();
-    fold(data);
-    if (tic_session_is_watching())
-        tic_data_on_clean_before(parts, count);
-    tic_guard++;
-    RESOLVED(starpu_data_partition_clean)(data, count, parts);
-    tic_guard--;
-}
+#define CLEAN(name, parameters, arguments)                                                         \
+    WRAPPER void name parameters                                                                   \
+    {                                                                                              \
+        tic_pages_open();                                                                          \
+        fold(data);                                                                                \
+        if (tic_session_is_watching())                                                             \
+            tic_data_on_clean_before(parts, count);                                                \
+        tic_guard++;                                                                               \
+        RESOLVED(name) arguments;                                                                  \
+        tic_guard--;                                                                               \
+    }
+
+CLEAN(starpu_data_partition_clean,
+      (starpu_data_handle_t data, unsigned count, starpu_data_handle_t *parts),
+      (data, count, parts))
+#if TIC_STARPU_1_4
+CLEAN(starpu_data_partition_clean_node,
+      (starpu_data_handle_t data, unsigned count, starpu_data_handle_t *parts, int node),
+      (data, count, parts, node))
+#endif
 
 /* Switches between planned partitions: they move no content on one memory node, and are not to be
  * taken for accesses. */
-#define SWITCH(name, kind, parameters, arguments)                                                  \
+#define SWITCH(name, kind, instead, parameters, arguments)                                         \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
         tic_pages_open();                                                                          \
         fold(a);                                                                                   \
-        if (tic_guard == 0 && !tic_switch_before(a, kind))                                         \
+        enum tic_switch does = tic_guard == 0 ? tic_switch_before(a, kind) : kind;                 \
+        if (does == TIC_SWITCH_NOTHING)                                                            \
             return;                                                                                \
-        tic_switch_note(a, kind);                                                                  \
+        tic_switch_note(a, does);                                                                  \
         tic_guard++;                                                                               \
-        RESOLVED(name) arguments;                                                                  \
+        if (does == kind)                                                                          \
+            RESOLVED(name) arguments;                                                              \
+        else                                                                                       \
+            RESOLVED(instead) arguments;                                                           \
         tic_guard--;                                                                               \
     }
 #include "real/switches.def"
@@ -170,11 +183,27 @@ WRAPPER void starpu_data_set_reduction_methods(starpu_data_handle_t data,
 {
     struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
     if (handle && tic_session_is_owner())
-        tic_redux_set_methods(handle, redux, init);
+        tic_redux_set_methods(handle, redux, NULL, init, NULL);
     tic_guard++;
     RESOLVED(starpu_data_set_reduction_methods)(data, redux, init);
     tic_guard--;
 }
+
+#if TIC_STARPU_1_4
+WRAPPER void starpu_data_set_reduction_methods_with_args(starpu_data_handle_t data,
+                                                         struct starpu_codelet *redux,
+                                                         void *redux_arg,
+                                                         struct starpu_codelet *init,
+                                                         void *init_arg)
+{
+    struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
+    if (handle && tic_session_is_owner())
+        tic_redux_set_methods(handle, redux, redux_arg, init, init_arg);
+    tic_guard++;
+    RESOLVED(starpu_data_set_reduction_methods_with_args)(data, redux, redux_arg, init, init_arg);
+    tic_guard--;
+}
+#endif
 
 /* Once there is a session, StarPU holds records of ours only. */
 WRAPPER void starpu_data_set_user_data(starpu_data_handle_t data, void *user_data)
@@ -260,41 +289,52 @@ static void note_valid(starpu_data_handle_t data)
 }
 
 /* Invalid data of main() keeps its last value for us, nobody can tell; other data is freed. */
-WRAPPER void starpu_data_invalidate(starpu_data_handle_t data)
-{
-    tic_pages_open();
-    if (!note_invalid(data))
-        return;
-    tic_guard++;
-    RESOLVED(starpu_data_invalidate)(data);
-    tic_guard--;
-}
+#define INVALIDATE(name)                                                                           \
+    WRAPPER void name(starpu_data_handle_t data)                                                   \
+    {                                                                                              \
+        tic_pages_open();                                                                          \
+        if (!note_invalid(data))                                                                   \
+            return;                                                                                \
+        tic_guard++;                                                                               \
+        RESOLVED(name)(data);                                                                      \
+        tic_guard--;                                                                               \
+    }
 
-WRAPPER void starpu_data_invalidate_submit(starpu_data_handle_t data)
-{
-    tic_pages_open();
-    if (!note_invalid(data))
-        return;
-    tic_guard++;
-    RESOLVED(starpu_data_invalidate_submit)(data);
-    tic_guard--;
-}
+INVALIDATE(starpu_data_invalidate)
+INVALIDATE(starpu_data_invalidate_submit)
+#if TIC_STARPU_1_4 /* the same, but that the memory stays allocated */
+INVALIDATE(starpu_data_deinitialize)
+INVALIDATE(starpu_data_deinitialize_submit)
+#endif
 
 /* StarPU copies by an internal task that its hooks do not show: ours is like the application's. */
-WRAPPER int starpu_data_cpy(starpu_data_handle_t to, starpu_data_handle_t from, int asynchronous,
-                            void (*callback)(void *), void *arg)
-{
-    tic_pages_open();
-    struct starpu_task *task = tic_session_is_watching()
-                                   ? tic_data_copy_task(to, from, asynchronous, callback, arg)
-                                   : NULL;
-    if (task)
-        return starpu_task_submit(task);
-    tic_guard++;
-    int result = RESOLVED(starpu_data_cpy)(to, from, asynchronous, callback, arg);
-    tic_guard--;
-    return result;
-}
+#define COPY(name, wanted, parameters, arguments)                                                  \
+    WRAPPER int name parameters                                                                    \
+    {                                                                                              \
+        tic_pages_open();                                                                          \
+        struct starpu_task *task = tic_session_is_watching()                                       \
+                                       ? tic_data_copy_task(to, from, asynchronous, callback, arg) \
+                                       : NULL;                                                     \
+        if (task) {                                                                                \
+            task->priority = (wanted);                                                             \
+            return starpu_task_submit(task);                                                       \
+        }                                                                                          \
+        tic_guard++;                                                                               \
+        int result = RESOLVED(name) arguments;                                                     \
+        tic_guard--;                                                                               \
+        return result;                                                                             \
+    }
+
+COPY(starpu_data_cpy, STARPU_DEFAULT_PRIO,
+     (starpu_data_handle_t to, starpu_data_handle_t from, int asynchronous,
+      void (*callback)(void *), void *arg),
+     (to, from, asynchronous, callback, arg))
+#if TIC_STARPU_1_4
+COPY(starpu_data_cpy_priority, priority,
+     (starpu_data_handle_t to, starpu_data_handle_t from, int asynchronous,
+      void (*callback)(void *), void *arg, int priority),
+     (to, from, asynchronous, callback, arg, priority))
+#endif
 
 /* ---- acquire and release -------------------------------------------------------------------- */
 
@@ -408,15 +448,36 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
 RELEASE(starpu_data_release, (starpu_data_handle_t data), (data))
 RELEASE(starpu_data_release_on_node, (starpu_data_handle_t data, int node), (data, node))
 
-/* To us what main() writes within an access, whoever writes it. */
-WRAPPER int starpu_data_unpack(starpu_data_handle_t data, void *bytes, size_t count)
+static void note_unpack(starpu_data_handle_t data, const char *call)
 {
-    if (tic_guard == 0 && tic_session_is_watching()) {
-        const struct tic_handle *handle = tic_handle_of(data);
-        if (!tic_session_is_owner() || !handle || !handle->main_writes)
-            tic_session_unprotect(tic_session_place("starpu_data_unpack"),
-                                  "data that main() has not acquired for writing is not protected "
-                                  "yet where it is unpacked");
-    }
-    return RESOLVED(starpu_data_unpack)(data, bytes, count);
+    if (tic_guard > 0 || !tic_session_is_watching())
+        return;
+    const struct tic_handle *handle = tic_handle_of(data);
+    if (!tic_session_is_owner() || !handle || !handle->main_writes)
+        tic_session_unprotect(tic_session_place(call),
+                              "data that main() has not acquired for writing is not protected "
+                              "yet where it is unpacked");
 }
+
+/* To us what main() writes within an access, whoever writes it. */
+#define UNPACK(name, parameters, arguments)                                                        \
+    WRAPPER int name parameters                                                                    \
+    {                                                                                              \
+        note_unpack(data, #name);                                                                  \
+        tic_guard++;                                                                               \
+        int result = RESOLVED(name) arguments;                                                     \
+        tic_guard--;                                                                               \
+        return result;                                                                             \
+    }
+
+UNPACK(starpu_data_unpack, (starpu_data_handle_t data, void *bytes, size_t count),
+       (data, bytes, count))
+#if TIC_STARPU_1_4
+UNPACK(starpu_data_unpack_node,
+       (starpu_data_handle_t data, unsigned node, void *bytes, size_t count),
+       (data, node, bytes, count))
+UNPACK(starpu_data_peek, (starpu_data_handle_t data, void *bytes, size_t count),
+       (data, bytes, count))
+UNPACK(starpu_data_peek_node, (starpu_data_handle_t data, unsigned node, void *bytes, size_t count),
+       (data, node, bytes, count))
+#endif

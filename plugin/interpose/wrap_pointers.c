@@ -45,6 +45,10 @@ POINTER(uint32_t *, starpu_csr_get_local_rowptr)
 POINTER(uintptr_t, starpu_bcsr_get_local_nzval)
 POINTER(uint32_t *, starpu_bcsr_get_local_colind)
 POINTER(uint32_t *, starpu_bcsr_get_local_rowptr)
+#if TIC_STARPU_1_4
+POINTER(uintptr_t, starpu_tensor_get_local_ptr)
+POINTER(uintptr_t, starpu_ndim_get_local_ptr)
+#endif
 
 WRAPPER void *starpu_data_handle_to_pointer(starpu_data_handle_t data, unsigned node)
 {
@@ -58,3 +62,12 @@ WRAPPER int starpu_data_pack(starpu_data_handle_t data, void **bytes, starpu_ssi
     refuse(data, "starpu_data_pack", __builtin_return_address(0));
     return RESOLVED(starpu_data_pack)(data, bytes, count);
 }
+
+#if TIC_STARPU_1_4
+WRAPPER int starpu_data_pack_node(starpu_data_handle_t data, unsigned node, void **bytes,
+                                  starpu_ssize_t *count)
+{
+    refuse(data, "starpu_data_pack_node", __builtin_return_address(0));
+    return RESOLVED(starpu_data_pack_node)(data, node, bytes, count);
+}
+#endif

@@ -197,6 +197,20 @@ WRAPPER int starpu_worker_get_devid(int id)
     return stand_in == id ? RESOLVED(starpu_worker_get_devid)(id) : id;
 }
 
+#if TIC_STARPU_1_4
+WRAPPER int starpu_worker_get_devnum(int id)
+{
+    int stand_in = tic_workers_stand_in(id);
+
+    return stand_in == id ? RESOLVED(starpu_worker_get_devnum)(id) : id;
+}
+
+WRAPPER int starpu_worker_get_subworkerid(int id)
+{
+    return RESOLVED(starpu_worker_get_subworkerid)(tic_workers_stand_in(id));
+}
+#endif
+
 WRAPPER int starpu_worker_get_bindid(int id)
 {
     return RESOLVED(starpu_worker_get_bindid)(tic_workers_stand_in(id));

@@ -16,7 +16,7 @@ struct tic_real tic_real;
     _Static_assert(__builtin_types_compatible_p(__typeof__(name), type parameters),                \
                    "StarPU declares " #name " differently");
 #define UNSUPPORTED(type, name, parameters, arguments) REAL(type, name, parameters)
-#define SWITCH(name, kind, parameters, arguments) REAL(void, name, parameters)
+#define SWITCH(name, kind, instead, parameters, arguments) REAL(void, name, parameters)
 #define ANSWER(number, type, name, parameters, arguments, key) REAL(type, name, parameters)
 #include "real/real.def"
 #include "real/answers.def"
@@ -45,7 +45,8 @@ static const struct entry entries[] = {
     {#name, offsetof(struct tic_real, name), false},
 #include "real/unsupported.def"
 #undef UNSUPPORTED
-#define SWITCH(name, kind, parameters, arguments) {#name, offsetof(struct tic_real, name), false},
+#define SWITCH(name, kind, instead, parameters, arguments)                                         \
+    {#name, offsetof(struct tic_real, name), false},
 #include "real/switches.def"
 #undef SWITCH
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What differs between the StarPU versions that one source tree is built for. Together with the
- * tables beside it this is the only file that asks for the version. */
+/* What differs between the StarPU versions that one source tree is built for. Besides this file,
+ * the tables and grids.c beside it, only wrappers ask for the version. */
 #ifndef TIC_REAL_VERSIONS_H
 #define TIC_REAL_VERSIONS_H
 
 #include <starpu.h>
 
-#define TIC_STARPU_1_4 (STARPU_MAJOR_VERSION > 1 || STARPU_MINOR_VERSION >= 4)
+#include "real/since.h"
 
 /* starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids, where all acquisitions with a
  * callback end. */
@@ -25,6 +25,19 @@
     (data, node, mode, callback, arg, sequential, quick, before, after)
 #endif
 
+/* Why a task that has run is not protected because of what only newer versions know, or NULL. */
+static inline const char *tic_version_why_not_ended(const struct starpu_task *task)
+{
+#if TIC_STARPU_1_4
+    if (task->cl_ret)
+        return "results in cl_ret, which a restart that skips the task would not have, are not "
+               "protected yet";
+#else
+    (void)task;
+#endif
+    return NULL;
+}
+
 /* Why a task is not protected because of what only newer versions know, or NULL. */
 static inline const char *tic_version_why_not(const struct starpu_task *task)
 {
@@ -35,10 +48,11 @@ static inline const char *tic_version_why_not(const struct starpu_task *task)
         return "transactions are not protected yet";
     if (task->bubble_func || task->cl->bubble_func)
         return "bubbles (tasks that become a task graph) are not protected yet";
+    return tic_version_why_not_ended(task);
 #else
     (void)task;
-#endif
     return NULL;
+#endif
 }
 
 #endif

@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +20,11 @@ static pid_t process;     /* immutable after start: forks say nothing */
 void tic_missed_note_start(void)
 {
     atomic_store_explicit(&seen, true, memory_order_relaxed);
+}
+
+bool tic_missed_has_start(void)
+{
+    return atomic_load_explicit(&seen, memory_order_relaxed);
 }
 
 __attribute__((constructor)) static void note_process(void)
@@ -55,8 +59,7 @@ __attribute__((destructor)) static void tell_if_missed(void)
 {
     const char *path = NULL, *protocol = getenv(TIC_SETTING_PREFIX "PROTOCOL");
 
-    if (atomic_load_explicit(&seen, memory_order_relaxed) || process != getpid() ||
-        (protocol && strcmp(protocol, "off") == 0))
+    if (tic_missed_has_start() || process != getpid() || (protocol && strcmp(protocol, "off") == 0))
         return;
     dl_iterate_phdr(find_library, &path);
     if (path && has_had_workers(path))

@@ -3,7 +3,11 @@
 #ifndef TIC_REPORT_MISSED_H
 #define TIC_REPORT_MISSED_H
 
+#include <stdbool.h>
+
 /* The program starts StarPU, and we see it. Any thread. */
 void tic_missed_note_start(void);
+/* Has it? Any thread. */
+bool tic_missed_has_start(void);
 
 #endif

@@ -50,6 +50,9 @@ static bool is_forked(void)
            (!directory || (loaded.directory && strcmp(directory, loaded.directory) == 0));
 }
 
+/* The release of what becomes the next minor version, with other structures already. */
+enum { DEVELOPMENT = 99 };
+
 const char *tic_unprotected_why(void)
 {
     static const char *const rank_counts[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
@@ -62,7 +65,8 @@ const char *tic_unprotected_why(void)
     if (!tic_real_resolve(&missing))
         return missing;
     tic_real.starpu_get_version(&major, &minor, &release);
-    if (major != STARPU_MAJOR_VERSION || minor != STARPU_MINOR_VERSION)
+    if (major != STARPU_MAJOR_VERSION || minor != STARPU_MINOR_VERSION ||
+        (release == DEVELOPMENT) != (STARPU_RELEASE_VERSION == DEVELOPMENT))
         return "this starpu-tic was built for StarPU " PACKAGE_STARPU_VERSION;
     for (size_t i = 0; i < sizeof(rank_counts) / sizeof(rank_counts[0]); i++) {
         const char *count = getenv(rank_counts[i]);

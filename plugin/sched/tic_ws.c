@@ -310,21 +310,3 @@ struct starpu_sched_policy tic_ws_policy = {
     .policy_description = "work stealing of starpu-tic",
     .worker_type = STARPU_WORKER_LIST,
 };
-
-/* ---- STARPU_SCHED_LIB (StarPU 1.4) ---------------------------------------------------------- */
-
-__attribute__((visibility("default"))) struct starpu_sched_policy *
-starpu_get_sched_lib_policy(const char *name);
-__attribute__((visibility("default"))) struct starpu_sched_policy **
-starpu_get_sched_lib_policies(void);
-
-struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name)
-{
-    return strcmp(name, TIC_WS_NAME) == 0 ? &tic_ws_policy : NULL;
-}
-
-struct starpu_sched_policy **starpu_get_sched_lib_policies(void)
-{
-    static struct starpu_sched_policy *policies[] = {&tic_ws_policy, NULL};
-    return policies;
-}

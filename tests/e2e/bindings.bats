@@ -12,9 +12,11 @@ need_cxx() {
     [ -x "$TIC_BUILD/examples/10_cpp_fork_shared" ] || skip "no compiler of C++17"
 }
 
+# Flags of StarPU 1.4 have quotes in them, for a shell.
 cxx() { # arguments of the compiler
-    # shellcheck disable=SC2046 # flags are words
-    "${CXX:-c++}" -std=c++17 -Wall -Wextra -Werror $(pkg-config --cflags "$starpu") \
+    local flags
+    eval "flags=($(pkg-config --cflags "$starpu"))"
+    "${CXX:-c++}" -std=c++17 -Wall -Wextra -Werror "${flags[@]}" \
         -I"$top/plugin/include" -I"$top/bindings/cpp" "$@"
 }
 

@@ -114,3 +114,22 @@ resumes() {
     is_right "$expected" "$held" || complain "$*" "wrong after $point"
     skipped=$((skipped + $(stat_of tasks_skipped)))
 }
+
+# Kills a program at several points and resumes it on other numbers of workers: survives COMMAND...
+survives() {
+    local reference point workers=0 skipped=0
+    reference=$("$@") || { status=$?; complain "$*" "fails unprotected"; }
+    for point in line-renamed:1 task-end:50 line-renamed:5 task-end:230; do
+        resumes "$point" $((++workers)) "$reference" "$@"
+    done
+    [ "$skipped" -gt 0 ] || complain "$*" "nothing was ever skipped"
+}
+
+survive_modes() { # program, modes...
+    local program=$1
+    shift
+    export STARPU_TIC_EVERY=11
+    for mode in "$@"; do
+        survives "$lib/$program" "$mode"
+    done
+}

@@ -25,7 +25,7 @@ load common
     nm -D --defined-only "$library" | awk '{print $3}' | sort >exported
     grep -hoE 'starpu_tic_[a-z_]+\(' "$BATS_TEST_DIRNAME/../../plugin/include/starpu_tic.h" | tr -d '(' |
         sort -u >public
-    grep -E '^(WRAPPER|POINTER|ON_EACH|ACQUIRE|TRY_ACQUIRE|RELEASE|SWITCH|HINT|ANSWER|LISTED|WAIT|WAIT_FOR_ALL|UNSUPPORTED)' -r "$BATS_TEST_DIRNAME/../../plugin" --include='*.c' --include='*.def' -h |
+    grep -E '^(WRAPPER|POINTER|ON_EACH|ACQUIRE|TRY_ACQUIRE|RELEASE|SWITCH|HINT|ANSWER|LISTED|CLEAN|INVALIDATE|COPY|UNPACK|WAIT|WAIT_FOR_ALL|UNSUPPORTED)' -r "$BATS_TEST_DIRNAME/../../plugin" --include='*.c' --include='*.def' -h |
         grep -oE '_?starpu_[a-z_]+' | sort -u >wrapped
     printf '%s\n' starpu_get_sched_lib_policy starpu_get_sched_lib_policies time open open64 openat openat64 \
         __open_2 __open64_2 __openat_2 __openat64_2 fopen fopen64 freopen freopen64 \

@@ -4,25 +4,6 @@
 # resumed, continue and print what they print without protection.
 load common
 
-# Kills a program at several points and resumes it on other numbers of workers: survives COMMAND...
-survives() {
-    local reference point workers=0 skipped=0
-    reference=$("$@") || { status=$?; complain "$*" "fails unprotected"; }
-    for point in line-renamed:1 task-end:50 line-renamed:5 task-end:230; do
-        resumes "$point" $((++workers)) "$reference" "$@"
-    done
-    [ "$skipped" -gt 0 ] || complain "$*" "nothing was ever skipped"
-}
-
-survive_modes() { # program, modes...
-    local program=$1
-    shift
-    export STARPU_TIC_EVERY=11
-    for mode in "$@"; do
-        survives "$lib/$program" "$mode"
-    done
-}
-
 @test "kernels submit tasks: a tree" {
     export STARPU_TIC_EVERY=11
     survives "$lib/knary" commute 4 5
@@ -68,7 +49,7 @@ survive_modes() { # program, modes...
 }
 
 @test "planned partitions" {
-    survive_modes plans explicit implicit readonly nested nested-implicit acquire
+    survive_modes plans explicit implicit readonly nested nested-implicit acquire mode
     [ "$("$lib/plans" explicit)" = "$("$lib/plans" implicit)" ]
     [ "$("$lib/plans" nested)" = "$("$lib/plans" nested-implicit)" ]
 }

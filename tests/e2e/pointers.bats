@@ -149,7 +149,7 @@ survives() {
     done <<EOF
 registers|starpu_data_register in task "registers": $data|115 180
 callback-registers|starpu_data_register in the callback of task "step": $data|115 180
-partitions|starpu_data_partition_plan in task "partitions"|115 220
+partitions|starpu_data_partition_plan in task "partitions"|115 200
 unregisters|starpu_data_unregister in task "unregisters"|110 150
 acquires|starpu_data_acquire_cb in task "acquires"|110 150
 EOF

@@ -19,6 +19,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "real/since.h"
+
 enum { LENGTH = 960, ROUNDS = 40, CHAINS = 6 };
 
 static void pause_for(long microseconds)
@@ -133,6 +135,10 @@ static void ask_about_all(void)
         check(name[0] != '\0', "a worker has no name");
         check(starpu_worker_get_memory_node(i) == 0, "a worker has another memory");
         check(starpu_worker_get_devid((int)i) == (int)i, "a worker has another device");
+#if TIC_STARPU_1_4
+        check(starpu_worker_get_devnum((int)i) == (int)i, "a worker has another device number");
+        check(starpu_worker_get_subworkerid((int)i) == 0, "a worker is one of several of a device");
+#endif
         check(starpu_worker_get_perf_archtype((int)i, 0) != NULL, "a worker has no type");
     }
 }

@@ -3,11 +3,13 @@
  * between them while tasks run; the argument names one: explicit (asks for each switch), implicit
  * (StarPU switches by itself), readonly (tasks read the matrix and both partitions at the same
  * time), nested (the rows are partitioned, too), nested-implicit, acquire (main() reads one part
- * while tasks of another one are late). A task changes each element so that a lost, doubled or
+ * while tasks of another one are late), mode (what tasks brought into force becomes writable, or
+ * read-only). A task changes each element so that a lost, doubled or
  * misplaced one shows. Prints a hash of what they read, and one of the matrix. */
 #include <stdbool.h>
 
 #include "lib/parts.h"
+#include "real/since.h"
 
 enum { SIDE = 24, PARTS = 4, ROUNDS = 12 };
 
@@ -84,6 +86,22 @@ static void acquire_round(int round)
     gather(matrix, rows);
 }
 
+/* Tasks bring a partition into force, the program changes its mode. */
+static void mode_round(int round)
+{
+    submit_look(rows, PARTS, 0);
+    starpu_data_partition_readwrite_upgrade_submit(matrix, PARTS, rows);
+    submit_change(rows, PARTS, round);
+    starpu_data_unpartition_submit(matrix, PARTS, rows, STARPU_MAIN_RAM);
+    submit_change(columns, PARTS, round);
+#if TIC_STARPU_1_4
+    starpu_data_partition_readonly_downgrade_submit(matrix, PARTS, columns);
+    submit_look(columns, PARTS, 1);
+#endif
+    submit_change(&matrix, 1, round);
+    submit_change(&matrix, 1, round + 1);
+}
+
 static void plan(void)
 {
     struct starpu_data_filter by_rows = {.filter_func = starpu_matrix_filter_vertical_block,
@@ -130,13 +148,14 @@ int main(int argc, char **argv)
 {
     static const struct mode modes[] = {
         {"explicit", run},        {"implicit", run}, {"readonly", run}, {"nested", run},
-        {"nested-implicit", run}, {"acquire", run},  {NULL, NULL}};
+        {"nested-implicit", run}, {"acquire", run},  {"mode", run},     {NULL, NULL}};
     const char *name = argc > 1 ? argv[1] : "";
 
     automatic = strstr(name, "implicit") != NULL;
     one_round = strncmp(name, "nested", 6) == 0 ? nested_round
                 : strcmp(name, "readonly") == 0 ? readonly_round
                 : strcmp(name, "acquire") == 0  ? acquire_round
+                : strcmp(name, "mode") == 0     ? mode_round
                                                 : flat_round;
     return steps_main(argc, argv, modes);
 }

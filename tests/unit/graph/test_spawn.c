@@ -217,8 +217,8 @@ static void test_writes_of_done_kept_tasks(void **state)
 static void test_records_are_used_again(void **state)
 {
     (void)state;
-    for (int round = 0; round < 3 * TIC_SPAWN_CHUNK; round++)
-        tic_spawns_remove(&spawns, add_replayed((uint64_t)round));
+    for (unsigned round = 0; round < 3 * TIC_SPAWN_CHUNK; round++)
+        tic_spawns_remove(&spawns, add_replayed(round));
     assert_int_equal(spawns.count, 1);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fake_int.h"
+#include "real/versions.h"
 #include "turns.h"
 
 /* ---- interfaces ------------------------------------------------------------------------------ */
@@ -218,14 +219,16 @@ int starpu_data_acquire_on_node_try(starpu_data_handle_t data, int node,
     return 0;
 }
 
-int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids(
-    starpu_data_handle_t data, int node, enum starpu_data_access_mode mode,
-    void (*callback)(void *), void *arg, int sequential, int quick, long *before, long *after)
+int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids TIC_ACQUIRE_JOBIDS_PARAMETERS
 {
     (void)node;
     (void)quick;
     (void)before;
     (void)after;
+#if TIC_STARPU_1_4
+    (void)acquired;
+    (void)priority;
+#endif
     tic_turns_yield();
     ask(data, mode, sequential, callback, arg);
     return 0;
@@ -235,8 +238,10 @@ int starpu_data_acquire_on_node_cb(starpu_data_handle_t data, int node,
                                    enum starpu_data_access_mode mode, void (*callback)(void *),
                                    void *arg)
 {
-    return starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids(
-        data, node, mode, callback, arg, 1, 0, NULL, NULL);
+    (void)node;
+    tic_turns_yield();
+    ask(data, mode, true, callback, arg);
+    return 0;
 }
 
 void starpu_data_release_on_node(starpu_data_handle_t data, int node)

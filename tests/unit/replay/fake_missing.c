@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "fake_status.h"
+#include "real/since.h"
 
 #define MISSING(name)                                                                              \
     __attribute__((weak)) void name(void);                                                         \
