@@ -119,24 +119,6 @@ static void swap_kept(struct tic_line *line)
                       line->kept[i].arguments);
 }
 
-void tic_convert_check(const char *path, const struct tic_line *line)
-{
-    if (!tic_convert_is_other(line))
-        return;
-    check_identities(path, line);
-    check_arguments(path, line);
-    check_kept(path, line);
-}
-
-/* ---- types ---------------------------------------------------------------------------------- */
-
-struct conversion {
-    const struct tic_store *from;
-    struct tic_store *to; /* the same directory, with nothing in it yet */
-    struct tic_line *line;
-    struct tic_demands demands;
-};
-
 static bool is_of_data(const struct tic_line_reference *reference)
 {
     return strcmp(reference->table, TIC_LINE_READS) != 0;
@@ -154,6 +136,55 @@ static uint64_t type_of(const struct tic_line_extent *extent, bool has_id, uint6
             return types[i];
     return TIC_TYPE_UNKNOWN;
 }
+
+/* A long double is the one number that has another format, and the same size, in the same byte
+ * order. */
+enum { LONG_DOUBLE = 16 };
+
+struct check {
+    const char *path;
+    const struct tic_line *line;
+};
+
+static int check_long(void *arg, const struct tic_line_reference *reference)
+{
+    const struct check *check = arg;
+    const struct tic_line_extent *extent = &check->line->extents[*reference->extent];
+    bool data = is_of_data(reference);
+    char what[512];
+
+    if (strcmp(reference->table, TIC_LINE_BLOCKS) == 0 || extent->element_size != LONG_DOUBLE ||
+        type_of(extent, data, reference->id))
+        return 0;
+    snprintf(what, sizeof(what),
+             "%s %llu has elements of %d bytes, whose type nobody has declared: a long double is "
+             "another one here. If they are two doubles, say, STARPU_TIC_TYPES='%d=2*double' says "
+             "so; see starpu-tic(7)",
+             data ? "data (number of registration)" : "what was read by task",
+             (unsigned long long)reference->id, LONG_DOUBLE, LONG_DOUBLE);
+    refuse(check->path, check->line, what);
+}
+
+void tic_convert_check(const char *path, const struct tic_line *line)
+{
+    struct check check = {path, line};
+
+    if (!tic_convert_is_other(line))
+        return;
+    check_identities(path, line);
+    check_arguments(path, line);
+    check_kept(path, line);
+    tic_line_each(line, check_long, &check);
+}
+
+/* ---- types ---------------------------------------------------------------------------------- */
+
+struct conversion {
+    const struct tic_store *from;
+    struct tic_store *to; /* the same directory, with nothing in it yet */
+    struct tic_line *line;
+    struct tic_demands demands;
+};
 
 _Noreturn static void refuse_untyped(const struct conversion *conversion, const char *data,
                                      uint64_t id, uint32_t element_size)

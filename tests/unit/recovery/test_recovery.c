@@ -325,6 +325,26 @@ static void test_a_machine_of_the_same_order_needs_no_types(void **state)
     assert_false(rig.graph.signature.mixed);
 }
 
+static void widen(struct tic_line *line)
+{
+    for (size_t i = 0; i < line->extent_count; i++) {
+        line->extents[i].element_size = 16;
+        line->extents[i].dims[0] /= 2;
+    }
+}
+
+/* They may be long doubles, which have another format there. */
+static void test_elements_of_16_bytes_need_types(void **state)
+{
+    (void)state;
+    run(2);
+    make_foreign(2, widen);
+    expect_refused("elsewhere", "has elements of 16 bytes", "STARPU_TIC_TYPES='16=2*double'");
+    assert_true(tic_type_rules_set("16=2*double"));
+    assert_int_not_equal(start_in_child(), TIC_EXIT_REFUSED);
+    assert_true(tic_type_rules_set(""));
+}
+
 /* The value that a restart gets by this declaration; the newest line is number 3 then. */
 static uint64_t converted_by(const char *rules)
 {
@@ -485,6 +505,7 @@ int main(void)
         TEST(test_second_run_is_refused),
         TEST(test_unusable_directory_is_refused),
         TEST(test_a_machine_of_the_same_order_needs_no_types),
+        TEST(test_elements_of_16_bytes_need_types),
         TEST(test_the_other_byte_order_is_converted_by_type),
         TEST(test_another_type_is_another_value),
         TEST(test_without_types_the_other_byte_order_is_refused),
