@@ -187,7 +187,7 @@ void tic_forced_end(struct tic_slot *slot, bool has_more)
     if (logged || !snapshot->options.log_all)
         return;
     tic_reuse_stop(&snapshot->results.reuse);
-    if (!tic_snapshot_is_broken(snapshot))
+    if (!tic_snapshot_is_broken(snapshot) && !atomic_load(&snapshot->extension.on))
         tic_snapshot_need_lines(snapshot, "a task",
                                 has_more ? "it changed its arguments"
                                          : "its result was not saved when it ended");

@@ -41,8 +41,11 @@ bool tic_extension_begin(struct tic_snapshot *snapshot, const struct tic_slot *s
     ended->began = atomic_fetch_add(&snapshot->extension.ticks, 1);
     ended->started = tic_nanoseconds(CLOCK_REALTIME);
     const uint64_t words[TIC_BEGUN_WORDS] = {ended->key, ended->workers, ended->run, ended->began};
-    return tic_snapshot_append(snapshot, writer_of(snapshot, slot), TIC_LOGGED_STARTED, words,
-                               TIC_BEGUN_WORDS, NULL) == 0;
+    bool logged = tic_snapshot_append(snapshot, writer_of(snapshot, slot), TIC_LOGGED_STARTED,
+                                      words, TIC_BEGUN_WORDS, NULL) == 0;
+    if (!logged)
+        tic_extension_note_hole(&snapshot->extension, ended->epoch);
+    return logged;
 }
 
 /* The rows of a value stay until its record is in the log: busy until settled. */
@@ -187,8 +190,10 @@ void tic_extension_end(struct tic_snapshot *snapshot, const struct tic_slot *slo
     }
     ended->count = whole ? slot->writing.count : 0;
     ended->ended = atomic_fetch_add(&snapshot->extension.ticks, 1);
-    tic_snapshot_append(snapshot, writer_of(snapshot, slot), TIC_LOGGED_ENDED, words,
-                        tic_ended_encode(ended, words), NULL);
+    bool logged = tic_snapshot_append(snapshot, writer_of(snapshot, slot), TIC_LOGGED_ENDED, words,
+                                      tic_ended_encode(ended, words), NULL) == 0;
+    if (!whole || !logged)
+        tic_extension_note_hole(&snapshot->extension, ended->epoch);
     tic_snapshot_note_volume(snapshot, bytes);
     if (whole)
         atomic_fetch_add_explicit(&snapshot->counts.forced_saved, 1, memory_order_relaxed);

@@ -46,10 +46,19 @@ void tic_extension_after_cut(struct tic_extension *extension, const struct tic_g
 }
 
 bool tic_extension_wants_line(const struct tic_extension *extension, const struct tic_graph *graph,
-                              const struct tic_line *newest)
+                              const struct tic_line *newest, uint64_t committed)
 {
     uint64_t now = tic_extension_where(extension, graph);
 
     return atomic_load(&extension->on) && (now & 1) != 0 &&
-           (newest->log.tick == 0 || newest->log.position != now);
+           (newest->log.tick == 0 || newest->log.position != now ||
+            atomic_load(&extension->hole) > committed);
+}
+
+void tic_extension_note_hole(struct tic_extension *extension, uint64_t epoch)
+{
+    uint64_t known = atomic_load(&extension->hole);
+
+    while (known < epoch && !atomic_compare_exchange_weak(&extension->hole, &known, epoch))
+        ;
 }

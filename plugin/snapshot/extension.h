@@ -25,6 +25,7 @@ struct tic_extension {
     _Atomic uint64_t ticks;  /* seq_cst */
     _Atomic uint64_t calls;  /* of main() that wait, begun and ended: odd while it is inside one;
                                 owner thread writes; seq_cst */
+    _Atomic uint64_t hole;   /* the last epoch of a task that is not in the log; seq_cst */
     uint64_t run;            /* immutable after start */
     struct tic_line_log cut; /* the one that was raised last; checkpoint thread only */
 };
@@ -41,8 +42,11 @@ uint64_t tic_extension_where(const struct tic_extension *extension, const struct
 void tic_extension_before_cut(struct tic_extension *extension, const struct tic_graph *graph);
 void tic_extension_after_cut(struct tic_extension *extension, const struct tic_graph *graph,
                              uint64_t cut);
-/* Would a line now be one that can be extended, and the newest is none? */
+/* Would a line now be one that can be extended, and the newest is none, or no more? committed: the
+ * cut of the newest line, if this run has written it; else 0. */
 bool tic_extension_wants_line(const struct tic_extension *extension, const struct tic_graph *graph,
-                              const struct tic_line *newest);
+                              const struct tic_line *newest, uint64_t committed);
+/* A task of this epoch is not in the log: what comes after it needs the next line. Any thread. */
+void tic_extension_note_hole(struct tic_extension *extension, uint64_t epoch);
 
 #endif

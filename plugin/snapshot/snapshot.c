@@ -239,8 +239,8 @@ static bool is_due_to_extend(struct tic_snapshot *snapshot, uint64_t begun_ns)
         return false;
     double least = newest->log.tick == 0 ? EXTENSION_FIRST * snapshot->pace.took
                                          : EXTENSION_REST + EXTENSION_SHARE * snapshot->pace.took;
-    return since >= least &&
-           tic_extension_wants_line(&snapshot->extension, snapshot->graph, newest);
+    return since >= least && tic_extension_wants_line(&snapshot->extension, snapshot->graph, newest,
+                                                      snapshot->cycle.committed);
 }
 
 /* Sleeps until a checkpoint is due; serves row requests. False when the thread must end: then a
