@@ -68,6 +68,17 @@ struct tic_looked {
     size_t parts;
 };
 
+/* 1 + submissions of main() before its last use; 0: none. */
+struct tic_main_used {
+    uint64_t read, written;
+};
+
+/* The last tasks that use it of those that a restart submits anew, where their kernel, callback or
+ * thread does: numbers of spawn.h. Guarded by the submission lock. */
+struct tic_used_anew {
+    uint64_t read, written, commuted;
+};
+
 struct tic_redux;
 struct tic_family;
 
@@ -78,8 +89,7 @@ struct tic_handle {
     uint64_t id;          /* immutable: order of appearance in its submission context */
     uint64_t signed_size; /* immutable after registration: bytes in the signature; 0: packed */
     uint64_t submitted_writes;
-    uint64_t main_read, main_written; /* 1 + submissions of main() before its last use for reading,
-                                         writing; 0: none */
+    struct tic_main_used main_used;
     _Atomic(struct tic_family *) family; /* owner thread writes: those that share its memory by
                                             planned partitions, or NULL */
     struct tic_redux *redux;             /* owner thread only: its reductions, or NULL */
@@ -142,6 +152,7 @@ struct tic_handle {
     bool exposed;         /* no home node, and main() has had a pointer to it within an access */
     bool was_partitioned; /* by main(), maybe long ago */
     bool partition_over;  /* in a replay: it is unpartitioned within the recovered cut */
+    struct tic_used_anew anew;
     struct tic_plans plans;
     _Atomic unsigned holds; /* accesses of the program that are not released */
     bool main_writes;       /* main() holds it for writing */
@@ -188,7 +199,7 @@ bool tic_handle_append(struct tic_handle_list *list, struct tic_handle *handle);
 static inline bool tic_handle_is_unused(const struct tic_handle *handle)
 {
     return !handle->family && handle->submitted_writes == 0 && !handle->was_partitioned &&
-           handle->main_read == 0 && handle->main_written == 0 &&
+           handle->main_used.read == 0 && handle->main_used.written == 0 &&
            !atomic_load_explicit(&handle->mentioned, memory_order_relaxed);
 }
 

@@ -100,6 +100,7 @@ struct tic_spawn *tic_spawns_add(struct tic_spawns *spawns, const struct tic_spa
         spawn->arguments = model->arguments;
         spawn->since = model->since;
         spawn->seen = model->seen;
+        spawn->anew = model->anew;
         spawn->used = true;
         spawn->order = model->recovery > 0 ? model->recovery - 1 : spawns->next_order++;
         if (model->recovery > 0) {

@@ -139,6 +139,11 @@ static bool note(const struct tic_spawn *spawn)
 
 void tic_extend_note_submitted(const struct tic_spawn *spawn)
 {
-    if (running.slot && running.whole)
-        running.whole = note(spawn);
+    if (!running.slot || !running.whole || note(spawn))
+        return;
+    running.whole = false;
+    tic_snapshot_need_lines(
+        &tic_session->snapshot, "a task",
+        "what its kernel has submitted takes too much space there, or could not "
+        "be written");
 }

@@ -75,7 +75,7 @@ static bool stays(struct tic_handle *handle)
         return true;
     struct tic_saved saved = tic_data_recovered_value(handle);
     bool unused = tic_handle_is_unused(handle);
-    bool as_main_left = handle->imaged && !handle->family && handle->main_written == 0 &&
+    bool as_main_left = handle->imaged && !handle->family && handle->main_used.written == 0 &&
                         !tic_data_holds_values(handle) && !atomic_load(&handle->invalid);
 
     return (unused || as_main_left) && tic_layout_is_mapped(&handle->layout) &&

@@ -10,6 +10,7 @@
 #include "interpose/admit.h"
 #include "session/context.h"
 #include "interpose/deliver.h"
+#include "interpose/spawn.h"
 #include "session/symbol.h"
 #include "session/uses.h"
 
@@ -106,6 +107,7 @@ static bool copy_model(const struct tic_spawn *spawn, struct tic_spawn *model)
         .kept = true,
         .recovery = spawn->recovery,
         .seen = tic_session->graph.signature.position,
+        .anew = tic_spawn_count_anew(),
         .task = spawn->task,
     };
     model->buffers = calloc(spawn->task.buffers + 1, sizeof(*model->buffers));

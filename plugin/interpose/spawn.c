@@ -21,6 +21,116 @@ static uint64_t as_key(uint64_t hash)
     return hash | TIC_SPAWN_KEY;
 }
 
+/* ---- order ---------------------------------------------------------------------------------- */
+
+/* A restart submits tasks of kernels that are executed again, of callbacks and of threads anew,
+ * when these come to it. What it keeps comes right after the submission that it comes from: so not
+ * after those that were submitted anew in between. Under the submission lock. */
+enum { MOST_RECENT = 4096 };
+static struct {
+    uint64_t count;               /* of those that were submitted */
+    uint64_t before[MOST_RECENT]; /* the same before the last submissions of main(), by number */
+    uint64_t end;                 /* of these: 1 + the number of the last */
+} anew;
+
+uint64_t tic_spawn_count_anew(void)
+{
+    return anew.count;
+}
+
+void tic_spawn_note_main(uint64_t sequence)
+{
+    anew.before[sequence % MOST_RECENT] = anew.count;
+    anew.end = sequence + 1;
+}
+
+/* Long ago: it may have been before all of them. */
+static uint64_t count_before_main(uint64_t sequence)
+{
+    return sequence < anew.end && anew.end - sequence <= MOST_RECENT
+               ? anew.before[sequence % MOST_RECENT]
+               : 0;
+}
+
+static void note_use(struct tic_handle *handle, enum starpu_data_access_mode mode, uint64_t number)
+{
+    if (mode & STARPU_COMMUTE)
+        handle->anew.commuted = number;
+    else if (mode & STARPU_W)
+        handle->anew.written = number;
+    else if (mode & STARPU_R)
+        handle->anew.read = number;
+}
+
+static void note_use_of_overlaps(struct tic_handle *handle, enum starpu_data_access_mode mode,
+                                 uint64_t number)
+{
+    tic_lock(&tic_session->graph.lock); /* any thread */
+    for (unsigned long i = 0; i < handle->overlap_count; i++)
+        note_use(handle->overlaps[i], mode, number);
+    tic_unlock(&tic_session->graph.lock);
+}
+
+static void note_uses_anew(struct starpu_task *task, struct tic_spawn *spawn)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    spawn->anew = anew.count++;
+    for (unsigned i = 0; i < buffers; i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (!tic_task_is_ordered(task, i))
+            continue;
+        note_use(handle, STARPU_TASK_GET_MODE(task, i), anew.count);
+        if (handle->family)
+            note_use_of_overlaps(handle, STARPU_TASK_GET_MODE(task, i), anew.count);
+    }
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The last one of those that would have to come before such an access. */
+static uint64_t last_before(const struct tic_handle *handle, enum starpu_data_access_mode mode)
+{
+    uint64_t last = handle->anew.written;
+
+    if (!(mode & STARPU_COMMUTE))
+        last = later(last, handle->anew.commuted);
+    return mode & STARPU_W ? later(last, handle->anew.read) : last;
+}
+
+static const char *why_not_after(const struct tic_handle *handle, enum starpu_data_access_mode mode,
+                                 const struct tic_spawn *spawn)
+{
+    uint64_t used = handle->main_used.written;
+
+    if (mode & STARPU_W && handle->main_used.read > used)
+        used = handle->main_used.read;
+    if (used > spawn->seen)
+        return "a task submits it on data that main() has used since it submitted the task that "
+               "this comes from: a restart could not keep that order";
+    if (last_before(handle, mode) > spawn->anew)
+        return "a task submits it on data that other tasks use which a kernel that writes no data, "
+               "a callback or a thread has submitted since the task that this comes from: a "
+               "restart could not keep that order";
+    return NULL;
+}
+
+/* In a restart, kept tasks come right after the submission that they come from. */
+const char *tic_spawn_why_out_of_order(struct starpu_task *task, const struct tic_spawn *spawn)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    const char *why = NULL;
+
+    for (unsigned i = 0; i < buffers && !why; i++)
+        if (tic_task_is_ordered(task, i))
+            why = why_not_after(tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)),
+                                STARPU_TASK_GET_MODE(task, i), spawn);
+    return why;
+}
+
 /* ---- identity ------------------------------------------------------------------------------- */
 
 /* Where the kernel is tells codelets without a name apart. */
@@ -103,6 +213,7 @@ static const char *identify_by_parent(uint64_t content, struct tic_spawn *spawn)
     spawn->since = atomic_load_explicit(&slot->state, memory_order_relaxed) / 4;
     spawn->kept = slot->counts;
     spawn->seen = parent ? parent->seen : key + 1;
+    spawn->anew = parent ? parent->anew + !parent->kept : count_before_main(key);
     spawn->task.root = parent && parent->kept ? parent->task.root : key;
     return NULL;
 }
@@ -214,23 +325,6 @@ static void forget(struct tic_spawn *spawn)
     spawn->arguments = NULL;
 }
 
-/* In a restart, kept tasks come right after the submission by main() that they come from. */
-const char *tic_spawn_why_out_of_order(struct starpu_task *task, const struct tic_spawn *spawn)
-{
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-
-    for (unsigned i = 0; i < buffers; i++) {
-        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        uint64_t used = handle->main_written;
-        if (STARPU_TASK_GET_MODE(task, i) & STARPU_W && handle->main_read > used)
-            used = handle->main_read;
-        if (used > spawn->seen && tic_task_is_ordered(task, i))
-            return "a task submits it on data that main() has used since it submitted the task "
-                   "that this comes from: a restart could not keep that order";
-    }
-    return NULL;
-}
-
 const char *tic_spawn_identify(struct starpu_task *task, enum tic_context context, uint64_t content,
                                struct tic_spawn *spawn)
 {
@@ -248,6 +342,8 @@ const char *tic_spawn_identify(struct starpu_task *task, enum tic_context contex
         why = describe(task, spawn);
     if (!why && spawn->kept)
         why = tic_spawn_why_out_of_order(task, spawn);
+    if (!why && !spawn->kept)
+        note_uses_anew(task, spawn);
     if (why)
         forget(spawn);
     return why;

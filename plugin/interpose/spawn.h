@@ -13,6 +13,10 @@ struct tic_spawn;
 
 /* Why a restart could not submit it in its place among what main() does, or NULL. */
 const char *tic_spawn_why_out_of_order(struct starpu_task *task, const struct tic_spawn *spawn);
+/* main() submits its task of this number. */
+void tic_spawn_note_main(uint64_t sequence);
+/* Tasks so far that a restart submits anew, as their kernel, callback or thread does. */
+uint64_t tic_spawn_count_anew(void);
 /* Who the submitted task is; content: what it does. Fills a model for tic_spawn_register. Or tells
  * why it cannot be protected. */
 const char *tic_spawn_identify(struct starpu_task *task, enum tic_context context, uint64_t content,

@@ -128,6 +128,7 @@ static int identify(struct starpu_task *task, struct tic_submission *submission,
                tic_spawns_is_done(&graph->spawns, submission->spawn.task.id);
     }
     submission->sequence = graph->signature.position;
+    tic_spawn_note_main(submission->sequence);
     int status = tic_signature_submit(&graph->signature, content, tic_packed_values(task));
     if (status == -EILSEQ)
         stop_diverged(task);

@@ -8,7 +8,7 @@ void tic_data_note_main_use_of_overlaps(struct tic_handle *handle, bool writes,
                                         uint64_t submissions)
 {
     for (unsigned long i = 0; i < handle->overlap_count; i++)
-        *(writes ? &handle->overlaps[i]->main_written : &handle->overlaps[i]->main_read) =
+        *(writes ? &handle->overlaps[i]->main_used.written : &handle->overlaps[i]->main_used.read) =
             submissions;
 }
 

@@ -18,7 +18,7 @@ static inline void tic_data_note_main_use(struct tic_handle *handle, bool writes
 {
     if (!handle)
         return;
-    *(writes ? &handle->main_written : &handle->main_read) = submissions;
+    *(writes ? &handle->main_used.written : &handle->main_used.read) = submissions;
     if (handle->family)
         tic_data_note_main_use_of_overlaps(handle, writes, submissions);
 }

@@ -182,6 +182,8 @@ void tic_extension_end(struct tic_snapshot *snapshot, const struct tic_slot *slo
     uint64_t words[TIC_ENDED_WORDS];
     uint64_t bytes = 0;
 
+    if (tic_snapshot_is_broken(snapshot)) /* its kernel may have submitted what nobody can keep */
+        return;
     whole = whole && describe_outputs(snapshot, slot, ended, &result) &&
             tic_snapshot_keep_result(snapshot, &result) == 0;
     for (uint32_t i = 0; i < result.count; i++) {

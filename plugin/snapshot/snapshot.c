@@ -237,8 +237,10 @@ static bool is_due_to_extend(struct tic_snapshot *snapshot, uint64_t begun_ns)
 
     if (!newest)
         return false;
-    double least = newest->log.tick == 0 ? EXTENSION_FIRST * snapshot->pace.took
-                                         : EXTENSION_REST + EXTENSION_SHARE * snapshot->pace.took;
+    double cost =
+        (double)atomic_load_explicit(&snapshot->pace.cost_ns, memory_order_relaxed) * 1e-9;
+    double least =
+        newest->log.tick == 0 ? EXTENSION_FIRST * cost : EXTENSION_REST + EXTENSION_SHARE * cost;
     return since >= least && tic_extension_wants_line(&snapshot->extension, snapshot->graph, newest,
                                                       snapshot->cycle.committed);
 }

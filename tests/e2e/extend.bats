@@ -89,3 +89,15 @@ resumed() { # as many workers, the command
     [ "$(stat_of tasks_not_logged)" -gt 0 ]
     [ "$(grep -c 'recovery lines are taken' err)" -eq 1 ]
 }
+
+# Its kernel has submitted what nobody can keep: who has it as done would lose that.
+@test "the task that ends protection is not done in the log" {
+    export STARPU_TIC_EVERY=4 STARPU_NCPU=1
+    expected=$("$lib/dynamic" relay)
+    crash task-end:11 "$lib/dynamic" relay
+    [[ $output == *"protection ends here: relay: a task submits it"* ]]
+    run_apart "$tool" run -- "$lib/dynamic" relay
+    [ "$status" -eq 0 ]
+    [ "$(cat out)" = "$expected" ]
+    [ "$(stat_of recovered_tasks)" -eq 10 ]
+}

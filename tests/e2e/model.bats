@@ -89,3 +89,22 @@ load common
     "$source/campaign" --build "$TIC_BUILD" --list "$source/once-wrong.list" \
         --rounds "${TIC_ONCE_WRONG_ROUNDS:-1}"
 }
+
+# A restart would submit what the first child has submitted before the second child.
+@test "an order that a restart could not keep ends protection, and no restart is wrong" {
+    local expected point
+    expected=$("$lib/dynamic" grandchildren)
+    export STARPU_TIC_EVERY=3
+    run_apart "$tool" run -- "$lib/dynamic" grandchildren
+    [ "$status" -eq 0 ]
+    [ "$(cat out)" = "$expected" ]
+    [ "$(grep -c 'protection ends here: step: a task submits it on data that other tasks use' err)" -eq 1 ]
+    for point in 4 7 11 16 25; do
+        rm -rf "$STARPU_TIC_DIR"
+        run env STARPU_TIC_FAIL="task-end:$point" "$tool" run -- "$lib/dynamic" grandchildren
+        [ "$status" -eq 137 ] || [ "$status" -eq 0 ]
+        run_apart "$tool" run -- "$lib/dynamic" grandchildren
+        [ "$status" -eq 0 ]
+        [ "$(cat out)" = "$expected" ]
+    done
+}
