@@ -97,7 +97,7 @@ static void commit(void)
     line.host = strdup("");
     line.program = strdup("");
     line.directory = strdup("");
-    line.arguments = calloc(1, 1);
+    line.arguments.text = calloc(1, 1);
     must(tic_store_commit(&bench.store, &line) == 0, "the commit");
     tic_rows_sweep_begin(&bench.store.rows);
     tic_store_mark_kept(&bench.store);
@@ -117,7 +117,8 @@ static void make_new(void)
 static void round_of_both(void)
 {
     uint64_t total = bench.values * bench.bytes;
-    struct tic_demand demand = {{1, 1, {bench.bytes, 1, 1, 1}}, bench.values};
+    struct tic_demand demand = {{.element_size = 1, .ndim = 1, .dims = {bench.bytes, 1, 1, 1}},
+                                bench.values};
 
     make_new();
     double start = now();

@@ -8,7 +8,7 @@ from results import draw_lines, spread, table
 TITLE = "Trees of tasks: S1/S0 and S2/S0 (macro-dataflow paper)"
 WIDTHS = {"trial": (8,), "quick": (8, 12, 20, 28, 38), "full": (8, 12, 20, 28, 38)}
 COSTS = {"trial": (200,), "quick": (2000,), "full": (1000, 10000)} # us of a kernel
-VARIANTS = ("tic-0.25", "tic-1")
+VARIANTS = ("tic-0.25", "tic-1", "tic-sel")
 
 
 def measure(bench):
