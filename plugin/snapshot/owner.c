@@ -160,13 +160,14 @@ int tic_snapshot_take_memory(struct tic_snapshot *snapshot, struct tic_handle *h
 }
 
 /* Only this is what a checkpoint costs main(): values that it gets back are saved at any period. */
-static void save_for_cut(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
+static void save_for_cut(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut,
+                         bool steady)
 {
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
 
     tic_handle_lock_for_main(handle);
     tic_unlock(&handle->lock);
-    tic_save_due(snapshot, handle, cut);
+    tic_save_due(snapshot, handle, cut, steady);
     note_held(&snapshot->pace.main_held_ns, start);
 }
 
@@ -176,7 +177,7 @@ static void save_for_active_cut(struct tic_snapshot *snapshot, struct tic_handle
     uint64_t cut = atomic_load(&snapshot->cut.active_cut);
 
     if (cut != 0 && !tic_snapshot_is_broken(snapshot) && tic_save_is_needed(handle, cut))
-        save_for_cut(snapshot, handle, cut);
+        save_for_cut(snapshot, handle, cut, true);
 }
 
 /* Between these the handle is gone, but not freed. False when out of memory. */
@@ -361,7 +362,7 @@ int tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle,
         tic_unlock(&snapshot->graph->lock);
         if (!due)
             return status;
-        save_for_cut(snapshot, due, active);
+        save_for_cut(snapshot, due, active, false);
     }
 }
 

@@ -172,7 +172,8 @@ bool tic_save_is_needed(struct tic_handle *handle, uint64_t cut)
     return tic_handle_is_due(handle, cut) || tic_handle_is_unchecked(handle, cut);
 }
 
-void tic_save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
+void tic_save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut,
+                  bool steady)
 {
     bool stale = tic_family_is_stale(snapshot->graph, handle);
     int status = 0;
@@ -186,7 +187,7 @@ void tic_save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, uint
         else if (!tic_handle_is_due(handle, cut))
             tic_verify_check_locked(snapshot, handle, cut, stale);
         else if (status == 0) {
-            status = tic_save_locked(snapshot, handle, -EINPROGRESS);
+            status = tic_save_locked(snapshot, handle, steady ? -EALREADY : -EINPROGRESS);
             if (status == 0) /* it is about to change */
                 atomic_store(&handle->checked, cut);
         }
@@ -227,7 +228,7 @@ static void copy_on_write(struct tic_snapshot *snapshot, struct tic_slot *slot,
     uint64_t on_processor = tic_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
 
     if (cut != 0 && !tic_snapshot_is_broken(snapshot))
-        tic_save_due(snapshot, handle, cut);
+        tic_save_due(snapshot, handle, cut, false);
     uint64_t end = tic_nanoseconds(CLOCK_MONOTONIC);
     note_held(&slot->held, end - start, tic_nanoseconds(CLOCK_THREAD_CPUTIME_ID) - on_processor);
     if (tic_trace_is_on())

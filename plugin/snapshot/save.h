@@ -17,8 +17,10 @@ bool tic_save_lock(struct tic_snapshot *snapshot, struct tic_handle *handle, uin
 /* Does the active cut still need the memory of the handle as it is? */
 bool tic_save_is_needed(struct tic_handle *handle, uint64_t cut);
 /* Saves the handle if the active cut needs its value, asking for rows where there are none, or
- * compares it with what was saved. If that fails, the cut is lost. */
-void tic_save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut);
+ * compares it with what was saved. If that fails, the cut is lost. steady: no task can begin to write
+ * it meanwhile, so an image may hold it. */
+void tic_save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut,
+                  bool steady);
 
 /* ---- on the checkpoint thread ---------------------------------------------------------------- */
 
