@@ -83,7 +83,7 @@ void tic_wait_begin(bool operates)
         tic_statics_enter();
         tic_looks_enter();
         if (tic_session_context() == TIC_CONTEXT_MAIN)
-            tic_extension_enter(&tic_session->snapshot.extension);
+            tic_extension_enter(&tic_session->snapshot.extension, &tic_session->graph);
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "graph/spawn.h"
+#include "snapshot/extension.h"
 
 /* Values that nobody has saved are found one after the other: so often. */
 enum { PASSES = 64 };
@@ -236,13 +237,13 @@ static bool is_known(const struct tic_extend *extend, const struct tic_line *lin
     return was_submitted(extend, key) || line_keeps(line, key);
 }
 
-/* main() is where it was at the cut, inside that call; or, in a later run, not so far. */
-static bool is_in_time(const struct tic_line *line, const struct tic_ended *ended)
+/* main() was where it was at the cut, inside of that call; or, in a later run, not so far. */
+static bool is_in_time(const struct tic_line *line, const struct tic_ended *ended, bool is_later)
 {
-    uint64_t position = ended->position & ~TIC_EXTEND_INSIDE;
-    uint64_t last = line->log.position & ~TIC_EXTEND_INSIDE;
+    uint64_t at = ended->position >> TIC_WHERE_BITS, last = line->log.position >> TIC_WHERE_BITS;
 
-    return position < last || ended->position == line->log.position;
+    return ended->position == line->log.position ||
+           (is_later && (at < last || ended->position == last << TIC_WHERE_BITS));
 }
 
 /* ---- one run --------------------------------------------------------------------------------- */
@@ -325,7 +326,7 @@ static void choose_once(struct walk *walk)
             continue;
         if (ended->began >= walk->limit)
             break;
-        if (ended->count > 0 && is_in_time(walk->line, ended) &&
+        if (ended->count > 0 && is_in_time(walk->line, ended, !walk->writes_line) &&
             is_known(extend, walk->line, ended->key) && follows(extend, ended))
             apply(extend, i);
         else if (ended->ended < walk->limit)

@@ -7,9 +7,6 @@
 
 #include "store/extension.h"
 
-/* Where main() is inside a call that waits, as the log says it (snapshot/extension.c). */
-#define TIC_EXTEND_INSIDE UINT64_C(1)
-
 struct tic_extend_begin {
     uint64_t run, tick;
 };

@@ -2,10 +2,12 @@
 /* SEL for programs in which some order is a race: what a line can be extended from. */
 #include "snapshot/extension.h"
 
-void tic_extension_enter(struct tic_extension *extension)
+void tic_extension_enter(struct tic_extension *extension, const struct tic_graph *graph)
 {
-    if ((atomic_load(&extension->calls) & 1) == 0)
-        atomic_fetch_add(&extension->calls, 1);
+    if ((atomic_load(&extension->calls) & 1) != 0)
+        return;
+    atomic_store(&extension->entered, atomic_load(&graph->position));
+    atomic_fetch_add(&extension->calls, 1);
 }
 
 void tic_extension_leave(struct tic_extension *extension)
@@ -14,16 +16,25 @@ void tic_extension_leave(struct tic_extension *extension)
         atomic_fetch_add(&extension->calls, 1);
 }
 
-/* Past so many waits in a row they have no position of their own. */
+/* Past so many waits in a row they have no position of their own. Where main() enters or leaves a
+ * call meanwhile, it may be anywhere. */
 uint64_t tic_extension_where(const struct tic_extension *extension, const struct tic_graph *graph)
 {
     const uint64_t last_wait = (1u << TIC_WAIT_BITS) - 1;
     uint64_t calls = atomic_load(&extension->calls);
     uint64_t position = atomic_load(&graph->position);
-    bool inside = (calls & 1) != 0 && atomic_load(&extension->calls) == calls &&
-                  (position & last_wait) != last_wait;
+    bool entered = atomic_load(&extension->entered) == position;
+    uint64_t state = (calls & 1) != 0 ? TIC_WHERE_INSIDE : entered ? TIC_WHERE_AFTER : 0;
 
-    return position << 1 | inside;
+    if (atomic_load(&extension->calls) != calls || (position & last_wait) == last_wait ||
+        (state == TIC_WHERE_INSIDE && !entered))
+        state = TIC_WHERE_AFTER;
+    return position << TIC_WHERE_BITS | state;
+}
+
+static bool is_inside(uint64_t where)
+{
+    return (where & ((1u << TIC_WHERE_BITS) - 1)) == TIC_WHERE_INSIDE;
 }
 
 /* Tasks that do not belong to the cut begin after this: they take later ticks. */
@@ -40,7 +51,7 @@ void tic_extension_after_cut(struct tic_extension *extension, const struct tic_g
 {
     uint64_t position = extension->cut.position;
 
-    if ((position & 1) == 0 || tic_extension_where(extension, graph) != position)
+    if (!is_inside(position) || tic_extension_where(extension, graph) != position)
         extension->cut.tick = 0; /* main() may have done something meanwhile */
     extension->cut.epoch = cut;
 }
@@ -50,7 +61,7 @@ bool tic_extension_wants_line(const struct tic_extension *extension, const struc
 {
     uint64_t now = tic_extension_where(extension, graph);
 
-    return atomic_load(&extension->on) && (now & 1) != 0 &&
+    return atomic_load(&extension->on) && is_inside(now) &&
            (newest->log.tick == 0 || newest->log.position != now ||
             atomic_load(&extension->hole) > committed);
 }

@@ -21,20 +21,23 @@
 #include "graph/graph.h"
 
 struct tic_extension {
-    _Atomic bool on;         /* there is such an order; seq_cst */
-    _Atomic uint64_t ticks;  /* seq_cst */
-    _Atomic uint64_t calls;  /* of main() that wait, begun and ended: odd while it is inside one;
-                                owner thread writes; seq_cst */
-    _Atomic uint64_t hole;   /* the last epoch of a task that is not in the log; seq_cst */
-    uint64_t run;            /* immutable after start */
-    struct tic_line_log cut; /* the one that was raised last; checkpoint thread only */
+    _Atomic bool on;          /* there is such an order; seq_cst */
+    _Atomic uint64_t ticks;   /* seq_cst */
+    _Atomic uint64_t calls;   /* of main() that wait, begun and ended: odd while it is inside one;
+                                 owner thread writes; seq_cst */
+    _Atomic uint64_t entered; /* its position, when it entered one last; seq_cst */
+    _Atomic uint64_t hole;    /* the last epoch of a task that is not in the log; seq_cst */
+    uint64_t run;             /* immutable after start */
+    struct tic_line_log cut;  /* the one that was raised last; checkpoint thread only */
 };
 
 /* main() enters a call that waits, after its position tells so, and leaves it. Owner thread. */
-void tic_extension_enter(struct tic_extension *extension);
+void tic_extension_enter(struct tic_extension *extension, const struct tic_graph *graph);
 void tic_extension_leave(struct tic_extension *extension);
 
-/* Where main() is: twice its position, and 1 if it is inside a call that waits. Any thread. */
+/* Where main() is: four times its position, and 1 inside of the call that waits there, 2 after it,
+ * or if that cannot be told. Any thread. */
+enum { TIC_WHERE_INSIDE = 1, TIC_WHERE_AFTER = 2, TIC_WHERE_BITS = 2 };
 uint64_t tic_extension_where(const struct tic_extension *extension, const struct tic_graph *graph);
 
 /* ---- the checkpoint thread ------------------------------------------------------------------ */

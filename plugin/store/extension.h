@@ -29,7 +29,7 @@ struct tic_ended {
     uint64_t key;          /* of the task: its number if main() has submitted it, or its identity */
     uint64_t run;          /* runs of this store, up to this one */
     uint64_t began, ended; /* ticks */
-    uint64_t position;     /* where main() was when it began (graph.h) */
+    uint64_t position;     /* where main() was when it began (snapshot/extension.h) */
     uint64_t epoch;        /* in which it began */
     uint64_t workers;      /* victim + 1, or 0: not stolen << 32 | who executed it */
     uint64_t started;      /* nanoseconds since 1970 UTC */

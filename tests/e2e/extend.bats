@@ -48,7 +48,7 @@ killed() {
         STARPU_NCPU=3 run_apart "$tool" run -- "$lib/knary" $form 5 5 20
         [ "$status" -eq 0 ] || complain "$lib/knary" "not resumed"
         [ "$(cat out)" = "$expected" ] || complain "$lib/knary" "wrong"
-        [ "$(stat_of recovered_tasks)" -ge 1000 ]
+        [ "$(stat_of recovered_tasks)" -ge 1700 ]
     done
 }
 

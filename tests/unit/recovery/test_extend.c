@@ -9,8 +9,9 @@
 #include "lib/random.h"
 #include "lib/testing.h"
 #include "recovery/extend.h"
+#include "snapshot/extension.h"
 
-enum { POSITION = 7 << 17 | 1, EPOCH = 5, RUN = 3, LINE = 4 };
+enum { POSITION = 7 << 18 | TIC_WHERE_INSIDE, EPOCH = 5, RUN = 3, LINE = 4 };
 
 static struct tic_extend extend;
 static struct tic_line line;
@@ -255,13 +256,13 @@ static void test_where_main_is(void **state)
     struct tic_ended later = make(ID(1), 102, 103, 1, 21);
     (void)state;
     task(7, 100, 101, 2, 31);
-    later.position = POSITION - 1; /* outside of the call */
+    later.position = POSITION - TIC_WHERE_INSIDE; /* before the call */
     ends(&later);
     task(8, 104, 105, 2, 32);
     CHECK(7);
     teardown(NULL);
     task(7, 100, 101, 2, 31);
-    later.position = POSITION + 2; /* in the next one */
+    later.position = POSITION + (1 << TIC_WHERE_BITS); /* in the next one */
     ends(&later);
     task(8, 104, 105, 2, 32);
     CHECK(7);
@@ -301,7 +302,7 @@ static void later_task(uint64_t run, uint64_t key, uint64_t began, uint64_t vers
 
     ended.run = run;
     ended.epoch = 1;
-    ended.position = 3 << 17; /* main() comes from the start */
+    ended.position = 3 << 18 | TIC_WHERE_AFTER; /* main() comes from the start */
     ends(&ended);
 }
 
@@ -314,6 +315,23 @@ static void test_a_run_that_went_on(void **state)
     next_run(RUN + 2, LINE, 2);
     later_task(RUN + 2, 7, 0, 23);
     CHECK(ID(1), ID(2), 7);
+}
+
+/* In a later run main() comes to the call of the cut: before it and inside of it count. */
+static void test_where_main_comes_to_the_cut(void **state)
+{
+    static const uint64_t states[] = {0, TIC_WHERE_INSIDE, TIC_WHERE_AFTER};
+    (void)state;
+    task(ID(1), 100, 101, 1, 21);
+    next_run(RUN + 1, LINE, 1);
+    for (uint64_t i = 0; i < 3; i++) {
+        struct tic_ended ended = make(i == 0 ? ID(2) : 5 + i, 2 * i, 2 * i + 1, 1, 22 + i);
+        ended.run = RUN + 1;
+        ended.epoch = 1;
+        ended.position = POSITION - TIC_WHERE_INSIDE + states[i];
+        ends(&ended);
+    }
+    CHECK(ID(1), ID(2), 6);
 }
 
 static void test_a_run_that_began_elsewhere(void **state)
@@ -422,6 +440,7 @@ int main(void)
         TEST(test_where_main_is),
         TEST(test_a_value_that_is_not_there),
         TEST(test_a_run_that_went_on),
+        TEST(test_where_main_comes_to_the_cut),
         TEST(test_a_run_that_began_elsewhere),
         TEST(test_the_line),
         TEST(test_damaged_records),

@@ -294,6 +294,7 @@ static void change_nothing(struct tic_line *line)
 static void return_arguments(struct tic_line *line)
 {
     line->on.pointer_bytes = sizeof(void *) / 2;
+    free(line->looks);
     line->looks = calloc(1, sizeof(*line->looks));
     line->look_count = 1;
     line->looks[0] = (struct tic_line_look){.wait = 1, .id = TIC_LOOK_ARGUMENTS, .bytes = 4};
@@ -303,6 +304,7 @@ static void bind_to_words(struct tic_line *line)
 {
     line->on.pointer_bytes = sizeof(void *) / 2;
     line->on.machine_bound = TIC_BOUND_WORDS;
+    free(line->spawned);
     line->spawned = calloc(1, sizeof(*line->spawned));
     line->spawned_count = 1;
     line->spawned[0] = UINT64_C(1) << 63 | 1;
@@ -402,10 +404,13 @@ static void keep_task(struct tic_line *line)
     static const char functions[] = ":leaf_codelet\tleaf", arguments[] = "abcdefgh";
 
     swap_order(line);
+    free(line->functions.text);
     line->functions.text = memcpy(malloc(sizeof(functions)), functions, sizeof(functions));
     line->functions.size = sizeof(functions);
+    free(line->bytes);
     line->bytes = memcpy(malloc(8), arguments, 8);
     line->byte_count = 8;
+    free(line->kept);
     line->kept = calloc(1, sizeof(*line->kept));
     line->kept_count = 1;
     line->kept[0] = (struct tic_line_kept){.callback = UINT32_MAX, .arguments = 8};
@@ -431,6 +436,7 @@ static void test_arguments_of_kept_tasks_need_types(void **state)
 static void add_look(struct tic_line *line)
 {
     swap_order(line);
+    free(line->looks);
     line->looks = calloc(2, sizeof(*line->looks));
     line->look_count = 2;
     for (uint32_t i = 0; i < 2; i++)
