@@ -84,12 +84,11 @@ static const char *why_not(struct starpu_task *task, const struct tic_spawn *spa
 
 void tic_extend_begin(struct starpu_task *task, const struct tic_slot *slot)
 {
-    const struct tic_spawn *spawn = tic_spawn_of(task);
-    int victim = tic_ws_victim_of(task);
-
     running.slot = NULL;
     if (!is_on())
         return;
+    const struct tic_spawn *spawn = tic_spawn_of(task);
+    int victim = tic_ws_victim_of(task);
     running.ended = (struct tic_ended){
         .key = spawn ? spawn->task.id : slot->sequence,
         .workers = (uint64_t)(victim + 1) << 32 | (uint32_t)tic_real.starpu_worker_get_id(),

@@ -93,6 +93,7 @@ void tic_extend_clear(struct tic_extend *extend)
     free(extend->runs);
     free(extend->applied);
     free(extend->by_key);
+    free(extend->kept);
     free(extend->values);
     memset(extend, 0, sizeof(*extend));
 }
@@ -167,7 +168,20 @@ static int list_values(struct tic_extend *extend)
     return 0;
 }
 
-static int prepare(struct tic_extend *extend)
+/* Those of the line that are not done. */
+static int list_kept(struct tic_extend *extend, const struct tic_line *line)
+{
+    extend->kept = calloc(line->kept_count + 1, sizeof(*extend->kept));
+    if (!extend->kept)
+        return -ENOMEM;
+    for (size_t i = 0; i < line->kept_count; i++)
+        if (!(line->kept[i].flags & TIC_KEPT_DONE))
+            extend->kept[extend->kept_count++] = line->kept[i].id;
+    qsort(extend->kept, extend->kept_count, sizeof(*extend->kept), tic_line_by_number);
+    return 0;
+}
+
+static int prepare(struct tic_extend *extend, const struct tic_line *line)
 {
     if (extend->ended_count > 0)
         qsort(extend->ended, extend->ended_count, sizeof(*extend->ended), by_begin);
@@ -180,50 +194,62 @@ static int prepare(struct tic_extend *extend)
     for (size_t i = 0; i < extend->ended_count; i++)
         extend->by_key[i] = i;
     qsort_r(extend->by_key, extend->ended_count, sizeof(*extend->by_key), by_key, extend->ended);
-    return list_values(extend);
+    int status = list_kept(extend, line);
+    return status ? status : list_values(extend);
 }
 
 /* ---- who is known ---------------------------------------------------------------------------- */
 
-bool tic_extend_has(const struct tic_extend *extend, uint64_t key)
+static uint64_t key_at(const struct tic_extend *extend, size_t place)
 {
-    size_t low = 0, high = extend->count > 0 ? extend->ended_count : 0;
+    return extend->ended[extend->by_key[place]].key;
+}
+
+static uint64_t identity_at(const struct tic_extend *extend, size_t place)
+{
+    return extend->submitted[place].what.task.id;
+}
+
+/* The first of `count` places, in ascending order, whose number is not below this one. */
+static size_t find_first(const struct tic_extend *extend, size_t count,
+                         uint64_t (*number_at)(const struct tic_extend *extend, size_t place),
+                         uint64_t number)
+{
+    size_t low = 0, high = count;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (extend->ended[extend->by_key[middle]].key < key)
+        if (number_at(extend, middle) < number)
             low = middle + 1;
         else
             high = middle;
     }
-    for (; low < extend->ended_count && extend->ended[extend->by_key[low]].key == key; low++)
-        if (extend->applied[extend->by_key[low]])
+    return low;
+}
+
+bool tic_extend_has(const struct tic_extend *extend, uint64_t key)
+{
+    if (extend->count == 0)
+        return false;
+    for (size_t i = find_first(extend, extend->ended_count, key_at, key);
+         i < extend->ended_count && key_at(extend, i) == key; i++)
+        if (extend->applied[extend->by_key[i]])
             return true;
     return false;
 }
 
-static bool line_keeps(const struct tic_line *line, uint64_t id)
+static bool line_keeps(const struct tic_extend *extend, uint64_t id)
 {
-    for (size_t i = 0; i < line->kept_count; i++)
-        if (line->kept[i].id == id)
-            return (line->kept[i].flags & TIC_KEPT_DONE) == 0;
-    return false;
+    return extend->kept_count > 0 && bsearch(&id, extend->kept, extend->kept_count,
+                                             sizeof(*extend->kept), tic_line_by_number);
 }
 
 /* Has a task that is chosen submitted it? */
 static bool was_submitted(const struct tic_extend *extend, uint64_t id)
 {
-    size_t low = 0, high = extend->submitted_count;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (extend->submitted[middle].what.task.id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < extend->submitted_count && extend->submitted[low].what.task.id == id; low++)
-        if (tic_extend_has(extend, extend->submitted[low].what.parent))
+    for (size_t i = find_first(extend, extend->submitted_count, identity_at, id);
+         i < extend->submitted_count && identity_at(extend, i) == id; i++)
+        if (tic_extend_has(extend, extend->submitted[i].what.parent))
             return true;
     return false;
 }
@@ -234,7 +260,7 @@ static bool is_known(const struct tic_extend *extend, const struct tic_line *lin
         return false; /* nothing ends twice */
     if (!(key & TIC_SPAWN_KEY))
         return key < line->tasks_submitted && !tic_line_is_done(line, key);
-    return was_submitted(extend, key) || line_keeps(line, key);
+    return was_submitted(extend, key) || line_keeps(extend, key);
 }
 
 /* main() was where it was at the cut, inside of that call; or, in a later run, not so far. */
@@ -402,7 +428,7 @@ static bool went_on(const struct tic_extend *extend, const struct tic_line *line
 
 int tic_extend_choose(struct tic_extend *extend, const struct tic_line *line)
 {
-    int status = prepare(extend);
+    int status = prepare(extend, line);
 
     if (status || line->log.tick == 0) {
         tic_extend_give_up(extend);

@@ -41,9 +41,11 @@ struct tic_extend {
     unsigned long run_count, run_capacity;
 
     /* chosen */
-    bool *applied;                   /* of each of `ended` */
-    size_t count;                    /* of these */
-    size_t *by_key;                  /* places in `ended`, by key */
+    bool *applied;  /* of each of `ended` */
+    size_t count;   /* of these */
+    size_t *by_key; /* places in `ended`, by key */
+    uint64_t *kept; /* identities of tasks that the line keeps, ascending */
+    size_t kept_count;
     struct tic_extend_value *values; /* that tasks have written, ascending id */
     size_t value_count;
 };

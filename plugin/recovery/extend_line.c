@@ -35,7 +35,6 @@ struct tables {
     const struct tic_extend *extend;
     const struct tic_line *from;
     struct tic_line *to;
-    size_t text; /* room of the names of functions */
 };
 
 static int allocate(struct tables *tables)
@@ -43,22 +42,19 @@ static int allocate(struct tables *tables)
     const struct tic_extend *extend = tables->extend;
     const struct tic_line *from = tables->from;
     struct tic_line *to = tables->to;
-    size_t buffers = from->buffer_count, bytes = from->byte_count;
+    size_t buffers = from->buffer_count, bytes = from->byte_count, text = from->functions.size;
 
-    tables->text = from->functions.size;
     for (size_t i = 0; i < extend->submitted_count; i++) {
         const struct tic_submitted *what = &extend->submitted[i].what;
         buffers += what->task.buffers;
         bytes += what->task.arguments;
-        tables->text +=
-            strlen(what->codelet) + 1 + (what->callback ? strlen(what->callback) + 1 : 0);
+        text += strlen(what->codelet) + 1 + (what->callback ? strlen(what->callback) + 1 : 0);
     }
     to->kept = calloc(from->kept_count + extend->submitted_count + 1, sizeof(*to->kept));
     to->buffers = calloc(buffers + 1, sizeof(*to->buffers));
     to->bytes = calloc(bytes + 1, 1);
-    to->functions.text = calloc(tables->text + 1, 1);
-    to->kept_writes =
-        calloc(from->kept_write_count + from->buffer_count + buffers + 1, sizeof(*to->kept_writes));
+    to->functions.text = calloc(text + 1, 1);
+    to->kept_writes = calloc(from->kept_write_count + buffers + 1, sizeof(*to->kept_writes));
     if (!to->kept || !to->buffers || !to->bytes || !to->functions.text || !to->kept_writes)
         return -ENOMEM;
     to->kept_count = to->buffer_count = to->byte_count = 0;

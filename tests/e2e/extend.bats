@@ -19,6 +19,12 @@ killed() {
     STARPU_NCPU=1 crash "task-end:$1" "${@:2}"
 }
 
+resumed() { # by so many workers, the command
+    STARPU_NCPU=$1 run_apart "$tool" run -- "${@:2}"
+    [ "$status" -eq 0 ] || complain "$2" "not resumed"
+    [ "$(cat out)" = "$expected" ] || complain "$2" "wrong"
+}
+
 @test "tasks that kernels submit: what has ended is not executed again" {
     local form
     for form in tree commute; do
@@ -26,9 +32,7 @@ killed() {
         expected=$("$lib/knary" $form 5 5 20)
         rm -rf "$STARPU_TIC_DIR"
         killed 1700 "$lib/knary" $form 5 5 20
-        STARPU_NCPU=3 run_apart "$tool" run -- "$lib/knary" $form 5 5 20
-        [ "$status" -eq 0 ] || complain "$lib/knary" "not resumed"
-        [ "$(cat out)" = "$expected" ] || complain "$lib/knary" "wrong"
+        resumed 3 "$lib/knary" $form 5 5 20
         grep -q "and [0-9]* more by the event log" err
         [ "$(stat_of recovered_tasks)" -eq 1700 ]
         [ "$(stat_of tasks_executed)" -eq 2206 ]
@@ -45,15 +49,13 @@ killed() {
         unset STARPU_TIC_EVERY
         killed 700 "$lib/knary" $form 5 5 20
         STARPU_NCPU=2 crash task-end:900 "$lib/knary" $form 5 5 20
-        STARPU_NCPU=3 run_apart "$tool" run -- "$lib/knary" $form 5 5 20
-        [ "$status" -eq 0 ] || complain "$lib/knary" "not resumed"
-        [ "$(cat out)" = "$expected" ] || complain "$lib/knary" "wrong"
+        resumed 3 "$lib/knary" $form 5 5 20
         [ "$(stat_of recovered_tasks)" -ge 1700 ]
     done
 }
 
 @test "branch and bound with an incumbent that commutes" {
-    expected=$("$TIC_BUILD/examples/06_qap" 12) had=0
+    expected=$("$TIC_BUILD/examples/06_qap" 12)
     STARPU_TIC_EVERY=100 crash task-end:1500 "$TIC_BUILD/examples/06_qap" 12
     run_apart "$tool" run -- "$TIC_BUILD/examples/06_qap" 12
     [ "$status" -eq 0 ]
@@ -65,29 +67,25 @@ killed() {
 @test "a log with a hole is used up to there" {
     local log
     lines
-    expected=$("$lib/knary" tree 5 5 20) had=0
+    expected=$("$lib/knary" tree 5 5 20)
     killed 2000 "$lib/knary" tree 5 5 20
     for log in "$STARPU_TIC_DIR"/p0-log-*.h5; do
         # The second blocks of 64 KiB that each worker has filled.
         dd if=/dev/zero of="$log" bs=64 count=1 seek=4000 conv=notrunc status=none
     done
-    STARPU_NCPU=2 run_apart "$tool" run -- "$lib/knary" tree 5 5 20
-    [ "$status" -eq 0 ]
-    [ "$(cat out)" = "$expected" ]
+    resumed 2 "$lib/knary" tree 5 5 20
 }
 
 @test "a value that is damaged: the line is used without the log, and a message says so" {
     local segment
     lines
-    expected=$("$lib/knary" commute 5 5 20) had=0
+    expected=$("$lib/knary" commute 5 5 20)
     killed 1100 "$lib/knary" commute 5 5 20
     segment=$("$tool" log --json "$STARPU_TIC_DIR" | jq -r '.events[] | select(.event == "ended") |
         .written[0] | select(.segment != null) | "\(.segment) \(.offset)"' | tail -1)
     printf 'xxxxxxxx' | dd of="$(printf '%s/p0-segment-%08d.h5' "$STARPU_TIC_DIR" "${segment% *}")" \
         bs=1 seek="${segment#* }" conv=notrunc status=none
-    STARPU_NCPU=2 run_apart "$tool" run -- "$lib/knary" commute 5 5 20
-    [ "$status" -eq 0 ]
-    [ "$(cat out)" = "$expected" ]
+    resumed 2 "$lib/knary" commute 5 5 20
     grep -q "damaged or gone: tasks that ended after recovery line [0-9]* are executed again" err
 }
 
