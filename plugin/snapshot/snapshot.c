@@ -188,14 +188,23 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-/* Waits for a wake-up, at most until then, and no longer than the log may wait for the disk, or a
- * look at main() may take. True when it is then. */
+/* For how long nobody need look, in seconds: the log may not wait longer for the disk, nor for a
+ * line that it can extend. 0: for any time. */
+static double longest_rest(const struct tic_snapshot *snapshot)
+{
+    double sync = (double)snapshot->options.sync_ns * 1e-9;
+
+    if (!atomic_load(&snapshot->extension.on))
+        return sync;
+    return sync > 0 && sync < EXTENSION_POLL ? sync : EXTENSION_POLL;
+}
+
+/* Waits for a wake-up, at most until then, and no longer than that. True when it is then. */
 static bool wait_until(struct tic_snapshot *snapshot, const struct timespec *until)
 {
-    bool looks = atomic_load(&snapshot->extension.on);
-    struct timespec soon =
-        tic_after(looks ? EXTENSION_POLL : (double)snapshot->options.sync_ns * 1e-9);
-    bool first = (looks || snapshot->options.sync_ns > 0) && is_before(&soon, until);
+    double rest = longest_rest(snapshot);
+    struct timespec soon = tic_after(rest);
+    bool first = rest > 0 && is_before(&soon, until);
 
     return pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, first ? &soon : until) ==
                ETIMEDOUT &&
