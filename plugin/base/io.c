@@ -11,6 +11,7 @@
 #include "base/lock.h"
 #include "base/quiet.h"
 #include "base/thread.h"
+#include "base/transfer.h"
 
 enum state {
     IDLE,
@@ -133,52 +134,14 @@ static bool makes_itself(void)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-static void skip(struct iovec **pieces, int *count, size_t bytes)
-{
-    while (*count > 0 && bytes >= (*pieces)->iov_len) {
-        bytes -= (*pieces)->iov_len;
-        (*pieces)++;
-        (*count)--;
-    }
-    if (*count > 0) {
-        (*pieces)->iov_base = (char *)(*pieces)->iov_base + bytes;
-        (*pieces)->iov_len -= bytes;
-    }
-}
-
-static int write_all(int fd, struct iovec *pieces, int count, uint64_t offset)
-{
-    skip(&pieces, &count, 0);
-    while (count > 0) {
-        ssize_t written = pwritev(fd, pieces, count, (off_t)offset);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return written < 0 ? -errno : -EIO;
-        offset += (uint64_t)written;
-        skip(&pieces, &count, (size_t)written);
-    }
-    return 0;
-}
-
-static ssize_t read_some(int fd, void *bytes, size_t size, uint64_t offset)
-{
-    ssize_t got;
-
-    do
-        got = pread(fd, bytes, size, (off_t)offset);
-    while (got < 0 && errno == EINTR);
-    return got < 0 ? -errno : got;
-}
-
 static void work_write(struct agent *agent)
 {
-    agent->status = write_all(agent->fd, agent->pieces, agent->count, agent->offset);
+    agent->status = tic_transfer_write(agent->fd, agent->pieces, agent->count, agent->offset);
 }
 
 static void work_read(struct agent *agent)
 {
-    agent->status = read_some(agent->fd, agent->bytes, agent->size, agent->offset);
+    agent->status = tic_transfer_read(agent->fd, agent->bytes, agent->size, agent->offset);
 }
 
 static void work_call(struct agent *agent)
@@ -437,7 +400,7 @@ static int write_oneself(int fd, struct iovec *pieces, int count, uint64_t offse
     if (status)
         return status;
     note_waiting(tic_nanoseconds(CLOCK_MONOTONIC));
-    status = write_all(fd, pieces, count, offset);
+    status = tic_transfer_write(fd, pieces, count, offset);
     note_waiting(0);
     return status;
 }
@@ -445,7 +408,7 @@ static int write_oneself(int fd, struct iovec *pieces, int count, uint64_t offse
 static ssize_t read_oneself(int fd, void *bytes, size_t size, uint64_t offset)
 {
     note_waiting(tic_nanoseconds(CLOCK_MONOTONIC));
-    ssize_t got = read_some(fd, bytes, size, offset);
+    ssize_t got = tic_transfer_read(fd, bytes, size, offset);
     note_waiting(0);
     return got;
 }

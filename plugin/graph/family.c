@@ -41,7 +41,7 @@ static struct tic_family *found(struct tic_handle *root)
     struct tic_family *family = calloc(1, sizeof(*family));
 
     if (!family || append(&family->members, &family->count, &family->capacity, root) != 0) {
-        tic_family_free(family);
+        free(family);
         return NULL;
     }
     family->root = root;
@@ -250,11 +250,4 @@ struct tic_handle **tic_family_pending(struct tic_graph *graph, struct tic_famil
     if (pending)
         qsort(pending, *count, sizeof(struct tic_handle *), by_version);
     return pending;
-}
-
-void tic_family_free(struct tic_family *family)
-{
-    if (family)
-        free(family->members);
-    free(family);
 }

@@ -11,26 +11,6 @@
 
 #include "graph/graph.h"
 
-/* What main() got back while others that share the memory stayed. */
-struct tic_departure {
-    struct tic_layout layout; /* base NULL: tasks may have written it since */
-    uint64_t checksum;
-    uint64_t submitted_writes; /* of the family */
-};
-
-struct tic_family {
-    struct tic_handle *root; /* immutable */
-    bool planned;   /* guarded by the graph lock: all others are planned parts of the root */
-    bool has_plans; /* guarded by the graph lock: partitions were planned */
-    struct tic_handle **members; /* the root first; guarded by the graph lock */
-    unsigned long count, capacity;
-    uint64_t submitted_writes; /* guarded by the submission lock */
-    bool pending;              /* guarded by the submission lock: some member's value is */
-    bool live;                 /* guarded by the submission lock: it holds a value of this run */
-    _Atomic uint64_t writes;   /* the last version; relaxed */
-    struct tic_departure left; /* owner thread only */
-};
-
 /* The children, just registered, join the family of their parent. 0 or -ENOMEM. */
 int tic_family_join(struct tic_graph *graph, struct tic_handle *parent,
                     struct tic_handle **children, unsigned count);
@@ -55,6 +35,5 @@ bool tic_family_prune(struct tic_graph *graph, struct tic_family *family, uint64
  * there are none. The submission lock. */
 struct tic_handle **tic_family_pending(struct tic_graph *graph, struct tic_family *family,
                                        unsigned long *count);
-void tic_family_free(struct tic_family *family);
 
 #endif

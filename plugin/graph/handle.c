@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/structures.h"
-#include "graph/family.h"
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
@@ -91,6 +90,13 @@ struct tic_handle *tic_handle_create(uint64_t id)
     return handle;
 }
 
+static void free_family(struct tic_family *family)
+{
+    if (family)
+        free(family->members);
+    free(family);
+}
+
 void tic_handle_destroy(struct tic_handle *handle)
 {
     if (!handle)
@@ -100,7 +106,7 @@ void tic_handle_destroy(struct tic_handle *handle)
     free(handle->set_aside);
     free(handle->overlaps);
     if (handle->is_root) /* members may go before or after it */
-        tic_family_free(handle->family);
+        free_family(handle->family);
     tic_lock_fini(&handle->lock);
     give_cell_back(handle);
 }

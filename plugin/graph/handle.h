@@ -80,7 +80,27 @@ struct tic_used_anew {
 };
 
 struct tic_redux;
-struct tic_family;
+
+/* What main() got back while others that share the memory stayed. */
+struct tic_departure {
+    struct tic_layout layout; /* base NULL: tasks may have written it since */
+    uint64_t checksum;
+    uint64_t submitted_writes; /* of the family */
+};
+
+/* Handles that share memory: family.h. */
+struct tic_family {
+    struct tic_handle *root; /* immutable */
+    bool planned;   /* guarded by the graph lock: all others are planned parts of the root */
+    bool has_plans; /* guarded by the graph lock: partitions were planned */
+    struct tic_handle **members; /* the root first; guarded by the graph lock */
+    unsigned long count, capacity;
+    uint64_t submitted_writes; /* guarded by the submission lock */
+    bool pending;              /* guarded by the submission lock: some member's value is */
+    bool live;                 /* guarded by the submission lock: it holds a value of this run */
+    _Atomic uint64_t writes;   /* the last version; relaxed */
+    struct tic_departure left; /* owner thread only */
+};
 
 /* Where tasks are many and small, what they cost is mostly how many cache lines they touch: a
  * submission touches the first of these groups, a worker the second, and neither the rest. */

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/type_rules.h"
 #include "base/types.h"
+#include "snapshot/provide.h"
 #include "snapshot/snapshot.h"
 #include "store/schema.h"
 

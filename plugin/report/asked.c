@@ -57,7 +57,7 @@ static json_t *describe_status(struct tic_session *session)
                   "checkpoints", (json_int_t)atomic_load(&snapshot->counts.checkpoints),
                   "checkpoints_failed", (json_int_t)atomic_load(&snapshot->counts.failures),
                   "checkpoint_seconds", (double)atomic_load(&snapshot->pace.last_took_ns) * 1e-9,
-                  "bytes_written", (json_int_t)atomic_load(&session->store.bytes_written));
+                  "bytes_written", (json_int_t)atomic_load(&session->store.counts.bytes_written));
 
     json_object_update_new(status, describe_tasks(session));
     return status;

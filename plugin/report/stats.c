@@ -75,8 +75,8 @@ static json_t *describe_run(struct tic_session *session, const struct totals *to
         "tasks_executed_again", (json_int_t)atomic_load(&session->rerun),                //
         "handles_restored", (json_int_t)atomic_load(&session->restored),                 //
         "checkpoints", (json_int_t)atomic_load(&snapshot->counts.checkpoints),           //
-        "values_written", (json_int_t)atomic_load(&session->store.values_written),       //
-        "bytes_written", (json_int_t)atomic_load(&session->store.bytes_written),         //
+        "values_written", (json_int_t)atomic_load(&session->store.counts.values_written),       //
+        "bytes_written", (json_int_t)atomic_load(&session->store.counts.bytes_written),         //
         "held_seconds", (double)totals->held_ns * 1e-9,                                  //
         "held_max_seconds", (double)totals->held_max_ns * 1e-9,                          //
         "held_cpu_seconds", (double)totals->held_cpu_ns * 1e-9,                          //
@@ -84,9 +84,9 @@ static json_t *describe_run(struct tic_session *session, const struct totals *to
         "held_times", held_times(totals),                                                //
         "main_held_seconds", (double)atomic_load(&snapshot->counts.main_held_ns) * 1e-9, //
         "thefts", (json_int_t)tic_ws_thefts(),                                           //
-        "values_shared", (json_int_t)atomic_load(&session->store.values_shared), "bytes_shared",
-        (json_int_t)atomic_load(&session->store.bytes_shared), "bytes_spared",
-        (json_int_t)atomic_load(&session->store.bytes_spared));
+        "values_shared", (json_int_t)atomic_load(&session->store.counts.values_shared), "bytes_shared",
+        (json_int_t)atomic_load(&session->store.counts.bytes_shared), "bytes_spared",
+        (json_int_t)atomic_load(&session->store.counts.bytes_spared));
 }
 
 /* What a checkpoint costs, and how often one is taken. */
@@ -136,8 +136,8 @@ static json_t *describe_store(struct tic_session *session)
         tic_copier_count(session->snapshot.copier, &copies);
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I}",                  //
                      "segments", (json_int_t)session->store.segment_count,                  //
-                     "segments_removed", (json_int_t)session->store.segments_removed,       //
-                     "values_moved", (json_int_t)atomic_load(&session->store.values_moved), //
+                     "segments_removed", (json_int_t)session->store.counts.segments_removed,       //
+                     "values_moved", (json_int_t)atomic_load(&session->store.counts.values_moved), //
                      "values_in_images",
                      (json_int_t)tic_held_count_images(&session->store.rows), //
                      "copies", (json_int_t)copies.copies,                     //
@@ -185,7 +185,7 @@ static json_t *describe_account(struct tic_session *session)
         "all_checkpoints",
         (json_int_t)(earlier->checkpoints + atomic_load(&snapshot->counts.checkpoints)), //
         "all_events", (json_int_t)(earlier->logged + atomic_load(&snapshot->log.records)),
-        "all_bytes", (json_int_t)(earlier->stored + atomic_load(&session->store.bytes_written)));
+        "all_bytes", (json_int_t)(earlier->stored + atomic_load(&session->store.counts.bytes_written)));
 }
 
 int tic_stats_write(struct tic_session *session)

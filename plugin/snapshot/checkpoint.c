@@ -15,6 +15,7 @@
 #include "base/trace.h"
 #include "snapshot/copier.h"
 #include "snapshot/forced.h"
+#include "snapshot/provide.h"
 #include "snapshot/save.h"
 #include "snapshot/suspend.h"
 #include "store/compact.h"
@@ -171,44 +172,6 @@ static void unlist(struct tic_snapshot *snapshot, uint64_t cut)
     due->count = carried;
 }
 
-static int note_done(struct tic_graph *graph, uint64_t sequence)
-{
-    return sequence & TIC_SPAWN_KEY
-               ? tic_spawns_note_done(&graph->spawns, (uint32_t)(sequence & ~TIC_SPAWN_KEY))
-               : tic_doneset_add(&graph->done, sequence);
-}
-
-/* Those that are left are tried again. */
-static int merge_list(struct tic_graph *graph, struct tic_sequence_list *list)
-{
-    unsigned long merged = 0;
-    int status = 0;
-
-    while (merged < list->count && status == 0) {
-        status = note_done(graph, list->items[merged]);
-        merged += status == 0;
-    }
-    list->count -= merged;
-    if (list->count > 0)
-        memmove(list->items, list->items + merged, list->count * sizeof(*list->items));
-    return status;
-}
-
-static int merge_done(struct tic_snapshot *snapshot, uint64_t cut)
-{
-    tic_lock(&snapshot->graph->lock);
-    int status = merge_list(snapshot->graph, &snapshot->results.adopted[cut & 1]);
-    tic_unlock(&snapshot->graph->lock);
-
-    for (unsigned i = 0; i < snapshot->cut.slot_count; i++) {
-        int merged = merge_list(snapshot->graph, &snapshot->cut.slots[i].ended[cut & 1]);
-        status = status ? status : merged;
-        if (snapshot->cut.slots[i].failed) /* its lists lack something */
-            status = -ENOMEM;
-    }
-    return status;
-}
-
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 static bool has_news(struct tic_snapshot *snapshot)
@@ -287,7 +250,7 @@ static void trace_commit(const struct tic_snapshot *snapshot)
         "checkpoint", ", \"line\": %llu, \"begin\": %.6f, \"tasks_done\": %llu, \"bytes\": %llu",
         (unsigned long long)line->number, tic_trace_time(atomic_load(&snapshot->verify.cut_ns)),
         (unsigned long long)line->tasks_done,
-        (unsigned long long)atomic_load(&snapshot->store->bytes_written));
+        (unsigned long long)atomic_load(&snapshot->store->counts.bytes_written));
     tic_trace_wake(); /* a report that lacks it takes a crash for dearer than it was */
 }
 
@@ -346,7 +309,7 @@ static int settle_given_up(struct tic_snapshot *snapshot)
         if (pause_for_tasks(snapshot) || tic_snapshot_is_broken(snapshot))
             return -ECANCELED;
     int status = gather_dirty(snapshot, cut);
-    status = status ? status : merge_done(snapshot, cut);
+    status = status ? status : tic_snapshot_merge_done(snapshot, cut);
     if (status == 0)
         snapshot->cycle.given_up = 0;
     return status;
@@ -372,7 +335,7 @@ static int save_cut(struct tic_snapshot *snapshot, uint64_t *cut)
     int status = take_cut(snapshot, cut);
 
     status = status ? status : save_all(snapshot, *cut);
-    return status ? status : merge_done(snapshot, *cut);
+    return status ? status : tic_snapshot_merge_done(snapshot, *cut);
 }
 
 /* All of memory was looked at, and nobody can change it. */

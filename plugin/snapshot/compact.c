@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "snapshot/provide.h"
 #include "snapshot/snapshot.h"
 
 /* main() waits for the graph lock no longer than a look at so many handles takes. */

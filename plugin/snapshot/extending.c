@@ -7,6 +7,7 @@
 #include "base/failpoint.h"
 #include "base/thread.h"
 #include "snapshot/forced.h"
+#include "snapshot/provide.h"
 #include "snapshot/save.h"
 #include "store/held.h"
 

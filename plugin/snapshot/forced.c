@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/thread.h"
+#include "snapshot/provide.h"
 #include "snapshot/suspend.h"
 
 /* Other workers may take the rows that this one has asked for. */

@@ -33,7 +33,7 @@ static void describe_account(const struct tic_snapshot *snapshot, struct tic_acc
     account->spent = earlier->spent + (snapshot->started_ns ? now - snapshot->started_ns : 0);
     account->lost = earlier->lost;
     account->stored = earlier->stored +
-                      atomic_load_explicit(&snapshot->store->bytes_written, memory_order_relaxed);
+                      atomic_load_explicit(&snapshot->store->counts.bytes_written, memory_order_relaxed);
     account->checkpoints =
         earlier->checkpoints + 1 +
         atomic_load_explicit(&snapshot->counts.checkpoints, memory_order_relaxed);

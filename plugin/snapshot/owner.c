@@ -8,6 +8,7 @@
 #include "base/failpoint.h"
 #include "base/trace.h"
 #include "graph/family.h"
+#include "snapshot/provide.h"
 #include "snapshot/save.h"
 #include "snapshot/suspend.h"
 #include "store/held.h"

@@ -4,6 +4,7 @@
 
 #include "base/io.h"
 #include "base/pool.h"
+#include "snapshot/provide.h"
 #include "snapshot/save.h"
 #include "snapshot/suspend.h"
 #include "store/held.h"

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/thread.h"
-#include "snapshot/save.h"
+#include "snapshot/provide.h"
 
 /* ---- on request ------------------------------------------------------------------------------ */
 
@@ -18,11 +18,6 @@ static uint64_t rows_at_once(const struct tic_snapshot *snapshot, const struct t
     uint64_t rows = SEGMENT_BYTES / (tic_shape_bytes(shape) + 1) + 1;
 
     return !snapshot->options.log_all ? 1 : rows > MOST_ROWS ? MOST_ROWS : rows;
-}
-
-bool tic_snapshot_await_locked(struct tic_snapshot *snapshot, const struct timespec *until)
-{
-    return pthread_cond_timedwait(&snapshot->served, &snapshot->lock.mutex, until) != ETIMEDOUT;
 }
 
 /* Not on the checkpoint thread. 0 when rows may be free now; -ECANCELED when it ends; -ETIME when

@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "base/trace.h"
 #include "graph/family.h"
+#include "snapshot/provide.h"
 #include "snapshot/save.h"
 #include "snapshot/suspend.h"
 #include "store/held.h"
@@ -36,7 +37,7 @@ static int write_or_hold(struct tic_snapshot *snapshot, const struct tic_layout 
                          struct tic_saved *saved)
 {
     if (why == -EINPROGRESS || why == -EALREADY || why == -EINTR) {
-        int status = tic_held_save(snapshot->store, layout, why == -EALREADY, saved);
+        int status = tic_held_save(&snapshot->store->rows, layout, why == -EALREADY, saved);
         wake_for_held(snapshot, &layout->shape);
         if (status != -ENOBUFS && status != -ENOMEM)
             return status;

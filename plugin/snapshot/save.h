@@ -17,17 +17,13 @@ bool tic_save_lock(struct tic_snapshot *snapshot, struct tic_handle *handle, uin
 /* Does the active cut still need the memory of the handle as it is? */
 bool tic_save_is_needed(struct tic_handle *handle, uint64_t cut);
 /* Saves the handle if the active cut needs its value, asking for rows where there are none, or
- * compares it with what was saved. If that fails, the cut is lost. steady: no task can begin to write
- * it meanwhile, so an image may hold it. */
+ * compares it with what was saved. If that fails, the cut is lost. steady: no task can begin to
+ * write it meanwhile, so an image may hold it. */
 void tic_save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut,
                   bool steady);
 
 /* ---- on the checkpoint thread ---------------------------------------------------------------- */
 
-/* Formats rows for what is dirty now, and for some more. 0 or -errno. */
-int tic_provide_dirty(struct tic_snapshot *snapshot);
-/* The same before a cut, if there are not enough; and of the event log. */
-int tic_provide_rows(struct tic_snapshot *snapshot);
 /* One pass over the first `*left` handles; those that a task of the cut still writes are moved to
  * the front for the next pass. 0 or -errno. */
 int tic_save_pass(struct tic_snapshot *snapshot, struct tic_handle **handles, uint64_t cut,

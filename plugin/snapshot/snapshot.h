@@ -320,13 +320,6 @@ void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handl
 void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent, bool changed,
                         bool noted);
 
-/* Not on the checkpoint thread: waits until there is a free row for a value of the handle, or until
- * nobody will make one. 0 or -errno. */
-int tic_snapshot_want_row(struct tic_snapshot *snapshot, const struct tic_handle *handle);
-
-/* Not on the checkpoint thread: the same for a block of the event log. 0 or -errno. */
-int tic_snapshot_want_log(struct tic_snapshot *snapshot);
-
 /* ---- for checkpoint.c and save.c ------------------------------------------------------------ */
 /* Both save the value of a handle that nobody writes; -EBUSY when a task has begun to meanwhile: it
  * stays dirty. The first is for the only task that has written it and has not ended. */
@@ -335,7 +328,6 @@ int tic_snapshot_save_own_locked(struct tic_snapshot *snapshot, struct tic_handl
  * what tic_held_write is to write then; its extent is TIC_NO_EXTENT when there is nothing. */
 int tic_snapshot_save_later_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
                                    struct tic_row *held);
-void tic_snapshot_serve_requests(struct tic_snapshot *snapshot);
 /* Under the lock: waits to be served, at most until then. False: it is then. */
 bool tic_snapshot_await_locked(struct tic_snapshot *snapshot, const struct timespec *until);
 /* Multiples of `every` that the ended tasks have reached. */
@@ -344,17 +336,19 @@ uint64_t tic_snapshot_count(struct tic_snapshot *snapshot);
 void tic_snapshot_note_counted(struct tic_snapshot *snapshot, uint64_t count);
 /* Of the checkpoint thread, as far as others see it. */
 uint64_t tic_snapshot_progress(struct tic_snapshot *snapshot);
+/* Forces what was logged to the disk, if it is time. */
+void tic_snapshot_sync_log(struct tic_snapshot *snapshot);
 /* Waits for a wake-up, at most `seconds`; serves requests. True when the thread must end and the
  * checkpoint under way be given up. */
 bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds);
 /* ---- the line, of checkpoint.c; checkpoint thread only --------------------------------------- */
 /* Fills a line for this cut: what of it is new goes into blocks and into the index. 0 or -errno. */
 int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct tic_line *line);
+/* Tasks that have ended by this cut are done. 0 or -ENOMEM: what is left is tried again. */
+int tic_snapshot_merge_done(struct tic_snapshot *snapshot, uint64_t cut);
 /* Frees rows that nothing refers to any more, if there may be enough of them. committed: the cut
  * whose line was committed; 0: none was. */
 void tic_snapshot_sweep(struct tic_snapshot *snapshot, uint64_t committed);
-/* Adds a row of this shape. 0 or -ENOMEM. */
-int tic_demands_add(struct tic_demands *demands, const struct tic_shape *shape);
 /* Before a cut: moves values out of segments that the store wants to remove; some of them. */
 void tic_snapshot_move_values(struct tic_snapshot *snapshot);
 /* One whole checkpoint: 0, 1 when there was nothing new, -ECANCELED when stopped, -errno. */

@@ -25,7 +25,7 @@ void tic_snapshot_lose_cut(struct tic_snapshot *snapshot, uint64_t cut, int stat
 int tic_snapshot_hold_value(struct tic_snapshot *snapshot, const struct tic_layout *layout, int why,
                             struct tic_saved *saved)
 {
-    int status = tic_held_save(snapshot->store, layout, false, saved);
+    int status = tic_held_save(&snapshot->store->rows, layout, false, saved);
 
     if (status)
         return status;

@@ -209,7 +209,7 @@ int tic_compact_move(struct tic_store *store, struct tic_saved *saved)
     if (status)
         return status;
     *saved = moved;
-    atomic_fetch_add_explicit(&store->values_moved, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&store->counts.values_moved, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_VALUE_MOVED);
     return 0;
 }

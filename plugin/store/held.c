@@ -8,30 +8,10 @@
 #include <sys/mman.h>
 
 #include "base/error.h"
-#include "base/image.h"
-#include "base/io.h"
 #include "base/memory.h"
+#include "store/held_value.h"
 
-enum { HUGE_PAGE = 2 << 20, BATCH = 16 << 20 }; /* bytes */
-
-struct tic_held {
-    char *bytes;             /* a copy; or */
-    struct tic_image *image; /* has it; neither: written, or nobody needs it any more */
-    struct tic_layout where; /* in the image */
-    uint64_t checksum;       /* of it there */
-    struct tic_shape shape;
-    struct tic_row real; /* if written */
-    bool written;
-    bool busy;   /* referenced from nowhere yet */
-    bool pinned; /* survives all sweeps */
-    bool keep;   /* survives the sweep under way */
-    bool unused; /* nobody refers to it: its number may be given again */
-};
-
-static bool is_there(const struct tic_held *held)
-{
-    return held->bytes || held->image;
-}
+enum { HUGE_PAGE = 2 << 20 }; /* bytes */
 
 static void forget_image_locked(struct tic_rows *rows, struct tic_held *held)
     TIC_REQUIRES(rows->lock)
@@ -50,9 +30,9 @@ static void release_locked(struct tic_rows *rows, char *bytes, uint64_t size)
         free(bytes);
 }
 
-static void drop_locked(struct tic_rows *rows, struct tic_held *held) TIC_REQUIRES(rows->lock)
+void tic_held_drop_locked(struct tic_rows *rows, struct tic_held *held)
 {
-    if (is_there(held))
+    if (tic_held_is_there(held))
         rows->held_bytes -= tic_shape_bytes(&held->shape);
     release_locked(rows, held->bytes, tic_shape_bytes(&held->shape));
     held->bytes = NULL;
@@ -63,7 +43,7 @@ static void drop_locked(struct tic_rows *rows, struct tic_held *held) TIC_REQUIR
 void tic_held_fini(struct tic_rows *rows) TIC_THREAD_SAFETY(no_thread_safety_analysis)
 {
     for (unsigned long i = 0; i < rows->held_count; i++)
-        drop_locked(rows, &rows->held[i]);
+        tic_held_drop_locked(rows, &rows->held[i]);
     free(rows->held);
     tic_arena_fini(&rows->arena);
 }
@@ -176,25 +156,25 @@ static bool is_too_much(uint64_t size)
     return size >= HUGE_PAGE && size > tic_memory_available() / 4;
 }
 
-int tic_held_save(struct tic_store *store, const struct tic_layout *layout, bool steady,
+int tic_held_save(struct tic_rows *rows, const struct tic_layout *layout, bool steady,
                   struct tic_saved *saved)
 {
     uint64_t size = tic_shape_bytes(&layout->shape);
     struct tic_held held = {.shape = layout->shape, .busy = true, .keep = true};
 
-    if (!has_room(&store->rows, size))
+    if (!has_room(rows, size))
         return -ENOBUFS;
     if (is_too_much(size))
         return -ENOMEM;
-    bool image = steady && is_worth_an_image(&store->rows, size);
+    bool image = steady && is_worth_an_image(rows, size);
     int status = image ? take_image(layout, &held, &saved->checksum) : -ENOTSUP;
-    status = status ? copy(&store->rows, layout, &held, &saved->checksum) : 0;
+    status = status ? copy(rows, layout, &held, &saved->checksum) : 0;
     saved->row.extent = TIC_HELD_EXTENT;
-    status = status ? status : add(&store->rows, &held, &saved->row.row);
+    status = status ? status : add(rows, &held, &saved->row.row);
     if (status && held.image)
         tic_image_drop(held.image);
     if (status)
-        release(&store->rows, held.bytes, size);
+        release(rows, held.bytes, size);
     return status;
 }
 
@@ -251,7 +231,7 @@ void tic_held_sweep_end_locked(struct tic_rows *rows) TIC_REQUIRES(rows->lock)
         struct tic_held *held = &rows->held[i];
         held->unused = !held->keep;
         if (held->unused)
-            drop_locked(rows, held);
+            tic_held_drop_locked(rows, held);
     }
     rows->held_next = rows->held_written = 0;
     tic_arena_trim(&rows->arena);
@@ -259,7 +239,7 @@ void tic_held_sweep_end_locked(struct tic_rows *rows) TIC_REQUIRES(rows->lock)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-static struct tic_held look_up(struct tic_rows *rows, uint32_t number)
+struct tic_held tic_held_look_up(struct tic_rows *rows, uint32_t number)
 {
     tic_lock(&rows->lock);
     struct tic_held held = rows->held[number];
@@ -267,11 +247,9 @@ static struct tic_held look_up(struct tic_rows *rows, uint32_t number)
     return held;
 }
 
-/* Its value, from the image to memory; the image goes. */
-static int copy_from_image(struct tic_store *store, uint32_t number, const _Atomic bool *hurry)
+int tic_held_copy_image(struct tic_rows *rows, uint32_t number, const _Atomic bool *hurry)
 {
-    struct tic_rows *rows = &store->rows;
-    struct tic_held held = look_up(rows, number);
+    struct tic_held held = tic_held_look_up(rows, number);
     uint64_t checksum = 0;
 
     if (!held.image)
@@ -309,15 +287,15 @@ uint64_t tic_held_count_images(struct tic_rows *rows)
     return count;
 }
 
-int tic_held_copy_images(struct tic_store *store, const _Atomic bool *hurry)
+int tic_held_copy_images(struct tic_rows *rows, const _Atomic bool *hurry)
 {
     unsigned long count;
     int status = 0;
 
-    if (!has_images(&store->rows, &count))
+    if (!has_images(rows, &count))
         return 0;
     for (unsigned long i = 0; i < count && status == 0; i++)
-        status = copy_from_image(store, (uint32_t)i, hurry);
+        status = tic_held_copy_image(rows, (uint32_t)i, hurry);
     return status;
 }
 
@@ -337,124 +315,4 @@ int tic_held_read(struct tic_rows *rows, uint32_t number, const struct tic_layou
     }
     tic_unlock(&rows->lock);
     return status;
-}
-
-/* tic_store_save, or that with compression. */
-typedef int (*way_to_save)(struct tic_store *store, const struct tic_layout *layout,
-                           struct tic_saved *saved);
-
-static int write_held(struct tic_store *store, struct tic_row row, way_to_save save)
-{
-    struct tic_rows *rows = &store->rows;
-    struct tic_saved saved;
-
-    int status = copy_from_image(store, row.row, NULL);
-    if (status)
-        return status;
-    struct tic_held held = look_up(rows, row.row);
-    if (!held.bytes)
-        return 0;
-    struct tic_layout packed = tic_layout_packed(&held.shape, held.bytes);
-    enum tic_io_way before = tic_io_set_way(TIC_IO_OWN);
-    status = save(store, &packed, &saved);
-    tic_io_set_way(before);
-    if (status)
-        return status;
-    tic_lock(&rows->lock);
-    drop_locked(rows, &rows->held[row.row]);
-    rows->held[row.row].real = saved.row;
-    rows->held[row.row].written = true;
-    bool pinned = rows->held[row.row].pinned;
-    tic_unlock(&rows->lock);
-    if (pinned)
-        tic_rows_pin(rows, saved.row);
-    tic_rows_settle(rows, saved.row); /* the next sweep finds it by its number */
-    return 0;
-}
-
-int tic_held_write(struct tic_store *store, struct tic_row row)
-{
-    return write_held(store, row, tic_store_save_compressed);
-}
-
-/* Only this thread sweeps, so the bytes stay while they are written. */
-static int write_one(struct tic_store *store, uint32_t number, way_to_save save)
-{
-    const struct tic_row row = {TIC_HELD_EXTENT, number};
-    int status = write_held(store, row, save);
-
-    while (status == -EAGAIN) { /* somebody else may take the row */
-        struct tic_demand demand = {look_up(&store->rows, number).shape, 1};
-        status = tic_store_provide(store, &demand, 1);
-        status = status ? status : write_held(store, row, save);
-    }
-    return status;
-}
-
-int tic_held_write_all(struct tic_store *store)
-{
-    int status = 0;
-
-    tic_lock(&store->rows.lock);
-    unsigned long count = store->rows.held_bytes > 0 ? store->rows.held_count : 0;
-    store->rows.held_stays = false;
-    tic_unlock(&store->rows.lock);
-    for (unsigned long i = 0; i < count && status == 0; i++)
-        status = write_one(store, (uint32_t)i, tic_store_save);
-    return status;
-}
-
-bool tic_held_is_much(struct tic_rows *rows)
-{
-    tic_lock(&rows->lock);
-    bool much = rows->held_bytes > TIC_HELD_SOON && !rows->held_stays;
-    tic_unlock(&rows->lock);
-    return much;
-}
-
-/* The next one that has not been written, the number behind the last if there is none. */
-static uint32_t find_next(struct tic_rows *rows, uint64_t *bytes)
-{
-    tic_lock(&rows->lock);
-    while (rows->held_written < rows->held_count && !is_there(&rows->held[rows->held_written]))
-        rows->held_written++;
-    uint32_t number = (uint32_t)rows->held_written;
-    bool any = number < rows->held_count;
-    *bytes = any ? tic_shape_bytes(&rows->held[number].shape) : 0;
-    if (!any)
-        rows->held_written = 0; /* numbers below may be in use again by then */
-    tic_unlock(&rows->lock);
-    return number;
-}
-
-int tic_held_write_some(struct tic_store *store)
-{
-    uint64_t written = 0, bytes;
-    int status = 0;
-
-    while (tic_held_is_much(&store->rows) && written < BATCH && status == 0) {
-        uint32_t number = find_next(&store->rows, &bytes);
-        if (bytes == 0)
-            break;
-        status = write_one(store, number, tic_store_save_compressed);
-        written += bytes;
-    }
-    tic_lock(&store->rows.lock);
-    store->rows.held_stays |= status != 0;
-    tic_unlock(&store->rows.lock);
-    return status ? status : written > 0;
-}
-
-static int resolve(void *arg, const struct tic_line_reference *reference)
-{
-    struct tic_row real = tic_rows_real(arg, (struct tic_row){*reference->extent, *reference->row});
-
-    *reference->extent = real.extent;
-    *reference->row = real.row;
-    return real.extent == TIC_HELD_EXTENT ? -EIO : 0;
-}
-
-int tic_held_resolve(struct tic_rows *rows, struct tic_line *line)
-{
-    return tic_line_each(line, resolve, rows);
 }

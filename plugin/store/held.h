@@ -6,7 +6,9 @@
 #ifndef TIC_STORE_HELD_H
 #define TIC_STORE_HELD_H
 
-#include "store/store.h"
+#include "store/rows.h"
+
+struct tic_store;
 
 /* What may be held at most, in bytes, if nothing else is said. */
 #define TIC_HELD_MOST (UINT64_C(256) << 20)
@@ -20,13 +22,13 @@
 
 /* Keeps a value as it is; it is busy until tic_rows_settle. steady: nobody changes it meanwhile. 0;
  * -ENOBUFS: too much is held; -ENOMEM. Any thread. */
-int tic_held_save(struct tic_store *store, const struct tic_layout *layout, bool steady,
+int tic_held_save(struct tic_rows *rows, const struct tic_layout *layout, bool steady,
                   struct tic_saved *saved);
 /* Large values wait in an image of the process (base/image.h): copies them, unless in a hurry, so
  * that it can go. Committing thread. 0; -ECANCELED; -ESRCH: a value is lost, as the image
  * has gone, or as somebody changed it while it was taken;
  * -ENOMEM. */
-int tic_held_copy_images(struct tic_store *store, const _Atomic bool *hurry);
+int tic_held_copy_images(struct tic_rows *rows, const _Atomic bool *hurry);
 /* Values that an image had, in all. */
 uint64_t tic_held_count_images(struct tic_rows *rows);
 /* The value of this number into the layout. 0; -ENOENT: it is not in memory, as it is written, or

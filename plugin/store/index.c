@@ -7,21 +7,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "store/blocks.h"
+#include "store/table.h"
 
-/* Up to so many blocks the values stand in the line itself. */
-enum { FEW_BLOCKS = 4 };
-
-/* Values of as many consecutive ids as fit into a block on disk. */
-struct tic_index_block {
-    struct tic_line_value *values; /* by id; those that are not there have TIC_NO_EXTENT; or NULL */
-    uint32_t present;
-    bool changed;               /* since it was saved */
-    bool saved;                 /* the next field says where */
-    struct tic_line_block disk; /* its row is the index's own: no sweep frees it while marked */
-};
-
-static uint32_t per_block(void)
+uint32_t tic_index_per_block(void)
 {
     return tic_table_capacity(tic_table_find(TIC_TABLE_VALUES));
 }
@@ -57,8 +45,7 @@ void tic_index_committed(struct tic_index *index, unsigned keep)
     index->dropped_count = kept;
 }
 
-/* The line before still refers to the row. */
-static int drop(struct tic_index *index, struct tic_row row)
+int tic_index_drop(struct tic_index *index, struct tic_row row)
 {
     void *grown = tic_grow(index->dropped, &index->dropped_capacity, index->dropped_count + 1,
                            sizeof(*index->dropped));
@@ -87,7 +74,7 @@ static int reserve_blocks(struct tic_index *index, unsigned long count)
 static struct tic_line_value *make_place(struct tic_index *index, uint64_t id,
                                          struct tic_index_block **block)
 {
-    const uint32_t per = per_block();
+    const uint32_t per = tic_index_per_block();
 
     if (reserve_blocks(index, id / per + 1) != 0)
         return NULL;
@@ -111,7 +98,7 @@ static int replace(struct tic_index *index, struct tic_index_block *block,
                    struct tic_line_value *place, const struct tic_line_value *value)
 {
     bool was = place->extent != TIC_NO_EXTENT, is = value->extent != TIC_NO_EXTENT;
-    int status = was ? drop(index, (struct tic_row){place->extent, place->row}) : 0;
+    int status = was ? tic_index_drop(index, (struct tic_row){place->extent, place->row}) : 0;
 
     if (status)
         return status;
@@ -143,7 +130,7 @@ int tic_index_set(struct tic_index *index, const struct tic_line_value *value)
 
 const struct tic_line_value *tic_index_find(const struct tic_index *index, uint64_t id)
 {
-    const uint32_t per = per_block();
+    const uint32_t per = tic_index_per_block();
 
     if (id / per >= index->count || !index->blocks[id / per].values)
         return NULL;
@@ -155,9 +142,9 @@ int tic_index_remove(struct tic_index *index, uint64_t id)
 {
     static const struct tic_line_value none = {.extent = TIC_NO_EXTENT};
     const struct tic_line_value *value = tic_index_find(index, id);
-    struct tic_index_block *block = value ? &index->blocks[id / per_block()] : NULL;
+    struct tic_index_block *block = value ? &index->blocks[id / tic_index_per_block()] : NULL;
 
-    return value ? replace(index, block, &block->values[id % per_block()], &none) : 0;
+    return value ? replace(index, block, &block->values[id % tic_index_per_block()], &none) : 0;
 }
 
 int tic_index_load(struct tic_index *index, const struct tic_line *line)
@@ -171,79 +158,6 @@ int tic_index_load(struct tic_index *index, const struct tic_line *line)
 
 /* ---- into a line ---------------------------------------------------------------------------- */
 
-/* The values of a block without gaps; their number. */
-static uint32_t gather(const struct tic_index_block *block, struct tic_line_value *values)
-{
-    const uint32_t per = per_block();
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; block->values && i < per; i++)
-        if (block->values[i].extent != TIC_NO_EXTENT)
-            values[count++] = block->values[i];
-    return count;
-}
-
-static int write_values(const struct tic_index *index, struct tic_line *line)
-{
-    line->values = calloc(index->values + 1, sizeof(*line->values));
-    if (!line->values)
-        return -ENOMEM;
-    for (unsigned long i = 0; i < index->count; i++)
-        line->value_count += gather(&index->blocks[i], line->values + line->value_count);
-    return 0;
-}
-
-static int save_block(struct tic_index *index, struct tic_store *store,
-                      struct tic_index_block *block)
-{
-    struct tic_line_value *values = calloc(per_block(), sizeof(*values));
-    struct tic_row old = {block->disk.extent, block->disk.row};
-    int status = values ? 0 : -ENOMEM;
-
-    if (status == 0 && block->saved)
-        status = drop(index, old);
-    block->saved = false;
-    if (status == 0 && block->present > 0) {
-        status =
-            tic_block_save(store, TIC_TABLE_VALUES, values, gather(block, values), &block->disk);
-        block->saved = status == 0;
-    }
-    if (block->saved) /* from now on it is marked */
-        tic_rows_settle(&store->rows, (struct tic_row){block->disk.extent, block->disk.row});
-    block->changed = status != 0;
-    free(values);
-    return status;
-}
-
-static int save_changed(struct tic_index *index, struct tic_store *store)
-{
-    uint64_t changed = 0;
-
-    for (unsigned long i = 0; i < index->count; i++)
-        changed += index->blocks[i].changed && index->blocks[i].present > 0;
-    int status = changed > 0 ? tic_block_provide(store, TIC_TABLE_VALUES, changed) : 0;
-    for (unsigned long i = 0; i < index->count && status == 0; i++)
-        if (index->blocks[i].changed)
-            status = save_block(index, store, &index->blocks[i]);
-    return status;
-}
-
-int tic_index_write(struct tic_index *index, struct tic_store *store, struct tic_line *line)
-{
-    if (index->count <= FEW_BLOCKS)
-        return write_values(index, line);
-    int status = save_changed(index, store);
-    struct tic_line_block *grown =
-        status ? NULL : realloc(line->blocks, (line->block_count + index->count) * sizeof(*grown));
-    if (!grown)
-        return status ? status : -ENOMEM;
-    line->blocks = grown;
-    for (unsigned long i = 0; i < index->count; i++)
-        if (index->blocks[i].saved)
-            line->blocks[line->block_count++] = index->blocks[i].disk;
-    return 0;
-}
-
 void tic_index_leave_closed(struct tic_index *index)
 {
     for (unsigned long i = 0; i < index->count; i++) {
@@ -256,7 +170,7 @@ void tic_index_leave_closed(struct tic_index *index)
 
 void tic_index_mark(const struct tic_index *index, struct tic_rows *rows)
 {
-    const uint32_t per = per_block();
+    const uint32_t per = tic_index_per_block();
 
     for (unsigned long i = 0; i < index->count; i++) {
         const struct tic_index_block *block = &index->blocks[i];

@@ -12,6 +12,15 @@
 
 struct tic_store;
 
+/* Values of as many consecutive ids as fit into a block on disk. */
+struct tic_index_block {
+    struct tic_line_value *values; /* by id; those that are not there have TIC_NO_EXTENT; or NULL */
+    uint32_t present;
+    bool changed;               /* since it was saved */
+    bool saved;                 /* the next field says where */
+    struct tic_line_block disk; /* its row is the index's own: no sweep frees it while marked */
+};
+
 struct tic_index {
     struct tic_index_block *blocks; /* of handle ids, ascending */
     unsigned long count, capacity;
@@ -44,5 +53,11 @@ int tic_index_write(struct tic_index *index, struct tic_store *store, struct tic
 void tic_index_leave_closed(struct tic_index *index);
 /* Marks the rows of the lines that are kept; between tic_rows_sweep_begin and _end. */
 void tic_index_mark(const struct tic_index *index, struct tic_rows *rows);
+
+/* ---- for index_write.c ---------------------------------------------------------------------- */
+/* Values of one block. */
+uint32_t tic_index_per_block(void);
+/* The line before still refers to the row. 0 or -ENOMEM. */
+int tic_index_drop(struct tic_index *index, struct tic_row row);
 
 #endif

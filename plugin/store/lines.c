@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The store: finding, checking, adopting and removing what is in the directory. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -21,121 +18,7 @@
 #include "store/segment.h"
 #include "store/store.h"
 
-/* ---- listing -------------------------------------------------------------------------------- */
-
-struct listing {
-    const char *format;
-    uint64_t *numbers;
-    unsigned long count, capacity;
-};
-
-static int descending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? 1 : x > y ? -1 : 0;
-}
-
-/* Calls each(name) for every directory entry; 0 or -errno. */
-static int each_entry(struct tic_store *store, int (*each)(void *arg, const char *name), void *arg)
-{
-    int fd = openat(store->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *entry = NULL;
-    int status = 0;
-
-    if (!dir)
-        return -errno;
-    do {
-        errno = 0; /* or what comes after an error would not be missed */
-        entry = readdir(dir);
-        status = entry ? each(arg, entry->d_name) : -errno;
-    } while (entry && status == 0);
-    closedir(dir);
-    return status;
-}
-
-bool tic_store_parse_name(const char *name, const char *format, uint64_t *number)
-{
-    unsigned process;
-    unsigned long long parsed;
-    char again[64];
-
-    if (sscanf(name, format, &process, &parsed) != 2)
-        return false;
-    snprintf(again, sizeof(again), format, process, parsed);
-    *number = parsed;
-    return process == 0 && strcmp(again, name) == 0;
-}
-
-static int note_number(void *arg, const char *name)
-{
-    struct listing *listing = arg;
-    uint64_t number;
-
-    if (!tic_store_parse_name(name, listing->format, &number))
-        return 0;
-    void *grown = tic_grow(listing->numbers, &listing->capacity, listing->count + 1,
-                           sizeof(*listing->numbers));
-    if (!grown)
-        return -ENOMEM;
-    listing->numbers = grown;
-    listing->numbers[listing->count++] = number;
-    return 0;
-}
-
-int tic_store_list(struct tic_store *store, const char *format, uint64_t **numbers,
-                   unsigned long *count)
-{
-    struct listing listing = {.format = format};
-    int status = each_entry(store, note_number, &listing);
-
-    if (status == 0 && listing.count > 0)
-        qsort(listing.numbers, listing.count, sizeof(*listing.numbers), descending);
-    *numbers = listing.numbers;
-    *count = listing.count;
-    return status;
-}
-
-struct last_written {
-    int directory;
-    double when;
-};
-
-static int note_written(void *arg, const char *name)
-{
-    struct last_written *last = arg;
-    struct stat info;
-    uint64_t number;
-    bool ours = tic_store_parse_name(name, TIC_FILE_LINE, &number) ||
-                tic_store_parse_name(name, TIC_FILE_SEGMENT, &number) ||
-                tic_store_parse_name(name, TIC_FILE_LOG, &number);
-
-    if (!ours || fstatat(last->directory, name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISREG(info.st_mode))
-        return 0;
-    double when = (double)info.st_mtim.tv_sec + (double)info.st_mtim.tv_nsec * 1e-9;
-    if (when > last->when)
-        last->when = when;
-    return 0;
-}
-
-double tic_store_last_written(struct tic_store *store)
-{
-    struct last_written last = {store->directory, 0};
-
-    return each_entry(store, note_written, &last) == 0 ? last.when : 0;
-}
-
 /* ---- checking ------------------------------------------------------------------------------- */
-
-int tic_store_peek_segment(const struct tic_store *store, uint64_t number)
-{
-    char name[64];
-
-    snprintf(name, sizeof(name), TIC_FILE_SEGMENT, store->process, (unsigned long long)number);
-    int fd = openat(store->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    return fd < 0 ? -errno : fd;
-}
 
 int tic_store_check_row(const struct tic_store *store, const struct tic_line *line,
                         const struct tic_line_reference *reference)
@@ -214,8 +97,9 @@ static bool is_kept(const struct tic_store *store, const char *name)
         return store->kept_count > 0;
     if (tic_store_parse_name(name, TIC_FILE_LOG, &number))
         return store->kept_count > 0 && store->log && tic_eventlog_holds(store->log, number);
-    for (unsigned long i = 0; i < store->extra_count; i++)
-        if (tic_store_parse_name(name, TIC_FILE_SEGMENT, &number) && number == store->extra[i])
+    for (unsigned long i = 0; i < store->extra.count; i++)
+        if (tic_store_parse_name(name, TIC_FILE_SEGMENT, &number) &&
+            number == store->extra.numbers[i])
             return true;
     for (unsigned k = 0; k < store->kept_count; k++) {
         const struct tic_line *line = &store->kept[k];
@@ -254,7 +138,7 @@ static int remove_unless_kept(void *arg, const char *name)
 
 int tic_store_clean(struct tic_store *store)
 {
-    return each_entry(store, remove_unless_kept, store);
+    return tic_store_each_name(store, remove_unless_kept, store);
 }
 
 struct comparison {
@@ -356,12 +240,12 @@ static int add_extra(struct tic_store *store)
 {
     int status = 0;
 
-    for (unsigned long i = 0; i < store->extra_count && status == 0; i++) {
-        if (is_known(&store->kept[0], store->extra[i]))
+    for (unsigned long i = 0; i < store->extra.count && status == 0; i++) {
+        if (is_known(&store->kept[0], store->extra.numbers[i]))
             continue;
         struct tic_line_extent *extents = NULL;
         size_t count = 0;
-        int fd = tic_store_open_segment(store, store->extra[i]);
+        int fd = tic_store_open_segment(store, store->extra.numbers[i]);
         status = fd < 0 ? fd : tic_segment_read(fd, &extents, &count);
         if (status == -ENOENT) { /* removed, as nothing needed it: of a task executed twice, say */
             status = 0;
@@ -369,11 +253,11 @@ static int add_extra(struct tic_store *store)
             tic_log(TIC_LOG_WARN,
                     "%s/" TIC_FILE_SEGMENT
                     " is damaged: tasks whose results are in it are executed again",
-                    store->path, store->process, (unsigned long long)store->extra[i]);
+                    store->path, store->process, (unsigned long long)store->extra.numbers[i]);
             status = 0;
         }
         for (size_t k = 0; k < count && status == 0; k++) {
-            extents[k].segment = store->extra[i];
+            extents[k].segment = store->extra.numbers[i];
             long index = tic_rows_add(&store->rows, &extents[k], fd);
             status = index < 0 ? (int)index : 0;
         }
@@ -384,15 +268,15 @@ static int add_extra(struct tic_store *store)
 
 int tic_store_keep_segment(struct tic_store *store, uint64_t number)
 {
-    for (unsigned long i = store->extra_count; i-- > 0;)
-        if (store->extra[i] == number)
+    for (unsigned long i = store->extra.count; i-- > 0;)
+        if (store->extra.numbers[i] == number)
             return 0;
-    void *grown = tic_grow(store->extra, &store->extra_capacity, store->extra_count + 1,
-                           sizeof(*store->extra));
+    void *grown = tic_grow(store->extra.numbers, &store->extra.capacity, store->extra.count + 1,
+                           sizeof(*store->extra.numbers));
     if (!grown)
         return -ENOMEM;
-    store->extra = grown;
-    store->extra[store->extra_count++] = number;
+    store->extra.numbers = grown;
+    store->extra.numbers[store->extra.count++] = number;
     if (number >= store->next_segment) /* it may be gone, and its number must not mean another */
         store->next_segment = number + 1;
     return 0;
@@ -458,7 +342,7 @@ void tic_store_remove(struct tic_store *store)
         tic_line_clear(line);
         tic_failpoint(TIC_FAIL_LINE_REMOVED);
     }
-    store->extra_count = 0;
+    store->extra.count = 0;
     tic_store_remove_lines(store); /* that this process has not adopted */
     tic_store_clean(store);
     tic_ask_clear(store->path);

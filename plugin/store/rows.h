@@ -60,6 +60,12 @@ struct tic_row {
     uint32_t row;
 };
 
+/* Where a saved value is. */
+struct tic_saved {
+    struct tic_row row;
+    uint64_t checksum;
+};
+
 void tic_rows_init(struct tic_rows *rows);
 void tic_rows_fini(struct tic_rows *rows);
 

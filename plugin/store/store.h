@@ -45,6 +45,22 @@ struct tic_store_lock {
                      first commit the thread that opened it */
 };
 
+/* Segments that no line knows, and that stay. */
+struct tic_store_extra {
+    uint64_t *numbers;
+    unsigned long count, capacity;
+};
+
+/* Statistics; relaxed. */
+struct tic_store_counts {
+    _Atomic uint64_t bytes_written, values_written;
+    _Atomic uint64_t bytes_spared;  /* by compression, of those written */
+    _Atomic uint64_t bytes_shared;  /* not written, as they were there */
+    _Atomic uint64_t values_shared; /* the same */
+    _Atomic uint64_t values_moved;
+    uint64_t segments_removed; /* committing thread only */
+};
+
 struct tic_store {
     char *path;    /* immutable after open */
     int directory; /* fd; immutable after open */
@@ -69,25 +85,12 @@ struct tic_store {
     struct tic_index index;   /* committing thread only */
     struct tic_eventlog *log; /* immutable after init; its owner's; NULL: none */
     unsigned damaged_logs;    /* as the last walk of the log found */
-    uint64_t *extra;          /* before adoption: segments that no line knows, and that stay */
-    unsigned long extra_count, extra_capacity;
+    struct tic_store_extra extra; /* before adoption */
     unsigned keep;                   /* so many of them; immutable once there is one */
     uint64_t space;                  /* bytes that the directory may take, 0: any; the same */
     unsigned formatted;              /* committing thread only: segments since the last sweep */
-    uint64_t segments_removed;       /* committing thread only */
-    _Atomic uint64_t values_moved;   /* relaxed: a statistic */
-    _Atomic uint64_t bytes_written;  /* relaxed: a statistic */
-    _Atomic uint64_t values_written; /* relaxed: a statistic */
-    _Atomic uint64_t bytes_spared;   /* by compression, of those written; relaxed: a statistic */
-    _Atomic uint64_t bytes_shared;   /* not written, as they were there: relaxed, a statistic */
-    _Atomic uint64_t values_shared;  /* the same */
+    struct tic_store_counts counts;
     struct tic_reading reading;
-};
-
-/* Where a saved value is. */
-struct tic_saved {
-    struct tic_row row;
-    uint64_t checksum;
 };
 
 enum tic_store_mode {
@@ -123,6 +126,10 @@ bool tic_store_parse_name(const char *name, const char *format, uint64_t *number
 /* Numbers of the files with such a name, descending (malloc'ed). 0 or -errno. */
 int tic_store_list(struct tic_store *store, const char *format, uint64_t **numbers,
                    unsigned long *count);
+/* Calls each(name) for every entry of the directory, until it gives something else than 0. That, or
+ * -errno. */
+int tic_store_each_name(struct tic_store *store, int (*each)(void *arg, const char *name),
+                        void *arg);
 /* When something was last written to files of the store, seconds since 1970; 0: unknown. */
 double tic_store_last_written(struct tic_store *store);
 /* Before adoption: this segment stays, too, though the line may not know it. 0 or -ENOMEM. */
@@ -180,6 +187,8 @@ int tic_store_keep_fd(int fd);
 void tic_store_make_room_for_fds(void);
 /* Closes the i-th open segment and removes its file; none of its rows is in use. */
 void tic_store_remove_segment(struct tic_store *store, unsigned long i);
+/* Adds an open segment. 0 or -ENOMEM. */
+int tic_store_add_segment(struct tic_store *store, uint64_t number, int fd);
 /* fd of an open segment, opening it at need; -errno. */
 int tic_store_open_segment(struct tic_store *store, uint64_t number);
 /* False when somebody has removed the newest line or a segment: what is written would be lost.

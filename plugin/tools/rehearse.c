@@ -222,8 +222,8 @@ int tic_tool_rehearse(int argc, char **argv)
         tic_rehearse_remove(rehearsal.place.folder);
     for (unsigned i = 0; i < rehearsal.chain.count; i++)
         tic_trial_destroy(&rehearsal.chain.runs[i]);
-    tic_output_free(&rehearsal.output);
-    tic_digests_free(&rehearsal.digests);
+    tic_output_free(&rehearsal.expected.output);
+    tic_digests_free(&rehearsal.expected.digests);
     json_decref(rehearsal.touched);
     return status;
 }

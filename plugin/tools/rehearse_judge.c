@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "tools/rehearse.h"
+#include "tools/rehearsal.h"
 
 static const char advice_input[] =
     "The program must begin with the same data each time: initialise all memory before tasks read "
@@ -121,7 +121,7 @@ static bool has_lost_lines(const struct tic_rehearsal *rehearsal, const struct t
 
     for (unsigned i = 0; i < count; i++)
         lines += killed[i].count;
-    return count > 0 && lines < rehearsal->output.count;
+    return count > 0 && lines < rehearsal->expected.output.count;
 }
 
 static bool judge_output(struct tic_rehearsal *rehearsal, const struct tic_trial *trial,
@@ -134,14 +134,14 @@ static bool judge_output(struct tic_rehearsal *rehearsal, const struct tic_trial
     if (tic_output_read(&found, path) != 0)
         return tic_finding_set(&rehearsal->finding, TIC_VERDICT_UNKNOWN, "Cannot read %s.", path);
     unsigned count = read_killed(rehearsal, chain, killed);
-    enum tic_match match = tic_output_match(&rehearsal->output, &found, killed, count);
+    enum tic_match match = tic_output_match(&rehearsal->expected.output, &found, killed, count);
     rehearsal->reordered += match == TIC_MATCH_ORDER;
     rehearsal->united += match == TIC_MATCH_UNION;
     if (match == TIC_MATCH_NONE) {
-        size_t line = tic_output_difference(&rehearsal->output, &found);
+        size_t line = tic_output_difference(&rehearsal->expected.output, &found);
         tic_finding_set(&rehearsal->finding, TIC_VERDICT_DIFFERS,
                         "Line %zu of the standard output is another one.", line + 1);
-        tic_judge_note_lines(&rehearsal->finding, &rehearsal->output, &found);
+        tic_judge_note_lines(&rehearsal->finding, &rehearsal->expected.output, &found);
         rehearsal->finding.advice = chain ? advice_output : advice_output_always;
         if (has_lost_lines(rehearsal, &found, killed, count))
             rehearsal->finding.advice = advice_lost;
@@ -166,7 +166,7 @@ static bool judge_data(struct tic_rehearsal *rehearsal, const struct tic_trial *
     tic_trial_path(trial, &rehearsal->place, "digests", path);
     if (tic_digests_read(&found, path) != 0)
         return tic_finding_set(finding, TIC_VERDICT_UNKNOWN, "Cannot read %s.", path);
-    bool differs = tic_digests_differ(&rehearsal->digests, &found, &difference);
+    bool differs = tic_digests_differ(&rehearsal->expected.digests, &found, &difference);
     const struct tic_datum *expected = difference.expected, *other = difference.found;
     finding->advice = differs ? advice_data : finding->advice;
     if (differs && expected && other && expected->times == other->times)
@@ -214,7 +214,7 @@ static bool judge_end(struct tic_rehearsal *rehearsal, const struct tic_trial *t
         return tic_finding_set(finding, TIC_VERDICT_CRASHED,
                                "The run had not ended after %.0f seconds (the program alone takes "
                                "%.1f).",
-                               trial->seconds, rehearsal->plain_seconds);
+                               trial->seconds, rehearsal->expected.plain_seconds);
     if (trial->end != TIC_TRIAL_EXITED)
         return tic_finding_set(finding, TIC_VERDICT_CRASHED, "The run was ended by signal %d (%s).",
                                trial->status, strsignal(trial->status));
@@ -227,7 +227,7 @@ static bool judge_status(struct tic_rehearsal *rehearsal, const struct tic_trial
     struct tic_finding *finding = &rehearsal->finding;
     bool input = trial->status == TIC_EXIT_REFUSED, replay = trial->status == TIC_EXIT_DIVERGED;
 
-    if (trial->status == rehearsal->status)
+    if (trial->status == rehearsal->expected.status)
         return true;
     tic_trial_message(trial, &rehearsal->place, input || replay ? "starpu-tic: " : "",
                       finding->message);
@@ -235,7 +235,7 @@ static bool judge_status(struct tic_rehearsal *rehearsal, const struct tic_trial
     if (!finding->message[0] || !(input || replay))
         return tic_finding_set(finding, TIC_VERDICT_DIFFERS,
                                "The run ended with status %d; the program alone ends with %d.",
-                               trial->status, rehearsal->status);
+                               trial->status, rehearsal->expected.status);
     finding->advice = replay ? advice_replay : NULL;
     if (strstr(finding->message, "the input of this run differs"))
         finding->advice = advice_input;
@@ -264,13 +264,13 @@ static bool judge_protection(struct tic_rehearsal *rehearsal, const struct tic_t
     bool there = stats != NULL, whole = json_is_true(json_object_get(stats, "protected"));
     rehearsal->suspended += json_integer_value(json_object_get(stats, "suspensions")) > 0;
     json_decref(stats);
-    if (!there && rehearsal->status != 0)
+    if (!there && rehearsal->expected.status != 0)
         tic_trial_message(trial, &rehearsal->place, "", finding->message);
     if (!there)
         return tic_finding_set(finding, TIC_VERDICT_UNKNOWN,
                                "The program does not start StarPU, or does not end by exit(). It "
                                "ends with status %d.",
-                               rehearsal->status);
+                               rehearsal->expected.status);
     return whole || tic_finding_set(finding, TIC_VERDICT_UNPROTECTED,
                                     "protection ends while the program runs.");
 }
@@ -280,5 +280,5 @@ bool tic_judge(struct tic_rehearsal *rehearsal, const struct tic_trial *trial,
 {
     return judge_end(rehearsal, trial) && judge_status(rehearsal, trial) &&
            judge_protection(rehearsal, trial) && judge_output(rehearsal, trial, chain) &&
-           (!rehearsal->has_digests || judge_data(rehearsal, trial));
+           (!rehearsal->expected.has_digests || judge_data(rehearsal, trial));
 }

@@ -50,20 +50,20 @@ static bool recheck(struct tic_rehearsal *rehearsal)
 {
     bool good = true;
 
-    for (unsigned i = 0; i < RECHECKS && !rehearsal->rechecked && good; i++) {
+    for (unsigned i = 0; i < RECHECKS && !rehearsal->expected.rechecked && good; i++) {
         struct tic_trial whole = tic_trial_create("whole%u", i + 3);
         struct tic_digests other = {.data = NULL};
         tic_rehearse_perturb(&whole, rehearsal->seed, UINT16_MAX + i);
-        rehearsal->has_digests = false;
+        rehearsal->expected.has_digests = false;
         tic_rehearse_set_protection(rehearsal, &whole, whole.name, rehearsal->cpus[0], false);
         tic_trial_set(&whole, "STARPU_TIC_SCHED=%s", recheck_policies[i]);
         tic_rehearse_tell("rehearse: the result differs; %u more runs without a kill",
                           RECHECKS - i);
         good = tic_rehearse_run(rehearsal, &whole) && tic_judge(rehearsal, &whole, NULL) &&
                tic_rehearse_read_digests(rehearsal, &whole, &other);
-        rehearsal->has_digests = true;
+        rehearsal->expected.has_digests = true;
         if (good)
-            rehearsal->varying += tic_digests_mark(&rehearsal->digests, &other);
+            rehearsal->expected.varying += tic_digests_mark(&rehearsal->expected.digests, &other);
         else
             tic_finding_set(
                 &rehearsal->finding, TIC_VERDICT_UNKNOWN,
@@ -74,7 +74,7 @@ static bool recheck(struct tic_rehearsal *rehearsal)
         tic_rehearse_forget_run(rehearsal, &whole);
         tic_trial_destroy(&whole);
     }
-    rehearsal->rechecked = true;
+    rehearsal->expected.rechecked = true;
     return good;
 }
 
@@ -142,7 +142,7 @@ static bool is_excused(struct tic_rehearsal *rehearsal, const struct tic_kill *k
     if (tic_judge(rehearsal, &chain->runs[chain->count - 1], chain))
         return true;
     for (unsigned i = 1; i < chain->count; i++)
-        matters |= rehearsal->matter[choose_turn(rehearsal, number, i)];
+        matters |= rehearsal->expected.matter[choose_turn(rehearsal, number, i)];
     if (!matters)
         return false;
     rehearsal->finding = (struct tic_finding){.verdict = TIC_VERDICT_SAFE};
@@ -153,7 +153,7 @@ static bool is_excused(struct tic_rehearsal *rehearsal, const struct tic_kill *k
 
 static bool rehearse_kill(struct tic_rehearsal *rehearsal, unsigned number)
 {
-    struct tic_kill kill = tic_kill_choose(rehearsal->seed, number, &rehearsal->counts);
+    struct tic_kill kill = tic_kill_choose(rehearsal->seed, number, &rehearsal->expected.counts);
 
     tic_rehearse_tell("rehearse: kill %u of %u, at %s:%" PRIu64 "%s%s", number + 1,
                       rehearsal->kills, kill.point, kill.pass,
@@ -182,7 +182,7 @@ bool tic_rehearse_kills(struct tic_rehearsal *rehearsal)
                                "The program is too short: all restarts were right, but none had "
                                "a recovery line to go on from.");
     }
-    if (right && rehearsal->output.count == 0 && tic_rehearse_count_data(rehearsal) == 0) {
+    if (right && rehearsal->expected.output.count == 0 && tic_rehearse_count_data(rehearsal) == 0) {
         finding->advice = "Let the program print its result, or let main() get it back "
                           "(starpu_data_unregister, starpu_data_acquire).";
         return tic_finding_set(

@@ -68,9 +68,9 @@ static bool compare_plain(struct tic_rehearsal *rehearsal, int status,
                           const struct tic_trial *second, const struct tic_output *other)
 {
     struct tic_finding *finding = &rehearsal->finding;
-    enum tic_match match = tic_output_match(&rehearsal->output, other, NULL, 0);
+    enum tic_match match = tic_output_match(&rehearsal->expected.output, other, NULL, 0);
 
-    rehearsal->unordered |= match == TIC_MATCH_ORDER;
+    rehearsal->expected.unordered |= match == TIC_MATCH_ORDER;
     if (status != second->status)
         return tic_finding_set(finding, TIC_VERDICT_UNKNOWN,
                                "The program varies by itself: two runs without protection ended "
@@ -78,13 +78,13 @@ static bool compare_plain(struct tic_rehearsal *rehearsal, int status,
                                status, second->status);
     if (match == TIC_MATCH_EXACT || match == TIC_MATCH_ORDER)
         return true;
-    tic_judge_note_lines(finding, &rehearsal->output, other);
+    tic_judge_note_lines(finding, &rehearsal->expected.output, other);
     finding->advice = "If the line holds a time or the like, leave it out of the comparison with "
                       "--filter SCRIPT, a sed -E script for the output.";
     return tic_finding_set(finding, TIC_VERDICT_UNKNOWN,
                            "The program varies by itself: two runs without protection print "
                            "another line %zu.",
-                           tic_output_difference(&rehearsal->output, other) + 1);
+                           tic_output_difference(&rehearsal->expected.output, other) + 1);
 }
 
 bool tic_rehearse_plain(struct tic_rehearsal *rehearsal)
@@ -94,7 +94,7 @@ bool tic_rehearse_plain(struct tic_rehearsal *rehearsal)
 
     tic_rehearse_tell("rehearse: run 1 of 2 without protection");
     bool good = run_plain(rehearsal, &first) && check_plain_end(rehearsal, &first) &&
-                read_output(rehearsal, &first, &rehearsal->output);
+                read_output(rehearsal, &first, &rehearsal->expected.output);
     if (good) {
         tic_rehearse_tell("rehearse: run 2 of 2 without protection (the first one took %.1f s)",
                           first.seconds);
@@ -103,9 +103,10 @@ bool tic_rehearse_plain(struct tic_rehearsal *rehearsal)
                compare_plain(rehearsal, first.status, &second, &other);
     }
     tic_rehearse_tell_nothing();
-    rehearsal->status = first.status;
-    rehearsal->plain_seconds = first.seconds > second.seconds ? first.seconds : second.seconds;
-    rehearsal->place.limit = rehearsal->plain_seconds * LIMIT_TIMES + LIMIT_SECONDS;
+    rehearsal->expected.status = first.status;
+    rehearsal->expected.plain_seconds =
+        first.seconds > second.seconds ? first.seconds : second.seconds;
+    rehearsal->place.limit = rehearsal->expected.plain_seconds * LIMIT_TIMES + LIMIT_SECONDS;
     tic_output_free(&other);
     tic_trial_destroy(&first);
     tic_trial_destroy(&second);
@@ -125,7 +126,7 @@ static bool is_plain_again(struct tic_rehearsal *rehearsal, struct tic_trial *tr
     struct tic_output other = {.bytes = NULL};
     bool good = run_plain(rehearsal, trial) && check_plain_end(rehearsal, trial) &&
                 read_output(rehearsal, trial, &other) &&
-                compare_plain(rehearsal, rehearsal->status, trial, &other);
+                compare_plain(rehearsal, rehearsal->expected.status, trial, &other);
 
     tic_output_free(&other);
     tic_rehearse_forget_run(rehearsal, trial);
@@ -176,7 +177,8 @@ static bool look_for_touched(struct tic_rehearsal *rehearsal)
     for (const char *const *variable = tic_tool_closed_run; *variable; variable++)
         tic_trial_set(&trial, "%s", *variable);
     bool good = tic_rehearse_run(rehearsal, &trial);
-    rehearsal->closed_failed = trial.end != TIC_TRIAL_EXITED || trial.status != rehearsal->status;
+    rehearsal->closed_failed =
+        trial.end != TIC_TRIAL_EXITED || trial.status != rehearsal->expected.status;
     tic_trial_path(&trial, &rehearsal->place, "report", path);
     json_t *report = rehearsal->closed_failed ? NULL : json_load_file(path, 0, NULL);
     if (tic_tool_has_touched(report))
@@ -201,10 +203,11 @@ static void note_counts(struct tic_rehearsal *rehearsal, const struct tic_trial 
     json_t *stats = tic_rehearse_load_stats(rehearsal, trial);
     json_t *seconds = json_object_get(stats, "seconds");
 
-    rehearsal->counts.tasks = tic_rehearse_stat(stats, "tasks_executed");
-    rehearsal->submitted = count_submitted(stats);
-    rehearsal->counts.waits = tic_rehearse_stat(stats, "failpoint_passes");
-    rehearsal->every = rehearsal->counts.tasks / LINES > 0 ? rehearsal->counts.tasks / LINES : 1;
+    rehearsal->expected.counts.tasks = tic_rehearse_stat(stats, "tasks_executed");
+    rehearsal->expected.submitted = count_submitted(stats);
+    rehearsal->expected.counts.waits = tic_rehearse_stat(stats, "failpoint_passes");
+    rehearsal->expected.every =
+        rehearsal->expected.counts.tasks / LINES > 0 ? rehearsal->expected.counts.tasks / LINES : 1;
     if (!rehearsal->period_chosen)
         rehearsal->period = json_number_value(seconds) / PERIODS;
     if (rehearsal->period < 1e-6)
@@ -215,16 +218,16 @@ static void note_counts(struct tic_rehearsal *rehearsal, const struct tic_trial 
 /* Tells how many tasks end, and how often main() waits. */
 static bool run_first(struct tic_rehearsal *rehearsal, struct tic_trial *trial)
 {
-    rehearsal->every = 0;
+    rehearsal->expected.every = 0;
     tic_rehearse_set_protection(rehearsal, trial, trial->name, rehearsal->cpus[0], false);
     if (tic_kill_has("wait-end"))
         tic_trial_set(trial, "STARPU_TIC_FAIL=wait-end:%d", MANY);
     bool good = tic_rehearse_run(rehearsal, trial) && tic_judge(rehearsal, trial, NULL) &&
-                tic_rehearse_read_digests(rehearsal, trial, &rehearsal->digests);
+                tic_rehearse_read_digests(rehearsal, trial, &rehearsal->expected.digests);
     if (!good)
         return false;
     note_counts(rehearsal, trial);
-    if (rehearsal->counts.tasks == 0)
+    if (rehearsal->expected.counts.tasks == 0)
         return tic_finding_set(&rehearsal->finding, TIC_VERDICT_UNKNOWN,
                                "The program executes no task.");
     return true;
@@ -242,10 +245,10 @@ static bool run_second(struct tic_rehearsal *rehearsal, struct tic_trial *trial)
     rehearsal->finding.perturbed = !good;
     if (!good || !tic_rehearse_read_digests(rehearsal, trial, &other))
         return false;
-    rehearsal->varying = tic_digests_mark(&rehearsal->digests, &other);
-    rehearsal->has_digests = true;
+    rehearsal->expected.varying = tic_digests_mark(&rehearsal->expected.digests, &other);
+    rehearsal->expected.has_digests = true;
     json_t *stats = tic_rehearse_load_stats(rehearsal, trial);
-    rehearsal->counts.lines = tic_rehearse_stat(stats, "failpoint_passes");
+    rehearsal->expected.counts.lines = tic_rehearse_stat(stats, "failpoint_passes");
     json_decref(stats);
     tic_digests_free(&other);
     return true;
@@ -273,21 +276,21 @@ static bool run_other(struct tic_rehearsal *rehearsal, struct tic_trial *trial, 
 
     tic_rehearse_set_protection(rehearsal, trial, trial->name, rehearsal->cpus[turn], false);
     bool good = tic_rehearse_run(rehearsal, trial) && tic_judge(rehearsal, trial, NULL);
-    rehearsal->matter[turn] = !good && finding->verdict == TIC_VERDICT_DIFFERS;
-    if (!good && !rehearsal->matter[turn])
+    rehearsal->expected.matter[turn] = !good && finding->verdict == TIC_VERDICT_DIFFERS;
+    if (!good && !rehearsal->expected.matter[turn])
         return false;
     *finding = (struct tic_finding){.verdict = TIC_VERDICT_SAFE};
     json_t *stats = tic_rehearse_load_stats(rehearsal, trial);
     uint64_t submitted = count_submitted(stats);
     json_decref(stats);
-    rehearsal->matter[turn] |= submitted != rehearsal->submitted;
-    if (submitted == rehearsal->submitted || does_main_read(&rehearsal->digests))
+    rehearsal->expected.matter[turn] |= submitted != rehearsal->expected.submitted;
+    if (submitted == rehearsal->expected.submitted || does_main_read(&rehearsal->expected.digests))
         return true;
     finding->advice = advice_workers;
     return tic_finding_set(finding, TIC_VERDICT_DIFFERS,
                            "On %u workers the program submits %" PRIu64 " tasks, on %u workers "
                            "%" PRIu64 ".",
-                           rehearsal->cpus[0], rehearsal->submitted, rehearsal->cpus[turn],
+                           rehearsal->cpus[0], rehearsal->expected.submitted, rehearsal->cpus[turn],
                            submitted);
 }
 

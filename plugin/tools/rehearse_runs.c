@@ -140,7 +140,7 @@ void tic_rehearse_set_protection(const struct tic_rehearsal *rehearsal, struct t
     else
         tic_trial_set(trial, "STARPU_TIC_PERIOD=%d", NEVER);
     if (!periodic)
-        tic_trial_set(trial, "STARPU_TIC_EVERY=%" PRIu64, rehearsal->every);
+        tic_trial_set(trial, "STARPU_TIC_EVERY=%" PRIu64, rehearsal->expected.every);
 }
 
 bool tic_rehearse_read_digests(struct tic_rehearsal *rehearsal, const struct tic_trial *trial,

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "tools/rehearse.h"
+#include "tools/rehearsal.h"
 
 /* Says how far it is, on standard error. */
 __attribute__((format(printf, 1, 2))) void tic_rehearse_tell(const char *progress, ...);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/rehearse.h"
+#include "tools/rehearsal.h"
 #include "tools/touched.h"
 
 static const struct {
@@ -108,18 +108,19 @@ static void print_notes(const struct tic_rehearsal *rehearsal)
         print_fact("Note",
                    "no data was compared. Where the result is not what the program prints (files, "
                    "say), this tells nothing of it: compare it after a kill yourself.");
-    if (rehearsal->status != 0)
+    if (rehearsal->expected.status != 0)
         print_fact("Note", "the program alone ends with status %d; a restart did, too.",
-                   rehearsal->status);
-    if (rehearsal->varying > 0)
+                   rehearsal->expected.status);
+    if (rehearsal->expected.varying > 0)
         print_fact("Note",
                    "the content of %zu data differs between runs without a kill, so it was not "
                    "compared. Some of their memory is never written, or they vary by "
                    "themselves.",
-                   rehearsal->varying);
-    if (rehearsal->unordered || rehearsal->reordered > 0)
+                   rehearsal->expected.varying);
+    if (rehearsal->expected.unordered || rehearsal->reordered > 0)
         print_fact("Note", "lines of output came in another order (%s).",
-                   rehearsal->unordered ? "without protection, too" : "tasks print, probably");
+                   rehearsal->expected.unordered ? "without protection, too"
+                                                 : "tasks print, probably");
     if (rehearsal->repeated > 0)
         print_fact("Note",
                    "the result depends on the number of workers without a kill, too, as sums in "
@@ -155,10 +156,10 @@ static void print_work(const struct tic_rehearsal *rehearsal)
         "%u, on %s workers; %u of them continued from a recovery line; tasks skipped: %" PRIu64
         ", in a whole run: %" PRIu64,
         rehearsal->resumed, cpus, rehearsal->continued, rehearsal->skipped,
-        rehearsal->counts.tasks);
+        rehearsal->expected.counts.tasks);
     print_fact("Compared",
                "exit status; lines of output: %zu; data that main() gets back, by content: %zu",
-               rehearsal->output.count, tic_rehearse_count_data(rehearsal));
+               rehearsal->expected.output.count, tic_rehearse_count_data(rehearsal));
 }
 
 static void print_finding(const struct tic_rehearsal *rehearsal, const char *advice)
@@ -295,14 +296,16 @@ static void print_json(const struct tic_rehearsal *rehearsal, const char *advice
     json_t *work = json_pack(
         "{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:s}",
         "command", words(rehearsal->place.command), "protocol", rehearsal->protocol, "seed",
-        (json_int_t)rehearsal->seed, "status", (json_int_t)rehearsal->status, "tasks",
-        (json_int_t)rehearsal->counts.tasks, "kills", (json_int_t)rehearsal->rehearsed,
+        (json_int_t)rehearsal->seed, "status", (json_int_t)rehearsal->expected.status, "tasks",
+        (json_int_t)rehearsal->expected.counts.tasks, "kills", (json_int_t)rehearsal->rehearsed,
         "kills_happened", (json_int_t)rehearsal->happened, "kills_in_restarts",
         (json_int_t)rehearsal->again, "restarts", (json_int_t)rehearsal->resumed,
         "restarts_recovered", (json_int_t)rehearsal->continued, "tasks_skipped",
-        (json_int_t)rehearsal->skipped, "output_lines", (json_int_t)rehearsal->output.count, "data",
-        (json_int_t)rehearsal->digests.count, "data_varying", (json_int_t)rehearsal->varying,
-        "plain_seconds", rehearsal->plain_seconds, "touched",
+        (json_int_t)rehearsal->skipped, "output_lines",
+        (json_int_t)rehearsal->expected.output.count, "data",
+        (json_int_t)rehearsal->expected.digests.count, "data_varying",
+        (json_int_t)rehearsal->expected.varying, "plain_seconds", rehearsal->expected.plain_seconds,
+        "touched",
         rehearsal->touched ? json_incref(json_object_get(rehearsal->touched, "touched"))
                            : json_array(),
         "advice_file", advice ? advice : "");

@@ -157,9 +157,9 @@ static void test_lines_hold_what_is_new(void **state)
                 assert_int_equal(own + tic_table_in_blocks(newest, number), logged);
         }
     }
-    uint64_t before = atomic_load(&rig.store.bytes_written);
+    uint64_t before = atomic_load(&rig.store.counts.bytes_written);
     work(1);
-    assert_true(atomic_load(&rig.store.bytes_written) - before < 2 * 32768);
+    assert_true(atomic_load(&rig.store.counts.bytes_written) - before < 2 * 32768);
 }
 
 static const struct tic_line_block *block_of(uint32_t table, size_t skip)

@@ -103,10 +103,10 @@ static void test_only_dirty_values_are_written(void **state)
     for (uint64_t i = 0; i < 3; i++)
         tic_rig_task(&rig, i, handles[i], i);
     checkpoint();
-    assert_int_equal(atomic_load(&rig.store.values_written), 3);
+    assert_int_equal(atomic_load(&rig.store.counts.values_written), 3);
     tic_rig_task(&rig, 3, handles[1], 50);
     checkpoint();
-    assert_int_equal(atomic_load(&rig.store.values_written), 4);
+    assert_int_equal(atomic_load(&rig.store.counts.values_written), 4);
     check_value(0, 1, 0);
     check_value(1, 2, 50);
     check_value(2, 1, 2);
@@ -164,7 +164,7 @@ static void test_copy_on_write_keeps_the_value_of_the_cut(void **state)
     tic_rig_task(&rig, 1, handles[0], 8);
     tic_rig_task(&rig, 2, handles[0], 9);
     assert_int_equal(rig.store.rows.held_count, 1); /* no task waits for the disk */
-    assert_int_equal(atomic_load(&rig.store.values_written), 0);
+    assert_int_equal(atomic_load(&rig.store.counts.values_written), 0);
     assert_int_equal(atomic_load(&handles[0]->dirty_since), cut + 1);
     struct tic_line described = {0};
     assert_int_equal(tic_graph_describe_values(&rig.graph, cut, &described), 0);
@@ -331,7 +331,7 @@ static void test_removed_before_the_saver_comes(void **state)
     tic_snapshot_remove(&rig.snapshot, handles[0], false);
     tic_snapshot_remove(&rig.snapshot, handles[1], true);
     assert_int_equal(rig.store.rows.held_count, 2);
-    assert_int_equal(atomic_load(&rig.store.values_written), 0);
+    assert_int_equal(atomic_load(&rig.store.counts.values_written), 0);
     assert_int_equal(tic_graph_describe_values(&rig.graph, cut, &described), 0);
     assert_int_equal(described.value_count, 2);
     tic_line_clear(&described);

@@ -125,7 +125,7 @@ static void test_sizes_that_come_and_go(void **state)
     }
     check_values();
     assert_true(extents <= 24);
-    assert_true(rig.store.segments_removed > SIZES / 2);
+    assert_true(rig.store.counts.segments_removed > SIZES / 2);
     assert_int_equal(rig.store.segment_count, segments());
 }
 
@@ -138,7 +138,7 @@ static void test_sizes_that_stay(void **state)
         checkpoint();
         assert_true(segments() <= 2 * TIC_COMPACT_SEGMENTS);
     }
-    assert_true(atomic_load(&rig.store.values_moved) > SIZES / 2);
+    assert_true(atomic_load(&rig.store.counts.values_moved) > SIZES / 2);
     check_values();
 }
 
@@ -154,11 +154,11 @@ static void test_few_values_leave_a_large_segment(void **state)
         if (i % 50 != 1)
             drop(i);
     let_go(1);
-    assert_true(rig.store.segments_removed > 0);
-    assert_true(atomic_load(&rig.store.values_moved) >= 19);
+    assert_true(rig.store.counts.segments_removed > 0);
+    assert_true(atomic_load(&rig.store.counts.values_moved) >= 19);
     check_values();
     let_go(1); /* and once is enough */
-    assert_int_equal(atomic_load(&rig.store.values_moved), 19);
+    assert_int_equal(atomic_load(&rig.store.counts.values_moved), 19);
 }
 
 static void test_what_main_has_read_stays(void **state)
@@ -211,11 +211,11 @@ static void test_no_room_to_move(void **state)
     }
     rig.store.h5 = &cannot_format;
     tic_snapshot_move_values(&rig.snapshot);
-    assert_int_equal(atomic_load(&rig.store.values_moved), 0);
+    assert_int_equal(atomic_load(&rig.store.counts.values_moved), 0);
     check_values();
     rig.store.h5 = &tic_h5_ops;
     let_go(0);
-    assert_int_equal(atomic_load(&rig.store.values_moved), 9);
+    assert_int_equal(atomic_load(&rig.store.counts.values_moved), 9);
     check_values();
 }
 

@@ -10,6 +10,7 @@
 #include "lib/random.h"
 #include "lib/rig.h"
 #include "lib/testing.h"
+#include "snapshot/provide.h"
 
 enum {
     HANDLES = 12,     /* that live all the time */

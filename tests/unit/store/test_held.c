@@ -58,7 +58,7 @@ static void test_read_before_and_after_it_is_written(void **state)
     struct tic_layout other = tic_fake_vector(read, sizeof(*read), WORDS);
     (void)state;
 
-    assert_int_equal(tic_held_save(&rig.store, &layout, false, &saved), 0);
+    assert_int_equal(tic_held_save(&rig.store.rows, &layout, false, &saved), 0);
     tic_rows_settle(&rig.store.rows, saved.row);
     memcpy(kept, memory, sizeof(kept));
     memset(memory, 0, sizeof(memory));
@@ -77,7 +77,7 @@ static void test_held_during_a_sweep(void **state)
     struct tic_saved saved;
     (void)state;
     tic_rows_sweep_begin(&rig.store.rows);
-    assert_int_equal(tic_held_save(&rig.store, &layout, false, &saved), 0);
+    assert_int_equal(tic_held_save(&rig.store.rows, &layout, false, &saved), 0);
     tic_rows_sweep_end(&rig.store.rows);
     tic_rows_settle(&rig.store.rows, saved.row);
     check_written(&saved);
@@ -87,7 +87,7 @@ static void test_pinned_during_a_sweep(void **state)
 {
     struct tic_saved saved;
     (void)state;
-    assert_int_equal(tic_held_save(&rig.store, &layout, false, &saved), 0);
+    assert_int_equal(tic_held_save(&rig.store.rows, &layout, false, &saved), 0);
     tic_rows_settle(&rig.store.rows, saved.row);
     tic_rows_sweep_begin(&rig.store.rows);
     tic_rows_pin(&rig.store.rows, saved.row);
@@ -102,7 +102,7 @@ static void test_pinned_during_a_sweep_when_written(void **state)
     struct tic_demand demand = {layout.shape, 1};
     (void)state;
 
-    assert_int_equal(tic_held_save(&rig.store, &layout, false, &saved), 0);
+    assert_int_equal(tic_held_save(&rig.store.rows, &layout, false, &saved), 0);
     assert_int_equal(tic_store_provide(&rig.store, &demand, 1), 0);
     assert_int_equal(tic_held_write(&rig.store, saved.row), 0);
     tic_rows_settle(&rig.store.rows, saved.row);
@@ -122,7 +122,7 @@ static void test_no_result(void **state)
     struct tic_saved saved;
     struct tic_forced_output output;
     (void)state;
-    assert_int_equal(tic_held_save(&rig.store, &layout, false, &saved), 0);
+    assert_int_equal(tic_held_save(&rig.store.rows, &layout, false, &saved), 0);
     assert_int_equal(tic_forced_describe(&rig.store, &saved, &output), -EBUSY);
     tic_rows_settle(&rig.store.rows, saved.row);
 }
@@ -132,12 +132,12 @@ static void test_forgotten(void **state)
 {
     struct tic_saved saved;
     (void)state;
-    assert_int_equal(tic_held_save(&rig.store, &layout, false, &saved), 0);
+    assert_int_equal(tic_held_save(&rig.store.rows, &layout, false, &saved), 0);
     tic_rows_settle(&rig.store.rows, saved.row);
     tic_rows_sweep_begin(&rig.store.rows);
     tic_rows_sweep_end(&rig.store.rows);
     assert_int_equal(tic_held_write_all(&rig.store), 0);
-    assert_int_equal(rig.store.values_written, 0);
+    assert_int_equal(rig.store.counts.values_written, 0);
 }
 
 /* Where the system allows no images it is a copy, which must do the same. */
@@ -145,11 +145,11 @@ static void save_in_image(struct tic_saved *saved)
 {
     struct tic_saved copied;
 
-    assert_int_equal(tic_held_save(&rig.store, &layout, false, &copied), 0);
+    assert_int_equal(tic_held_save(&rig.store.rows, &layout, false, &copied), 0);
     tic_rows_settle(&rig.store.rows, copied.row);
     rig.store.rows.image_least = sizeof(memory);
     rig.store.rows.image_part = 0;
-    assert_int_equal(tic_held_save(&rig.store, &layout, true, saved), 0);
+    assert_int_equal(tic_held_save(&rig.store.rows, &layout, true, saved), 0);
     tic_rows_settle(&rig.store.rows, saved->row);
     assert_int_equal(saved->checksum, copied.checksum);
 }
@@ -187,8 +187,8 @@ static void test_an_image_is_copied(void **state)
     save_in_image(&saved);
     memset(memory, 0, sizeof(memory));
     if (rig.store.rows.images > 0)
-        assert_int_equal(tic_held_copy_images(&rig.store, &hurry), -ECANCELED);
-    assert_int_equal(tic_held_copy_images(&rig.store, &no_hurry), 0);
+        assert_int_equal(tic_held_copy_images(&rig.store.rows, &hurry), -ECANCELED);
+    assert_int_equal(tic_held_copy_images(&rig.store.rows, &no_hurry), 0);
     assert_int_equal(rig.store.rows.images, 0);
     check_written_as_it_was(&saved, before);
 }
@@ -242,7 +242,7 @@ static void test_much_is_written_early(void **state)
     assert_int_equal(tic_held_write_some(&rig.store), 0);
     for (unsigned i = 0; i < MANY; i++) {
         large[0] = large[LARGE_WORDS - 1] = i + 1;
-        assert_int_equal(tic_held_save(&rig.store, &value, true, &saved[i]), 0);
+        assert_int_equal(tic_held_save(&rig.store.rows, &value, true, &saved[i]), 0);
         tic_rows_pin(rows, saved[i].row);
         tic_rows_settle(rows, saved[i].row);
         most = rows->held_bytes > most ? rows->held_bytes : most;
@@ -273,7 +273,7 @@ static void test_much_that_cannot_be_written_waits(void **state)
     struct tic_saved saved;
     (void)state;
     for (unsigned i = 0; i < TIC_HELD_SOON / LARGE + 1; i++) {
-        assert_int_equal(tic_held_save(&rig.store, &value, true, &saved), 0);
+        assert_int_equal(tic_held_save(&rig.store.rows, &value, true, &saved), 0);
         tic_rows_pin(&rig.store.rows, saved.row);
         tic_rows_settle(&rig.store.rows, saved.row);
     }
@@ -297,11 +297,11 @@ static void test_numbers_are_given_again(void **state)
     struct tic_saved saved, kept;
     (void)state;
 
-    assert_int_equal(tic_held_save(&rig.store, &layout, false, &kept), 0);
+    assert_int_equal(tic_held_save(&rig.store.rows, &layout, false, &kept), 0);
     tic_rows_settle(&rig.store.rows, kept.row);
     for (unsigned i = 0; i < 100; i++) {
         memory[0]++;
-        assert_int_equal(tic_held_save(&rig.store, &layout, false, &saved), 0);
+        assert_int_equal(tic_held_save(&rig.store.rows, &layout, false, &saved), 0);
         assert_int_not_equal(saved.row.row, kept.row.row);
         assert_in_range(saved.row.row, 0, 1);
         tic_rows_settle(&rig.store.rows, saved.row);
@@ -322,12 +322,12 @@ static void test_written_at_once(void **state)
     struct tic_demand demand = {layout.shape, 1};
     (void)state;
 
-    assert_int_equal(tic_held_save(&rig.store, &layout, false, &saved), 0);
+    assert_int_equal(tic_held_save(&rig.store.rows, &layout, false, &saved), 0);
     assert_int_equal(tic_held_write(&rig.store, saved.row), -EAGAIN);
     assert_int_equal(tic_store_provide(&rig.store, &demand, 1), 0);
     assert_int_equal(tic_held_write(&rig.store, saved.row), 0);
     assert_int_equal(tic_held_write(&rig.store, saved.row), 0); /* there is nothing left */
-    assert_int_equal(rig.store.values_written, 1);
+    assert_int_equal(rig.store.counts.values_written, 1);
     tic_rows_settle(&rig.store.rows, saved.row);
     check_written(&saved);
 }

@@ -195,14 +195,14 @@ static void test_only_changed_blocks_are_written(void **state)
     for (uint64_t id = 0; id < IDS; id++)
         set(id);
     commit();
-    uint64_t before = atomic_load(&store.values_written);
+    uint64_t before = atomic_load(&store.counts.values_written);
     for (uint64_t id = 0; id < IDS; id++)
         assert_int_equal(tic_index_set(&store.index, &model[id]), 0); /* as they are */
     set(5);
     set(6);
     set(IDS - 1);
     commit();
-    assert_int_equal(atomic_load(&store.values_written) - before, 2);
+    assert_int_equal(atomic_load(&store.counts.values_written) - before, 2);
 }
 
 static void test_blocks_use_rows_again(void **state)

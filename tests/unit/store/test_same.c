@@ -71,9 +71,9 @@ static void test_equal_content_is_written_once(void **state)
     struct tic_saved first = save_and_settle(), second = save_and_settle();
     assert_true(same_row(first, second));
     assert_int_equal(first.checksum, second.checksum);
-    assert_int_equal(rig.store.values_written, 1);
-    assert_int_equal(rig.store.values_shared, 1);
-    assert_int_equal(rig.store.bytes_shared, sizeof(memory));
+    assert_int_equal(rig.store.counts.values_written, 1);
+    assert_int_equal(rig.store.counts.values_shared, 1);
+    assert_int_equal(rig.store.counts.bytes_shared, sizeof(memory));
     assert_int_equal(tic_store_read(&rig.store, &second, &layout), 0);
 }
 
@@ -107,7 +107,7 @@ static void test_other_content_is_another_row(void **state)
     memory[WORDS / 3]++;
     struct tic_saved second = save_and_settle();
     assert_false(same_row(first, second));
-    assert_int_equal(rig.store.values_shared, 0);
+    assert_int_equal(rig.store.counts.values_shared, 0);
     assert_int_equal(tic_store_read(&rig.store, &second, &layout), 0);
     memory[WORDS / 3]--;
     assert_int_equal(tic_layout_checksum(&layout), first.checksum);
@@ -169,7 +169,7 @@ static void test_a_free_row_is_not_shared(void **state)
     save_and_settle();
     sweep(NULL);
     save_and_settle();
-    assert_int_equal(rig.store.values_shared, 0);
+    assert_int_equal(rig.store.counts.values_shared, 0);
 }
 
 /* A number may be remembered until a smaller extent has it. */

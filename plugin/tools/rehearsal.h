@@ -2,8 +2,8 @@
 /* What the files of `starpu-tic rehearse` share: one rehearsal, its runs and what was found.
  * rehearse.c options; rehearse_plain.c, rehearse_kills.c the runs; rehearse_judge.c a run against
  * what is expected; rehearse_verdict.c the answer. */
-#ifndef TIC_TOOLS_REHEARSE_H
-#define TIC_TOOLS_REHEARSE_H
+#ifndef TIC_TOOLS_REHEARSAL_H
+#define TIC_TOOLS_REHEARSAL_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -42,18 +42,8 @@ struct tic_chain {
     unsigned count;
 };
 
-struct tic_rehearsal {
-    struct tic_trial_place place;
-    const char *program; /* its name, for people */
-    const char *protocol;
-    unsigned cpus[TIC_REHEARSAL_CPUS], cpu_count; /* [0]: of the runs that are killed */
-    unsigned kills;
-    double period; /* of lines that are taken by time */
-    bool period_chosen;
-    uint64_t seed;
-    bool keep, as_json, has_input;
-
-    /* What is expected. */
+/* What is expected of a run. */
+struct tic_expected {
     int status;
     double plain_seconds;
     struct tic_output output;
@@ -67,6 +57,20 @@ struct tic_rehearsal {
     uint64_t every;     /* tasks from one line to the next */
     /* Does the result on cpus[i] differ from that on cpus[0], without a kill? */
     bool matter[TIC_REHEARSAL_CPUS];
+};
+
+struct tic_rehearsal {
+    struct tic_trial_place place;
+    const char *program; /* its name, for people */
+    const char *protocol;
+    unsigned cpus[TIC_REHEARSAL_CPUS], cpu_count; /* [0]: of the runs that are killed */
+    unsigned kills;
+    double period; /* of lines that are taken by time */
+    bool period_chosen;
+    uint64_t seed;
+    bool keep, as_json, has_input;
+
+    struct tic_expected expected;
 
     /* What main() touches by plain pointers, if anything: the report of a run; or NULL. Runs follow
      * the advice that comes of it. */
@@ -89,7 +93,7 @@ struct tic_rehearsal {
 /* Data that is compared. */
 static inline size_t tic_rehearse_count_data(const struct tic_rehearsal *rehearsal)
 {
-    return rehearsal->digests.count - rehearsal->varying;
+    return rehearsal->expected.digests.count - rehearsal->expected.varying;
 }
 
 bool tic_rehearse_plain(struct tic_rehearsal *rehearsal);

@@ -4,22 +4,19 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/error.h"
-#include "base/failpoint.h"
 #include "base/io.h"
 #include "base/thread.h"
 #include "snapshot/copier.h"
 #include "snapshot/forced.h"
+#include "snapshot/provide.h"
 #include "snapshot/suspend.h"
 #include "store/held.h"
 
-enum { STALL_PATIENCE = 200 }; /* looks of the checkpoint thread, each of 10 ms */
 /* Lines that the log can extend: seconds between looks for one, at least between two, and times
  * what one takes. */
 #define EXTENSION_POLL 0.02
@@ -63,105 +60,10 @@ void tic_snapshot_fini(struct tic_snapshot *snapshot)
     tic_lock_fini(&snapshot->lock);
 }
 
-void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
-{
-    char reason[1024];
-    va_list args;
-
-    atomic_store(&snapshot->store->idle, true); /* before: tasks wait for no save from then on */
-    if (!tic_protection_move(&snapshot->protection, TIC_PROTECTION_ENDED))
-        return;
-    va_start(args, fmt);
-    vsnprintf(reason, sizeof(reason), fmt, args);
-    va_end(args);
-    tic_log(TIC_LOG_WARN,
-            "protection ends here: %s. The program runs on unprotected; a restart continues from "
-            "the last recovery line, if there is one",
-            reason);
-}
-
-void tic_snapshot_wake(struct tic_snapshot *snapshot)
-{
-    tic_lock(&snapshot->lock);
-    pthread_cond_signal(&snapshot->wake);
-    tic_unlock(&snapshot->lock);
-}
-
-void tic_snapshot_request(struct tic_snapshot *snapshot)
-{
-    tic_lock(&snapshot->lock);
-    snapshot->control.requested = true;
-    pthread_cond_signal(&snapshot->wake);
-    tic_unlock(&snapshot->lock);
-}
-
-/* Forces what was logged to the disk, if it is time. Checkpoint thread. */
-static void sync_log(struct tic_snapshot *snapshot)
-{
-    uint64_t now = tic_nanoseconds(CLOCK_MONOTONIC);
-    uint64_t written = atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed);
-
-    if (snapshot->options.sync_ns == 0 || written == snapshot->cycle.synced_bytes ||
-        now - snapshot->cycle.synced_ns < snapshot->options.sync_ns ||
-        tic_snapshot_is_broken(snapshot))
-        return;
-    int status = tic_store_sync(snapshot->store);
-    status = status ? status : tic_eventlog_sync(&snapshot->log);
-    snapshot->cycle.synced_bytes = written;
-    snapshot->cycle.synced_ns = tic_nanoseconds(CLOCK_MONOTONIC);
-    if (status && status != -ECANCELED)
-        tic_snapshot_break(snapshot, "cannot force the event log in %s to the disk: %s",
-                           snapshot->store->path, strerror(-status));
-    tic_failpoint(TIC_FAIL_LOG_SYNC);
-}
-
 static struct timespec at(uint64_t nanoseconds)
 {
     return (struct timespec){.tv_sec = (time_t)(nanoseconds / 1000000000u),
                              .tv_nsec = (long)(nanoseconds % 1000000000u)};
-}
-
-/* The run ends, and no task of the cut does: somebody has lost its end. */
-static bool is_stalled(struct tic_snapshot *snapshot)
-{
-    uint64_t ended = atomic_load_explicit(&snapshot->ended, memory_order_relaxed);
-
-    snapshot->cycle.stalled =
-        ended == snapshot->cycle.ended_before ? snapshot->cycle.stalled + 1 : 0;
-    snapshot->cycle.ended_before = ended;
-    return snapshot->cycle.stalled > STALL_PATIENCE;
-}
-
-bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds)
-{
-    struct timespec until = tic_after(seconds);
-
-    sync_log(snapshot);
-    tic_lock(&snapshot->lock);
-    if (!snapshot->control.requests && !snapshot->control.log_wanted)
-        pthread_cond_timedwait(&snapshot->wake, &snapshot->lock.mutex, &until);
-    bool give_up = snapshot->control.stopping && (snapshot->options.every == 0 ||
-                                                  snapshot->control.hurry || is_stalled(snapshot));
-    tic_unlock(&snapshot->lock);
-    tic_snapshot_serve_requests(snapshot);
-    return give_up;
-}
-
-uint64_t tic_snapshot_count(struct tic_snapshot *snapshot)
-{
-    return snapshot->options.every == 0
-               ? 0
-               : atomic_load_explicit(&snapshot->ended, memory_order_relaxed) /
-                     snapshot->options.every;
-}
-
-void tic_snapshot_note_counted(struct tic_snapshot *snapshot, uint64_t count)
-{
-    tic_lock(&snapshot->lock);
-    snapshot->control.counted = count;
-    snapshot->control.silent = false;
-    pthread_cond_broadcast(&snapshot->served);
-    tic_unlock(&snapshot->lock);
 }
 
 /* Are lines taken every period? SEL does without, but for the first line, as long as its log holds
@@ -226,7 +128,7 @@ static bool drain_locked(struct tic_snapshot *snapshot)
         return false;
     bool writes = snapshot->control.retry_ns == 0;
     tic_unlock(&snapshot->lock);
-    int status = tic_held_copy_images(store, &store->hurry);
+    int status = tic_held_copy_images(&store->rows, &store->hurry);
     if (status == 0 && writes)
         status = tic_held_write_some(store);
     if (status == -ESRCH)
@@ -272,7 +174,7 @@ static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
             snapshot->options.sync_ns > 0) {
             tic_unlock(&snapshot->lock);
             tic_snapshot_serve_requests(snapshot);
-            sync_log(snapshot);
+            tic_snapshot_sync_log(snapshot);
             tic_lock(&snapshot->lock);
             if (snapshot->control.requests || snapshot->control.log_wanted)
                 continue;
@@ -457,11 +359,4 @@ int tic_snapshot_begin(struct tic_snapshot *snapshot)
     if (waits && status == 0)
         await_first(snapshot);
     return status;
-}
-
-uint64_t tic_snapshot_progress(struct tic_snapshot *snapshot)
-{
-    return atomic_load(&snapshot->store->values_written) +
-           atomic_load(&snapshot->counts.checkpoints) + atomic_load(&snapshot->ended) +
-           atomic_load(&snapshot->verify.sums.bytes);
 }

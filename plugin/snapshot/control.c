@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the checkpoint thread is asked for, and how far it is; the end of protection. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "snapshot/snapshot.h"
+
+void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
+{
+    char reason[1024];
+    va_list args;
+
+    atomic_store(&snapshot->store->idle, true); /* before: tasks wait for no save from then on */
+    if (!tic_protection_move(&snapshot->protection, TIC_PROTECTION_ENDED))
+        return;
+    va_start(args, fmt);
+    vsnprintf(reason, sizeof(reason), fmt, args);
+    va_end(args);
+    tic_log(TIC_LOG_WARN,
+            "protection ends here: %s. The program runs on unprotected; a restart continues from "
+            "the last recovery line, if there is one",
+            reason);
+}
+
+void tic_snapshot_wake(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    pthread_cond_signal(&snapshot->wake);
+    tic_unlock(&snapshot->lock);
+}
+
+void tic_snapshot_request(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->lock);
+    snapshot->control.requested = true;
+    pthread_cond_signal(&snapshot->wake);
+    tic_unlock(&snapshot->lock);
+}
+
+uint64_t tic_snapshot_count(struct tic_snapshot *snapshot)
+{
+    return snapshot->options.every == 0
+               ? 0
+               : atomic_load_explicit(&snapshot->ended, memory_order_relaxed) /
+                     snapshot->options.every;
+}
+
+void tic_snapshot_note_counted(struct tic_snapshot *snapshot, uint64_t count)
+{
+    tic_lock(&snapshot->lock);
+    snapshot->control.counted = count;
+    snapshot->control.silent = false;
+    pthread_cond_broadcast(&snapshot->served);
+    tic_unlock(&snapshot->lock);
+}
+
+uint64_t tic_snapshot_progress(struct tic_snapshot *snapshot)
+{
+    return atomic_load(&snapshot->store->counts.values_written) +
+           atomic_load(&snapshot->counts.checkpoints) + atomic_load(&snapshot->ended) +
+           atomic_load(&snapshot->verify.sums.bytes);
+}
+
+bool tic_snapshot_await_locked(struct tic_snapshot *snapshot, const struct timespec *until)
+{
+    return pthread_cond_timedwait(&snapshot->served, &snapshot->lock.mutex, until) != ETIMEDOUT;
+}
