@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "unseen/blocks.h"
 
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,13 +121,40 @@ static bool is_stream(const char *at, size_t size)
            (flags & mask) == magic;
 }
 
+/* What dlopen() gives: the dynamic linker changes it whenever somebody loads a library. */
+struct linked {
+    const void *at;
+    bool found;
+};
+
+/* The linker's list stands still while it calls this. */
+static int find_linked(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct linked *linked = arg;
+
+    (void)info;
+    (void)size;
+    for (const struct link_map *map = _r_debug.r_map; map && !linked->found; map = map->l_next)
+        linked->found = map == linked->at;
+    return 1;
+}
+
+static bool is_of_linker(const char *at, size_t size)
+{
+    struct linked linked = {.at = at};
+
+    if (size >= sizeof(struct link_map))
+        dl_iterate_phdr(find_linked, &linked);
+    return linked.found;
+}
+
 /* As `range` says, from this place on. */
 static void watch(struct tic_beside range, const char *at, size_t otherwise)
 {
     if (tic_structure_was(at)) /* programs have many handles: before the kernel is asked */
         return;
     size_t size = tic_heap_block(at, most_bytes);
-    if (size > 0 && (is_of_starpu(size) || is_stream(at, size)))
+    if (size > 0 && (is_of_starpu(size) || is_stream(at, size) || is_of_linker(at, size)))
         return;
     range.zeros = size > 0 ? at : NULL;
     range.block = size;

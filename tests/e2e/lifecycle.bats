@@ -632,3 +632,10 @@ other_access() {
     [ "$(stat_of recovered)" = true ]
     [ "$(stat_of tasks_skipped)" -gt 0 ]
 }
+
+@test "what dlopen() has given is no memory of the program" {
+    [ "$("$lib/late")" = 200 ] || skip "StarPU's development files are not there"
+    LATE_AGAIN=1 run_apart "$tool" run -- "$lib/late"
+    [ "$status" -eq 0 ] && [ "$(cat out)" = 200 ]
+    [ ! -s err ]
+}

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A program that opens StarPU itself, for itself (RTLD_LOCAL), as Python's modules do. LATE_DEEP:
- * with RTLD_DEEPBIND; LATE_IDLE: and does not start it. */
+ * with RTLD_DEEPBIND; LATE_IDLE: and does not start it; LATE_AGAIN: tasks open it again. */
 #include <dlfcn.h>
 #include <starpu.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+static const char name[] = "libstarpu-" PACKAGE_STARPU_VERSION ".so";
 static void *library;
 
-static void *find(const char *name)
+static void *find(const char *symbol)
 {
-    void *function = dlsym(library, name);
+    void *function = dlsym(library, symbol);
 
     if (!function) {
         fprintf(stderr, "%s\n", dlerror());
@@ -24,6 +25,8 @@ static void *find(const char *name)
 static void add(void *buffers[], void *arg)
 {
     (void)arg;
+    if (getenv("LATE_AGAIN"))
+        (void)dlopen(name, RTLD_NOW);
     *(long *)STARPU_VARIABLE_GET_PTR(buffers[0]) += 1;
 }
 
@@ -35,8 +38,7 @@ int main(void)
     long sum = 0;
     starpu_data_handle_t handle;
 
-    library = dlopen("libstarpu-" PACKAGE_STARPU_VERSION ".so",
-                     RTLD_NOW | RTLD_LOCAL | (getenv("LATE_DEEP") ? RTLD_DEEPBIND : 0));
+    library = dlopen(name, RTLD_NOW | RTLD_LOCAL | (getenv("LATE_DEEP") ? RTLD_DEEPBIND : 0));
     if (getenv("LATE_IDLE"))
         return 0;
     if (!library || STARPU(starpu_init)(NULL) != 0)
