@@ -140,15 +140,15 @@ static void hash_exposed(struct tic_snapshot *snapshot)
         tic_lock(&graph->lock);
         count = graph->handle_count;
         struct tic_handle *handle = i < count ? graph->handles[i] : NULL;
-        bool due = handle && handle->imaged && handle->gone_since == 0 &&
-                   atomic_load(&handle->dirty_since) != 0;
-        if (due)
-            tic_lock(&handle->lock);
-        tic_unlock(&graph->lock);
-        if (due) {
-            note_exposed_locked(snapshot, handle);
-            tic_unlock(&handle->lock);
+        if (!handle || !handle->imaged || handle->gone_since != 0 ||
+            atomic_load(&handle->dirty_since) == 0) {
+            tic_unlock(&graph->lock);
+            continue;
         }
+        tic_lock(&handle->lock);
+        tic_unlock(&graph->lock);
+        note_exposed_locked(snapshot, handle);
+        tic_unlock(&handle->lock);
     }
     snapshot->verify.exposed_ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
 }

@@ -161,11 +161,13 @@ int tic_snapshot_save_later_locked(struct tic_snapshot *snapshot, struct tic_han
 bool tic_save_lock(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
 {
     tic_lock(&snapshot->graph->lock);
-    bool gone = tic_handle_is_gone(handle, cut);
-    if (!gone)
-        tic_lock(&handle->lock);
+    if (tic_handle_is_gone(handle, cut)) {
+        tic_unlock(&snapshot->graph->lock);
+        return false;
+    }
+    tic_lock(&handle->lock);
     tic_unlock(&snapshot->graph->lock);
-    return !gone;
+    return true;
 }
 
 bool tic_save_is_needed(struct tic_handle *handle, uint64_t cut)

@@ -120,7 +120,7 @@ static double seconds_since(uint64_t nanoseconds)
 
 /* While an image of the process is there, each page that the program changes is copied for it; and
  * what else waits in memory is written if it is much. True when there is something to do again. */
-static bool drain_locked(struct tic_snapshot *snapshot)
+static bool drain_locked(struct tic_snapshot *snapshot) TIC_REQUIRES(snapshot->lock)
 {
     struct tic_store *store = snapshot->store;
 
