@@ -225,17 +225,30 @@ static void flush_printed(void)
         nanosleep(&pause, NULL);
 }
 
-/* To the disk; a shutdown of StarPU does not wait for it. */
-static int store_line(struct tic_snapshot *snapshot, struct tic_line *line)
+/* A shutdown of StarPU does not wait meanwhile: no memory of the program is needed any more. */
+static void set_committing(struct tic_snapshot *snapshot, bool committing)
 {
     tic_lock(&snapshot->lock);
-    snapshot->control.committing = true;
-    pthread_cond_broadcast(&snapshot->served);
+    snapshot->control.committing = committing;
+    if (committing)
+        pthread_cond_broadcast(&snapshot->served);
     tic_unlock(&snapshot->lock);
-    int status = tic_store_commit(snapshot->store, line);
-    tic_lock(&snapshot->lock);
-    snapshot->control.committing = false;
-    tic_unlock(&snapshot->lock);
+}
+
+/* What is saved, in memory or on the disk, becomes a line. 0 or -errno. */
+static int store_line(struct tic_snapshot *snapshot, uint64_t cut)
+{
+    struct tic_line line = {0};
+    int status = tic_snapshot_describe(snapshot, cut, &line);
+
+    if (status == 0) /* else the index may lack some of them */
+        unlist(snapshot, cut);
+    /* What protection ends for may be missing in the line. */
+    if (tic_snapshot_is_broken(snapshot))
+        status = -ECANCELED;
+    tic_cut_finish(&snapshot->cut);
+    status = status ? status : tic_store_commit(snapshot->store, &line);
+    tic_line_clear(&line);
     return status;
 }
 
@@ -256,17 +269,9 @@ static void trace_commit(const struct tic_snapshot *snapshot)
 
 static int commit(struct tic_snapshot *snapshot, uint64_t cut)
 {
-    struct tic_line line = {0};
-    int status = tic_snapshot_describe(snapshot, cut, &line);
-
-    if (status == 0) /* else the index may lack some of them */
-        unlist(snapshot, cut);
-    /* What protection ends for may be missing in the line. */
-    if (tic_snapshot_is_broken(snapshot))
-        status = -ECANCELED;
-    tic_cut_finish(&snapshot->cut);
-    status = status ? status : store_line(snapshot, &line);
-    tic_line_clear(&line);
+    set_committing(snapshot, true);
+    int status = store_line(snapshot, cut);
+    set_committing(snapshot, false);
     if (status)
         return status;
     tic_eventlog_note_newest(&snapshot->log);

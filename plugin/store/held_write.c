@@ -18,7 +18,7 @@ static int write_held(struct tic_store *store, struct tic_row row, way_to_save s
     struct tic_rows *rows = &store->rows;
     struct tic_saved saved;
 
-    int status = tic_held_copy_image(rows, row.row, NULL);
+    int status = tic_held_copy_image(rows, row.row, &store->ending);
     if (status)
         return status;
     struct tic_held held = tic_held_look_up(rows, row.row);

@@ -7,6 +7,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -26,11 +27,27 @@ static struct tic_line line;
 
 static double period = LONG_PERIOD; /* seconds */
 
-/* The disk, where it is forced: it has been asked, and answers. */
+enum { HELD_WORDS = 37 };
+static uint64_t held_memory[HELD_WORDS]; /* the only value of this size */
+
+/* The disk, where it is forced, or where that value is written: it has been asked, and answers. */
 static struct {
     sem_t asked, answers;
-    _Atomic bool holds;
+    _Atomic bool holds, holds_value;
 } disk;
+
+static void ask_the_disk(void)
+{
+    sem_post(&disk.asked);
+    sem_wait(&disk.answers);
+}
+
+ssize_t pwritev(int fd, const struct iovec *pieces, int count, off_t offset)
+{
+    if (atomic_load(&disk.holds_value) && count == 1 && pieces->iov_len == sizeof(held_memory))
+        ask_the_disk();
+    return pwritev2(fd, pieces, count, offset, 0);
+}
 
 int sync_file_range(int fd, off64_t offset, off64_t count, unsigned flags)
 {
@@ -38,10 +55,8 @@ int sync_file_range(int fd, off64_t offset, off64_t count, unsigned flags)
     (void)offset;
     (void)count;
     (void)flags;
-    if (atomic_load(&disk.holds)) {
-        sem_post(&disk.asked);
-        sem_wait(&disk.answers);
-    }
+    if (atomic_load(&disk.holds))
+        ask_the_disk();
     return 0;
 }
 
@@ -142,7 +157,8 @@ static void test_suspended_and_put_off(void **state)
         tic_unlock(&rig.snapshot.lock);
     }
     tic_snapshot_stop(&rig.snapshot, false);
-    atomic_store(&rig.snapshot.protection.state, TIC_PROTECTION_ACTIVE); /* as the tear-down wants it */
+    atomic_store(&rig.snapshot.protection.state,
+                 TIC_PROTECTION_ACTIVE); /* as the tear-down wants it */
 }
 
 /* Committed a period after the cut before, if that takes less than half of it. */
@@ -243,6 +259,33 @@ static void test_release_does_not_wait_for_the_disk(void **state)
     assert_int_equal(atomic_load(&rig.snapshot.counts.checkpoints), 1);
     tic_snapshot_release(&rig.snapshot); /* no line is being committed: it has ended */
     assert_false(rig.snapshot.started);
+    assert_true(tic_rig_newest(&rig, &line));
+    assert_int_equal(line.tasks_done, 1);
+}
+
+/* A value of the line waits in memory, and is being written. */
+static void test_release_does_not_wait_for_values_in_memory(void **state)
+{
+    struct tic_saved saved;
+
+    (void)state;
+    sem_init(&disk.asked, 0, 0);
+    sem_init(&disk.answers, 0, 0);
+    start(0);
+    struct tic_shape shape = handle->layout.shape;
+    shape.dims[0] = HELD_WORDS;
+    const struct tic_layout layout = tic_layout_packed(&shape, (char *)held_memory);
+    assert_int_equal(tic_held_save(&rig.store.rows, &layout, false, &saved), 0);
+    tic_rig_task(&rig, 0, handle, 7);
+    atomic_store(&disk.holds_value, true);
+    tic_snapshot_request(&rig.snapshot);
+    sem_wait(&disk.asked);
+    tic_snapshot_release(&rig.snapshot);
+    assert_int_equal(atomic_load(&rig.snapshot.counts.checkpoints), 0);
+    atomic_store(&disk.holds_value, false);
+    sem_post(&disk.answers);
+    tic_snapshot_stop(&rig.snapshot, false);
+    assert_int_equal(atomic_load(&rig.snapshot.counts.checkpoints), 1);
     assert_true(tic_rig_newest(&rig, &line));
     assert_int_equal(line.tasks_done, 1);
 }
@@ -501,6 +544,7 @@ int main(void)
         TEST(test_stop_gives_up_a_checkpoint),
         TEST(test_a_checkpoint_after_one_that_was_given_up),
         TEST(test_release_does_not_wait_for_the_disk),
+        TEST(test_release_does_not_wait_for_values_in_memory),
         TEST(test_no_line_is_forced_to_the_disk_at_the_end),
         TEST(test_stop_without_start),
         TEST(test_rows_are_served_at_rest),
