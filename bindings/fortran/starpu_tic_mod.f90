@@ -7,7 +7,7 @@ module starpu_tic_mod
 
     ! Version of this module.
     integer(c_int), parameter, public :: STARPU_TIC_MAJOR_VERSION = 0
-    integer(c_int), parameter, public :: STARPU_TIC_MINOR_VERSION = 1
+    integer(c_int), parameter, public :: STARPU_TIC_MINOR_VERSION = 2
     integer(c_int), parameter, public :: STARPU_TIC_PATCH_VERSION = 0
 
     ! How far a run has come that continues an earlier one. All counts in tasks.

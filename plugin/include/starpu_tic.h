@@ -17,7 +17,7 @@ extern "C" {
 
 /** Version of this header: major, minor, patch. */
 #define STARPU_TIC_MAJOR_VERSION 0
-#define STARPU_TIC_MINOR_VERSION 1
+#define STARPU_TIC_MINOR_VERSION 2
 #define STARPU_TIC_PATCH_VERSION 0
 
 /**

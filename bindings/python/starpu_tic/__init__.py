@@ -14,6 +14,6 @@ from .line import Damaged, Line, NoValue
 from .run import DIVERGED, REFUSED, STOPPED, Result, run, supervise
 from .store import Store
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["DIVERGED", "EVENT", "REFUSED", "STOPPED", "Damaged", "Line", "NoValue", "Result", "Store",
            "graph_of", "read_events", "run", "supervise"]
