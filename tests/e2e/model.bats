@@ -55,7 +55,7 @@ load common
 }
 
 @test "other ways for main() to access data" {
-    survive_modes modes try acquire-cb wont-use
+    survive_modes modes try acquire-cb acquire-cb-write wont-use
 }
 
 @test "other kinds of data and buffers" {

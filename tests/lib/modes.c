@@ -138,6 +138,7 @@ static void run_contexts(void)
 int main(int argc, char **argv)
 {
     static const struct mode modes[] = {{"acquire-cb", run_acquire_cb},
+                                        {"acquire-cb-write", run_acquire_cb_write},
                                         {"bundle", run_bundle},
                                         {"contexts", run_contexts},
                                         {"csr", run_csr},

@@ -46,6 +46,42 @@ void run_acquire_cb(void)
     }
 }
 
+static void change_value(void *arg)
+{
+    int chain = (int)(intptr_t)arg;
+
+    values[chain] = values[chain] * 31 + 5;
+    starpu_data_release(handles[chain]);
+}
+
+static void set_value(void *arg)
+{
+    int chain = (int)(intptr_t)arg;
+
+    values[chain] = 77;
+    starpu_data_release(handles[chain]);
+}
+
+void run_acquire_cb_write(void)
+{
+    for (int number = 0; number < LENGTH; number++)
+        for (int chain = 0; chain < CHAINS; chain++) {
+            void *arg = (void *)(intptr_t)chain;
+
+            submit_step(chain, number);
+            must(starpu_data_acquire_cb(handles[chain], STARPU_RW, change_value, arg));
+            if (number % 5 == 3)
+                must(starpu_data_acquire_cb(handles[chain], STARPU_W, set_value, arg));
+            if (number % 7 == 4) {
+                must(starpu_data_acquire(handles[chain], STARPU_RW));
+                count(values[chain]++);
+                starpu_data_release(handles[chain]);
+            }
+            if (number % 6 == 2)
+                must(starpu_data_acquire_cb(handles[chain], STARPU_RW, change_value, arg));
+        }
+}
+
 void run_wont_use(void)
 {
     for (int number = 0; number < LENGTH; number++) {
