@@ -59,7 +59,7 @@ load common
 }
 
 @test "other kinds of data and buffers" {
-    survive_modes modes csr invalidate custom custom-waits custom-heap scratch many-buffers kept-reader
+    survive_modes modes coo csr invalidate custom custom-waits custom-heap scratch many-buffers kept-reader
 }
 
 @test "other kinds of tasks, contexts" {

@@ -141,6 +141,7 @@ int main(int argc, char **argv)
                                         {"acquire-cb-write", run_acquire_cb_write},
                                         {"bundle", run_bundle},
                                         {"contexts", run_contexts},
+                                        {"coo", run_coo},
                                         {"csr", run_csr},
                                         {"custom", run_custom},
                                         {"custom-waits", run_custom_waits},
