@@ -176,6 +176,8 @@ bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer
                          struct tic_line_read *read);
 /* Any thread. 0 or -ENOMEM. */
 int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *read, uint64_t epoch);
+int tic_graph_note_read_locked(struct tic_graph *graph, const struct tic_line_read *read,
+                               uint64_t epoch);
 
 /* A task that writes no content begins in this epoch. Any thread. 0 or -ENOMEM. */
 int tic_graph_note_ran(struct tic_graph *graph, uint64_t task, uint64_t epoch);

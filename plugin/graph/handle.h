@@ -79,6 +79,26 @@ struct tic_used_anew {
     uint64_t read, written, commuted;
 };
 
+/* Accesses with a callback that write it: access_callback.c. Guarded by the submission lock, if
+ * nothing else is said. StarPU grants them in the order in which main() asks for them. */
+struct tic_by_callback {
+    uint64_t asked;       /* so far */
+    unsigned open;        /* asked for, and not given back */
+    unsigned replayed;    /* of these, in the recovered cut: until they are given back no recovered
+                             value is written */
+    bool put_off;         /* it is to be written then, wherever main() is */
+    _Atomic uint8_t held; /* one is granted: TIC_HELD_*; changed by who has the access */
+};
+enum { TIC_HELD_NOT, TIC_HELD_LIVE, TIC_HELD_REPLAYED };
+
+/* An access of main() that the recovered cut has, from its begin until it is granted. */
+struct tic_replayed_access {
+    bool pending; /* there is one, and: */
+    bool late;    /* it is shown its value when it is granted */
+    bool read;    /* it read this: */
+    struct tic_saved saved;
+};
+
 struct tic_redux;
 
 /* What main() got back while others that share the memory stayed. */
@@ -187,9 +207,8 @@ struct tic_handle {
     bool restored;     /* the recovered value was written into it */
     bool touched;      /* guarded by the submission lock: in a recovered run, a live task uses it */
     bool adopted;      /* the same: its value is one of the event log that no line knew */
-    bool replays_late; /* the access that main() waits for is in the recovered cut, and: */
-    bool replays_read; /* it read this: */
-    struct tic_saved replayed;
+    struct tic_replayed_access replayed;
+    struct tic_by_callback by_callback;
     char *set_aside; /* its value, while main() holds it with an older one; or NULL; guarded by that
                         access, and by lock */
     uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */

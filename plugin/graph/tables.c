@@ -227,14 +227,20 @@ bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer
     return found != NULL;
 }
 
-int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *read, uint64_t epoch)
+int tic_graph_note_read_locked(struct tic_graph *graph, const struct tic_line_read *read,
+                               uint64_t epoch)
 {
     struct tic_line_read known;
 
-    if (tic_graph_find_read(graph, read->task, read->buffer, &known))
-        return 0;
+    return tic_graph_find_read(graph, read->task, read->buffer, &known)
+               ? 0
+               : tic_tail_append(&graph->reads, read, epoch);
+}
+
+int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *read, uint64_t epoch)
+{
     tic_lock(&graph->lock);
-    int status = tic_tail_append(&graph->reads, read, epoch);
+    int status = tic_graph_note_read_locked(graph, read, epoch);
     tic_unlock(&graph->lock);
     return status;
 }

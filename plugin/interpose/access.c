@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What main() reads and writes: recorded, and replayed; accesses that may fail, and those that come
- * by callback. */
+/* What main() reads and writes: recorded, and replayed; accesses that may fail. */
 #include "interpose/access.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
-#include "base/words.h"
 #include "graph/family.h"
 #include "session/clock.h"
 #include "session/context.h"
+#include "interpose/access_callback.h"
 #include "interpose/ending.h"
 #include "interpose/events.h"
-#include "interpose/later.h"
 #include "session/lookup.h"
 #include "interpose/order.h"
 #include "interpose/place.h"
-#include "interpose/reads.h"
 #include "interpose/record.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
@@ -86,36 +81,53 @@ static void check_access(const struct tic_handle *handle, const struct tic_line_
                  name_of_recorded(known));
 }
 
-/* The access belongs to the recovered cut: delivers what it read then. True when that must wait
- * until it is granted. */
-static bool replay_access(struct tic_handle *handle, const struct tic_line_acquire *known,
-                          bool writes)
+/* The access belongs to the recovered cut: delivers what it read then. True when there is more to
+ * do once it is granted. */
+static bool replay_access(struct tic_handle *handle, const struct tic_line_acquire *known)
 {
+    struct tic_replayed_access *access = &handle->replayed;
+
     if (is_plain(known))
         return false;
-    handle->main_writes = writes;
-    handle->main_writes_left -= writes && handle->main_writes_left > 0;
-    handle->replayed = (struct tic_saved){{known->extent, known->row}, known->checksum};
-    handle->replays_read = known->recorded;
-    if (tic_data_is_live(handle))
-        return true;
-    if (known->recorded && atomic_load(&handle->holds) == 0) {
-        tic_shown_take(handle, &handle->replayed);
-        tic_data_deliver(handle, &handle->replayed);
+    *access = (struct tic_replayed_access){
+        .pending = true,
+        .late = tic_data_is_live(handle) || tic_callback_access_is_open(handle),
+        .read = known->recorded,
+        .saved = {{known->extent, known->row}, known->checksum},
+    };
+    if (!access->late && access->read && atomic_load(&handle->holds) == 0) {
+        tic_shown_take(handle, &access->saved);
+        tic_data_deliver(handle, &access->saved);
         tic_shown_give(handle);
     }
-    return false;
+    return true;
 }
 
-/* A task that is not done uses the data, or its family, already. The access is granted. */
-static void replay_late(struct tic_handle *handle, bool writes)
+/* A task that is not done uses the data, or its family, already. */
+static void show_late(struct tic_handle *handle, bool writes)
 {
+    const struct tic_replayed_access *access = &handle->replayed;
+
     if (writes && handle->family)
         stop_unknown(handle);
-    if (handle->replays_read)
-        tic_data_show(handle, &handle->replayed);
+    if (access->read)
+        tic_data_show(handle, &access->saved, writes && handle->restored);
     else if (handle->restored)
         tic_data_set_aside(handle);
+}
+
+/* The access is granted. */
+static void finish_replay(struct tic_handle *handle, bool writes)
+{
+    struct tic_replayed_access *access = &handle->replayed;
+
+    access->pending = false;
+    handle->main_writes = writes;
+    handle->main_writes_left -= writes && handle->main_writes_left > 0;
+    if (access->late && tic_data_is_live(handle))
+        show_late(handle, writes);
+    else if (access->late && access->read)
+        tic_shown_write(handle, &access->saved);
 }
 
 static void record_access(struct tic_handle *handle, bool reads, bool writes)
@@ -179,7 +191,7 @@ bool tic_access_on_acquire_before(starpu_data_handle_t data, bool reads, bool wr
     const struct tic_line_acquire *known = tic_graph_replay_acquire(graph);
     if (known) {
         check_access(handle, known, reads, writes);
-        return handle->replays_late = replay_access(handle, known, writes);
+        return replay_access(handle, known);
     }
     if (!is_to_be_known(handle, reads, writes)) {
         struct tic_line_acquire plain = {.id = handle->id};
@@ -209,23 +221,12 @@ void tic_access_on_acquire_after(starpu_data_handle_t data, bool reads, bool wri
 {
     struct tic_handle *handle = tic_handle_of(data);
 
-    if (handle->replays_late) {
-        handle->replays_late = false;
-        replay_late(handle, writes);
+    if (handle->replayed.pending) {
+        finish_replay(handle, writes);
         return;
     }
     record_access(handle, reads || may_read(handle), writes);
     handle->main_writes = writes;
-}
-
-void tic_access_note_hold(starpu_data_handle_t data, bool holds)
-{
-    struct tic_handle *handle = tic_handle_of(data);
-
-    if (!handle || (!holds && atomic_load(&handle->holds) == 0))
-        return;
-    atomic_fetch_add(&handle->holds, holds ? 1u : -1u);
-    atomic_fetch_add(&tic_session->holds, holds ? 1u : -1u);
 }
 
 void tic_access_on_release_first(starpu_data_handle_t data)
@@ -234,12 +235,16 @@ void tic_access_on_release_first(starpu_data_handle_t data)
 
     if (handle && handle->set_aside)
         tic_data_put_back(handle);
+    if (handle)
+        tic_callback_access_end_replay(handle);
 }
 
 void tic_access_on_release_before(starpu_data_handle_t data)
 {
     struct tic_handle *handle = tic_handle_of(data);
 
+    if (handle && tic_callback_access_give_back(handle))
+        return;
     if (handle && handle->main_fills && !handle->pending)
         tic_snapshot_touch(&tic_session->snapshot, handle);
     if (handle)
@@ -249,7 +254,8 @@ void tic_access_on_release_before(starpu_data_handle_t data)
     handle->main_writes = false;
     /* In the recovered cut, a later value, or a later write by main(), stands for this one. */
     if (handle->pending || (handle->family && handle->family->pending) ||
-        handle->main_writes_left > 0 || tic_data_is_past_part(handle))
+        handle->main_writes_left > 0 || tic_callback_access_expects(handle) ||
+        tic_data_is_past_part(handle))
         return;
     handle->live = true;
     if (handle->family)
@@ -295,116 +301,4 @@ void tic_access_after_try(bool success)
         return;
     tic_session_event(TIC_EVENT_TRY, &count);
     failures = 0;
-}
-
-/* ---- starpu_data_acquire_cb ----------------------------------------------------------------- */
-
-struct wait {
-    struct tic_handle *handle;
-    uint64_t key;
-    bool logs;    /* what it reads */
-    bool unknown; /* no value that it read is recorded */
-    bool replays; /* it reads this */
-    struct tic_saved saved;
-    void (*callback)(void *);
-    void *argument;
-};
-
-static __thread bool running __attribute__((tls_model("initial-exec")));
-
-bool tic_access_is_running(void)
-{
-    return running;
-}
-
-static void run(void (*callback)(void *), void *argument)
-{
-    running = true;
-    tic_callback_run(callback, argument);
-    running = false;
-}
-
-static void granted_now(void *arg)
-{
-    struct wait wait = *(struct wait *)arg;
-
-    free(arg);
-    if (wait.logs)
-        tic_reads_log_access(wait.handle, wait.key);
-    if (wait.replays)
-        tic_data_show(wait.handle, &wait.saved);
-    if (tic_session->settings.verify > 0 && atomic_load(&tic_session->watching) &&
-        tic_snapshot_note_callback(&tic_session->snapshot, wait.key) != 0)
-        tic_snapshot_break(&tic_session->snapshot, "out of memory");
-    run(wait.callback, wait.argument);
-}
-
-/* In a restart StarPU may grant it before main() has come to the recovered cut, and before the
- * value is there. If it had been granted by then, what it read was made by main(), which makes it
- * again, or is recorded. */
-static void granted(void *arg)
-{
-    const struct wait *wait = arg;
-    bool held = false;
-
-    if (tic_position_is_ahead() && wait->unknown) {
-        tic_lock(&tic_session->submit);
-        held = tic_clock_hold_locked(wait->key, granted_now, arg, false);
-        tic_unlock(&tic_session->submit);
-    }
-    if (!held)
-        granted_now(arg);
-}
-
-static const char *why_not(const struct tic_handle *handle, enum starpu_data_access_mode mode)
-{
-    if (!tic_session_is_owner())
-        return "accesses with a callback that tasks, callbacks or other threads ask for are not "
-               "protected yet";
-    if (!handle || (!handle->supported && tic_data_holds_values(handle)))
-        return "accesses with a callback to data that cannot be saved are not protected yet";
-    if (mode != STARPU_R && !tic_handle_is_empty(handle))
-        return "accesses with a callback that write are not protected yet";
-    return NULL;
-}
-
-void tic_access_on_callback_before(starpu_data_handle_t data, enum starpu_data_access_mode mode,
-                                   void (**callback)(void *), void **argument)
-{
-    static uint64_t count; /* owner thread only */
-    struct tic_handle *handle = tic_handle_of(data);
-    struct tic_line_read read;
-    const char *why = why_not(handle, mode);
-
-    if (why) {
-        tic_session_unprotect(tic_session_place("starpu_data_acquire_cb"), why);
-        tic_data_bring_up(handle);
-        return;
-    }
-    tic_session->waits_by_callback = true;
-    atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
-    uint64_t words[2] = {UINT64_C(0x6361), count++};
-    uint64_t key = tic_words_hash(words, 2, 0) | TIC_SPAWN_KEY;
-    bool live = tic_data_is_live(handle);
-    bool known = tic_graph_find_read(&tic_session->graph, key, 0, &read);
-    struct tic_saved saved = {{read.extent, read.row}, read.checksum};
-    struct wait *wait = malloc(sizeof(*wait));
-    if (!wait) {
-        tic_session_unprotect("starpu_data_acquire_cb", "out of memory");
-        return;
-    }
-    /* Recorded accesses to what main() made read it again; the others what tasks wrote. */
-    bool values = tic_data_holds_values(handle) && !known;
-    if (values)
-        tic_data_restore(handle, false);
-    if (known && !live) { /* nobody uses it: StarPU gives the access now */
-        tic_shown_take(handle, &saved);
-        tic_data_deliver(handle, &saved);
-    }
-    *wait = (struct wait){handle, key, values, !known, known && live, saved, *callback, *argument};
-    *callback = granted;
-    *argument = wait;
-    tic_access_note_hold(data, true);
-    if (known && !live)
-        tic_shown_give(handle);
 }

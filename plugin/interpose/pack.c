@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Data whose layout only its interface knows (CSR, BCSR, the application's own): saved and restored
- * through the interface's pack_data and unpack_data, as StarPU-MPI sends it. */
+ * through the interface's pack_data and unpack_data, as StarPU-MPI sends it. COO has none: coo.c.
+ */
 #include "interpose/pack.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include "base/types.h"
+#include "interpose/coo.h"
 #include "session/context.h"
 #include "real/real.h"
 
@@ -32,10 +34,42 @@ static uint64_t type_of(struct tic_handle *handle, uint64_t size)
         type = tic_type_sparse((uint64_t)bcsr->nnz + bcsr->nrow + 1, type,
                                (uint64_t)bcsr->nnz * bcsr->r * bcsr->c * bcsr->elemsize);
         break;
+    case STARPU_COO_INTERFACE_ID:
+        type = tic_coo_type(interface, type);
+        break;
     default:
         break;
     }
     return tic_type_fits(type, &shape) ? type : TIC_TYPE_UNKNOWN;
+}
+
+static bool is_coo(starpu_data_handle_t data)
+{
+    return tic_real.starpu_data_get_interface_id(data) == STARPU_COO_INTERFACE_ID;
+}
+
+static const struct starpu_coo_interface *coo_of(starpu_data_handle_t data)
+{
+    return tic_real.starpu_data_get_interface_on_node(data, NODE);
+}
+
+static int pack_coo(struct tic_handle *handle, char **bytes, struct tic_shape *shape)
+{
+    uint64_t size;
+    char *packed = tic_coo_pack(coo_of(handle->data), &size);
+
+    if (!packed)
+        return -EIO;
+    *bytes = packed;
+    *shape = (struct tic_shape){1, 1, {size, 1, 1, 1}, 0};
+    shape->type = type_of(handle, size);
+    return 0;
+}
+
+static void release_coo(char *bytes, uint64_t size)
+{
+    (void)size;
+    free(bytes);
 }
 
 static int pack(struct tic_handle *handle, char **bytes, struct tic_shape *shape)
@@ -58,14 +92,16 @@ static void release(char *bytes, uint64_t size)
 }
 
 static const struct tic_packer packer = {pack, release};
+static const struct tic_packer coo_packer = {pack_coo, release_coo};
 
 bool tic_pack_supports(struct tic_handle *handle)
 {
     struct starpu_data_interface_ops *ops = tic_real.starpu_data_get_interface_ops(handle->data);
+    bool coo = is_coo(handle->data);
 
-    if (!ops->pack_data || !ops->unpack_data)
+    if (coo ? !tic_coo_supports(coo_of(handle->data)) : !ops->pack_data || !ops->unpack_data)
         return false;
-    handle->packer = &packer;
+    handle->packer = coo ? &coo_packer : &packer;
     /* How many bytes they are is known when it is saved. */
     handle->layout.shape = (struct tic_shape){1, 1, {1, 1, 1, 1}, 0};
     return true;
@@ -74,6 +110,9 @@ bool tic_pack_supports(struct tic_handle *handle)
 int tic_pack_restore(starpu_data_handle_t data, const struct tic_saved *saved)
 {
     struct tic_store *store = &tic_session->store;
+
+    if (is_coo(data))
+        return tic_coo_restore(coo_of(data), store, saved);
     uint64_t size = tic_rows_bytes(&store->rows, saved->row);
     char *bytes = (char *)tic_real.starpu_malloc_on_node_flags(NODE, size, 0);
     struct tic_layout layout = {.shape = {1, 1, {size, 1, 1, 1}}, .base = bytes, .stride = {1}};

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "graph/family.h"
+#include "interpose/access_callback.h"
 #include "interpose/addresses.h"
 #include "session/context.h"
 #include "interpose/data.h"
@@ -45,6 +46,8 @@ void tic_data_on_plan_after(starpu_data_handle_t data, starpu_data_handle_t *par
     struct tic_handle **children = calloc(count ? count : 1, sizeof(struct tic_handle *));
 
     tic_report_partition(tic_session->report, true);
+    if (parent)
+        tic_callback_access_refuse_open(parent, "starpu_data_partition_plan");
     const char *why = children ? why_no_plan(parent) : "out of memory";
 
     for (unsigned i = 0; i < count && !why; i++) {
@@ -117,6 +120,7 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
                 : "partitions made by a task or a callback are not protected yet");
         return;
     }
+    tic_callback_access_settle(handle);
     tic_order_wait(handle, true);
     handle->was_partitioned = true;
     if (!handle->mentioned)

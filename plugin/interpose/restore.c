@@ -272,7 +272,7 @@ void tic_data_set_aside(struct tic_handle *handle)
         show_locked(handle, copy_value(handle), NULL);
 }
 
-void tic_data_show(struct tic_handle *handle, const struct tic_saved *saved)
+void tic_data_show(struct tic_handle *handle, const struct tic_saved *saved, bool changes)
 {
     const struct tic_shape *shape = &handle->layout.shape;
     struct restore restore = describe_restore(handle);
@@ -285,7 +285,7 @@ void tic_data_show(struct tic_handle *handle, const struct tic_saved *saved)
     translate(&restore, handle);
     read_into(&restore, &packed);
     free(restore.packed);
-    if (memcmp(now, wanted, tic_shape_bytes(shape)) == 0) {
+    if (!changes && memcmp(now, wanted, tic_shape_bytes(shape)) == 0) {
         free(now);
     } else {
         if (handle->set_aside)
@@ -445,6 +445,10 @@ void tic_data_restore_now_locked(struct tic_handle *handle, bool now)
     }
     if (!handle->pending)
         return;
+    if (handle->by_callback.replayed > 0) {
+        handle->by_callback.put_off = true;
+        return;
+    }
     handle->pending = false;
     handle->live = true;
     handle->restored = true;

@@ -372,6 +372,15 @@ void tic_shown_give(const struct tic_handle *handle)
     tic_unlock(&shown.lock);
 }
 
+void tic_shown_write(struct tic_handle *handle, const struct tic_saved *saved)
+{
+    tic_shown_take(handle, saved);
+    tic_lock(&tic_session->submit);
+    tic_data_expose_locked(handle, saved);
+    tic_unlock(&tic_session->submit);
+    tic_shown_give(handle);
+}
+
 /* Its own task's callback comes after its end. */
 void tic_shown_pause(void)
 {

@@ -29,6 +29,10 @@ void tic_shown_end(struct tic_slot *slot);
 void tic_shown_take(const struct tic_handle *handle, const struct tic_saved *saved);
 void tic_shown_give(const struct tic_handle *handle);
 
+/* Both, around a recorded value that is written for who holds the data: no value of this run is
+ * there. Any thread. */
+void tic_shown_write(struct tic_handle *handle, const struct tic_saved *saved);
+
 /* Around values that main(), or a callback, is shown: no task begins to use memory in place, and
  * those that do have ended. Without the submission lock. */
 void tic_shown_pause(void);

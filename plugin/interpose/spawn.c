@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
-#include "interpose/access.h"
+#include "interpose/access_callback.h"
 #include "session/context.h"
 #include "session/lookup.h"
 #include "session/packed.h"
@@ -335,7 +335,7 @@ const char *tic_spawn_identify(struct starpu_task *task, enum tic_context contex
                                       : identify_by_content(task, content, spawn);
     if (context != TIC_CONTEXT_TASK) /* no later use by main() is before it */
         spawn->seen = tic_session->graph.signature.position;
-    if (!why && tic_access_is_running())
+    if (!why && tic_callback_access_is_running())
         why = "tasks that callbacks of accesses (starpu_data_acquire_cb) submit are not protected "
               "yet";
     if (!why && spawn->kept)

@@ -6,6 +6,7 @@
 
 #include "graph/family.h"
 #include "session/context.h"
+#include "interpose/access_callback.h"
 #include "interpose/data.h"
 #include "interpose/early.h"
 #include "interpose/ending.h"
@@ -151,6 +152,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
         tic_unlock(&tic_session->submit);
         return;
     }
+    tic_callback_access_settle(handle);
     tic_record_unregistered(handle);
     tic_data_leave(handle);
     tic_order_wait(handle, true);
@@ -215,6 +217,7 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
         tic_data_on_unregister_before(data, true);
         return;
     }
+    tic_callback_access_refuse_open(handle, "starpu_data_unregister_submit");
     tic_data_leave(handle);
     tic_shown_take(handle, NULL);
     if (is_pinned(handle))

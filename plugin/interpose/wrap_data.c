@@ -5,6 +5,7 @@
 #include <stdarg.h>
 
 #include "interpose/access.h"
+#include "interpose/access_callback.h"
 #include "interpose/arrive.h"
 #include "session/context.h"
 #include "interpose/copy.h"
@@ -354,7 +355,7 @@ COPY(starpu_data_cpy_priority, priority,
         if (record && result == 0)                                                                 \
             tic_access_on_acquire_after(data, reads, writes);                                      \
         if (result == 0 && tic_session_is_watching())                                              \
-            tic_access_note_hold(data, true);                                                      \
+            tic_data_note_hold(tic_handle_of(data), true);                                         \
         if (result == 0 && reads && tic_session_is_watching())                                     \
             tic_digest_after_acquire(tic_handle_of(data));                                         \
         tic_wait_end(#name);                                                                       \
@@ -400,7 +401,7 @@ ACQUIRE(starpu_data_acquire_on_node,
         if (watching && tic_access_on_acquire_before(data, reads, writes, #name))                  \
             tic_access_on_acquire_after(data, reads, writes);                                      \
         if (tic_session_is_watching())                                                             \
-            tic_access_note_hold(data, true);                                                      \
+            tic_data_note_hold(tic_handle_of(data), true);                                         \
         tic_wait_end(#name);                                                                       \
         return 0;                                                                                  \
     }
@@ -418,7 +419,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
     tic_pages_open();
     fold(data);
     if (tic_session_is_watching() && tic_session_context() != TIC_CONTEXT_STARPU)
-        tic_access_on_callback_before(data, mode, &callback, &arg);
+        tic_callback_access_before(data, mode, sequential != 0, &callback, &arg);
     tic_guard++;
     int result = RESOLVED(starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids)
         TIC_ACQUIRE_JOBIDS_ARGUMENTS;
@@ -434,7 +435,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
             tic_access_on_release_first(data);                                                     \
         if (tic_session_is_watching()) {                                                           \
             tic_access_on_release_before(data);                                                    \
-            tic_access_note_hold(data, false);                                                     \
+            tic_data_note_hold(tic_handle_of(data), false);                                        \
         }                                                                                          \
         tic_guard++;                                                                               \
         RESOLVED(name) arguments;                                                                  \

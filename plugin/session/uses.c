@@ -33,3 +33,11 @@ void tic_data_note_valid(struct tic_handle *handle)
         atomic_store_explicit(&handle->overlaps[i]->invalid, false, memory_order_relaxed);
     tic_unlock(&tic_session->graph.lock);
 }
+
+void tic_data_note_hold(struct tic_handle *handle, bool holds)
+{
+    if (!handle || (!holds && atomic_load(&handle->holds) == 0))
+        return;
+    atomic_fetch_add(&handle->holds, holds ? 1u : -1u);
+    atomic_fetch_add(&tic_session->holds, holds ? 1u : -1u);
+}

@@ -38,6 +38,10 @@ static inline void tic_data_note_write(struct tic_handle *handle, bool live)
         tic_data_note_valid(handle);
 }
 
+/* The program has got an access (may be NULL), or waits for one by callback; or gives it back. Any
+ * thread. */
+void tic_data_note_hold(struct tic_handle *handle, bool holds);
+
 /* Did tasks that were submitted so far write its value? Else it is what main() put there. */
 static inline bool tic_data_holds_values(const struct tic_handle *handle)
 {

@@ -339,8 +339,14 @@ static bool forget_value_locked(struct tic_snapshot *snapshot, struct tic_handle
     return tic_graph_note_changed_locked(snapshot->graph, handle);
 }
 
+/* What begins with it is noted under the same lock: a line has both, or neither. */
+struct hold {
+    const struct tic_line_acquire *access; /* by main(), or NULL */
+    const struct tic_line_read *read;      /* by a callback, or NULL */
+};
+
 static int hold_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
-                       const struct tic_line_acquire *access)
+                       const struct hold *hold)
 {
     bool fine = forget_value_locked(snapshot, handle);
 
@@ -348,23 +354,37 @@ static int hold_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
         fine &= forget_value_locked(snapshot, handle->overlaps[i]);
     if (!fine)
         return -ENOMEM;
-    return access ? tic_graph_note_acquire_locked(snapshot->graph, access, epoch_locked(snapshot))
-                  : 0;
+    uint64_t epoch = epoch_locked(snapshot);
+    if (hold->access)
+        return tic_graph_note_acquire_locked(snapshot->graph, hold->access, epoch);
+    return hold->read ? tic_graph_note_read_locked(snapshot->graph, hold->read, epoch) : 0;
 }
 
-int tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle,
-                      const struct tic_line_acquire *access)
+static int hold_value(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                      const struct hold *hold)
 {
     for (;;) {
         tic_lock(&snapshot->graph->lock);
         uint64_t active = atomic_load(&snapshot->cut.active_cut);
         struct tic_handle *due = find_due_locked(snapshot, handle, active);
-        int status = due ? 0 : hold_locked(snapshot, handle, access);
+        int status = due ? 0 : hold_locked(snapshot, handle, hold);
         tic_unlock(&snapshot->graph->lock);
         if (!due)
             return status;
         save_for_cut(snapshot, due, active, false);
     }
+}
+
+int tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                      const struct tic_line_acquire *access)
+{
+    return hold_value(snapshot, handle, &(struct hold){.access = access});
+}
+
+int tic_snapshot_hold_by_callback(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                                  const struct tic_line_read *read)
+{
+    return hold_value(snapshot, handle, &(struct hold){.read = read});
 }
 
 int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_line_acquire *access)

@@ -300,6 +300,9 @@ int tic_snapshot_log_value(struct tic_snapshot *snapshot, struct tic_handle *han
  * noted in the same epoch. No task uses the handle. 0 or -errno. */
 int tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle,
                       const struct tic_line_acquire *access);
+/* The same by a callback of an access, which read this. Any thread. */
+int tic_snapshot_hold_by_callback(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                                  const struct tic_line_read *read);
 /* An access of main() that reads only. 0 or -errno. */
 int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_line_acquire *access);
 /* The callback of a task begins. Any thread. 0 or -ENOMEM. */

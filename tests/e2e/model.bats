@@ -55,11 +55,11 @@ load common
 }
 
 @test "other ways for main() to access data" {
-    survive_modes modes try acquire-cb wont-use
+    survive_modes modes try acquire-cb acquire-cb-write wont-use
 }
 
 @test "other kinds of data and buffers" {
-    survive_modes modes csr invalidate custom custom-waits custom-heap scratch many-buffers kept-reader
+    survive_modes modes coo csr invalidate custom custom-waits custom-heap scratch many-buffers kept-reader
 }
 
 @test "other kinds of tasks, contexts" {

@@ -47,7 +47,8 @@
     F(MEDDLE, "meddle")                                                                            \
     F(FRESH, "fresh")                                                                              \
     F(ASK, "ask")                                                                                  \
-    F(CLEAR, "clear")
+    F(CLEAR, "clear")                                                                              \
+    F(CALLBACK_WRITES, "callback-writes")
 
 enum flow_feature {
 #define FLOW_NUMBER(name, word) FLOW_##name,

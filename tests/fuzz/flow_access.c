@@ -88,11 +88,60 @@ static void granted(void *arg)
     atomic_fetch_add(&flow_sum, seen);
 }
 
+struct promise {
+    starpu_data_handle_t data;
+    unsigned char first, step; /* of what it adds */
+    bool all;
+};
+
+static void granted_to_write(void *arg)
+{
+    const struct promise promise = *(struct promise *)arg;
+    struct flow_bytes bytes = flow_bytes_of(memory_of(promise.data));
+    unsigned char add = promise.first;
+    uint64_t seen = 0;
+
+    free(arg);
+    for (unsigned k = 0; k < bytes.planes; k++)
+        for (unsigned j = 0; j < bytes.rows; j++)
+            for (size_t i = 0; i < bytes.row; i++, add = (unsigned char)(add + promise.step)) {
+                unsigned char *byte =
+                    &bytes.base[k * bytes.plane_stride + j * bytes.row_stride + i];
+                *byte = (unsigned char)(promise.all ? add : *byte * 5 + add);
+                seen = seen * 31 + *byte;
+            }
+    flow_trace("granted to write", 0, seen);
+    atomic_fetch_add(&flow_sum, seen);
+    starpu_data_release(promise.data);
+}
+
+static void ask_to_write(struct flow_item *item)
+{
+    struct promise *promise = malloc(sizeof(*promise));
+
+    if (!promise)
+        flow_fail("out of memory");
+    promise->data = item->data;
+    promise->all = !item->filled || flow_below(3) == 0;
+    promise->first = (unsigned char)flow_below(256);
+    promise->step = (unsigned char)flow_below(256);
+    item->filled = true;
+    starpu_data_acquire_cb(item->data, promise->all ? STARPU_W : STARPU_RW, granted_to_write,
+                           promise);
+}
+
 void flow_access_callback(void)
 {
     struct flow_item *item = any_item();
 
-    if (!item->data || !item->filled || !flow_item_is_whole(item))
+    if (!item->data || !flow_item_is_whole(item))
+        return;
+    if (flow_chance(FLOW_CALLBACK_WRITES, 2) && !item->frozen) {
+        item->lent = true;
+        ask_to_write(item);
+        return;
+    }
+    if (!item->filled)
         return;
     item->lent = true;
     starpu_data_acquire_cb(item->data, STARPU_R, granted, item->data);

@@ -138,8 +138,10 @@ static void run_contexts(void)
 int main(int argc, char **argv)
 {
     static const struct mode modes[] = {{"acquire-cb", run_acquire_cb},
+                                        {"acquire-cb-write", run_acquire_cb_write},
                                         {"bundle", run_bundle},
                                         {"contexts", run_contexts},
+                                        {"coo", run_coo},
                                         {"csr", run_csr},
                                         {"custom", run_custom},
                                         {"custom-waits", run_custom_waits},

@@ -8,8 +8,10 @@
 /* modes_data.c */
 void run_try(void);
 void run_acquire_cb(void);
+void run_acquire_cb_write(void);
 void run_wont_use(void);
 void run_invalidate(void);
+void run_coo(void);
 void run_csr(void);
 
 /* modes_buffers.c */

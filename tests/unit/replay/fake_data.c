@@ -88,6 +88,11 @@ void starpu_data_register(starpu_data_handle_t *data, int home_node, void *inter
     *data = fresh;
 }
 
+uintptr_t starpu_variable_get_local_ptr(starpu_data_handle_t data)
+{
+    return *pointer_in(data);
+}
+
 void fake_data_fetch(const struct fake_use *use)
 {
     struct _starpu_data_state *data = use->data;
@@ -232,6 +237,19 @@ int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids TIC_ACQUIR
     tic_turns_yield();
     ask(data, mode, sequential, callback, arg);
     return 0;
+}
+
+/* As StarPU's, by the function that the plug-in replaces. */
+int starpu_data_acquire_cb(starpu_data_handle_t data, enum starpu_data_access_mode mode,
+                           void (*callback)(void *), void *arg)
+{
+#if TIC_STARPU_1_4
+    return starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids(
+        data, STARPU_MAIN_RAM, mode, NULL, callback, arg, 1, 0, NULL, NULL, STARPU_DEFAULT_PRIO);
+#else
+    return starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids(
+        data, STARPU_MAIN_RAM, mode, callback, arg, 1, 0, NULL, NULL);
+#endif
 }
 
 int starpu_data_acquire_on_node_cb(starpu_data_handle_t data, int node,

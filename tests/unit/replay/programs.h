@@ -8,7 +8,8 @@
 #include "fake.h"
 
 /* Each ends with a NULL name. */
-extern const struct tic_program tic_programs_tasks[], tic_programs_main[], tic_programs_parts[];
+extern const struct tic_program tic_programs_tasks[], tic_programs_main[], tic_programs_parts[],
+    tic_programs_callbacks[];
 /* What fails today: run by name only. */
 
 enum { TIC_VARIABLES = 4 };

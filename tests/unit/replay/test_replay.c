@@ -17,10 +17,10 @@ enum { IS_SANITIZED = 1 };
 enum { IS_SANITIZED = 0 };
 #endif
 
-enum { MOST = 64 };
+enum { MOST = 96 };
 
 static const struct tic_program *const tables[] = {tic_programs_tasks, tic_programs_main,
-                                                   tic_programs_parts};
+                                                   tic_programs_parts, tic_programs_callbacks};
 
 static bool is_deep; /* all programs, and a preemption more in each run */
 

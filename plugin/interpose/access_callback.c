@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "interpose/access_callback.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "graph/family.h"
+#include "interpose/ending.h"
+#include "interpose/later.h"
+#include "interpose/place.h"
+#include "interpose/position.h"
+#include "interpose/reads.h"
+#include "interpose/restore.h"
+#include "interpose/restore_all.h"
+#include "interpose/shape.h"
+#include "interpose/shown.h"
+#include "real/real.h"
+#include "session/clock.h"
+#include "session/context.h"
+#include "session/lookup.h"
+#include "session/uses.h"
+#include "snapshot/suspend.h"
+
+/* What the keys of accesses are hashes of, besides numbers: FORMAT.md, /reads. */
+enum { KEY_READS = 0x6361, KEY_WRITES = 0x6377 };
+
+struct wait {
+    struct tic_handle *handle;
+    uint64_t key;
+    bool writes;
+    bool logs;    /* what it reads */
+    bool unknown; /* no value that it read is recorded */
+    bool replays; /* it reads this */
+    struct tic_saved saved;
+    void (*callback)(void *);
+    void *argument;
+};
+
+static __thread bool running __attribute__((tls_model("initial-exec")));
+
+bool tic_callback_access_is_running(void)
+{
+    return running;
+}
+
+/* ---- what writes ----------------------------------------------------------------------------- */
+
+static uint64_t key_of_write(const struct tic_handle *handle, uint64_t number)
+{
+    uint64_t words[3] = {KEY_WRITES, handle->id, number};
+
+    return tic_words_hash(words, 3, 0) | TIC_SPAWN_KEY;
+}
+
+/* The read is recorded in the epoch in which the value before it was given up: this is known of
+ * what was granted by the recovered cut, and of nothing else. */
+static bool was_granted(const struct tic_handle *handle, uint64_t number,
+                        struct tic_line_read *read)
+{
+    return tic_graph_find_read(&tic_session->graph, key_of_write(handle, number), 0, read);
+}
+
+bool tic_callback_access_is_open(struct tic_handle *handle)
+{
+    tic_lock(&tic_session->submit);
+    bool open = handle->by_callback.replayed > 0;
+    tic_unlock(&tic_session->submit);
+    return open;
+}
+
+static bool expects_locked(const struct tic_handle *handle)
+{
+    struct tic_line_read read;
+
+    return handle->by_callback.replayed > 0 ||
+           was_granted(handle, handle->by_callback.asked, &read);
+}
+
+bool tic_callback_access_expects(struct tic_handle *handle)
+{
+    tic_lock(&tic_session->submit);
+    bool expects = expects_locked(handle);
+    tic_unlock(&tic_session->submit);
+    return expects;
+}
+
+/* To accesses after it, main() has submitted a task that writes. */
+static void ask_to_write(struct wait *wait)
+{
+    struct tic_handle *handle = wait->handle;
+    struct tic_by_callback *by_callback = &handle->by_callback;
+    struct tic_line_read read;
+
+    tic_lock(&tic_session->submit);
+    wait->key = key_of_write(handle, by_callback->asked);
+    wait->replays = was_granted(handle, by_callback->asked, &read);
+    wait->unknown = !wait->replays;
+    by_callback->asked++;
+    by_callback->open++;
+    by_callback->replayed += wait->replays;
+    if (wait->replays)
+        wait->saved = (struct tic_saved){{read.extent, read.row}, read.checksum};
+    else
+        tic_data_restore_locked(handle, false);
+    tic_data_note_main_use(handle, true, tic_session->graph.signature.position + 1);
+    tic_data_note_write(handle, !wait->replays);
+    tic_unlock(&tic_session->submit);
+    /* To StarPU it may hold nothing, as those who wrote it are skipped. */
+    if (wait->replays && handle->home_node < 0 && !handle->live && atomic_load(&handle->holds) == 0)
+        tic_data_deliver(handle, &wait->saved);
+    tic_data_note_hold(handle, true);
+}
+
+/* Tasks of this run that use the data already wait for one that writes. So a value of this run is
+ * there only where it was restored; where others read, it may come from a task. That value waits
+ * until the access is given back. */
+static void show_again(const struct wait *wait)
+{
+    struct tic_handle *handle = wait->handle;
+
+    tic_lock(&tic_session->submit);
+    bool is_there = wait->writes ? handle->restored : tic_data_is_live(handle);
+    tic_unlock(&tic_session->submit);
+    if (is_there) {
+        tic_handle_locate_homeless(handle);
+        tic_data_show(handle, &wait->saved, wait->writes);
+    } else {
+        tic_shown_write(handle, &wait->saved);
+    }
+}
+
+/* What is there now, and that a cut between this and the end of the access has no value. */
+static int record(struct tic_handle *handle, uint64_t key)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+    struct tic_saved saved;
+    bool fresh;
+
+    tic_handle_locate_homeless(handle);
+    int status = tic_snapshot_log_value(snapshot, handle, &saved, &fresh);
+    if (status)
+        return status;
+    const struct tic_line_read read = {key, 0, saved.row.extent, saved.row.row, saved.checksum};
+    status = tic_snapshot_hold_by_callback(snapshot, handle, &read);
+    if (fresh)
+        tic_rows_settle(&snapshot->store->rows, saved.row);
+    return status;
+}
+
+static void begin_writing(const struct wait *wait)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+    struct tic_handle *handle = wait->handle;
+
+    if (handle->family)
+        tic_session_unprotect("starpu_data_acquire_cb",
+                              "accesses with a callback that write memory which is shared, or in a "
+                              "planned partition, are not protected yet");
+    if (tic_snapshot_note_callback(snapshot, wait->key) != 0)
+        tic_snapshot_break(snapshot, "out of memory");
+    atomic_store(&handle->by_callback.held, wait->replays ? TIC_HELD_REPLAYED : TIC_HELD_LIVE);
+    if (wait->replays) {
+        show_again(wait);
+    } else if (!tic_snapshot_is_broken(snapshot) && !snapshot->options.dry) {
+        int status = record(handle, wait->key);
+        if (status && status != -ECANCELED)
+            tic_snapshot_break(snapshot, "cannot keep what a callback read: %s",
+                               tic_snapshot_reason(status));
+    }
+}
+
+void tic_callback_access_end_replay(struct tic_handle *handle)
+{
+    struct tic_by_callback *by_callback = &handle->by_callback;
+
+    if (atomic_load(&by_callback->held) != TIC_HELD_REPLAYED)
+        return;
+    tic_lock(&tic_session->submit);
+    by_callback->replayed--;
+    if (by_callback->replayed == 0 && by_callback->put_off) {
+        struct tic_saved saved = tic_data_recovered_value(handle);
+        tic_data_expose_locked(handle, &saved);
+        by_callback->put_off = false;
+        handle->pending = false;
+        handle->live = true;
+        handle->restored = true;
+    }
+    tic_unlock(&tic_session->submit);
+}
+
+/* In the recovered cut a value that the line has, or another write, stands for what it wrote. */
+static bool is_covered_locked(const struct tic_handle *handle)
+{
+    return handle->pending || handle->restored || handle->main_writes_left > 0 ||
+           expects_locked(handle);
+}
+
+bool tic_callback_access_give_back(struct tic_handle *handle)
+{
+    struct tic_by_callback *by_callback = &handle->by_callback;
+    uint8_t held = atomic_exchange(&by_callback->held, TIC_HELD_NOT);
+
+    if (held == TIC_HELD_NOT)
+        return false;
+    tic_lock(&tic_session->submit);
+    by_callback->open--;
+    bool covered = held == TIC_HELD_REPLAYED && is_covered_locked(handle);
+    handle->live |= !covered;
+    tic_unlock(&tic_session->submit);
+    if (!covered) {
+        tic_handle_locate_homeless(handle);
+        tic_snapshot_touch(&tic_session->snapshot, handle);
+    }
+    return true;
+}
+
+/* ---- data that goes -------------------------------------------------------------------------- */
+
+static bool is_any_open(struct tic_handle *handle)
+{
+    if (!tic_session->waits_by_callback)
+        return false;
+    tic_lock(&tic_session->submit);
+    bool open = handle->by_callback.open > 0;
+    tic_unlock(&tic_session->submit);
+    return open;
+}
+
+void tic_callback_access_settle(struct tic_handle *handle)
+{
+    if (!is_any_open(handle))
+        return;
+    tic_guard++;
+    if (tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, STARPU_W) == 0)
+        tic_real.starpu_data_release_on_node(handle->data, STARPU_MAIN_RAM);
+    tic_guard--;
+}
+
+void tic_callback_access_refuse_open(struct tic_handle *handle, const char *call)
+{
+    if (is_any_open(handle))
+        tic_session_unprotect(call,
+                              "data to which accesses with a callback that write are not given "
+                              "back is not protected yet here");
+}
+
+/* ---- what comes by callback ------------------------------------------------------------------ */
+
+static void run(void (*callback)(void *), void *argument)
+{
+    running = true;
+    tic_callback_run(callback, argument);
+    running = false;
+}
+
+static void begin_reading(const struct wait *wait)
+{
+    if (wait->logs)
+        tic_reads_log_access(wait->handle, wait->key);
+    if (wait->replays)
+        show_again(wait);
+    if (tic_session->settings.verify > 0 && atomic_load(&tic_session->watching) &&
+        tic_snapshot_note_callback(&tic_session->snapshot, wait->key) != 0)
+        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+}
+
+static void granted_now(void *arg)
+{
+    struct wait wait = *(struct wait *)arg;
+
+    free(arg);
+    if (wait.writes)
+        begin_writing(&wait);
+    else
+        begin_reading(&wait);
+    run(wait.callback, wait.argument);
+}
+
+/* In a restart StarPU may grant it before main() has come to the recovered cut, and before the
+ * value is there. If it had been granted by then, what it read was made by main(), which makes it
+ * again, or is recorded. One that writes comes when main() is where it was, as callbacks of tasks
+ * do. */
+static void granted(void *arg)
+{
+    const struct wait *wait = arg;
+    bool held = false;
+
+    if (wait->writes ? tic_session->recovered : tic_position_is_ahead() && wait->unknown) {
+        tic_lock(&tic_session->submit);
+        held = tic_clock_hold_locked(wait->key, granted_now, arg, false);
+        tic_unlock(&tic_session->submit);
+    }
+    if (!held)
+        granted_now(arg);
+}
+
+static const char *why_no_write(const struct tic_handle *handle, enum starpu_data_access_mode mode,
+                                bool ordered)
+{
+    if (mode & ~(unsigned)STARPU_RW)
+        return "accesses with a callback are protected for STARPU_R, STARPU_W and STARPU_RW only";
+    if (!handle->supported)
+        return "accesses with a callback to data that cannot be saved are not protected yet";
+    if (handle->family || handle->parent || atomic_load(&handle->split))
+        return "accesses with a callback that write parts of partitions, or memory that is shared, "
+               "are not protected yet";
+    if (!ordered || !tic_real.starpu_data_get_sequential_consistency_flag(handle->data))
+        return "accesses with a callback that write without sequential consistency are not "
+               "protected yet";
+    return NULL;
+}
+
+static const char *why_not(const struct tic_handle *handle, enum starpu_data_access_mode mode,
+                           bool ordered)
+{
+    if (!tic_session_is_owner())
+        return "accesses with a callback that tasks, callbacks or other threads ask for are not "
+               "protected yet";
+    if (!handle || (!handle->supported && tic_data_holds_values(handle)))
+        return "accesses with a callback to data that cannot be saved are not protected yet";
+    if (mode != STARPU_R && !tic_handle_is_empty(handle))
+        return why_no_write(handle, mode, ordered);
+    return NULL;
+}
+
+static void ask_to_read(struct wait *wait)
+{
+    static uint64_t count; /* owner thread only */
+    struct tic_handle *handle = wait->handle;
+    struct tic_line_read read;
+    uint64_t words[2] = {KEY_READS, count++};
+
+    wait->key = tic_words_hash(words, 2, 0) | TIC_SPAWN_KEY;
+    bool known = tic_graph_find_read(&tic_session->graph, wait->key, 0, &read);
+    bool open = tic_callback_access_is_open(handle);
+    bool live = tic_data_is_live(handle) || open;
+
+    /* Recorded accesses to what main() made read it again; the others what tasks wrote. */
+    wait->logs = tic_data_holds_values(handle) && !known;
+    if (wait->logs)
+        tic_data_restore(handle, false);
+    wait->unknown = !known;
+    wait->replays = known && live;
+    if (known)
+        wait->saved = (struct tic_saved){{read.extent, read.row}, read.checksum};
+    if (known && !live) { /* nobody uses it: StarPU gives the access now */
+        tic_shown_take(handle, &wait->saved);
+        tic_data_deliver(handle, &wait->saved);
+    }
+    tic_data_note_hold(handle, true);
+    if (known && !live)
+        tic_shown_give(handle);
+}
+
+void tic_callback_access_before(starpu_data_handle_t data, enum starpu_data_access_mode mode,
+                                bool ordered, void (**callback)(void *), void **argument)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+    const char *why = why_not(handle, mode, ordered);
+    struct wait *wait = why ? NULL : malloc(sizeof(*wait));
+
+    if (!wait) {
+        tic_session_unprotect(tic_session_place("starpu_data_acquire_cb"),
+                              why ? why : "out of memory");
+        tic_data_bring_up(handle);
+        return;
+    }
+    tic_session->waits_by_callback = true;
+    atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
+    *wait = (struct wait){.handle = handle,
+                          .writes = mode & STARPU_W && !tic_handle_is_empty(handle),
+                          .callback = *callback,
+                          .argument = *argument};
+    if (wait->writes)
+        ask_to_write(wait);
+    else
+        ask_to_read(wait);
+    *callback = granted;
+    *argument = wait;
+}

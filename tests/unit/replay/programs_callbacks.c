@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Programs about accesses that come by callback and write. */
+#include <stdlib.h>
+
+#include "programs.h"
+
+static const char *const trusted[] = {"STARPU_TIC_VERIFY", "0", NULL};
+
+static void ask(starpu_data_handle_t data, enum starpu_data_access_mode mode,
+                void (*callback)(void *))
+{
+    if (starpu_data_acquire_cb(data, mode, callback, data) != 0)
+        abort();
+}
+
+static uint64_t *value_of(starpu_data_handle_t data)
+{
+    return (uint64_t *)starpu_variable_get_local_ptr(data);
+}
+
+static void add(void *arg)
+{
+    uint64_t *value = value_of(arg);
+
+    *value = *value * 31 + 1;
+    starpu_data_release(arg);
+}
+
+static void set(void *arg)
+{
+    *value_of(arg) = 7;
+    starpu_data_release(arg);
+}
+
+static void look(void *arg)
+{
+    tic_seen = tic_seen * 31 + *value_of(arg);
+    starpu_data_release(arg);
+}
+
+static void keep(void *arg)
+{
+    (void)arg;
+}
+
+/* A callback writes between tasks. */
+static void callback_adds(uint64_t *result)
+{
+    tic_open(1, 1);
+    tic_submit(&tic_step, tic_data[0], 3);
+    ask(tic_data[0], STARPU_RW, add);
+    tic_submit(&tic_step, tic_data[0], 5);
+    tic_close(result);
+}
+
+/* Several in a row, without a task or an operation of main() between them. */
+static void callbacks_only(uint64_t *result)
+{
+    tic_open(1, 2);
+    for (unsigned i = 0; i < 3; i++)
+        ask(tic_data[0], STARPU_RW, add);
+    tic_submit(&tic_step, tic_data[1], 3);
+    ask(tic_data[0], STARPU_RW, add);
+    starpu_task_wait_for_all();
+    ask(tic_data[0], STARPU_RW, add);
+    tic_close(result);
+}
+
+/* Callbacks, tasks and main() in turn, and the last write is each one's once. */
+static void in_turn(uint64_t *result)
+{
+    tic_open(1, 1);
+    ask(tic_data[0], STARPU_W, set);
+    tic_submit(&tic_step, tic_data[0], 3);
+    ask(tic_data[0], STARPU_RW, add);
+    ask(tic_data[0], STARPU_R, look);
+    tic_acquire(tic_data[0], STARPU_RW);
+    result[5] = tic_values[0]++;
+    starpu_data_release(tic_data[0]);
+    ask(tic_data[0], STARPU_RW, add);
+    tic_close(result);
+}
+
+/* main() gives the access back that the callback was given, and has written before that. */
+static void main_releases(uint64_t *result)
+{
+    tic_open(1, 1);
+    tic_submit(&tic_step, tic_data[0], 3);
+    starpu_task_wait_for_all();
+    ask(tic_data[0], STARPU_RW, keep);
+    tic_submit(&tic_step, tic_data[0], 5);
+    tic_values[0] = tic_values[0] * 31 + 2;
+    starpu_data_release(tic_data[0]);
+    tic_close(result);
+}
+
+/* It waits for what main() holds. */
+static void behind_main(uint64_t *result)
+{
+    tic_open(1, 2);
+    tic_submit(&tic_step, tic_data[0], 3);
+    tic_acquire(tic_data[0], STARPU_RW);
+    ask(tic_data[0], STARPU_RW, add);
+    ask(tic_data[0], STARPU_RW, add);
+    tic_submit(&tic_step, tic_data[1], 1);
+    tic_values[0] = tic_values[0] * 31 + 2;
+    starpu_data_release(tic_data[0]);
+    tic_submit(&tic_step, tic_data[0], 5);
+    tic_close(result);
+}
+
+/* Data without a home node. */
+static void homeless(uint64_t *result)
+{
+    tic_open(1, 1);
+    starpu_data_handle_t data = tic_register_homeless();
+    ask(data, STARPU_W, set);
+    tic_submit(&tic_step, data, 3);
+    ask(data, STARPU_RW, add);
+    tic_submit_pair(&tic_join, tic_data[0], data);
+    ask(data, STARPU_RW, add);
+    tic_submit_pair(&tic_join, tic_data[0], data);
+    starpu_data_unregister(data);
+    tic_close(result);
+}
+
+/* A task that writes nothing reads what a callback wrote, and is executed again. */
+static void seen(uint64_t *result)
+{
+    tic_open(1, 1);
+    ask(tic_data[0], STARPU_W, set);
+    tic_submit(&tic_see, tic_data[0], 0);
+    ask(tic_data[0], STARPU_RW, add);
+    tic_submit(&tic_step, tic_data[0], 0);
+    tic_close(result);
+}
+
+const struct tic_program tic_programs_callbacks[] = {
+    {"callback-adds", callback_adds, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"callback-adds-trusted", callback_adds, trusted, false, NULL, 1, 1, 1, 1, false},
+    {"callbacks-only", callbacks_only, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"callbacks-only-trusted", callbacks_only, trusted, false, NULL, 1, 1, 1, 1, true},
+    {"callbacks-in-turn", in_turn, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"callbacks-in-turn-trusted", in_turn, trusted, false, NULL, 1, 1, 1, 1, true},
+    {"callback-main-releases", main_releases, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"callback-main-releases-trusted", main_releases, trusted, false, NULL, 1, 1, 1, 1, true},
+    {"callback-behind-main", behind_main, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"callback-behind-main-trusted", behind_main, trusted, false, NULL, 1, 1, 1, 1, true},
+    {"callback-homeless", homeless, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"callback-homeless-trusted", homeless, trusted, false, NULL, 1, 1, 1, 1, true},
+    {"callback-seen", seen, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"callbacks-in-turn-two-lines", in_turn, NULL, false, NULL, 0, 0, 2, 1, true},
+    {"callbacks-in-turn-twice", in_turn, NULL, false, NULL, 0, 0, 1, 2, true},
+    {"callbacks-only-trusted-twice", callbacks_only, trusted, false, NULL, 0, 0, 1, 2, true},
+    {"callback-behind-main-twice", behind_main, NULL, false, NULL, 0, 0, 1, 2, true},
+    {"callbacks-in-turn-trusted-twice", in_turn, trusted, false, NULL, 0, 0, 1, 2, true},
+    {"callback-adds-twice", callback_adds, NULL, false, NULL, 0, 0, 1, 2, false},
+    {NULL, NULL, NULL, false, NULL, 0, 0, 0, 0, false},
+};
