@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A program that takes part: it is linked with -lstarputic, asks for a checkpoint after each phase,
- * and tells how far a continued run is. It needs no environment variable and no launcher.
+ * and tells how far a continued run is; its kernel checks its result, and has itself executed again
+ * where that is wrong. It needs no environment variable and no launcher.
  *
  *   cc 08_api.c $(pkg-config --cflags --libs starputic starpu-1.3) -o 08_api
  *   STARPU_TIC_PROTOCOL=off ./08_api                                     plain
@@ -22,6 +23,9 @@ static void smooth(void *buffers[], void *arg)
     (void)arg;
     for (int i = 1; i < LENGTH; i++)
         values[i] = (values[i] + values[i - 1]) / 2;
+    /* Averages of values below TILES + 7 are below it: else a processor or memory was wrong. */
+    if (!(values[LENGTH - 1] < TILES + 7))
+        starpu_tic_task_failed();
 }
 
 static struct starpu_codelet codelet = {
@@ -36,6 +40,7 @@ int main(void)
 
     if (starpu_init(NULL) != 0)
         return 77;
+    starpu_tic_codelet_can_fail(&codelet); /* what its tasks write is kept before each kernel */
     for (int t = 0; t < TILES; t++) {
         for (int i = 0; i < LENGTH; i++)
             tiles[t][i] = (float)(t + i % 7);

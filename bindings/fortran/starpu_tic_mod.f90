@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: LGPL-2.1-or-later
 ! starpu_tic.h for Fortran 2003: the same names, and the same meaning.
 module starpu_tic_mod
-    use, intrinsic :: iso_c_binding, only: c_int, c_int64_t
+    use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_ptr
     implicit none
     private
 
@@ -19,6 +19,7 @@ module starpu_tic_mod
     end type starpu_tic_progress
 
     public :: starpu_tic_get_version, starpu_tic_checkpoint_request, starpu_tic_get_progress
+    public :: starpu_tic_codelet_can_fail, starpu_tic_task_failed
 
     interface
         ! Version of the library in use.
@@ -39,5 +40,18 @@ module starpu_tic_mod
             type(starpu_tic_progress), intent(out) :: progress
             integer(c_int) :: status
         end function starpu_tic_get_progress
+
+        ! Declares that kernels of a codelet may fail. 0; else it has none that can be executed again.
+        function starpu_tic_codelet_can_fail(codelet) bind(c) result(status)
+            import :: c_int, c_ptr
+            type(c_ptr), value, intent(in) :: codelet
+            integer(c_int) :: status
+        end function starpu_tic_codelet_can_fail
+
+        ! Tells, in a kernel, that it has failed: it is executed again. 0; else this is no kernel.
+        function starpu_tic_task_failed() bind(c) result(status)
+            import :: c_int
+            integer(c_int) :: status
+        end function starpu_tic_task_failed
     end interface
 end module starpu_tic_mod

@@ -10,6 +10,8 @@ enum tic_exit {
     TIC_EXIT_STOPPED = 75,  /* somebody asked for the end: the next start goes on */
     TIC_EXIT_REFUSED = 78,  /* the start was refused: nothing was changed */
     TIC_EXIT_DIVERGED = 70, /* the replay differs from the recorded run */
+    TIC_EXIT_FAILED = 76,   /* a task failed in all its tries: the next start goes on */
+    TIC_EXIT_DIFFERS = 79,  /* two executions of a task differ: the next start goes on */
 };
 
 enum tic_level {
@@ -26,7 +28,8 @@ void tic_log(enum tic_level level, const char *fmt, ...) __attribute__((format(p
 
 /* Prints the message and ends the process with the given status, without running exit handlers:
  * StarPU's threads may be alive. Only a restart or a start uses it, and a fresh run under way only
- * if somebody has asked for its end. */
+ * if somebody has asked for its end: by a signal, or by asking for what ends it (retries,
+ * certification). */
 void tic_stop(enum tic_exit status, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
 

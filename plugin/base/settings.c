@@ -237,3 +237,14 @@ int tic_settings_read(struct tic_settings *out, const char *(*get)(const char *n
         *out = read;
     return status;
 }
+
+bool tic_settings_list_has(const char *list, const char *name)
+{
+    size_t length = strcspn(list, ",");
+
+    while (list[length] && (strlen(name) != length || strncmp(list, name, length) != 0)) {
+        list += length + 1;
+        length = strcspn(list, ",");
+    }
+    return length > 0 && strlen(name) == length && strncmp(list, name, length) == 0;
+}

@@ -76,4 +76,7 @@ extern const size_t tic_setting_count;
 int tic_settings_read(struct tic_settings *out, const char *(*get)(const char *name),
                       char *const *environment, char *message, size_t message_size);
 
+/* Is the name one of a list with commas? */
+bool tic_settings_list_has(const char *list, const char *name);
+
 #endif

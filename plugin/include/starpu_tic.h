@@ -66,6 +66,42 @@ struct _starpu_data_state; /* starpu_data_handle_t points to one */
  */
 int starpu_tic_data_set_type(struct _starpu_data_state *data, const char *type);
 
+struct starpu_codelet;
+
+/**
+ * Declares that kernels of a codelet may call starpu_tic_task_failed(). From then on what its tasks
+ * write (STARPU_W, STARPU_RW, STARPU_REDUX), and arguments that StarPU frees (cl_arg_free), is copied
+ * before each kernel: a copy in memory of each datum that is written. The functions of the codelet
+ * (cpu_funcs) become functions of the library, which call them. STARPU_TIC_RETRY does the same from
+ * outside, in protected runs. Any thread, before the first task of the codelet is submitted and
+ * after its CPU functions were set; also before starpu_init(), and without protection.
+ * @param codelet one of sequential tasks (STARPU_SEQ).
+ * @return 0; -EINVAL: it has no CPU function, or is one of parallel tasks, or StarPU is not there;
+ *         -ENOSPC: 256 kernels are known already.
+ */
+int starpu_tic_codelet_can_fail(struct starpu_codelet *codelet);
+
+/**
+ * Tells, in the CPU function of a codelet, that this execution has failed: what it has written is
+ * wrong. When the function returns, the written data is put back to its values from before the task,
+ * and the function is executed again, on another worker where one is free soon; for up to
+ * STARPU_TIC_RETRIES times (3). Nobody else sees anything of an execution that failed: not other
+ * tasks, not main(), not recovery lines. starpu_task_get_current() tells the same task each time.
+ *
+ * The program is stopped with exit status 76, after one message, and its recovery lines are kept,
+ * where the last try fails, too; where the codelet was not declared (at once, in this call); where
+ * this execution has submitted tasks; where it has changed the size of data; and where a datum that
+ * it writes cannot be put back: its interface has no memory of known shape, or it was registered
+ * several times.
+ *
+ * Believed: that the function has written nothing else that its second execution would find: no
+ * variables, no arguments that belong to the program, no files; and that it has not freed its
+ * arguments. Only the thread that StarPU has called the function in may call it.
+ * @return 0: it is noted, and the function should return now; -EPERM: this is no CPU function of a
+ *         task.
+ */
+int starpu_tic_task_failed(void);
+
 #ifdef __cplusplus
 }
 #endif

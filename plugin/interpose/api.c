@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "interpose/repeat.h"
+#include "interpose/retry.h"
 #include "interpose/typed.h"
 #include "session/context.h"
 #include "session/lookup.h"
@@ -47,6 +49,16 @@ PUBLIC int starpu_tic_data_set_type(struct _starpu_data_state *data, const char 
         return -EPERM;
     struct tic_handle *handle = data ? tic_handle_of(data) : NULL;
     return handle && type ? tic_typed_declare(handle, type) : -EINVAL;
+}
+
+PUBLIC int starpu_tic_codelet_can_fail(struct starpu_codelet *codelet)
+{
+    return tic_repeat_declare(codelet);
+}
+
+PUBLIC int starpu_tic_task_failed(void)
+{
+    return tic_retry_note_failed() ? 0 : -EPERM;
 }
 
 PUBLIC int starpu_tic_get_progress(struct starpu_tic_progress *progress)

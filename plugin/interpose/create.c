@@ -16,6 +16,7 @@
 #include "base/trace.h"
 #include "session/about.h"
 #include "session/context.h"
+#include "interpose/repeat.h"
 #include "report/pages.h"
 #include "report/report.h"
 #include "unseen/statics.h"
@@ -119,6 +120,7 @@ struct tic_session *tic_session_create(void)
     struct tic_settings settings;
 
     tic_session_read(&settings);
+    tic_repeat_set(&settings);
     if (settings.protocol == TIC_PROTOCOL_OFF)
         return NULL;
     struct tic_session *session = calloc(1, sizeof(*session));

@@ -28,6 +28,7 @@
 #include "unseen/observe.h"
 #include "interpose/position.h"
 #include "interpose/reads.h"
+#include "interpose/repeat.h"
 #include "interpose/shape.h"
 #include "interpose/shown.h"
 #include "interpose/spawn.h"
@@ -257,6 +258,7 @@ static void begin_task(struct starpu_task *task)
     tic_arguments_begin(task, slot, key);
     tic_forced_begin(task, slot);
     tic_extend_begin(task, slot);
+    tic_repeat_begin(task, slot, key);
     slot->printed = tic_printed_pending();
     begun.task = task;
     begun.slot = slot;

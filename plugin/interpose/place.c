@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "session/context.h"
+#include "session/kernels.h"
 #include "interpose/later.h"
 #include "session/task.h"
 
@@ -13,7 +14,7 @@ const char *tic_session_place(const char *call)
     struct starpu_task *task = tic_clock_current_task();
 
     if (!task)
-        task = tic_real.starpu_task_get_current();
+        task = tic_kernels_current_task();
     if (!task || !task->cl)
         return call;
     snprintf(place, sizeof(place), "%s in %stask \"%s\"", call,

@@ -10,6 +10,7 @@
 #include "base/words.h"
 #include "interpose/access_callback.h"
 #include "session/context.h"
+#include "session/kernels.h"
 #include "session/lookup.h"
 #include "session/packed.h"
 #include "session/symbol.h"
@@ -136,7 +137,10 @@ const char *tic_spawn_why_out_of_order(struct starpu_task *task, const struct ti
 /* Where the kernel is tells codelets without a name apart. */
 static uint64_t hash_kernel(const struct starpu_task *task, unsigned *bound)
 {
-    char *symbol = task->cl->name ? NULL : tic_symbol_name((const void *)task->cl->cpu_funcs[0]);
+    char *symbol =
+        task->cl->name
+            ? NULL
+            : tic_symbol_name((const void *)tic_kernels_original(task->cl->cpu_funcs[0]));
     uint64_t hash = symbol ? XXH3_64bits(symbol, strlen(symbol)) : 0;
 
     *bound = symbol && strstr(symbol, "+0x") ? TIC_BOUND_BUILD : 0;
@@ -183,7 +187,7 @@ static const char *identify_by_content(struct starpu_task *task, uint64_t conten
 
 static struct tic_slot *own_slot(void)
 {
-    return &tic_session->snapshot.cut.slots[tic_real.starpu_worker_get_id()];
+    return &tic_session->snapshot.cut.slots[tic_kernels_current_worker()];
 }
 
 /* The task in whose kernel this thread is. */
@@ -201,7 +205,7 @@ static const char *identify_by_parent(uint64_t content, struct tic_spawn *spawn)
 {
     struct tic_slot *slot = own_slot();
     const struct tic_spawn *parent;
-    struct starpu_task *task = tic_real.starpu_task_get_current();
+    struct starpu_task *task = tic_kernels_current_task();
 
     if (task->hypervisor_tag == 0 || task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES)
         return "it is submitted by a task that is not protected";

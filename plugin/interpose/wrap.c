@@ -10,6 +10,7 @@
 #include "interpose/callback.h"
 #include "session/clock.h"
 #include "session/context.h"
+#include "session/kernels.h"
 #include "interpose/deliver.h"
 #include "interpose/ending.h"
 #include "interpose/hooks.h"
@@ -19,7 +20,9 @@
 #include "unseen/observe.h"
 #include "unseen/statics.h"
 #include "report/pages.h"
+#include "interpose/elsewhere.h"
 #include "interpose/redux.h"
+#include "interpose/retry.h"
 #include "interpose/runner.h"
 #include "interpose/session.h"
 #include "interpose/skip.h"
@@ -71,11 +74,13 @@ WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
     return result;
 }
 
-/* Of a callback that was held back, the task that it was held back from. */
+/* Of a callback that was held back, the task that it was held back from; of a kernel on another
+ * worker, its own. */
 WRAPPER struct starpu_task *starpu_task_get_current(void)
 {
     struct starpu_task *task = tic_clock_current_task();
 
+    task = task ? task : tic_acting.task;
     return task ? task : RESOLVED(starpu_task_get_current)();
 }
 
@@ -166,6 +171,8 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
     tic_pages_open();
     bool ours = tic_session && tic_guard == 0, waits = task->synchronous, skipped = false;
 
+    if (tic_guard == 0)
+        tic_retry_note_submission();
     if (ours) {
         tic_main_submits(task);
         tic_workers_place(task);
@@ -361,7 +368,9 @@ WAIT_FOR_ALL(starpu_task_wait_for_all_in_ctx, (unsigned context), (context))
  * wait of main(), which must not wait for tasks that wait for it. */
 static int throttle(unsigned count)
 {
-    return tic_position_holds_tasks() ? 0 : RESOLVED(starpu_task_wait_for_n_submitted)(count);
+    return tic_position_holds_tasks() || tic_elsewhere_is_offering()
+               ? 0
+               : RESOLVED(starpu_task_wait_for_n_submitted)(count);
 }
 
 WRAPPER int starpu_task_wait_for_n_submitted(unsigned count)

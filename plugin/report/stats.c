@@ -11,6 +11,7 @@
 #include "base/quiet.h"
 #include "base/thread.h"
 #include "session/context.h"
+#include "session/kernels.h"
 #include "sched/tic_ws.h"
 #include "snapshot/copier.h"
 #include "store/held.h"
@@ -168,6 +169,23 @@ static json_t *describe_recovery(struct tic_session *session)
                      "planned_bytes", (json_int_t)planned->bytes);
 }
 
+/* Tasks that failed, and tasks that were executed twice. */
+static json_t *describe_repeats(struct tic_session *session)
+{
+    const struct tic_settings *settings = &session->settings;
+
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "retries",
+        (json_int_t)atomic_load(&tic_kernels_counts.retried),                                //
+        "retries_elsewhere", (json_int_t)atomic_load(&tic_kernels_counts.retried_elsewhere), //
+        "certify_percent", (json_int_t)settings->certify, "certify_seed",
+        (json_int_t)tic_kernels_counts.seed,                                                     //
+        "certified", (json_int_t)atomic_load(&tic_kernels_counts.certified),                     //
+        "certified_elsewhere", (json_int_t)atomic_load(&tic_kernels_counts.certified_elsewhere), //
+        "certify_left_out", (json_int_t)atomic_load(&tic_kernels_counts.left_out),               //
+        "certify_different", (json_int_t)atomic_load(&tic_kernels_counts.differing));
+}
+
 /* All runs of this store, the accounting of Jafar, Krings and Gautier: time with faults over time
  * without them is their equation 9, where the latter is what was not lost. */
 static json_t *describe_account(struct tic_session *session)
@@ -193,7 +211,8 @@ int tic_stats_write(struct tic_session *session)
     struct totals totals = sum_slots(&session->snapshot.cut);
     json_t *parts[] = {describe_run(session, &totals), describe_pace(session),
                        describe_protection(session),   describe_store(session),
-                       describe_recovery(session),     describe_account(session)};
+                       describe_recovery(session),     describe_repeats(session),
+                       describe_account(session)};
     json_t *stats = json_object();
     struct tic_quiet quiet;
     int status = 0;

@@ -43,6 +43,12 @@ static bool is_final(int status)
            status == TIC_TOOL_NOT_FOUND;
 }
 
+/* The run has stopped itself, so that the next one goes on: a task may come right there. */
+static bool is_stopped_by_task(int status)
+{
+    return status == TIC_EXIT_FAILED || status == TIC_EXIT_DIFFERS;
+}
+
 /* What fails at once is not tried in a tight loop. */
 static double next_wait(double last, double first, double seconds)
 {
@@ -72,7 +78,8 @@ static enum tic_restart_verdict judge_end(const struct tic_restart_rules *rules,
         return TIC_RESTART_ASKED;
     if (is_final(end->status))
         return TIC_RESTART_FINAL;
-    return end->by_signal || rules->on_exit ? TIC_RESTART_AGAIN : TIC_RESTART_ENDED;
+    return end->by_signal || rules->on_exit || is_stopped_by_task(end->status) ? TIC_RESTART_AGAIN
+                                                                               : TIC_RESTART_ENDED;
 }
 
 bool tic_restart_may_follow(const struct tic_restart_rules *rules,

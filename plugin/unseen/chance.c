@@ -8,6 +8,7 @@
 
 #include "base/next.h"
 #include "session/context.h"
+#include "session/kernels.h"
 #include "unseen/statics.h"
 #include "real/real.h"
 
@@ -36,7 +37,7 @@ static void note(const char *call, const void *caller)
         tic_session_context() != TIC_CONTEXT_TASK || is_of_starpu(caller) ||
         atomic_exchange(&is_told, true))
         return;
-    tic_statics_note_call(tic_real.starpu_task_get_current(), call);
+    tic_statics_note_call(tic_kernels_current_task(), call);
 }
 
 #define CALL(type, name)                                                                           \

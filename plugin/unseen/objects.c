@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include "real/real.h"
+#include "session/kernels.h"
 
 enum { MOST_SEGMENTS = 16 };
 
@@ -97,7 +98,7 @@ int tic_objects_add(const struct starpu_codelet *codelet, struct tic_spans *know
     if (objects.count == 0)
         dl_iterate_phdr(add_object, &search);
     for (unsigned i = 0; i < STARPU_MAXIMPLEMENTATIONS && codelet->cpu_funcs[i]; i++) {
-        search.code = (const void *)(uintptr_t)codelet->cpu_funcs[i];
+        search.code = (const void *)(uintptr_t)tic_kernels_original(codelet->cpu_funcs[i]);
         if (!tic_objects_have(search.code))
             dl_iterate_phdr(add_object, &search);
     }

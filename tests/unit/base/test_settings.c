@@ -47,6 +47,9 @@ static void expect_defaults(const struct tic_settings *settings)
     assert_int_equal(settings->verbose, 1);
     assert_false(settings->pages);
     assert_string_equal(settings->stats, "");
+    assert_string_equal(settings->retry, "");
+    assert_int_equal(settings->retries, 3);
+    assert_int_equal(settings->certify, 0);
     assert_string_equal(settings->fail, "");
 }
 
@@ -242,6 +245,21 @@ static void test_long_messages_are_cut(void **state)
     assert_int_equal(strlen(message), sizeof(message) - 1);
 }
 
+static void test_lists(void **state)
+{
+    (void)state;
+    assert_true(tic_settings_list_has("one", "one"));
+    assert_true(tic_settings_list_has("one,two,three", "two"));
+    assert_true(tic_settings_list_has("one,two,three", "three"));
+    assert_false(tic_settings_list_has("one,two,three", "on"));
+    assert_false(tic_settings_list_has("one,two,three", "one,two"));
+    assert_false(tic_settings_list_has("one,two,three", "threes"));
+    assert_false(tic_settings_list_has("", "one"));
+    assert_false(tic_settings_list_has("", ""));
+    assert_false(tic_settings_list_has("one,,two", ""));
+    assert_true(tic_settings_list_has("one,,two,", "two"));
+}
+
 static void test_every_row_is_complete(void **state)
 {
     (void)state;
@@ -269,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_unknown_names_are_refused),
         cmocka_unit_test(test_others_are_left_alone),
         cmocka_unit_test(test_long_messages_are_cut),
+        cmocka_unit_test(test_lists),
         cmocka_unit_test(test_every_row_is_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

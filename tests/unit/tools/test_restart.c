@@ -55,6 +55,9 @@ static void test_ends(void **state)
     assert_int_equal(first(&on_exit_rules, exited(3), false), TIC_RESTART_AGAIN);
     for (const int *status = (const int[]){70, 75, 78, 126, 127, 0}; *status; status++)
         assert_int_equal(first(&on_exit_rules, exited(*status), false), TIC_RESTART_FINAL);
+    /* The run has stopped itself, because of a task. */
+    assert_int_equal(first(&rules, exited(76), false), TIC_RESTART_AGAIN);
+    assert_int_equal(first(&rules, exited(79), false), TIC_RESTART_AGAIN);
     assert_int_equal(first(&rules, SIGTERM, true), TIC_RESTART_ASKED);
     assert_int_equal(first(&on_exit_rules, exited(3), true), TIC_RESTART_ASKED);
     assert_int_equal(first(&rules, exited(0), true), TIC_RESTART_ENDED);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Certification (STARPU_TIC_CERTIFY): a random sample of the tasks is executed twice, on two
+ * workers where that is possible, and what the executions wrote is compared before anybody else
+ * sees it (Krings, Roch, Jafar and Varrette, probabilistic certification). A difference ends the
+ * process with TIC_EXIT_DIFFERS. Believed: that kernels write nothing but what their tasks declare,
+ * and compute the same from the same. */
+#ifndef TIC_INTERPOSE_CERTIFY_H
+#define TIC_INTERPOSE_CERTIFY_H
+
+#include <stdbool.h>
+
+#include "interpose/retry.h"
+
+struct tic_settings;
+
+/* Draws a seed, if the settings name none, and tells it. Before the first task. */
+void tic_certify_set(const struct tic_settings *settings);
+bool tic_certify_is_on(void);
+/* Is the task in the sample, and one that can be executed twice? Counts those that cannot. */
+bool tic_certify_wants(struct tic_execution *execution);
+/* Its kernel was executed once, and what it writes was kept before: executes it again, and
+ * compares.
+ */
+void tic_certify(struct tic_execution *execution, int first);
+
+#endif
