@@ -16,6 +16,7 @@
 #include "interpose/events.h"
 #include "interpose/later.h"
 #include "session/lookup.h"
+#include "interpose/older.h"
 #include "interpose/order.h"
 #include "interpose/place.h"
 #include "interpose/reads.h"
