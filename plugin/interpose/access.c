@@ -12,6 +12,7 @@
 #include "interpose/ending.h"
 #include "interpose/events.h"
 #include "session/lookup.h"
+#include "interpose/older.h"
 #include "interpose/order.h"
 #include "interpose/place.h"
 #include "interpose/record.h"

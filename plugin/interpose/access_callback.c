@@ -8,6 +8,7 @@
 #include "graph/family.h"
 #include "interpose/ending.h"
 #include "interpose/later.h"
+#include "interpose/older.h"
 #include "interpose/place.h"
 #include "interpose/position.h"
 #include "interpose/reads.h"

@@ -6,6 +6,7 @@
 
 #include "interpose/ending.h"
 #include "session/lookup.h"
+#include "session/nodes.h"
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"
 #include "real/real.h"
@@ -31,6 +32,8 @@ static const char *why_not(const struct tic_handle *to, const struct tic_handle 
 {
     if (!to || !from || !to->supported || !from->supported || to->packer || from->packer)
         return "copying data that cannot be saved yet is not protected yet";
+    if (!tic_nodes_has_processor())
+        return "copying without CPU workers is not protected yet";
     if (!tic_shape_equal(&to->layout.shape, &from->layout.shape))
         return "copying between data of different shape is not protected yet";
     return NULL;

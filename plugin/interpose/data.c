@@ -10,6 +10,7 @@
 #include "interpose/ending.h"
 #include "interpose/looks.h"
 #include "session/lookup.h"
+#include "session/nodes.h"
 #include "interpose/pack.h"
 #include "interpose/place.h"
 #include "interpose/record.h"
@@ -85,6 +86,11 @@ void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
                               "protected yet");
         return;
     }
+    const char *why = tic_nodes_refuse(home_node);
+    if (why) {
+        tic_session_unprotect(tic_session_place("starpu_data_register"), why);
+        return;
+    }
     struct tic_handle *handle = tic_data_add(data, home_node, NULL);
     if (handle)
         tic_data_take_content(handle);
@@ -98,22 +104,31 @@ void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
                                   ? "memory that overlaps two groups of other registered data "
                                     "is not protected yet"
                                   : "out of memory");
+    else if (tic_nodes_several && handle->family)
+        tic_session_unprotect("starpu_data_register",
+                              "the same memory registered several times is not protected yet "
+                              "where StarPU has several memory nodes");
     else if (changed_meanwhile(handle))
         tic_session_unprotect("starpu_data_register",
                               "memory that main() changes while other data has it, too, is not "
                               "protected yet");
 }
 
-void tic_data_wait(struct tic_handle *handle)
+/* For writing: readers must have ended, too, and StarPU refuses to read invalid data. */
+static void acquire_once(const struct tic_handle *handle, int node)
 {
-    int node = handle->home_node >= 0 ? handle->home_node : STARPU_MAIN_RAM;
-
-    /* For writing: readers must have ended, too, and StarPU refuses to read invalid data. On one
-     * memory node this changes nothing in the data. */
     tic_guard++;
     if (tic_real.starpu_data_acquire_on_node(handle->data, node, STARPU_W) == 0)
         tic_real.starpu_data_release_on_node(handle->data, node);
     tic_guard--;
+}
+
+/* Nothing changes in the data; what holds no value may get its memory. */
+void tic_data_wait(struct tic_handle *handle)
+{
+    acquire_once(handle, tic_nodes_of_wait(handle->home_node));
+    if (tic_nodes_several && handle->home_node < 0 && !tic_nodes_holds(handle->data))
+        acquire_once(handle, STARPU_MAIN_RAM);
 }
 
 bool tic_data_has_task_values(const struct tic_handle *handle)

@@ -16,6 +16,7 @@
 #include "base/thread.h"
 #include "session/context.h"
 #include "session/lookup.h"
+#include "session/nodes.h"
 #include "session/packed.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
@@ -90,10 +91,7 @@ static uint64_t hash_arguments(const struct starpu_task *task)
 
 /* ---- a worker ------------------------------------------------------------------------------- */
 
-static __thread struct {
-    const struct tic_slot *slot; /* NULL: its task's result is not saved */
-    struct tic_forced forced;
-} running __attribute__((tls_model("initial-exec")));
+static __thread struct tic_forced_taken running __attribute__((tls_model("initial-exec")));
 
 static struct starpu_codelet codelet;
 
@@ -191,6 +189,15 @@ void tic_forced_end(struct tic_slot *slot, bool has_more)
         tic_snapshot_need_lines(snapshot, "a task",
                                 has_more ? "it changed its arguments"
                                          : "its result was not saved when it ended");
+}
+
+void tic_forced_exchange(const struct tic_forced_taken *now, struct tic_forced_taken *before)
+{
+    if (before)
+        *before = running;
+    running.slot = NULL;
+    if (now)
+        running = *now;
 }
 
 /* ---- a restart ------------------------------------------------------------------------------ */
@@ -352,6 +359,8 @@ bool tic_forced_use(struct starpu_task *task, uint64_t sequence, bool awaited)
     if (result->count > STARPU_NMAXBUFS || !matches(task, result, values, data))
         return false;
     bool idle = are_idle(result, data); /* else a task must write them, in its place among others */
+    if (!idle && !tic_nodes_has_processor())
+        return false;
     if (!tic_snapshot_is_whole(snapshot, values, result->count, !idle))
         return false;
     if (idle)

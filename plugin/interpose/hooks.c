@@ -25,6 +25,7 @@
 #include "interpose/hold.h"
 #include "interpose/looks_list.h"
 #include "session/lookup.h"
+#include "session/nodes.h"
 #include "unseen/observe.h"
 #include "interpose/position.h"
 #include "interpose/reads.h"
@@ -33,6 +34,7 @@
 #include "interpose/shown.h"
 #include "interpose/spawn.h"
 #include "unseen/statics.h"
+#include "interpose/writeback.h"
 #include "session/task.h"
 #include "real/real.h"
 #include "sched/tic_ws.h"
@@ -43,9 +45,13 @@ static __thread struct {
     struct tic_slot *slot;
 } begun __attribute__((tls_model("initial-exec")));
 
+/* NULL: there is none, and protection has ended. */
 static struct tic_slot *own_slot(void)
 {
-    return &tic_session->snapshot.cut.slots[tic_real.starpu_worker_get_id()];
+    unsigned worker = (unsigned)tic_real.starpu_worker_get_id();
+
+    return __builtin_expect(tic_nodes_several, 0) ? tic_writeback_slot(worker)
+                                                  : &tic_session->snapshot.cut.slots[worker];
 }
 
 /* Of data that a protected task uses: never foreign. */
@@ -70,7 +76,9 @@ static void begin_writes(struct starpu_task *task, struct tic_slot *slot, uint64
         struct tic_handle *handle = handle_of(task, i);
         if (!handle || tic_handle_is_empty(handle))
             continue;
-        if (__builtin_expect(handle->home_node < 0, 0))
+        if (__builtin_expect(tic_nodes_several, 0))
+            tic_writeback_check(slot, handle);
+        if (__builtin_expect(handle->home_node < 0, 0) && !slot->away)
             tic_handle_locate(handle,
                               task->dyn_interfaces ? task->dyn_interfaces[i] : task->interfaces[i]);
         tic_extend_before_write(task, i);
@@ -160,6 +168,21 @@ static bool is_mine(const struct starpu_task *task)
            atomic_load_explicit(&begun.slot->task, memory_order_relaxed) == task;
 }
 
+/* Main memory holds what it has written. */
+static void settle(struct tic_slot *slot, bool more)
+{
+    tic_addresses_look(slot);
+    tic_forced_end(slot, more);
+    tic_extend_end(slot, more);
+    finish(slot);
+}
+
+static void end_away(struct starpu_task *task, struct tic_slot *slot, bool more)
+{
+    tic_extend_end(slot, true); /* its values cannot stand for it yet */
+    tic_writeback_begin(task, slot, more, settle);
+}
+
 static void end_task(struct starpu_task *task)
 {
     bool mine = is_mine(task);
@@ -168,11 +191,11 @@ static void end_task(struct starpu_task *task)
     task->hypervisor_tag = 0; /* the application may submit the same structure again */
     if (mine || (slot && take(slot, task))) {
         tic_data_check_shapes(task, slot);
-        tic_addresses_look(slot);
         bool more = tic_arguments_end(slot);
-        tic_forced_end(slot, more);
-        tic_extend_end(slot, more);
-        finish(slot);
+        if (__builtin_expect(slot->away, 0))
+            end_away(task, slot, more);
+        else
+            settle(slot, more);
     }
 }
 
@@ -232,15 +255,27 @@ static void note_ran(uint64_t key, uint64_t epoch)
         tic_snapshot_break(snapshot, "out of memory");
 }
 
+static void log_reads(struct starpu_task *task, struct tic_slot *slot, uint64_t key, uint64_t epoch)
+{
+    slot->reads_key = key;
+    slot->reads_late = slot->away && tic_writeback_reads_late(task);
+    if (!slot->reads_late)
+        tic_reads_log(task, key, epoch);
+}
+
 static void begin_task(struct starpu_task *task)
 {
     struct tic_session *session = tic_session;
     struct tic_slot *slot = own_slot();
     struct tic_spawn *spawn = tic_spawn_of(task);
 
+    if (__builtin_expect(!slot, 0))
+        return;
     end_last(slot);
     uint64_t epoch = announce(slot, slot_sequence(task, spawn));
 
+    slot->away = tic_nodes_several && tic_writeback_is_away();
+    slot->reads_late = false;
     tic_callback_note_begin(task);
     if (spawn)
         atomic_store_explicit(&spawn->started, epoch, memory_order_release);
@@ -251,7 +286,7 @@ static void begin_task(struct starpu_task *task)
     if (!slot->counts) {
         tic_statics_note_again(false);
         note_ran(key, epoch);
-        tic_reads_log(task, key, epoch);
+        log_reads(task, slot, key, epoch);
     }
     if (__builtin_expect(slot->again, 0))
         tic_shown_begin(task, slot);
@@ -352,7 +387,10 @@ static void pre_exec(struct starpu_task *task, unsigned context)
     if (!is_protected(task))
         return;
     int size = parts();
-    if (__builtin_expect(size > 1, 0))
+    if (__builtin_expect(size > 1 && tic_nodes_several, 0))
+        tic_snapshot_break(&tic_session->snapshot, "parallel tasks are not protected yet where "
+                                                   "StarPU has several memory nodes");
+    else if (__builtin_expect(size > 1, 0))
         begin_part(task, size);
     else
         begin_task(task);

@@ -15,6 +15,7 @@
 #include "report/advice.h"
 #include "session/clock.h"
 #include "session/context.h"
+#include "session/nodes.h"
 #include "interpose/looks_list.h"
 #include "interpose/looks_replay.h"
 #include "report/looks_tell.h"
@@ -241,7 +242,8 @@ void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
     tic_lock(&session->submit);
     for (unsigned i = 0; i < small->count; i++) {
         struct tic_handle *handle = tic_looks_find_locked(small->ids[i]);
-        if (handle && is_at_rest(handle, 1)) /* its own task comes to its end hook after this */
+        /* Its own task comes to its end hook after this, or its values to main memory. */
+        if (handle && is_at_rest(handle, tic_nodes_several ? 0 : 1))
             log_bytes(handle, wait_of(key));
     }
     tic_unlock(&session->submit);

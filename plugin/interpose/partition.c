@@ -15,6 +15,7 @@
 #include "interpose/looks.h"
 #include "interpose/looks_list.h"
 #include "session/lookup.h"
+#include "session/nodes.h"
 #include "interpose/order.h"
 #include "interpose/place.h"
 #include "interpose/record.h"
@@ -32,6 +33,8 @@ static const char *why_no_plan(const struct tic_handle *parent)
 {
     if (!parent || !tic_session_is_owner())
         return "partitions planned by a task or a callback are not protected yet";
+    if (tic_nodes_several)
+        return "planned partitions are not protected yet where StarPU has several memory nodes";
     if (parent->home_node < 0)
         return "planned partitions of data without a home node are not protected yet";
     if (!parent->supported || tic_handle_is_empty(parent) || parent->packer || parent->parent)

@@ -10,6 +10,7 @@
 #include "graph/family.h"
 #include "session/context.h"
 #include "session/lookup.h"
+#include "session/nodes.h"
 #include "interpose/shape.h"
 #include "session/task.h"
 #include "session/uses.h"
@@ -66,33 +67,62 @@ static int log_value(struct tic_handle *handle, uint64_t task, unsigned buffer, 
     return status;
 }
 
-void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch)
+static bool may_log(void)
 {
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-    const struct tic_snapshot *snapshot = &tic_session->snapshot;
-    bool nowhere = tic_nowhere_has_key(key);
-    int status =
-        snapshot->options.dry || tic_snapshot_is_broken(&tic_session->snapshot) ? -ECANCELED : 0;
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
 
-    for (unsigned i = 0; i < buffers && status == 0; i++) {
-        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        /* Of tasks that kernels submit always: who writes it next may not have been submitted yet,
-         * but is when recovery submits them. Likewise where StarPU keeps no order. */
-        if (!(STARPU_TASK_GET_MODE(task, i) & STARPU_R) || !can_log(handle) ||
-            !(key & TIC_SPAWN_KEY || (nowhere && !tic_nowhere_is_ordered(task, i)) ||
-              is_from_tasks(handle)))
-            continue;
-        if (handle->home_node < 0)
-            tic_handle_locate(handle, nowhere
-                                          ? tic_real.starpu_data_get_interface_on_node(
-                                                STARPU_TASK_GET_HANDLE(task, i), STARPU_MAIN_RAM)
-                                      : task->dyn_interfaces ? task->dyn_interfaces[i]
-                                                             : task->interfaces[i]);
-        status = log_value(handle, key, i, epoch);
-    }
+    return !snapshot->options.dry && !tic_snapshot_is_broken(snapshot);
+}
+
+static void log_or_end(struct tic_handle *handle, uint64_t key, unsigned buffer, uint64_t epoch)
+{
+    int status = log_value(handle, key, buffer, epoch);
+
     if (status && status != -ECANCELED)
         tic_snapshot_break(&tic_session->snapshot, "cannot keep what a task read: %s",
                            tic_snapshot_reason(status));
+}
+
+/* Of tasks that kernels submit always: who writes it next may not have been submitted yet, but is
+ * when recovery submits them. Likewise where StarPU keeps no order. */
+bool tic_reads_are_logged(struct starpu_task *task, unsigned buffer, uint64_t key)
+{
+    struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
+
+    return STARPU_TASK_GET_MODE(task, buffer) & STARPU_R && can_log(handle) &&
+           (key & TIC_SPAWN_KEY ||
+            (tic_nowhere_has_key(key) && !tic_nowhere_is_ordered(task, buffer)) ||
+            is_from_tasks(handle));
+}
+
+/* Where the task finds it, or, on several nodes, where it is saved from. */
+static void *interface_of(struct starpu_task *task, unsigned buffer, bool elsewhere)
+{
+    if (elsewhere)
+        return tic_real.starpu_data_get_interface_on_node(STARPU_TASK_GET_HANDLE(task, buffer),
+                                                          STARPU_MAIN_RAM);
+    return task->dyn_interfaces ? task->dyn_interfaces[buffer] : task->interfaces[buffer];
+}
+
+void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    bool elsewhere = tic_nodes_several || tic_nowhere_has_key(key);
+
+    for (unsigned i = 0; i < buffers && may_log(); i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (!tic_reads_are_logged(task, i, key))
+            continue;
+        if (handle->home_node < 0)
+            tic_handle_locate(handle, interface_of(task, i, elsewhere));
+        log_or_end(handle, key, i, epoch);
+    }
+}
+
+void tic_reads_log_late(struct tic_handle *handle, unsigned buffer, uint64_t key, uint64_t epoch)
+{
+    if (may_log())
+        log_or_end(handle, key, buffer, epoch);
 }
 
 void tic_reads_log_access(struct tic_handle *handle, uint64_t key)

@@ -4,12 +4,17 @@
 #define TIC_INTERPOSE_READS_H
 
 #include <starpu.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct tic_handle;
 
 /* Logs what a task reads that a restart will execute again. On a worker, in its begin hook. */
 void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch);
+/* Is that buffer logged? The same at the end of the task, when what it has read is in main memory.
+ */
+bool tic_reads_are_logged(struct starpu_task *task, unsigned buffer, uint64_t key);
+void tic_reads_log_late(struct tic_handle *handle, unsigned buffer, uint64_t key, uint64_t epoch);
 /* Logs what an access of main() by callback reads, once it is granted. */
 void tic_reads_log_access(struct tic_handle *handle, uint64_t key);
 

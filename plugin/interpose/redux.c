@@ -18,6 +18,7 @@
 #include "interpose/ending.h"
 #include "interpose/events.h"
 #include "session/lookup.h"
+#include "session/nodes.h"
 #include "session/task.h"
 #include "interpose/typed.h"
 #include "real/real.h"
@@ -50,6 +51,12 @@ static struct {
 void tic_redux_set_methods(struct tic_handle *handle, struct starpu_codelet *fold, void *fold_arg,
                            struct starpu_codelet *init, void *init_arg)
 {
+    if (tic_nodes_several) {
+        tic_session_unprotect("starpu_data_set_reduction_methods",
+                              "reductions are not protected yet where StarPU has several memory "
+                              "nodes");
+        return;
+    }
     if (!handle->redux)
         handle->redux = calloc(1, sizeof(struct tic_redux));
     if (!handle->redux) {

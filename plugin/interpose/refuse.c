@@ -8,9 +8,11 @@
 #include "session/context.h"
 #include "interpose/hooks.h"
 #include "session/lookup.h"
+#include "session/nodes.h"
 #include "unseen/pointers.h"
 #include "session/task.h"
 #include "session/uses.h"
+#include "interpose/writeback.h"
 
 #define TIC_STRING(x) TIC_STRING_(x)
 #define TIC_STRING_(x) #x
@@ -66,6 +68,8 @@ const char *tic_refuse_task(struct starpu_task *task, const struct tic_accesses 
     if (tic_session->graph.signature.position >= INT_MAX - 1)
         return "a run of more than two thousand million tasks is not protected";
     const char *why = tic_version_why_not(task);
+    if (!why && tic_nodes_several)
+        why = tic_writeback_refuse(task, accesses);
     why = why ? why : why_not_buffers(task, accesses);
     return why ? why : tic_pointers_refuse(task, accesses, true);
 }

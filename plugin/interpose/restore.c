@@ -13,8 +13,10 @@
 #include "interpose/addresses.h"
 #include "session/clock.h"
 #include "interpose/constant.h"
+#include "interpose/fill.h"
 #include "session/context.h"
 #include "session/lookup.h"
+#include "session/nodes.h"
 #include "interpose/pack.h"
 #include "interpose/shape.h"
 #include "session/task.h"
@@ -168,17 +170,6 @@ struct tic_saved tic_data_recovered_value(struct tic_handle *handle)
     return saved;
 }
 
-/* To StarPU: data that was invalidated holds nothing until it is written with StarPU's knowledge.
- */
-static bool holds_something(const struct tic_handle *handle)
-{
-    int allocated, valid, requested;
-
-    tic_real.starpu_data_query_status(handle->data, handle->home_node, &allocated, &valid,
-                                      &requested);
-    return valid;
-}
-
 /* Nobody accesses the data: no live task does before its value is restored, and tasks that are
  * executed again get handles of their own. With a home node its memory can be written at once. */
 void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
@@ -195,7 +186,9 @@ void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
         free(restore.packed);
         return;
     }
-    bool direct = tic_data_is_in_place(handle) && holds_something(handle);
+    /* To StarPU, data that was invalidated holds nothing until it is written with its knowledge. */
+    bool direct =
+        tic_data_is_in_place(handle) && tic_nodes_holds_alone(handle->data, handle->home_node);
     tic_guard++;
     if (!direct &&
         tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, STARPU_W) != 0)
@@ -226,6 +219,12 @@ void tic_data_expose_locked(struct tic_handle *handle, const struct tic_saved *s
     unsigned home = handle->home_node >= 0 ? (unsigned)handle->home_node : STARPU_MAIN_RAM;
     void *interface = tic_real.starpu_data_get_interface_on_node(handle->data, home);
 
+    if (tic_nodes_several && tic_nodes_holds(handle->data) &&
+        !tic_nodes_holds_alone(handle->data, (int)home))
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot continue from %s: a callback is about to read an older value of handle "
+                 "%llu than there is on another memory node, which is not supported",
+                 tic_session->store.path, (unsigned long long)handle->id);
     restore.saved = *saved;
     if (handle->home_node < 0)
         tic_handle_locate(handle, interface);
@@ -233,80 +232,6 @@ void tic_data_expose_locked(struct tic_handle *handle, const struct tic_saved *s
     if (handle->packer || handle->layout.base) /* else it has no memory yet */
         read_value(&restore, interface);
     free(restore.packed);
-}
-
-/* ---- older values ---------------------------------------------------------------------------- */
-
-/* What the handle holds, without gaps; and where that is. */
-static char *copy_value(struct tic_handle *handle)
-{
-    const struct tic_shape *shape = &handle->layout.shape;
-
-    if (handle->packer)
-        tic_stop(TIC_EXIT_REFUSED,
-                 "cannot continue from %s: main() reads an older value of handle %llu than tasks "
-                 "use already, which is not supported for its data interface",
-                 tic_session->store.path, (unsigned long long)handle->id);
-    char *bytes = malloc(tic_shape_bytes(shape));
-    if (!bytes)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    tic_handle_locate_homeless(handle);
-    struct tic_layout packed = tic_layout_packed(shape, bytes);
-    tic_layout_copy(&packed, &handle->layout);
-    return bytes;
-}
-
-/* From now on a save takes what is set aside. */
-static void show_locked(struct tic_handle *handle, char *now, const struct tic_layout *older)
-{
-    tic_lock(&handle->lock);
-    handle->set_aside = now;
-    if (older)
-        tic_layout_copy(&handle->layout, older);
-    tic_unlock(&handle->lock);
-}
-
-void tic_data_set_aside(struct tic_handle *handle)
-{
-    if (!handle->set_aside)
-        show_locked(handle, copy_value(handle), NULL);
-}
-
-void tic_data_show(struct tic_handle *handle, const struct tic_saved *saved, bool changes)
-{
-    const struct tic_shape *shape = &handle->layout.shape;
-    struct restore restore = describe_restore(handle);
-    char *now = copy_value(handle), *wanted = malloc(tic_shape_bytes(shape));
-
-    if (!wanted)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    struct tic_layout packed = tic_layout_packed(shape, wanted);
-    restore.saved = *saved;
-    translate(&restore, handle);
-    read_into(&restore, &packed);
-    free(restore.packed);
-    if (!changes && memcmp(now, wanted, tic_shape_bytes(shape)) == 0) {
-        free(now);
-    } else {
-        if (handle->set_aside)
-            tic_stop(TIC_EXIT_REFUSED,
-                     "cannot continue from %s: main() reads two values of handle %llu at once",
-                     tic_session->store.path, (unsigned long long)handle->id);
-        show_locked(handle, now, &packed);
-    }
-    free(wanted);
-}
-
-void tic_data_put_back(struct tic_handle *handle)
-{
-    struct tic_layout packed = tic_layout_packed(&handle->layout.shape, handle->set_aside);
-
-    tic_lock(&handle->lock);
-    if (!tic_layout_same(&handle->layout, &packed)) /* it may be constant */
-        tic_layout_copy(&handle->layout, &packed);
-    free(handle->set_aside);
-    handle->set_aside = NULL;
-    tic_unlock(&handle->lock);
 }
 
 /* ---- restores by tasks ----------------------------------------------------------------------- */
@@ -342,6 +267,26 @@ static bool submit_restore(struct starpu_task *task)
     return status == 0;
 }
 
+/* On several nodes. */
+static void write_restore(void *arg, void *interface)
+{
+    struct restore *restore = arg;
+
+    read_value(restore, interface);
+    free(restore->packed);
+    free(restore);
+}
+
+static bool restore_by_access(starpu_data_handle_t data, const struct restore *model)
+{
+    struct restore *restore = malloc(sizeof(*restore));
+
+    if (!restore)
+        return false;
+    *restore = *model;
+    return tic_fill_submit(data, write_restore, restore);
+}
+
 /* False when no task can do it. */
 static bool restore_by_task(struct tic_handle *handle)
 {
@@ -349,6 +294,8 @@ static bool restore_by_task(struct tic_handle *handle)
 
     model.saved = tic_data_recovered_value(handle);
     translate_here(&model, handle);
+    if (tic_nodes_several)
+        return restore_by_access(handle->data, &model);
     struct starpu_task *task = restore_task(handle->data, &model);
     return task && submit_restore(task);
 }
@@ -380,7 +327,8 @@ bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
         struct tic_layout packed = tic_layout_packed(&model.shape, model.packed);
         tic_layout_copy(&packed, &like->layout);
     }
-    if (!reader->destroy) /* StarPU would remember the task as a predecessor of the structure */
+    if (!reader->destroy ||
+        tic_nodes_several) /* StarPU would remember the task as a predecessor of the structure */
         return fill_now(copy, &model);
     struct starpu_task *task = restore_task(copy, &model);
     if (!task)
@@ -408,6 +356,10 @@ void tic_data_make_readable_locked(struct tic_handle *handle)
 {
     if (handle->home_node >= 0 || handle->live || handle->submitted_writes == 0)
         return;
+    if (tic_nodes_several) {
+        tic_fill_submit(handle->data, NULL, NULL);
+        return;
+    }
     struct starpu_task *task = tic_task_create();
     if (!task)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");

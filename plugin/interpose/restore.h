@@ -18,13 +18,6 @@ void tic_data_write_to(struct tic_handle *handle, const struct tic_saved *saved,
                        const struct tic_layout *to);
 /* The same under the submission lock, on any thread: into its memory, without an access. */
 void tic_data_expose_locked(struct tic_handle *handle, const struct tic_saved *saved);
-/* The same while a value of this run is there, which waits until main(), or a callback, gives its
- * access back. changes: who holds it is about to write. */
-void tic_data_show(struct tic_handle *handle, const struct tic_saved *saved, bool changes);
-/* What main() writes now is older than what is there. */
-void tic_data_set_aside(struct tic_handle *handle);
-/* main() gives its access back. */
-void tic_data_put_back(struct tic_handle *handle);
 /* Writes the recovered value into the handle, if it still waits for that; now, or by a restore task
  * that later accesses depend on. Under the submission lock. */
 void tic_data_restore_locked(struct tic_handle *handle, bool now);

@@ -19,6 +19,7 @@
 #include "report/asked.h"
 #include "report/live.h"
 #include "session/lookup.h"
+#include "session/nodes.h"
 #include "interpose/opening.h"
 #include "interpose/policy.h"
 #include "interpose/position.h"
@@ -31,6 +32,7 @@
 #include "report/unprotected.h"
 #include "interpose/unregister.h"
 #include "interpose/workers.h"
+#include "interpose/writeback.h"
 #include "real/real.h"
 #include "snapshot/copier.h"
 
@@ -246,6 +248,8 @@ bool tic_session_on_shutdown_before(void)
     if (!session || starts > 0)
         return false;
     tic_workers_shutdown();
+    if (tic_nodes_several)
+        tic_writeback_settle();
     if (tic_session_is_watching())
         tic_data_leave_all();
     if (atomic_exchange(&session->watching, false))

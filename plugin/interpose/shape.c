@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "session/context.h"
 #include "session/lookup.h"
+#include "session/nodes.h"
 #include "report/report.h"
 #include "session/task.h"
 #include "real/grids.h"
@@ -104,7 +105,7 @@ void tic_handle_locate_homeless(struct tic_handle *handle)
             handle, tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM));
 }
 
-static bool has_its_shape(struct tic_handle *handle)
+static bool has_its_shape(struct tic_handle *handle, unsigned node)
 {
     struct tic_layout layout;
     bool same = true;
@@ -113,9 +114,9 @@ static bool has_its_shape(struct tic_handle *handle)
         return true;
     tic_lock(&handle->lock);
     if (!handle->leaves &&
-        tic_interface_layout(
-            tic_real.starpu_data_get_interface_id(handle->data),
-            tic_real.starpu_data_get_interface_on_node(handle->data, STARPU_MAIN_RAM), &layout))
+        tic_interface_layout(tic_real.starpu_data_get_interface_id(handle->data),
+                             tic_real.starpu_data_get_interface_on_node(handle->data, node),
+                             &layout))
         same = tic_shape_equal(&layout.shape, &handle->layout.shape);
     tic_unlock(&handle->lock);
     return same;
@@ -131,14 +132,23 @@ static void refuse(const char *task, const char *why)
         tic_snapshot_break(&tic_session->snapshot, "%s: %s", task, why);
 }
 
+/* Where the kernel found its data. */
+static unsigned node_of_worker(void)
+{
+    int worker = tic_nodes_several ? tic_real.starpu_worker_get_id() : -1;
+
+    return worker >= 0 ? tic_real.starpu_worker_get_memory_node((unsigned)worker) : STARPU_MAIN_RAM;
+}
+
 void tic_data_check_shapes(const struct starpu_task *task, const struct tic_slot *slot)
 {
     const char *why = tic_version_why_not_ended(task);
+    unsigned node = node_of_worker();
 
     if (__builtin_expect(why != NULL, 0))
         refuse(tic_task_name(task), why);
     for (unsigned long i = 0; i < slot->writing.count; i++)
-        if (__builtin_expect(!has_its_shape(slot->writing.items[i]), 0))
+        if (__builtin_expect(!has_its_shape(slot->writing.items[i], node), 0))
             refuse(tic_task_name(task), "it changes the size of its data (nx, ny ...), which is "
                                         "not protected yet: a restart that skips it would not");
 }

@@ -11,6 +11,7 @@
 #include "session/clock.h"
 #include "interpose/constant.h"
 #include "session/context.h"
+#include "session/nodes.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "real/grids.h"
@@ -87,12 +88,12 @@ static struct memory *add_memory_locked(uint64_t id)
 
 /* ---- aliases --------------------------------------------------------------------------------- */
 
-/* The end of a task with end dependencies comes late. Parts of a family have values of different
- * times. */
+/* The end of a task with end dependencies comes late. In other memory no task finds data where it
+ * was. Parts of a family have values of different times. */
 bool tic_shown_may(const struct tic_handle *handle, const struct starpu_task *task)
 {
     return tic_position_is_ahead() && handle->imaged && !handle->restored && !handle->family &&
-           task->nb_termination_call_required == 0;
+           task->nb_termination_call_required == 0 && !tic_nodes_several;
 }
 
 static bool register_grid(const struct tic_handle *handle, starpu_data_handle_t *alias)

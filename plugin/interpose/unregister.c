@@ -12,6 +12,7 @@
 #include "interpose/ending.h"
 #include "interpose/looks.h"
 #include "session/lookup.h"
+#include "session/nodes.h"
 #include "interpose/order.h"
 #include "interpose/place.h"
 #include "interpose/record.h"
@@ -180,7 +181,7 @@ static void leave_later(void *arg)
 
     tic_snapshot_remove(&tic_session->snapshot, handle, is_pinned(handle));
     tic_guard++;
-    tic_real.starpu_data_release_on_node(data, STARPU_MAIN_RAM);
+    tic_real.starpu_data_release_on_node(data, tic_nodes_of_wait(STARPU_MAIN_RAM));
     tic_guard--;
 }
 
@@ -229,8 +230,8 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
     tic_data_end_helpers(handle);
     tic_family_part(&tic_session->graph, handle);
     tic_guard++;
-    int status = tic_real.starpu_data_acquire_on_node_cb(data, STARPU_MAIN_RAM, STARPU_W,
-                                                         leave_later, handle);
+    int status = tic_real.starpu_data_acquire_on_node_cb(data, tic_nodes_of_wait(STARPU_MAIN_RAM),
+                                                         STARPU_W, leave_later, handle);
     tic_guard--;
     if (status)
         tic_session_unprotect("starpu_data_unregister_submit", "StarPU gives no access to it");

@@ -3,8 +3,9 @@
  * for each worker, so a restart tells it the recorded number from the start to the end, and uses no
  * more workers than that. Where there are fewer, main() knows workers that do not exist, also if it
  * has not asked: what it asks about one of them, or submits to it, another one stands in for.
- * Tasks, callbacks and other threads are told the real number, which is not above. All workers are
- * CPU workers. */
+ * Tasks, callbacks and other threads are told the real number, which is not above. Where some of
+ * the workers are devices, that goes for all of them together: numbers of a type are the real ones.
+ */
 #include "interpose/workers.h"
 
 #include <errno.h>
@@ -122,12 +123,28 @@ static bool has_stand_ins(const struct tic_session *session)
     return session->recovered && session->settings.workers == TIC_WORKERS_RECORDED;
 }
 
+/* Devices came to the workers that main() was told of. */
+static void require_room(const struct tic_session *session, unsigned count)
+{
+    if (tic_workers.recorded > 0 && count > tic_workers.recorded &&
+        session->settings.workers == TIC_WORKERS_RECORDED)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "main() was told of %u worker%s, and there are %u now, with devices: it may have "
+                 "arrays of that size. Start it with fewer (STARPU_NCPU), or with "
+                 "STARPU_TIC_WORKERS=real. The recovery lines in %s are untouched",
+                 tic_workers.recorded, tic_told_plural(tic_workers.recorded), count,
+                 session->store.path);
+}
+
 void tic_workers_started(struct tic_session *session, bool success)
 {
     show_all();
     if (!success)
         return;
     unsigned count = tic_real.starpu_worker_get_count();
+    tic_workers.mixed = tic_real.starpu_cpu_worker_get_count() != count;
+    if (tic_workers.mixed)
+        require_room(session, count);
     say(session, count);
     tic_workers.count = count;
     tic_workers.combined = tic_real.starpu_combined_worker_get_count();
@@ -220,10 +237,24 @@ static bool names_missing(const struct starpu_task *task)
     return id == count;
 }
 
+/* One that can run it, if there is one; else StarPU says that there is none. */
+static unsigned stand_in(struct starpu_task *task)
+{
+    unsigned first = task->workerid % tic_workers.count, id = first;
+
+    while (tic_workers.mixed &&
+           !tic_real.starpu_worker_can_execute_task_first_impl(id, task, NULL)) {
+        id = (id + 1) % tic_workers.count;
+        if (id == first)
+            break;
+    }
+    return id;
+}
+
 void tic_workers_place(struct starpu_task *task)
 {
     if (is_missing(task) && has_stand_ins(tic_session))
-        task->workerid %= tic_workers.count;
+        task->workerid = stand_in(task);
     if (names_missing(task) && has_stand_ins(tic_session))
         task->workerids_len = 0;
 }

@@ -15,6 +15,7 @@
 #include "interpose/ending.h"
 #include "interpose/hooks.h"
 #include "interpose/later.h"
+#include "session/nodes.h"
 #include "interpose/looks.h"
 #include "report/missed.h"
 #include "unseen/observe.h"
@@ -31,6 +32,7 @@
 #include "report/told.h"
 #include "interpose/waits.h"
 #include "interpose/workers.h"
+#include "interpose/writeback.h"
 #include "real/real.h"
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -348,6 +350,8 @@ WRAPPER int starpu_task_wait(struct starpu_task *task)
         do                                                                                         \
             result = RESOLVED(name) arguments;                                                     \
         while (tic_wait_settle_all(result));                                                       \
+        if (tic_nodes_several && tic_session_is_watching())                                        \
+            tic_writeback_settle();                                                                \
         tic_wait_end(#name);                                                                       \
         return result;                                                                             \
     }

@@ -14,6 +14,7 @@
 #include "interpose/ending.h"
 #include "report/looks_tell.h"
 #include "session/lookup.h"
+#include "session/nodes.h"
 #include "report/pages.h"
 #include "interpose/partition.h"
 #include "interpose/place.h"
@@ -33,6 +34,15 @@ static void fold(starpu_data_handle_t data)
 {
     if (tic_session && tic_guard == 0 && (tic_session_is_owner() || !tic_session_is_watching()))
         tic_redux_fold(tic_handle_of(data));
+}
+
+/* What main() gets is saved from main memory, and given back there. */
+static void require_main_memory(int node, const char *call)
+{
+    if (tic_nodes_several && node != STARPU_MAIN_RAM && tic_session_is_watching())
+        tic_session_unprotect_now(tic_session_place(call),
+                                  "accesses of main() on other memory nodes than main memory are "
+                                  "not protected yet");
 }
 
 WRAPPER void starpu_data_register(starpu_data_handle_t *data, int home_node, void *interface,
@@ -108,6 +118,7 @@ WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data
 WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
 {
     tic_wait_begin(true);
+    require_main_memory((int)node, "starpu_data_unpartition");
     bool watching = tic_session_is_watching();
     if (watching)
         tic_data_on_unpartition_before(data);
@@ -220,14 +231,14 @@ WRAPPER void *starpu_data_get_user_data(starpu_data_handle_t data)
 }
 
 /* starpu_data_wont_use asks for an idle prefetch itself, after it has released the data, which
- * main() may have invalidated or unregistered by then. Protected programs have one memory node:
- * nothing moves. */
+ * main() may have invalidated or unregistered by then. What tasks have written is in main memory,
+ * or on its way there: nothing moves. */
 static bool moves_nothing(unsigned node, unsigned async)
 {
     return async != 0 && node == STARPU_MAIN_RAM && tic_session_watches();
 }
 
-/* StarPU has no value yet that is restored later; with one memory node there is nothing to move. */
+/* StarPU has no value yet that is restored later. */
 #define HINT(name, idle, parameters, arguments)                                                    \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
@@ -339,9 +350,10 @@ COPY(starpu_data_cpy_priority, priority,
 
 /* ---- acquire and release -------------------------------------------------------------------- */
 
-#define ACQUIRE(name, parameters, arguments)                                                       \
+#define ACQUIRE(name, node, parameters, arguments)                                                 \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
+        require_main_memory(node, #name);                                                          \
         bool reads = (mode & STARPU_R) != 0, writes = (mode & STARPU_W) != 0;                      \
         tic_wait_begin(true);                                                                      \
         fold(data);                                                                                \
@@ -362,16 +374,17 @@ COPY(starpu_data_cpy_priority, priority,
         return result;                                                                             \
     }
 
-ACQUIRE(starpu_data_acquire, (starpu_data_handle_t data, enum starpu_data_access_mode mode),
-        (data, mode))
-ACQUIRE(starpu_data_acquire_on_node,
+ACQUIRE(starpu_data_acquire, STARPU_MAIN_RAM,
+        (starpu_data_handle_t data, enum starpu_data_access_mode mode), (data, mode))
+ACQUIRE(starpu_data_acquire_on_node, node,
         (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
         (data, node, mode))
 
 /* Only a success counts as an operation: how often a program tries in vain is a race. */
-#define TRY_ACQUIRE(name, really, parameters, arguments)                                           \
+#define TRY_ACQUIRE(name, really, node, parameters, arguments)                                     \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
+        require_main_memory(node, #name);                                                          \
         bool watching = tic_session_is_watching();                                                 \
         tic_pages_open();                                                                          \
         tic_main_has_come();                                                                       \
@@ -406,9 +419,9 @@ ACQUIRE(starpu_data_acquire_on_node,
         return 0;                                                                                  \
     }
 
-TRY_ACQUIRE(starpu_data_acquire_try, starpu_data_acquire,
+TRY_ACQUIRE(starpu_data_acquire_try, starpu_data_acquire, STARPU_MAIN_RAM,
             (starpu_data_handle_t data, enum starpu_data_access_mode mode), (data, mode))
-TRY_ACQUIRE(starpu_data_acquire_on_node_try, starpu_data_acquire_on_node,
+TRY_ACQUIRE(starpu_data_acquire_on_node_try, starpu_data_acquire_on_node, node,
             (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
             (data, node, mode))
 
@@ -418,6 +431,8 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
 {
     tic_pages_open();
     fold(data);
+    if (tic_session_context() != TIC_CONTEXT_STARPU)
+        require_main_memory(node, "starpu_data_acquire_on_node_cb");
     if (tic_session_is_watching() && tic_session_context() != TIC_CONTEXT_STARPU)
         tic_callback_access_before(data, mode, sequential != 0, &callback, &arg);
     tic_guard++;

@@ -24,7 +24,8 @@ WRAPPER unsigned starpu_worker_get_count(void)
 
 WRAPPER unsigned starpu_cpu_worker_get_count(void)
 {
-    return IS_ASKED() ? tic_workers_tell() : RESOLVED(starpu_cpu_worker_get_count)();
+    return IS_ASKED() && !tic_workers.mixed ? tic_workers_tell()
+                                            : RESOLVED(starpu_cpu_worker_get_count)();
 }
 
 WRAPPER unsigned starpu_combined_worker_get_count(void)
@@ -61,7 +62,7 @@ WRAPPER unsigned _starpu_worker_get_id_check(const char *file, int line)
 
 static bool has_workers(enum starpu_worker_archtype type)
 {
-    return type == STARPU_CPU_WORKER || type == STARPU_ANY_WORKER;
+    return (type == STARPU_CPU_WORKER && !tic_workers.mixed) || type == STARPU_ANY_WORKER;
 }
 
 WRAPPER int starpu_worker_get_count_by_type(enum starpu_worker_archtype type)

@@ -25,6 +25,7 @@ enum tic_answer {
 struct tic_workers {
     unsigned count;    /* immutable while StarPU runs: real; 0: it does not, or not protected */
     unsigned combined; /* immutable while StarPU runs */
+    bool mixed;        /* immutable while StarPU runs: some of them are devices */
     unsigned earlier;  /* immutable while StarPU runs: of the run before, if others stand in */
     unsigned recorded; /* owner thread only: by the line, for this start; 0: main() did not ask */
     int told_combined; /* owner thread only; -1: not yet */

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/settings.h"
 #include "real/real.h"
+#include "session/nodes.h"
 #include "snapshot/cut.h"
 
 /* Processes that this one starts inherit the variable, and STARPU_TIC_DIR: "PROCESS DIRECTORY". */
@@ -84,12 +85,9 @@ const char *tic_unprotected_why(void)
 
 const char *tic_unprotected_why_here(unsigned workers)
 {
-    if (tic_real.starpu_memory_nodes_get_count() > 1)
-        return "StarPU uses more than one memory node (devices, NUMA or disk), which is not "
-               "supported yet; STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_USE_NUMA=0 leave one";
     return workers > TIC_MAX_WORKERS
                ? "StarPU has more than 256 workers, which is not supported yet"
-               : NULL;
+               : tic_nodes_start();
 }
 
 void tic_unprotected_tell_children(const char *directory)

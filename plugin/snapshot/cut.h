@@ -55,8 +55,11 @@ struct tic_slot {
     bool again;                      /* worker only: a restart executes it again, before the cut */
     size_t printed;                  /* worker only: what stdout held when the task began */
     uint64_t children;               /* worker only: tasks that it has submitted */
-    _Atomic bool failed;             /* relaxed: a list could not grow; protection ends */
-    struct tic_handle_list writing;  /* worker only: what the running task writes */
+    bool away;           /* whoever has the task: it computes in other memory than main memory */
+    bool reads_late;     /* the same: what it reads is logged at its end */
+    uint64_t reads_key;  /* the same: for whom */
+    _Atomic bool failed; /* relaxed: a list could not grow; protection ends */
+    struct tic_handle_list writing;    /* worker only: what the running task writes */
     struct tic_sequence_list ended[2]; /* by epoch parity: done tasks */
     struct tic_handle_list dirty[2];   /* by epoch parity: handles that became dirty */
     _Atomic uint64_t dirtied;          /* relaxed: handles ever put into these lists */

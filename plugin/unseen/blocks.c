@@ -12,6 +12,7 @@
 #include "unseen/objects.h"
 #include "unseen/others.h"
 #include "unseen/present.h"
+#include "session/nodes.h"
 #include "session/symbol.h"
 
 enum {
@@ -148,13 +149,23 @@ static bool is_of_linker(const char *at, size_t size)
     return linked.found;
 }
 
+/* An object of a device's library, which programs point to: it changes whenever that is used. */
+static bool is_of_device(const char *at, size_t size)
+{
+    const void *first;
+
+    return tic_nodes_several && size >= sizeof(first) &&
+           tic_heap_read(at, (char *)&first, sizeof(first)) && tic_nodes_is_device_table(first);
+}
+
 /* As `range` says, from this place on. */
 static void watch(struct tic_beside range, const char *at, size_t otherwise)
 {
     if (tic_structure_was(at)) /* programs have many handles: before the kernel is asked */
         return;
     size_t size = tic_heap_block(at, most_bytes);
-    if (size > 0 && (is_of_starpu(size) || is_stream(at, size) || is_of_linker(at, size)))
+    if (size > 0 && (is_of_starpu(size) || is_stream(at, size) || is_of_linker(at, size) ||
+                     is_of_device(at, size)))
         return;
     range.zeros = size > 0 ? at : NULL;
     range.block = size;

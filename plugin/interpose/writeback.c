@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "interpose/writeback.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/thread.h"
+#include "interpose/reads.h"
+#include "interpose/shape.h"
+#include "real/real.h"
+#include "session/context.h"
+#include "session/nodes.h"
+
+enum { WRITTEN = -1 }; /* in place of the number of a buffer that is read */
+enum { LONGEST = 60 }; /* seconds for which main() waits at most */
+
+/* An access for a value. */
+struct value {
+    starpu_data_handle_t data;
+    struct tic_handle *handle;
+    int buffer;
+};
+
+struct writeback {
+    struct tic_slot *slot;
+    uint64_t number;
+    bool more;
+    struct tic_forced_taken result;
+    void (*end)(struct tic_slot *slot, bool more);
+    _Atomic unsigned left; /* accesses that are not granted, and whoever asks for them; acq_rel */
+    unsigned count;
+    struct value values[];
+};
+
+static _Atomic uint64_t begun;                      /* how many; seq_cst */
+static _Atomic uint64_t under_way[TIC_MAX_WORKERS]; /* by slot: their numbers, or 0; seq_cst */
+
+static struct {
+    pthread_mutex_t mutex; /* a leaf */
+    pthread_cond_t ended;
+    _Atomic unsigned waiting; /* seq_cst: raised before under_way is read */
+} waits = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+
+/* ---- which tasks ----------------------------------------------------------------------------- */
+
+static const char *why_not_access(const struct tic_access *access)
+{
+    const struct tic_handle *handle = access->handle;
+
+    if (!handle || tic_handle_is_empty(handle))
+        return NULL;
+    if (access->mode & STARPU_COMMUTE)
+        return "writes that commute are not protected yet where StarPU has several memory nodes";
+    if (!tic_real.starpu_data_get_sequential_consistency_flag(handle->data))
+        return "data without sequential consistency is not protected yet where StarPU has several "
+               "memory nodes";
+    if (access->mode & STARPU_W && handle->packer)
+        return "data that its interface packs is not protected yet where StarPU has several memory "
+               "nodes";
+    return NULL;
+}
+
+const char *tic_writeback_refuse(struct starpu_task *task, const struct tic_accesses *accesses)
+{
+    const char *why = NULL;
+
+    if (accesses->count > 0 &&
+        (!task->sequential_consistency || task->handles_sequential_consistency))
+        why = "tasks without sequential consistency are not protected yet where StarPU has several "
+              "memory nodes";
+    else if (task->cl && task->cl->specific_nodes)
+        why = "a choice of memory nodes (specific_nodes) is not protected yet";
+    for (unsigned i = 0; i < accesses->count && !why; i++)
+        why = why_not_access(&accesses->items[i]);
+    return why;
+}
+
+/* ---- a worker -------------------------------------------------------------------------------- */
+
+bool tic_writeback_is_away(void)
+{
+    int worker = tic_real.starpu_worker_get_id();
+
+    return worker >= 0 && tic_nodes_is_away((unsigned)worker);
+}
+
+static bool is_free(const struct tic_slot *slot)
+{
+    return atomic_load_explicit(&slot->task, memory_order_acquire) == NULL;
+}
+
+struct tic_slot *tic_writeback_slot(unsigned worker)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+    struct tic_cut *cut = &snapshot->cut;
+    unsigned step = snapshot->about.workers;
+
+    if (!tic_nodes_is_away(worker))
+        return &cut->slots[worker];
+    for (unsigned i = worker; i < cut->slot_count; i += step)
+        if (is_free(&cut->slots[i]))
+            return &cut->slots[i];
+    tic_snapshot_break(snapshot, "too many values are under way from a device to main memory");
+    return NULL;
+}
+
+static bool writes_it(const struct tic_slot *slot, const struct tic_handle *handle)
+{
+    bool found = false;
+
+    for (unsigned long i = 0; i < slot->writing.count && !found; i++)
+        found = slot->writing.items[i] == handle;
+    return found;
+}
+
+void tic_writeback_check(const struct tic_slot *slot, const struct tic_handle *handle)
+{
+    if (atomic_load(&handle->writers) > 0 && !writes_it(slot, handle))
+        tic_snapshot_break(&tic_session->snapshot,
+                           "two tasks write data %llu (number of registration) in an order that "
+                           "StarPU does not derive from it, which is not protected yet where it "
+                           "has several memory nodes",
+                           (unsigned long long)handle->id);
+}
+
+bool tic_writeback_reads_late(struct starpu_task *task)
+{
+    bool late = false;
+
+    for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task) && !late; i++) {
+        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        late =
+            handle && STARPU_TASK_GET_MODE(task, i) & STARPU_R && atomic_load(&handle->writers) > 0;
+    }
+    return late;
+}
+
+/* ---- the end of a task ----------------------------------------------------------------------- */
+
+static void note_end(unsigned slot, uint64_t number)
+{
+    /* The worker may have taken the slot for another task by now. */
+    atomic_compare_exchange_strong(&under_way[slot], &number, 0);
+    if (atomic_load(&waits.waiting) == 0)
+        return;
+    pthread_mutex_lock(&waits.mutex);
+    pthread_cond_broadcast(&waits.ended);
+    pthread_mutex_unlock(&waits.mutex);
+}
+
+static void log_read(const struct writeback *writeback, const struct value *value)
+{
+    uint64_t epoch = atomic_load_explicit(&writeback->slot->state, memory_order_relaxed) / 4;
+
+    tic_reads_log_late(value->handle, (unsigned)value->buffer, writeback->slot->reads_key, epoch);
+}
+
+/* All accesses are granted. They go last: then others may change the values. */
+static void land(struct writeback *writeback)
+{
+    struct tic_slot *slot = writeback->slot;
+    unsigned index = (unsigned)(slot - tic_session->snapshot.cut.slots);
+    struct tic_forced_taken before;
+
+    for (unsigned i = 0; i < writeback->count; i++) {
+        tic_handle_locate_homeless(writeback->values[i].handle);
+        if (writeback->values[i].buffer != WRITTEN)
+            log_read(writeback, &writeback->values[i]);
+    }
+    tic_forced_exchange(&writeback->result, &before);
+    writeback->end(slot, writeback->more);
+    tic_forced_exchange(&before, NULL);
+    note_end(index, writeback->number);
+    tic_guard++;
+    for (unsigned i = 0; i < writeback->count; i++)
+        tic_real.starpu_data_release_on_node(writeback->values[i].data, STARPU_MAIN_RAM);
+    tic_guard--;
+    free(writeback);
+}
+
+static void granted(void *arg)
+{
+    struct writeback *writeback = arg;
+
+    if (atomic_fetch_sub_explicit(&writeback->left, 1, memory_order_acq_rel) == 1)
+        land(writeback);
+}
+
+static void add_value(struct writeback *writeback, struct tic_handle *handle, int buffer)
+{
+    writeback->values[writeback->count++] = (struct value){handle->data, handle, buffer};
+}
+
+static struct writeback *create(struct starpu_task *task, struct tic_slot *slot)
+{
+    unsigned buffers = slot->reads_late ? STARPU_TASK_GET_NBUFFERS(task) : 0;
+    struct writeback *writeback =
+        calloc(1, sizeof(*writeback) + (slot->writing.count + buffers) * sizeof(struct value));
+    if (!writeback)
+        return NULL;
+    for (unsigned long i = 0; i < slot->writing.count; i++)
+        add_value(writeback, slot->writing.items[i], WRITTEN);
+    for (unsigned i = 0; i < buffers; i++)
+        if (tic_reads_are_logged(task, i, slot->reads_key))
+            add_value(writeback, tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)), (int)i);
+    return writeback;
+}
+
+/* Its last access may be granted while it asks for others. */
+static void ask(struct writeback *writeback)
+{
+    int status = 0;
+
+    tic_guard++;
+    for (unsigned i = 0; i < writeback->count && status == 0; i++)
+        status = tic_real.starpu_data_acquire_on_node_cb_sequential_consistency(
+            writeback->values[i].data, STARPU_MAIN_RAM, STARPU_R, granted, writeback, 0);
+    tic_guard--;
+    if (status) /* the others hold it until the process ends */
+        tic_snapshot_break(&tic_session->snapshot,
+                           "StarPU gives no access to what a task has written (%d)", status);
+    else
+        granted(writeback);
+}
+
+void tic_writeback_begin(struct starpu_task *task, struct tic_slot *slot, bool more,
+                         void (*end)(struct tic_slot *slot, bool more))
+{
+    struct writeback *writeback = create(task, slot);
+
+    atomic_store_explicit(&slot->task, TIC_SLOT_ENDING, memory_order_release);
+    if (!writeback) {
+        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+        end(slot, true);
+        return;
+    }
+    writeback->slot = slot;
+    writeback->more = more;
+    writeback->end = end;
+    tic_forced_exchange(NULL, &writeback->result);
+    writeback->left = writeback->count + 1;
+    writeback->number = atomic_fetch_add(&begun, 1) + 1;
+    atomic_store(&under_way[slot - tic_session->snapshot.cut.slots], writeback->number);
+    ask(writeback);
+}
+
+/* ---- waits ----------------------------------------------------------------------------------- */
+
+static bool is_under_way(unsigned slot, uint64_t last)
+{
+    uint64_t number = atomic_load(&under_way[slot]);
+
+    return number != 0 && number <= last;
+}
+
+void tic_writeback_settle(void)
+{
+    uint64_t last = atomic_load(&begun);
+    struct timespec until = tic_after(LONGEST);
+    int status = 0;
+
+    if (atomic_load(&tic_session->paused))
+        return; /* while StarPU is paused nothing comes */
+    atomic_fetch_add(&waits.waiting, 1);
+    pthread_mutex_lock(&waits.mutex);
+    for (unsigned i = 0; i < TIC_MAX_WORKERS && status != ETIMEDOUT; i++)
+        while (is_under_way(i, last) && status != ETIMEDOUT)
+            status = pthread_cond_timedwait(&waits.ended, &waits.mutex, &until);
+    pthread_mutex_unlock(&waits.mutex);
+    atomic_fetch_sub(&waits.waiting, 1);
+}

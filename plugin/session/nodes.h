@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The memory nodes of StarPU: main memory, and those of devices, NUMA nodes and disks.
+ *
+ * Values are saved from main memory, and restored into it. Where there are several nodes, a task
+ * that computes in another one ends for us when its values have come to main memory
+ * (interpose/writeback.h). So between tasks main memory holds the value of each datum, as it does
+ * where it is the only node. StarPU is believed in that its coherence is right: an access to read
+ * in main memory finds there what was written last, and a kernel on another node changes nothing
+ * in main memory. */
+#ifndef TIC_SESSION_NODES_H
+#define TIC_SESSION_NODES_H
+
+#include <starpu.h>
+#include <stdbool.h>
+
+/* Has StarPU more than one? Immutable after tic_nodes_start. */
+extern bool tic_nodes_several;
+
+/* Looks at what StarPU has. Why that cannot be protected, or NULL. Owner thread, once it runs. */
+const char *tic_nodes_start(void);
+/* Does the worker compute in other memory than the main one? */
+bool tic_nodes_is_away(unsigned worker);
+/* Do the objects of a device's library begin with this address? OpenCL's begin with that of a table
+ * of functions, as its loader (ICD) demands. */
+bool tic_nodes_is_device_table(const void *table);
+/* Is there a worker for tasks of ours that need a processor? */
+bool tic_nodes_has_processor(void);
+
+/* Why data with this home cannot be protected, or NULL. */
+const char *tic_nodes_refuse(int home_node);
+/* A node whose access waits for others, and moves nothing: on one node that of the data. */
+int tic_nodes_of_wait(int home_node);
+/* Is the value on this node, and on no other? */
+bool tic_nodes_holds_alone(starpu_data_handle_t data, int node);
+/* Is it on any? */
+bool tic_nodes_holds(starpu_data_handle_t data);
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Tasks that write the same data on processors and on OpenCL devices, in turns, for reading and
+ * writing and for writing only; tasks that only read; and main() that reads, writes and partitions
+ * data between them. What each does follows from a seed, and not where it runs, so that all runs
+ * print the same: nodes SEED TASKS LENGTH. Knobs: NODES_HOME (0: data has no home node; 1: every
+ * second has, the default; 2: all have), NODES_PLAIN (no device is asked for: StarPU chooses). */
+#include <starpu.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { DATA = 6, PARTS = 3, READS = 4096 };
+
+static uint64_t sums[READS]; /* of what tasks read */
+
+static uint64_t state;
+
+static unsigned draw(unsigned below)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (unsigned)(state >> 33) % below;
+}
+
+static uint64_t hash(const uint64_t *x, unsigned n)
+{
+    uint64_t sum = n;
+
+    for (unsigned i = 0; i < n; i++)
+        sum = (sum ^ x[i]) * UINT64_C(0x9E3779B97F4A7C15) + (sum >> 29);
+    return sum;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+static void mix_cpu(void *buffers[], void *arg)
+{
+    uint64_t *x = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]), a = *(uint64_t *)arg;
+
+    for (unsigned i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
+        x[i] = x[i] * 2862933555777941757u + a + i;
+}
+
+static void fill_cpu(void *buffers[], void *arg)
+{
+    uint64_t *x = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]), a = *(uint64_t *)arg;
+
+    for (unsigned i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
+        x[i] = a * 3202034522624059733u + i;
+}
+
+static void turn_cpu(void *buffers[], void *arg)
+{
+    uint64_t *x = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]), a = *(uint64_t *)arg;
+    const uint64_t *y = (const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[1]);
+
+    for (unsigned i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
+        x[i] = (y[i] ^ a) * 3935559000370003845u;
+}
+
+static void add_cpu(void *buffers[], void *arg)
+{
+    uint64_t *x = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]), a = *(uint64_t *)arg;
+    const uint64_t *y = (const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[1]);
+
+    for (unsigned i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
+        x[i] = x[i] * 5 + y[i] + a;
+}
+
+static void read_cpu(void *buffers[], void *arg)
+{
+    sums[*(uint64_t *)arg % READS] ^=
+        hash((const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]), STARPU_VECTOR_GET_NX(buffers[0]));
+}
+
+#if defined(STARPU_USE_OPENCL) && defined(NODES_OPENCL)
+#define KERNEL(name, others, body)                                                                 \
+    "__kernel void run_" #name "(unsigned n, ulong a, __global ulong *x, unsigned ox" others ")"   \
+    "{ unsigned i = get_global_id(0); x = (__global ulong *)((__global char *)x + ox);"            \
+    "  if (i < n) " body " }\n"
+#define SECOND ", __global const ulong *y, unsigned oy"
+#define Y "((__global const ulong *)((__global const char *)y + oy))[i]"
+
+static const char source[] = KERNEL(mix, "", "x[i] = x[i] * 2862933555777941757UL + a + i;")
+    KERNEL(fill, "", "x[i] = a * 3202034522624059733UL + i;")
+        KERNEL(turn, SECOND, "x[i] = (" Y " ^ a) * 3935559000370003845UL;")
+            KERNEL(add, SECOND, "x[i] = x[i] * 5 + " Y " + a;");
+
+static struct starpu_opencl_program program;
+
+static void set_vector(cl_kernel kernel, unsigned at, void *buffer)
+{
+    cl_mem memory = (cl_mem)STARPU_VECTOR_GET_DEV_HANDLE(buffer);
+    unsigned offset = (unsigned)STARPU_VECTOR_GET_OFFSET(buffer);
+
+    clSetKernelArg(kernel, at, sizeof(memory), &memory);
+    clSetKernelArg(kernel, at + 1, sizeof(offset), &offset);
+}
+
+static void run(const char *name, unsigned count, void *buffers[], void *arg)
+{
+    int device = starpu_worker_get_devid(starpu_worker_get_id());
+    unsigned n = STARPU_VECTOR_GET_NX(buffers[0]);
+    size_t global = n;
+    cl_kernel kernel;
+    cl_command_queue queue;
+
+    if (starpu_opencl_load_kernel(&kernel, &queue, &program, name, device) != CL_SUCCESS)
+        abort();
+    clSetKernelArg(kernel, 0, sizeof(n), &n);
+    clSetKernelArg(kernel, 1, sizeof(uint64_t), arg);
+    for (unsigned i = 0; i < count; i++)
+        set_vector(kernel, 2 + 2 * i, buffers[i]);
+    if (clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, NULL, 0, NULL, NULL) != CL_SUCCESS)
+        abort();
+    clFinish(queue);
+    starpu_opencl_release_kernel(kernel);
+}
+
+#define ON_DEVICE(name, count)                                                                     \
+    static void name##_opencl(void *buffers[], void *arg)                                          \
+    {                                                                                              \
+        run("run_" #name, count, buffers, arg);                                                    \
+    }
+ON_DEVICE(mix, 1)
+ON_DEVICE(fill, 1)
+ON_DEVICE(turn, 2)
+ON_DEVICE(add, 2)
+
+static void read_opencl(void *buffers[], void *arg)
+{
+    unsigned n = STARPU_VECTOR_GET_NX(buffers[0]);
+    cl_mem memory = (cl_mem)STARPU_VECTOR_GET_DEV_HANDLE(buffers[0]);
+    uint64_t *bytes = malloc(n * sizeof(*bytes));
+    cl_command_queue queue;
+
+    starpu_opencl_get_queue(starpu_worker_get_devid(starpu_worker_get_id()), &queue);
+    clEnqueueReadBuffer(queue, memory, CL_TRUE, STARPU_VECTOR_GET_OFFSET(buffers[0]),
+                        n * sizeof(*bytes), bytes, 0, NULL, NULL);
+    sums[*(uint64_t *)arg % READS] ^= hash(bytes, n);
+    free(bytes);
+}
+#define OPENCL(name) .opencl_funcs = {name##_opencl},
+#else
+#define OPENCL(name)
+#endif
+
+#define CODELET(name_, count, ...)                                                                 \
+    {                                                                                              \
+        .cpu_funcs = {name_##_cpu}, OPENCL(name_).nbuffers = count, .modes = {__VA_ARGS__},        \
+        .name = #name_                                                                             \
+    }
+static struct starpu_codelet codelets[] = {
+    CODELET(mix, 1, STARPU_RW),           CODELET(fill, 1, STARPU_W),
+    CODELET(turn, 2, STARPU_W, STARPU_R), CODELET(add, 2, STARPU_RW, STARPU_R),
+    CODELET(read, 1, STARPU_R),
+};
+enum { READ = 4 };
+
+/* ---- main() ---------------------------------------------------------------------------------- */
+
+static unsigned length, places, homes = 1;
+static uint64_t *memory[DATA];
+static starpu_data_handle_t data[DATA];
+
+static uint32_t place(unsigned which)
+{
+    if (places < 2)
+        return 0;
+    return which % 2 ? STARPU_OPENCL : STARPU_CPU;
+}
+
+static void submit(unsigned kind, starpu_data_handle_t to, starpu_data_handle_t from, uint64_t arg,
+                   unsigned where)
+{
+    struct starpu_task *task = starpu_task_create();
+    uint64_t *copy = malloc(sizeof(*copy));
+
+    *copy = arg;
+    task->cl = &codelets[kind];
+    task->handles[0] = to;
+    task->handles[1] = from;
+    task->cl_arg = copy;
+    task->cl_arg_size = sizeof(*copy);
+    task->cl_arg_free = 1;
+    task->where = place(where) ? (int32_t)place(where) : -1;
+    if (starpu_task_submit(task) != 0)
+        exit(77);
+}
+
+static void step(uint64_t i)
+{
+    unsigned kind = draw(5), to = draw(DATA), from = (to + 1 + draw(DATA - 1)) % DATA;
+
+    submit(kind, data[to], data[from], i, draw(2));
+}
+
+static bool has_home(unsigned which)
+{
+    return homes == 2 || (homes == 1 && which % 2 == 0);
+}
+
+/* Parts are of equal size, so all kinds fit. StarPU 1.3 cannot gather parts of data without a home
+ * that are on different nodes. */
+static void step_parts(uint64_t i, unsigned whole)
+{
+    if (!has_home(whole))
+        return;
+
+    struct starpu_data_filter filter = {.filter_func = starpu_vector_filter_block,
+                                        .nchildren = PARTS};
+
+    starpu_data_partition(data[whole], &filter);
+    for (unsigned j = 0; j < 2 * PARTS; j++) {
+        unsigned to = draw(PARTS), from = (to + 1 + draw(PARTS - 1)) % PARTS;
+        submit(draw(4), starpu_data_get_sub_data(data[whole], 1, to),
+               starpu_data_get_sub_data(data[whole], 1, from), i + j, draw(2));
+    }
+    starpu_data_unpartition(data[whole], STARPU_MAIN_RAM);
+}
+
+static void look(unsigned which)
+{
+    starpu_data_acquire(data[which], STARPU_R);
+    printf("%016llx\n", (unsigned long long)hash(starpu_data_get_local_ptr(data[which]), length));
+    starpu_data_release(data[which]);
+}
+
+static void change(unsigned which, enum starpu_data_access_mode mode, uint64_t by)
+{
+    starpu_data_acquire(data[which], mode);
+    uint64_t *x = starpu_data_get_local_ptr(data[which]);
+    for (unsigned i = 0; i < length; i++)
+        x[i] = mode == STARPU_RW ? x[i] + by : by + i;
+    starpu_data_release(data[which]);
+}
+
+static void open_data(void)
+{
+    for (unsigned d = 0; d < DATA; d++) {
+        bool home = has_home(d);
+        memory[d] = malloc(length * sizeof(uint64_t));
+        for (unsigned i = 0; i < length; i++)
+            memory[d][i] = d * 1000 + i;
+        starpu_vector_data_register(&data[d], home ? STARPU_MAIN_RAM : -1,
+                                    home ? (uintptr_t)memory[d] : 0, length, sizeof(uint64_t));
+        if (!home)
+            submit(1, data[d], NULL, d, d);
+    }
+}
+
+int main(int argc, char *argv[])
+{
+    uint64_t tasks = argc > 2 ? strtoull(argv[2], NULL, 10) : 200;
+
+    state = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    length = (argc > 3 ? (unsigned)atoi(argv[3]) : 512) * PARTS;
+    if (starpu_init(NULL) != 0)
+        return 77;
+#if defined(STARPU_USE_OPENCL) && defined(NODES_OPENCL)
+    bool both = starpu_opencl_worker_get_count() > 0 &&
+                starpu_worker_get_count_by_type(STARPU_CPU_WORKER) > 0;
+    if (starpu_opencl_worker_get_count() > 0)
+        starpu_opencl_load_opencl_from_string(source, &program, NULL);
+    places = both && !getenv("NODES_PLAIN") ? 2 : 1;
+#endif
+    if (getenv("NODES_HOME"))
+        homes = (unsigned)atoi(getenv("NODES_HOME"));
+    open_data();
+    for (uint64_t i = 0; i < tasks; i++) {
+        unsigned what = draw(40);
+        if (what == 0)
+            look(draw(DATA));
+        else if (what == 1)
+            change(draw(DATA), draw(2) ? STARPU_RW : STARPU_W, i);
+        else if (what == 2)
+            step_parts(i, draw(DATA));
+        else if (what == 3)
+            starpu_task_wait_for_all();
+        else
+            step(i);
+    }
+    starpu_task_wait_for_all();
+    printf("read %016llx\n", (unsigned long long)hash(sums, READS));
+    for (unsigned d = 0; d < DATA; d++) {
+        look(d);
+        starpu_data_unregister(data[d]);
+        printf("%u %016llx\n", d, (unsigned long long)hash(memory[d], length));
+    }
+#if defined(STARPU_USE_OPENCL) && defined(NODES_OPENCL)
+    if (starpu_opencl_worker_get_count() > 0)
+        starpu_opencl_unload_opencl(&program);
+#endif
+    starpu_shutdown();
+    return 0;
+}
