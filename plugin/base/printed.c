@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* The stream that libc begins with is never freed; the program may close it, or give its name to
  * another one. */
@@ -54,4 +55,13 @@ bool tic_printed_flush(void)
     bool flushed = __fpending(stream) == 0 || (may_write() && fflush_unlocked(stream) == 0);
     funlockfile(stream);
     return flushed;
+}
+
+void tic_printed_flush_for_line(bool by_main)
+{
+    enum { TRIES = 10 };
+    const struct timespec pause = {0, 1000000};
+
+    for (int i = 0; (by_main || tic_printed_by_tasks()) && i < TRIES && !tic_printed_flush(); i++)
+        nanosleep(&pause, NULL);
 }

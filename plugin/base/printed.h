@@ -19,4 +19,9 @@ bool tic_printed_by_tasks(void);
  */
 bool tic_printed_flush(void);
 
+/* A restart skips the tasks of a line, and does not print again what they have printed. It goes out
+ * before the line counts, unless another thread is held up with the stream. What main() alone
+ * prints comes again in a restart, and better once; by_main: it does not come again either. */
+void tic_printed_flush_for_line(bool by_main);
+
 #endif

@@ -61,6 +61,9 @@ struct tic_recovered {
     size_t read_count;
     uint64_t *main_writes; /* handle ids of recovered writes by main(), ascending */
     size_t main_write_count;
+    struct tic_line_point point; /* owner thread only: main() has not come to its first commit
+                                    point, where it goes on from the line; texts belong to the line.
+                                    number 0: it has, or the line is of none */
 };
 
 struct tic_graph {
@@ -121,6 +124,8 @@ int tic_graph_load(struct tic_graph *graph, struct tic_line *line);
 /* Registers the next handle; claims the recovered value of the same id, if any (then `pending` is
  * set). NULL when out of memory. */
 struct tic_handle *tic_graph_add_handle(struct tic_graph *graph);
+/* What the recovered line says of the value of a handle, or NULL. */
+struct tic_line_value *tic_graph_find_value(const struct tic_graph *graph, uint64_t id);
 /* The registered handle of this id, or NULL. Under the submission lock. */
 struct tic_handle *tic_graph_find_handle(struct tic_graph *graph, uint64_t id);
 /* The next line may name the value of this handle anew. False when out of memory. */

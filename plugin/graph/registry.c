@@ -110,11 +110,13 @@ int tic_graph_load(struct tic_graph *graph, struct tic_line *line)
     graph->recovered.value_count = line->value_count;
     graph->recovered.tasks = line->tasks_done;
     graph->recovered.workers = line->workers;
+    graph->recovered.point = line->point;
     int status = tic_graph_load_tables(graph, line);
     status = status ? status : tic_graph_load_events(graph, line);
     status = status ? status : load_signatures(graph, line);
     status = status ? status : tic_spawns_load(&graph->spawns, line);
-    return status ? status : load_done(graph, line);
+    /* Up to the first commit point all tasks are executed. */
+    return status || line->point.number ? status : load_done(graph, line);
 }
 
 static int value_by_id(const void *key, const void *entry)
@@ -123,14 +125,19 @@ static int value_by_id(const void *key, const void *entry)
     return id < other ? -1 : id > other;
 }
 
+struct tic_line_value *tic_graph_find_value(const struct tic_graph *graph, uint64_t id)
+{
+    return graph->recovered.value_count == 0
+               ? NULL
+               : bsearch(&id, graph->recovered.values, graph->recovered.value_count,
+                         sizeof(*graph->recovered.values), value_by_id);
+}
+
 static void claim_recovered_locked(struct tic_graph *graph, struct tic_handle *handle)
 {
-    if (graph->recovered.value_count == 0)
-        return;
-    struct tic_line_value *found =
-        bsearch(&handle->id, graph->recovered.values, graph->recovered.value_count, sizeof(*found),
-                value_by_id);
-    if (!found)
+    struct tic_line_value *found = tic_graph_find_value(graph, handle->id);
+
+    if (!found || graph->recovered.point.number != 0)
         return;
     graph->recovered.claimed[found - graph->recovered.values] = true;
     handle->current = (struct tic_value){

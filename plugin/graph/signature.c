@@ -27,7 +27,7 @@ void tic_signature_fini(struct tic_signature *signature)
 static int append(struct tic_signature *signature, uint32_t entry)
 {
     uint64_t count = atomic_load_explicit(&signature->count, memory_order_relaxed);
-    uint64_t block = count / TIC_SIGNATURE_BLOCK;
+    uint64_t at = count - signature->first, block = at / TIC_SIGNATURE_BLOCK;
 
     if (block >= TIC_SIGNATURE_BLOCKS)
         return -ENOMEM;
@@ -38,7 +38,7 @@ static int append(struct tic_signature *signature, uint32_t entry)
             return -ENOMEM;
         atomic_store_explicit(&signature->blocks[block], entries, memory_order_release);
     }
-    entries[count % TIC_SIGNATURE_BLOCK] = entry;
+    entries[at % TIC_SIGNATURE_BLOCK] = entry;
     atomic_store_explicit(&signature->count, count + 1, memory_order_release);
     return 0;
 }
@@ -50,9 +50,21 @@ int tic_signature_load(struct tic_signature *signature, uint32_t entry)
 
 uint32_t tic_signature_entry(const struct tic_signature *signature, uint64_t index)
 {
+    uint64_t at = index - signature->first;
     uint32_t *entries =
-        atomic_load_explicit(&signature->blocks[index / TIC_SIGNATURE_BLOCK], memory_order_acquire);
-    return entries[index % TIC_SIGNATURE_BLOCK];
+        atomic_load_explicit(&signature->blocks[at / TIC_SIGNATURE_BLOCK], memory_order_acquire);
+    return entries[at % TIC_SIGNATURE_BLOCK];
+}
+
+void tic_signature_forget(struct tic_signature *signature, uint64_t position, uint64_t rolling)
+{
+    uint64_t entries = atomic_load(&signature->count) - signature->first;
+
+    for (uint64_t i = 0; i * TIC_SIGNATURE_BLOCK < entries; i++)
+        free(atomic_exchange(&signature->blocks[i], NULL));
+    signature->first = signature->in_blocks = signature->position = position;
+    signature->rolling = rolling;
+    atomic_store(&signature->count, position);
 }
 
 uint64_t tic_signature_count(const struct tic_signature *signature)

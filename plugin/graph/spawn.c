@@ -324,7 +324,7 @@ static int load_kept(struct tic_spawns *spawns, const struct tic_line *line)
         spawn->task = line->kept[i];
         spawn->buffers =
             duplicate(line->buffers + buffer, spawn->task.buffers * sizeof(*spawn->buffers));
-        spawn->arguments = duplicate(line->bytes + byte, spawn->task.arguments);
+        spawn->arguments = duplicate(line->bytes.items + byte, spawn->task.arguments);
         spawns->by_root[i] = i;
         spawns->recovered_count++;
         if (!spawn->buffers || !spawn->arguments)

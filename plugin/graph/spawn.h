@@ -89,6 +89,9 @@ int tic_spawns_describe(struct tic_spawns *spawns, uint64_t cut, struct tic_line
 /* So many entries of the tail of a table, if it is one of these, lie in blocks now. */
 void tic_spawns_drop_tail(struct tic_spawns *spawns, uint32_t number, size_t count);
 
+/* No line will need the tasks that are done. */
+void tic_spawns_forget(struct tic_spawns *spawns);
+
 /* Adds a record: takes over the buffers and arguments of the model. A model made from what
  * tic_spawns_next gave stands for it from now on. NULL when out of memory. */
 struct tic_spawn *tic_spawns_add(struct tic_spawns *spawns, const struct tic_spawn *model);

@@ -27,9 +27,9 @@ static void append_kept(struct tic_line *line, const struct tic_spawn *spawn, ui
         memcpy(line->buffers + line->buffer_count, spawn->buffers,
                spawn->task.buffers * sizeof(*spawn->buffers));
     if (spawn->task.arguments)
-        memcpy(line->bytes + line->byte_count, spawn->arguments, spawn->task.arguments);
+        memcpy(line->bytes.items + line->bytes.count, spawn->arguments, spawn->task.arguments);
     line->buffer_count += spawn->task.buffers;
-    line->byte_count += spawn->task.arguments;
+    line->bytes.count += spawn->task.arguments;
 }
 
 static int by_order(const void *a, const void *b)
@@ -69,8 +69,8 @@ static int describe_kept_locked(struct tic_spawns *spawns, uint64_t cut, struct 
     }
     line->kept = calloc(count + 1, sizeof(*line->kept));
     line->buffers = calloc(buffers + 1, sizeof(*line->buffers));
-    line->bytes = calloc(bytes + 1, 1);
-    bool fine = list && line->kept && line->buffers && line->bytes;
+    line->bytes.items = calloc(bytes + 1, 1);
+    bool fine = list && line->kept && line->buffers && line->bytes.items;
     for (size_t i = 0; fine && i < count; i++)
         append_kept(line, list[i], cut);
     free(list);
@@ -114,5 +114,13 @@ void tic_spawns_drop_tail(struct tic_spawns *spawns, uint32_t number, size_t cou
         tic_tail_drop(&spawns->done, count);
     if (number == TIC_TABLE_KEPT_WRITES)
         tic_tail_drop(&spawns->writes, count);
+    tic_unlock(&spawns->lock);
+}
+
+void tic_spawns_forget(struct tic_spawns *spawns)
+{
+    tic_lock(&spawns->lock);
+    tic_tail_close(&spawns->done, tic_tail_total(&spawns->done));
+    tic_tail_close(&spawns->writes, tic_tail_total(&spawns->writes));
     tic_unlock(&spawns->lock);
 }

@@ -29,6 +29,10 @@ static char *at(const struct tic_tail *tail, unsigned long index)
 
 int tic_tail_append(struct tic_tail *tail, const void *item, uint64_t epoch)
 {
+    if (tail->closed) {
+        tail->first++;
+        return 0;
+    }
     void *items = tic_grow(tail->items, &tail->item_capacity, tail->count + 1, tail->item);
     if (items)
         tail->items = items;
@@ -108,4 +112,25 @@ void tic_tail_drop(struct tic_tail *tail, unsigned long count)
         memmove(tail->items, at(tail, count), tail->count * tail->item);
         memmove(tail->epochs, tail->epochs + count, tail->count * sizeof(*tail->epochs));
     }
+}
+
+void tic_tail_close(struct tic_tail *tail, uint64_t total)
+{
+    uint32_t number = tail->number;
+
+    tic_tail_fini(tail);
+    tic_tail_init(tail, number);
+    tail->first = total;
+    tail->closed = true;
+}
+
+int tic_tail_copy(const struct tic_tail *tail, struct tic_tail *copy)
+{
+    int status = 0;
+
+    tic_tail_init(copy, tail->number);
+    copy->first = tail->first;
+    for (unsigned long i = 0; i < tail->count && status == 0; i++)
+        status = tic_tail_append(copy, at(tail, i), 0);
+    return status;
 }

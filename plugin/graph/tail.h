@@ -17,6 +17,7 @@ struct tic_tail {
     char *items;
     uint64_t *epochs; /* in which they came; 0: before all cuts */
     unsigned long count, item_capacity, epoch_capacity;
+    bool closed; /* no line will need an entry: they are only counted */
 };
 
 void tic_tail_init(struct tic_tail *tail, uint32_t number);
@@ -35,5 +36,9 @@ static inline uint64_t tic_tail_total(const struct tic_tail *tail)
 int tic_tail_describe(struct tic_tail *tail, uint64_t cut, struct tic_line *line);
 /* The first so many entries lie in blocks now. */
 void tic_tail_drop(struct tic_tail *tail, unsigned long count);
+/* Forgets all entries, and those to come. `total`: so many there are. */
+void tic_tail_close(struct tic_tail *tail, uint64_t total);
+/* Copies the entries, and what lies in blocks, into an empty tail. 0 or -ENOMEM. */
+int tic_tail_copy(const struct tic_tail *tail, struct tic_tail *copy);
 
 #endif

@@ -9,6 +9,7 @@
 #ifndef STARPU_TIC_H
 #define STARPU_TIC_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -65,6 +66,46 @@ struct _starpu_data_state; /* starpu_data_handle_t points to one */
  *         task uses the data already; -EPERM: another thread.
  */
 int starpu_tic_data_set_type(struct _starpu_data_state *data, const char *type);
+
+/**
+ * Names memory of main()'s own, which is not registered data, and which main() needs to go on from
+ * a commit point: counters, the state of a random generator, sums. It holds no addresses: they are
+ * others in each run.
+ * @param name text that is its own in this program. A restart must name the same memory, in the
+ * same order and size.
+ * @param memory valid at each commit point.
+ * @param bytes its size, in bytes. All together less than 4 GiB; larger data is better registered.
+ * @return 0, also when this run is not protected; -EINVAL: no name, no memory, or the name was
+ * used; -EBUSY: main() has come to its first commit point; -EPERM: another thread than the one that
+ *         called starpu_init(); -ENOMEM.
+ */
+int starpu_tic_protect_memory(const char *name, void *memory, size_t bytes);
+
+/**
+ * main() is at a commit point: a place in a loop where all that it needs to go on is in registered
+ * data and in memory of starpu_tic_protect_memory(), or is as it was when it came here first. When
+ * a recovery line is due the call waits for all tasks, and a line is taken that holds nothing of
+ * what main() did before; else it returns at once. A restart runs main() up to its first commit
+ * point, with the tasks before it. There the call gives data and memory back as they were at the
+ * last commit point that a line is of, and main() goes on from there. So a restart takes as long in
+ * a loop of 10^6 iterations as in one of ten.
+ *
+ * What main() tells StarPU by other ways than data, and a later iteration relies on, comes before
+ * the first commit point: contexts, modes of reduction, planned partitions. At all commit points
+ * the same data is registered; no data is acquired; tasks have no tags. Where that is not so, or it
+ * is another place than the first, no line is taken there, as a message says.
+ *
+ * Only the thread that called starpu_init() may call it.
+ * @param place text that tells where it is in the program: starpu_tic_commit_point() is the same
+ * with the file and line of the call.
+ * @return 1: main() goes on from a later commit point than this, its first: memory has changed;
+ *         0: nothing has changed; -ENOTCONN as above; -EPERM: another thread.
+ */
+int starpu_tic_commit_point_at(const char *place);
+#define STARPU_TIC_LINE_TEXT_OF(line) #line
+#define STARPU_TIC_LINE_TEXT(line) STARPU_TIC_LINE_TEXT_OF(line)
+#define starpu_tic_commit_point()                                                                  \
+    starpu_tic_commit_point_at(__FILE__ ":" STARPU_TIC_LINE_TEXT(__LINE__))
 
 struct starpu_codelet;
 

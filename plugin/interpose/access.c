@@ -136,8 +136,8 @@ static void record_access(struct tic_handle *handle, bool reads, bool writes)
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     struct tic_line_acquire access = {.id = handle->id, .writes = writes, .recorded = reads};
     struct tic_saved saved = {.checksum = 0};
-    bool fresh = false;
-    int status = reads ? tic_snapshot_log_value(snapshot, handle, &saved, &fresh) : 0;
+    bool fresh = false, logs = reads && tic_point_has_history(&snapshot->point);
+    int status = logs ? tic_snapshot_log_value(snapshot, handle, &saved, &fresh) : 0;
 
     access.extent = saved.row.extent;
     access.row = saved.row.row;

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "interpose/point.h"
 #include "interpose/repeat.h"
 #include "interpose/retry.h"
 #include "interpose/typed.h"
+#include "interpose/variables.h"
 #include "session/context.h"
 #include "session/lookup.h"
 #include "starpu_tic.h"
@@ -73,4 +75,23 @@ PUBLIC int starpu_tic_get_progress(struct starpu_tic_progress *progress)
     progress->skipped_tasks = atomic_load(&session->skipped);
     progress->replaying = progress->skipped_tasks < progress->recovered_tasks;
     return 0;
+}
+
+PUBLIC int starpu_tic_protect_memory(const char *name, void *memory, size_t bytes)
+{
+    if (protected_session() && !tic_session_is_owner())
+        return -EPERM;
+    return tic_variables_add(name, memory, bytes);
+}
+
+PUBLIC int starpu_tic_commit_point_at(const char *place)
+{
+    struct tic_session *session = protected_session();
+    const char *slash = place ? strrchr(place, '/') : NULL;
+
+    if (!session)
+        return -ENOTCONN;
+    if (!tic_session_is_owner())
+        return -EPERM;
+    return place && !session->report ? tic_point_come(slash ? slash + 1 : place) : 0;
 }

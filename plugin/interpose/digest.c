@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What `starpu-tic rehearse` compares. docs: starpu-tic(1), tools/digests.c reads it. A line of the
  * file is "CALL ID HASH": CALL is U (unregister), A (acquire) or P (unpartition), ID the number of
- * registration. */
+ * registration; "R 0 0": main() goes on from a commit point here, without what it got before. */
 #include "interpose/digest.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static struct digest *digests;
 static unsigned long count, capacity;
 static bool incomplete;
 
-static void add(char call, uint64_t id, const struct tic_layout *layout)
+static void append(struct digest digest)
 {
     struct digest *grown = tic_grow(digests, &capacity, count + 1, sizeof(*digests));
 
@@ -35,7 +35,12 @@ static void add(char call, uint64_t id, const struct tic_layout *layout)
     if (!grown)
         return;
     digests = grown;
-    digests[count++] = (struct digest){call, id, tic_layout_checksum(layout)};
+    digests[count++] = digest;
+}
+
+static void add(char call, uint64_t id, const struct tic_layout *layout)
+{
+    append((struct digest){call, id, tic_layout_checksum(layout)});
 }
 
 static bool has_layout(const struct tic_handle *handle)
@@ -81,6 +86,12 @@ void tic_digest_after_unpartition(const struct tic_handle *handle)
 {
     if (is_asked() && has_layout(handle) && !handle->parent && handle->layout.base)
         add('P', handle->id, &handle->layout);
+}
+
+void tic_digest_note_resumed(void)
+{
+    if (is_asked())
+        append((struct digest){.call = 'R'});
 }
 
 static int write_all(FILE *file)

@@ -23,6 +23,8 @@ struct tic_return tic_digest_before_unregister(const struct tic_handle *handle);
 void tic_digest_after_unregister(const struct tic_return *returned);
 void tic_digest_after_acquire(struct tic_handle *handle);
 void tic_digest_after_unpartition(const struct tic_handle *handle);
+/* main() goes on from a commit point. */
+void tic_digest_note_resumed(void);
 
 /* Writes what there is so far; does nothing without STARPU_TIC_DIGESTS. */
 void tic_digest_write(const struct tic_session *session);

@@ -289,7 +289,8 @@ void tic_looks_leave(void)
         tic_unlock(&session->submit);
         tic_shown_resume(true);
     } else if (looks.waits > tic_graph_last_look(&session->graph) &&
-               atomic_load(&session->watching) && !tic_snapshot_is_broken(&session->snapshot)) {
+               atomic_load(&session->watching) && !tic_snapshot_is_broken(&session->snapshot) &&
+               tic_point_has_history(&session->snapshot.point)) {
         log_all();
     }
     tic_failpoint(TIC_FAIL_WAIT_END);

@@ -54,8 +54,9 @@ static int log_value(struct tic_handle *handle, uint64_t task, unsigned buffer, 
     struct tic_saved saved;
     bool fresh;
 
-    if (tic_graph_find_read(snapshot->graph, task, buffer, &known))
-        return 0; /* executed again: it reads what is recorded */
+    if (tic_graph_find_read(snapshot->graph, task, buffer, &known) ||
+        !tic_point_has_history(&snapshot->point))
+        return 0; /* executed again: it reads what is recorded; or never again */
     int status = tic_snapshot_log_value(snapshot, handle, &saved, &fresh);
 
     if (status)

@@ -11,7 +11,7 @@ bool tic_session_is_replayed(struct tic_session *session)
 {
     if (tic_is_owner && tic_clock_lags && tic_in_callback == 0)
         tic_clock_catch_up();
-    return !tic_position_is_ahead() && !tic_clock_holds() && !tic_early_holds() &&
-           tic_recovery_is_complete(&session->graph) &&
+    return !tic_position_is_ahead() && !atomic_load(&session->snapshot.point.resumes) &&
+           !tic_clock_holds() && !tic_early_holds() && tic_recovery_is_complete(&session->graph) &&
            tic_spawns_is_complete(&session->graph.spawns);
 }

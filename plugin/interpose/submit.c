@@ -90,6 +90,17 @@ static void stop_other_arguments(const struct starpu_task *task)
         tic_session->store.path);
 }
 
+static void stop_beyond_point(const struct starpu_task *task)
+{
+    tic_stop(
+        TIC_EXIT_DIVERGED,
+        "the replay differs from the recorded run: main() had submitted %llu tasks when it came "
+        "to its first commit point (starpu_tic_commit_point), and submits more before that "
+        "now: task \"%s\". Nothing was overwritten: the recovery lines in %s are untouched",
+        (unsigned long long)tic_session->graph.recovered.point.task, tic_task_name(task),
+        tic_session->store.path);
+}
+
 static void note_skipped(const struct tic_accesses *accesses)
 {
     for (unsigned i = 0; i < accesses->count; i++)
@@ -128,6 +139,9 @@ static int identify(struct starpu_task *task, struct tic_submission *submission,
                tic_spawns_is_done(&graph->spawns, submission->spawn.task.id);
     }
     submission->sequence = graph->signature.position;
+    if (__builtin_expect(graph->recovered.point.number != 0, 0) &&
+        submission->sequence >= graph->recovered.point.task)
+        stop_beyond_point(task);
     tic_spawn_note_main(submission->sequence);
     int status = tic_signature_submit(&graph->signature, content, tic_packed_values(task));
     if (status == -EILSEQ)

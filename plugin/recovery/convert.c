@@ -113,7 +113,7 @@ static void check_kept(const char *path, const struct tic_line *line)
 /* After check_kept(). */
 static void swap_kept(struct tic_line *line)
 {
-    char *bytes = (char *)line->bytes;
+    char *bytes = (char *)line->bytes.items;
 
     for (size_t i = 0; i < line->kept_count; bytes += line->kept[i++].arguments)
         tic_type_swap(tic_type_rule_of_arguments(codelet_name(line, line->kept[i].codelet)), bytes,
@@ -173,6 +173,10 @@ void tic_convert_check(const char *path, const struct tic_line *line)
     if (!tic_convert_is_other(line))
         return;
     check_identities(path, line);
+    if (tic_convert_is_swapped(line) && line->point.bytes.count > 0)
+        refuse(path, line,
+               "main() has named variables (starpu_tic_protect_memory), whose bytes mean something "
+               "else here");
     check_arguments(path, line);
     check_kept(path, line);
     tic_line_each(line, check_long, &check);

@@ -42,7 +42,7 @@ static int allocate(struct tables *tables)
     const struct tic_extend *extend = tables->extend;
     const struct tic_line *from = tables->from;
     struct tic_line *to = tables->to;
-    size_t buffers = from->buffer_count, bytes = from->byte_count, text = from->functions.size;
+    size_t buffers = from->buffer_count, bytes = from->bytes.count, text = from->functions.size;
 
     for (size_t i = 0; i < extend->submitted_count; i++) {
         const struct tic_submitted *what = &extend->submitted[i].what;
@@ -52,12 +52,12 @@ static int allocate(struct tables *tables)
     }
     to->kept = calloc(from->kept_count + extend->submitted_count + 1, sizeof(*to->kept));
     to->buffers = calloc(buffers + 1, sizeof(*to->buffers));
-    to->bytes = calloc(bytes + 1, 1);
+    to->bytes.items = calloc(bytes + 1, 1);
     to->functions.text = calloc(text + 1, 1);
     to->kept_writes = calloc(from->kept_write_count + buffers + 1, sizeof(*to->kept_writes));
-    if (!to->kept || !to->buffers || !to->bytes || !to->functions.text || !to->kept_writes)
+    if (!to->kept || !to->buffers || !to->bytes.items || !to->functions.text || !to->kept_writes)
         return -ENOMEM;
-    to->kept_count = to->buffer_count = to->byte_count = 0;
+    to->kept_count = to->buffer_count = to->bytes.count = 0;
     if (from->functions.size > 0)
         memcpy(to->functions.text, from->functions.text, from->functions.size);
     if (from->kept_write_count > 0)
@@ -86,9 +86,9 @@ static void keep(struct tic_line *line, const struct tic_line_kept *task,
     if (task->buffers > 0)
         memcpy(line->buffers + line->buffer_count, buffers, task->buffers * sizeof(*buffers));
     if (task->arguments > 0)
-        memcpy(line->bytes + line->byte_count, bytes, task->arguments);
+        memcpy(line->bytes.items + line->bytes.count, bytes, task->arguments);
     line->buffer_count += task->buffers;
-    line->byte_count += task->arguments;
+    line->bytes.count += task->arguments;
 }
 
 /* It is done: nobody submits it again, and a restart must know what it wrote. */
@@ -128,7 +128,7 @@ static void copy_kept(struct tables *tables)
 {
     const struct tic_line *from = tables->from;
     const struct tic_line_buffer *buffers = from->buffers;
-    const unsigned char *bytes = from->bytes;
+    const unsigned char *bytes = from->bytes.items;
 
     for (size_t i = 0; i < from->kept_count; i++) {
         const struct tic_line_kept *task = &from->kept[i];
@@ -226,7 +226,7 @@ int tic_extend_line(const struct tic_extend *extend, const struct tic_line *line
     *extended = *line;
     extended->kept = NULL;
     extended->buffers = NULL;
-    extended->bytes = NULL;
+    extended->bytes.items = NULL;
     extended->functions.text = NULL;
     extended->kept_writes = NULL;
     extended->values = NULL;
@@ -248,7 +248,7 @@ void tic_extend_drop_line(struct tic_line *extended)
     free(extended->done);
     free(extended->kept);
     free(extended->buffers);
-    free(extended->bytes);
+    free(extended->bytes.items);
     free(extended->functions.text);
     free(extended->kept_writes);
     free(extended->values);

@@ -217,6 +217,10 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
 
     clock_gettime(CLOCK_REALTIME, &now);
     snapshot->recovery.line_lost = choice->unusable > 0;
+    if (choice->line.point.number) { /* results in the log are of what main() did after that */
+        snapshot->options.ignore_results = true;
+        atomic_store(&snapshot->point.resumes, true);
+    }
     int status = tic_snapshot_find_forced(snapshot, &choice->line);
     status = status ? status : tic_extend_read(snapshot, &choice->line, &extend);
     status =

@@ -189,7 +189,8 @@ static bool has_news(struct tic_snapshot *snapshot)
 static bool is_over_bound(struct tic_snapshot *snapshot)
 {
     uint64_t bytes = tic_rows_pinned(&snapshot->store->rows);
-    bool over = snapshot->options.log_bound > 0 && bytes > snapshot->options.log_bound;
+    bool over = snapshot->options.log_bound > 0 && bytes > snapshot->options.log_bound &&
+                !tic_point_is_offered(&snapshot->point);
 
     if (over && !snapshot->cycle.over_bound)
         tic_log(TIC_LOG_WARN,
@@ -211,18 +212,6 @@ static void bound_results(struct tic_snapshot *snapshot)
     if (snapshot->options.log_all && snapshot->verify.percent == 0)
         atomic_store_explicit(&snapshot->results.bytes_most, left > least ? left : least,
                               memory_order_relaxed);
-}
-
-/* A restart skips the tasks of the line, and does not print again what they have printed. It goes
- * out before the line counts, unless another thread is held up with the stream. What main() alone
- * prints comes again in a restart, and better once. */
-static void flush_printed(void)
-{
-    enum { TRIES = 10 };
-    const struct timespec pause = {0, 1000000};
-
-    for (int i = 0; tic_printed_by_tasks() && i < TRIES && !tic_printed_flush(); i++)
-        nanosleep(&pause, NULL);
 }
 
 /* A shutdown of StarPU does not wait meanwhile: no memory of the program is needed any more. */
@@ -278,6 +267,8 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     if (snapshot->copier)
         tic_copier_offer(snapshot->copier, &snapshot->store->kept[0]);
     tic_index_committed(&snapshot->store->index, snapshot->store->keep);
+    if (snapshot->cycle.of_point)
+        tic_snapshot_note_point_line(snapshot);
     tic_snapshot_sweep(snapshot, cut);
     bound_results(snapshot);
     tic_graph_reclaim(snapshot->graph, cut);
@@ -367,12 +358,33 @@ static int save_verified_cut(struct tic_snapshot *snapshot, uint64_t *cut)
     return status;
 }
 
+/* main() waits at a commit point, and no task runs. Where memory is compared main() stays until all
+ * is saved: it cannot be writing any of it. */
+static int save_point_cut(struct tic_snapshot *snapshot, uint64_t *cut)
+{
+    bool quiescent = atomic_load(&snapshot->verify.quiescent);
+
+    tic_snapshot_forget_history(snapshot);
+    if (quiescent)
+        return tic_snapshot_end_point(snapshot, save_quiescent_cut(snapshot, cut));
+    int status = take_cut(snapshot, cut);
+    if (snapshot->verify.percent == 0)
+        status = tic_snapshot_end_point(snapshot, status);
+    status = status ? status : save_all(snapshot, *cut);
+    status = status ? status : tic_snapshot_merge_done(snapshot, *cut);
+    if (snapshot->verify.percent > 0)
+        status = tic_snapshot_end_point(snapshot, status);
+    return status || snapshot->verify.percent == 0 ? status : tic_verify_cut(snapshot, *cut);
+}
+
 static int save(struct tic_snapshot *snapshot, uint64_t *cut)
 {
     set_phase(snapshot, TIC_PHASE_SAVING);
+    atomic_store(&snapshot->verify.differs, false);
+    if (snapshot->cycle.of_point)
+        return save_point_cut(snapshot, cut);
     if (snapshot->verify.percent == 0)
         return save_cut(snapshot, cut);
-    atomic_store(&snapshot->verify.differs, false);
     return atomic_load(&snapshot->verify.quiescent) ? save_quiescent_cut(snapshot, cut)
                                                     : save_verified_cut(snapshot, cut);
 }
@@ -381,6 +393,9 @@ static int run(struct tic_snapshot *snapshot)
 {
     uint64_t cut = 0;
 
+    snapshot->cycle.of_point = tic_point_is_offered(&snapshot->point);
+    if (!snapshot->cycle.of_point && !tic_point_has_history(&snapshot->point))
+        return -ESTALE; /* main() has gone on */
     set_phase(snapshot, TIC_PHASE_PROVIDING);
     int status = settle_given_up(snapshot);
     status = status ? status : tic_space_bound(snapshot->store);
@@ -389,7 +404,7 @@ static int run(struct tic_snapshot *snapshot)
     status = status ? status : tic_provide_rows(snapshot);
     status = status ? status : save(snapshot, &cut);
     if (status == 0) {
-        flush_printed();
+        tic_printed_flush_for_line(snapshot->cycle.of_point);
         if (snapshot->unregistered.look)
             snapshot->unregistered.look();
         tic_failpoint(TIC_FAIL_CHECKPOINT_SAVED);
@@ -398,6 +413,10 @@ static int run(struct tic_snapshot *snapshot)
     }
     if (status && cut != 0)
         give_up(snapshot, cut);
+    if (snapshot->cycle.of_point) {
+        tic_snapshot_end_point(snapshot, status);
+        tic_point_drop(&snapshot->point);
+    }
     if (status == -EDQUOT || status == -ENOSPC)
         tic_compact_trim(snapshot->store);
     return status;
@@ -410,7 +429,9 @@ static int try_until_sure(struct tic_snapshot *snapshot)
 {
     int status = run(snapshot);
 
-    for (int tries = 1; status == -ESTALE && tries < MOST_TRIES; tries++) {
+    for (int tries = 1; status == -ESTALE && tries < MOST_TRIES && !snapshot->cycle.of_point &&
+                        tic_point_has_history(&snapshot->point);
+         tries++) {
         set_phase(snapshot, TIC_PHASE_IDLE);
         status = tic_snapshot_pause(snapshot, CUT_POLL) ? -ECANCELED : run(snapshot);
     }
@@ -424,7 +445,7 @@ static bool may_be_taken(struct tic_snapshot *snapshot)
     tic_lock(&snapshot->graph->lock);
     bool any = snapshot->graph->handle_count > 0;
     tic_unlock(&snapshot->graph->lock);
-    return !atomic_load(&snapshot->replaying) &&
+    return !atomic_load(&snapshot->replaying) && !atomic_load(&snapshot->point.resumes) &&
            (snapshot->verify.percent == 0 || !any || atomic_load(&snapshot->graph->position) > 0);
 }
 

@@ -140,7 +140,7 @@ static int save_all_full_blocks(struct tic_snapshot *snapshot, struct tic_line *
     int status = 0;
 
     for (uint32_t number = 1; number < TIC_TABLES && status == 0; number++)
-        if (number != TIC_TABLE_VALUES)
+        if (number != TIC_TABLE_VALUES && !snapshot->cycle.of_point)
             status = save_full_blocks(snapshot, number, line);
     line->blocks = calloc(snapshot->cycle.block_count + 1, sizeof(*line->blocks));
     if (status || !line->blocks)
@@ -225,10 +225,64 @@ int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct ti
 #ifdef TIC_DEBUG
     status = status ? status : check_index(snapshot, cut);
 #endif
-    status = status ? status : tic_graph_describe(snapshot->graph, cut, line);
+    if (status == 0)
+        status = snapshot->cycle.of_point
+                     ? tic_point_describe_line(&snapshot->point, snapshot->graph, line)
+                     : tic_graph_describe(snapshot->graph, cut, line);
     status = status ? status : tic_held_resolve(&snapshot->store->rows, line);
     status = status ? status : save_all_full_blocks(snapshot, line);
     return status ? status : tic_index_write(index, snapshot->store, line);
+}
+
+/* ---- commit points --------------------------------------------------------------------------- */
+
+/* Of blocks those stay that hold what lines of commit points repeat. */
+static void forget_blocks(struct tic_snapshot *snapshot)
+{
+    uint64_t left[TIC_TABLES] = {
+        [TIC_TABLE_INPUTS] = snapshot->point.first.inputs.first,
+        [TIC_TABLE_EVENTS] = snapshot->point.first.events.first,
+    };
+    unsigned long kept = 0;
+
+    for (unsigned long i = 0; i < snapshot->cycle.block_count; i++) {
+        const struct tic_line_block block = snapshot->cycle.blocks[i];
+        if (left[block.table] < block.count)
+            continue;
+        left[block.table] -= block.count;
+        snapshot->cycle.blocks[kept++] = block;
+    }
+    snapshot->cycle.block_count = kept;
+}
+
+void tic_snapshot_forget_history(struct tic_snapshot *snapshot)
+{
+    atomic_store(&snapshot->point.forgotten, true);
+    tic_point_forget(snapshot->graph);
+    forget_blocks(snapshot);
+}
+
+int tic_snapshot_end_point(struct tic_snapshot *snapshot, int status)
+{
+    tic_lock(&snapshot->lock);
+    bool stayed = tic_point_is_offered(&snapshot->point);
+    atomic_store_explicit(&snapshot->point.state, TIC_POINT_IDLE, memory_order_relaxed);
+    pthread_cond_broadcast(&snapshot->served);
+    tic_unlock(&snapshot->lock);
+    return status ? status : stayed ? 0 : -ESTALE;
+}
+
+/* Lines of before may be kept as long as others, with what they refer to. */
+void tic_snapshot_note_point_line(struct tic_snapshot *snapshot)
+{
+    struct tic_rows *rows = &snapshot->store->rows;
+
+    if (++snapshot->point.lines != snapshot->store->keep)
+        return;
+    tic_rows_unpin_all(rows);
+    for (unsigned long i = 0; i < snapshot->cycle.block_count; i++)
+        tic_rows_pin(rows, (struct tic_row){snapshot->cycle.blocks[i].extent,
+                                            snapshot->cycle.blocks[i].row});
 }
 
 /* ---- free rows ------------------------------------------------------------------------------ */

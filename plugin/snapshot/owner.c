@@ -202,6 +202,7 @@ static void finish_leaving(struct tic_snapshot *snapshot, struct tic_handle *han
 
 void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handle, bool pinned)
 {
+    pinned = pinned && tic_point_has_history(&snapshot->point);
     if (pinned)
         tic_snapshot_save_now(snapshot, handle);
     tic_lock(&snapshot->graph->lock);

@@ -55,6 +55,7 @@ void tic_snapshot_fini(struct tic_snapshot *snapshot)
     tic_reuse_fini(&snapshot->results.reuse);
     tic_eventlog_fini(&snapshot->log);
     tic_snapshot_forget_forced(snapshot);
+    tic_point_free(&snapshot->point);
     pthread_cond_destroy(&snapshot->wake);
     pthread_cond_destroy(&snapshot->served);
     tic_lock_fini(&snapshot->lock);
@@ -189,7 +190,9 @@ static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
               ((snapshot->control.requested || tic_snapshot_is_log_large(snapshot) ||
                 is_due_to_extend(snapshot, begun_ns)) &&
                !snapshot->control.stopping);
-        if (snapshot->control.stopping || (due && tic_snapshot_may_try_locked(snapshot)))
+        if (snapshot->control.stopping ||
+            (due && tic_snapshot_may_try_locked(snapshot) &&
+             tic_point_may_begin_locked(&snapshot->point, snapshot->period / 2)))
             break;
         struct timespec until =
             snapshot->control.retry_ns ? at(snapshot->control.retry_ns) : period;

@@ -14,6 +14,7 @@
 #include "snapshot/extension.h"
 #include "snapshot/known.h"
 #include "snapshot/pace.h"
+#include "snapshot/point.h"
 #include "snapshot/protection.h"
 #include "snapshot/reuse.h"
 #include "snapshot/verify.h"
@@ -142,6 +143,7 @@ struct tic_cycle {
     uint64_t logged_before;           /* bytes of the log when a line was tried last */
     uint64_t synced_ns, synced_bytes; /* the last time */
     bool began;                       /* SEL has asked for its first line */
+    bool of_point;                    /* main() is at a commit point for the line */
 };
 
 /* Results of tasks in the event log: forced.h. */
@@ -206,6 +208,7 @@ struct tic_snapshot {
 
     struct tic_pace pace;           /* pace.h */
     struct tic_verify verify;       /* verify.h */
+    struct tic_point point;         /* point.h */
     struct tic_eventlog log;        /* forced.h */
     struct tic_results results;     /* forced.h */
     struct tic_extension extension; /* extension.h */
@@ -349,6 +352,12 @@ bool tic_snapshot_pause(struct tic_snapshot *snapshot, double seconds);
 int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct tic_line *line);
 /* Tasks that have ended by this cut are done. 0 or -ENOMEM: what is left is tried again. */
 int tic_snapshot_merge_done(struct tic_snapshot *snapshot, uint64_t cut);
+/* All lines will be of commit points; main() waits at one, and no task runs. */
+void tic_snapshot_forget_history(struct tic_snapshot *snapshot);
+/* Lets main() go on from its commit point. The status, or -ESTALE: it had gone on before. */
+int tic_snapshot_end_point(struct tic_snapshot *snapshot, int status);
+/* A line of a commit point is committed. */
+void tic_snapshot_note_point_line(struct tic_snapshot *snapshot);
 /* Frees rows that nothing refers to any more, if there may be enough of them. committed: the cut
  * whose line was committed; 0: none was. */
 void tic_snapshot_sweep(struct tic_snapshot *snapshot, uint64_t committed);

@@ -127,7 +127,7 @@ static int write_line(hid_t file, const struct tic_line *line)
 #define TRY(call) status = status ? status : (call);
 #define WRITE_NUMBER(member) TRY(write_number(file, #member, line->member))
 #define WRITE_ACCOUNT_NUMBER(member) TRY(write_number(file, #member, line->account.member))
-#define WRITE_LOG_NUMBER(name, member) TRY(write_number(file, #name, line->log.member))
+#define WRITE_NAMED_NUMBER(name, member) TRY(write_number(file, #name, line->member))
 #define WRITE_MACHINE_NUMBER(member) TRY(write_number(file, #member, line->on.member))
 #define WRITE_MACHINE_TEXT(member)                                                                 \
     TRY(write_text(file, #member, line->on.member ? line->on.member : ""))
@@ -152,7 +152,7 @@ static int write_line(hid_t file, const struct tic_line *line)
     TIC_LINE_TEXTS(WRITE_TEXT)
     TIC_LINE_LATER_TEXTS(WRITE_TEXT)
     TIC_LINE_LATER_NUMBERS(WRITE_NUMBER)
-    TIC_LOG_NUMBERS(WRITE_LOG_NUMBER)
+    TIC_LINE_NAMED_NUMBERS(WRITE_NAMED_NUMBER)
     TIC_LINE_TABLES(WRITE_TABLE)
     status = status ? status
                     : write_attribute(file, TIC_LINE_CREATED, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
@@ -293,7 +293,7 @@ static int read_line(hid_t file, struct tic_line *line)
 #define READ_TEXT(member) TRY(read_text(file, #member, &line->member))
 #define READ_LATER_TEXT(member) TRY(read_later_text(file, #member, &line->member))
 #define READ_LATER_NUMBER(member) TRY(read_later_number(file, #member, &line->member))
-#define READ_LOG_NUMBER(name, member) TRY(read_later_number(file, #name, &line->log.member))
+#define READ_NAMED_NUMBER(name, member) TRY(read_later_number(file, #name, &line->member))
 #define READ_TABLE(path, S, array, count, FIELDS)                                                  \
     status = status ? status                                                                       \
                     : read_table(file, path, array##_fields, sizeof(struct S), &line->array,       \
@@ -314,7 +314,7 @@ static int read_line(hid_t file, struct tic_line *line)
     TIC_LINE_TEXTS(READ_TEXT)
     TIC_LINE_LATER_TEXTS(READ_LATER_TEXT)
     TIC_LINE_LATER_NUMBERS(READ_LATER_NUMBER)
-    TIC_LOG_NUMBERS(READ_LOG_NUMBER)
+    TIC_LINE_NAMED_NUMBERS(READ_NAMED_NUMBER)
     TIC_LINE_TABLES(READ_TABLE)
     status =
         status ? status : read_number(file, TIC_LINE_CREATED, H5T_NATIVE_DOUBLE, &line->created);

@@ -184,6 +184,12 @@ void tic_held_pin_locked(struct tic_rows *rows, uint32_t number) TIC_REQUIRES(ro
     rows->held[number].keep = true; /* a sweep may be under way */
 }
 
+void tic_held_unpin_all_locked(struct tic_rows *rows) TIC_REQUIRES(rows->lock)
+{
+    for (unsigned long i = 0; i < rows->held_count; i++)
+        rows->held[i].pinned = false;
+}
+
 void tic_held_settle_locked(struct tic_rows *rows, uint32_t number) TIC_REQUIRES(rows->lock)
 {
     rows->held[number].busy = false;

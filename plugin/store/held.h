@@ -53,6 +53,7 @@ int tic_held_resolve(struct tic_rows *rows, struct tic_line *line);
 void tic_held_fini(struct tic_rows *rows);
 void tic_held_settle_locked(struct tic_rows *rows, uint32_t number) TIC_REQUIRES(rows->lock);
 void tic_held_pin_locked(struct tic_rows *rows, uint32_t number) TIC_REQUIRES(rows->lock);
+void tic_held_unpin_all_locked(struct tic_rows *rows) TIC_REQUIRES(rows->lock);
 /* The row that it was written to; the row itself if it is not held, or not written. */
 struct tic_row tic_held_real_locked(const struct tic_rows *rows, struct tic_row row)
     TIC_REQUIRES(rows->lock);

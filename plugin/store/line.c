@@ -11,16 +11,38 @@
 
 void tic_line_clear(struct tic_line *line)
 {
-    void *owned[] = {line->version,        line->starpu,        line->host,
-                     line->program,        line->directory,     line->arguments.text,
-                     line->extents,        line->values,        line->done,
-                     line->inputs,         line->events,        line->blocks,
-                     line->signatures,     line->acquires,      line->spawned,
-                     line->kept,           line->buffers,       line->bytes,
-                     line->functions.text, line->reads,         line->build,
-                     line->input,          line->callbacks,     line->kept_writes,
-                     line->looks,          line->ran,           line->files.text,
-                     line->on.machine,     line->on.types.text, line->on.extent_types};
+    void *owned[] = {line->version,
+                     line->starpu,
+                     line->host,
+                     line->program,
+                     line->directory,
+                     line->arguments.text,
+                     line->extents,
+                     line->values,
+                     line->done,
+                     line->inputs,
+                     line->events,
+                     line->blocks,
+                     line->signatures,
+                     line->acquires,
+                     line->spawned,
+                     line->kept,
+                     line->buffers,
+                     line->bytes.items,
+                     line->functions.text,
+                     line->reads,
+                     line->build,
+                     line->input,
+                     line->callbacks,
+                     line->kept_writes,
+                     line->looks,
+                     line->ran,
+                     line->files.text,
+                     line->on.machine,
+                     line->on.types.text,
+                     line->on.extent_types,
+                     line->point.names.text,
+                     line->point.bytes.items};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         free(owned[i]);
     memset(line, 0, sizeof(*line));

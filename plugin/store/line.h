@@ -201,6 +201,25 @@ struct tic_line_text {
     size_t size;
 };
 
+struct tic_line_bytes {
+    unsigned char *items;
+    size_t count;
+};
+
+/* The commit point at which main() was at the cut (starpu_tic.h). A restart runs main() up to its
+ * first commit point, and goes on there with the numbers and variables that it had at this one. */
+struct tic_line_point {
+    uint64_t number;     /* of the call, from 1; 0: the line is of no commit point */
+    uint64_t task;       /* at the first commit point: submissions of main(), */
+    uint64_t signature;  /* their signature, all 64 bits, */
+    uint64_t handle;     /* registrations, */
+    uint64_t registered; /* and a hash of the data that was registered */
+    uint64_t now_task, now_signature, now_handle; /* the same at the cut */
+    uint64_t now_event, now_chain;                /* events by then, and their hash */
+    struct tic_line_text names;  /* its place in the program; then of each variable: bytes, name */
+    struct tic_line_bytes bytes; /* of these variables, one after the other */
+};
+
 /* What of a line means something else on other machines: identities of tasks that callbacks and
  * threads submit depend on the size of words, the byte order, the build of the program. */
 enum tic_bound { TIC_BOUND_WORDS = 1, TIC_BOUND_ORDER = 2, TIC_BOUND_BUILD = 4 };
@@ -281,8 +300,8 @@ struct tic_line {
     size_t kept_write_count;
     struct tic_line_buffer *buffers; /* of kept tasks */
     size_t buffer_count;
-    unsigned char *bytes; /* arguments of kept tasks */
-    size_t byte_count;
+    struct tic_line_bytes bytes; /* arguments of kept tasks */
+    struct tic_line_point point;
     struct tic_line_text functions; /* names */
     struct tic_line_text files;     /* that main() had read: schema.h */
     uint32_t *signatures;

@@ -304,6 +304,9 @@ int tic_store_adopt(struct tic_store *store, struct tic_line *line, struct tic_l
     if (status)
         return status;
     pin_logged(store, &store->kept[0]);
+    /* A line holds what older ones do, but for one of a commit point. */
+    for (unsigned i = 1; i < store->kept_count && store->kept[0].point.number; i++)
+        pin_logged(store, &store->kept[i]);
     tic_rows_sweep_begin(&store->rows);
     tic_store_mark_kept(store);
     tic_rows_sweep_end(&store->rows);

@@ -88,6 +88,8 @@ bool tic_rows_share(struct tic_rows *rows, struct tic_row row, const struct tic_
 void tic_rows_settle(struct tic_rows *rows, struct tic_row row);
 /* The row is never free again. */
 void tic_rows_pin(struct tic_rows *rows, struct tic_row row);
+/* No row is pinned any more. */
+void tic_rows_unpin_all(struct tic_rows *rows);
 /* Bytes in pinned rows. */
 uint64_t tic_rows_pinned(struct tic_rows *rows);
 /* Sweeps that have begun, and that have ended, in sum: odd while one is under way. */

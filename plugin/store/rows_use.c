@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Rows of whole segments: how much is in use, and when nobody gets one any more. */
 #include <errno.h>
+#include <string.h>
 
 #include "store/extent.h"
 #include "store/held.h"
@@ -19,6 +20,20 @@ void tic_rows_count_use(struct tic_rows *rows, tic_use_of use_of, void *arg)
         use->touched += extent->top * tic_shape_bytes(&extent->shape);
         use->pinned += extent->pins;
     }
+    tic_unlock(&rows->lock);
+}
+
+void tic_rows_unpin_all(struct tic_rows *rows)
+{
+    tic_lock(&rows->lock);
+    for (unsigned long i = 0; i < rows->count; i++) {
+        struct tic_extent *extent = rows->extents[i];
+        if (!tic_extent_is_retired(extent))
+            memset(extent->pinned, 0, (extent->disk.rows + 63) / 64 * sizeof(*extent->pinned));
+        extent->pins = 0;
+    }
+    rows->pinned_bytes = 0;
+    tic_held_unpin_all_locked(rows);
     tic_unlock(&rows->lock);
 }
 

@@ -65,7 +65,22 @@ static bool kept_is_sane(const struct tic_line *line)
     }
     return text_is_sane(line->functions.text, line->functions.size) &&
            text_is_sane(line->files.text, line->files.size) && buffers == line->buffer_count &&
-           bytes == line->byte_count;
+           bytes == line->bytes.count;
+}
+
+/* A line of a commit point: the bytes of its variables are there. */
+static bool point_is_sane(const struct tic_line_point *point)
+{
+    uint64_t bytes = 0;
+
+    if (!text_is_sane(point->names.text, point->names.size))
+        return false;
+    for (size_t at = 0, i = 0; at < point->names.size; i++) {
+        if (i > 0)
+            bytes += strtoull(point->names.text + at, NULL, 10);
+        at += strlen(point->names.text + at) + 1;
+    }
+    return bytes == point->bytes.count && (point->number == 0) == (point->names.size == 0);
 }
 
 bool tic_line_is_sane(const struct tic_line *line)
@@ -84,7 +99,8 @@ bool tic_line_is_sane(const struct tic_line *line)
         if (line->looks[i].part > 0 &&
             (uint64_t)line->looks[i].part * TIC_LOOK_BYTES >= line->looks[i].bytes)
             return false;
-    return text_is_sane(line->arguments.text, line->arguments.size) && kept_is_sane(line);
+    return text_is_sane(line->arguments.text, line->arguments.size) && kept_is_sane(line) &&
+           point_is_sane(&line->point);
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */
@@ -129,7 +145,7 @@ bool tic_line_tables_are_sane(const struct tic_line *line)
         if (line->values[i].id >= INT32_MAX ||
             (i > 0 && line->values[i].id <= line->values[i - 1].id))
             return false;
-    return rows_are_sane(line) && line->signature_count >= end &&
+    return rows_are_sane(line) && (line->point.number || line->signature_count >= end) &&
            line->signature_count <= INT32_MAX &&
            has_nothing_twice(line->reads, line->read_count, sizeof(*line->reads),
                              tic_line_by_read) &&

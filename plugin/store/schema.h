@@ -4,7 +4,9 @@
 #define TIC_STORE_SCHEMA_H
 
 #define TIC_FORMAT_MAJOR 5
-#define TIC_FORMAT_MINOR 8
+#define TIC_FORMAT_MINOR 9
+/* Lines of commit points: a reader of 5.8 would begin them anew. */
+#define TIC_FORMAT_POINT_MAJOR 6
 
 /* Files of process P in the store directory. */
 #define TIC_FILE_LOCK "p%u.lock"
@@ -68,8 +70,20 @@
 
 /* LINE_NUMBER(member) from minor formats 2 and 5 on; 0 in lines of before. */
 #define TIC_LINE_LATER_NUMBERS(X) X(arguments_compared) X(unregistered_writes)
-/* LOG_NUMBER(name, member): the same from minor format 8 on, members of the line's log. */
-#define TIC_LOG_NUMBERS(X) X(log_tick, tick) X(log_epoch, epoch) X(log_position, position)
+/* NAMED_NUMBER(name, member): the same from minor formats 8 and 9 on. */
+#define TIC_LINE_NAMED_NUMBERS(X)                                                                  \
+    X(log_tick, log.tick)                                                                          \
+    X(log_epoch, log.epoch)                                                                        \
+    X(log_position, log.position)                                                                  \
+    X(point, point.number)                                                                         \
+    X(point_task, point.task)                                                                      \
+    X(point_signature, point.signature)                                                            \
+    X(point_handle, point.handle)                                                                  \
+    X(point_registered, point.registered)                                                          \
+    X(point_now_task, point.now_task)                                                              \
+    X(point_now_signature, point.now_signature)                                                    \
+    X(point_now_handle, point.now_handle)                                                          \
+    X(point_now_event, point.now_event) X(point_now_chain, point.now_chain)
 
 /* Tables with references to payload rows. */
 #define TIC_LINE_VALUES "/values"
@@ -150,13 +164,15 @@
     X("/arguments", UINT8, arguments.text, arguments.size)                                             \
     X("/spawned", UINT64, spawned, spawned_count)                                                  \
     X("/ran", UINT64, ran, ran_count)                                                              \
-    X("/kept_arguments", UINT8, bytes, byte_count)                                                 \
+    X("/kept_arguments", UINT8, bytes.items, bytes.count)                                           \
     X("/functions", UINT8, functions.text, functions.size)
-/* The same, from minor formats 4 and 7 on; empty in lines of before. */
+/* The same, from minor formats 4, 7 and 9 on; empty in lines of before. */
 #define TIC_LINE_LATER_ARRAYS(X)                                                                   \
     X("/files", UINT8, files.text, files.size)                                                     \
     X("/types", UINT8, on.types.text, on.types.size)                                               \
-    X("/extent_types", UINT32, on.extent_types, on.extent_type_count)
+    X("/extent_types", UINT32, on.extent_types, on.extent_type_count)                              \
+    X("/variable_names", UINT8, point.names.text, point.names.size)                                \
+    X("/variables", UINT8, point.bytes.items, point.bytes.count)
 
 /* Of /files: an entry as it begins, before the path; hash, size, how many bytes the hash is of. */
 #define TIC_LINE_FILE_FORMAT "%016llx%016llx %lld %lld "

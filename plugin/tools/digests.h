@@ -19,6 +19,7 @@ struct tic_datum {
 struct tic_digests {
     struct tic_datum *data; /* by id */
     size_t count;
+    bool part; /* of the last part of a run only, as a restart went on from a commit point */
 };
 
 /* 0 or -errno. */

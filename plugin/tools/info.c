@@ -183,6 +183,22 @@ static void add_json(const struct report *report, const char *name, int status,
     json_array_append_new(report->lines, entry);
 }
 
+/* The place of the commit point, and the variables of main() that the line holds. */
+static void print_point(const struct tic_line_point *point)
+{
+    size_t at = 0;
+
+    if (point->number == 0)
+        return;
+    printf("  commit point %llu (%s); variables:", (unsigned long long)point->number,
+           point->names.text);
+    while ((at += strlen(point->names.text + at) + 1) < point->names.size) {
+        const char *name = strchr(point->names.text + at, ' ');
+        printf(" %s", name ? name + 1 : "?");
+    }
+    printf(" (%zu bytes)\n", point->bytes.count);
+}
+
 static void print_plain(const struct report *report, const char *name, int status,
                         const struct tic_line *line)
 {
@@ -209,6 +225,7 @@ static void print_plain(const struct report *report, const char *name, int statu
     if (line->on.machine[0])
         printf("  written on %s, %s-endian\n", line->on.machine,
                line->on.big_endian ? "big" : "little");
+    print_point(&line->point);
     print_pace(&line->account);
 }
 

@@ -13,7 +13,7 @@ except ImportError:
     xxhash = None
 
 HEADER = 512
-MAJOR = 5
+MAJORS = 5, 6  # 6: lines of commit points
 VALUES = 2  # the number of the table in /blocks
 VALUE = numpy.dtype([("id", "<u8"), ("version", "<u8"), ("checksum", "<u8"), ("extent", "<u4"),
                      ("row", "<u4"), ("gone", "<u4")])
@@ -57,7 +57,7 @@ class Line:
         if not fields:
             raise Damaged(f"{self.path}: no recovery line")
         major, size, checksum = fields.groups()
-        if int(major) != MAJOR:
+        if int(major) not in MAJORS:
             raise Damaged(f"{self.path}: format {int(major)}, which this version does not read")
         if int(size) != len(rest):
             raise Damaged(f"{self.path}: {len(rest)} bytes in place of {int(size)}")

@@ -158,6 +158,34 @@ static void test_block_border(void **state)
     free(contents);
 }
 
+/* Numbers and the signature go on behind what is forgotten, also in a restart, which begins there.
+ */
+static void test_forget(void **state)
+{
+    const size_t count = TIC_SIGNATURE_BLOCK + 10;
+    uint64_t *contents = malloc(count * sizeof(*contents));
+    struct tic_signature whole, restart;
+    (void)state;
+    fill(contents, count, 5);
+    record(&whole, contents, count);
+    const uint64_t rolling = whole.rolling;
+    tic_signature_forget(&whole, whole.position, whole.rolling);
+    assert_int_equal(tic_signature_init(&restart), 0);
+    assert_int_equal(tic_signature_submit(&restart, contents[0], 0), 0);
+    tic_signature_forget(&restart, count, rolling);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(tic_signature_submit(&whole, contents[i], 1), 0);
+        assert_int_equal(tic_signature_submit(&restart, contents[i], 1), 0);
+        assert_int_equal(tic_signature_entry(&whole, count + i),
+                         tic_signature_entry(&restart, count + i));
+    }
+    assert_int_equal(whole.position, 2 * count);
+    assert_int_equal(tic_signature_count(&restart), 2 * count);
+    tic_signature_fini(&restart);
+    tic_signature_fini(&whole);
+    free(contents);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +195,7 @@ int main(void)
         cmocka_unit_test(test_arguments_of_before_are_not_compared),
         cmocka_unit_test(test_swap_is_caught),
         cmocka_unit_test(test_block_border),
+        cmocka_unit_test(test_forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

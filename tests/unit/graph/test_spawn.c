@@ -72,7 +72,7 @@ static void test_kept_while_not_done(void **state)
     assert_int_equal(line.kept_done, 1);
     assert_int_equal(line.buffer_count, 1);
     assert_int_equal(line.buffers[0].handle, 20);
-    assert_memory_equal(line.bytes, "abc", 3);
+    assert_memory_equal(line.bytes.items, "abc", 3);
     assert_string_equal(line.functions.text, "program:1+0x10\tcodelet");
     tic_line_clear(&line);
     /* It has started after the cut that is described: it is needed still. */

@@ -84,6 +84,42 @@ static void test_load(void **state)
     tic_line_clear(&described);
 }
 
+/* A closed tail counts on, and needs no memory for it. */
+static void test_close(void **state)
+{
+    struct tic_line line = {0};
+    (void)state;
+    append(7, 1);
+    append(8, 1);
+    tic_tail_close(&tail, tic_tail_total(&tail));
+    append(9, 2);
+    assert_int_equal(tic_tail_total(&tail), 3);
+    assert_int_equal(tic_tail_describe(&tail, 5, &line), 0);
+    assert_int_equal(line.spawned_count, 0);
+    tic_line_clear(&line);
+    tic_tail_close(&tail, tic_tail_total(&tail));
+    assert_int_equal(tic_tail_total(&tail), 3);
+}
+
+/* A copy stays as it is, with what lies in blocks. */
+static void test_copy(void **state)
+{
+    struct tic_line line = {0};
+    struct tic_tail copy;
+    (void)state;
+    for (uint64_t i = 0; i < 4; i++)
+        append(10 + i, 9);
+    tic_tail_drop(&tail, 1);
+    assert_int_equal(tic_tail_copy(&tail, &copy), 0);
+    append(99, 9);
+    assert_int_equal(tic_tail_total(&copy), 4);
+    assert_int_equal(tic_tail_describe(&copy, 0, &line), 0);
+    assert_int_equal(line.spawned_count, 3);
+    assert_int_equal(line.spawned[0], 11);
+    tic_line_clear(&line);
+    tic_tail_fini(&copy);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -106,6 +142,8 @@ int main(void)
         TEST(test_only_up_to_the_cut),
         TEST(test_nothing_is_lost),
         TEST(test_load),
+        TEST(test_close),
+        TEST(test_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

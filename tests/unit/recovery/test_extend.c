@@ -58,8 +58,8 @@ static int setup(void **state)
         .kept_count = 2,
         .buffers = buffers,
         .buffer_count = 2,
-        .bytes = bytes,
-        .byte_count = 3,
+        .bytes.items = bytes,
+        .bytes.count = 3,
         .functions = {names, sizeof(names)},
     };
     return 0;
@@ -386,7 +386,7 @@ static void test_the_line(void **state)
     assert_int_equal(extended.kept[1].callback, TIC_SPAWN_NONE);
     assert_int_equal(extended.kept[2].callback, 2);
     assert_memory_equal(extended.functions.text, "first\tvisit\0second\tvisit\0callback\t", 35);
-    assert_memory_equal(extended.bytes, "cxx", 3);
+    assert_memory_equal(extended.bytes.items, "cxx", 3);
     assert_int_equal(extended.buffers[1].handle, 2);
     assert_int_equal(extended.kept_write_count, 2); /* by ID(1), and by ID(50) */
     assert_int_equal(extended.kept_writes[0].handle, 1);

@@ -407,9 +407,9 @@ static void keep_task(struct tic_line *line)
     free(line->functions.text);
     line->functions.text = memcpy(malloc(sizeof(functions)), functions, sizeof(functions));
     line->functions.size = sizeof(functions);
-    free(line->bytes);
-    line->bytes = memcpy(malloc(8), arguments, 8);
-    line->byte_count = 8;
+    free(line->bytes.items);
+    line->bytes.items = memcpy(malloc(8), arguments, 8);
+    line->bytes.count = 8;
     free(line->kept);
     line->kept = calloc(1, sizeof(*line->kept));
     line->kept_count = 1;

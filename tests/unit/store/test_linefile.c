@@ -132,11 +132,11 @@ static bool same_numbers(const struct tic_line *a, const struct tic_line *b)
     bool same = a->created == b->created;
 #define SAME_NUMBER(member) same = same && a->member == b->member;
 #define SAME_ACCOUNT_NUMBER(member) SAME_NUMBER(account.member)
-#define SAME_LOG_NUMBER(name, member) SAME_NUMBER(log.member)
+#define SAME_NAMED_NUMBER(name, member) SAME_NUMBER(member)
 #define SAME_TEXT(member) same = same && strcmp(a->member, b->member) == 0;
     TIC_LINE_NUMBERS(SAME_NUMBER)
     TIC_LINE_LATER_NUMBERS(SAME_NUMBER)
-    TIC_LOG_NUMBERS(SAME_LOG_NUMBER)
+    TIC_LINE_NAMED_NUMBERS(SAME_NAMED_NUMBER)
     TIC_ACCOUNT_NUMBERS(SAME_ACCOUNT_NUMBER)
     TIC_ACCOUNT_LATER_NUMBERS(SAME_ACCOUNT_NUMBER)
     TIC_LINE_TEXTS(SAME_TEXT)
