@@ -81,6 +81,21 @@ static void in_turn(uint64_t *result)
     tic_close(result);
 }
 
+/* No task writes what a callback and then main() write. */
+static void before_main(uint64_t *result)
+{
+    tic_open(1, 2);
+    ask(tic_data[0], STARPU_W, set);
+    tic_submit(&tic_step, tic_data[1], 1);
+    tic_acquire(tic_data[0], STARPU_RW);
+    result[5] = tic_values[0]++;
+    starpu_data_release(tic_data[0]);
+    tic_submit(&tic_step, tic_data[1], result[5]);
+    ask(tic_data[0], STARPU_RW, add);
+    tic_submit_pair(&tic_join, tic_data[1], tic_data[0]);
+    tic_close(result);
+}
+
 /* main() gives the access back that the callback was given, and has written before that. */
 static void main_releases(uint64_t *result)
 {
@@ -142,13 +157,15 @@ const struct tic_program tic_programs_callbacks[] = {
     {"callbacks-only-trusted", callbacks_only, trusted, false, NULL, 1, 1, 1, 1, true},
     {"callbacks-in-turn", in_turn, NULL, false, NULL, 1, 1, 1, 1, false},
     {"callbacks-in-turn-trusted", in_turn, trusted, false, NULL, 1, 1, 1, 1, true},
+    {"callback-before-main", before_main, NULL, false, NULL, 1, 0, 1, 1, false},
+    {"callback-before-main-trusted", before_main, trusted, false, NULL, 1, 1, 1, 1, true},
     {"callback-main-releases", main_releases, NULL, false, NULL, 1, 1, 1, 1, false},
     {"callback-main-releases-trusted", main_releases, trusted, false, NULL, 1, 1, 1, 1, true},
-    {"callback-behind-main", behind_main, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"callback-behind-main", behind_main, NULL, false, NULL, 1, 0, 1, 1, false},
     {"callback-behind-main-trusted", behind_main, trusted, false, NULL, 1, 1, 1, 1, true},
-    {"callback-homeless", homeless, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"callback-homeless", homeless, NULL, false, NULL, 1, 0, 1, 1, false},
     {"callback-homeless-trusted", homeless, trusted, false, NULL, 1, 1, 1, 1, true},
-    {"callback-seen", seen, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"callback-seen", seen, NULL, false, NULL, 1, 0, 1, 1, false},
     {"callbacks-in-turn-two-lines", in_turn, NULL, false, NULL, 0, 0, 2, 1, true},
     {"callbacks-in-turn-twice", in_turn, NULL, false, NULL, 0, 0, 1, 2, true},
     {"callbacks-only-trusted-twice", callbacks_only, trusted, false, NULL, 0, 0, 1, 2, true},
