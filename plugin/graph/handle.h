@@ -79,6 +79,27 @@ struct tic_used_anew {
     uint64_t read, written, commuted;
 };
 
+/* The access that main() waits for in a replay. Owner thread only. */
+struct tic_replayed {
+    bool late; /* it is in the recovered cut, and: */
+    bool read; /* it read this: */
+    struct tic_saved saved;
+};
+
+/* Data that StarPU may move out of main memory between accesses. */
+enum tic_asked {
+    TIC_ASKED_NOT,
+    TIC_ASKED_NOW,  /* somebody is in the call that asks */
+    TIC_ASKED_OVER, /* the same, and the access was granted meanwhile, and is over */
+    TIC_ASKED
+};
+struct tic_movable {
+    bool may;               /* immutable after registration */
+    _Atomic int asked;      /* enum tic_asked: for an access, to save it; from NOT to NOW under the
+                               handle's lock, while it does not leave */
+    _Atomic bool lacks_row; /* it could not be saved for that; relaxed */
+};
+
 struct tic_redux;
 struct tic_family;
 
@@ -137,6 +158,7 @@ struct tic_handle {
                             value under it */
     unsigned refills;    /* guarded by lock: times that its initial content changed */
 
+    struct tic_movable movable;
     struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle
                                  has no home node; the rest immutable */
     const struct tic_packer *packer; /* immutable after registration; NULL: the layout above */
@@ -167,9 +189,7 @@ struct tic_handle {
     bool restored;     /* the recovered value was written into it */
     bool touched;      /* guarded by the submission lock: in a recovered run, a live task uses it */
     bool adopted;      /* the same: its value is one of the event log that no line knew */
-    bool replays_late; /* the access that main() waits for is in the recovered cut, and: */
-    bool replays_read; /* it read this: */
-    struct tic_saved replayed;
+    struct tic_replayed replayed;
     char *set_aside; /* its value, while main() holds it with an older one; or NULL; guarded by that
                         access, and by lock */
     uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */

@@ -96,13 +96,13 @@ static bool replay_access(struct tic_handle *handle, const struct tic_line_acqui
         return false;
     handle->main_writes = writes;
     handle->main_writes_left -= writes && handle->main_writes_left > 0;
-    handle->replayed = (struct tic_saved){{known->extent, known->row}, known->checksum};
-    handle->replays_read = known->recorded;
+    handle->replayed.saved = (struct tic_saved){{known->extent, known->row}, known->checksum};
+    handle->replayed.read = known->recorded;
     if (tic_data_is_live(handle))
         return true;
     if (known->recorded && atomic_load(&handle->holds) == 0) {
-        tic_shown_take(handle, &handle->replayed);
-        tic_data_deliver(handle, &handle->replayed);
+        tic_shown_take(handle, &handle->replayed.saved);
+        tic_data_deliver(handle, &handle->replayed.saved);
         tic_shown_give(handle);
     }
     return false;
@@ -113,8 +113,8 @@ static void replay_late(struct tic_handle *handle, bool writes)
 {
     if (writes && handle->family)
         stop_unknown(handle);
-    if (handle->replays_read)
-        tic_data_show(handle, &handle->replayed);
+    if (handle->replayed.read)
+        tic_data_show(handle, &handle->replayed.saved);
     else if (handle->restored)
         tic_data_set_aside(handle);
 }
@@ -180,7 +180,7 @@ bool tic_access_on_acquire_before(starpu_data_handle_t data, bool reads, bool wr
     const struct tic_line_acquire *known = tic_graph_replay_acquire(graph);
     if (known) {
         check_access(handle, known, reads, writes);
-        return handle->replays_late = replay_access(handle, known, writes);
+        return handle->replayed.late = replay_access(handle, known, writes);
     }
     if (!is_to_be_known(handle, reads, writes)) {
         struct tic_line_acquire plain = {.id = handle->id};
@@ -210,8 +210,8 @@ void tic_access_on_acquire_after(starpu_data_handle_t data, bool reads, bool wri
 {
     struct tic_handle *handle = tic_handle_of(data);
 
-    if (handle->replays_late) {
-        handle->replays_late = false;
+    if (handle->replayed.late) {
+        handle->replayed.late = false;
         replay_late(handle, writes);
         return;
     }
