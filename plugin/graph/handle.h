@@ -99,6 +99,20 @@ struct tic_replayed_access {
     struct tic_saved saved;
 };
 
+/* Data that StarPU may move out of main memory between accesses. */
+enum tic_asked {
+    TIC_ASKED_NOT,
+    TIC_ASKED_NOW,  /* somebody is in the call that asks */
+    TIC_ASKED_OVER, /* the same, and the access was granted meanwhile, and is over */
+    TIC_ASKED
+};
+struct tic_movable {
+    bool may;               /* immutable after registration */
+    _Atomic int asked;      /* enum tic_asked: for an access, to save it; from NOT to NOW under the
+                               handle's lock, while it does not leave */
+    _Atomic bool lacks_row; /* it could not be saved for that; relaxed */
+};
+
 struct tic_redux;
 
 /* What main() got back while others that share the memory stayed. */
@@ -177,6 +191,7 @@ struct tic_handle {
                             value under it */
     unsigned refills;    /* guarded by lock: times that its initial content changed */
 
+    struct tic_movable movable;
     struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle
                                  has no home node; the rest immutable */
     const struct tic_packer *packer; /* immutable after registration; NULL: the layout above */

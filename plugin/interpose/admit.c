@@ -14,6 +14,8 @@
 #include "interpose/extend.h"
 #include "interpose/inputs.h"
 #include "interpose/later.h"
+#include "interpose/movable.h"
+#include "session/nodes.h"
 #include "interpose/order.h"
 #include "interpose/position.h"
 #include "interpose/restore.h"
@@ -109,6 +111,8 @@ void tic_admit_live(struct starpu_task *task, const struct tic_submission *submi
         !session->explicit_dependencies && atomic_load(&session->holds) == 0)
         tic_commute_in_order(task);
     bool writes = (submission->accesses->modes & STARPU_W) != 0;
+    if (tic_nodes_several && !tic_movable_keep(task, submission->accesses))
+        tic_snapshot_break(&session->snapshot, "out of memory");
     tic_admit_note_writes(submission->accesses, true);
     if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered.done))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);

@@ -40,6 +40,7 @@ struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node,
                         tic_pack_supports(handle);
     handle->empty = handle->layout.shape.ndim == 0;
     handle->is_value = handle->supported && !handle->empty;
+    handle->movable.may = home_node < 0 && tic_nodes_has_disk() && !handle->empty;
     handle->imaged = tic_handle_has_memory(handle) && tic_session->snapshot.verify.percent > 0;
     tic_typed_register(handle, parent);
     handle->signed_size = handle->packer ? 0 : tic_shape_bytes(&handle->layout.shape);

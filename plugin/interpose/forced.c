@@ -359,7 +359,7 @@ bool tic_forced_use(struct starpu_task *task, uint64_t sequence, bool awaited)
     if (result->count > STARPU_NMAXBUFS || !matches(task, result, values, data))
         return false;
     bool idle = are_idle(result, data); /* else a task must write them, in its place among others */
-    if (!idle && !tic_nodes_has_processor())
+    if (!idle && (!tic_nodes_has_processor() || tic_nodes_has_disk()))
         return false;
     if (!tic_snapshot_is_whole(snapshot, values, result->count, !idle))
         return false;

@@ -66,6 +66,16 @@ static uint64_t slot_sequence(const struct starpu_task *task, const struct tic_s
     return spawn ? TIC_SPAWN_KEY | spawn->index : (uint64_t)task->hypervisor_tag - 1;
 }
 
+/* In other memory its kernel changes nothing of what is saved. */
+static void locate(struct tic_handle *handle, struct starpu_task *task, unsigned buffer, bool away)
+{
+    if (handle->movable.may)
+        tic_handle_locate_homeless(handle);
+    else if (!away)
+        tic_handle_locate(handle, task->dyn_interfaces ? task->dyn_interfaces[buffer]
+                                                       : task->interfaces[buffer]);
+}
+
 static void begin_writes(struct starpu_task *task, struct tic_slot *slot, uint64_t epoch)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
@@ -78,9 +88,8 @@ static void begin_writes(struct starpu_task *task, struct tic_slot *slot, uint64
             continue;
         if (__builtin_expect(tic_nodes_several, 0))
             tic_writeback_check(slot, handle);
-        if (__builtin_expect(handle->home_node < 0, 0) && !slot->away)
-            tic_handle_locate(handle,
-                              task->dyn_interfaces ? task->dyn_interfaces[i] : task->interfaces[i]);
+        if (__builtin_expect(handle->home_node < 0, 0))
+            locate(handle, task, i, slot->away);
         tic_extend_before_write(task, i);
         tic_snapshot_write(&tic_session->snapshot, slot, epoch, handle);
         tic_looks_note_write(handle);

@@ -57,7 +57,7 @@ void tic_data_show(struct tic_handle *handle, const struct tic_saved *saved, boo
     if (!changes && memcmp(now, wanted, tic_shape_bytes(shape)) == 0) {
         free(now);
     } else {
-        if (tic_nodes_several)
+        if (tic_nodes_several && handle->touched) /* StarPU may copy it to other nodes meanwhile */
             tic_stop(TIC_EXIT_REFUSED,
                      "cannot continue from %s: main() reads an older value of handle %llu than "
                      "tasks use already, which is not supported where StarPU has several memory "

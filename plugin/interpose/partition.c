@@ -112,11 +112,13 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
 {
     struct tic_handle *handle = tic_handle_of(data);
 
-    if (!handle || !tic_session_is_owner() || handle->family ||
+    if (!handle || !tic_session_is_owner() || handle->family || handle->movable.may ||
         (handle->home_node < 0 && (!handle->is_value || handle->packer))) {
         tic_session_unprotect_now(
             tic_session_place("starpu_data_partition"),
-            handle && handle->family
+            handle && handle->movable.may ? "partitions of data without a home node are not "
+                                            "protected yet where StarPU has a disk"
+            : handle && handle->family
                 ? "partitions of data whose memory other handles share are not protected yet"
             : handle && tic_session_is_owner()
                 ? "partitions of data without a home node that is packed are not protected yet"

@@ -19,6 +19,7 @@
 #include "report/asked.h"
 #include "report/live.h"
 #include "session/lookup.h"
+#include "interpose/movable.h"
 #include "session/nodes.h"
 #include "interpose/opening.h"
 #include "interpose/policy.h"
@@ -194,6 +195,8 @@ void tic_session_on_initialize_after(int result)
         return;
     }
     session->snapshot.about.workers = workers;
+    session->snapshot.options.other_memory =
+        (struct tic_other_memory){tic_nodes_several, tic_movable_ask};
     tic_session_own();
     int64_t number = session->starts++;
     uint64_t known = tic_tail_total(&session->graph.events);

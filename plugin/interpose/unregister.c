@@ -11,6 +11,7 @@
 #include "interpose/early.h"
 #include "interpose/ending.h"
 #include "interpose/looks.h"
+#include "interpose/movable.h"
 #include "session/lookup.h"
 #include "session/nodes.h"
 #include "interpose/order.h"
@@ -19,6 +20,7 @@
 #include "interpose/redux.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
+#include "interpose/shape.h"
 #include "interpose/shown.h"
 #include "unseen/statics.h"
 
@@ -131,6 +133,8 @@ void tic_data_leave(struct tic_handle *handle)
     tic_lock(&handle->lock);
     handle->leaves = true;
     tic_unlock(&handle->lock);
+    if (handle->movable.may)
+        tic_movable_leave(handle);
     tic_looks_remove(handle);
 }
 
@@ -164,6 +168,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
         tic_data_restore_leaving(handle);
     if (is_in_use(handle))
         tic_data_wait(handle);
+    bool held = is_in_use(handle) && tic_movable_hold(handle);
     tic_family_part(&tic_session->graph, handle);
     if (pinned && handle->family && !handle->family->planned)
         note_departure(handle);
@@ -171,6 +176,14 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
         leave_family(handle, pinned);
     else
         tic_snapshot_remove(&tic_session->snapshot, handle, pinned);
+    if (held)
+        tic_movable_drop(data);
+}
+
+/* What may be elsewhere is brought to main memory. */
+static int node_of_leaving(const struct tic_handle *handle)
+{
+    return handle->movable.may ? STARPU_MAIN_RAM : tic_nodes_of_wait(STARPU_MAIN_RAM);
 }
 
 /* All tasks that use it have ended. */
@@ -178,10 +191,13 @@ static void leave_later(void *arg)
 {
     struct tic_handle *handle = arg;
     starpu_data_handle_t data = handle->data;
+    int node = node_of_leaving(handle);
 
+    if (handle->movable.may)
+        tic_handle_locate_homeless(handle);
     tic_snapshot_remove(&tic_session->snapshot, handle, is_pinned(handle));
     tic_guard++;
-    tic_real.starpu_data_release_on_node(data, tic_nodes_of_wait(STARPU_MAIN_RAM));
+    tic_real.starpu_data_release_on_node(data, node);
     tic_guard--;
 }
 
@@ -230,8 +246,8 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
     tic_data_end_helpers(handle);
     tic_family_part(&tic_session->graph, handle);
     tic_guard++;
-    int status = tic_real.starpu_data_acquire_on_node_cb(data, tic_nodes_of_wait(STARPU_MAIN_RAM),
-                                                         STARPU_W, leave_later, handle);
+    int status = tic_real.starpu_data_acquire_on_node_cb(
+        data, node_of_leaving(handle), tic_movable_mode(data, STARPU_W), leave_later, handle);
     tic_guard--;
     if (status)
         tic_session_unprotect("starpu_data_unregister_submit", "StarPU gives no access to it");

@@ -16,6 +16,7 @@
 #include "session/lookup.h"
 #include "session/nodes.h"
 #include "report/pages.h"
+#include "interpose/movable.h"
 #include "interpose/partition.h"
 #include "interpose/place.h"
 #include "interpose/redux.h"
@@ -230,56 +231,6 @@ WRAPPER void *starpu_data_get_user_data(starpu_data_handle_t data)
     return tic_session && found ? ((struct tic_handle *)found)->user_data : found;
 }
 
-/* starpu_data_wont_use asks for an idle prefetch itself, after it has released the data, which
- * main() may have invalidated or unregistered by then. What tasks have written is in main memory,
- * or on its way there: nothing moves. */
-static bool moves_nothing(unsigned node, unsigned async)
-{
-    return async != 0 && node == STARPU_MAIN_RAM && tic_session_watches();
-}
-
-/* StarPU has no value yet that is restored later. */
-#define HINT(name, idle, parameters, arguments)                                                    \
-    WRAPPER int name parameters                                                                    \
-    {                                                                                              \
-        if ((idle) && moves_nothing(node, async))                                                  \
-            return 0;                                                                              \
-        tic_pages_open();                                                                          \
-        struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;        \
-        if (handle && handle->pending)                                                             \
-            return 0;                                                                              \
-        tic_guard++;                                                                               \
-        int result = RESOLVED(name) arguments;                                                     \
-        tic_guard--;                                                                               \
-        return result;                                                                             \
-    }
-
-HINT(starpu_data_fetch_on_node, false, (starpu_data_handle_t data, unsigned node, unsigned async),
-     (data, node, async))
-HINT(starpu_data_prefetch_on_node, false,
-     (starpu_data_handle_t data, unsigned node, unsigned async), (data, node, async))
-HINT(starpu_data_prefetch_on_node_prio, false,
-     (starpu_data_handle_t data, unsigned node, unsigned async, int priority),
-     (data, node, async, priority))
-HINT(starpu_data_idle_prefetch_on_node, true,
-     (starpu_data_handle_t data, unsigned node, unsigned async), (data, node, async))
-HINT(starpu_data_idle_prefetch_on_node_prio, true,
-     (starpu_data_handle_t data, unsigned node, unsigned async, int priority),
-     (data, node, async, priority))
-
-/* A hint; it needs no value. */
-WRAPPER void starpu_data_wont_use(starpu_data_handle_t data)
-{
-    tic_pages_open();
-    bool watching = tic_session_is_watching();
-    struct tic_handle *handle = watching ? tic_handle_of(data) : NULL;
-    if (handle && handle->pending)
-        return;
-    tic_guard++;
-    RESOLVED(starpu_data_wont_use)(data);
-    tic_guard--;
-}
-
 /* False when StarPU must not know: a value that is restored later is there for us. */
 static bool note_invalid(starpu_data_handle_t data)
 {
@@ -287,6 +238,12 @@ static bool note_invalid(starpu_data_handle_t data)
     fold(data);
     if (!handle || !tic_session_is_owner())
         return true;
+    if (handle->movable.may) {
+        tic_session_unprotect_now(tic_session_place("starpu_data_invalidate"),
+                                  "data without a home node that is invalidated is not protected "
+                                  "yet where StarPU has a disk");
+        return true;
+    }
     handle->invalid = true;
     if (tic_session->recovered && !tic_session_is_replayed(tic_session))
         return false;
@@ -359,9 +316,13 @@ COPY(starpu_data_cpy_priority, priority,
         fold(data);                                                                                \
         bool record =                                                                              \
             tic_session_is_watching() && tic_access_on_acquire_before(data, reads, writes, #name); \
+        if (tic_nodes_several && tic_session_is_watching())                                        \
+            mode = tic_movable_mode(data, mode);                                                   \
         tic_guard++;                                                                               \
         int result = RESOLVED(name) arguments;                                                     \
         tic_guard--;                                                                               \
+        if (result == 0)                                                                           \
+            tic_movable_find(data);                                                                \
         if (writes && result == 0)                                                                 \
             note_valid(data);                                                                      \
         if (record && result == 0)                                                                 \
@@ -401,6 +362,8 @@ ACQUIRE(starpu_data_acquire_on_node, node,
         struct tic_handle *handle = watching ? tic_handle_of(data) : NULL;                         \
         if (handle && tic_data_holds_values(handle))                                               \
             tic_data_restore(handle, false);                                                       \
+        if (handle && tic_nodes_several)                                                           \
+            mode = tic_movable_mode(data, mode);                                                   \
         tic_guard++;                                                                               \
         int result = RESOLVED(name) arguments;                                                     \
         tic_guard--;                                                                               \
@@ -409,6 +372,7 @@ ACQUIRE(starpu_data_acquire_on_node, node,
         if (result != 0)                                                                           \
             return result;                                                                         \
         tic_wait_begin(true);                                                                      \
+        tic_movable_find(data);                                                                    \
         if (writes)                                                                                \
             note_valid(data);                                                                      \
         if (watching && tic_access_on_acquire_before(data, reads, writes, #name))                  \

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/thread.h"
+#include "interpose/movable.h"
 #include "interpose/reads.h"
 #include "interpose/shape.h"
 #include "real/real.h"
@@ -74,7 +75,7 @@ const char *tic_writeback_refuse(struct starpu_task *task, const struct tic_acce
         why = "a choice of memory nodes (specific_nodes) is not protected yet";
     for (unsigned i = 0; i < accesses->count && !why; i++)
         why = why_not_access(&accesses->items[i]);
-    return why;
+    return why ? why : tic_movable_refuse(task, accesses);
 }
 
 /* ---- a worker -------------------------------------------------------------------------------- */

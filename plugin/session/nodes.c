@@ -13,7 +13,7 @@ bool tic_nodes_several;
 /* Immutable after tic_nodes_start. */
 static struct {
     unsigned count;
-    bool disk;
+    bool disk, device;
     bool away[TIC_MAX_WORKERS];      /* workers */
     const void *tables[MOST_TABLES]; /* of devices */
     unsigned table_count;
@@ -54,8 +54,9 @@ static void look_at_workers(void)
 
     nodes.table_count = 0;
     for (unsigned i = 0; i < TIC_MAX_WORKERS; i++)
-        nodes.away[i] = tic_nodes_several && i < count &&
-                        tic_real.starpu_worker_get_memory_node(i) != STARPU_MAIN_RAM;
+        nodes.away[i] =
+            nodes.disk || (tic_nodes_several && i < count &&
+                           tic_real.starpu_worker_get_memory_node(i) != STARPU_MAIN_RAM);
     for (unsigned i = 0; i < count; i++)
         if (tic_real.starpu_worker_get_type((int)i) == STARPU_OPENCL_WORKER)
             note_table(i);
@@ -67,11 +68,12 @@ const char *tic_nodes_start(void)
 
     nodes.count = tic_real.starpu_memory_nodes_get_count();
     tic_nodes_several = nodes.count > 1;
-    nodes.disk = false;
+    nodes.disk = nodes.device = false;
     for (unsigned i = 0; tic_nodes_several && i < nodes.count && !why; i++) {
         enum starpu_node_kind kind = tic_real.starpu_node_get_kind(i);
         why = why_not(kind);
         nodes.disk |= kind == STARPU_DISK_RAM;
+        nodes.device |= kind != STARPU_DISK_RAM && i != STARPU_MAIN_RAM;
     }
     look_at_workers();
     return why;
@@ -96,13 +98,18 @@ bool tic_nodes_has_processor(void)
     return tic_real.starpu_cpu_worker_get_count() > 0;
 }
 
+bool tic_nodes_has_disk(void)
+{
+    return nodes.disk;
+}
+
 const char *tic_nodes_refuse(int home_node)
 {
     if (tic_nodes_several && home_node > STARPU_MAIN_RAM)
         return "data whose home is another memory node than main memory is not protected yet";
-    if (nodes.disk && home_node < 0)
-        return "data without a home node, which StarPU may move to a disk at any time, is not "
-               "protected yet";
+    if (nodes.disk && nodes.device && home_node < 0)
+        return "data without a home node is not protected yet where StarPU has both devices and a "
+               "disk";
     return NULL;
 }
 

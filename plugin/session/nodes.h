@@ -18,7 +18,8 @@ extern bool tic_nodes_several;
 
 /* Looks at what StarPU has. Why that cannot be protected, or NULL. Owner thread, once it runs. */
 const char *tic_nodes_start(void);
-/* Does the worker compute in other memory than the main one? */
+/* Does the worker compute in other memory than the main one, or may its results leave that at once
+ * (a disk)? */
 bool tic_nodes_is_away(unsigned worker);
 /* Do the objects of a device's library begin with this address? OpenCL's begin with that of a table
  * of functions, as its loader (ICD) demands. */
@@ -26,6 +27,8 @@ bool tic_nodes_is_device_table(const void *table);
 /* Is there a worker for tasks of ours that need a processor? */
 bool tic_nodes_has_processor(void);
 
+/* May StarPU move data without a home node out of main memory at any time? There is a disk. */
+bool tic_nodes_has_disk(void);
 /* Why data with this home cannot be protected, or NULL. */
 const char *tic_nodes_refuse(int home_node);
 /* A node whose access waits for others, and moves nothing: on one node that of the data. */

@@ -11,7 +11,7 @@
 
 /* 0 saved or not needed; -EBUSY a task of the cut writes it, or has begun to; -EAGAIN no row is
  * free; else -errno. Any thread. */
-static int try_save(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
+static int save_here(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
 {
     struct tic_row held = {.extent = TIC_NO_EXTENT};
     int status = 0;
@@ -33,6 +33,51 @@ static int try_save(struct tic_snapshot *snapshot, struct tic_handle *handle, ui
         status = status ? status : written;
     }
     return status;
+}
+
+/* ---- data that may be elsewhere -------------------------------------------------------------- */
+
+/* Asks for an access once; the value is saved when it is granted. */
+static void ask(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
+{
+    if (!tic_save_lock(snapshot, handle, cut))
+        return;
+    bool asks =
+        !handle->leaves && handle->data && atomic_load(&handle->movable.asked) == TIC_ASKED_NOT;
+    if (asks)
+        atomic_store(&handle->movable.asked, TIC_ASKED_NOW);
+    tic_unlock(&handle->lock);
+    if (asks)
+        snapshot->options.other_memory.ask(handle);
+}
+
+void tic_snapshot_save_granted(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    uint64_t cut = atomic_load(&snapshot->cut.active_cut);
+    int status =
+        cut != 0 && !tic_snapshot_is_broken(snapshot) ? save_here(snapshot, handle, cut) : 0;
+
+    if (status == -EAGAIN)
+        atomic_store_explicit(&handle->movable.lacks_row, true, memory_order_relaxed);
+    else if (status && status != -EBUSY && status != -ECANCELED)
+        tic_snapshot_lose_cut(snapshot, cut, status);
+    tic_snapshot_wake(snapshot);
+}
+
+/* 0 saved or not needed; -EBUSY a task of the cut writes it, or has begun to, or StarPU has been
+ * asked for it; -EAGAIN no row is free; else -errno. Any thread. */
+static int try_save(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
+{
+    if (__builtin_expect(!handle->movable.may, 1))
+        return save_here(snapshot, handle, cut);
+    if (tic_snapshot_is_lost(snapshot, cut))
+        return -ECANCELED;
+    if (atomic_exchange_explicit(&handle->movable.lacks_row, false, memory_order_relaxed))
+        return -EAGAIN;
+    if (!tic_handle_is_due(handle, cut))
+        return 0;
+    ask(snapshot, handle, cut);
+    return tic_handle_is_due(handle, cut) ? -EBUSY : 0;
 }
 
 /* The same, with a new segment if no row is free. */

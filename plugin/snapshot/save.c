@@ -268,7 +268,8 @@ void tic_snapshot_save_before(struct tic_snapshot *snapshot, struct tic_slot *sl
 }
 
 /* The cut before may wait for tasks that wait for what this worker has to run next: because they
- * end late (end dependencies), or meet other tasks at a barrier of their own. */
+ * end late (end dependencies), or meet other tasks at a barrier of their own; or for values that it
+ * has to bring to main memory. */
 static bool may_block(struct tic_snapshot *snapshot, unsigned idle)
 {
     /* The cut waits for main(), which may wait for this task in a way of its own. */
@@ -288,7 +289,7 @@ static bool may_block(struct tic_snapshot *snapshot, unsigned idle)
         return true;
     }
     return atomic_load(&snapshot->cut.active_cut) != 0 &&
-           (idle > COUNT_PATIENCE ||
+           (idle > COUNT_PATIENCE || snapshot->options.other_memory.written ||
             atomic_load_explicit(&snapshot->late_ends, memory_order_relaxed));
 }
 

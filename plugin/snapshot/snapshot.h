@@ -59,6 +59,14 @@ struct tic_unregistered {
     bool trusted;         /* a restart may go on nevertheless; immutable after start */
 };
 
+/* Values that are not in main memory. Immutable while StarPU runs. */
+struct tic_other_memory {
+    bool written;                           /* tasks end when their values have come to main memory,
+                                               which workers see to between tasks */
+    void (*ask)(struct tic_handle *handle); /* for an access to data that may be elsewhere, under no
+                                               lock; then tic_snapshot_save_granted is called */
+};
+
 /* Settings. Immutable after start. */
 struct tic_snapshot_options {
     double patience;       /* seconds that others than the checkpoint thread wait */
@@ -79,6 +87,7 @@ struct tic_snapshot_options {
     bool periodic;                /* lines are taken every period */
     bool ignore_results;          /* of an earlier run that no line holds */
     uint64_t sync_ns;             /* SEL: when written data is forced to the disk; 0: not */
+    struct tic_other_memory other_memory;
 };
 
 /* What a restart has found in the store. Immutable after start, but for what is only there while
@@ -285,6 +294,9 @@ static inline void tic_snapshot_write(struct tic_snapshot *snapshot, struct tic_
     tic_cut_write(slot, epoch, handle);
 }
 void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot);
+/* An access to data that may be elsewhere, asked for by `ask`, is granted: saves the value if the
+ * active cut needs it. Any thread, within the access. */
+void tic_snapshot_save_granted(struct tic_snapshot *snapshot, struct tic_handle *handle);
 
 /* ---- the owner thread, when the structure of the graph changes ------------------------------ */
 /* For all of these: no task uses the handle, and none that is submitted will. */

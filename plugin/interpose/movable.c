@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "interpose/movable.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+#include "interpose/shape.h"
+#include "real/real.h"
+#include "session/context.h"
+#include "session/lookup.h"
+#include "session/nodes.h"
+
+/* ---- threads of ours ------------------------------------------------------------------------- */
+
+struct request {
+    starpu_data_handle_t data;
+    struct tic_handle *handle;
+};
+
+/* The request is over. The handle may go when the access does. */
+static void note_granted(struct tic_handle *handle)
+{
+    int state = TIC_ASKED;
+
+    while (!atomic_compare_exchange_weak(&handle->movable.asked, &state,
+                                         state == TIC_ASKED_NOW ? TIC_ASKED_OVER : TIC_ASKED_NOT))
+        ;
+}
+
+static void granted(void *arg)
+{
+    struct request request = *(struct request *)arg;
+
+    free(arg);
+    tic_handle_locate(request.handle,
+                      tic_real.starpu_data_get_interface_on_node(request.data, STARPU_MAIN_RAM));
+    tic_snapshot_save_granted(&tic_session->snapshot, request.handle);
+    note_granted(request.handle);
+    tic_guard++;
+    tic_real.starpu_data_release_on_node(request.data, STARPU_MAIN_RAM);
+    tic_guard--;
+}
+
+void tic_movable_ask(struct tic_handle *handle)
+{
+    struct request *request = malloc(sizeof(*request));
+    int state = TIC_ASKED_NOW, status = -1;
+
+    if (request) {
+        *request = (struct request){handle->data, handle};
+        tic_guard++;
+        status = tic_real.starpu_data_acquire_on_node_cb_sequential_consistency(
+            handle->data, STARPU_MAIN_RAM, STARPU_R, granted, request, 0);
+        tic_guard--;
+    }
+    if (status) {
+        free(request);
+        tic_snapshot_break(&tic_session->snapshot,
+                           "no access to data %llu (number of registration)",
+                           (unsigned long long)handle->id);
+    }
+    if (status || !atomic_compare_exchange_strong(&handle->movable.asked, &state, TIC_ASKED))
+        atomic_store(&handle->movable.asked, TIC_ASKED_NOT);
+}
+
+void tic_movable_leave(struct tic_handle *handle)
+{
+    for (int state;
+         (state = atomic_load(&handle->movable.asked)) == TIC_ASKED_NOW || state == TIC_ASKED_OVER;)
+        sched_yield();
+}
+
+/* ---- the owner thread ------------------------------------------------------------------------ */
+
+bool tic_movable_hold(struct tic_handle *handle)
+{
+    if (!handle->movable.may || !tic_nodes_holds(handle->data))
+        return false;
+    tic_guard++;
+    int status = tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, STARPU_R);
+    tic_guard--;
+    if (status == 0)
+        tic_handle_locate_homeless(handle);
+    return status == 0;
+}
+
+void tic_movable_drop(starpu_data_handle_t data)
+{
+    tic_guard++;
+    tic_real.starpu_data_release_on_node(data, STARPU_MAIN_RAM);
+    tic_guard--;
+}
+
+/* ---- accesses -------------------------------------------------------------------------------- */
+
+/* For writing only, where there will be a value. In a restart skipped tasks leave none. */
+static bool loses_value(const struct tic_handle *handle, enum starpu_data_access_mode mode)
+{
+    return handle && handle->movable.may && mode & STARPU_W && !(mode & STARPU_R) &&
+           !atomic_load(&handle->invalid) && (!tic_session->recovered || handle->live);
+}
+
+const char *tic_movable_refuse(const struct starpu_task *task, const struct tic_accesses *accesses)
+{
+    for (unsigned i = 0; i < accesses->count && !task->destroy; i++)
+        if (accesses->items[i].handle && accesses->items[i].handle->movable.may &&
+            (accesses->items[i].mode & STARPU_RW) == STARPU_W)
+            return "tasks whose structure stays with the program (destroy = 0), and that only "
+                   "write "
+                   "data without a home node, are not protected yet where StarPU has a disk";
+    return NULL;
+}
+
+bool tic_movable_keep(struct starpu_task *task, const struct tic_accesses *accesses)
+{
+    unsigned buffers = accesses->count;
+
+    for (unsigned i = 0; i < buffers; i++) {
+        enum starpu_data_access_mode mode = accesses->items[i].mode;
+        if (!loses_value(accesses->items[i].handle, mode))
+            continue;
+        if (!task->dyn_modes) {
+            enum starpu_data_access_mode *modes = calloc(buffers, sizeof(*modes));
+            if (!modes)
+                return false;
+            for (unsigned k = 0; k < buffers; k++)
+                modes[k] = STARPU_TASK_GET_MODE(task, k);
+            task->dyn_modes = modes; /* StarPU prefers them, and frees them */
+        }
+        task->dyn_modes[i] = mode | STARPU_R;
+    }
+    return true;
+}
+
+enum starpu_data_access_mode tic_movable_mode(starpu_data_handle_t data,
+                                              enum starpu_data_access_mode mode)
+{
+    return loses_value(tic_handle_of(data), mode) ? mode | STARPU_R : mode;
+}
+
+void tic_movable_find(starpu_data_handle_t data)
+{
+    struct tic_handle *handle =
+        tic_nodes_several && tic_session_is_watching() ? tic_handle_of(data) : NULL;
+
+    if (handle)
+        tic_handle_locate_homeless(handle);
+}
