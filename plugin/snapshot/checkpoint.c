@@ -423,10 +423,6 @@ static int run(struct tic_snapshot *snapshot)
     }
     if (status && cut != 0)
         give_up(snapshot, cut);
-    if (snapshot->cycle.of_point) {
-        tic_snapshot_end_point(snapshot, status);
-        tic_point_drop(&snapshot->point);
-    }
     if (status == -EDQUOT || status == -ENOSPC)
         tic_compact_trim(snapshot->store);
     return status;
