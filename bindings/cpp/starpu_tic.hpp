@@ -107,6 +107,13 @@ class CheckpointRequest
     bool accepted_;
 };
 
+/** Names a variable of main() for commit points: starpu_tic_commit_point(), which C++ has, too. */
+template <class T> void protect(const char *name, T &variable)
+{
+    static_assert(std::is_trivially_copyable<T>::value, "its bytes are all that is kept");
+    check(starpu_tic_protect_memory(name, &variable, sizeof(variable)), "starpu_tic_protect_memory");
+}
+
 struct Version {
     int major = 0, minor = 0, patch = 0;
 };

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/names.h"
 #include "base/words.h"
 #include "graph/family.h"
 
@@ -79,8 +80,8 @@ const char *tic_point_compare(const struct tic_point_first *first, struct tic_gr
         return NULL;
     if (found.newest >= first->handle)
         snprintf(text, size,
-                 "data %llu (number of registration) was registered after the first commit point",
-                 (unsigned long long)found.newest);
+                 "data %llu%s (number of registration) was registered after the first commit point",
+                 (unsigned long long)found.newest, tic_name_of(found.newest));
     else if (found.count < first->data)
         snprintf(text, size,
                  "%lu of the data that were registered at the first commit point are not any more",

@@ -68,6 +68,36 @@ struct _starpu_data_state; /* starpu_data_handle_t points to one */
 int starpu_tic_data_set_type(struct _starpu_data_state *data, const char *type);
 
 /**
+ * Names data: messages say the name beside the number of registration. Only the thread that called
+ * starpu_init() may call it, after the registration.
+ * @param name text; the first 64 bytes count. It is copied.
+ * @return 0; -ENOTCONN as above; -EINVAL: no name, or no data that is protected; -EPERM: another
+ *         thread; -ENOSPC: 65536 data have names; -ENOMEM.
+ */
+int starpu_tic_data_set_name(struct _starpu_data_state *data, const char *name);
+
+/** What protection does at the moment. Later versions append members. */
+struct starpu_tic_status {
+    int is_protected;  /**< 1: recovery lines are taken */
+    int is_suspended;  /**< 1: not at the moment, as the directory cannot be written; it is tried
+                          again */
+    uint64_t lines;    /**< recovery lines that this run has committed */
+    uint64_t bytes;    /**< bytes of values that it has written */
+    double age;        /**< seconds since it committed the last one; -1: none yet */
+    double period;     /**< seconds between two of them */
+    char protocol[16]; /**< "tic", "sel" or "tic+sel"; empty if it is not protected */
+    char reason[256];  /**< why it is not protected, as the message said; else empty */
+};
+
+/**
+ * Tells what protection does.
+ * @param status receives the answer, also when this run is not protected.
+ * @param size sizeof(struct starpu_tic_status): no more is written.
+ * @return 0; -ENOTCONN as above; -EINVAL: no status, or size 0.
+ */
+int starpu_tic_get_status(struct starpu_tic_status *status, size_t size);
+
+/**
  * Names memory of main()'s own, which is not registered data, and which main() needs to go on from
  * a commit point: counters, the state of a random generator, sums. It holds no addresses: they are
  * others in each run.

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "graph/family.h"
 #include "session/clock.h"
 #include "session/context.h"
@@ -44,11 +45,12 @@ static bool is_plain(const struct tic_line_acquire *access)
 
 static void stop_unknown(const struct tic_handle *handle)
 {
-    tic_stop(TIC_EXIT_REFUSED,
-             "cannot continue from %s: main() accesses handle %llu (number of registration), whose "
-             "value is already the one of a later task, and it cannot be told what it was. Nothing "
-             "was overwritten",
-             tic_session->store.path, (unsigned long long)handle->id);
+    tic_stop(
+        TIC_EXIT_REFUSED,
+        "cannot continue from %s: main() accesses handle %llu%s (number of registration), whose "
+        "value is already the one of a later task, and it cannot be told what it was. Nothing "
+        "was overwritten",
+        tic_session->store.path, (unsigned long long)handle->id, tic_name_of(handle->id));
 }
 
 static const char *name_of_mode(bool reads, bool writes)
@@ -71,15 +73,17 @@ static void check_access(const struct tic_handle *handle, const struct tic_line_
 {
     if (known->id != handle->id)
         tic_stop(TIC_EXIT_DIVERGED,
-                 "the replay differs from the recorded run: main() accesses handle %llu, and "
-                 "accessed handle %llu (numbers of registration) in the recorded run",
-                 (unsigned long long)handle->id, (unsigned long long)known->id);
+                 "the replay differs from the recorded run: main() accesses handle %llu%s, and "
+                 "accessed handle %llu%s (numbers of registration) in the recorded run",
+                 (unsigned long long)handle->id, tic_name_of(handle->id),
+                 (unsigned long long)known->id, tic_name_of(known->id));
     if (!is_plain(known) && known->writes != (uint32_t)writes)
-        tic_stop(TIC_EXIT_DIVERGED,
-                 "the replay differs from the recorded run: main() accesses handle %llu (number of "
-                 "registration) %s, and accessed it %s in the recorded run",
-                 (unsigned long long)handle->id, name_of_mode(reads, writes),
-                 name_of_recorded(known));
+        tic_stop(
+            TIC_EXIT_DIVERGED,
+            "the replay differs from the recorded run: main() accesses handle %llu%s (number of "
+            "registration) %s, and accessed it %s in the recorded run",
+            (unsigned long long)handle->id, tic_name_of(handle->id), name_of_mode(reads, writes),
+            name_of_recorded(known));
 }
 
 /* The access belongs to the recovered cut: delivers what it read then. True when there is more to

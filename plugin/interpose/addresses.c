@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "session/clock.h"
 #include "session/context.h"
 #include "interpose/looks_list.h"
@@ -42,10 +43,10 @@ _Noreturn static void stop(const struct tic_handle *handle)
 {
     tic_stop(
         TIC_EXIT_REFUSED,
-        "cannot restore handle %llu from %s: it holds addresses, which are others in each run, "
+        "cannot restore handle %llu%s from %s: it holds addresses, which are others in each run, "
         "and tasks write it. If nobody uses what lies there, STARPU_TIC_INPUTS=ignore "
         "continues with the recorded ones",
-        (unsigned long long)handle->id, tic_session->store.path);
+        (unsigned long long)handle->id, tic_name_of(handle->id), tic_session->store.path);
 }
 
 /* ---- what was there before tasks ------------------------------------------------------------- */
@@ -102,11 +103,11 @@ void tic_addresses_look(const struct tic_slot *slot)
         return;
     tic_log(
         TIC_LOG_INFO,
-        "tasks write what looks like addresses of this process into data %llu (number of "
+        "tasks write what looks like addresses of this process into data %llu%s (number of "
         "registration), as structures with pointers hold them, or memory that nobody has "
         "initialised. They are others in a restart, which is refused, or crashes where somebody "
         "follows them: `starpu-tic rehearse` tells whether it matters",
-        (unsigned long long)slot->writing.items[i]->id);
+        (unsigned long long)slot->writing.items[i]->id, tic_name_of(slot->writing.items[i]->id));
 }
 
 /* ---- a restart ------------------------------------------------------------------------------- */

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The public interface, starpu_tic.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
+#include "base/thread.h"
 #include "interpose/point.h"
 #include "interpose/repeat.h"
 #include "interpose/retry.h"
 #include "interpose/typed.h"
 #include "interpose/variables.h"
+#include "report/unprotected.h"
 #include "session/context.h"
 #include "session/lookup.h"
 #include "starpu_tic.h"
@@ -61,6 +65,58 @@ PUBLIC int starpu_tic_codelet_can_fail(struct starpu_codelet *codelet)
 PUBLIC int starpu_tic_task_failed(void)
 {
     return tic_retry_note_failed() ? 0 : -EPERM;
+}
+
+PUBLIC int starpu_tic_data_set_name(struct _starpu_data_state *data, const char *name)
+{
+    struct tic_session *session = protected_session();
+
+    if (!session)
+        return -ENOTCONN;
+    if (!tic_session_is_owner())
+        return -EPERM;
+    struct tic_handle *handle = data ? tic_handle_of(data) : NULL;
+    return handle && name && *name ? tic_names_set(handle->id, name) : -EINVAL;
+}
+
+static const char *why_unprotected(struct tic_session *session)
+{
+    if (session && tic_snapshot_is_broken(&session->snapshot))
+        return tic_protection_reason(&session->snapshot.protection);
+    const char *why = tic_unprotected_reason();
+    if (why)
+        return why;
+    return session ? "StarPU does not run" : "StarPU was not started, or STARPU_TIC_PROTOCOL=off";
+}
+
+static void describe_protected(struct tic_session *session, struct starpu_tic_status *status)
+{
+    struct tic_snapshot *snapshot = &session->snapshot;
+    uint64_t line = atomic_load(&snapshot->counts.committed_ns);
+    uint64_t now = tic_nanoseconds(CLOCK_MONOTONIC);
+
+    status->is_suspended = tic_protection_is_suspended(&snapshot->protection);
+    status->lines = atomic_load(&snapshot->counts.checkpoints);
+    status->bytes = atomic_load(&session->store.counts.bytes_written);
+    status->age = line > 0 ? (double)(now - line) * 1e-9 : -1;
+    status->period = atomic_load(&snapshot->period);
+    snprintf(status->protocol, sizeof(status->protocol), "%s",
+             tic_protocol_names[session->settings.protocol]);
+}
+
+PUBLIC int starpu_tic_get_status(struct starpu_tic_status *status, size_t size)
+{
+    struct tic_session *session = protected_session();
+    struct starpu_tic_status now = {.is_protected = session != NULL, .age = -1};
+
+    if (!status || size == 0)
+        return -EINVAL;
+    if (session)
+        describe_protected(session, &now);
+    else
+        snprintf(now.reason, sizeof(now.reason), "%s", why_unprotected(tic_session));
+    memcpy(status, &now, size < sizeof(now) ? size : sizeof(now));
+    return session ? 0 : -ENOTCONN;
 }
 
 PUBLIC int starpu_tic_get_progress(struct starpu_tic_progress *progress)

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "interpose/addresses.h"
 #include "session/clock.h"
 #include "session/context.h"
@@ -15,11 +16,11 @@
 _Noreturn void tic_data_stop_input(const struct tic_handle *handle)
 {
     tic_stop(TIC_EXIT_REFUSED,
-             "the input of this run differs: handle %llu (number of registration) held other "
+             "the input of this run differs: handle %llu%s (number of registration) held other "
              "data in the recorded run when a task first read it. Start with the same input to "
              "continue; or start over: name another STARPU_TIC_DIR, or remove %s. If the "
              "content does not matter, STARPU_TIC_INPUTS=ignore skips this check",
-             (unsigned long long)handle->id, tic_session->store.path);
+             (unsigned long long)handle->id, tic_name_of(handle->id), tic_session->store.path);
 }
 
 /* The handle in whose value the line holds that of this one: a part has none of its own when its
@@ -58,11 +59,12 @@ static void tell_input(const struct tic_handle *handle)
     static bool told; /* under the submission lock */
 
     if (!told)
-        tic_log(TIC_LOG_INFO,
-                "data %llu (number of registration) held other content in the recorded run when a "
-                "task first read it: the restart goes on with what was recorded, not with the "
-                "input of this run",
-                (unsigned long long)handle->id);
+        tic_log(
+            TIC_LOG_INFO,
+            "data %llu%s (number of registration) held other content in the recorded run when a "
+            "task first read it: the restart goes on with what was recorded, not with the "
+            "input of this run",
+            (unsigned long long)handle->id, tic_name_of(handle->id));
     told = true;
 }
 

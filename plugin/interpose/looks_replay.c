@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "interpose/addresses.h"
 #include "interpose/constant.h"
 #include "session/context.h"
@@ -41,8 +42,8 @@ static bool give_back(struct tic_handle *handle, const struct tic_line_look *loo
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     if (look->bytes != size || parts != (size + TIC_LOOK_BYTES - 1) / TIC_LOOK_BYTES)
         tic_stop(TIC_EXIT_DIVERGED,
-                 "the replay differs from the recorded run: handle %llu has another shape now",
-                 (unsigned long long)handle->id);
+                 "the replay differs from the recorded run: handle %llu%s has another shape now",
+                 (unsigned long long)handle->id, tic_name_of(handle->id));
     for (size_t i = 0; i < parts; i++)
         memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
     bool there = is_in_memory(handle, bytes, own), may = there || tic_data_may_change(handle);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "interpose/restore.h"
 #include "interpose/shape.h"
 #include "session/context.h"
@@ -17,9 +18,9 @@ static char *copy_value(struct tic_handle *handle)
 
     if (handle->packer)
         tic_stop(TIC_EXIT_REFUSED,
-                 "cannot continue from %s: main() reads an older value of handle %llu than tasks "
+                 "cannot continue from %s: main() reads an older value of handle %llu%s than tasks "
                  "use already, which is not supported for its data interface",
-                 tic_session->store.path, (unsigned long long)handle->id);
+                 tic_session->store.path, (unsigned long long)handle->id, tic_name_of(handle->id));
     char *bytes = malloc(tic_shape_bytes(shape));
     if (!bytes)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
@@ -59,14 +60,16 @@ void tic_data_show(struct tic_handle *handle, const struct tic_saved *saved, boo
     } else {
         if (tic_nodes_several && handle->touched) /* StarPU may copy it to other nodes meanwhile */
             tic_stop(TIC_EXIT_REFUSED,
-                     "cannot continue from %s: main() reads an older value of handle %llu than "
+                     "cannot continue from %s: main() reads an older value of handle %llu%s than "
                      "tasks use already, which is not supported where StarPU has several memory "
                      "nodes",
-                     tic_session->store.path, (unsigned long long)handle->id);
+                     tic_session->store.path, (unsigned long long)handle->id,
+                     tic_name_of(handle->id));
         if (handle->set_aside)
             tic_stop(TIC_EXIT_REFUSED,
-                     "cannot continue from %s: main() reads two values of handle %llu at once",
-                     tic_session->store.path, (unsigned long long)handle->id);
+                     "cannot continue from %s: main() reads two values of handle %llu%s at once",
+                     tic_session->store.path, (unsigned long long)handle->id,
+                     tic_name_of(handle->id));
         show_locked(handle, now, &packed);
     }
     free(wanted);

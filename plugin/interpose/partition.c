@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "graph/family.h"
 #include "interpose/access_callback.h"
 #include "interpose/addresses.h"
@@ -240,9 +241,10 @@ static bool replay_unpartition(const struct tic_handle *handle)
 
     if (known && (known->id != handle->id || known->writes != TIC_ACQUIRE_UNPARTITION))
         tic_stop(TIC_EXIT_DIVERGED,
-                 "the replay differs from the recorded run: main() unpartitions handle %llu, and "
-                 "used handle %llu in the recorded run",
-                 (unsigned long long)handle->id, (unsigned long long)known->id);
+                 "the replay differs from the recorded run: main() unpartitions handle %llu%s, and "
+                 "used handle %llu%s in the recorded run",
+                 (unsigned long long)handle->id, tic_name_of(handle->id),
+                 (unsigned long long)known->id, tic_name_of(known->id));
     return known != NULL;
 }
 

@@ -80,16 +80,12 @@ static void tell(const char *place, const char *why)
 
 /* ---- a line is due --------------------------------------------------------------------------- */
 
-static bool change_state(struct tic_snapshot *snapshot, enum tic_point_state from,
-                         enum tic_point_state to)
+static void leave_state(struct tic_snapshot *snapshot, enum tic_point_state to)
 {
     tic_lock(&snapshot->lock);
-    bool changed = tic_point_state(&snapshot->point) == from;
-    if (changed)
-        atomic_store_explicit(&snapshot->point.state, (int)to, memory_order_relaxed);
+    atomic_store_explicit(&snapshot->point.state, (int)to, memory_order_relaxed);
     pthread_cond_signal(&snapshot->wake);
     tic_unlock(&snapshot->lock);
-    return changed;
 }
 
 /* Until the checkpoint thread has what it needs; not for one that does not answer. */
@@ -129,13 +125,46 @@ static bool is_at_rest(struct tic_session *session)
            atomic_load(&session->graph.callbacks_open) == 0;
 }
 
+/* Counted lines are taken at the first commit point after their task. */
+static bool is_counted_due(struct tic_snapshot *snapshot)
+{
+    return snapshot->options.every > 0 &&
+           atomic_load_explicit(&snapshot->point.usable, memory_order_relaxed) &&
+           tic_snapshot_count(snapshot) > snapshot->point.counted;
+}
+
+/* A line is due, and the checkpoint thread waits for main(). */
+static bool begin(struct tic_snapshot *snapshot)
+{
+    struct timespec until = tic_after(snapshot->options.patience);
+    const struct tic_control *control = &snapshot->control;
+
+    tic_lock(&snapshot->lock);
+    /* An ordinary line may wait for main() to go on. */
+    while (!tic_point_has_history(&snapshot->point) && is_counted_due(snapshot) &&
+           control->tries_begun != control->tries_ended && !control->exited &&
+           control->retry_ns == 0 && tic_snapshot_await_locked(snapshot, &until))
+        ;
+    bool counted = is_counted_due(snapshot) && control->retry_ns == 0 && !control->exited &&
+                   tic_snapshot_count(snapshot) > control->counted;
+    bool begins = control->tries_begun == control->tries_ended &&
+                  (counted || tic_point_state(&snapshot->point) == TIC_POINT_WANTED);
+    if (begins && tic_point_state(&snapshot->point) == TIC_POINT_IDLE)
+        snapshot->point.wanted_ns = tic_nanoseconds(CLOCK_MONOTONIC);
+    if (begins)
+        atomic_store_explicit(&snapshot->point.state, TIC_POINT_COMING, memory_order_relaxed);
+    if (begins)
+        snapshot->point.counted = tic_snapshot_count(snapshot);
+    tic_unlock(&snapshot->lock);
+    return begins;
+}
+
 static void stay(struct tic_session *session, const char *place)
 {
     struct tic_snapshot *snapshot = &session->snapshot;
     char text[256];
 
-    if (!tic_session_is_replayed(session) ||
-        !change_state(snapshot, TIC_POINT_WANTED, TIC_POINT_COMING))
+    if (!tic_session_is_replayed(session) || !begin(snapshot))
         return;
     if (snapshot->verify.percent > 0)
         tic_verify_enter(snapshot);
@@ -144,7 +173,7 @@ static void stay(struct tic_session *session, const char *place)
     if (why)
         tell(place, why);
     bool offers = !why && is_at_rest(session) && hand_over(session, place) == 0;
-    change_state(snapshot, TIC_POINT_COMING, offers ? TIC_POINT_OFFERED : TIC_POINT_WANTED);
+    leave_state(snapshot, offers ? TIC_POINT_OFFERED : TIC_POINT_WANTED);
     if (offers) {
         tic_failpoint(TIC_FAIL_POINT_OFFERED);
         await_cut(snapshot);
@@ -190,7 +219,8 @@ int tic_point_come(const char *place)
         own.number = tic_point_resume(session, place);
         return 1;
     }
-    if (tic_point_state(&session->snapshot.point) == TIC_POINT_WANTED)
+    if (tic_point_state(&session->snapshot.point) == TIC_POINT_WANTED ||
+        is_counted_due(&session->snapshot))
         stay(session, place);
     return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/names.h"
 #include "graph/family.h"
 #include "interpose/addresses.h"
 #include "session/clock.h"
@@ -38,18 +39,21 @@ _Noreturn void tic_data_stop_unreadable(uint64_t id, int status, bool logged)
 {
     if (status == -ERANGE) /* there is no row of so many bytes where the line says */
         tic_stop(TIC_EXIT_DIVERGED,
-                 "the replay differs from the recorded run: handle %llu has another size now",
-                 (unsigned long long)id);
+                 "the replay differs from the recorded run: handle %llu%s has another size now",
+                 (unsigned long long)id, tic_name_of(id));
     if (logged)
-        tic_stop(TIC_EXIT_REFUSED,
-                 "cannot restore handle %llu from %s: what a task wrote, and the event log names, "
-                 "is %s. Start again with STARPU_TIC_RESULTS=0: what was done after the last "
-                 "recovery line is then executed again",
-                 (unsigned long long)id, tic_session->store.path, tic_store_reason(status));
-    tic_stop(TIC_EXIT_REFUSED,
-             "cannot restore handle %llu from %s: %s. Start again: an older recovery line is used "
-             "if there is one",
-             (unsigned long long)id, tic_session->store.path, tic_store_reason(status));
+        tic_stop(
+            TIC_EXIT_REFUSED,
+            "cannot restore handle %llu%s from %s: what a task wrote, and the event log names, "
+            "is %s. Start again with STARPU_TIC_RESULTS=0: what was done after the last "
+            "recovery line is then executed again",
+            (unsigned long long)id, tic_name_of(id), tic_session->store.path,
+            tic_store_reason(status));
+    tic_stop(
+        TIC_EXIT_REFUSED,
+        "cannot restore handle %llu%s from %s: %s. Start again: an older recovery line is used "
+        "if there is one",
+        (unsigned long long)id, tic_name_of(id), tic_session->store.path, tic_store_reason(status));
 }
 
 static int write_value(const struct restore *restore, const struct tic_layout *to)
@@ -74,9 +78,9 @@ static void read_into(const struct restore *restore, const struct tic_layout *to
     tic_failpoint(TIC_FAIL_RESTORE_BEGIN);
     if (!tic_shape_equal(&layout.shape, &restore->shape))
         tic_stop(TIC_EXIT_DIVERGED,
-                 "the replay differs from the recorded run: handle %llu has "
+                 "the replay differs from the recorded run: handle %llu%s has "
                  "another shape now",
-                 (unsigned long long)restore->id);
+                 (unsigned long long)restore->id, tic_name_of(restore->id));
     int status = write_value(restore, &layout);
     if (status)
         tic_data_stop_unreadable(restore->id, status, restore->logged);
@@ -192,8 +196,9 @@ void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
     tic_guard++;
     if (!direct &&
         tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, STARPU_W) != 0)
-        tic_stop(TIC_EXIT_REFUSED, "cannot restore handle %llu: StarPU does not give access to it",
-                 (unsigned long long)handle->id);
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot restore handle %llu%s: StarPU does not give access to it",
+                 (unsigned long long)handle->id, tic_name_of(handle->id));
     read_value(&restore, tic_real.starpu_data_get_interface_on_node(handle->data, home));
     if (!direct)
         tic_real.starpu_data_release_on_node(handle->data, STARPU_MAIN_RAM);
@@ -407,9 +412,10 @@ void tic_data_restore_now_locked(struct tic_handle *handle, bool now)
     if (tic_handle_is_empty(handle))
         return;
     if (!handle->supported)
-        tic_stop(TIC_EXIT_DIVERGED,
-                 "the replay differs from the recorded run: handle %llu has another interface now",
-                 (unsigned long long)handle->id);
+        tic_stop(
+            TIC_EXIT_DIVERGED,
+            "the replay differs from the recorded run: handle %llu%s has another interface now",
+            (unsigned long long)handle->id, tic_name_of(handle->id));
     bool ordered = tic_real.starpu_data_get_sequential_consistency_flag(handle->data) != 0;
     if (now || !ordered || !restore_by_task(handle)) {
         struct tic_saved saved = tic_data_recovered_value(handle);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "graph/family.h"
 #include "interpose/constant.h"
 #include "session/clock.h"
@@ -52,10 +53,11 @@ static void tell_unused(const struct tic_handle *handle)
     told = true;
     tic_log(
         TIC_LOG_WARN,
-        "data %llu (number of registration, %llu bytes) comes back as main() or tasks changed it "
+        "data %llu%s (number of registration, %llu bytes) comes back as main() or tasks changed it "
         "through pointers, though no task and no access has used it. If the program has given "
         "this memory back (free), and crashes now, start it with STARPU_TIC_UNUSED=leave",
-        (unsigned long long)handle->id, (unsigned long long)tic_shape_bytes(&handle->layout.shape));
+        (unsigned long long)handle->id, tic_name_of(handle->id),
+        (unsigned long long)tic_shape_bytes(&handle->layout.shape));
 }
 
 bool tic_data_may_change(const struct tic_handle *handle)
@@ -208,9 +210,9 @@ static void cover(struct tic_handle *member, const struct tic_handle *leaving)
         return;
     int status = tic_snapshot_take_memory(&tic_session->snapshot, member, leaving->current.version);
     if (status)
-        tic_stop(TIC_EXIT_REFUSED,
-                 "cannot keep data %llu (number of registration) in the replay: %s",
-                 (unsigned long long)member->id, tic_snapshot_reason(status));
+        tic_stop(
+            TIC_EXIT_REFUSED, "cannot keep data %llu%s (number of registration) in the replay: %s",
+            (unsigned long long)member->id, tic_name_of(member->id), tic_snapshot_reason(status));
 }
 
 /* The value of one member that covers the leaving one is enough: it is the last to be restored. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/type_rules.h"
 #include "base/types.h"
 #include "base/words.h"
@@ -53,11 +54,12 @@ static void stop_packed(const struct tic_handle *handle)
         return;
     tic_stop(
         TIC_EXIT_REFUSED,
-        "cannot continue from %s on this machine: data %llu (number of registration) was packed "
+        "cannot continue from %s on this machine: data %llu%s (number of registration) was packed "
         "by its interface where pointers have another size, and nobody has declared what that "
         "is. If it holds numbers of one size everywhere, STARPU_TIC_TYPES='#%llu=int32', say, "
         "declares it. Nothing was overwritten",
-        tic_session->store.path, (unsigned long long)handle->id, (unsigned long long)handle->id);
+        tic_session->store.path, (unsigned long long)handle->id, tic_name_of(handle->id),
+        (unsigned long long)handle->id);
 }
 
 void tic_typed_register(struct tic_handle *handle, const struct tic_handle *parent)

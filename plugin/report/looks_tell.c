@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "report/advice.h"
 #include "session/context.h"
 #include "session/lookup.h"
@@ -100,9 +101,10 @@ void tic_looks_note_callback_of(struct starpu_task *task)
         looked++ >= MOST_CALLBACKS || !find_undeclared(task, &id, &bytes))
         return;
     snprintf(undeclared, sizeof(undeclared),
-             "task \"%.64s\" has a callback, and does not declare data %llu (number of "
+             "task \"%.64s\" has a callback, and does not declare data %llu%s (number of "
              "registration, %llu bytes), which tasks write",
-             tic_task_name(task), (unsigned long long)id, (unsigned long long)bytes);
+             tic_task_name(task), (unsigned long long)id, tic_name_of(id),
+             (unsigned long long)bytes);
     if (!tic_session->report)
         tic_log(
             tic_session->recovered ? TIC_LOG_INFO : TIC_LOG_DETAIL,
@@ -170,11 +172,11 @@ static void tell_exposed(void)
         return;
     unlogged.told_exposed = true;
     tic_log(TIC_LOG_DETAIL,
-            "main() has had a pointer to data %llu (number of registration), which has no home "
+            "main() has had a pointer to data %llu%s (number of registration), which has no home "
             "node, and tasks write it again: such a pointer counts between starpu_data_acquire and "
             "starpu_data_release only. What main() reads by it later may be something else in a "
             "restart",
-            (unsigned long long)(unlogged.exposed - 1));
+            (unsigned long long)(unlogged.exposed - 1), tic_name_of(unlogged.exposed - 1));
 }
 
 static bool may_tell(_Atomic bool *told)
@@ -217,12 +219,13 @@ void tic_looks_note_left(const struct tic_handle *handle)
 
     if (handle && handle->imaged && !handle->look && atomic_load(&handle->version) > 0 &&
         may_tell(&told))
-        tic_log(TIC_LOG_INFO,
-                "starpu_data_unregister_no_coherency: what main() then reads of data %llu (number "
-                "of registration) by its pointer is not logged, and may be something else in a "
-                "restart. If it reads it, starpu_data_unregister is right, or a larger "
-                "STARPU_TIC_LOOKS",
-                (unsigned long long)handle->id);
+        tic_log(
+            TIC_LOG_INFO,
+            "starpu_data_unregister_no_coherency: what main() then reads of data %llu%s (number "
+            "of registration) by its pointer is not logged, and may be something else in a "
+            "restart. If it reads it, starpu_data_unregister is right, or a larger "
+            "STARPU_TIC_LOOKS",
+            (unsigned long long)handle->id, tic_name_of(handle->id));
 }
 
 void tic_looks_tell_overwritten(const struct tic_handle *handle)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,15 @@ void tic_unprotected_tell_children(const char *directory)
     free(owner);
 }
 
+static _Atomic(const char *) reason;
+
+const char *tic_unprotected_reason(void)
+{
+    return atomic_load(&reason);
+}
+
 void tic_unprotected_report(const char *why)
 {
+    atomic_store(&reason, why);
     tic_log(TIC_LOG_WARN, "this run is not protected: %s", why);
 }

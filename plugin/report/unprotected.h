@@ -9,7 +9,9 @@ const char *tic_unprotected_why(void);
 const char *tic_unprotected_why_here(unsigned workers);
 /* Processes that this one starts are told that it uses STARPU_TIC_DIR; empty: it does not. */
 void tic_unprotected_tell_children(const char *directory);
-/* The one message of a run that is not protected. */
+/* What that was for this process, or NULL. Any thread. */
+const char *tic_unprotected_reason(void);
+/* The one message of a run that is not protected; `why` stays where it is. */
 void tic_unprotected_report(const char *why);
 
 #endif

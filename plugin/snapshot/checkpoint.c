@@ -273,6 +273,8 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     bound_results(snapshot);
     tic_graph_reclaim(snapshot->graph, cut);
     atomic_fetch_add_explicit(&snapshot->counts.checkpoints, 1, memory_order_relaxed);
+    atomic_store_explicit(&snapshot->counts.committed_ns, tic_nanoseconds(CLOCK_MONOTONIC),
+                          memory_order_relaxed);
     if (atomic_load(&snapshot->verify.quiescent))
         atomic_fetch_add_explicit(&snapshot->verify.quiescent_lines, 1, memory_order_relaxed);
     trace_commit(snapshot);
@@ -413,10 +415,6 @@ static int run(struct tic_snapshot *snapshot)
     }
     if (status && cut != 0)
         give_up(snapshot, cut);
-    if (snapshot->cycle.of_point) {
-        tic_snapshot_end_point(snapshot, status);
-        tic_point_drop(&snapshot->point);
-    }
     if (status == -EDQUOT || status == -ENOSPC)
         tic_compact_trim(snapshot->store);
     return status;

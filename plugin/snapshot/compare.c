@@ -3,6 +3,7 @@
 #include "snapshot/verify.h"
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/thread.h"
 #include "graph/family.h"
 #include "snapshot/snapshot.h"
@@ -24,12 +25,13 @@ static void tell_difference(struct tic_snapshot *snapshot, const struct tic_hand
     bool used = atomic_load_explicit(&handle->mentioned, memory_order_relaxed);
     tic_log(
         TIC_LOG_WARN,
-        "data %llu (number of registration, %llu bytes) changed behind StarPU's back: main() or "
+        "data %llu%s (number of registration, %llu bytes) changed behind StarPU's back: main() or "
         "a task writes it without declaring that. Protection goes on with recovery lines that "
         "are taken only while no task runs and main() waits in StarPU. More frequent ones need "
         "starpu_data_acquire around what main() does, or the data among the handles of the "
         "task; `starpu-tic check` tells where main() does it%s",
-        (unsigned long long)handle->id, (unsigned long long)tic_shape_bytes(&handle->layout.shape),
+        (unsigned long long)handle->id, tic_name_of(handle->id),
+        (unsigned long long)tic_shape_bytes(&handle->layout.shape),
         used ? ""
              : ". No task has used it: if the program has given its memory back (free), set "
                "STARPU_TIC_UNUSED=leave for a restart");

@@ -18,6 +18,8 @@ void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(reason, sizeof(reason), fmt, args);
     va_end(args);
+    snprintf(snapshot->protection.reason, sizeof(snapshot->protection.reason), "%.255s", reason);
+    atomic_store_explicit(&snapshot->protection.explains, true, memory_order_release);
     tic_log(TIC_LOG_WARN,
             "protection ends here: %s. The program runs on unprotected; a restart continues from "
             "the last recovery line, if there is one",

@@ -30,9 +30,11 @@ struct tic_point {
                                relaxed */
     _Atomic bool forgotten; /* what main() did before is: all lines are of commit points; seq_cst */
     _Atomic bool resumes;   /* main() has not come to where it goes on from a line; seq_cst */
-    uint64_t wanted_ns;     /* guarded by the snapshot's lock: since then; CLOCK_MONOTONIC */
-    bool told_late;         /* checkpoint thread only */
-    unsigned lines;         /* checkpoint thread only: committed ones of commit points */
+    uint64_t counted;   /* owner thread only: multiples of `every` that main() has come to a commit
+                           point after */
+    uint64_t wanted_ns; /* guarded by the snapshot's lock: since then; CLOCK_MONOTONIC */
+    bool told_late;     /* checkpoint thread only */
+    unsigned lines;     /* checkpoint thread only: committed ones of commit points */
 };
 
 /* Does a line need what main() does now? */

@@ -16,8 +16,17 @@ enum tic_protection_state {
 };
 
 struct tic_protection {
-    _Atomic int state; /* enum tic_protection_state; changed by tic_protection_move only */
+    _Atomic int state;     /* enum tic_protection_state; changed by tic_protection_move only */
+    char reason[256];      /* why it has ended; whoever ended it writes it, then: */
+    _Atomic bool explains; /* it is there; release */
 };
+
+/* Why protection has ended; empty: nobody has said so yet. Any thread. */
+static inline const char *tic_protection_reason(const struct tic_protection *protection)
+{
+    return atomic_load_explicit(&protection->explains, memory_order_acquire) ? protection->reason
+                                                                             : "";
+}
 
 /* True when the state was another one and is this one now. False, and without effect, where the
  * move is not legal or changes nothing. Any thread. */

@@ -270,6 +270,16 @@ static int run_measured(struct tic_snapshot *snapshot)
     return status;
 }
 
+/* main() goes on from its commit point, whatever came of the line; it comes to no other before. */
+static void end_point(struct tic_snapshot *snapshot)
+{
+    if (!snapshot->cycle.of_point && !tic_point_is_offered(&snapshot->point))
+        return;
+    snapshot->cycle.of_point = false;
+    tic_snapshot_end_point(snapshot, 0);
+    tic_point_drop(&snapshot->point);
+}
+
 static void *checkpoint_thread(void *arg)
 {
     struct tic_snapshot *snapshot = arg;
@@ -287,6 +297,7 @@ static void *checkpoint_thread(void *arg)
         begun = tic_nanoseconds(CLOCK_MONOTONIC);
         status = tic_snapshot_is_broken(snapshot) ? 0 : run_measured(snapshot);
         tic_snapshot_note_counted(snapshot, count);
+        end_point(snapshot);
         note_tried(snapshot, status);
         if (status == 0 && !tic_snapshot_is_broken(snapshot))
             tic_snapshot_resume(snapshot);

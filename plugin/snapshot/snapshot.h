@@ -186,9 +186,10 @@ struct tic_lost_cut {
 /* Statistics; relaxed. */
 struct tic_snapshot_counts {
     _Atomic uint64_t suspensions;
-    _Atomic uint64_t failures;    /* of checkpoints */
-    _Atomic uint64_t values_held; /* in memory, as they could not be written */
-    _Atomic uint64_t checkpoints; /* committed by this run */
+    _Atomic uint64_t failures;     /* of checkpoints */
+    _Atomic uint64_t values_held;  /* in memory, as they could not be written */
+    _Atomic uint64_t checkpoints;  /* committed by this run */
+    _Atomic uint64_t committed_ns; /* when the last one was, CLOCK_MONOTONIC; 0: none was */
     _Atomic uint64_t main_held_ns;
     _Atomic uint64_t forced_saved;
 };

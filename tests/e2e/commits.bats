@@ -71,21 +71,21 @@ goes_on() {
 
 @test "commit points: main() that writes behind StarPU's back" {
     export STARPU_TIC_EVERY=60
-    plain "$commits" 3000 10 behind
-    crash line-renamed:3 "$commits" 3000 10 behind
-    goes_on "$commits" 3000 10 behind
+    plain "$commits" 1000 10 behind
+    crash line-renamed:3 "$commits" 1000 10 behind
+    goes_on "$commits" 1000 10 behind
 }
 
 @test "commit points: what keeps lines from being of one is told, and the restart is right" {
-    export STARPU_TIC_PERIOD=0.1 STARPU_TIC_EVERY=60
+    export STARPU_TIC_PERIOD=0.1 STARPU_TIC_EVERY=300
     while read -r wrong words; do
-        plain "$commits" 3000 11 "$wrong"
-        crash task-end:5000 "$commits" 3000 11 "$wrong"
+        plain "$commits" 1000 11 "$wrong"
+        crash task-end:1500 "$commits" 1000 11 "$wrong"
         [[ $output == *"no recovery line is taken at commit point "*"$words"* ]]
-        ends "$commits" 3000 11 "$wrong"
+        ends "$commits" 1000 11 "$wrong"
         ! grep -q "main() goes on" err
     done <<'END'
-data was registered after the first commit point
+data data 22 "late" (number of registration) was registered after the first commit point
 gone 1 of the data
 places is not the place of the first commit point
 tags tags or declared dependencies
@@ -122,6 +122,22 @@ END
     grep -Eq 'commit point [0-9]+ \(commits.c:[0-9]+\); variables: own \(16 bytes\)' info
     rm -r "$STARPU_TIC_DIR"
     goes_on "$commits" 400 13
+}
+
+@test "commit points: main() is not held where there is nothing new to save" {
+    export STARPU_TIC_PERIOD=0.05 STARPU_TIC_PATIENCE=100
+    plain "$commits" 2000000 13 idle
+    ends "$commits" 2000000 13 idle # it has 60 seconds
+}
+
+@test "starpu_tic_get_status: protected or not, and why" {
+    export C_STATUS=1 STARPU_TIC_EVERY=60
+    run "$commits" 100 13
+    [[ $output == *'status 0: 1 0 lines 1 bytes 1 age 1 period 1000 "tic" ""'* ]]
+    STARPU_TIC_PROTOCOL=off run "$commits" 100 13
+    [[ $output == *'status -'*': 0 0 lines 0 bytes 0 age 0 period 0 "" "'*'STARPU_TIC_PROTOCOL=off"'* ]]
+    OMPI_COMM_WORLD_SIZE=2 run "$commits" 100 13
+    [[ $output == *'status -'*'"runs of several MPI processes are not protected yet"'* ]]
 }
 
 @test "commit points: lines do not grow with the iterations" {

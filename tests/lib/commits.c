@@ -3,10 +3,11 @@
  * not be between them.
  *
  * commits ITERATIONS SEED [WRONG]. WRONG: data, gone, places, tags, hold, address, reduction:
- * something that keeps lines from being taken at commit points; behind: main() writes data by its
+ * something that keeps lines from being taken at commit points; idle: no tasks
+ * from iteration 50 on; behind: main() writes data by its
  * pointer. In the environment: C_SIZE=N, a
- * variable of so many more bytes; C_MORE=1: a task more before the first commit point; C_NEVER=1:
- * no commit point. */
+ * variable of so many more bytes; C_STATUS=1: what starpu_tic_get_status() tells; C_MORE=1: a task
+ * more before the first commit point; C_NEVER=1: no commit point. */
 #include <starpu.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -253,9 +254,11 @@ static void do_wrong(const char *wrong)
         starpu_task_wait_for_all();
         values[1][own.iteration % LENGTH] += own.seen;
     }
-    if (strcmp(wrong, "data") == 0 && !data)
+    if (strcmp(wrong, "data") == 0 && !data) {
         starpu_vector_data_register(&data, STARPU_MAIN_RAM, (uintptr_t)memory, LENGTH,
                                     sizeof(uint32_t));
+        starpu_tic_data_set_name(data, "late");
+    }
     if (data)
         insert_step(data);
     if (strcmp(wrong, "gone") == 0 && own.iteration == 2)
@@ -310,6 +313,16 @@ static void begin(void)
         do_mix();
 }
 
+static void print_status(void)
+{
+    struct starpu_tic_status status;
+    int result = starpu_tic_get_status(&status, sizeof(status));
+
+    fprintf(stderr, "status %d: %d %d lines %d bytes %d age %d period %g \"%s\" \"%s\"\n", result,
+            status.is_protected, status.is_suspended, status.lines > 0, status.bytes > 0,
+            status.age >= 0, status.period, status.protocol, status.reason);
+}
+
 static uint32_t end(const char *wrong)
 {
     starpu_task_wait_for_all();
@@ -361,9 +374,12 @@ int main(int argc, char **argv)
             status = starpu_tic_commit_point();
         if (status == 1)
             fprintf(stderr, "goes on with iteration %d\n", own.iteration);
-        iterate();
+        if (strcmp(wrong, "idle") != 0 || own.iteration < 50)
+            iterate();
         do_wrong(wrong);
     }
+    if (getenv("C_STATUS"))
+        print_status();
     uint32_t hash = end(wrong);
     printf("%u %u\n", own.callbacks, hash);
     starpu_shutdown();
