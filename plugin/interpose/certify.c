@@ -14,6 +14,7 @@
 #include "real/real.h"
 #include "report/stats.h"
 #include "session/context.h"
+#include "session/lookup.h"
 #include "session/packed.h"
 #include "session/task.h"
 
@@ -61,12 +62,15 @@ static bool is_drawn(uint64_t key)
     return XXH3_64bits_withSeed(&key, sizeof(key), rules.seed) % 100 < rules.percent;
 }
 
+/* Else its effect is elsewhere, and must not come twice. Data without content orders tasks only. */
 static bool writes_something(struct starpu_task *task)
 {
     bool writes = false;
 
-    for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task) && !writes; i++)
-        writes = (STARPU_TASK_GET_MODE(task, i) & STARPU_W) != 0;
+    for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task) && !writes; i++) {
+        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        writes = STARPU_TASK_GET_MODE(task, i) & STARPU_W && handle && !tic_handle_is_empty(handle);
+    }
     return writes;
 }
 

@@ -65,7 +65,7 @@ static void run(struct tic_kernel *kernel, void *buffers[], void *argument)
         kernel->function(buffers, argument);
         return;
     }
-    const bool is_known = begun.task == task;
+    const bool is_known = begun.task == task && task->hypervisor_tag != 0;
     struct tic_execution execution = {
         .task = task,
         .kernel = kernel,
@@ -84,7 +84,7 @@ static void run(struct tic_kernel *kernel, void *buffers[], void *argument)
 void tic_repeat_set(const struct tic_settings *settings)
 {
     can_fail = settings->retry;
-    tic_retry_set(settings->retries);
+    tic_retry_set(settings->retries, settings->elsewhere);
     tic_kernels_run = run;
     if (settings->protocol == TIC_PROTOCOL_OFF) {
         if (settings->certify > 0 || can_fail[0])

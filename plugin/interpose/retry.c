@@ -11,14 +11,16 @@
 #include "session/context.h"
 #include "session/task.h"
 
-static unsigned long most_retries = 3; /* immutable after the start */
+static unsigned long most_retries = 3;                /* immutable after the start */
+static uint64_t least_patience = UINT64_C(100000000); /* nanoseconds; the same */
 
 /* What this thread executes; NULL: no kernel that ours stand for. */
 static __thread struct tic_execution *current __attribute__((tls_model("initial-exec")));
 
-void tic_retry_set(unsigned long retries)
+void tic_retry_set(unsigned long retries, double patience)
 {
     most_retries = retries;
+    least_patience = (uint64_t)(patience * 1e9);
 }
 
 bool tic_retry_is_inside(void)
@@ -53,18 +55,20 @@ const char *tic_retry_tell_lines(char *text, size_t size)
     return text;
 }
 
-static void describe_workers(const struct tic_execution *execution, char *text, size_t size)
+static void describe_tries(const struct tic_execution *execution, char *text, size_t size)
 {
-    size_t used = 0;
+    size_t used = (size_t)snprintf(text, size, "on worker %d", execution->workers[0]);
 
-    text[0] = '\0';
-    for (unsigned i = 0; i < execution->tries && i < TIC_RETRY_SHOWN && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%d", i > 0 ? ", " : "",
-                                 execution->workers[i]);
+    if (execution->tries > 1)
+        used = (size_t)snprintf(text, size, "%u times, on workers %d", execution->tries,
+                                execution->workers[0]);
+    for (unsigned i = 1; i < execution->tries && i < TIC_RETRY_SHOWN && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, ", %d", execution->workers[i]);
     if (execution->tries > TIC_RETRY_SHOWN && used < size)
         snprintf(text + used, size - used, " ...");
 }
 
+/* Numbers of registration. */
 static void describe_data(const struct tic_execution *execution, char *text, size_t size)
 {
     const struct tic_undo *undo = &execution->undo;
@@ -82,16 +86,15 @@ static void describe_data(const struct tic_execution *execution, char *text, siz
 
 static void __attribute__((noreturn)) stop(const struct tic_execution *execution, const char *why)
 {
-    char task[256], workers[64], data[200], lines[1200];
+    char task[256], tries[96], data[200], lines[1200];
 
     tic_retry_describe(execution->task, execution->number, task, sizeof(task));
-    describe_workers(execution, workers, sizeof(workers));
+    describe_tries(execution, tries, sizeof(tries));
     describe_data(execution, data, sizeof(data));
-    tic_stop(TIC_EXIT_FAILED,
-             "%s failed %u times, on workers %s, and is not executed again: %s%s. "
-             "No other task has seen what it wrote%s",
-             task, execution->tries, workers, why, data,
-             tic_retry_tell_lines(lines, sizeof(lines)));
+    tic_stop(
+        TIC_EXIT_FAILED,
+        "%s failed %s, and is not executed again: %s%s. No other task has seen what it wrote%s",
+        task, tries, why, data, tic_retry_tell_lines(lines, sizeof(lines)));
 }
 
 static void tell_first(const struct tic_execution *execution)
@@ -126,9 +129,7 @@ static void run_kernel(void *argument)
 /* Another worker may be in a kernel as long as this one, and then takes what waits for it. */
 static uint64_t choose_patience(const struct tic_execution *execution)
 {
-    const uint64_t least = UINT64_C(100000000);
-
-    return least + 2 * execution->took;
+    return least_patience + 2 * execution->took;
 }
 
 /* One try: the worker that has executed it. */
@@ -139,7 +140,7 @@ static int try_once(struct tic_execution *execution, bool elsewhere, int avoid)
 
     execution->failed = false;
     execution->submitted = 0;
-    if (elsewhere)
+    if (elsewhere && least_patience > 0)
         worker = tic_elsewhere_run(run_kernel, execution, execution->task,
                                    &(struct tic_elsewhere){.avoid = avoid,
                                                            .insists = execution->tries > 0,
@@ -220,8 +221,6 @@ void tic_retry_note_submission(void)
     tic_retry_describe(current->task, current->number, task, sizeof(task));
     tic_stop(TIC_EXIT_DIFFERS,
              "%s was executed a second time to certify it, and submits a task that its first "
-             "execution has not submitted. Codelets whose kernels submit tasks only at times are "
-             "to be named in "
-             "STARPU_TIC_CERTIFY_SKIP%s",
+             "execution has not submitted. STARPU_TIC_CERTIFY_SKIP leaves its codelet out%s",
              task, tic_retry_tell_lines(lines, sizeof(lines)));
 }

@@ -35,8 +35,9 @@ struct tic_execution {
 };
 #define TIC_RETRY_NO_NUMBER UINT64_MAX
 
-/* How many more tries an execution has (STARPU_TIC_RETRIES). Before the first execution. */
-void tic_retry_set(unsigned long retries);
+/* How many more tries an execution has (STARPU_TIC_RETRIES), and for how many seconds it waits for
+ * another worker (STARPU_TIC_ELSEWHERE; 0: it does not). Before the first execution. */
+void tic_retry_set(unsigned long retries, double patience);
 
 /* Executes the kernel until it does not fail: the worker of the last try. With elsewhere on another
  * worker than avoid, which may be this one. Ends the process with TIC_EXIT_FAILED where it fails

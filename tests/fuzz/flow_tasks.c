@@ -57,6 +57,22 @@ static void take_time(uint32_t us)
         ;
 }
 
+/* Of a run that is preloaded with starpu-tic. */
+extern int starpu_tic_task_failed(void) __attribute__((weak));
+
+/* What it writes is spoilt. */
+static bool fails(const struct flow_work *work, void *buffers[])
+{
+    if (!starpu_tic_task_failed || !flow_is_to_fail())
+        return false;
+    for (unsigned i = 0; i < work->count; i++) {
+        uint64_t wrong = 666 + i;
+        if (work->uses[i] != FLOW_READ && work->uses[i] != FLOW_NOTHING)
+            use_buffer(buffers[i], FLOW_UPDATE, &wrong);
+    }
+    return starpu_tic_task_failed() == 0;
+}
+
 static void kernel(void *buffers[], void *arg)
 {
     struct flow_work work;
@@ -74,6 +90,8 @@ static void kernel(void *buffers[], void *arg)
             use_buffer(buffers[i], FLOW_READ, &state);
     state = flow_behind_read(&work, state);
     take_time(work.us);
+    if (fails(&work, buffers))
+        return;
     uint64_t seen = state;
     for (unsigned i = 0; i < work.count; i++) {
         uint64_t own = seen + i;

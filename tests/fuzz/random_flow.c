@@ -13,7 +13,7 @@
 uint64_t flow_features, flow_hash = UINT64_C(1469598103934665603);
 unsigned flow_us = 100;
 
-static uint64_t random_state, jitter_seed;
+static uint64_t random_state, jitter_seed, fail_percent;
 
 static const char *const words[] = {
 #define FLOW_WORD(name, word) word,
@@ -46,6 +46,17 @@ void flow_jitter(void)
         state = jitter_seed + (uint64_t)(gettid() - getpid());
     if (next_random(&state) % 8 == 0)
         usleep((useconds_t)(next_random(&state) % 4000));
+}
+
+bool flow_is_to_fail(void)
+{
+    static __thread uint64_t state;
+
+    if (fail_percent == 0)
+        return false;
+    if (!state)
+        state = (uint64_t)gettid();
+    return next_random(&state) % 100 < fail_percent;
 }
 
 void flow_stir(void)
@@ -273,6 +284,7 @@ int main(int argc, char **argv)
     if (argc < 2)
         flow_fail("a seed is missing");
     random_state = strtoull(argv[1], NULL, 0);
+    fail_percent = getenv("FLOW_FAIL") ? strtoull(getenv("FLOW_FAIL"), NULL, 0) : 0;
     jitter_seed = getenv("FLOW_JITTER") ? strtoull(getenv("FLOW_JITTER"), NULL, 0) : 0;
     unsigned operations_left = argc > 2 ? (unsigned)atoi(argv[2]) : 300;
     flow_us = argc > 3 ? (unsigned)atoi(argv[3]) : flow_us;

@@ -13,6 +13,7 @@
  *   flips      worker 1 flips a bit in each thousandth task, and says nothing
  *   flips-args worker 1 changes the arguments of task 100
  *   differs    task 100 computes another value each time
+ *   prints     tasks that write only data without content print
  * F_DECLARE=0: the program declares no codelet. F_LONG: microseconds of each task. */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,8 +27,8 @@
 enum { VECTORS = 8, LENGTH = 300, ROWS = 12, COLUMNS = 10, PARTS = 2, SPECIAL = 100 };
 
 static uint64_t vectors[VECTORS][LENGTH], sums[VECTORS], counts[VECTORS], matrix[ROWS * COLUMNS];
-static starpu_data_handle_t vector_handles[VECTORS], sum_handles[VECTORS], count_handles[VECTORS],
-    matrix_handle, again;
+static starpu_data_handle_t order, vector_handles[VECTORS], sum_handles[VECTORS],
+    count_handles[VECTORS], matrix_handle, again;
 static const char *mode;
 static long busy;
 
@@ -144,6 +145,15 @@ static void part(void *buffers[], void *arg)
         must(starpu_tic_task_failed());
 }
 
+static void say(void *buffers[], void *arg)
+{
+    (void)buffers;
+    printf("%d\n", *(int *)arg);
+}
+
+static struct starpu_codelet say_codelet = {
+    .cpu_funcs = {say}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "say"};
+
 static struct starpu_codelet part_codelet = {
     .cpu_funcs = {part}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "part"};
 
@@ -155,10 +165,14 @@ static void submit(int number)
 
     *argument = number;
     task->cl = number % 5 == 4 ? &part_codelet : &step_codelet;
+    if (is("prints") && number % 50 == 0)
+        task->cl = &say_codelet;
     task->cl_arg = argument;
     task->cl_arg_size = sizeof(*argument);
     task->cl_arg_free = 1;
-    if (number % 5 == 4) {
+    if (task->cl == &say_codelet) {
+        task->handles[0] = order;
+    } else if (number % 5 == 4) {
         task->handles[0] = starpu_data_get_sub_data(matrix_handle, 1, number % PARTS);
     } else {
         task->handles[0] =
@@ -187,6 +201,7 @@ static void begin(void)
     if (is("twice"))
         starpu_vector_data_register(&again, STARPU_MAIN_RAM, (uintptr_t)vectors[SPECIAL % VECTORS],
                                     LENGTH, sizeof(uint64_t));
+    starpu_void_data_register(&order);
     starpu_matrix_data_register(&matrix_handle, STARPU_MAIN_RAM, (uintptr_t)matrix, ROWS, ROWS,
                                 COLUMNS, sizeof(uint64_t));
     starpu_data_partition(matrix_handle, &filter);
@@ -199,6 +214,7 @@ static void end(void)
     starpu_task_wait_for_all();
     starpu_data_unpartition(matrix_handle, STARPU_MAIN_RAM);
     starpu_data_unregister(matrix_handle);
+    starpu_data_unregister(order);
     if (is("twice"))
         starpu_data_unregister(again);
     for (int i = 0; i < VECTORS; i++) {
