@@ -315,11 +315,13 @@ static void test_formats(void **state)
         int status;
     } formats[] = {{"format 9.0", -EPROTONOSUPPORT},
                    {"format 4.0", -EPROTONOSUPPORT},
-                   {"format 5.9", 0},
+                   {"format 7.0", -EPROTONOSUPPORT},
+                   {"format 5.8", 0},
+                   {"format 6.9", 0},
                    {"format x.0", -EBADMSG}};
     (void)state;
     load_original(2);
-    char *at = strstr(image, "format 5.8");
+    char *at = strstr(image, "format 5.9");
     assert_non_null(at);
     for (size_t i = 0; i < TIC_COUNT(formats); i++) {
         struct tic_line again = {0};
@@ -329,6 +331,47 @@ static void test_formats(void **state)
         tic_line_clear(&again);
     }
     unload_original();
+}
+
+static int write_point(const char *names, size_t size, size_t bytes, uint64_t number)
+{
+    struct tic_line line = make_line(2), again = {0};
+
+    line.point.number = number;
+    line.point.now_task = 77;
+    line.point.names = (struct tic_line_text){memcpy(malloc(size + 1), names, size), size};
+    line.point.bytes = (struct tic_line_bytes){calloc(1, bytes + 1), bytes};
+    write_line("point", &line);
+    int status = read_line("point", &again);
+    if (status == 0) {
+        assert_true(same_line(&line, &again));
+        assert_int_equal(again.point.names.size, size);
+        assert_memory_equal(again.point.names.text, names, size);
+        assert_int_equal(again.point.bytes.count, bytes);
+    }
+    tic_line_clear(&again);
+    tic_line_clear(&line);
+    return status;
+}
+
+/* A line of a commit point says so in its format, and has as many bytes as its variables. */
+static void test_commit_points(void **state)
+{
+    static const char names[] = "main.c:3\0"
+                                "4 i\0"
+                                "8 sum";
+    char *file;
+    size_t size;
+    (void)state;
+    assert_int_equal(write_point(names, sizeof(names), 12, 5), 0);
+    assert_int_equal(tic_linefile_load(fd, "point", &file, &size), 0);
+    assert_non_null(strstr(file, "format 6.9\n"));
+    free(file);
+    assert_int_equal(write_point(names, sizeof(names), 11, 5), -EBADMSG);
+    assert_int_equal(write_point(names, sizeof(names), 12, 0), -EBADMSG);
+    assert_int_equal(write_point(names, sizeof(names) - 1, 12, 5), -EBADMSG);
+    assert_int_equal(write_point("", 0, 0, 5), -EBADMSG);
+    assert_int_equal(write_point("main.c:3", 9, 0, 5), 0);
 }
 
 static void test_other_byte_order(void **state)
@@ -585,6 +628,7 @@ int main(void)
         TEST(test_truncations),
         TEST(test_longer_files_are_refused),
         TEST(test_formats),
+        TEST(test_commit_points),
         TEST(test_other_byte_order),
         TEST(test_what_is_no_file),
         TEST(test_nonsense_is_refused),
