@@ -157,7 +157,7 @@ const struct tic_program tic_programs_callbacks[] = {
     {"callbacks-only-trusted", callbacks_only, trusted, false, NULL, 1, 1, 1, 1, true},
     {"callbacks-in-turn", in_turn, NULL, false, NULL, 1, 1, 1, 1, false},
     {"callbacks-in-turn-trusted", in_turn, trusted, false, NULL, 1, 1, 1, 1, true},
-    {"callback-before-main", before_main, NULL, false, NULL, 1, 0, 1, 1, false},
+    {"callback-before-main", before_main, NULL, false, NULL, 0, 1, 1, 1, false},
     {"callback-before-main-trusted", before_main, trusted, false, NULL, 1, 1, 1, 1, true},
     {"callback-main-releases", main_releases, NULL, false, NULL, 1, 1, 1, 1, false},
     {"callback-main-releases-trusted", main_releases, trusted, false, NULL, 1, 1, 1, 1, true},
