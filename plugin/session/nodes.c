@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include "real/real.h"
+#include "real/since.h"
 #include "snapshot/cut.h"
 
 enum { MOST_TABLES = 8 }; /* one for each maker of devices */
@@ -76,6 +77,10 @@ const char *tic_nodes_start(void)
         nodes.device |= kind != STARPU_DISK_RAM && i != STARPU_MAIN_RAM;
     }
     look_at_workers();
+    if (!why && tic_nodes_several && TIC_STARPU_1_4)
+        why =
+            "several memory nodes were tried with StarPU 1.3 only, and are not protected yet with "
+            "newer versions";
     return why;
 }
 

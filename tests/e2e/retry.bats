@@ -52,8 +52,7 @@ setup_file() {
     expected=$("$lib/failing" plain)
     F_LONG=500 failing worker # both have some
     is_expected
-    [ "$(stat_of retries)" -gt 0 ]
-    [ "$(stat_of retries_elsewhere)" -eq "$(stat_of retries)" ]
+    [ "$(stat_of retries_elsewhere)" -gt 0 ] # not all, where the other worker does not come in time
 }
 
 @test "where there is no other one it is stopped, and the same command goes on elsewhere" {
