@@ -65,6 +65,18 @@ int tic_point_note_first(struct tic_point_first *first, struct tic_graph *graph)
     return status;
 }
 
+bool tic_point_has_plans(struct tic_graph *graph)
+{
+    bool any = false;
+
+    tic_lock(&graph->lock);
+    for (unsigned long i = 0; i < graph->handle_count && !any; i++)
+        any = graph->handles[i]->gone_since == 0 && graph->handles[i]->family &&
+              graph->handles[i]->family->has_plans;
+    tic_unlock(&graph->lock);
+    return any;
+}
+
 void tic_point_fini(struct tic_point_first *first)
 {
     tic_tail_fini(&first->inputs);

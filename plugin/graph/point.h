@@ -27,6 +27,9 @@ struct tic_point_first {
 int tic_point_note_first(struct tic_point_first *first, struct tic_graph *graph);
 void tic_point_fini(struct tic_point_first *first);
 
+/* Is some data planned to be partitioned? While tasks are skipped it is not known which plans are
+ * in force. Owner thread. */
+bool tic_point_has_plans(struct tic_graph *graph);
 /* What a later commit point must have in common with the first; NULL: it has. Else why not, in
  * words, up to `size` bytes of them in `text`. Owner thread. */
 const char *tic_point_compare(const struct tic_point_first *first, struct tic_graph *graph,

@@ -195,6 +195,10 @@ static void note_first(struct tic_session *session, const char *place)
     tic_answers_break();
     own.place = strdup(place);
     point->first.starts = session->starts;
+    if (!why && !atomic_load(&session->snapshot.point.resumes) &&
+        !tic_session_is_replayed(session) && tic_point_has_plans(&session->graph))
+        why = "partitions are planned, and main() came here first in a restart from an ordinary "
+              "line";
     if (!own.place || tic_point_note_first(&point->first, &session->graph) != 0)
         why = "out of memory";
     if (why) {
