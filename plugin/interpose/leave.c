@@ -2,10 +2,12 @@
 /* The end that somebody asks for by a signal.
  *
  * Whom this believes: the kernel, which knows one action for each signal. If it is the default when
- * StarPU has started, the signal would end the program, and ends it with a checkpoint instead. If
- * the program has installed a handler, or ignores the signal, it stays so. If it does so later, its
- * action replaces ours. If it blocks the signal, to wait for it in a thread of its own, that thread
- * gets it. The handler only posts a semaphore; a thread of ours does the rest. */
+ * StarPU is about to start, the signal would end the program, and ends it with a checkpoint
+ * instead, also where StarPU's libraries have installed a handler meanwhile, as LLVM does, which
+ * PoCL brings: it tidies up and has the signal end the process. If the program has installed a
+ * handler, or ignores the signal, it stays so. If it does so later, its action replaces ours. If it
+ * blocks the signal, to wait for it in a thread of its own, that thread gets it. The handler only
+ * posts a semaphore; a thread of ours does the rest. */
 #include "interpose/leave.h"
 
 #include <errno.h>
@@ -24,9 +26,12 @@ enum end { END_OPEN, END_BY_SIGNAL, END_BY_PROGRAM };
 static struct {
     struct tic_session *session; /* immutable once armed */
     sem_t wanted;
-    _Atomic int signal;          /* the first that came, or 0 */
-    _Atomic int end;             /* enum end; whoever changes it first ends the process */
-    int armed[TIC_STOP_SIGNALS]; /* owner thread only: signals whose action is ours; 0: none */
+    _Atomic int signal; /* the first that came, or 0 */
+    _Atomic int end;    /* enum end; whoever changes it first ends the process */
+    /* owner thread only, for each signal of STARPU_TIC_STOP: */
+    bool was_default[TIC_STOP_SIGNALS];        /* before StarPU started */
+    int armed[TIC_STOP_SIGNALS];               /* its action is ours; 0: not */
+    struct sigaction before[TIC_STOP_SIGNALS]; /* what it was */
 } leave;
 
 /* A child that the program has forked, and that executes nothing else, inherits the handler: the
@@ -109,13 +114,19 @@ static void arm_signal(unsigned place, int signal)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
-    if (!is_default(signal))
+    if (!is_default(signal) && !leave.was_default[place])
         tic_log(TIC_LOG_INFO,
                 "the program handles or ignores signal %d (%s) itself: it does not stop it with a "
                 "checkpoint (STARPU_TIC_STOP)",
                 signal, strsignal(signal));
-    else if (sigaction(signal, &action, NULL) == 0)
+    else if (sigaction(signal, &action, &leave.before[place]) == 0)
         leave.armed[place] = signal;
+}
+
+void tic_leave_note_program(void)
+{
+    for (unsigned i = 0; i < TIC_STOP_SIGNALS; i++)
+        leave.was_default[i] = is_default(tic_stop_signals[i].number);
 }
 
 void tic_leave_arm(struct tic_session *session)
@@ -138,12 +149,12 @@ void tic_leave_arm(struct tic_session *session)
 
 void tic_leave_disarm(void)
 {
-    struct sigaction action, original = {.sa_handler = SIG_DFL};
+    struct sigaction action;
 
     for (unsigned i = 0; i < TIC_STOP_SIGNALS; i++)
         if (leave.armed[i] && sigaction(leave.armed[i], NULL, &action) == 0 &&
             !(action.sa_flags & SA_SIGINFO) && action.sa_handler == on_signal)
-            sigaction(leave.armed[i], &original, NULL);
+            sigaction(leave.armed[i], &leave.before[i], NULL);
     while (leave.session && !take_end(END_BY_PROGRAM))
         pause(); /* the other thread is about to end the process */
 }

@@ -26,7 +26,7 @@ static void test_every_move(void **state)
     (void)state;
     for (int from = 0; from < TIC_PROTECTION_STATES; from++)
         for (int to = 0; to < TIC_PROTECTION_STATES; to++) {
-            struct tic_protection protection = {from};
+            struct tic_protection protection = {.state = from};
             char move[64];
             bool expected = false;
             snprintf(move, sizeof(move), "%s %s", names[from], names[to]);
@@ -47,7 +47,7 @@ static void test_what_is_over(void **state)
 
     (void)state;
     for (int i = 0; i < TIC_PROTECTION_STATES; i++) {
-        struct tic_protection protection = {i};
+        struct tic_protection protection = {.state = i};
         assert_int_equal(tic_protection_is_over(&protection), over[i]);
         assert_int_equal(tic_protection_is_suspended(&protection), suspended[i]);
     }
