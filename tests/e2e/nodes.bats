@@ -4,8 +4,9 @@
 # processors), NUMA nodes that hwloc makes up, and a disk to which StarPU moves data.
 load common
 
-device=(STARPU_NOPENCL=1 STARPU_OPENCL_ON_CPUS=1 STARPU_NCPU=1)
-device_only=(STARPU_NOPENCL=1 STARPU_OPENCL_ON_CPUS=1 STARPU_NCPU=0)
+opencl=(STARPU_NOPENCL=1 STARPU_OPENCL_ON_CPUS=1 OCL_ICD_VENDORS=/etc/OpenCL/vendors)
+device=("${opencl[@]}" STARPU_NCPU=1)
+device_only=("${opencl[@]}" STARPU_NCPU=0)
 processors=(STARPU_NCPU=2)
 disk=(STARPU_DISK_SWAP=swap STARPU_DISK_SWAP_SIZE=200 STARPU_LIMIT_CPU_MEM=2 STARPU_NCPU=2)
 numa=(STARPU_USE_NUMA=1 HWLOC_SYNTHETIC="numa:2 core:1 pu:1" HWLOC_THISSYSTEM=1 STARPU_NCPU=2)
