@@ -20,6 +20,7 @@
 #include "session/clock.h"
 #include "session/context.h"
 #include "session/lookup.h"
+#include "session/nodes.h"
 #include "session/uses.h"
 #include "snapshot/suspend.h"
 
@@ -318,6 +319,9 @@ static const char *why_not(const struct tic_handle *handle, enum starpu_data_acc
     if (!tic_session_is_owner())
         return "accesses with a callback that tasks, callbacks or other threads ask for are not "
                "protected yet";
+    if (tic_nodes_several)
+        return "accesses with a callback are not protected yet where StarPU has several memory "
+               "nodes";
     if (!handle || (!handle->supported && tic_data_holds_values(handle)))
         return "accesses with a callback to data that cannot be saved are not protected yet";
     if (mode != STARPU_R && !tic_handle_is_empty(handle))

@@ -235,6 +235,8 @@ void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
 {
     struct tic_session *session = tic_session;
 
+    if (tic_nodes_several) /* a worker must not wait for main(), see tic_writeback_refuse */
+        return;
     if (small->count == 0 || key == UINT64_MAX || tic_looks_has_callback(key) ||
         tic_position_is_ahead() || !atomic_load(&session->watching) ||
         tic_snapshot_is_broken(&session->snapshot))
@@ -242,8 +244,7 @@ void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
     tic_lock(&session->submit);
     for (unsigned i = 0; i < small->count; i++) {
         struct tic_handle *handle = tic_looks_find_locked(small->ids[i]);
-        /* Its own task comes to its end hook after this, or its values to main memory. */
-        if (handle && is_at_rest(handle, tic_nodes_several ? 0 : 1))
+        if (handle && is_at_rest(handle, 1)) /* its own task comes to its end hook after this */
             log_bytes(handle, wait_of(key));
     }
     tic_unlock(&session->submit);

@@ -40,10 +40,15 @@ static bool is_from_tasks(struct tic_handle *handle)
 {
     if (!tic_session->recovered && has_version(handle))
         return true;
-    tic_lock(&tic_session->submit);
+    /* On several nodes main() may hold the lock while StarPU waits for this worker to move data.
+     * What was submitted before this task, and is restored for it, is seen nevertheless. */
+    bool locks = !tic_nodes_several;
+    if (locks)
+        tic_lock(&tic_session->submit);
     bool from_tasks =
         tic_data_holds_values(handle) || (has_version(handle) && !tic_data_is_pending(handle));
-    tic_unlock(&tic_session->submit);
+    if (locks)
+        tic_unlock(&tic_session->submit);
     return from_tasks;
 }
 

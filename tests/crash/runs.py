@@ -18,7 +18,8 @@ def clean_environment(home):
     kept = {k: v for k, v in os.environ.items()
             if not k.startswith("STARPU") and k not in ("LD_PRELOAD", "DISPLAY")}
     return dict(kept, STARPU_NCUDA="0", STARPU_NOPENCL="0", STARPU_SILENT="1",
-                STARPU_BUS_CALIBRATE="0", STARPU_HOME=home, STARPU_WORKERS_NOBIND="1")
+                STARPU_BUS_CALIBRATE="0", STARPU_HOME=home, STARPU_WORKERS_NOBIND="1",
+                OCL_ICD_VENDORS="/nonexistent")
 
 
 def end_group(process):

@@ -16,6 +16,7 @@ setup() {
     unset LD_PRELOAD DISPLAY
     use_reference_blas
     export STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_SILENT=1 STARPU_BUS_CALIBRATE=0
+    export OCL_ICD_VENDORS=/nonexistent # StarPU opens OpenCL's libraries even where no device is wanted
     export STARPU_HOME=$BATS_FILE_TMPDIR STARPU_TIC_PERIOD=1000 STARPU_TIC_DIR=$PWD/store
     export STARPU_TIC_STATS=$PWD/stats.json
 }
