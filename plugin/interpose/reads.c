@@ -33,6 +33,11 @@ static bool has_version(const struct tic_handle *handle)
             atomic_load_explicit(&handle->family->writes, memory_order_relaxed) > 0);
 }
 
+static bool holds_values(struct tic_handle *handle)
+{
+    return tic_data_holds_values(handle) || (has_version(handle) && !tic_data_is_pending(handle));
+}
+
 /* Was a task submitted that writes it, or what shares its memory? Else main() makes the value
  * again, and so does a restart take it, which knows no more than what was submitted. In a restart
  * the version may be that of a recovered value that is not in memory yet. */
@@ -42,13 +47,11 @@ static bool is_from_tasks(struct tic_handle *handle)
         return true;
     /* On several nodes main() may hold the lock while StarPU waits for this worker to move data.
      * What was submitted before this task, and is restored for it, is seen nevertheless. */
-    bool locks = !tic_nodes_several;
-    if (locks)
-        tic_lock(&tic_session->submit);
-    bool from_tasks =
-        tic_data_holds_values(handle) || (has_version(handle) && !tic_data_is_pending(handle));
-    if (locks)
-        tic_unlock(&tic_session->submit);
+    if (tic_nodes_several)
+        return holds_values(handle);
+    tic_lock(&tic_session->submit);
+    bool from_tasks = holds_values(handle);
+    tic_unlock(&tic_session->submit);
     return from_tasks;
 }
 
