@@ -226,7 +226,7 @@ END
     cat >project/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.18)
 project(program C)
-find_package(starputic 0.1 REQUIRED)
+find_package(starputic 0.2 REQUIRED)
 if(NOT starputic_VERSION VERSION_EQUAL "${EXPECTED}")
     message(FATAL_ERROR "version ${starputic_VERSION}")
 endif()
