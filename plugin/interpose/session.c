@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -231,17 +232,20 @@ void tic_session_on_initialize_after(int result)
 /* The recorded run may have started StarPU again. */
 static void check_complete(struct tic_session *session)
 {
+    const uint64_t done = tic_doneset_end(&session->graph.recovered.done);
     int64_t number;
+    char further[80] = "main() had come further by the recovery line";
 
-    if (session->recovered && !tic_session_is_replayed(session) &&
-        !tic_graph_expects(&session->graph, TIC_EVENT_START, &number))
-        tic_stop(TIC_EXIT_DIVERGED,
-                 "the replay differs from the recorded run: the program shuts StarPU down after "
-                 "%llu submissions, but the recovery line holds a done task after %llu. The "
-                 "recovery lines in %s are untouched",
-                 (unsigned long long)session->graph.signature.position,
-                 (unsigned long long)tic_doneset_end(&session->graph.recovered.done) - 1,
-                 session->store.path);
+    if (!session->recovered || tic_session_is_replayed(session) ||
+        tic_graph_expects(&session->graph, TIC_EVENT_START, &number))
+        return;
+    if (done > 0)
+        snprintf(further, sizeof(further), "the recovery line holds a done task after %llu",
+                 (unsigned long long)done - 1);
+    tic_stop(TIC_EXIT_DIVERGED,
+             "the replay differs from the recorded run: the program shuts StarPU down after "
+             "%llu submissions, but %s. The recovery lines in %s are untouched",
+             (unsigned long long)session->graph.signature.position, further, session->store.path);
 }
 
 bool tic_session_on_shutdown_before(void)
