@@ -10,9 +10,15 @@
 
 enum { MOST = 65536 };
 
+/* Never freed: a message may be under way. */
+struct text {
+    struct text *before; /* of the same data */
+    char shown[72];
+};
+
 struct name {
     uint64_t id;
-    char *text; /* never freed: a message may be under way */
+    struct text *text;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf */
@@ -34,11 +40,12 @@ static unsigned long find_locked(uint64_t id)
     return low;
 }
 
-static int set_locked(uint64_t id, char *text)
+static int set_locked(uint64_t id, struct text *text)
 {
     unsigned long at = find_locked(id);
 
     if (at < count && names[at].id == id) {
+        text->before = names[at].text;
         names[at].text = text;
         return 0;
     }
@@ -56,10 +63,11 @@ static int set_locked(uint64_t id, char *text)
 
 int tic_names_set(uint64_t id, const char *name)
 {
-    char *text;
+    struct text *text = calloc(1, sizeof(*text));
 
-    if (asprintf(&text, " \"%.64s\"", name) < 0)
+    if (!text)
         return -ENOMEM;
+    snprintf(text->shown, sizeof(text->shown), " \"%.64s\"", name);
     pthread_mutex_lock(&lock);
     int status = set_locked(id, text);
     pthread_mutex_unlock(&lock);
@@ -72,7 +80,7 @@ const char *tic_name_of(uint64_t id)
 {
     pthread_mutex_lock(&lock);
     unsigned long at = find_locked(id);
-    const char *text = at < count && names[at].id == id ? names[at].text : "";
+    const char *text = at < count && names[at].id == id ? names[at].text->shown : "";
     pthread_mutex_unlock(&lock);
     return text;
 }
