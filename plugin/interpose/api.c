@@ -45,16 +45,25 @@ PUBLIC int starpu_tic_checkpoint_request(void)
     return 0;
 }
 
-PUBLIC int starpu_tic_data_set_type(struct _starpu_data_state *data, const char *type)
+/* For functions that only the owner thread may call. 0 or -errno. */
+static int find_handle(struct _starpu_data_state *data, struct tic_handle **handle)
 {
-    struct tic_session *session = protected_session();
-
-    if (!session)
+    if (!protected_session())
         return -ENOTCONN;
     if (!tic_session_is_owner())
         return -EPERM;
-    struct tic_handle *handle = data ? tic_handle_of(data) : NULL;
-    return handle && type ? tic_typed_declare(handle, type) : -EINVAL;
+    *handle = data ? tic_handle_of(data) : NULL;
+    return *handle ? 0 : -EINVAL;
+}
+
+PUBLIC int starpu_tic_data_set_type(struct _starpu_data_state *data, const char *type)
+{
+    struct tic_handle *handle;
+    int status = find_handle(data, &handle);
+
+    if (status)
+        return status;
+    return type ? tic_typed_declare(handle, type) : -EINVAL;
 }
 
 PUBLIC int starpu_tic_codelet_can_fail(struct starpu_codelet *codelet)
@@ -69,14 +78,12 @@ PUBLIC int starpu_tic_task_failed(void)
 
 PUBLIC int starpu_tic_data_set_name(struct _starpu_data_state *data, const char *name)
 {
-    struct tic_session *session = protected_session();
+    struct tic_handle *handle;
+    int status = find_handle(data, &handle);
 
-    if (!session)
-        return -ENOTCONN;
-    if (!tic_session_is_owner())
-        return -EPERM;
-    struct tic_handle *handle = data ? tic_handle_of(data) : NULL;
-    return handle && name && *name ? tic_names_set(handle->id, name) : -EINVAL;
+    if (status)
+        return status;
+    return name && *name ? tic_names_set(handle->id, name) : -EINVAL;
 }
 
 static const char *why_unprotected(struct tic_session *session)

@@ -145,15 +145,9 @@ static bool submit_call(int worker)
     task->workerid = (unsigned)worker;
     task->sched_ctx = 0;
     offering = true;
-    tic_guard++;
-    int status = tic_real.starpu_task_submit(task);
-    if (status) {
-        task->destroy = 0;
-        tic_real.starpu_task_destroy(task);
-    }
-    tic_guard--;
+    bool submitted = tic_task_submit(task);
     offering = false;
-    return status == 0;
+    return submitted;
 }
 
 /* Has it look for what is offered to it. */

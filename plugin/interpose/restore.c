@@ -260,18 +260,6 @@ static struct starpu_task *restore_task(starpu_data_handle_t data, const struct 
     return task;
 }
 
-static bool submit_restore(struct starpu_task *task)
-{
-    tic_guard++;
-    int status = tic_real.starpu_task_submit(task);
-    if (status) {
-        task->destroy = 0;
-        tic_real.starpu_task_destroy(task);
-    }
-    tic_guard--;
-    return status == 0;
-}
-
 /* On several nodes. */
 static void write_restore(void *arg, void *interface)
 {
@@ -302,7 +290,7 @@ static bool restore_by_task(struct tic_handle *handle)
     if (tic_nodes_several)
         return restore_by_access(handle->data, &model);
     struct starpu_task *task = restore_task(handle->data, &model);
-    return task && submit_restore(task);
+    return task && tic_task_submit(task);
 }
 
 /* Nobody uses it yet. */
@@ -340,7 +328,7 @@ bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
         return false;
     if (!reader->sequential_consistency)
         tic_real.starpu_task_declare_deps_array(reader, 1, &task);
-    return submit_restore(task);
+    return tic_task_submit(task);
 }
 
 static void touch_kernel(void *buffers[], void *arg)
@@ -370,7 +358,7 @@ void tic_data_make_readable_locked(struct tic_handle *handle)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     task->cl = &touch_codelet;
     task->handles[0] = handle->data;
-    submit_restore(task);
+    tic_task_submit(task);
 }
 
 /* The whole family, at once: it is one piece of memory. */

@@ -16,6 +16,8 @@
 
 /* A task of ours, which the application does not see among its own. NULL when out of memory. */
 struct starpu_task *tic_task_create(void);
+/* Submits one; false, and it is gone, when StarPU does not take it. */
+bool tic_task_submit(struct starpu_task *task);
 bool tic_task_is_own(const struct starpu_task *task);
 /* Was there such a task? Most runs have none. */
 bool tic_task_has_own(void);

@@ -122,6 +122,23 @@ resumes() {
     skipped=$((skipped + $(stat_of tasks_skipped)))
 }
 
+# resumes_always EXPECTED COMMAND...: the same under each protocol, from several points and on several
+# numbers of workers; each has something to skip
+resumes_always() {
+    local expected=$1 protocol skipped
+    shift
+    for protocol in tic sel tic+sel; do
+        export STARPU_TIC_PROTOCOL=$protocol
+        [ $protocol = tic ] || export STARPU_TIC_VERIFY=0
+        skipped=0
+        resumes line-renamed:2 1 "$expected" "$@"
+        resumes task-end:150 2 "$expected" "$@"
+        resumes copy-on-write:3 2 "$expected" "$@"
+        resumes task-begin:250 3 "$expected" "$@"
+        [ "$skipped" -gt 0 ] || complain "$*" "nothing was skipped under $protocol"
+    done
+}
+
 # Kills a program at several points and resumes it on other numbers of workers: survives COMMAND...
 survives() {
     local reference point workers=0 skipped=0

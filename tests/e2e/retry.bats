@@ -33,19 +33,8 @@ setup_file() {
 }
 
 @test "the same, killed and resumed, whatever the protocol" {
-    local protocol
     export STARPU_TIC_EVERY=11
-    expected=$("$lib/failing" plain)
-    for protocol in tic sel tic+sel; do
-        export STARPU_TIC_PROTOCOL=$protocol
-        [ $protocol = tic ] || export STARPU_TIC_VERIFY=0
-        skipped=0
-        resumes line-renamed:2 1 "$expected" "$lib/failing" random
-        resumes task-end:150 2 "$expected" "$lib/failing" random
-        resumes copy-on-write:3 2 "$expected" "$lib/failing" random
-        resumes task-begin:250 3 "$expected" "$lib/failing" random
-        [ "$skipped" -gt 0 ]
-    done
+    resumes_always "$("$lib/failing" plain)" "$lib/failing" random
 }
 
 @test "what fails on one worker comes right on another one" {
