@@ -9,7 +9,8 @@
 enum { PAGE = 4096, BUCKETS = 65536 };
 
 struct entry {
-    struct entry *next;
+    struct entry *next, *before; /* of its page */
+    struct entry *next_key;      /* of those with a key and base like it */
     const void *key;
     uintptr_t base;
     bool freed;
@@ -18,6 +19,7 @@ struct entry {
 static struct {
     pthread_mutex_t mutex;
     _Atomic(struct entry *) buckets[BUCKETS]; /* by page; changed under the mutex */
+    struct entry *keys[BUCKETS];              /* by key and base: many may lie in one page */
     _Atomic unsigned long freed;              /* data that is, ever */
 } list = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
@@ -31,34 +33,69 @@ static unsigned bucket_of(const void *at)
     return (unsigned)((uintptr_t)at / PAGE % BUCKETS);
 }
 
+static unsigned key_bucket_of(const void *key, const void *base)
+{
+    uint64_t mixed = ((uintptr_t)key ^ (uintptr_t)base << 7) * UINT64_C(0x9e3779b97f4a7c15);
+
+    return (unsigned)(mixed >> 32) % BUCKETS;
+}
+
+/* Where it is among those of its key, or where the next one goes. */
+static struct entry **place_of(const void *key, const void *base)
+{
+    struct entry **place = &list.keys[key_bucket_of(key, base)];
+
+    while (*place && !is_of(*place, key, base))
+        place = &(*place)->next_key;
+    return place;
+}
+
+static struct entry *take_out(const void *key, const void *base)
+{
+    struct entry **place = place_of(key, base), *entry = *place;
+
+    if (!entry)
+        return NULL;
+    *place = entry->next_key;
+    if (entry->next)
+        entry->next->before = entry->before;
+    if (entry->before)
+        entry->before->next = entry->next;
+    else
+        atomic_store(&list.buckets[bucket_of(base)], entry->next);
+    return entry;
+}
+
+static void put_in(struct entry *entry)
+{
+    _Atomic(struct entry *) *page = &list.buckets[bucket_of((const void *)entry->base)];
+
+    entry->next = atomic_load(page);
+    if (entry->next)
+        entry->next->before = entry;
+    atomic_store(page, entry);
+    *place_of(entry->key, (const void *)entry->base) = entry;
+}
+
 /* Data of an earlier start of StarPU may have had the same key and base, and never left. */
 void tic_freed_note_data(const void *key, const void *base)
 {
     struct entry *entry = malloc(sizeof(*entry));
-    unsigned bucket = bucket_of(base);
 
-    tic_freed_forget_data(key, base);
-    if (!entry)
-        return;
     pthread_mutex_lock(&list.mutex);
-    *entry = (struct entry){atomic_load(&list.buckets[bucket]), key, (uintptr_t)base, false};
-    atomic_store(&list.buckets[bucket], entry);
+    struct entry *earlier = take_out(key, base);
+    if (entry) {
+        *entry = (struct entry){.key = key, .base = (uintptr_t)base};
+        put_in(entry);
+    }
     pthread_mutex_unlock(&list.mutex);
+    free(earlier);
 }
 
 void tic_freed_forget_data(const void *key, const void *base)
 {
-    unsigned bucket = bucket_of(base);
-    struct entry *entry, *before = NULL;
-
     pthread_mutex_lock(&list.mutex);
-    for (entry = atomic_load(&list.buckets[bucket]); entry && !is_of(entry, key, base);
-         entry = entry->next)
-        before = entry;
-    if (entry && before)
-        before->next = entry->next;
-    else if (entry)
-        atomic_store(&list.buckets[bucket], entry->next);
+    struct entry *entry = take_out(key, base);
     pthread_mutex_unlock(&list.mutex);
     free(entry);
 }
@@ -106,9 +143,8 @@ bool tic_freed_has(const void *key, const void *base)
     if (atomic_load_explicit(&list.freed, memory_order_relaxed) == 0)
         return false;
     pthread_mutex_lock(&list.mutex);
-    for (const struct entry *entry = atomic_load(&list.buckets[bucket_of(base)]); entry && !freed;
-         entry = entry->next)
-        freed = is_of(entry, key, base) && entry->freed;
+    const struct entry *entry = *place_of(key, base);
+    freed = entry && entry->freed;
     pthread_mutex_unlock(&list.mutex);
     return freed;
 }

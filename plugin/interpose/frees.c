@@ -10,6 +10,7 @@
 #include "base/freed.h"
 #include "base/next.h"
 #include "session/context.h"
+#include "unseen/blocks.h"
 
 #define PUBLIC __attribute__((visibility("default")))
 
@@ -36,7 +37,10 @@ static size_t bytes_of(void *block)
 
 static void note(const void *block, size_t bytes)
 {
-    if (bytes > 0 && tic_freed_may_concern(block, bytes) && tic_freed_note_block(block, bytes) > 0)
+    if (bytes == 0)
+        return;
+    tic_blocks_note_freed(block);
+    if (tic_freed_may_concern(block, bytes) && tic_freed_note_block(block, bytes) > 0)
         tell();
 }
 

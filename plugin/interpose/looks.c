@@ -67,7 +67,7 @@ void tic_looks_add(struct tic_handle *handle)
         return;
     }
     tic_lock(&tic_session->submit);
-    bool fine = tic_handle_append(&tic_looks_list, handle); /* ids ascend */
+    bool fine = tic_looks_append_locked(handle);
     atomic_store(&handle->look, fine);
     tic_unlock(&tic_session->submit);
     if (fine)
@@ -140,7 +140,7 @@ static bool may_search(uint64_t now)
 {
     uint64_t after = looks.search_ns + looks.last_search_ns;
 
-    return atomic_load(&tic_session->snapshot.verify.quiescent) || tic_looks_list.count <= FEW ||
+    return atomic_load(&tic_session->snapshot.verify.quiescent) || tic_looks_count() <= FEW ||
            after < LEAST_NANOSECONDS || after * 100 <= (now - looks.begun_ns) * TIC_LOOKS_PERCENT;
 }
 
@@ -152,7 +152,7 @@ static void log_each(const struct tic_handle_list *some)
         return;
     tic_faults_begin();
     for (unsigned long i = 0; i < some->count; i++)
-        if (is_at_rest(some->items[i], 0))
+        if (some->items[i] && is_at_rest(some->items[i], 0))
             log_if_changed(some->items[i]);
     tic_faults_end();
 }

@@ -10,10 +10,34 @@
 
 struct tic_handle_list tic_looks_list;
 
+/* The ids of its items, also of those that have left: a program may unregister its data in the
+ * order in which it registered them, and there may be many. */
+static struct {
+    uint64_t *ids;
+    unsigned long capacity, left;
+} order;
+
 static struct {
     struct tic_lock lock;
     struct tic_looks_ids ids;
 } written = {.lock = {PTHREAD_MUTEX_INITIALIZER, TIC_RANK_LOOKS}};
+
+bool tic_looks_append_locked(struct tic_handle *handle)
+{
+    unsigned long at = tic_looks_list.count;
+    void *grown = tic_grow(order.ids, &order.capacity, at + 1, sizeof(*order.ids));
+
+    if (!grown)
+        return false;
+    order.ids = grown;
+    order.ids[at] = handle->id;
+    return tic_handle_append(&tic_looks_list, handle);
+}
+
+unsigned long tic_looks_count(void)
+{
+    return tic_looks_list.count - order.left;
+}
 
 static unsigned long place_of_locked(uint64_t id)
 {
@@ -21,7 +45,7 @@ static unsigned long place_of_locked(uint64_t id)
 
     while (low < high) {
         unsigned long middle = (low + high) / 2;
-        if (tic_looks_list.items[middle]->id < id)
+        if (order.ids[middle] < id)
             low = middle + 1;
         else
             high = middle;
@@ -33,17 +57,28 @@ struct tic_handle *tic_looks_find_locked(uint64_t id)
 {
     unsigned long at = place_of_locked(id);
 
-    return at < tic_looks_list.count && tic_looks_list.items[at]->id == id
-               ? tic_looks_list.items[at]
-               : NULL;
+    return at < tic_looks_list.count && order.ids[at] == id ? tic_looks_list.items[at] : NULL;
+}
+
+static void close_gaps_locked(void)
+{
+    unsigned long kept = 0;
+
+    for (unsigned long i = 0; i < tic_looks_list.count; i++) {
+        if (!tic_looks_list.items[i])
+            continue;
+        order.ids[kept] = order.ids[i];
+        tic_looks_list.items[kept++] = tic_looks_list.items[i];
+    }
+    tic_looks_list.count = kept;
+    order.left = 0;
 }
 
 void tic_looks_drop_locked(const struct tic_handle *handle)
 {
-    unsigned long at = place_of_locked(handle->id);
-
-    memmove(&tic_looks_list.items[at], &tic_looks_list.items[at + 1],
-            (--tic_looks_list.count - at) * sizeof(*tic_looks_list.items));
+    tic_looks_list.items[place_of_locked(handle->id)] = NULL;
+    if (++order.left > tic_looks_list.count / 2)
+        close_gaps_locked();
 }
 
 void tic_looks_list_written(struct tic_handle *handle)

@@ -5,12 +5,17 @@
 
 #include <starpu.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "graph/handle.h"
 
-/* Data that is looked at, by ascending id. Guarded by the submission lock. */
+/* Data that is looked at, by ascending id; NULL: it has left. Guarded by the submission lock. */
 extern struct tic_handle_list tic_looks_list;
+/* Ids ascend. False without memory. */
+bool tic_looks_append_locked(struct tic_handle *handle);
+/* Those that have not left. Owner thread, which changes the list. */
+unsigned long tic_looks_count(void);
 struct tic_handle *tic_looks_find_locked(uint64_t id);
 /* It leaves. */
 void tic_looks_drop_locked(const struct tic_handle *handle);

@@ -224,6 +224,7 @@ void tic_looks_give_main_back_locked(uint64_t wait)
             give_last_back(handle, &known);
     }
     for (unsigned long i = 0; all && i < tic_looks_list.count; i++)
-        give_last_back(tic_looks_list.items[i], &known);
+        if (tic_looks_list.items[i])
+            give_last_back(tic_looks_list.items[i], &known);
     show_all_skipped();
 }

@@ -2,6 +2,7 @@
 #include "unseen/blocks.h"
 
 #include <link.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,8 @@ static struct {
     unsigned place_count;
     const char *bases[MOST_BASES];
     unsigned base_count;                     /* of registered data that began a larger block */
-    const char *last_block;                  /* of one of them */
+    _Atomic(const char *) last_block;        /* of one of them; relaxed */
+    size_t last_bytes;                       /* its size: main() has not freed it */
     struct tic_span contents[MOST_CONTENTS]; /* small data */
     unsigned content_count;
     const char *user_data[MOST_TARGETS];
@@ -60,6 +62,20 @@ static const char *block_of(const char *base, size_t *bytes)
     return block && !tic_symbol_is_in_object(base) ? block : NULL;
 }
 
+/* Arrays are often registered piece by piece, and to look at a block takes system calls. */
+static bool is_in_last(const char *base)
+{
+    const char *block = atomic_load_explicit(&blocks.last_block, memory_order_relaxed);
+
+    return block && base > block && base < block + blocks.last_bytes;
+}
+
+void tic_blocks_note_freed(const void *block)
+{
+    if (block == atomic_load_explicit(&blocks.last_block, memory_order_relaxed))
+        atomic_store_explicit(&blocks.last_block, NULL, memory_order_relaxed);
+}
+
 void tic_blocks_note_data(const struct tic_handle *handle)
 {
     enum { PADDING = 24 }; /* that malloc() gives beyond what was asked for */
@@ -70,11 +86,14 @@ void tic_blocks_note_data(const struct tic_handle *handle)
         blocks.handle_size = tic_heap_block((const char *)handle->data, most_bytes);
     if (!tic_handle_has_memory(handle))
         return;
+    if (is_in_last(base))
+        return;
     block = block_of(base, &bytes);
     if (!block || block == blocks.last_block ||
         (block == base && bytes <= tic_layout_span(&handle->layout) + PADDING))
         return;
     blocks.last_block = block;
+    blocks.last_bytes = bytes;
     if (blocks.base_count == MOST_BASES)
         blocks.has_more = true;
     else

@@ -8,6 +8,8 @@
 #include "unseen/beside.h"
 
 void tic_blocks_note_data(const struct tic_handle *handle);
+/* main() gives the block of malloc() back. No lock. */
+void tic_blocks_note_freed(const void *block);
 void tic_blocks_note_pointers(const char *const *pointers, unsigned count);
 /* Functions of main() may return now, and leave their variables. */
 void tic_blocks_forget_pointers(void);
