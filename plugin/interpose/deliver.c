@@ -70,6 +70,35 @@ static bool find_initial(struct tic_handle *handle, struct tic_saved *saved)
     return true;
 }
 
+/* The line holds what came of this part. */
+static bool is_lost(struct starpu_task *task, unsigned buffer)
+{
+    const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
+
+    return STARPU_TASK_GET_MODE(task, buffer) & STARPU_R && tic_data_is_past_part(handle) &&
+           !tic_data_holds_values(handle);
+}
+
+/* It reads what main() put there, which is there until a recovered value is written: of the handle,
+ * or of what came of this part. That may be before the task runs. */
+static bool reads_initial(struct starpu_task *task, unsigned buffer)
+{
+    struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
+
+    return STARPU_TASK_GET_MODE(task, buffer) & STARPU_R && tic_task_is_ordered(task, buffer) &&
+           (tic_data_is_pending(handle) || is_lost(task, buffer)) &&
+           !tic_data_holds_values(handle) && handle->home_node >= 0 &&
+           atomic_load(&handle->holds) == 0 && handle->supported && !tic_handle_is_empty(handle) &&
+           !handle->packer;
+}
+
+/* Before the cut. */
+static bool has_ended(uint64_t key)
+{
+    return tic_session->settings.verify == 0 ||
+           (tic_position_is_ahead() && tic_graph_has_run(&tic_session->graph, key));
+}
+
 bool tic_reads_deliver(struct starpu_task *task, uint64_t key)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
@@ -90,19 +119,8 @@ bool tic_reads_deliver(struct starpu_task *task, uint64_t key)
         struct tic_line_read read;
         bool recorded = tic_graph_find_read(&tic_session->graph, key, i, &read);
         struct tic_saved saved = {{read.extent, read.row}, read.checksum};
-        bool reads = (STARPU_TASK_GET_MODE(task, i) & STARPU_R) != 0;
-        /* Done before the handle's recovered value was written: it read what main() put there. */
-        bool pending = tic_data_is_pending(handle);
-        bool ordered = tic_task_is_ordered(task, i);
-        bool initial = reads && ordered && pending &&
-                       (tic_session->settings.verify == 0 ||
-                        (tic_position_is_ahead() && tic_graph_has_run(&tic_session->graph, key))) &&
-                       !tic_data_holds_values(handle) && handle->home_node >= 0 &&
-                       atomic_load(&handle->holds) == 0 && handle->supported &&
-                       !tic_handle_is_empty(handle) && !handle->packer;
-        bool lost = reads && !recorded && tic_data_is_past_part(handle) &&
-                    !tic_data_holds_values(handle); /* the line holds what came of it */
-        if (lost && handle->differs)
+        bool initial = !recorded && reads_initial(task, i) && has_ended(key);
+        if (!recorded && handle->differs && is_lost(task, i))
             tic_data_stop_input(handle);
         if (initial && handle->differs)
             recorded = find_initial(handle, &saved);

@@ -233,6 +233,16 @@ exit_as_usual() { # scenarios...
     keep_order parts-read-early children-reader
 }
 
+@test "a task reads what main() put into a part, after a callback looked at what came of it" {
+    local expected
+    keep_order parts-read-called
+    expected=$("$lib/orders" parts-read-called)
+    STARPU_TIC_FAIL=task-end:6 protected parts-read-called
+    [ "$status" -eq 137 ] || complain parts-read-called "not killed"
+    ORDERS_LATE=1 STARPU_NCPU=1 run_apart timeout 60 "$tool" run -- "$lib/orders" parts-read-called
+    is_right "$expected" "" && [ "$(stat_of recovered)" = true ] || complain parts-read-called wrong
+}
+
 # Killed when a line is there of a moment after the partition, and resumed with other input:
 # resume_with_input SCENARIO
 resume_with_input() {

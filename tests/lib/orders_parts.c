@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Scenarios of tests/lib/orders.c about parts of a vector: contributions to the whole and to its
  * parts, and parts that only kernels' children write. */
+#include <sched.h>
 #include <stdbool.h>
 
 #include "lib/orders_items.h"
@@ -193,6 +194,48 @@ static void run_read_early(void)
     close_whole();
 }
 
+static int looking, called; /* atomic */
+
+static void note_call(void *arg)
+{
+    (void)arg;
+    __atomic_store_n(&called, 1, __ATOMIC_RELEASE);
+}
+
+/* With ORDERS_LATE it reads when the callback of the next task, which is done, has begun. */
+static void look_late(void *buffers[], void *arg)
+{
+    enum { MOST_YIELDS = 1000000 };
+
+    __atomic_store_n(&looking, 1, __ATOMIC_RELEASE);
+    for (int i = 0; getenv("ORDERS_LATE") && i < MOST_YIELDS; i++)
+        if (__atomic_load_n(&called, __ATOMIC_ACQUIRE))
+            break;
+        else
+            sched_yield();
+    look_items(buffers, arg);
+}
+
+static struct starpu_codelet look_late_codelet = {
+    .cpu_funcs = {look_late}, .nbuffers = 1, .modes = {STARPU_R}, .name = "look_late"};
+
+/* A task reads what main() put into a part; the next one, which is submitted then, writes the part,
+ * and its callback may look at that. */
+static void run_read_called(void)
+{
+    open_whole();
+    split();
+    submit(&look_late_codelet, parts[1], 0);
+    while (!getenv("ORDERS_LATE") && !__atomic_load_n(&looking, __ATOMIC_ACQUIRE))
+        sched_yield();
+    struct starpu_task *task = build(&step_items_codelet, parts[1], 1);
+    task->callback_func = note_call;
+    must(starpu_task_submit(task));
+    starpu_data_unpartition(whole, STARPU_MAIN_RAM);
+    close_whole();
+    submit_row(handles[0], 0);
+}
+
 /* ---- other input ------------------------------------------------------------------------------
  */
 
@@ -248,6 +291,7 @@ const struct mode orders_parts[] = {{"parts-added", run_added},
                                     {"parts-children", run_children},
                                     {"parts-children-planned", run_children_planned},
                                     {"parts-read-early", run_read_early},
+                                    {"parts-read-called", run_read_called},
                                     {"parts-input", run_input},
                                     {"parts-input-read", run_input_read},
                                     {"parts-resized", run_resized},
