@@ -233,14 +233,22 @@ exit_as_usual() { # scenarios...
     keep_order parts-read-early children-reader
 }
 
-@test "a task reads what main() put into a part, after a callback looked at what came of it" {
+# Killed when the data has left, and resumed so that the reader waits for the callback:
+# reads_before_callback SCENARIO
+reads_before_callback() {
     local expected
-    keep_order parts-read-called
-    expected=$("$lib/orders" parts-read-called)
-    STARPU_TIC_FAIL=task-end:6 protected parts-read-called
-    [ "$status" -eq 137 ] || complain parts-read-called "not killed"
-    ORDERS_LATE=1 STARPU_NCPU=1 run_apart timeout 60 "$tool" run -- "$lib/orders" parts-read-called
-    is_right "$expected" "" && [ "$(stat_of recovered)" = true ] || complain parts-read-called wrong
+    expected=$("$lib/orders" "$1")
+    STARPU_TIC_FAIL=task-end:6 protected "$1"
+    [ "$status" -eq 137 ] || complain "$1" "not killed"
+    ORDERS_LATE=1 STARPU_NCPU=1 run_apart timeout 60 "$tool" run -- "$lib/orders" "$1"
+    is_right "$expected" "" && [ "$(stat_of recovered)" = true ] || complain "$1" wrong
+}
+
+@test "a task reads what main() put there, after a callback looked at what came of it" {
+    keep_order parts-read-called planned-read-called whole-read-called
+    reads_before_callback parts-read-called
+    reads_before_callback planned-read-called
+    reads_before_callback whole-read-called
 }
 
 # Killed when a line is there of a moment after the partition, and resumed with other input:

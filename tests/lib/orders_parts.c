@@ -219,18 +219,43 @@ static void look_late(void *buffers[], void *arg)
 static struct starpu_codelet look_late_codelet = {
     .cpu_funcs = {look_late}, .nbuffers = 1, .modes = {STARPU_R}, .name = "look_late"};
 
-/* A task reads what main() put into a part; the next one, which is submitted then, writes the part,
- * and its callback may look at that. */
+/* A task reads what main() put there; the next one, which is submitted then, writes it, and its
+ * callback may look at that. */
+static void read_called(starpu_data_handle_t handle)
+{
+    submit(&look_late_codelet, handle, 0);
+    while (!getenv("ORDERS_LATE") && !__atomic_load_n(&looking, __ATOMIC_ACQUIRE))
+        sched_yield();
+    struct starpu_task *task = build(&step_items_codelet, handle, 1);
+    task->callback_func = note_call;
+    must(starpu_task_submit(task));
+}
+
+static void run_whole_read_called(void)
+{
+    open_whole();
+    read_called(whole);
+    close_whole();
+    submit_row(handles[0], 0);
+}
+
+static void run_planned_read_called(void)
+{
+    open_whole();
+    starpu_data_partition_plan(whole, &part_filter, parts);
+    starpu_data_partition_submit(whole, PARTS, parts);
+    read_called(parts[1]);
+    starpu_data_unpartition_submit(whole, PARTS, parts, STARPU_MAIN_RAM);
+    starpu_data_partition_clean(whole, PARTS, parts);
+    close_whole();
+    submit_row(handles[0], 0);
+}
+
 static void run_read_called(void)
 {
     open_whole();
     split();
-    submit(&look_late_codelet, parts[1], 0);
-    while (!getenv("ORDERS_LATE") && !__atomic_load_n(&looking, __ATOMIC_ACQUIRE))
-        sched_yield();
-    struct starpu_task *task = build(&step_items_codelet, parts[1], 1);
-    task->callback_func = note_call;
-    must(starpu_task_submit(task));
+    read_called(parts[1]);
     starpu_data_unpartition(whole, STARPU_MAIN_RAM);
     close_whole();
     submit_row(handles[0], 0);
@@ -291,6 +316,8 @@ const struct mode orders_parts[] = {{"parts-added", run_added},
                                     {"parts-children", run_children},
                                     {"parts-children-planned", run_children_planned},
                                     {"parts-read-early", run_read_early},
+                                    {"whole-read-called", run_whole_read_called},
+                                    {"planned-read-called", run_planned_read_called},
                                     {"parts-read-called", run_read_called},
                                     {"parts-input", run_input},
                                     {"parts-input-read", run_input_read},
