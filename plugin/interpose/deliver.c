@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "session/clock.h"
 #include "session/context.h"
+#include "interpose/initial.h"
 #include "interpose/inputs.h"
 #include "session/lookup.h"
 #include "interpose/order.h"
@@ -61,15 +62,6 @@ static void deliver(struct starpu_task *task, unsigned buffer, const struct tic_
     STARPU_TASK_SET_HANDLE(task, copy, buffer);
 }
 
-/* Its first content is another one in this run. */
-static bool find_initial(struct tic_handle *handle, struct tic_saved *saved)
-{
-    *saved = tic_data_recovered_value(handle);
-    if (saved->checksum != tic_graph_recorded_input(&tic_session->graph, handle->id))
-        tic_data_stop_input(handle);
-    return true;
-}
-
 /* The line holds what came of this part. */
 static bool is_lost(struct starpu_task *task, unsigned buffer)
 {
@@ -99,6 +91,37 @@ static bool has_ended(uint64_t key)
            (tic_position_is_ahead() && tic_graph_has_run(&tic_session->graph, key));
 }
 
+/* Where a task that is executed again finds what it read. */
+enum source {
+    UNCHANGED, /* where it always was */
+    SAVED,     /* in the store */
+    THERE,     /* it is what memory holds until something is restored there */
+};
+
+static enum source find_source(struct starpu_task *task, unsigned buffer, uint64_t key,
+                               struct tic_saved *saved)
+{
+    struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
+    struct tic_line_read read;
+
+    if (tic_graph_find_read(&tic_session->graph, key, buffer, &read)) {
+        *saved = (struct tic_saved){{read.extent, read.row}, read.checksum};
+        return SAVED;
+    }
+    bool initial = reads_initial(task, buffer) && has_ended(key), lost = is_lost(task, buffer);
+    if (handle->differs && lost && !initial)
+        tic_data_stop_input(handle);
+    if (!initial)
+        return UNCHANGED;
+    if (handle->differs && !lost) {
+        *saved = tic_initial_of(handle);
+        return SAVED;
+    }
+    if (handle->differs)
+        tic_initial_write_part(handle);
+    return THERE;
+}
+
 bool tic_reads_deliver(struct starpu_task *task, uint64_t key)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
@@ -115,17 +138,10 @@ bool tic_reads_deliver(struct starpu_task *task, uint64_t key)
     if (again && (key & TIC_SPAWN_KEY || key < tic_session->recovered_submissions))
         tic_order_again(task, key);
     for (unsigned i = 0; i < buffers; i++) {
-        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        struct tic_line_read read;
-        bool recorded = tic_graph_find_read(&tic_session->graph, key, i, &read);
-        struct tic_saved saved = {{read.extent, read.row}, read.checksum};
-        bool initial = !recorded && reads_initial(task, i) && has_ended(key);
-        if (!recorded && handle->differs && is_lost(task, i))
-            tic_data_stop_input(handle);
-        if (initial && handle->differs)
-            recorded = find_initial(handle, &saved);
-        if (recorded || initial)
-            deliver(task, i, recorded ? &saved : NULL);
+        struct tic_saved saved;
+        enum source source = find_source(task, i, key, &saved);
+        if (source != UNCHANGED)
+            deliver(task, i, source == SAVED ? &saved : NULL);
     }
     return made.count > 0;
 }

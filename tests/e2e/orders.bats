@@ -271,6 +271,14 @@ resume_with_input() {
         complain parts-input-read "not refused"
 }
 
+@test "a task reads a part that nobody writes, and that holds other input in a restart" {
+    local expected
+    keep_order parts-input-kept
+    expected=$("$lib/orders" parts-input-kept)
+    resume_with_input parts-input-kept
+    is_right "$expected" "" && [ "$(stat_of recovered)" = true ] || complain parts-input-kept wrong
+}
+
 @test "data has another size in a restart" {
     keep_order parts-resized
     resume_with_input parts-resized

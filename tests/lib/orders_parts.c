@@ -265,12 +265,17 @@ static void run_read_called(void)
  */
 
 /* Parts are the first that is used of a vector whose content may be another one in a restart. */
-static void use_other_input(bool look)
+static void open_other_input(void)
 {
     open_whole();
     for (int i = 0; i < ITEMS && getenv("ORDERS_INPUT"); i++)
         items[i] += (uint64_t)i * strtoull(getenv("ORDERS_INPUT"), NULL, 10);
     split();
+}
+
+static void use_other_input(bool look)
+{
+    open_other_input();
     if (look)
         submit_and_wait(build(&look_items_codelet, parts[1], 0)); /* before any task writes it */
     step_parts();
@@ -289,6 +294,20 @@ static void run_input(void)
 static void run_input_read(void)
 {
     use_other_input(true);
+}
+
+/* Nobody writes what the task reads: the whole holds it. */
+static void run_input_kept(void)
+{
+    open_other_input();
+    submit(&look_items_codelet, parts[1], 0);
+    starpu_data_unpartition(whole, STARPU_MAIN_RAM);
+    for (int step = 1; step <= LENGTH; step++)
+        submit(&step_codelet, handles[1], step);
+    starpu_task_wait_for_all();
+    submit(&step_items_codelet, whole, 1);
+    submit_row(handles[0], 0);
+    close_whole();
 }
 
 /* Data that no task uses, of another size in a restart. */
@@ -321,5 +340,6 @@ const struct mode orders_parts[] = {{"parts-added", run_added},
                                     {"parts-read-called", run_read_called},
                                     {"parts-input", run_input},
                                     {"parts-input-read", run_input_read},
+                                    {"parts-input-kept", run_input_kept},
                                     {"parts-resized", run_resized},
                                     {NULL, NULL}};

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "interpose/initial.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "interpose/constant.h"
+#include "interpose/inputs.h"
+#include "interpose/restore.h"
+#include "interpose/typed.h"
+#include "session/context.h"
+#include "session/uses.h"
+
+struct tic_saved tic_initial_of(struct tic_handle *handle)
+{
+    struct tic_saved saved = tic_data_recovered_value(handle);
+
+    if (saved.checksum != tic_graph_recorded_input(&tic_session->graph, handle->id))
+        tic_data_stop_input(handle);
+    return saved;
+}
+
+/* The value of a whole, with its layout: of the last one that was asked for, as its parts come one
+ * after the other. Guarded by the submission lock. */
+static struct {
+    const struct tic_handle *whole;
+    uint64_t id;
+    struct tic_layout value;
+} last;
+
+static bool has_value(struct tic_handle *whole)
+{
+    tic_lock(&whole->lock);
+    bool has = whole->current.exists;
+    tic_unlock(&whole->lock);
+    return has && tic_data_is_pending(whole) && tic_data_is_in_place(whole);
+}
+
+static const struct tic_layout *value_of(struct tic_handle *whole)
+{
+    const struct tic_saved saved = tic_data_recovered_value(whole);
+
+    if (last.whole == whole && last.id == whole->id)
+        return &last.value;
+    free(last.value.base);
+    last.whole = NULL;
+    last.value = whole->layout;
+    last.value.base = malloc(tic_layout_span(&whole->layout));
+    if (!last.value.base)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    tic_data_write_to(whole, &saved, &last.value);
+    last.whole = whole;
+    last.id = whole->id;
+    return &last.value;
+}
+
+void tic_initial_write_part(struct tic_handle *part)
+{
+    struct tic_handle *whole = part;
+    uint64_t recorded = tic_graph_recorded_input(&tic_session->graph, part->id);
+
+    while (tic_data_is_past_part(whole))
+        whole = whole->parent;
+    if (!has_value(whole))
+        tic_data_stop_input(part);
+    const struct tic_layout *value = value_of(whole);
+    struct tic_layout there = part->layout;
+    there.base = value->base + (part->layout.base - whole->layout.base);
+    if (tic_layout_checksum(&there) != recorded && !tic_typed_is_hash_of(&there, recorded))
+        tic_data_stop_input(part);
+    tic_constant_refuse(part);
+    tic_layout_copy(&part->layout, &there);
+    part->differs = false;
+}
