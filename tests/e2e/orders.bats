@@ -225,6 +225,10 @@ exit_as_usual() { # scenarios...
     end_protection unpack-only
 }
 
+@test "what ends protection: main() looks at a performance model" {
+    end_protection load-model
+}
+
 @test "parts of data without a home node" {
     keep_order parts-homeless
 }

@@ -252,7 +252,19 @@ static void run_unpack_only(void)
     submit_row(handles[1], 5);
 }
 
+/* Skipped tasks leave no samples in a performance model. */
+static void run_load_model(void)
+{
+    struct starpu_perfmodel model = {.type = STARPU_HISTORY_BASED};
+
+    submit_row(handles[0], 0);
+    starpu_task_wait_for_all();
+    note(starpu_perfmodel_load_symbol("tic_orders_none", &model) == 0);
+    submit_row(handles[1], 5);
+}
+
 const struct mode orders_access[] = {{"unpack", run_unpack},
+                                     {"load-model", run_load_model},
                                      {"unpack-only", run_unpack_only},
                                      {"read-first", run_read_first},
                                      {"kept-reader", run_kept_reader},
