@@ -140,3 +140,24 @@ WRAPPER int starpu_task_finished(struct starpu_task *task)
         tic_wait_has_been("starpu_task_finished");
     return told;
 }
+
+/* Where memory has a limit: what tasks take of it, skipped ones do not. main() may do without. */
+WRAPPER int starpu_malloc_flags(void **to, size_t size, int flags)
+{
+    bool asked = (flags & STARPU_MALLOC_COUNT) != 0 &&
+                 RESOLVED(starpu_memory_get_total)(STARPU_MAIN_RAM) > 0 &&
+                 main_asks(__builtin_return_address(0));
+    tic_guard++;
+    int real = RESOLVED(starpu_malloc_flags)(to, size, flags);
+    tic_guard--;
+    int64_t told = real;
+
+    if (!asked)
+        return real;
+    tic_answer(TIC_starpu_malloc_flags, (unsigned)flags % TIC_ANSWER_KEYS, &told);
+    if (told == 0 || real != 0)
+        return real;
+    RESOLVED(starpu_free_flags)(*to, size, flags);
+    *to = NULL;
+    return (int)told;
+}

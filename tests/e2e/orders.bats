@@ -225,6 +225,11 @@ exit_as_usual() { # scenarios...
     end_protection unpack-only
 }
 
+@test "main() is told that memory is full, as tasks had filled it that are skipped" {
+    STARPU_LIMIT_CPU_NUMA_MEM=10 keep_order memory-full
+    [ "$(STARPU_LIMIT_CPU_NUMA_MEM=10 "$lib/orders" memory-full)" != "$("$lib/orders" memory-full)" ]
+}
+
 @test "what ends protection: main() looks at a performance model" {
     end_protection load-model
 }

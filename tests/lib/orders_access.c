@@ -2,7 +2,7 @@
 /* Scenarios of tests/lib/orders.c about what tasks and main() read, and who comes first. */
 #include <stdbool.h>
 
-#include "lib/orders.h"
+#include "lib/orders_items.h"
 
 enum { ROUNDS = 4 };
 
@@ -263,8 +263,28 @@ static void run_load_model(void)
     submit_row(handles[1], 5);
 }
 
+/* Run with STARPU_LIMIT_CPU_NUMA_MEM=10: what a task has written fills the memory. */
+static void run_full(void)
+{
+    enum { BYTES = 9 << 20 };
+    starpu_data_handle_t large;
+    void *more = NULL;
+
+    starpu_vector_data_register(&large, -1, 0, BYTES / sizeof(uint64_t), sizeof(uint64_t));
+    submit(&clear_items_codelet, large, 0);
+    starpu_task_wait_for_all();
+    int status = starpu_malloc_flags(&more, BYTES, STARPU_MALLOC_COUNT);
+    note(status == 0);
+    if (status == 0)
+        starpu_free_flags(more, BYTES, STARPU_MALLOC_COUNT);
+    submit_row(handles[0], 0);
+    starpu_task_wait_for_all();
+    starpu_data_unregister(large);
+}
+
 const struct mode orders_access[] = {{"unpack", run_unpack},
                                      {"load-model", run_load_model},
+                                     {"memory-full", run_full},
                                      {"unpack-only", run_unpack_only},
                                      {"read-first", run_read_first},
                                      {"kept-reader", run_kept_reader},
