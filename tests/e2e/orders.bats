@@ -254,10 +254,11 @@ reads_before_callback() {
 }
 
 @test "a task reads what main() put there, after a callback looked at what came of it" {
-    keep_order parts-read-called planned-read-called whole-read-called
+    keep_order parts-read-called planned-read-called whole-read-called lost-read-called
     reads_before_callback parts-read-called
     reads_before_callback planned-read-called
     reads_before_callback whole-read-called
+    reads_before_callback lost-read-called
 }
 
 # Killed when a line is there of a moment after the partition, and resumed with other input:

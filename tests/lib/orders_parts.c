@@ -239,6 +239,17 @@ static void run_whole_read_called(void)
     submit_row(handles[0], 0);
 }
 
+/* Nobody can want its last value. */
+static void run_lost_read_called(void)
+{
+    open_whole();
+    read_called(whole);
+    starpu_task_wait_for_all();
+    starpu_data_invalidate(whole);
+    starpu_data_unregister_no_coherency(whole);
+    submit_row(handles[0], 0);
+}
+
 static void run_planned_read_called(void)
 {
     open_whole();
@@ -336,6 +347,7 @@ const struct mode orders_parts[] = {{"parts-added", run_added},
                                     {"parts-children-planned", run_children_planned},
                                     {"parts-read-early", run_read_early},
                                     {"whole-read-called", run_whole_read_called},
+                                    {"lost-read-called", run_lost_read_called},
                                     {"planned-read-called", run_planned_read_called},
                                     {"parts-read-called", run_read_called},
                                     {"parts-input", run_input},
