@@ -106,8 +106,8 @@ int starpu_tic_get_status(struct starpu_tic_status *status, size_t size);
  * @param memory valid at each commit point.
  * @param bytes its size, in bytes. All together less than 4 GiB; larger data is better registered.
  * @return 0, also when this run is not protected; -EINVAL: no name, no memory, or the name was
- * used; -EBUSY: main() has come to its first commit point; -EPERM: another thread than the one that
- *         called starpu_init(); -ENOMEM.
+ * used; -EBUSY: main() has come to its first commit point; -EACCES: memory that is not there, or may
+ *         not be written; -EPERM: another thread than the one that called starpu_init(); -ENOMEM.
  */
 int starpu_tic_protect_memory(const char *name, void *memory, size_t bytes);
 

@@ -141,6 +141,8 @@ static void record_access(struct tic_handle *handle, bool reads, bool writes)
     struct tic_line_acquire access = {.id = handle->id, .writes = writes, .recorded = reads};
     struct tic_saved saved = {.checksum = 0};
     bool fresh = false, logs = reads && tic_point_has_history(&snapshot->point);
+
+    tic_handle_locate_homeless(handle); /* no task need have told where it is */
     int status = logs ? tic_snapshot_log_value(snapshot, handle, &saved, &fresh) : 0;
 
     access.extent = saved.row.extent;
@@ -156,11 +158,16 @@ static void record_access(struct tic_handle *handle, bool reads, bool writes)
                            tic_snapshot_reason(status));
 }
 
-/* What main() made itself need not be known, but for what is compared with memory. */
+/* What main() made itself need not be known, but for what is compared with memory; and what it
+ * writes after its first commit point, as a restart that goes on from a later one does not make it
+ * again. */
 static bool is_to_be_known(const struct tic_handle *handle, bool reads, bool writes)
 {
-    return tic_data_holds_values(handle) ||
-           (handle->imaged && (reads || writes) && !(writes && handle->family));
+    if (tic_data_holds_values(handle))
+        return true;
+    if (handle->imaged)
+        return (reads || writes) && !(writes && handle->family);
+    return writes && tic_session->snapshot.point.first.is_known;
 }
 
 static const char *why_no_access(const struct tic_handle *handle, bool writes)

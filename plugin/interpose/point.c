@@ -50,13 +50,19 @@ static const char *why_not_starpu(struct tic_session *session)
 static const char *why_not(struct tic_session *session, const char *place, char *text, size_t size)
 {
     const struct tic_point_first *first = &session->snapshot.point.first;
-    const char *why = why_not_starpu(session), *name = why ? NULL : tic_variables_find_address();
+    const char *why = why_not_starpu(session);
 
     if (why)
         return why;
-    if (name)
+    const char *gone = tic_variables_find_gone(),
+               *address = gone ? NULL : tic_variables_find_address();
+    if (gone)
+        snprintf(text, size,
+                 "the memory of variable \"%s\" is not there any more, or may not be written",
+                 gone);
+    else if (address)
         snprintf(text, size, "variable \"%s\" holds an address, which is another one in a restart",
-                 name);
+                 address);
     else if (strcmp(place, own.place) != 0)
         snprintf(text, size, "it is not the place of the first commit point, %s", own.place);
     else if (session->starts != first->starts)

@@ -92,6 +92,9 @@ static void check(struct tic_session *session, const char *place)
     compare_numbers(session, "a hash of the data that is registered", was->registered,
                     is->registered);
     check_events(session);
+    const char *gone = tic_variables_find_gone();
+    if (gone)
+        stop(session, "a variable (starpu_tic_protect_memory)", gone, "(no memory to write)");
     if (!atomic_load(&point->usable))
         stop(session, "whether it can be used", "yes", "no");
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/layout.h"
 #include "session/symbol.h"
 
 struct variable {
@@ -32,6 +33,17 @@ static bool is_known(const char *name)
     return i < variables.count;
 }
 
+/* Its memory is there, and may be written. */
+static bool is_usable(const char *memory, size_t bytes)
+{
+    const struct tic_layout layout = {
+        .shape = {.element_size = 1, .ndim = 1, .dims = {bytes, 1, 1, 1}},
+        .base = (char *)(uintptr_t)memory,
+        .stride = {1}};
+
+    return tic_layout_is_mapped(&layout) && tic_layout_is_writable(&layout);
+}
+
 int tic_variables_add(const char *name, void *memory, size_t bytes)
 {
     if (!name || !*name || !memory || bytes == 0 || bytes > UINT32_MAX - variables.bytes ||
@@ -39,6 +51,8 @@ int tic_variables_add(const char *name, void *memory, size_t bytes)
         return -EINVAL;
     if (variables.closed)
         return -EBUSY;
+    if (!is_usable(memory, bytes))
+        return -EACCES;
     void *grown = tic_grow(variables.items, &variables.capacity, variables.count + 1,
                            sizeof(*variables.items));
     variables.items = grown ? grown : variables.items;
@@ -67,12 +81,27 @@ static bool has_address(const struct variable *variable)
     return false;
 }
 
-const char *tic_variables_find_address(void)
+static const char *find(bool (*is_wanted)(const struct variable *variable))
 {
     for (unsigned long i = 0; i < variables.count; i++)
-        if (has_address(&variables.items[i]))
+        if (is_wanted(&variables.items[i]))
             return variables.items[i].name;
     return NULL;
+}
+
+static bool is_gone(const struct variable *variable)
+{
+    return !is_usable(variable->memory, variable->bytes);
+}
+
+const char *tic_variables_find_gone(void)
+{
+    return find(is_gone);
+}
+
+const char *tic_variables_find_address(void)
+{
+    return find(has_address);
 }
 
 int tic_variables_list(const char *place, struct tic_line_text *names)

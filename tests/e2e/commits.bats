@@ -83,14 +83,15 @@ goes_on() {
         crash task-end:1500 "$commits" 1000 11 "$wrong"
         [[ $output == *"no recovery line is taken at commit point "*"$words"* ]]
         ends "$commits" 1000 11 "$wrong"
-        ! grep -q "main() goes on" err
+        ! grep -q "main() goes on from commit point" err
     done <<'END'
-data data 22 "late" (number of registration) was registered after the first commit point
+data data 21 "late" (number of registration) was registered after the first commit point
 gone 1 of the data
 places is not the place of the first commit point
 tags tags or declared dependencies
 hold acquired data that it has not released
 address variable "address" holds an address
+free the memory of variable "extra" is not there any more
 reduction contributions to a reduction
 END
 }

@@ -2,18 +2,20 @@
 /* Commit points under a random mixture of what tasks and main() can do between them; and what may
  * not be between them.
  *
- * commits ITERATIONS SEED [WRONG]. WRONG: data, gone, places, tags, hold, address, reduction:
+ * commits ITERATIONS SEED [WRONG]. WRONG: data, gone, places, tags, hold, address, reduction, free:
  * something that keeps lines from being taken at commit points; idle: no tasks
  * from iteration 50 on; behind: main() writes data by its
  * pointer. In the environment: C_SIZE=N, a
  * variable of so many more bytes; C_STATUS=1: what starpu_tic_get_status() tells; C_MORE=1: a task
  * more before the first commit point; C_NEVER=1: no commit point. */
 #include <starpu.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "starpu_tic.h"
@@ -25,6 +27,13 @@ static uint32_t plan[LENGTH];
 static starpu_data_handle_t handles[DATA], homeless, counter, planned, parts[PARTS];
 static uint32_t sum; /* the reduction */
 static starpu_data_handle_t reduced;
+
+enum { EXTRA = 1 << 16 };
+static void *extra; /* a page of its own, for what is wrong */
+
+/* What main() writes and no task does: tasks may read it */
+static uint32_t table[LENGTH], sparse[4], columns[4] = {0, 1, 0, 1}, rows[3] = {0, 2, 4};
+static starpu_data_handle_t filled, kept, scattered;
 
 /* main()'s own, protected */
 static struct {
@@ -158,6 +167,23 @@ static void do_write(void)
     starpu_data_release(data);
 }
 
+static void do_fill(void)
+{
+    uint32_t by = next_random(10);
+
+    starpu_data_acquire(filled, STARPU_RW);
+    table[next_random(LENGTH)] += by;
+    starpu_data_release(filled);
+    starpu_data_acquire(kept, STARPU_RW);
+    ((uint32_t *)starpu_vector_get_local_ptr(kept))[next_random(LENGTH)] += by;
+    starpu_data_release(kept);
+    starpu_data_acquire(scattered, STARPU_RW);
+    sparse[next_random(4)] += by;
+    starpu_data_release(scattered);
+    starpu_task_insert(&mixer, STARPU_RW, handles[next_random(DATA)], STARPU_R,
+                       by % 2 ? kept : filled, STARPU_VALUE, &by, sizeof(by), 0);
+}
+
 static void do_callback(void)
 {
     starpu_task_insert(&stepper, STARPU_RW, handles[next_random(DATA)], STARPU_CALLBACK, called, 0);
@@ -231,9 +257,9 @@ static void do_time(void)
     own.seen += time(NULL) > 0;
 }
 
-static void (*const actions[])(void) = {do_mix,      do_homeless,  do_read,       do_write,
-                                        do_callback, do_temporary, do_given_back, do_partition,
-                                        do_plan,     do_reduce,    do_wait,       do_time};
+static void (*const actions[])(void) = {
+    do_mix,       do_homeless, do_read,   do_write, do_callback, do_temporary, do_given_back,
+    do_partition, do_plan,     do_reduce, do_wait,  do_time,     do_fill};
 
 static void iterate(void)
 {
@@ -265,6 +291,8 @@ static void do_wrong(const char *wrong)
         starpu_data_unregister(counter);
     if (strcmp(wrong, "reduction") == 0)
         starpu_task_insert(&adder, STARPU_REDUX, reduced, 0);
+    if (strcmp(wrong, "free") == 0 && own.iteration == 2)
+        munmap(extra, EXTRA);
     if (strcmp(wrong, "tags") == 0) {
         struct starpu_task *task = starpu_task_create();
         task->cl = &stepper;
@@ -293,6 +321,11 @@ static void register_all(void)
                                     sizeof(uint32_t));
     }
     starpu_vector_data_register(&homeless, -1, 0, LENGTH, sizeof(uint32_t));
+    starpu_vector_data_register(&filled, STARPU_MAIN_RAM, (uintptr_t)table, LENGTH,
+                                sizeof(uint32_t));
+    starpu_vector_data_register(&kept, -1, 0, LENGTH, sizeof(uint32_t));
+    starpu_csr_data_register(&scattered, STARPU_MAIN_RAM, 4, 2, (uintptr_t)sparse, columns, rows, 0,
+                             sizeof(uint32_t));
     starpu_variable_data_register(&counter, STARPU_MAIN_RAM, (uintptr_t)&count, sizeof(count));
     starpu_variable_data_register(&reduced, STARPU_MAIN_RAM, (uintptr_t)&sum, sizeof(sum));
     starpu_data_set_reduction_methods(reduced, &folder, &initer);
@@ -305,6 +338,9 @@ static void register_all(void)
 static void begin(void)
 {
     starpu_task_insert(&filler, STARPU_W, homeless, 0);
+    starpu_data_acquire(kept, STARPU_W);
+    memset((void *)starpu_vector_get_local_ptr(kept), 0, LENGTH * sizeof(uint32_t));
+    starpu_data_release(kept);
     do_reduce();
     do_plan();
     for (int i = 0; i < 10; i++)
@@ -334,6 +370,15 @@ static uint32_t end(const char *wrong)
         hash = hash * 33 + ((uint32_t *)starpu_vector_get_local_ptr(homeless))[k];
     starpu_data_release(homeless);
     starpu_data_unregister(homeless);
+    starpu_data_acquire(kept, STARPU_R);
+    for (unsigned k = 0; k < LENGTH; k++)
+        hash = hash * 33 + ((uint32_t *)starpu_vector_get_local_ptr(kept))[k];
+    starpu_data_release(kept);
+    starpu_data_unregister(kept);
+    starpu_data_unregister(filled);
+    starpu_data_unregister(scattered);
+    for (unsigned k = 0; k < LENGTH; k++)
+        hash = hash * 33 + table[k] + sparse[k % 4];
     if (strcmp(wrong, "hold") == 0)
         starpu_data_release(counter);
     if (strcmp(wrong, "gone") != 0)
@@ -363,6 +408,13 @@ int main(int argc, char **argv)
     starpu_tic_protect_memory("own", &own, sizeof(own));
     if (size)
         starpu_tic_protect_memory("more", values, (size_t)atoi(size));
+    if (strcmp(wrong, "free") == 0) {
+        static const char constant[] = "constant";
+        extra = mmap(NULL, EXTRA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (starpu_tic_protect_memory("extra", extra, EXTRA) != 0 ||
+            starpu_tic_protect_memory("constant", (void *)constant, sizeof(constant)) != -EACCES)
+            return 1;
+    }
     if (address)
         starpu_tic_protect_memory("address", &address, sizeof(address));
     begin();
