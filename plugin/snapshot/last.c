@@ -17,12 +17,14 @@ static uint64_t request_locked(struct tic_snapshot *snapshot)
 }
 
 /* Does something happen that the checkpoint may wait for? Tasks of its cut end some time; a main()
- * that computes by itself may not call StarPU for hours. */
+ * that computes by itself may not call StarPU for hours, nor come to a commit point. */
 static bool is_moving(struct tic_snapshot *snapshot, uint64_t *progress)
 {
     uint64_t before = *progress;
 
     *progress = tic_snapshot_progress(snapshot);
+    if (tic_point_state(&snapshot->point) == TIC_POINT_WANTED)
+        return false;
     return *progress != before || !tic_cut_is_idle(&snapshot->cut);
 }
 

@@ -40,6 +40,7 @@ bool tic_point_may_begin_locked(struct tic_point *point, double patience)
         return true;
     if (state == TIC_POINT_IDLE) {
         point->wanted_ns = now;
+        state = TIC_POINT_WANTED;
         atomic_store_explicit(&point->state, TIC_POINT_WANTED, memory_order_relaxed);
     }
     double waited = (double)(now - point->wanted_ns) * 1e-9;

@@ -192,7 +192,8 @@ static bool wait_until_due(struct tic_snapshot *snapshot, uint64_t begun_ns)
                !snapshot->control.stopping);
         if (snapshot->control.stopping ||
             (due && tic_snapshot_may_try_locked(snapshot) &&
-             tic_point_may_begin_locked(&snapshot->point, snapshot->period / 2)))
+             tic_point_may_begin_locked(&snapshot->point,
+                                        snapshot->control.requested ? 0 : snapshot->period / 2)))
             break;
         struct timespec until =
             snapshot->control.retry_ns ? at(snapshot->control.retry_ns) : period;

@@ -159,3 +159,35 @@ END
     grep -q "goes on with iteration" err
     grep -q "first task after" err
 }
+
+# Stopped by SIGTERM in iteration 150, while main() comes to no commit point: stopped_alone WRONG
+stopped_alone() {
+    mkfifo ready go
+    { cat ready && : >go; } 3>&- &
+    plain "$commits" 400 14 "$1"
+    wait $!
+    env --default-signal "$tool" run -- "$commits" 400 14 "$1" >out 2>err 3>&- &
+    running=$!
+    cat ready
+    kill -TERM "$running"
+    status=0
+    wait "$running" || status=$?
+    [ "$status" -eq 75 ] || complain "$commits" "not stopped"
+    { cat ready && : >go; } 3>&- &
+}
+
+@test "commit points: SIGTERM between them, before the first line: a checkpoint at once" {
+    export STARPU_TIC_STOP=term STARPU_TIC_PERIOD=1000 STARPU_TIC_VERIFY=0
+    stopped_alone lone
+    grep -q "a checkpoint is taken" err
+    ends "$commits" 400 14 lone
+    [ "$(stat_of recovered)" = true ]
+}
+
+@test "commit points: SIGTERM between them, after a line of one: it waits as long as is set" {
+    export STARPU_TIC_STOP=term STARPU_TIC_PERIOD=1000 STARPU_TIC_VERIFY=0 STARPU_TIC_EVERY=60 \
+        STARPU_TIC_PATIENCE=0.5
+    stopped_alone lone-late
+    grep -q "no checkpoint could be taken any more. The same command goes on from the last" err
+    goes_on "$commits" 400 14 lone-late
+}

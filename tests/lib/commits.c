@@ -5,9 +5,10 @@
  * commits ITERATIONS SEED [WRONG]. WRONG: data, gone, places, tags, hold, address, reduction, free:
  * something that keeps lines from being taken at commit points; idle: no tasks
  * from iteration 50 on; behind: main() writes data by its
- * pointer. In the environment: C_SIZE=N, a
- * variable of so many more bytes; C_STATUS=1: what starpu_tic_get_status() tells; C_MORE=1: a task
- * more before the first commit point; C_NEVER=1: no commit point. */
+ * pointer; lone: it comes to the first one only, and in iteration 150 waits for somebody who reads
+ * the file "ready", and for one who writes "go"; lone-late: the same after iteration 100. In the
+ * environment: C_SIZE=N, a variable of so many more bytes; C_STATUS=1: what starpu_tic_get_status()
+ * tells; C_MORE=1: a task more before the first commit point; C_NEVER=1: no commit point. */
 #include <starpu.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -291,6 +292,10 @@ static void do_wrong(const char *wrong)
         starpu_data_unregister(counter);
     if (strcmp(wrong, "reduction") == 0)
         starpu_task_insert(&adder, STARPU_REDUX, reduced, 0);
+    if (strncmp(wrong, "lone", 4) == 0 && own.iteration == 150) {
+        fclose(fopen("ready", "w"));
+        fclose(fopen("go", "r"));
+    }
     if (strcmp(wrong, "free") == 0 && own.iteration == 2)
         munmap(extra, EXTRA);
     if (strcmp(wrong, "tags") == 0) {
@@ -420,9 +425,11 @@ int main(int argc, char **argv)
     begin();
     for (own.iteration = 0; own.iteration < iterations; own.iteration++) {
         int status = 0;
+        bool lone = (strcmp(wrong, "lone") == 0 && own.iteration > 0) ||
+                    (strcmp(wrong, "lone-late") == 0 && own.iteration > 100);
         if (strcmp(wrong, "places") == 0 && own.iteration > 0)
             status = starpu_tic_commit_point();
-        else if (!never)
+        else if (!never && !lone)
             status = starpu_tic_commit_point();
         if (status == 1)
             fprintf(stderr, "goes on with iteration %d\n", own.iteration);
