@@ -204,7 +204,8 @@ bool tic_retry_note_failed(void)
     tic_stop(TIC_EXIT_FAILED,
              "%s failed, and cannot be executed again, as nobody has kept what it writes: give its "
              "codelet to starpu_tic_codelet_can_fail() before its first task, or name it in "
-             "STARPU_TIC_RETRY. No other task has seen what it wrote%s",
+             "STARPU_TIC_RETRY, which works as long as the program is protected. No other task has "
+             "seen what it wrote%s",
              task, tic_retry_tell_lines(lines, sizeof(lines)));
 }
 
