@@ -151,6 +151,12 @@ class Data
     {
         return handle_;
     }
+    void set_name(const char *name) /**< for messages, and for who looks at recovery lines */
+    {
+        int status = starpu_tic_data_set_name(handle_, name);
+        if (status != -ENOTCONN) /* this run is not protected */
+            check(status, "starpu_tic_data_set_name");
+    }
     void unregister() /**< waits for the tasks that use it */
     {
         if (handle_)

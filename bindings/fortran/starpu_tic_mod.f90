@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: LGPL-2.1-or-later
 ! starpu_tic.h for Fortran 2003: the same names, and the same meaning.
 module starpu_tic_mod
-    use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_ptr
+    use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int64_t, c_ptr
     implicit none
     private
 
@@ -20,6 +20,7 @@ module starpu_tic_mod
 
     public :: starpu_tic_get_version, starpu_tic_checkpoint_request, starpu_tic_get_progress
     public :: starpu_tic_codelet_can_fail, starpu_tic_task_failed
+    public :: starpu_tic_data_set_name
 
     interface
         ! Version of the library in use.
@@ -40,6 +41,14 @@ module starpu_tic_mod
             type(starpu_tic_progress), intent(out) :: progress
             integer(c_int) :: status
         end function starpu_tic_get_progress
+
+        ! Names data: text that ends with c_null_char. 0; else this run is not protected, or it is no data.
+        function starpu_tic_data_set_name(data, name) bind(c) result(status)
+            import :: c_char, c_int, c_ptr
+            type(c_ptr), value, intent(in) :: data
+            character(kind=c_char), dimension(*), intent(in) :: name
+            integer(c_int) :: status
+        end function starpu_tic_data_set_name
 
         ! Declares that kernels of a codelet may fail. 0; else it has none that can be executed again.
         function starpu_tic_codelet_can_fail(codelet) bind(c) result(status)

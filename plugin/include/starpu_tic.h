@@ -68,9 +68,10 @@ struct _starpu_data_state; /* starpu_data_handle_t points to one */
 int starpu_tic_data_set_type(struct _starpu_data_state *data, const char *type);
 
 /**
- * Names data: messages say the name beside the number of registration. Only the thread that called
- * starpu_init() may call it, after the registration.
- * @param name text; the first 64 bytes count. It is copied.
+ * Names data: messages say the name beside the number of registration. Recovery lines hold it, so
+ * `starpu-tic info`, `diff`, `extract` and `report` show it, and `extract` takes it in place of the
+ * number. Only the thread that called starpu_init() may call it, after the registration.
+ * @param name text of a line; the first 64 bytes count. It is copied.
  * @return 0; -ENOTCONN as above; -EINVAL: no name, or no data that is protected; -EPERM: another
  *         thread; -ENOSPC: 65536 data have names; -ENOMEM.
  */
@@ -141,11 +142,12 @@ struct starpu_codelet;
 
 /**
  * Declares that kernels of a codelet may call starpu_tic_task_failed(). From then on what its tasks
- * write (STARPU_W, STARPU_RW, STARPU_REDUX), and arguments that StarPU frees (cl_arg_free), is copied
- * before each kernel: a copy in memory of each datum that is written. The functions of the codelet
- * (cpu_funcs) become functions of the library, which call them. STARPU_TIC_RETRY does the same from
- * outside, in protected runs. Any thread, before the first task of the codelet is submitted and
- * after its CPU functions were set; also before starpu_init(), and without protection.
+ * write (STARPU_W, STARPU_RW, STARPU_REDUX), and arguments that StarPU frees (cl_arg_free), is
+ * copied before each kernel: a copy in memory of each datum that is written. The functions of the
+ * codelet (cpu_funcs) become functions of the library, which call them. STARPU_TIC_RETRY does the
+ * same from outside, in protected runs. Any thread, before the first task of the codelet is
+ * submitted and after its CPU functions were set; also before starpu_init(), and without
+ * protection.
  * @param codelet one of sequential tasks (STARPU_SEQ).
  * @return 0; -EINVAL: it has no CPU function, or is one of parallel tasks, or StarPU is not there;
  *         -ENOSPC: 256 kernels are known already.
@@ -154,8 +156,8 @@ int starpu_tic_codelet_can_fail(struct starpu_codelet *codelet);
 
 /**
  * Tells, in the CPU function of a codelet, that this execution has failed: what it has written is
- * wrong. When the function returns, the written data is put back to its values from before the task,
- * and the function is executed again, on another worker where one is free soon; for up to
+ * wrong. When the function returns, the written data is put back to its values from before the
+ * task, and the function is executed again, on another worker where one is free soon; for up to
  * STARPU_TIC_RETRIES times (3). Nobody else sees anything of an execution that failed: not other
  * tasks, not main(), not recovery lines. starpu_task_get_current() tells the same task each time.
  *

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A program that declares things by starpu_tic.h. It prints the content of its data.
+ *
+ * declares WHAT [ROUNDS]
+ *   names: data with names, in a restart with D_OTHER=1 with others */
+#include <starpu.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "starpu_tic.h"
+
+enum { DATA = 5, LENGTH = 32 };
+
+static uint32_t values[DATA][LENGTH];
+static starpu_data_handle_t handles[DATA];
+
+static void step(void *buffers[], void *arg)
+{
+    uint32_t *to = (uint32_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+    (void)arg;
+    for (unsigned i = 0; i < LENGTH; i++)
+        to[i] = to[i] * 31 + i;
+}
+
+static struct starpu_codelet stepper = {
+    .cpu_funcs = {step}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "step"};
+
+static void insert(struct starpu_codelet *codelet, starpu_data_handle_t data)
+{
+    if (starpu_task_insert(codelet, STARPU_RW, data, 0) != 0)
+        exit(1);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static void name_all(void)
+{
+    char text[200] = "";
+
+    for (unsigned i = 0; i < 40; i++)
+        strcat(text, "\xc3\xa4"); /* an a with two dots: the 64th byte is its second one */
+    if (getenv("D_OTHER")) {
+        starpu_tic_data_set_name(handles[0], "other");
+        return;
+    }
+    starpu_tic_data_set_name(handles[0], "left & <right> \"both\"");
+    starpu_tic_data_set_name(handles[1], "two\nlines");
+    starpu_tic_data_set_name(handles[2], text);
+    starpu_tic_data_set_name(handles[3], "twin");
+    starpu_tic_data_set_name(handles[4], "twin");
+}
+
+static void work(unsigned rounds)
+{
+    for (unsigned round = 0; round < rounds; round++)
+        for (unsigned i = 0; i < DATA; i++)
+            insert(&stepper, handles[i]);
+}
+
+/* ---- main() ---------------------------------------------------------------------------------- */
+
+static void register_all(void)
+{
+    for (unsigned i = 0; i < DATA; i++) {
+        for (unsigned k = 0; k < LENGTH; k++)
+            values[i][k] = i * 1000 + k;
+        starpu_vector_data_register(&handles[i], STARPU_MAIN_RAM, (uintptr_t)values[i], LENGTH,
+                                    sizeof(uint32_t));
+    }
+}
+
+static void unregister_all(void)
+{
+    for (unsigned i = 0; i < DATA; i++) {
+        uint32_t sum = 0;
+        starpu_data_unregister(handles[i]);
+        for (unsigned k = 0; k < LENGTH; k++)
+            sum = sum * 7 + values[i][k];
+        printf("%u%c", sum, i + 1 < DATA ? ' ' : '\n');
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "names";
+    unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 60;
+
+    if (starpu_init(NULL) != 0)
+        return 77;
+    register_all();
+    if (strcmp(what, "names") == 0) {
+        name_all();
+        work(rounds);
+    }
+    unregister_all();
+    starpu_shutdown();
+    return EXIT_SUCCESS;
+}
