@@ -20,7 +20,7 @@ module starpu_tic_mod
 
     public :: starpu_tic_get_version, starpu_tic_checkpoint_request, starpu_tic_get_progress
     public :: starpu_tic_codelet_can_fail, starpu_tic_task_failed
-    public :: starpu_tic_data_set_name
+    public :: starpu_tic_codelet_can_skip, starpu_tic_codelet_has_effects, starpu_tic_data_set_name
 
     interface
         ! Version of the library in use.
@@ -56,6 +56,20 @@ module starpu_tic_mod
             type(c_ptr), value, intent(in) :: codelet
             integer(c_int) :: status
         end function starpu_tic_codelet_can_fail
+
+        ! Declares that nobody needs what tasks of a codelet do beside their data, once they are done. 0, or not.
+        function starpu_tic_codelet_can_skip(codelet) bind(c) result(status)
+            import :: c_int, c_ptr
+            type(c_ptr), value, intent(in) :: codelet
+            integer(c_int) :: status
+        end function starpu_tic_codelet_can_skip
+
+        ! Declares the contrary. 0, or not.
+        function starpu_tic_codelet_has_effects(codelet) bind(c) result(status)
+            import :: c_int, c_ptr
+            type(c_ptr), value, intent(in) :: codelet
+            integer(c_int) :: status
+        end function starpu_tic_codelet_has_effects
 
         ! Tells, in a kernel, that it has failed: it is executed again. 0; else this is no kernel.
         function starpu_tic_task_failed() bind(c) result(status)

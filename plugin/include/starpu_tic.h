@@ -155,6 +155,40 @@ struct starpu_codelet;
 int starpu_tic_codelet_can_fail(struct starpu_codelet *codelet);
 
 /**
+ * Declares that a restart may skip tasks of a codelet that are done, whatever they did beside
+ * writing their data: nobody needs that in a restart, neither main() nor other tasks (statistics,
+ * progress on the terminal, a log, memory for a moment). Without it a task that writes no data is
+ * executed again in each restart, and a restart is refused once tasks were seen to write memory
+ * that is not registered data. With it
+ * - tasks of the codelet that write no data, or only data without content, are skipped if they are
+ *   done according to the recovery line, and what they read is not kept;
+ * - memory that changes while only tasks of such codelets run is not looked at. Where others run in
+ *   the same wait of main(), it cannot be told who has written, and a restart is refused as before;
+ * - pointers in their arguments do not end protection, nor does rand() in their kernels.
+ *
+ * Believed: that nobody needs it. Any thread, before the first task of the codelet is submitted and
+ * after its functions were set; also before starpu_init(), and without protection. The structure
+ * stays where it is as long as tasks use it.
+ * @return 0; -EINVAL: no codelet, or one that has effects; -ENOSPC: 256 codelets are declared.
+ */
+int starpu_tic_codelet_can_skip(struct starpu_codelet *codelet);
+
+/**
+ * Declares that tasks of a codelet have effects beside writing their data that a restart must have
+ * again: they write files that the program reads, count in its variables, send something.
+ * - A task that writes no data, or only data without content, is executed again in each restart,
+ * with the values that it read, also with STARPU_TIC_RERUN=0. It comes after the tasks before it
+ * and before those behind it, as far as data says so.
+ * - One that writes data, too, ends protection with a message: a restart that skips it would not
+ * have the effects, and one that executes it again would write the data twice. Two tasks, one for
+ * the data and one that only reads it, are protected.
+ *
+ * When and by whom it may be called is as for starpu_tic_codelet_can_skip().
+ * @return 0; -EINVAL: no codelet, or one that can be skipped; -ENOSPC: 256 codelets are declared.
+ */
+int starpu_tic_codelet_has_effects(struct starpu_codelet *codelet);
+
+/**
  * Tells, in the CPU function of a codelet, that this execution has failed: what it has written is
  * wrong. When the function returns, the written data is put back to its values from before the
  * task, and the function is executed again, on another worker where one is free soon; for up to

@@ -15,6 +15,7 @@
 #include "interpose/inputs.h"
 #include "interpose/later.h"
 #include "interpose/movable.h"
+#include "session/marks.h"
 #include "session/nodes.h"
 #include "interpose/order.h"
 #include "interpose/position.h"
@@ -114,7 +115,8 @@ void tic_admit_live(struct starpu_task *task, const struct tic_submission *submi
     if (tic_nodes_several && !tic_movable_keep(task, submission->accesses))
         tic_snapshot_break(&session->snapshot, "out of memory");
     tic_admit_note_writes(submission->accesses, true);
-    if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered.done))
+    if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered.done) &&
+        tic_marks_runs_again(task))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
     if (session->recovered && is_recorded(submission))
         tic_callback_hold_start(task, tic_submission_key(submission));

@@ -14,6 +14,7 @@
 #include "report/unprotected.h"
 #include "session/context.h"
 #include "session/lookup.h"
+#include "session/marks.h"
 #include "starpu_tic.h"
 
 #define PUBLIC __attribute__((visibility("default")))
@@ -74,6 +75,16 @@ PUBLIC int starpu_tic_codelet_can_fail(struct starpu_codelet *codelet)
 PUBLIC int starpu_tic_task_failed(void)
 {
     return tic_retry_note_failed() ? 0 : -EPERM;
+}
+
+PUBLIC int starpu_tic_codelet_can_skip(struct starpu_codelet *codelet)
+{
+    return tic_marks_set(codelet, TIC_MARK_CAN_SKIP);
+}
+
+PUBLIC int starpu_tic_codelet_has_effects(struct starpu_codelet *codelet)
+{
+    return tic_marks_set(codelet, TIC_MARK_HAS_EFFECTS);
 }
 
 PUBLIC int starpu_tic_data_set_name(struct _starpu_data_state *data, const char *name)

@@ -19,6 +19,7 @@
 #include "interpose/looks_replay.h"
 #include "report/looks_tell.h"
 #include "session/lookup.h"
+#include "session/marks.h"
 #include "interpose/nowhere.h"
 #include "session/packed.h"
 #include "unseen/pointers.h"
@@ -269,7 +270,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
     if (task->use_tag || task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES)
         tic_session->explicit_dependencies = true;
     note_races(submission->accesses, submission->context);
-    if (declares_nothing(submission->accesses))
+    if (declares_nothing(submission->accesses) && tic_marks_of(task) != TIC_MARK_CAN_SKIP)
         tic_looks_note_blind(task);
     else if (!(submission->accesses->modes & STARPU_W) && reads_family(submission->accesses))
         tic_looks_note_reader(task);

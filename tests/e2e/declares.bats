@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# Checks what a program declares by starpu_tic.h: names of data.
+# Checks what a program declares by starpu_tic.h: names of data, codelets that can be skipped or have
+# effects.
 load common
 
 declares=$lib/declares
@@ -9,8 +10,7 @@ declares=$lib/declares
 
 # A store of the mode, with two recovery lines.
 make_named() {
-    STARPU_TIC_EVERY=20 crash line-retired:2 "$declares" names
-    unset D_OTHER
+    STARPU_NCPU=1 STARPU_TIC_SCHED=eager STARPU_TIC_EVERY=20 crash line-retired:2 "$declares" names
 }
 
 @test "names of data are in the store, and all who show data show them" {
@@ -66,4 +66,107 @@ END
         jq -e '.lines[0].names | map(.name) | .[0] == "other" and .[1] == "two lines" and length == 5'
     run_apart "$tool" run -- "$declares" names
     is_right "$expected" yes || complain declares wrong
+}
+
+# ---- codelets -----------------------------------------------------------------------------------
+
+wrote='tasks write memory that is not registered data'
+
+# All of it is skipped that the line has as done, and it is done in the order of submission.
+@test "tasks without output that can be skipped are not executed again" {
+    export STARPU_NCPU=1 STARPU_TIC_SCHED=eager STARPU_TIC_EVERY=50
+    for mode in readers parents; do
+        expected=$("$declares" $mode)
+        for skip in "" 1; do
+            rm -rf "$STARPU_TIC_DIR"
+            D_SKIP=$skip crash task-end:320 "$declares" $mode
+            D_SKIP=$skip run_apart "$tool" run -- "$declares" $mode
+            is_right "$expected" yes || complain $mode wrong
+            if [ -z "$skip" ]; then
+                [ "$(stat_of tasks_skipped)" -le 150 ] || complain $mode "skipped all the same"
+            else
+                [ "$(stat_of tasks_skipped)" -ge 250 ] && [ "$(stat_of tasks_executed_again)" -eq 0 ] ||
+                    complain $mode "not skipped"
+            fi
+        done
+    done
+}
+
+# Also where the kernel of such a task has submitted others, which the line then knows.
+@test "codelets that can be skipped: killed under each protocol, right" {
+    export D_SKIP=1 STARPU_TIC_EVERY=20
+    for mode in readers statistics parents tokens; do
+        resumes_always "$("$declares" $mode)" "$declares" $mode
+    done
+}
+
+@test "what only tasks that can be skipped write beside their data is not looked at" {
+    export STARPU_TIC_EVERY=20
+    for mode in statistics chance; do
+        expected=$("$declares" $mode)
+        run_apart "$tool" run -- "$declares" $mode
+        is_right "$expected" ""
+        [ "$(grep -c "$wrote" err)" -eq 1 ] || complain $mode "not told of"
+        crash task-end:450 "$declares" $mode
+        run_apart "$tool" run -- "$declares" $mode
+        [ "$status" -eq 78 ] || complain $mode "not refused"
+        rm -r "$STARPU_TIC_DIR"
+        D_SKIP=1 crash task-end:450 "$declares" $mode
+        D_SKIP=1 run_apart "$tool" run -- "$declares" $mode
+        is_right "$expected" yes || complain $mode wrong
+        ! grep "$wrote" err || complain $mode "told of without reason"
+    done
+}
+
+@test "where other tasks may have written, too, a restart is refused as before" {
+    export D_SKIP=1 STARPU_TIC_EVERY=20
+    crash task-end:450 "$declares" mixture
+    [[ $output == *"$wrote"* ]]
+    run_apart "$tool" run -- "$declares" mixture
+    [ "$status" -eq 78 ] || complain mixture "not refused"
+    grep -q 'tasks that are done have written memory that is not registered data' err
+}
+
+@test "pointers beside data without content end protection, but for tasks that can be skipped" {
+    for skip in "" 1; do
+        D_SKIP=$skip run_apart "$tool" run -- "$declares" tokens
+        [ "$(grep -c 'count_at: it declares only data without content' err)" -eq $((1 - ${skip:-0})) ]
+        [ "$(stat_of protected)" = "$([ -n "$skip" ] && echo true || echo false)" ]
+    done
+}
+
+@test "check does not list tasks that can be skipped" {
+    run_apart "$tool" check -- "$declares" readers
+    grep -q '^  count ' out
+    D_SKIP=1 run_apart "$tool" check -- "$declares" readers
+    [ "$status" -eq 0 ]
+    ! grep -q '  count' out
+}
+
+@test "tasks with effects are executed again, whatever STARPU_TIC_RERUN says" {
+    export STARPU_TIC_EVERY=20
+    expected=$("$declares" effects)
+    cp effects effects.plain
+    skipped=0
+    for rerun in 1 0; do
+        export STARPU_TIC_RERUN=$rerun
+        for at in line-renamed:2 task-end:150 task-end:290; do
+            resumes $at 3 "$expected" "$declares" effects
+            cmp effects effects.plain || complain effects "not the same effects after $at"
+        done
+    done
+    [ "$skipped" -gt 0 ]
+}
+
+@test "a task with effects that writes data ends protection, and is named" {
+    expected=$("$declares" effects-and-data)
+    cp effects effects.plain
+    run_apart "$tool" run -- "$declares" effects-and-data
+    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] && [ "$(stat_of protected)" = false ]
+    cmp effects effects.plain
+    grep -q 'protection ends here: step_and_tell: its codelet has effects beside data' err
+    [ "$(stat_of tasks_executed)" -eq 0 ]
+    run_apart "$tool" check -- "$declares" effects-and-data
+    [ "$status" -eq 1 ]
+    grep -q 'step_and_tell: its codelet has effects' out
 }

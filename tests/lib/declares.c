@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A program that declares things by starpu_tic.h. It prints the content of its data.
  *
- * declares WHAT [ROUNDS]
- *   names: data with names, in a restart with D_OTHER=1 with others */
-#include <starpu.h>
-#include <stdint.h>
+ * declares WHAT [ROUNDS]. In the environment: D_OTHER=1: other names; D_SKIP=1: codelets are
+ * declared as such that can be skipped. */
+#include "lib/declares.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "starpu_tic.h"
 
-enum { DATA = 5, LENGTH = 32 };
-
 static uint32_t values[DATA][LENGTH];
-static starpu_data_handle_t handles[DATA];
+starpu_data_handle_t handles[DATA];
 
-static void step(void *buffers[], void *arg)
+void step(void *buffers[], void *arg)
 {
     uint32_t *to = (uint32_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
 
@@ -25,12 +23,12 @@ static void step(void *buffers[], void *arg)
         to[i] = to[i] * 31 + i;
 }
 
-static struct starpu_codelet stepper = {
+struct starpu_codelet stepper = {
     .cpu_funcs = {step}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "step"};
 
-static void insert(struct starpu_codelet *codelet, starpu_data_handle_t data)
+void insert(struct starpu_codelet *codelet, starpu_data_handle_t data)
 {
-    if (starpu_task_insert(codelet, STARPU_RW, data, 0) != 0)
+    if (starpu_task_insert(codelet, codelet->modes[0], data, 0) != 0)
         exit(1);
 }
 
@@ -53,8 +51,9 @@ static void name_all(void)
     starpu_tic_data_set_name(handles[4], "twin");
 }
 
-static void work(unsigned rounds)
+static void name(unsigned rounds)
 {
+    name_all();
     for (unsigned round = 0; round < rounds; round++)
         for (unsigned i = 0; i < DATA; i++)
             insert(&stepper, handles[i]);
@@ -83,18 +82,28 @@ static void unregister_all(void)
     }
 }
 
+static const struct {
+    const char *name;
+    void (*run)(unsigned rounds);
+} modes[] = {
+    {"names", name},           {"readers", skip_readers}, {"statistics", skip_statistics},
+    {"mixture", skip_mixture}, {"chance", skip_chance},   {"tokens", skip_tokens},
+    {"parents", skip_parents}, {"effects", effects},      {"effects-and-data", effects_and_data},
+};
+
 int main(int argc, char **argv)
 {
-    const char *what = argc > 1 ? argv[1] : "names";
-    unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 60;
+    unsigned rounds = argc > 2 ? (unsigned)atoi(argv[2]) : 60, mode = 0, count;
 
+    count = sizeof(modes) / sizeof(modes[0]);
+    while (mode < count && strcmp(modes[mode].name, argc > 1 ? argv[1] : "") != 0)
+        mode++;
+    if (mode == count)
+        return 2;
     if (starpu_init(NULL) != 0)
         return 77;
     register_all();
-    if (strcmp(what, "names") == 0) {
-        name_all();
-        work(rounds);
-    }
+    modes[mode].run(rounds);
     unregister_all();
     starpu_shutdown();
     return EXIT_SUCCESS;
