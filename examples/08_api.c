@@ -8,6 +8,7 @@
  *   ./08_api                                                             protected
  *   STARPU_TIC_FAIL=line-renamed:3 ./08_api                              killed, when it has 3
  * lines
+ *   starpu-tic extract 08_api-*.tic                                      what is saved
  *   ./08_api                                                             resumed */
 #include <starpu.h>
 #include <stdio.h>
@@ -42,10 +43,13 @@ int main(void)
         return 77;
     starpu_tic_codelet_can_fail(&codelet); /* what its tasks write is kept before each kernel */
     for (int t = 0; t < TILES; t++) {
+        char name[16];
         for (int i = 0; i < LENGTH; i++)
             tiles[t][i] = (float)(t + i % 7);
         starpu_vector_data_register(&handles[t], STARPU_MAIN_RAM, (uintptr_t)tiles[t], LENGTH,
                                     sizeof(float));
+        snprintf(name, sizeof(name), "tile %d", t);
+        starpu_tic_data_set_name(handles[t], name); /* `starpu-tic extract DIRECTORY` shows it */
     }
     for (int phase = 0; phase < PHASES; phase++) {
         for (int t = 0; t < TILES; t++)

@@ -151,6 +151,19 @@ class Data
     {
         return handle_;
     }
+    void set_name(const char *name) /**< for messages, and for who looks at recovery lines */
+    {
+        int status = starpu_tic_data_set_name(handle_, name);
+        if (status != -ENOTCONN) /* this run is not protected */
+            check(status, "starpu_tic_data_set_name");
+    }
+    /** No recovery line holds it, as tasks make it anew: before its first use. */
+    void exclude()
+    {
+        int status = starpu_tic_data_exclude(handle_);
+        if (status != -ENOTCONN)
+            check(status, "starpu_tic_data_exclude");
+    }
     void unregister() /**< waits for the tasks that use it */
     {
         if (handle_)

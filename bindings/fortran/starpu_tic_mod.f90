@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: LGPL-2.1-or-later
 ! starpu_tic.h for Fortran 2003: the same names, and the same meaning.
 module starpu_tic_mod
-    use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_ptr
+    use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int64_t, c_ptr
     implicit none
     private
 
@@ -20,6 +20,8 @@ module starpu_tic_mod
 
     public :: starpu_tic_get_version, starpu_tic_checkpoint_request, starpu_tic_get_progress
     public :: starpu_tic_codelet_can_fail, starpu_tic_task_failed
+    public :: starpu_tic_codelet_can_skip, starpu_tic_codelet_has_effects, starpu_tic_data_set_name
+    public :: starpu_tic_data_exclude
 
     interface
         ! Version of the library in use.
@@ -41,12 +43,41 @@ module starpu_tic_mod
             integer(c_int) :: status
         end function starpu_tic_get_progress
 
+        ! Names data: text that ends with c_null_char. 0; else this run is not protected, or it is no data.
+        function starpu_tic_data_set_name(data, name) bind(c) result(status)
+            import :: c_char, c_int, c_ptr
+            type(c_ptr), value, intent(in) :: data
+            character(kind=c_char), dimension(*), intent(in) :: name
+            integer(c_int) :: status
+        end function starpu_tic_data_set_name
+
+        ! Excludes data: no recovery line holds it, as tasks make it anew. 0, or not.
+        function starpu_tic_data_exclude(data) bind(c) result(status)
+            import :: c_int, c_ptr
+            type(c_ptr), value, intent(in) :: data
+            integer(c_int) :: status
+        end function starpu_tic_data_exclude
+
         ! Declares that kernels of a codelet may fail. 0; else it has none that can be executed again.
         function starpu_tic_codelet_can_fail(codelet) bind(c) result(status)
             import :: c_int, c_ptr
             type(c_ptr), value, intent(in) :: codelet
             integer(c_int) :: status
         end function starpu_tic_codelet_can_fail
+
+        ! Declares that nobody needs what tasks of a codelet do beside their data, once they are done. 0, or not.
+        function starpu_tic_codelet_can_skip(codelet) bind(c) result(status)
+            import :: c_int, c_ptr
+            type(c_ptr), value, intent(in) :: codelet
+            integer(c_int) :: status
+        end function starpu_tic_codelet_can_skip
+
+        ! Declares the contrary. 0, or not.
+        function starpu_tic_codelet_has_effects(codelet) bind(c) result(status)
+            import :: c_int, c_ptr
+            type(c_ptr), value, intent(in) :: codelet
+            integer(c_int) :: status
+        end function starpu_tic_codelet_has_effects
 
         ! Tells, in a kernel, that it has failed: it is executed again. 0; else this is no kernel.
         function starpu_tic_task_failed() bind(c) result(status)

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 
@@ -13,7 +14,8 @@ enum { MOST = 65536 };
 /* Never freed: a message may be under way. */
 struct text {
     struct text *before; /* of the same data */
-    char shown[72];
+    char plain[TIC_NAME_BYTES + 1];
+    char shown[TIC_NAME_BYTES + 8];
 };
 
 struct name {
@@ -61,13 +63,28 @@ static int set_locked(uint64_t id, struct text *text)
     return 0;
 }
 
+/* As much of it as there is room for, in whole characters of UTF-8; a line of text. */
+static void copy_name(char plain[TIC_NAME_BYTES + 1], const char *name)
+{
+    size_t size = strnlen(name, TIC_NAME_BYTES + 1);
+
+    if (size > TIC_NAME_BYTES)
+        size = TIC_NAME_BYTES;
+    for (unsigned back = 0; back < 3 && (name[size] & 0xc0) == 0x80; back++)
+        size--;
+    for (size_t i = 0; i < size; i++)
+        plain[i] = (unsigned char)name[i] < ' ' || name[i] == 0x7f ? ' ' : name[i];
+    plain[size] = '\0';
+}
+
 int tic_names_set(uint64_t id, const char *name)
 {
     struct text *text = calloc(1, sizeof(*text));
 
     if (!text)
         return -ENOMEM;
-    snprintf(text->shown, sizeof(text->shown), " \"%.64s\"", name);
+    copy_name(text->plain, name);
+    snprintf(text->shown, sizeof(text->shown), " \"%s\"", text->plain);
     pthread_mutex_lock(&lock);
     int status = set_locked(id, text);
     pthread_mutex_unlock(&lock);
@@ -76,11 +93,33 @@ int tic_names_set(uint64_t id, const char *name)
     return status;
 }
 
-const char *tic_name_of(uint64_t id)
+static const struct text *find(uint64_t id)
 {
     pthread_mutex_lock(&lock);
     unsigned long at = find_locked(id);
-    const char *text = at < count && names[at].id == id ? names[at].text->shown : "";
+    const struct text *text = at < count && names[at].id == id ? names[at].text : NULL;
     pthread_mutex_unlock(&lock);
     return text;
+}
+
+const char *tic_name_of(uint64_t id)
+{
+    const struct text *text = find(id);
+
+    return text ? text->shown : "";
+}
+
+const char *tic_name_plain(uint64_t id)
+{
+    const struct text *text = find(id);
+
+    return text ? text->plain : NULL;
+}
+
+void tic_names_each(tic_names_visit visit, void *arg)
+{
+    pthread_mutex_lock(&lock);
+    for (unsigned long i = 0; i < count; i++)
+        visit(arg, names[i].id, names[i].text->plain);
+    pthread_mutex_unlock(&lock);
 }

@@ -68,13 +68,46 @@ struct _starpu_data_state; /* starpu_data_handle_t points to one */
 int starpu_tic_data_set_type(struct _starpu_data_state *data, const char *type);
 
 /**
- * Names data: messages say the name beside the number of registration. Only the thread that called
- * starpu_init() may call it, after the registration.
- * @param name text; the first 64 bytes count. It is copied.
+ * Names data: messages say the name beside the number of registration. Recovery lines hold it, so
+ * `starpu-tic info`, `diff`, `extract` and `report` show it, and `extract` takes it in place of the
+ * number. Only the thread that called starpu_init() may call it, after the registration.
+ * @param name text of a line; the first 64 bytes count. It is copied.
  * @return 0; -ENOTCONN as above; -EINVAL: no name, or no data that is protected; -EPERM: another
  *         thread; -ENOSPC: 65536 data have names; -ENOMEM.
  */
 int starpu_tic_data_set_name(struct _starpu_data_state *data, const char *name);
+
+/**
+ * Excludes data: no recovery line holds its content, as main() or tasks make it anew (a matrix that
+ * is generated, a table, input that is read at the start). A restart executes all tasks that write
+ * it again, also those that are done, each with what it read then, in the order of the program: so
+ * the content is what it was when somebody reads it, and the result is the same. That pays where
+ * making the content takes less time than saving it, and where it is written seldom: what is
+ * written a thousand times is written a thousand times again. Parts of a partition
+ * (starpu_data_partition()) are excluded with the whole.
+ *
+ * Tasks that write it
+ * - write no other data, but excluded. They may read any; what tasks have written of that is kept
+ *   until the end of the run, as it is for tasks that write no data;
+ * - have no effects that must not come twice, and write nothing but their data.
+ *
+ * Tasks that only read it may write what they like, and are skipped when they are done. main() may
+ * read and write it within starpu_data_acquire(), fill it before its first task, and get it back.
+ *
+ * A message ends protection, and names task and data: where a task writes it beside other data;
+ * where accesses to it commute, are reductions, come by callback or without sequential consistency;
+ * where tasks, callbacks or other threads submit tasks that use it; where partitions of it are
+ * planned, or its memory is registered once more. No line is taken at commit points while excluded
+ * data is registered. A restart in which other data is excluded is stopped (70), as its submissions
+ * differ.
+ *
+ * Only the thread that called starpu_init() may call it, after the registration and before a task
+ * or main() uses the data.
+ * @return 0; -ENOTCONN as above; -EINVAL: no data that is protected, or it is without content;
+ *         -EBUSY: it was used; -ENOTSUP: it is a part of other data, its memory is registered
+ *         several times, or StarPU has several memory nodes; -EPERM: another thread; -ENOMEM.
+ */
+int starpu_tic_data_exclude(struct _starpu_data_state *data);
 
 /** What protection does at the moment. Later versions append members. */
 struct starpu_tic_status {
@@ -141,11 +174,12 @@ struct starpu_codelet;
 
 /**
  * Declares that kernels of a codelet may call starpu_tic_task_failed(). From then on what its tasks
- * write (STARPU_W, STARPU_RW, STARPU_REDUX), and arguments that StarPU frees (cl_arg_free), is copied
- * before each kernel: a copy in memory of each datum that is written. The functions of the codelet
- * (cpu_funcs) become functions of the library, which call them. STARPU_TIC_RETRY does the same from
- * outside, in protected runs. Any thread, before the first task of the codelet is submitted and
- * after its CPU functions were set; also before starpu_init(), and without protection.
+ * write (STARPU_W, STARPU_RW, STARPU_REDUX), and arguments that StarPU frees (cl_arg_free), is
+ * copied before each kernel: a copy in memory of each datum that is written. The functions of the
+ * codelet (cpu_funcs) become functions of the library, which call them. STARPU_TIC_RETRY does the
+ * same from outside, in protected runs. Any thread, before the first task of the codelet is
+ * submitted and after its CPU functions were set; also before starpu_init(), and without
+ * protection.
  * @param codelet one of sequential tasks (STARPU_SEQ).
  * @return 0; -EINVAL: it has no CPU function, or is one of parallel tasks, or StarPU is not there;
  *         -ENOSPC: 256 kernels are known already.
@@ -153,9 +187,43 @@ struct starpu_codelet;
 int starpu_tic_codelet_can_fail(struct starpu_codelet *codelet);
 
 /**
+ * Declares that a restart may skip tasks of a codelet that are done, whatever they did beside
+ * writing their data: nobody needs that in a restart, neither main() nor other tasks (statistics,
+ * progress on the terminal, a log, memory for a moment). Without it a task that writes no data is
+ * executed again in each restart, and a restart is refused once tasks were seen to write memory
+ * that is not registered data. With it
+ * - tasks of the codelet that write no data, or only data without content, are skipped if they are
+ *   done according to the recovery line, and what they read is not kept;
+ * - memory that changes while only tasks of such codelets run is not looked at. Where others run in
+ *   the same wait of main(), it cannot be told who has written, and a restart is refused as before;
+ * - pointers in their arguments do not end protection, nor does rand() in their kernels.
+ *
+ * Believed: that nobody needs it. Any thread, before the first task of the codelet is submitted and
+ * after its functions were set; also before starpu_init(), and without protection. The structure
+ * stays where it is as long as tasks use it.
+ * @return 0; -EINVAL: no codelet, or one that has effects; -ENOSPC: 256 codelets are declared.
+ */
+int starpu_tic_codelet_can_skip(struct starpu_codelet *codelet);
+
+/**
+ * Declares that tasks of a codelet have effects beside writing their data that a restart must have
+ * again: they write files that the program reads, count in its variables, send something.
+ * - A task that writes no data, or only data without content, is executed again in each restart,
+ * with the values that it read, also with STARPU_TIC_RERUN=0. It comes after the tasks before it
+ * and before those behind it, as far as data says so.
+ * - One that writes data, too, ends protection with a message: a restart that skips it would not
+ * have the effects, and one that executes it again would write the data twice. Two tasks, one for
+ * the data and one that only reads it, are protected.
+ *
+ * When and by whom it may be called is as for starpu_tic_codelet_can_skip().
+ * @return 0; -EINVAL: no codelet, or one that can be skipped; -ENOSPC: 256 codelets are declared.
+ */
+int starpu_tic_codelet_has_effects(struct starpu_codelet *codelet);
+
+/**
  * Tells, in the CPU function of a codelet, that this execution has failed: what it has written is
- * wrong. When the function returns, the written data is put back to its values from before the task,
- * and the function is executed again, on another worker where one is free soon; for up to
+ * wrong. When the function returns, the written data is put back to its values from before the
+ * task, and the function is executed again, on another worker where one is free soon; for up to
  * STARPU_TIC_RETRIES times (3). Nobody else sees anything of an execution that failed: not other
  * tasks, not main(), not recovery lines. starpu_task_get_current() tells the same task each time.
  *

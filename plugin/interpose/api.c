@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "base/thread.h"
+#include "interpose/exclude.h"
 #include "interpose/point.h"
 #include "interpose/repeat.h"
 #include "interpose/retry.h"
@@ -14,6 +15,7 @@
 #include "report/unprotected.h"
 #include "session/context.h"
 #include "session/lookup.h"
+#include "session/marks.h"
 #include "starpu_tic.h"
 
 #define PUBLIC __attribute__((visibility("default")))
@@ -76,6 +78,16 @@ PUBLIC int starpu_tic_task_failed(void)
     return tic_retry_note_failed() ? 0 : -EPERM;
 }
 
+PUBLIC int starpu_tic_codelet_can_skip(struct starpu_codelet *codelet)
+{
+    return tic_marks_set(codelet, TIC_MARK_CAN_SKIP);
+}
+
+PUBLIC int starpu_tic_codelet_has_effects(struct starpu_codelet *codelet)
+{
+    return tic_marks_set(codelet, TIC_MARK_HAS_EFFECTS);
+}
+
 PUBLIC int starpu_tic_data_set_name(struct _starpu_data_state *data, const char *name)
 {
     struct tic_handle *handle;
@@ -84,6 +96,14 @@ PUBLIC int starpu_tic_data_set_name(struct _starpu_data_state *data, const char 
     if (status)
         return status;
     return name && *name ? tic_names_set(handle->id, name) : -EINVAL;
+}
+
+PUBLIC int starpu_tic_data_exclude(struct _starpu_data_state *data)
+{
+    struct tic_handle *handle;
+    int status = find_handle(data, &handle);
+
+    return status ? status : tic_exclude_data(handle);
 }
 
 static const char *why_unprotected(struct tic_session *session)

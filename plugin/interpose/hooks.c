@@ -20,11 +20,13 @@
 #include "interpose/commute.h"
 #include "session/context.h"
 #include "session/contexts.h"
+#include "interpose/exclude.h"
 #include "interpose/extend.h"
 #include "interpose/forced.h"
 #include "interpose/hold.h"
 #include "interpose/looks_list.h"
 #include "session/lookup.h"
+#include "session/marks.h"
 #include "session/nodes.h"
 #include "unseen/observe.h"
 #include "interpose/position.h"
@@ -125,6 +127,13 @@ static void show_end(const struct tic_slot *slot)
         tic_beacon_end(session->beacon, (unsigned)(slot - session->snapshot.cut.slots));
 }
 
+/* Its effect is elsewhere: what changes in a wait of main() may be its own, also if a restart may
+ * skip it. */
+static bool has_effect_elsewhere(const struct tic_slot *slot)
+{
+    return slot->writing.count == 0 && (tic_session->settings.rerun || !slot->counts);
+}
+
 static void finish(struct tic_slot *slot)
 {
     struct tic_session *session = tic_session;
@@ -133,7 +142,7 @@ static void finish(struct tic_slot *slot)
     if (tic_trace_is_on())
         tic_trace_end((unsigned)(slot - session->snapshot.cut.slots));
     tic_failpoint(TIC_FAIL_TASK_END);
-    if (!slot->counts)
+    if (has_effect_elsewhere(slot))
         tic_statics_note_again(true);
     tic_observe_note_end(slot->sequence);
     show_end(slot);
@@ -148,6 +157,8 @@ static void finish(struct tic_slot *slot)
         if (!spawn->kept) /* it will never be done for a restart */
             tic_spawns_remove(&session->graph.spawns, spawn);
     }
+    if (__builtin_expect(atomic_load_explicit(&tic_marks_any, memory_order_relaxed), 0))
+        tic_marks_note_end((unsigned)(slot - session->snapshot.cut.slots));
     tic_snapshot_task_end(&session->snapshot, slot);
 }
 
@@ -264,6 +275,14 @@ static void note_ran(uint64_t key, uint64_t epoch)
         tic_snapshot_break(snapshot, "out of memory");
 }
 
+/* Does a restart execute it again, if it writes no data? Of one that a restart submits itself that
+ * was said when it was submitted. */
+static bool runs_again(struct starpu_task *task, const struct tic_spawn *spawn)
+{
+    return spawn && spawn->kept ? (spawn->task.flags & TIC_KEPT_AGAIN) != 0
+                                : tic_marks_runs_again(task) || tic_exclude_writes(task);
+}
+
 static void log_reads(struct starpu_task *task, struct tic_slot *slot, uint64_t key, uint64_t epoch)
 {
     slot->reads_key = key;
@@ -289,11 +308,12 @@ static void begin_task(struct starpu_task *task)
     if (spawn)
         atomic_store_explicit(&spawn->started, epoch, memory_order_release);
     begin_writes(task, slot, epoch);
-    slot->counts = slot->writing.count > 0 || !session->settings.rerun;
+    slot->counts = slot->writing.count > 0 || !runs_again(task, spawn);
     uint64_t key = spawn ? spawn->task.id : slot->sequence;
     slot->again = tic_position_is_again(key);
-    if (!slot->counts) {
+    if (has_effect_elsewhere(slot))
         tic_statics_note_again(false);
+    if (!slot->counts) {
         note_ran(key, epoch);
         log_reads(task, slot, key, epoch);
     }
@@ -303,6 +323,8 @@ static void begin_task(struct starpu_task *task)
     tic_forced_begin(task, slot);
     tic_extend_begin(task, slot);
     tic_repeat_begin(task, slot, key);
+    if (__builtin_expect(atomic_load_explicit(&tic_marks_any, memory_order_relaxed), 0))
+        tic_marks_note_begin((unsigned)(slot - session->snapshot.cut.slots), task);
     slot->printed = tic_printed_pending();
     begun.task = task;
     begun.slot = slot;

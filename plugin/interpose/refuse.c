@@ -8,6 +8,7 @@
 #include "session/context.h"
 #include "interpose/hooks.h"
 #include "session/lookup.h"
+#include "session/marks.h"
 #include "session/nodes.h"
 #include "unseen/pointers.h"
 #include "session/task.h"
@@ -39,12 +40,29 @@ static const char *why_not_buffers(const struct starpu_task *task,
     if (!writes && unsaved)
         return "it writes no data, and reads what tasks wrote with an interface that has no "
                "pack_data and unpack_data";
-    if (!writes && reads && !task->destroy && !tic_session_is_owner() &&
-        tic_session->settings.rerun)
+    if (!writes && reads && !task->destroy && !tic_session_is_owner() && tic_marks_runs_again(task))
         return "it is submitted by a task, a callback or another thread, writes no data but reads, "
                "and its structure stays with the application (destroy = 0); this is not protected "
                "yet";
     return NULL;
+}
+
+/* They would be lost where a restart skips it; and its data would be written twice where not. */
+static const char *why_not_effects(const struct starpu_task *task,
+                                   const struct tic_accesses *accesses)
+{
+    unsigned i = 0;
+
+    if (tic_marks_of(task) != TIC_MARK_HAS_EFFECTS)
+        return NULL;
+    while (i < accesses->count &&
+           !(accesses->items[i].mode & STARPU_W && !tic_handle_is_empty(accesses->items[i].handle)))
+        i++;
+    return i < accesses->count
+               ? "its codelet has effects beside data (starpu_tic_codelet_has_effects), and it "
+                 "writes data, too: a restart that skips it would leave them out. Let a task that "
+                 "only reads have the effects: that one is executed again"
+               : NULL;
 }
 
 const char *tic_refuse_task(struct starpu_task *task, const struct tic_accesses *accesses)
@@ -71,5 +89,6 @@ const char *tic_refuse_task(struct starpu_task *task, const struct tic_accesses 
     if (!why && tic_nodes_several)
         why = tic_writeback_refuse(task, accesses);
     why = why ? why : why_not_buffers(task, accesses);
+    why = why ? why : why_not_effects(task, accesses);
     return why ? why : tic_pointers_refuse(task, accesses, true);
 }

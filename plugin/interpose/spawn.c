@@ -12,6 +12,7 @@
 #include "session/context.h"
 #include "session/kernels.h"
 #include "session/lookup.h"
+#include "session/marks.h"
 #include "session/packed.h"
 #include "session/symbol.h"
 #include "session/task.h"
@@ -273,7 +274,7 @@ static const char *describe_buffers(struct starpu_task *task, struct tic_spawn *
         writes |= STARPU_TASK_GET_MODE(task, i) & STARPU_W && !tic_handle_is_empty(handle);
     }
     spawn->task.buffers = count;
-    if (!writes && tic_session->settings.rerun)
+    if (!writes && tic_marks_runs_again(task))
         spawn->task.flags |= TIC_KEPT_AGAIN;
     return NULL;
 }

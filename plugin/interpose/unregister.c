@@ -253,30 +253,43 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
         tic_session_unprotect("starpu_data_unregister_submit", "StarPU gives no access to it");
 }
 
+static bool is_left_over(const struct tic_handle *handle)
+{
+    return handle->data && handle->gone_since == 0 && handle->home_node < 0 && !handle->parent &&
+           handle->child_count == 0 && !handle->accumulates;
+}
+
 /* Those that nobody has unregistered: StarPU frees the memory of what has no home when it shuts
- * down. */
-static void list_left_over(struct tic_handle_list *list)
+ * down. What leaves when its last task has ended (starpu_data_unregister_submit) belongs to StarPU;
+ * true: there is such data. */
+static bool list_left_over(struct tic_handle_list *list)
 {
     struct tic_graph *graph = &tic_session->graph;
-    bool fine = true;
+    bool fine = true, some_leave = false;
 
     tic_lock(&graph->lock);
     for (unsigned long i = 0; i < graph->handle_count && fine; i++) {
         struct tic_handle *handle = graph->handles[i];
-        if (handle->data && handle->gone_since == 0 && handle->home_node < 0 && !handle->parent &&
-            handle->child_count == 0 && !handle->accumulates)
+        bool leaves = is_left_over(handle) && atomic_load(&handle->leaves);
+        some_leave |= leaves;
+        if (is_left_over(handle) && !leaves)
             fine = tic_handle_append(list, handle);
     }
     tic_unlock(&graph->lock);
     if (!fine)
         tic_snapshot_break(&tic_session->snapshot, "out of memory");
+    return some_leave;
 }
 
 void tic_data_leave_all(void)
 {
     struct tic_handle_list list = {NULL, 0, 0};
 
-    list_left_over(&list);
+    if (list_left_over(&list)) { /* as StarPU does next: they leave while our threads still run */
+        tic_guard++;
+        tic_real.starpu_task_wait_for_no_ready();
+        tic_guard--;
+    }
     for (unsigned long i = 0; i < list.count; i++)
         tic_data_on_unregister_before(list.items[i]->data, true);
     free(list.items);

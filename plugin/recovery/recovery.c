@@ -16,6 +16,7 @@
 #include "recovery/plan.h"
 #include "snapshot/forced.h"
 #include "store/claim.h"
+#include "store/data_names.h"
 #include "store/held.h"
 #include "store/mark.h"
 
@@ -144,7 +145,7 @@ void tic_recovery_stop_other_file(const char *path, const char *name,
 static void check_files(const char *path, const struct tic_line *line)
 {
     const char *name;
-    enum tic_files_verdict verdict = tic_files_compare(&line->files, &name);
+    enum tic_files_verdict verdict = tic_files_compare(&line->known.files, &name);
 
     if (verdict != TIC_FILES_SAME)
         tic_recovery_stop_other_file(path, name, verdict);
@@ -231,7 +232,8 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
     status = status ? status : tic_extend_load(snapshot, line, &extend);
     status = status ? status : load_blocks(snapshot, line);
     if (status == 0 && !snapshot->options.any_program)
-        status = tic_files_load(&line->files);
+        status = tic_files_load(&line->known.files);
+    status = status ? status : tic_data_names_load(&line->known.names);
     status = status ? status : tic_snapshot_keep_forced(snapshot);
     status = status ? status : tic_recovery_plan(snapshot);
     tic_extend_clear(&extend);

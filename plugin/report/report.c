@@ -12,6 +12,7 @@
 #include "session/context.h"
 #include "report/looks_tell.h"
 #include "session/lookup.h"
+#include "session/marks.h"
 #include "session/packed.h"
 #include "report/pages.h"
 #include "unseen/statics.h"
@@ -111,7 +112,7 @@ static void count_buffers(struct tic_report *report, struct starpu_task *task)
         report->commutes += (mode & STARPU_COMMUTE) != 0;
         report->reductions += handle && handle->accumulates;
     }
-    if (writes)
+    if (writes || tic_marks_of(task) == TIC_MARK_CAN_SKIP)
         return;
     report->effect_tasks++;
     count(report->effects, tic_task_name(task));

@@ -12,6 +12,7 @@
 #include "snapshot/forced.h"
 #include "store/blocks.h"
 #include "store/compact.h"
+#include "store/data_names.h"
 #include "store/files.h"
 #include "store/held.h"
 
@@ -32,8 +33,8 @@ static void describe_account(const struct tic_snapshot *snapshot, struct tic_acc
     account->latency = atomic_load_explicit(&snapshot->pace.latency_ns, memory_order_relaxed);
     account->spent = earlier->spent + (snapshot->started_ns ? now - snapshot->started_ns : 0);
     account->lost = earlier->lost;
-    account->stored = earlier->stored +
-                      atomic_load_explicit(&snapshot->store->counts.bytes_written, memory_order_relaxed);
+    account->stored = earlier->stored + atomic_load_explicit(&snapshot->store->counts.bytes_written,
+                                                             memory_order_relaxed);
     account->checkpoints =
         earlier->checkpoints + 1 +
         atomic_load_explicit(&snapshot->counts.checkpoints, memory_order_relaxed);
@@ -87,7 +88,8 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
     line->arguments.text = malloc(about->arguments.size + 1);
     if (!line->version || !line->starpu || !line->host || !line->program || !line->directory ||
         !line->build || !line->on.machine || !line->input || !line->arguments.text ||
-        tic_files_describe(&line->files) != 0)
+        tic_files_describe(&line->known.files) != 0 ||
+        tic_data_names_describe(&line->known.names) != 0)
         return -ENOMEM;
     memcpy(line->arguments.text, about->arguments.text, about->arguments.size);
     line->arguments.size = about->arguments.size;

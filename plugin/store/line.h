@@ -206,6 +206,12 @@ struct tic_line_bytes {
     size_t count;
 };
 
+/* What is known beside the graph: schema.h has the entries. */
+struct tic_line_known {
+    struct tic_line_text files; /* that main() had read */
+    struct tic_line_text names; /* of data: data_names.h */
+};
+
 /* The commit point at which main() was at the cut (starpu_tic.h). A restart runs main() up to its
  * first commit point, and goes on there with the numbers and variables that it had at this one. */
 struct tic_line_point {
@@ -303,7 +309,7 @@ struct tic_line {
     struct tic_line_bytes bytes; /* arguments of kept tasks */
     struct tic_line_point point;
     struct tic_line_text functions; /* names */
-    struct tic_line_text files;     /* that main() had read: schema.h */
+    struct tic_line_known known;
     uint32_t *signatures;
     size_t signature_count;
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/data_names.h"
 #include "store/payload.h"
 #include "store/table.h"
 
@@ -64,8 +65,8 @@ static bool kept_is_sane(const struct tic_line *line)
         bytes += task->arguments;
     }
     return text_is_sane(line->functions.text, line->functions.size) &&
-           text_is_sane(line->files.text, line->files.size) && buffers == line->buffer_count &&
-           bytes == line->bytes.count;
+           text_is_sane(line->known.files.text, line->known.files.size) &&
+           buffers == line->buffer_count && bytes == line->bytes.count;
 }
 
 /* A line of a commit point: the bytes of its variables are there. */
@@ -100,7 +101,7 @@ bool tic_line_is_sane(const struct tic_line *line)
             (uint64_t)line->looks[i].part * TIC_LOOK_BYTES >= line->looks[i].bytes)
             return false;
     return text_is_sane(line->arguments.text, line->arguments.size) && kept_is_sane(line) &&
-           point_is_sane(&line->point);
+           point_is_sane(&line->point) && tic_data_names_are_sane(&line->known.names);
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #define TIC_STORE_SCHEMA_H
 
 #define TIC_FORMAT_MAJOR 5
-#define TIC_FORMAT_MINOR 9
+#define TIC_FORMAT_MINOR 10
 /* Lines of commit points: a reader of 5.8 would begin them anew. */
 #define TIC_FORMAT_POINT_MAJOR 6
 
@@ -166,17 +166,22 @@
     X("/ran", UINT64, ran, ran_count)                                                              \
     X("/kept_arguments", UINT8, bytes.items, bytes.count)                                           \
     X("/functions", UINT8, functions.text, functions.size)
-/* The same, from minor formats 4, 7 and 9 on; empty in lines of before. */
+/* The same, from minor formats 4, 7, 9 and 10 on; empty in lines of before. */
 #define TIC_LINE_LATER_ARRAYS(X)                                                                   \
-    X("/files", UINT8, files.text, files.size)                                                     \
+    X("/files", UINT8, known.files.text, known.files.size)                                           \
     X("/types", UINT8, on.types.text, on.types.size)                                               \
     X("/extent_types", UINT32, on.extent_types, on.extent_type_count)                              \
     X("/variable_names", UINT8, point.names.text, point.names.size)                                \
-    X("/variables", UINT8, point.bytes.items, point.bytes.count)
+    X("/variables", UINT8, point.bytes.items, point.bytes.count)                                   \
+    X("/names", UINT8, known.names.text, known.names.size)
 
 /* Of /files: an entry as it begins, before the path; hash, size, how many bytes the hash is of. */
 #define TIC_LINE_FILE_FORMAT "%016llx%016llx %lld %lld "
 #define TIC_LINE_FILE_SCAN "%16llx%16llx %lld %lld%n"
+
+/* Of /names: an entry as it begins, before the name. */
+#define TIC_LINE_NAME_FORMAT "%llu "
+#define TIC_LINE_NAME_SCAN "%llu%n"
 
 /* BLOCK_TABLE(number, struct, array member, count member, bytes of a block, FIELDS): tables whose
  * entries may lie in blocks. */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "store/data_names.h"
 #include "tools/tool.h"
 
 struct search {
@@ -73,8 +74,10 @@ int tic_chosen_open(struct tic_chosen *chosen, const char *path, uint64_t number
         fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
     else if (!chosen->has_line)
         tell(path, &search);
-    if (chosen->has_line && status == 0)
+    if (chosen->has_line && status == 0) {
+        tic_data_names_load(&chosen->line.known.names);
         return 0;
+    }
     tic_chosen_close(chosen);
     return -1;
 }

@@ -14,7 +14,8 @@ struct tic_chosen {
     bool has_line;
 };
 
-/* path: a directory, or the file of a line in it. number: of the line in a directory; 0: the
+/* Names of data that the line has are known from then on (base/names.h).
+ * path: a directory, or the file of a line in it. number: of the line in a directory; 0: the
  * newest that can be read but for the first `skip` of these. 0, or -1 after a message. */
 int tic_chosen_open(struct tic_chosen *chosen, const char *path, uint64_t number, unsigned skip);
 void tic_chosen_close(struct tic_chosen *chosen);

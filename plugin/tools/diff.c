@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "tools/chosen.h"
+#include "tools/json_text.h"
 #include "tools/saved.h"
 #include "tools/scale.h"
 #include "tools/tool.h"
@@ -99,6 +101,8 @@ static void note_pair(struct comparison *comparison, const struct pair *pair)
         return;
     json_t *entry = json_pack("{s:I, s:s, s:I}", "data", (json_int_t)pair->id, "change",
                               change_names[change], "bytes", (json_int_t)bytes);
+    if (tic_name_plain(pair->id))
+        json_object_set_new(entry, "name", tic_json_text(tic_name_plain(pair->id)));
     if (pair->a)
         json_object_set_new(entry, "version_before", json_integer((json_int_t)pair->a->version));
     if (pair->b)
@@ -163,7 +167,7 @@ static void print_datum(const json_t *entry)
     if (before && after)
         printf("  written %" JSON_INTEGER_FORMAT " more times",
                json_integer_value(after) - json_integer_value(before));
-    putchar('\n');
+    puts(tic_name_of((uint64_t)json_integer_value(json_object_get(entry, "data"))));
 }
 
 static void print_plain(const struct comparison *comparison)

@@ -9,8 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/names.h"
 #include "store/payload.h"
 #include "tools/chosen.h"
+#include "tools/json_text.h"
 #include "tools/saved.h"
 #include "tools/scale.h"
 #include "tools/tool.h"
@@ -18,6 +20,7 @@
 
 struct request {
     const char *path, *output;
+    const char *name;    /* of the datum; NULL: its number is given */
     uint64_t data, line; /* line 0: the newest */
     bool has_data, as_json;
     char type; /* 'f', 'i', 'u'; 0: not said */
@@ -31,7 +34,8 @@ static void print_help(void)
          "  -t, --type TYPE     float, int or uint: a line knows sizes, but not what bits mean\n"
          "                      (uint)\n"
          "  -j, --json          print a JSON object with what was written\n\n"
-         "DATA is the number of a registration. Without it, all data of the line is listed.");
+         "DATA is the number of a registration, or the name that the program has given the\n"
+         "datum. Without it, all data of the line is listed.");
 }
 
 static bool parse_type(const char *text, char *type)
@@ -80,11 +84,10 @@ static int parse_options(int argc, char **argv, struct request *request)
     }
     int count = argc - optind;
     request->has_data = count == 2;
-    bool good = (count == 1 && !request->output) ||
-                (count == 2 && request->output &&
-                 tic_chosen_parse_number(argv[optind + 1], &request->data));
-    if (!good)
+    if (!(count == 1 && !request->output) && !(count == 2 && request->output))
         return tic_tool_usage("extract", TIC_TOOL_USAGE);
+    if (count == 2 && !tic_chosen_parse_number(argv[optind + 1], &request->data))
+        request->name = argv[optind + 1];
     request->path = argv[optind];
     return -1;
 }
@@ -98,10 +101,13 @@ static json_t *describe(const struct tic_line *line, const struct tic_line_value
 
     for (unsigned i = shape.ndim; i-- > 0;)
         json_array_append_new(dims, json_integer((json_int_t)shape.dims[i]));
-    return json_pack("{s:I, s:I, s:I, s:I, s:o, s:b}", "data", (json_int_t)value->id, "version",
-                     (json_int_t)value->version, "bytes", (json_int_t)tic_shape_bytes(&shape),
-                     "element_size", (json_int_t)shape.element_size, "shape", dims, "gone",
-                     value->gone != 0);
+    json_t *entry = json_pack(
+        "{s:I, s:I, s:I, s:I, s:o, s:b}", "data", (json_int_t)value->id, "version",
+        (json_int_t)value->version, "bytes", (json_int_t)tic_shape_bytes(&shape), "element_size",
+        (json_int_t)shape.element_size, "shape", dims, "gone", value->gone != 0);
+    if (tic_name_plain(value->id))
+        json_object_set_new(entry, "name", tic_json_text(tic_name_plain(value->id)));
+    return entry;
 }
 
 static int list_data(const struct tic_line *line, bool as_json)
@@ -119,8 +125,8 @@ static int list_data(const struct tic_line *line, bool as_json)
         tic_scale_bytes(bytes, (double)tic_shape_bytes(&shape));
         tic_saved_shape_text(text, sizeof(text), &shape);
         if (!as_json)
-            printf("%10" PRIu64 "  %10s  %10" PRIu64 "  %s\n", value->id, bytes, value->version,
-                   text);
+            printf("%10" PRIu64 "  %10s  %10" PRIu64 "  %s%s\n", value->id, bytes, value->version,
+                   text, tic_name_of(value->id));
     }
     json_t *answer = json_pack("{s:I, s:o}", "line", (json_int_t)line->number, "data", list);
     if (as_json) {
@@ -139,6 +145,24 @@ static const struct tic_line_value *find(const struct tic_line *line, uint64_t i
         if (line->values[i].id == id)
             return &line->values[i];
     return NULL;
+}
+
+/* The datum that is meant; NULL after a message. */
+static const struct tic_line_value *find_meant(const struct request *request,
+                                               const struct tic_line *line)
+{
+    uint64_t id = request->data;
+    int status = request->name ? tic_saved_find_name(line, request->name, &id) : 0;
+    const struct tic_line_value *value = status ? NULL : find(line, id);
+
+    if (status)
+        fprintf(stderr, "starpu-tic: %s named \"%s\" in line %" PRIu64 " of %s\n",
+                status == -EEXIST ? "several data are" : "no data is", request->name, line->number,
+                request->path);
+    else if (!value)
+        fprintf(stderr, "starpu-tic: no data %" PRIu64 " in line %" PRIu64 " of %s\n", id,
+                line->number, request->path);
+    return value;
 }
 
 /* The value (malloc'ed), whose checksum is right. 0 or -errno. */
@@ -180,14 +204,11 @@ static void print_written(const struct request *request, const struct tic_line *
 
 static int extract(const struct request *request, struct tic_chosen *chosen)
 {
-    const struct tic_line_value *value = find(&chosen->line, request->data);
+    const struct tic_line_value *value = find_meant(request, &chosen->line);
     char *bytes = NULL, type[8];
 
-    if (!value) {
-        fprintf(stderr, "starpu-tic: no data %" PRIu64 " in line %" PRIu64 " of %s\n",
-                request->data, chosen->line.number, request->path);
+    if (!value)
         return TIC_TOOL_FAILED;
-    }
     struct tic_value_file file = {.shape =
                                       tic_line_extent_shape(&chosen->line.extents[value->extent]),
                                   .h5 = chosen->store.h5,
@@ -199,7 +220,7 @@ static int extract(const struct request *request, struct tic_chosen *chosen)
     }
     int status = read_value(chosen, value, &bytes);
     if (status) {
-        fprintf(stderr, "starpu-tic: data %" PRIu64 " of line %" PRIu64 ": %s\n", request->data,
+        fprintf(stderr, "starpu-tic: data %" PRIu64 " of line %" PRIu64 ": %s\n", value->id,
                 chosen->line.number, tic_store_reason(status));
         return TIC_TOOL_FAILED;
     }

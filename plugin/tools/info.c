@@ -13,6 +13,7 @@
 #include "store/mark.h"
 #include "store/mirror.h"
 #include "store/store.h"
+#include "tools/json_text.h"
 #include "tools/tool.h"
 
 struct report {
@@ -114,26 +115,26 @@ static double ratio(uint64_t bytes, uint64_t stored)
     return stored > 0 ? (double)bytes / (double)stored : 1;
 }
 
-/* JSON is UTF-8: other bytes are shown as \xHH. */
-static json_t *text_of(const char *bytes)
-{
-    json_t *text = json_string(bytes);
-    char *shown = text ? NULL : calloc(strlen(bytes) + 1, 4);
-
-    for (size_t i = 0, at = 0; shown && bytes[i]; i++)
-        at += (size_t)sprintf(shown + at, (unsigned char)bytes[i] < 128 ? "%c" : "\\x%02x",
-                              (unsigned char)bytes[i]);
-    if (shown)
-        text = json_string(shown);
-    free(shown);
-    return text;
-}
-
 static json_t *arguments_of(const struct tic_line *line)
 {
     json_t *list = json_array();
     for (size_t at = 0; at < line->arguments.size; at += strlen(line->arguments.text + at) + 1)
-        json_array_append_new(list, text_of(line->arguments.text + at));
+        json_array_append_new(list, tic_json_text(line->arguments.text + at));
+    return list;
+}
+
+/* Data that the program has named. */
+static json_t *names_of(const struct tic_line *line)
+{
+    json_t *list = json_array();
+
+    for (size_t at = 0; at < line->known.names.size;
+         at += strlen(line->known.names.text + at) + 1) {
+        char *name;
+        unsigned long long id = strtoull(line->known.names.text + at, &name, 10);
+        json_array_append_new(
+            list, json_pack("{s:I, s:o}", "data", (json_int_t)id, "name", tic_json_text(name + 1)));
+    }
     return list;
 }
 
@@ -176,6 +177,7 @@ static void add_json(const struct report *report, const char *name, int status,
             (json_int_t)stored_bytes(report->store, line), "runs", (json_int_t)line->account.runs);
         json_object_update(entry, more);
         json_decref(more);
+        json_object_set_new(entry, "names", names_of(line));
         json_object_set_new(entry, "period", seconds_or_null(line->account.period));
         json_object_set_new(entry, "checkpoint_cost", cost_or_null(&line->account));
         json_object_set_new(entry, "checkpoint_latency", seconds_or_null(line->account.latency));
@@ -197,6 +199,24 @@ static void print_point(const struct tic_line_point *point)
         printf(" %s", name ? name + 1 : "?");
     }
     printf(" (%zu bytes)\n", point->bytes.count);
+}
+
+static void print_names(const struct tic_line_text *names)
+{
+    enum { MOST = 8 };
+    size_t count = 0;
+
+    for (size_t at = 0; at < names->size; at += strlen(names->text + at) + 1, count++) {
+        const char *name = strchr(names->text + at, ' ');
+        if (count < MOST)
+            printf("%s %.*s \"%s\"",
+                   count > 0 ? "," : "  names of data:", (int)(name - names->text - at),
+                   names->text + at, name + 1);
+    }
+    if (count > MOST)
+        printf(", and %zu more", count - MOST);
+    if (count > 0)
+        putchar('\n');
 }
 
 static void print_plain(const struct report *report, const char *name, int status,
@@ -226,6 +246,7 @@ static void print_plain(const struct report *report, const char *name, int statu
         printf("  written on %s, %s-endian\n", line->on.machine,
                line->on.big_endian ? "big" : "little");
     print_point(&line->point);
+    print_names(&line->known.names);
     print_pace(&line->account);
 }
 

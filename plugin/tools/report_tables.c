@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/names.h"
 #include "tools/page.h"
 #include "tools/report_parts.h"
 
@@ -76,11 +77,12 @@ static void print_value(FILE *out, const struct tic_line *line, const struct tic
                  value->version == 1 ? "" : "s");
     tic_scale_bytes(text, (double)bytes);
     tic_saved_shape_text(size, sizeof(size), &shape);
+    fprintf(out, "<div>data %llu", (unsigned long long)value->id);
+    tic_page_text(out, tic_name_of(value->id));
     fprintf(out,
-            "<div>data %llu</div><div class=\"bar\"><i class=\"mark\" style=\"width:%.2f%%\"></i>"
-            "</div><div class=\"value\">%s: %s, %s</div>\n",
-            (unsigned long long)value->id, most > 0 ? 100.0 * (double)bytes / (double)most : 0,
-            text, size, times);
+            "</div><div class=\"bar\"><i class=\"mark\" style=\"width:%.2f%%\"></i></div><div "
+            "class=\"value\">%s: %s, %s</div>\n",
+            most > 0 ? 100.0 * (double)bytes / (double)most : 0, text, size, times);
 }
 
 void tic_report_print_data(FILE *out, const struct tic_report *report)

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/names.h"
+#include "store/data_names.h"
 
 struct reading {
     struct tic_store *store;
@@ -20,6 +22,22 @@ uint64_t tic_saved_value_bytes(const struct tic_line *line, const struct tic_lin
     struct tic_shape shape = tic_line_extent_shape(&line->extents[value->extent]);
 
     return tic_shape_bytes(&shape);
+}
+
+int tic_saved_find_name(const struct tic_line *line, const char *name, uint64_t *id)
+{
+    int status = -ENOENT;
+
+    for (size_t i = 0; i < line->value_count; i++) {
+        const char *known = tic_name_plain(line->values[i].id);
+        if (!known || strcmp(known, name) != 0)
+            continue;
+        if (status == 0)
+            return -EEXIST;
+        *id = line->values[i].id;
+        status = 0;
+    }
+    return status;
 }
 
 void tic_saved_shape_text(char *text, unsigned size, const struct tic_shape *shape)
@@ -38,7 +56,8 @@ static char *join_arguments(const struct tic_line *line)
 {
     char *text = calloc(1, line->arguments.size + 1);
 
-    for (size_t at = 0; text && at < line->arguments.size; at += strlen(line->arguments.text + at) + 1) {
+    for (size_t at = 0; text && at < line->arguments.size;
+         at += strlen(line->arguments.text + at) + 1) {
         if (at > 0)
             strcat(text, " ");
         strcat(text, line->arguments.text + at);
@@ -89,6 +108,7 @@ static bool take_line(void *arg, const char *name, int status, struct tic_line *
         lines->newest = *line;
         memset(line, 0, sizeof(*line));
         lines->has_newest = true;
+        tic_data_names_load(&lines->newest.known.names);
     }
     return false;
 }

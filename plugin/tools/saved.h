@@ -29,12 +29,16 @@ struct tic_saved_lines {
     bool has_newest;
 };
 
-/* 0 or -errno. */
+/* Names of data that the newest undamaged one has are known from then on (base/names.h). 0 or
+ * -errno. */
 int tic_saved_read(struct tic_store *store, enum tic_saved_depth depth,
                    struct tic_saved_lines *lines);
 void tic_saved_clear(struct tic_saved_lines *lines);
 
 uint64_t tic_saved_value_bytes(const struct tic_line *line, const struct tic_line_value *value);
+/* The datum of this name, as far as names are known, with a value in the line. 0; -ENOENT: there is
+ * none; -EEXIST: there are several. */
+int tic_saved_find_name(const struct tic_line *line, const char *name, uint64_t *id);
 /* "1200 x 800 of 8 bytes". */
 void tic_saved_shape_text(char *text, unsigned size, const struct tic_shape *shape);
 

@@ -9,6 +9,7 @@
 #include "base/next.h"
 #include "session/context.h"
 #include "session/kernels.h"
+#include "session/marks.h"
 #include "unseen/statics.h"
 #include "real/real.h"
 
@@ -35,6 +36,7 @@ static void note(const char *call, const void *caller)
 {
     if (!tic_session || tic_guard > 0 || atomic_load_explicit(&is_told, memory_order_relaxed) ||
         tic_session_context() != TIC_CONTEXT_TASK || is_of_starpu(caller) ||
+        tic_marks_of(tic_kernels_current_task()) == TIC_MARK_CAN_SKIP ||
         atomic_exchange(&is_told, true))
         return;
     tic_statics_note_call(tic_kernels_current_task(), call);

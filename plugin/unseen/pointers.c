@@ -6,6 +6,7 @@
 #include "session/accesses.h"
 #include "session/context.h"
 #include "session/lookup.h"
+#include "session/marks.h"
 #include "unseen/observe.h"
 #include "session/packed.h"
 #include "unseen/statics.h"
@@ -40,7 +41,7 @@ const char *tic_pointers_refuse(const struct starpu_task *task, const struct tic
 
     if (!has_tokens_only(accesses) || is_trusted())
         return NULL;
-    if (kernel && tic_packed_has_pointer(task))
+    if (kernel && tic_marks_of(task) != TIC_MARK_CAN_SKIP && tic_packed_has_pointer(task))
         return "it declares only data without content, and its arguments hold pointers: StarPU "
                "does "
                "not see what it reads and writes. Register and declare that data, or set "
@@ -89,7 +90,7 @@ void tic_pointers_note(const struct starpu_task *task, const struct tic_accesses
         return;
     tic_statics_note_arguments(task);
     tic_observe_plan(task);
-    if (told || tic_session->report)
+    if (told || tic_session->report || tic_marks_of(task) == TIC_MARK_CAN_SKIP)
         return;
     told = true;
     tic_log(TIC_LOG_INFO,

@@ -10,6 +10,7 @@
 #include "unseen/blocks.h"
 #include "session/clock.h"
 #include "session/context.h"
+#include "session/marks.h"
 #include "unseen/heap.h"
 #include "unseen/objects.h"
 #include "session/packed.h"
@@ -30,6 +31,7 @@ static struct {
     unsigned waits;
     uint64_t left;                 /* all waits that main() has come back from; owner thread only */
     uint64_t callbacks, again, ns; /* as this wait began; nanoseconds in all */
+    struct tic_marks_moment begun; /* the same: which tasks have run */
     uint64_t line_ns;              /* nanoseconds in all, for lines */
 } statics = {.lock = TIC_LOCK_INITIALIZER(TIC_RANK_STATICS)}; /* guarded by its lock */
 
@@ -174,6 +176,7 @@ static void begin_locked(uint64_t start)
 {
     statics.callbacks = atomic_load(&tic_session->graph.told);
     statics.again = atomic_load(&again_ended);
+    statics.begun = tic_marks_now(&tic_session->snapshot.cut);
     statics.others.graph = &tic_session->graph;
     statics.inside = may_look(start) && is_alone() && tic_beside_begin();
     if (statics.inside && !tic_others_begin_wait(&statics.others))
@@ -286,6 +289,7 @@ static void look_locked(void)
 
     while (!statics.over && (range = tic_beside_changed(&statics.others, &next, &at)))
         if (tic_blocks_has(range) && is_alone() &&
+            !tic_marks_all_skippable_since(&tic_session->snapshot.cut, statics.begun) &&
             !tic_snapshot_is_broken(&tic_session->snapshot)) {
             tell(range, at);
             statics.over = true;

@@ -640,3 +640,14 @@ other_access() {
     [ "$status" -eq 0 ] && [ "$(cat out)" = 200 ]
     [ ! -s err ]
 }
+
+@test "StarPU is shut down while data is about to leave: no crash, and the same after a kill" {
+    expected=$("$lib/leaving")
+    run_apart timeout 60 "$tool" run -- "$lib/leaving"
+    is_right "$expected" "" || complain leaving "wrong, or it crashed"
+    for at in 100 300; do
+        STARPU_TIC_EVERY=20 crash task-end:$at "$lib/leaving"
+        run_apart timeout 60 "$tool" run -- "$lib/leaving"
+        is_right "$expected" yes || complain leaving "wrong after task $at"
+    done
+}

@@ -42,9 +42,14 @@ class Line:
             #: done tasks of main(), a table of ranges: first and last, both included
             self.done = file["/done"][()]
             self._arguments = file["/arguments"][()].tobytes()
+            names = file["/names"][()].tobytes() if "/names" in file else b""
             self._extents = file["/extents"][()]
             rest, blocks = file["/values"][()], file["/blocks"][()]
         self.number = self.attributes["number"]
+        #: names that the program has given to data, a dict by handle
+        self.names = {int(number): name for number, name in
+                      (entry.decode(errors="surrogateescape").split(" ", 1)
+                       for entry in names.split(b"\0")[:-1])}
         tables = [self._block(block) for block in blocks if block["table"] == VALUES]
         #: what handles held, a table by id: version, checksum, extent, row, gone
         self.values = numpy.concatenate([*tables, rest.astype(VALUE)])

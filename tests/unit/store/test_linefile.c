@@ -313,15 +313,15 @@ static void test_formats(void **state)
     static const struct {
         const char *text;
         int status;
-    } formats[] = {{"format 9.0", -EPROTONOSUPPORT},
-                   {"format 4.0", -EPROTONOSUPPORT},
-                   {"format 7.0", -EPROTONOSUPPORT},
-                   {"format 5.8", 0},
-                   {"format 6.9", 0},
-                   {"format x.0", -EBADMSG}};
+    } formats[] = {{"format 9.00", -EPROTONOSUPPORT},
+                   {"format 4.00", -EPROTONOSUPPORT},
+                   {"format 7.00", -EPROTONOSUPPORT},
+                   {"format 5.08", 0},
+                   {"format 6.10", 0},
+                   {"format x.00", -EBADMSG}};
     (void)state;
     load_original(2);
-    char *at = strstr(image, "format 5.9");
+    char *at = strstr(image, "format 5.10");
     assert_non_null(at);
     for (size_t i = 0; i < TIC_COUNT(formats); i++) {
         struct tic_line again = {0};
@@ -365,7 +365,7 @@ static void test_commit_points(void **state)
     (void)state;
     assert_int_equal(write_point(names, sizeof(names), 12, 5), 0);
     assert_int_equal(tic_linefile_load(fd, "point", &file, &size), 0);
-    assert_non_null(strstr(file, "format 6.9\n"));
+    assert_non_null(strstr(file, "format 6.10\n"));
     free(file);
     assert_int_equal(write_point(names, sizeof(names), 11, 5), -EBADMSG);
     assert_int_equal(write_point(names, sizeof(names), 12, 0), -EBADMSG);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "session/marks.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "session/context.h"
+#include "session/kernels.h"
+
+_Atomic bool tic_marks_any;
+
+struct marked {
+    const struct starpu_codelet *codelet; /* immutable once `count` has it */
+    _Atomic(const void *) function;       /* its first one; relaxed */
+    _Atomic int mark;                     /* enum tic_mark; relaxed */
+};
+
+/* A leaf. Guards the addition of codelets, which are never removed. */
+static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
+static struct marked marked[TIC_MARKS];
+static _Atomic unsigned count; /* release: those below it are complete */
+
+/* That of another kind of worker, if it has none for processors. */
+static const void *first_function(const struct starpu_codelet *codelet)
+{
+    return codelet->cpu_funcs[0] ? (const void *)tic_kernels_original(codelet->cpu_funcs[0])
+                                 : (const void *)codelet->opencl_funcs[0];
+}
+
+static struct marked *find(const struct starpu_codelet *codelet)
+{
+    unsigned known = atomic_load_explicit(&count, memory_order_acquire), i = 0;
+
+    while (i < known && marked[i].codelet != codelet)
+        i++;
+    return i < known ? &marked[i] : NULL;
+}
+
+static bool is_it(const struct marked *found, const struct starpu_codelet *codelet)
+{
+    return atomic_load_explicit(&found->function, memory_order_relaxed) == first_function(codelet);
+}
+
+static int set_locked(const struct starpu_codelet *codelet, enum tic_mark mark)
+{
+    unsigned known = atomic_load(&count);
+    struct marked *found = find(codelet);
+
+    if (found && is_it(found, codelet) && atomic_load(&found->mark) != (int)mark)
+        return -EINVAL;
+    if (!found && known == TIC_MARKS)
+        return -ENOSPC;
+    struct marked *entry = found ? found : &marked[known];
+    entry->codelet = codelet;
+    atomic_store(&entry->function, first_function(codelet));
+    atomic_store(&entry->mark, (int)mark);
+    if (!found)
+        atomic_store_explicit(&count, known + 1, memory_order_release);
+    return 0;
+}
+
+int tic_marks_set(const struct starpu_codelet *codelet, enum tic_mark mark)
+{
+    if (!codelet)
+        return -EINVAL;
+    pthread_mutex_lock(&adding);
+    int status = set_locked(codelet, mark);
+    pthread_mutex_unlock(&adding);
+    if (status == 0)
+        atomic_store(&tic_marks_any, true);
+    return status;
+}
+
+enum tic_mark tic_marks_find(const struct starpu_codelet *codelet)
+{
+    const struct marked *found = find(codelet);
+
+    return found && is_it(found, codelet)
+               ? (enum tic_mark)atomic_load_explicit(&found->mark, memory_order_relaxed)
+               : TIC_MARK_NONE;
+}
+
+bool tic_marks_runs_again(const struct starpu_task *task)
+{
+    const enum tic_mark mark = tic_marks_of(task);
+
+    return mark == TIC_MARK_NONE ? tic_session->settings.rerun : mark == TIC_MARK_HAS_EFFECTS;
+}
+
+/* ---- which tasks run ------------------------------------------------------------------------- */
+
+/* By slot, and written by who has it. */
+static struct {
+    _Atomic bool is_skippable;           /* its task; relaxed: before the slot says that it runs */
+    _Atomic uint64_t others, skippables; /* that have ended; relaxed: before the slot says so */
+} seats[TIC_MAX_WORKERS];
+
+void tic_marks_note_begin(unsigned slot, const struct starpu_task *task)
+{
+    atomic_store_explicit(&seats[slot].is_skippable, tic_marks_of(task) == TIC_MARK_CAN_SKIP,
+                          memory_order_relaxed);
+}
+
+void tic_marks_note_end(unsigned slot)
+{
+    bool is_skippable = atomic_load_explicit(&seats[slot].is_skippable, memory_order_relaxed);
+    _Atomic uint64_t *ended = is_skippable ? &seats[slot].skippables : &seats[slot].others;
+
+    atomic_store_explicit(ended, atomic_load_explicit(ended, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
+struct tic_marks_moment tic_marks_now(const struct tic_cut *cut)
+{
+    struct tic_marks_moment moment = {
+        .known = atomic_load_explicit(&tic_marks_any, memory_order_relaxed)};
+
+    for (unsigned i = 0; i < cut->slot_count && moment.known; i++) {
+        moment.others += atomic_load_explicit(&seats[i].others, memory_order_relaxed);
+        moment.skippable += atomic_load_explicit(&seats[i].skippables, memory_order_relaxed);
+    }
+    return moment;
+}
+
+/* What a task did is seen before this: so its slot says that it runs, or it is counted as ended. A
+ * slot that a task is about to enter may still tell of the one before. */
+bool tic_marks_all_skippable_since(const struct tic_cut *cut, struct tic_marks_moment moment)
+{
+    bool runs = false, others_run = false;
+
+    if (!moment.known)
+        return false;
+    atomic_thread_fence(memory_order_seq_cst);
+    for (unsigned i = 0; i < cut->slot_count && !others_run; i++) {
+        if (atomic_load(&cut->slots[i].state) % 4 != TIC_SLOT_RUNNING)
+            continue;
+        bool is_skippable = atomic_load_explicit(&seats[i].is_skippable, memory_order_relaxed);
+        runs |= is_skippable;
+        others_run = !is_skippable;
+    }
+    struct tic_marks_moment now = tic_marks_now(cut);
+    return !others_run && now.others == moment.others && (runs || now.skippable > moment.skippable);
+}

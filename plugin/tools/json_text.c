@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "tools/json_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+json_t *tic_json_text(const char *bytes)
+{
+    json_t *text = json_string(bytes);
+    char *shown = text ? NULL : calloc(strlen(bytes) + 1, 4);
+
+    for (size_t i = 0, at = 0; shown && bytes[i]; i++)
+        at += (size_t)sprintf(shown + at, (unsigned char)bytes[i] < 128 ? "%c" : "\\x%02x",
+                              (unsigned char)bytes[i]);
+    if (shown)
+        text = json_string(shown);
+    free(shown);
+    return text;
+}

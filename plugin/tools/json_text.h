@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Text of a program as JSON, which is UTF-8. */
+#ifndef TIC_TOOLS_JSON_TEXT_H
+#define TIC_TOOLS_JSON_TEXT_H
+
+#include <jansson.h>
+
+/* Bytes that are not UTF-8 are shown as \xHH. */
+json_t *tic_json_text(const char *bytes);
+
+#endif
