@@ -157,13 +157,6 @@ class Data
         if (status != -ENOTCONN) /* this run is not protected */
             check(status, "starpu_tic_data_set_name");
     }
-    /** No recovery line holds it, as tasks make it anew: before its first use. */
-    void exclude()
-    {
-        int status = starpu_tic_data_exclude(handle_);
-        if (status != -ENOTCONN)
-            check(status, "starpu_tic_data_exclude");
-    }
     void unregister() /**< waits for the tasks that use it */
     {
         if (handle_)

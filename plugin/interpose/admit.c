@@ -11,7 +11,6 @@
 #include "session/context.h"
 #include "session/contexts.h"
 #include "interpose/deliver.h"
-#include "interpose/exclude.h"
 #include "interpose/extend.h"
 #include "interpose/inputs.h"
 #include "interpose/later.h"
@@ -41,23 +40,11 @@ void tic_admit_note_uses(const struct tic_accesses *accesses, bool executes)
                           executes);
 }
 
-/* Data that protection does not know counts. */
-static bool writes_content(const struct tic_accesses *accesses)
-{
-    unsigned i = 0;
-
-    while (i < accesses->count &&
-           !(accesses->items[i].mode & STARPU_W &&
-             !(accesses->items[i].handle && tic_handle_is_empty(accesses->items[i].handle))))
-        i++;
-    return i < accesses->count;
-}
-
 /* A task that is not done and writes comes after every done writer of its handles, whatever the
  * order of submission: C is closed under predecessors. One that writes nothing may come before. */
 static void restore_buffers(const struct starpu_task *task, const struct tic_accesses *accesses)
 {
-    bool writes = writes_content(accesses);
+    bool writes = (accesses->modes & STARPU_W) != 0;
 
     for (unsigned i = 0; i < accesses->count; i++) {
         struct tic_handle *handle = accesses->items[i].handle;
@@ -124,12 +111,12 @@ void tic_admit_live(struct starpu_task *task, const struct tic_submission *submi
     if (main_context && sequence < session->recovered_submissions &&
         !session->explicit_dependencies && atomic_load(&session->holds) == 0)
         tic_commute_in_order(task);
-    bool writes = writes_content(submission->accesses);
+    bool writes = (submission->accesses->modes & STARPU_W) != 0;
     if (tic_nodes_several && !tic_movable_keep(task, submission->accesses))
         tic_snapshot_break(&session->snapshot, "out of memory");
     tic_admit_note_writes(submission->accesses, true);
     if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered.done) &&
-        (tic_marks_runs_again(task) || tic_exclude_writes(task)))
+        tic_marks_runs_again(task))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
     if (session->recovered && is_recorded(submission))
         tic_callback_hold_start(task, tic_submission_key(submission));

@@ -80,8 +80,8 @@ void tic_data_note_use(struct tic_handle *handle, bool reads, bool executes)
     if (!reads || !session->settings.inputs || tic_data_holds_values(handle) ||
         handle->restored || /* the line holds it, whatever main() has put there */
         handle->shown ||    /* a callback may submit it later than it did */
-        handle->home_node < 0 || !handle->supported ||
-        (tic_handle_is_empty(handle) && !tic_handle_is_excluded(handle)) || handle->packer)
+        handle->home_node < 0 || !handle->supported || tic_handle_is_empty(handle) ||
+        handle->packer)
         return;
     uint64_t hash = tic_typed_hash(&handle->layout);
     uint64_t recorded = tic_graph_recorded_input(&session->graph, handle->id);

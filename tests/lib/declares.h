@@ -22,17 +22,5 @@ void skip_tokens(unsigned rounds);
 void skip_parents(unsigned rounds);
 void effects(unsigned rounds);
 void effects_and_data(unsigned rounds);
-void effects_packed(unsigned rounds);
-void excluded(unsigned rounds);
-void excluded_once(unsigned rounds);
-void excluded_early(unsigned rounds);
-void excluded_points(unsigned rounds);
-void excluded_both(unsigned rounds);
-void excluded_commute(unsigned rounds);
-void excluded_kernel(unsigned rounds);
-void excluded_order(unsigned rounds);
-void excluded_callback(unsigned rounds);
-void excluded_plan(unsigned rounds);
-void excluded_twice(unsigned rounds);
 
 #endif
