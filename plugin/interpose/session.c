@@ -171,6 +171,7 @@ struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
         return initialize_unprotected(conf, copy);
     if (!tic_policy_copy(conf, copy))
         return NULL;
+    tic_slave_prepare_master(copy);
     tic_leave_note_program();
     *sched = tic_policy_choose(copy, &session->settings);
     tic_store_claim(&session->store); /* if it fails, the first line tries again */

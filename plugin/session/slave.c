@@ -19,6 +19,15 @@ bool tic_slave_is(void)
     return tic_slave_master()[0] != '\0';
 }
 
+void tic_slave_prepare_master(struct starpu_conf *conf)
+{
+#if TIC_STARPU_1_4
+    conf->disable_asynchronous_tcpip_ms_copy = 1;
+#else
+    (void)conf;
+#endif
+}
+
 bool tic_slave_is_connected(void)
 {
     const char *sink = getenv("STARPU_SINK");

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MOST = 64, PARTS = 3, READS = 4096 };
+enum { MOST = 1024, PARTS = 3, READS = 4096 };
 
 static unsigned count_data = 6;
 
