@@ -183,8 +183,8 @@ struct tic_handle {
     struct tic_result_hash result; /* guarded by lock */
     struct tic_value handed; /* guarded by lock: the value of the last task but one that writes it,
                                 saved for that one (snapshot/extension.h); its row is busy */
-    _Atomic uint64_t read_unlogged; /* a task whose result the log does not hold has read this
-                                       version; + 1; relaxed */
+    _Atomic uint64_t read_unlogged[2]; /* a task whose result the log does not hold has read this
+                                          version; + 1; by parity; relaxed */
     _Atomic bool split;  /* a partition is in force: its parts hold its content; relaxed */
     _Atomic bool leaves; /* set under lock: StarPU's handle may be gone at any time */
     _Atomic bool wanted; /* main() waits for the lock, while a thread of ours may be copying a large

@@ -109,6 +109,18 @@ bool tic_certify_wants(struct tic_execution *execution)
     return false;
 }
 
+void tic_certify_leave_out(uint64_t key)
+{
+    static _Atomic bool told;
+
+    if (!is_drawn(key))
+        return;
+    tic_kernels_count(&tic_kernels_counts.left_out);
+    if (!atomic_exchange(&told, true))
+        tic_log(TIC_LOG_WARN, "tasks that devices or slaves execute are not certified "
+                              "(STARPU_TIC_CERTIFY): nothing of ours stands around their kernels");
+}
+
 /* ---- a difference ---------------------------------------------------------------------------- */
 
 static void describe_bytes(const unsigned char *bytes, uint32_t count, char *text)

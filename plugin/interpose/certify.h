@@ -8,6 +8,7 @@
 #define TIC_INTERPOSE_CERTIFY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "interpose/retry.h"
 
@@ -18,6 +19,9 @@ void tic_certify_set(const struct tic_settings *settings);
 bool tic_certify_is_on(void);
 /* Is the task in the sample, and one that can be executed twice? Counts those that cannot. */
 bool tic_certify_wants(struct tic_execution *execution);
+/* A device or a slave executes the kernel of this task, and so nobody can execute it a second time:
+ * counts it, if it is in the sample. */
+void tic_certify_leave_out(uint64_t key);
 /* Its kernel was executed once, and what it writes was kept before: executes it again, and
  * compares.
  */

@@ -320,6 +320,8 @@ static void begin_task(struct starpu_task *task)
         tic_shown_begin(task, slot);
     tic_arguments_begin(task, slot, key);
     tic_forced_begin(task, slot);
+    if (__builtin_expect(slot->away, 0))
+        tic_writeback_take_result(slot);
     tic_extend_begin(task, slot);
     tic_repeat_begin(task, slot, key);
     if (__builtin_expect(atomic_load_explicit(&tic_marks_any, memory_order_relaxed), 0))

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "session/context.h"
+#include "session/nodes.h"
 
 enum end { END_OPEN, END_BY_SIGNAL, END_BY_PROGRAM };
 
@@ -114,7 +115,12 @@ static void arm_signal(unsigned place, int signal)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
-    if (!is_default(signal) && !leave.was_default[place])
+    if (signal == SIGUSR1 && tic_nodes_has_slaves()) /* it may come a thousand times in a second */
+        tic_log(TIC_LOG_WARN,
+                "StarPU uses signal %d (%s) itself where it has slaves: it does not stop the "
+                "program with a checkpoint. STARPU_TIC_STOP has others",
+                signal, strsignal(signal));
+    else if (!is_default(signal) && !leave.was_default[place])
         tic_log(TIC_LOG_INFO,
                 "the program handles or ignores signal %d (%s) itself: it does not stop it with a "
                 "checkpoint (STARPU_TIC_STOP)",

@@ -11,6 +11,7 @@
 #include "interpose/retry.h"
 #include "real/real.h"
 #include "session/kernels.h"
+#include "session/nodes.h"
 #include "session/task.h"
 
 _Atomic bool tic_repeat_is_on;
@@ -108,6 +109,21 @@ static void tell_no_room(const struct starpu_task *task)
                 TIC_KERNELS, tic_task_name(task));
 }
 
+/* A device, or a slave, calls a kernel that ours do not stand for. */
+static void note_outside(const struct starpu_task *task, uint64_t key, bool fails)
+{
+    static _Atomic bool told;
+
+    if (tic_certify_is_on())
+        tic_certify_leave_out(key);
+    if (fails && tic_nodes_has_slaves() && !atomic_exchange(&told, true))
+        tic_log(TIC_LOG_WARN,
+                "slaves execute tasks of codelet \"%s\": one that fails there "
+                "(starpu_tic_task_failed) is not executed again, but ends the slave, and so this "
+                "process. `where` STARPU_CPU keeps the codelet here",
+                tic_task_name(task));
+}
+
 void tic_repeat_begin_slow(struct starpu_task *task, const struct tic_slot *slot, uint64_t key)
 {
     begun.task = NULL;
@@ -115,6 +131,10 @@ void tic_repeat_begin_slow(struct starpu_task *task, const struct tic_slot *slot
         return;
     const bool fails =
         strcmp(can_fail, "all") == 0 || tic_settings_list_has(can_fail, tic_task_name(task));
+    if (tic_real.starpu_worker_get_type(tic_real.starpu_worker_get_id()) != STARPU_CPU_WORKER) {
+        note_outside(task, key, fails || tic_kernels_can_fail(task->cl));
+        return;
+    }
     if ((fails || tic_certify_is_on()) && tic_kernels_replace(task->cl, fails) == -ENOSPC)
         tell_no_room(task);
     begun.task = task;

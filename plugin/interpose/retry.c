@@ -9,6 +9,7 @@
 #include "interpose/elsewhere.h"
 #include "real/real.h"
 #include "session/context.h"
+#include "session/slave.h"
 #include "session/task.h"
 
 static unsigned long most_retries = 3;                /* immutable after the start */
@@ -186,6 +187,17 @@ int tic_retry_execute(struct tic_execution *execution, bool elsewhere, int avoid
     return worker;
 }
 
+/* StarPU makes up a task for the kernels of a slave. */
+static void stop_on_slave(void)
+{
+    tic_stop(TIC_EXIT_FAILED,
+             "a kernel failed on this slave, where it cannot be executed again. StarPU ends the "
+             "master (%s) when this process is gone, and the same command goes on from the last "
+             "recovery line there. `where` STARPU_CPU keeps a codelet on the master, which can "
+             "execute it again",
+             tic_slave_master());
+}
+
 /* ---- what the kernel does -------------------------------------------------------------------- */
 
 bool tic_retry_note_failed(void)
@@ -198,6 +210,8 @@ bool tic_retry_note_failed(void)
     }
     const struct starpu_task *unknown =
         tic_in_callback == 0 && tic_real_resolve(NULL) ? tic_real.starpu_task_get_current() : NULL;
+    if (unknown && !unknown->cl && tic_slave_is())
+        stop_on_slave();
     if (!unknown || !unknown->cl)
         return false;
     tic_retry_describe(unknown, TIC_RETRY_NO_NUMBER, task, sizeof(task));

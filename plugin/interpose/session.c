@@ -22,6 +22,8 @@
 #include "session/lookup.h"
 #include "interpose/movable.h"
 #include "session/nodes.h"
+#include "session/peers.h"
+#include "session/slave.h"
 #include "interpose/opening.h"
 #include "interpose/policy.h"
 #include "interpose/position.h"
@@ -118,6 +120,31 @@ static void tell_unprotected(const char *why)
         tic_unprotected_report(why);
 }
 
+static void start_slave(const char *why)
+{
+    struct tic_settings settings;
+
+    tic_session_read(&settings);
+    if (settings.protocol != TIC_PROTOCOL_OFF)
+        tic_unprotected_tell_slave(why);
+}
+
+/* Without the master StarPU takes the slave for an ordinary process. */
+void tic_session_require_master(int result)
+{
+    struct tic_settings settings;
+
+    if (!tic_slave_is() || tic_slave_is_connected() || result != 0)
+        return;
+    tic_session_read(&settings);
+    if (settings.protocol != TIC_PROTOCOL_OFF)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "this process is to be a slave (STARPU_TCPIP_MS_MASTER=%s), but StarPU did not "
+                 "reach the master, and would run the whole program here. Start the master first, "
+                 "with the same STARPU_TCPIP_MS_SLAVES and STARPU_TCPIP_MS_PORT",
+                 tic_slave_master());
+}
+
 struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
                                                      struct starpu_conf *copy, const char **sched)
 {
@@ -129,7 +156,10 @@ struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
         return NULL;
     }
     if (why) {
-        tell_unprotected(why);
+        if (tic_slave_is())
+            start_slave(why);
+        else
+            tell_unprotected(why);
         return NULL;
     }
     struct tic_session *session = tic_opening_prepare();
@@ -141,6 +171,7 @@ struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
         return initialize_unprotected(conf, copy);
     if (!tic_policy_copy(conf, copy))
         return NULL;
+    tic_slave_prepare_master(copy);
     tic_leave_note_program();
     *sched = tic_policy_choose(copy, &session->settings);
     tic_store_claim(&session->store); /* if it fails, the first line tries again */
@@ -223,6 +254,8 @@ void tic_session_on_initialize_after(int result)
     tic_record_event(known, TIC_EVENT_START, number);
     tic_hooks_install(session);
     atomic_store(&session->watching, true);
+    if (tic_nodes_has_slaves() && session->settings.slave_patience > 0)
+        tic_peers_watch(tic_peers_port(), session->settings.slave_patience);
     tic_leave_arm(session);
     tic_live_start(session);
 }

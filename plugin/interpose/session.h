@@ -12,6 +12,9 @@ struct starpu_conf;
 struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
                                                      struct starpu_conf *copy, const char **sched);
 void tic_session_on_initialize_after(int result);
+/* StarPU has started in a process that is not protected: ends it where it was to be a slave and
+ * would run the whole program (session/slave.h). */
+void tic_session_require_master(int result);
 /* Around each start and shutdown of StarPU, by whatever thread: one at a time. */
 void tic_session_enter_life(void);
 void tic_session_leave_life(void);

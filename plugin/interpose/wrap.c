@@ -50,8 +50,11 @@ static int initialize(struct starpu_conf *conf, int *argc, char ***argv)
     struct starpu_conf copy;
     const char *sched = NULL;
     struct starpu_conf *chosen = tic_session_on_initialize_before(conf, &copy, &sched);
-    if (!chosen)
-        return RESOLVED(starpu_initialize)(conf, argc, argv);
+    if (!chosen) {
+        int status = RESOLVED(starpu_initialize)(conf, argc, argv);
+        tic_session_require_master(status);
+        return status;
+    }
     char *kept = hide_environment(sched);
     tic_guard++;
     int result = tic_real.starpu_initialize(chosen, argc, argv);

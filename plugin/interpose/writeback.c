@@ -35,6 +35,10 @@ struct writeback {
     struct value values[];
 };
 
+/* By slot, of the task that has it: touched by the thread that drives its worker, which may begin
+ * tasks of others before this one ends. */
+static struct tic_forced_taken running[TIC_MAX_WORKERS];
+
 static _Atomic uint64_t begun;                      /* how many; seq_cst */
 static _Atomic uint64_t under_way[TIC_MAX_WORKERS]; /* by slot: their numbers, or 0; seq_cst */
 
@@ -43,6 +47,11 @@ static struct {
     pthread_cond_t ended;
     _Atomic unsigned waiting; /* seq_cst: raised before under_way is read */
 } waits = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+
+static unsigned place_of(const struct tic_slot *slot)
+{
+    return (unsigned)(slot - tic_session->snapshot.cut.slots);
+}
 
 /* ---- which tasks ----------------------------------------------------------------------------- */
 
@@ -168,7 +177,7 @@ static void log_read(const struct writeback *writeback, const struct value *valu
 static void land(struct writeback *writeback)
 {
     struct tic_slot *slot = writeback->slot;
-    unsigned index = (unsigned)(slot - tic_session->snapshot.cut.slots);
+    unsigned index = place_of(slot);
     struct tic_forced_taken before;
 
     for (unsigned i = 0; i < writeback->count; i++) {
@@ -232,6 +241,11 @@ static void ask(struct writeback *writeback)
         granted(writeback);
 }
 
+void tic_writeback_take_result(const struct tic_slot *slot)
+{
+    tic_forced_exchange(NULL, &running[place_of(slot)]);
+}
+
 void tic_writeback_begin(struct starpu_task *task, struct tic_slot *slot, bool more,
                          void (*end)(struct tic_slot *slot, bool more))
 {
@@ -246,10 +260,10 @@ void tic_writeback_begin(struct starpu_task *task, struct tic_slot *slot, bool m
     writeback->slot = slot;
     writeback->more = more;
     writeback->end = end;
-    tic_forced_exchange(NULL, &writeback->result);
+    writeback->result = running[place_of(slot)];
     writeback->left = writeback->count + 1;
     writeback->number = atomic_fetch_add(&begun, 1) + 1;
-    atomic_store(&under_way[slot - tic_session->snapshot.cut.slots], writeback->number);
+    atomic_store(&under_way[place_of(slot)], writeback->number);
     ask(writeback);
 }
 

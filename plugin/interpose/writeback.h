@@ -36,6 +36,9 @@ void tic_writeback_check(const struct tic_slot *slot, const struct tic_handle *h
 /* A task that writes no data begins: is something that it reads under way to main memory? Then it
  * is logged when the task ends. */
 bool tic_writeback_reads_late(struct starpu_task *task);
+/* tic_forced_begin was called for the task of the slot: what is to be saved of it waits until its
+ * end, as this thread may drive several workers, and begin their tasks meanwhile. */
+void tic_writeback_take_result(const struct tic_slot *slot);
 /* The kernel of the task, whose slot is taken, has ended: `end` is called, maybe on another thread,
  * when main memory holds its values. more: its kernel has changed its arguments. */
 void tic_writeback_begin(struct starpu_task *task, struct tic_slot *slot, bool more,

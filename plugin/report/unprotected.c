@@ -14,6 +14,7 @@
 #include "base/settings.h"
 #include "real/real.h"
 #include "session/nodes.h"
+#include "session/slave.h"
 #include "snapshot/cut.h"
 
 /* Processes that this one starts inherit the variable, and STARPU_TIC_DIR: "PROCESS DIRECTORY". */
@@ -62,6 +63,8 @@ const char *tic_unprotected_why(void)
     const char *missing;
     int major, minor, release;
 
+    if (tic_slave_is())
+        return "it is a slave, which executes kernels only: its master is what is protected";
     if (getauxval(AT_SECURE))
         return "it has more rights than who started it (set-user-ID and the like)";
     if (!tic_real_resolve(&missing))
@@ -111,4 +114,12 @@ void tic_unprotected_report(const char *why)
 {
     atomic_store(&reason, why);
     tic_log(TIC_LOG_WARN, "this run is not protected: %s", why);
+}
+
+void tic_unprotected_tell_slave(const char *why)
+{
+    if (!atomic_exchange(&reason, why))
+        tic_log(TIC_LOG_INFO,
+                "this process executes kernels for its master (%s), where what they write is saved",
+                tic_slave_master());
 }

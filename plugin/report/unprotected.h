@@ -14,4 +14,7 @@ const char *tic_unprotected_reason(void);
 /* The one message of a run that is not protected; `why` stays where it is. */
 void tic_unprotected_report(const char *why);
 
+/* The one message of a slave (session/slave.h). */
+void tic_unprotected_tell_slave(const char *why);
+
 #endif

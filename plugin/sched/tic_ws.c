@@ -21,6 +21,7 @@
 #include "real/real.h"
 #include "sched/near.h"
 #include "sched/queue.h"
+#include "sched/stolen.h"
 
 struct worker_queue {
     pthread_mutex_t mutex;      /* a leaf: nothing of StarPU's is locked under it */
@@ -48,14 +49,14 @@ uint64_t tic_ws_thefts(void)
     return atomic_load_explicit(&thefts, memory_order_relaxed);
 }
 
-static __thread struct {
-    const struct starpu_task *task;
-    unsigned victim;
-} stolen __attribute__((tls_model("initial-exec")));
+static struct tic_stolen stolen[STARPU_NMAXWORKERS];
 
 int tic_ws_victim_of(const struct starpu_task *task)
 {
-    return stolen.task == task ? (int)stolen.victim : -1;
+    int worker = tic_real.starpu_worker_get_id();
+
+    return worker >= 0 && worker < STARPU_NMAXWORKERS ? tic_stolen_victim_of(&stolen[worker], task)
+                                                      : -1;
 }
 
 static struct policy_data *data_of(unsigned context)
@@ -104,8 +105,7 @@ static struct starpu_task *look_everywhere(struct policy_data *data, unsigned co
         if (!task)
             continue;
         tic_real.starpu_sched_ctx_list_task_counters_decrement(context, (int)from);
-        stolen.task = i > 0 ? task : NULL;
-        stolen.victim = from;
+        tic_stolen_note(&stolen[worker], task, i > 0 ? (int)from : -1);
         if (i > 0)
             atomic_fetch_add_explicit(&thefts, 1, memory_order_relaxed);
         return task;

@@ -14,7 +14,7 @@ struct starpu_sched_policy;
 extern struct starpu_sched_policy tic_ws_policy;
 /* Tasks taken from another worker's queue, by all instances of the policy since the start. */
 uint64_t tic_ws_thefts(void);
-/* The worker from which this one has stolen the task that it took last; -1 when that is not it. */
+/* The worker from which the calling one has stolen the task, which it has; -1: it has not. */
 int tic_ws_victim_of(const struct starpu_task *task);
 
 #endif

@@ -100,6 +100,18 @@ tic_kernel_function tic_kernels_original(tic_kernel_function function)
     return place < TIC_KERNELS ? kernels[place].function : function;
 }
 
+bool tic_kernels_can_fail(const struct starpu_codelet *codelet)
+{
+    bool can_fail = false;
+
+    for (unsigned i = 0; i < STARPU_MAXIMPLEMENTATIONS && codelet->cpu_funcs[i] && !can_fail; i++) {
+        unsigned place = find_stand_in(codelet->cpu_funcs[i]);
+        can_fail = place < TIC_KERNELS &&
+                   atomic_load_explicit(&kernels[place].can_fail, memory_order_relaxed);
+    }
+    return can_fail;
+}
+
 bool tic_kernels_is_of(const struct tic_kernel *kernel, const struct starpu_codelet *codelet)
 {
     bool is_of = false;

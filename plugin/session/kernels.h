@@ -29,6 +29,8 @@ extern tic_kernels_runner tic_kernels_run;
 int tic_kernels_replace(struct starpu_codelet *codelet, bool can_fail);
 /* The codelet's own function, if this is one of ours; else the same. Any thread. */
 tic_kernel_function tic_kernels_original(tic_kernel_function function);
+/* May a kernel of this codelet fail, by the word of the program or the user? Any thread. */
+bool tic_kernels_can_fail(const struct starpu_codelet *codelet);
 /* Is the kernel a function of this codelet? */
 bool tic_kernels_is_of(const struct tic_kernel *kernel, const struct starpu_codelet *codelet);
 

@@ -14,7 +14,7 @@ bool tic_nodes_several;
 /* Immutable after tic_nodes_start. */
 static struct {
     unsigned count;
-    bool disk, device;
+    bool disk, device, slaves;
     bool away[TIC_MAX_WORKERS];      /* workers */
     const void *tables[MOST_TABLES]; /* of devices */
     unsigned table_count;
@@ -26,13 +26,17 @@ static const char *why_not(enum starpu_node_kind kind)
     case STARPU_CPU_RAM:
     case STARPU_OPENCL_RAM:
     case STARPU_DISK_RAM:
+#if TIC_STARPU_1_4
+    case STARPU_TCPIP_MS_RAM:
+#endif
         return NULL;
     case STARPU_CUDA_RAM:
         return "StarPU uses CUDA devices, with which nothing was tried yet; STARPU_NCUDA=0 leaves "
                "them out";
     default:
-        return "StarPU uses a kind of device (HIP, FPGA, MIC, MPI or TCP/IP slaves) with which "
-               "nothing was tried yet";
+        return "StarPU uses a kind of device (HIP, FPGA, MIC, slaves by MPI) with which nothing "
+               "was "
+               "tried yet";
     }
 }
 
@@ -47,6 +51,16 @@ static void note_table(unsigned worker)
         get_context(tic_real.starpu_worker_get_devid((int)worker), &context);
     if (context && nodes.table_count < MOST_TABLES && !tic_nodes_is_device_table(*(void **)context))
         nodes.tables[nodes.table_count++] = *(void **)context;
+}
+
+static bool is_slave(enum starpu_node_kind kind)
+{
+#if TIC_STARPU_1_4
+    return kind == STARPU_TCPIP_MS_RAM;
+#else
+    (void)kind;
+    return false;
+#endif
 }
 
 static void look_at_workers(void)
@@ -69,18 +83,15 @@ const char *tic_nodes_start(void)
 
     nodes.count = tic_real.starpu_memory_nodes_get_count();
     tic_nodes_several = nodes.count > 1;
-    nodes.disk = nodes.device = false;
+    nodes.disk = nodes.device = nodes.slaves = false;
     for (unsigned i = 0; tic_nodes_several && i < nodes.count && !why; i++) {
         enum starpu_node_kind kind = tic_real.starpu_node_get_kind(i);
         why = why_not(kind);
         nodes.disk |= kind == STARPU_DISK_RAM;
         nodes.device |= kind != STARPU_DISK_RAM && i != STARPU_MAIN_RAM;
+        nodes.slaves |= is_slave(kind);
     }
     look_at_workers();
-    if (!why && tic_nodes_several && TIC_STARPU_1_4)
-        why =
-            "several memory nodes were tried with StarPU 1.3 only, and are not protected yet with "
-            "newer versions";
     return why;
 }
 
@@ -106,6 +117,11 @@ bool tic_nodes_has_processor(void)
 bool tic_nodes_has_disk(void)
 {
     return nodes.disk;
+}
+
+bool tic_nodes_has_slaves(void)
+{
+    return nodes.slaves;
 }
 
 const char *tic_nodes_refuse(int home_node)

@@ -6,7 +6,12 @@
  * (interpose/writeback.h). So between tasks main memory holds the value of each datum, as it does
  * where it is the only node. StarPU is believed in that its coherence is right: an access to read
  * in main memory finds there what was written last, and a kernel on another node changes nothing
- * in main memory. */
+ * in main memory but the data that its task writes, until the task has ended (StarPU 1.4 may map
+ * memory into a device or a slave of the same machine, so that there is but one copy).
+ *
+ * Slaves are other processes (session/slave.h). Nothing of ours is around a kernel there, and
+ * memory that it writes beside its data stays there: no check of ours sees it, and none may count
+ * on it. */
 #ifndef TIC_SESSION_NODES_H
 #define TIC_SESSION_NODES_H
 
@@ -29,6 +34,8 @@ bool tic_nodes_has_processor(void);
 
 /* May StarPU move data without a home node out of main memory at any time? There is a disk. */
 bool tic_nodes_has_disk(void);
+/* Do other processes execute kernels (session/slave.h)? */
+bool tic_nodes_has_slaves(void);
 /* Why data with this home cannot be protected, or NULL. */
 const char *tic_nodes_refuse(int home_node);
 /* A node whose access waits for others, and moves nothing: on one node that of the data. */

@@ -28,11 +28,15 @@ void tic_reuse_note_begin(struct tic_reuse *reuse, struct tic_slot *slot)
     atomic_store(&slot->reuse_clock, atomic_load(&reuse->clock));
 }
 
+/* A task that computes in other memory is logged when its values have come back, and others may
+ * have read these by then, where they are: so marks of two versions are kept. The next write comes
+ * after that. */
 void tic_reuse_note_read(struct tic_handle *handle, bool writes)
 {
     uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
 
-    atomic_store_explicit(&handle->read_unlogged, version + !writes, memory_order_relaxed);
+    version += !writes;
+    atomic_store_explicit(&handle->read_unlogged[version & 1], version, memory_order_relaxed);
 }
 
 void tic_reuse_stop(struct tic_reuse *reuse)
@@ -52,7 +56,7 @@ bool tic_reuse_find_locked(const struct tic_cut *cut, struct tic_rows *rows,
     if (!value->exists || !value->is_result || atomic_load(&cut->active_cut) != 0 ||
         value->since != atomic_load_explicit(&handle->dirty_since, memory_order_relaxed) ||
         value->version + 1 != version ||
-        atomic_load_explicit(&handle->read_unlogged, memory_order_relaxed) == version)
+        atomic_load_explicit(&handle->read_unlogged[version & 1], memory_order_relaxed) == version)
         return false;
     replaced->row = value->saved.row;
     replaced->sweeps = tic_rows_sweeps(rows);

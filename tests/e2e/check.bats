@@ -144,7 +144,6 @@ answers() { # status, last line
 }
 
 @test "a disk from the start can be protected" {
-    need_older
     mkdir swap
     STARPU_DISK_SWAP=$PWD/swap STARPU_DISK_SWAP_BACKEND=unistd STARPU_DISK_SWAP_SIZE=200 check "$program"
     answers 0 "$yes"

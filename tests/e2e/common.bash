@@ -25,12 +25,6 @@ need_examples() {
     [ -d "$examples" ] || skip "no starpu-examples"
 }
 
-# Several memory nodes are protected with StarPU 1.3 only.
-need_older() {
-    run "$lib/newer"
-    [ "$status" -eq 77 ] || skip "StarPU is newer than 1.3"
-}
-
 # Runs a command until a failpoint kills it: crash FAILPOINT COMMAND...
 crash() {
     local failpoint=$1

@@ -12,13 +12,11 @@ disk=(STARPU_DISK_SWAP=swap STARPU_DISK_SWAP_SIZE=200 STARPU_LIMIT_CPU_MEM=2 STA
 numa=(STARPU_USE_NUMA=1 HWLOC_SYNTHETIC="numa:2 core:1 pu:1" HWLOC_THISSYSTEM=1 STARPU_NCPU=2)
 
 need_device() {
-    need_older
     compgen -G '/etc/OpenCL/vendors/pocl*' >/dev/null || skip "no PoCL (pocl-opencl-icd)"
     ldd "$lib/nodes" | grep -q libOpenCL || skip "built without OpenCL"
 }
 
 need_numa() {
-    need_older
     [ "$(nproc)" -ge 2 ] || skip "one processor"
 }
 
@@ -98,7 +96,6 @@ moves() { # PLACE PLACE PLACE COMMAND...
 
 # Of six data of 432 kB each 2 MiB hold those of two tasks, and not all.
 @test "a disk: data without a home is saved, and restored, though StarPU moves it there" {
-    need_older
     local continued=0
     export STARPU_TIC_EVERY=10
     mkdir swap

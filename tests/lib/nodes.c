@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Tasks that write the same data on processors and on OpenCL devices, in turns, for reading and
- * writing and for writing only; tasks that only read; and main() that reads, writes and partitions
- * data between them. What each does follows from a seed, and not where it runs, so that all runs
- * print the same: nodes SEED TASKS LENGTH. Knobs: NODES_HOME (0: data has no home node; 1: every
- * second has, the default; 2: all have), NODES_PLAIN (no device is asked for: StarPU chooses). */
+/* Tasks that write the same data on processors and on OpenCL devices, or slaves, in turns, for
+ * reading and writing and for writing only; tasks that only read; and main() that reads, writes and
+ * partitions data between them. What each does follows from a seed, and not where it runs, so that
+ * all runs print the same: nodes SEED TASKS LENGTH. Knobs:
+ *   NODES_HOME   0: data has no home node; 1: every second has (default); 2: all have
+ *   NODES_PLAIN  no device is asked for: StarPU chooses
+ *   NODES_READS  0: tasks that only read run anywhere, and what they read is not printed, as slaves
+ *                keep it to themselves; else they run on processors where there are slaves
+ *   NODES_MAIN   0: main() only submits
+ *   NODES_DATA   how many (6)
+ *   NODES_LONG   microseconds for which a kernel sleeps
+ *   NODES_DIE    a slave kills itself when it begins so many kernels
+ *   NODES_FAIL   a slave's kernel of this number says that it has failed */
+#include <signal.h>
 #include <starpu.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-enum { DATA = 6, PARTS = 3, READS = 4096 };
+enum { MOST = 1024, PARTS = 3, READS = 4096 };
+
+static unsigned count_data = 6;
 
 static uint64_t sums[READS]; /* of what tasks read */
 
@@ -31,44 +44,88 @@ static uint64_t hash(const uint64_t *x, unsigned n)
     return sum;
 }
 
+/* ---- slaves ---------------------------------------------------------------------------------- */
+
+#if defined(STARPU_USE_TCPIP_MASTER_SLAVE)
+#define SLAVES STARPU_TCPIP_MS
+#define COUNT_SLAVES() starpu_worker_get_count_by_type(STARPU_TCPIP_MS_WORKER)
+#define NAMED(name) .cpu_funcs_name = {#name "_cpu"},
+#else
+#define SLAVES 0
+#define COUNT_SLAVES() 0
+#define NAMED(name)
+#endif
+
+int starpu_tic_task_failed(void) __attribute__((weak));
+
+static bool is_knob(const char *name, unsigned value)
+{
+    return getenv(name) && (unsigned)atoi(getenv(name)) == value;
+}
+
+static void note_kernel(void)
+{
+    static _Atomic unsigned count;
+
+    if (getenv("NODES_LONG"))
+        usleep((useconds_t)atoi(getenv("NODES_LONG")));
+    if (!getenv("STARPU_TCPIP_MS_MASTER"))
+        return;
+    unsigned number = atomic_fetch_add(&count, 1) + 1;
+    if (is_knob("NODES_DIE", number))
+        raise(SIGKILL);
+    if (is_knob("NODES_FAIL", number) && starpu_tic_task_failed)
+        starpu_tic_task_failed();
+}
+
+/* Slaves look for it by its name. */
+#define KERNEL_ON_CPU(name)                                                                        \
+    __attribute__((visibility("default"))) void name(void *buffers[], void *arg);                  \
+    void name(void *buffers[], void *arg)
+
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-static void mix_cpu(void *buffers[], void *arg)
+KERNEL_ON_CPU(mix_cpu)
 {
     uint64_t *x = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]), a = *(uint64_t *)arg;
 
+    note_kernel();
     for (unsigned i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
         x[i] = x[i] * 2862933555777941757u + a + i;
 }
 
-static void fill_cpu(void *buffers[], void *arg)
+KERNEL_ON_CPU(fill_cpu)
 {
     uint64_t *x = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]), a = *(uint64_t *)arg;
 
+    note_kernel();
     for (unsigned i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
         x[i] = a * 3202034522624059733u + i;
 }
 
-static void turn_cpu(void *buffers[], void *arg)
+KERNEL_ON_CPU(turn_cpu)
 {
     uint64_t *x = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]), a = *(uint64_t *)arg;
     const uint64_t *y = (const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[1]);
 
+    note_kernel();
     for (unsigned i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
         x[i] = (y[i] ^ a) * 3935559000370003845u;
 }
 
-static void add_cpu(void *buffers[], void *arg)
+KERNEL_ON_CPU(add_cpu)
 {
     uint64_t *x = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]), a = *(uint64_t *)arg;
     const uint64_t *y = (const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[1]);
 
+    note_kernel();
     for (unsigned i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
         x[i] = x[i] * 5 + y[i] + a;
 }
 
-static void read_cpu(void *buffers[], void *arg)
+KERNEL_ON_CPU(read_cpu)
 {
+    note_kernel();
     sums[*(uint64_t *)arg % READS] ^=
         hash((const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]), STARPU_VECTOR_GET_NX(buffers[0]));
 }
@@ -147,8 +204,8 @@ static void read_opencl(void *buffers[], void *arg)
 
 #define CODELET(name_, count, ...)                                                                 \
     {                                                                                              \
-        .cpu_funcs = {name_##_cpu}, OPENCL(name_).nbuffers = count, .modes = {__VA_ARGS__},        \
-        .name = #name_                                                                             \
+        .cpu_funcs = {name_##_cpu}, NAMED(name_) OPENCL(name_).nbuffers = count,                   \
+        .modes = {__VA_ARGS__}, .name = #name_                                                     \
     }
 static struct starpu_codelet codelets[] = {
     CODELET(mix, 1, STARPU_RW),           CODELET(fill, 1, STARPU_W),
@@ -160,14 +217,16 @@ enum { READ = 4 };
 /* ---- main() ---------------------------------------------------------------------------------- */
 
 static unsigned length, places, homes = 1;
-static uint64_t *memory[DATA];
-static starpu_data_handle_t data[DATA];
+static uint32_t others; /* the second place */
+static bool slaves, prints_reads = true;
+static uint64_t *memory[MOST];
+static starpu_data_handle_t data[MOST];
 
 static uint32_t place(unsigned which)
 {
     if (places < 2)
         return 0;
-    return which % 2 ? STARPU_OPENCL : STARPU_CPU;
+    return which % 2 ? others : STARPU_CPU;
 }
 
 static void submit(unsigned kind, starpu_data_handle_t to, starpu_data_handle_t from, uint64_t arg,
@@ -184,13 +243,16 @@ static void submit(unsigned kind, starpu_data_handle_t to, starpu_data_handle_t 
     task->cl_arg_size = sizeof(*copy);
     task->cl_arg_free = 1;
     task->where = place(where) ? (int32_t)place(where) : -1;
+    if (kind == READ && slaves && prints_reads)
+        task->where = STARPU_CPU;
     if (starpu_task_submit(task) != 0)
         exit(77);
 }
 
 static void step(uint64_t i)
 {
-    unsigned kind = draw(5), to = draw(DATA), from = (to + 1 + draw(DATA - 1)) % DATA;
+    unsigned kind = draw(5), to = draw(count_data),
+             from = (to + 1 + draw(count_data - 1)) % count_data;
 
     submit(kind, data[to], data[from], i, draw(2));
 }
@@ -237,7 +299,7 @@ static void change(unsigned which, enum starpu_data_access_mode mode, uint64_t b
 
 static void open_data(void)
 {
-    for (unsigned d = 0; d < DATA; d++) {
+    for (unsigned d = 0; d < count_data; d++) {
         bool home = has_home(d);
         memory[d] = malloc(length * sizeof(uint64_t));
         for (unsigned i = 0; i < length; i++)
@@ -264,25 +326,36 @@ int main(int argc, char *argv[])
         starpu_opencl_load_opencl_from_string(source, &program, NULL);
     places = both && !getenv("NODES_PLAIN") ? 2 : 1;
 #endif
+    slaves = COUNT_SLAVES() > 0;
+    others = slaves ? SLAVES : STARPU_OPENCL;
+    if (slaves && !getenv("NODES_PLAIN") && starpu_worker_get_count_by_type(STARPU_CPU_WORKER) > 0)
+        places = 2;
+    if (getenv("NODES_READS"))
+        prints_reads = atoi(getenv("NODES_READS")) != 0;
+    if (getenv("NODES_DATA") && atoi(getenv("NODES_DATA")) > 1 &&
+        atoi(getenv("NODES_DATA")) <= MOST)
+        count_data = (unsigned)atoi(getenv("NODES_DATA"));
     if (getenv("NODES_HOME"))
         homes = (unsigned)atoi(getenv("NODES_HOME"));
     open_data();
+    const bool only_submits = getenv("NODES_MAIN") && atoi(getenv("NODES_MAIN")) == 0;
     for (uint64_t i = 0; i < tasks; i++) {
-        unsigned what = draw(40);
+        unsigned what = only_submits ? 40 : draw(40);
         if (what == 0)
-            look(draw(DATA));
+            look(draw(count_data));
         else if (what == 1)
-            change(draw(DATA), draw(2) ? STARPU_RW : STARPU_W, i);
+            change(draw(count_data), draw(2) ? STARPU_RW : STARPU_W, i);
         else if (what == 2)
-            step_parts(i, draw(DATA));
+            step_parts(i, draw(count_data));
         else if (what == 3)
             starpu_task_wait_for_all();
         else
             step(i);
     }
     starpu_task_wait_for_all();
-    printf("read %016llx\n", (unsigned long long)hash(sums, READS));
-    for (unsigned d = 0; d < DATA; d++) {
+    if (prints_reads)
+        printf("read %016llx\n", (unsigned long long)hash(sums, READS));
+    for (unsigned d = 0; d < count_data; d++) {
         look(d);
         starpu_data_unregister(data[d]);
         printf("%u %016llx\n", d, (unsigned long long)hash(memory[d], length));

@@ -147,6 +147,31 @@ static void test_value_that_a_task_without_result_has_read_is_not(void **state)
     assert_false(is_free(row));
 }
 
+/* The value that replaces it is read where the task computes, before its result is logged. */
+static void test_value_that_was_read_before_a_late_result_is_not(void **state)
+{
+    struct tic_forced forced = {.sequence = 3, .signature = 5};
+
+    (void)state;
+    write_word(1, 0, 1);
+    struct tic_row row = handles[0]->current.saved.row;
+    begin(READER, 2, NULL);
+    tic_reuse_note_read(handles[0], false);
+    tic_rig_end(&rig, READER);
+    tic_snapshot_events(&rig.snapshot, &forced.events, &forced.seen);
+    begin(WORKER, 3, handles[0]);
+    begin(READER, 4, NULL);
+    tic_reuse_note_read(handles[0], false);
+    tic_rig_end(&rig, READER);
+    memory[0][0] = 3;
+    assert_true(tic_snapshot_force(&rig.snapshot, &rig.snapshot.cut.slots[WORKER], &forced));
+    struct tic_row late = handles[0]->current.saved.row;
+    tic_rig_end(&rig, WORKER);
+    assert_true(write_many(5, 0) > 0);
+    assert_false(is_free(row));
+    assert_false(is_free(late));
+}
+
 static void test_value_before_a_write_that_a_restart_repeats_is_not(void **state)
 {
     (void)state;
@@ -275,6 +300,7 @@ int main(void)
         TEST(test_value_of_a_cut_under_way_is_not),
         TEST(test_nothing_is_while_an_older_task_runs),
         TEST(test_value_that_a_task_without_result_has_read_is_not),
+        TEST(test_value_that_was_read_before_a_late_result_is_not),
         TEST(test_value_before_a_write_that_a_restart_repeats_is_not),
         TEST(test_value_before_a_write_without_result_is_not),
         TEST(test_pinned_and_shared_are_not),
