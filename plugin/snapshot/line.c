@@ -32,8 +32,8 @@ static void describe_account(const struct tic_snapshot *snapshot, struct tic_acc
     account->latency = atomic_load_explicit(&snapshot->pace.latency_ns, memory_order_relaxed);
     account->spent = earlier->spent + (snapshot->started_ns ? now - snapshot->started_ns : 0);
     account->lost = earlier->lost;
-    account->stored = earlier->stored +
-                      atomic_load_explicit(&snapshot->store->counts.bytes_written, memory_order_relaxed);
+    account->stored = earlier->stored + atomic_load_explicit(&snapshot->store->counts.bytes_written,
+                                                             memory_order_relaxed);
     account->checkpoints =
         earlier->checkpoints + 1 +
         atomic_load_explicit(&snapshot->counts.checkpoints, memory_order_relaxed);
@@ -311,13 +311,19 @@ static void mark_handles(struct tic_snapshot *snapshot)
 /* Segments that are formatted between two sweeps. */
 enum { FORMATTED_BETWEEN = 8 };
 
+static void note_committed(struct tic_snapshot *snapshot, uint64_t cut)
+{
+    snapshot->cycle.committed = cut;
+    atomic_store_explicit(&snapshot->results.reuse.committed, cut, memory_order_relaxed);
+}
+
 /* Looking at all handles pays when as many rows may become free as a part of them. */
 void tic_snapshot_sweep(struct tic_snapshot *snapshot, uint64_t committed)
 {
     struct tic_rows *rows = &snapshot->store->rows;
 
     if (committed > 0)
-        snapshot->cycle.committed = committed;
+        note_committed(snapshot, committed);
     tic_lock(&snapshot->graph->lock);
     unsigned long handles = snapshot->graph->handle_count;
     tic_unlock(&snapshot->graph->lock);
