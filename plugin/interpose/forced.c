@@ -338,9 +338,8 @@ static void submit_stand_in(struct starpu_task *task, const struct tic_forced_fo
     tic_guard++;
     if (awaited)
         tic_real.starpu_task_declare_deps_array(task, 1, &stand_in);
-    int status = tic_real.starpu_task_submit(stand_in);
     tic_guard--;
-    if (status)
+    if (!tic_task_submit(stand_in))
         tic_stop(TIC_EXIT_REFUSED, "StarPU refuses a task that restores a result");
     atomic_fetch_add_explicit(&tic_session->stand_ins, 1, memory_order_relaxed);
 }

@@ -186,6 +186,17 @@ loses_nothing() {
     done
 }
 
+# main() holds the submission lock then, for which the task that has read waits.
+@test "StarPU holds main() up in no submission of a task that stands in for another" {
+    local expected
+    expected=$(STARPU_TIC_PROTOCOL=off "$lib/replaced" sees)
+    export STARPU_TIC_PROTOCOL=sel STARPU_LIMIT_MAX_SUBMITTED_TASKS=30 STARPU_LIMIT_MIN_SUBMITTED_TASKS=15
+    crash task-end:150 "$lib/replaced" sees
+    run_apart timeout 60 "$tool" run -- "$lib/replaced" sees
+    is_right "$expected" lines || complain "replaced sees" "wrong"
+    [ "$(stat_of forced_used)" -ge 130 ]
+}
+
 @test "the same with recovery lines in between: tic+sel" {
     need_examples
     local point
