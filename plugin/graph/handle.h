@@ -151,9 +151,11 @@ struct tic_handle {
     bool is_value;          /* immutable after registration: supported, and not empty */
     _Atomic bool mentioned; /* a task used it; relaxed */
     bool live;              /* it holds a value of this run: restored, or written by a live task */
-    bool derived;           /* its first content came from tasks, through a partition */
-    bool pending;           /* a recovered value must be restored before the first live access */
-    bool foreign;           /* no data of the graph: only user_data counts */
+    bool delivered; /* the same, and that is its recovered value, which nobody has written since;
+                       no task of ours is under way that does */
+    bool derived;   /* its first content came from tasks, through a partition */
+    bool pending;   /* a recovered value must be restored before the first live access */
+    bool foreign;   /* no data of the graph: only user_data counts */
 
     /* ---- workers, while main() submits with what stands above */
     _Atomic uint64_t dirty_since __attribute__((aligned(64))); /* set by the exclusive writer,
@@ -183,10 +185,10 @@ struct tic_handle {
     struct tic_result_hash result; /* guarded by lock */
     struct tic_value handed; /* guarded by lock: the value of the last task but one that writes it,
                                 saved for that one (snapshot/extension.h); its row is busy */
-    _Atomic uint64_t read_unlogged[2]; /* a task whose result the log does not hold has read this
-                                          version; + 1; by parity; relaxed */
-    _Atomic bool split;  /* a partition is in force: its parts hold its content; relaxed */
-    _Atomic bool leaves; /* set under lock: StarPU's handle may be gone at any time */
+    _Atomic uint64_t used_again; /* epoch of the last use that a restart makes again, beyond the
+                                    newest line: snapshot/reuse.h; relaxed */
+    _Atomic bool split;          /* a partition is in force: its parts hold its content; relaxed */
+    _Atomic bool leaves;         /* set under lock: StarPU's handle may be gone at any time */
     _Atomic bool wanted; /* main() waits for the lock, while a thread of ours may be copying a large
                             value under it */
     unsigned refills;    /* guarded by lock: times that its initial content changed */

@@ -251,6 +251,13 @@ void tic_access_on_release_first(starpu_data_handle_t data)
         tic_callback_access_end_replay(handle);
 }
 
+/* A cut that has the write has this epoch or a later one. */
+static void touch(struct tic_handle *handle)
+{
+    tic_snapshot_touch(&tic_session->snapshot, handle);
+    tic_record_written(handle);
+}
+
 void tic_access_on_release_before(starpu_data_handle_t data)
 {
     struct tic_handle *handle = tic_handle_of(data);
@@ -258,7 +265,7 @@ void tic_access_on_release_before(starpu_data_handle_t data)
     if (handle && tic_callback_access_give_back(handle))
         return;
     if (handle && handle->main_fills && !handle->pending)
-        tic_snapshot_touch(&tic_session->snapshot, handle);
+        touch(handle);
     if (handle)
         handle->main_fills = false;
     if (!handle || !handle->main_writes)
@@ -270,10 +277,11 @@ void tic_access_on_release_before(starpu_data_handle_t data)
         tic_data_is_past_part(handle))
         return;
     handle->live = true;
+    handle->delivered = false;
     if (handle->family)
         handle->family->live = true;
     tic_handle_locate_homeless(handle); /* no task of this run need have told where it is */
-    tic_snapshot_touch(&tic_session->snapshot, handle);
+    touch(handle);
     handle->main_version = atomic_load(&handle->version);
 }
 

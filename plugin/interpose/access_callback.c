@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/failpoint.h"
 #include "base/words.h"
 #include "graph/family.h"
 #include "interpose/ending.h"
@@ -161,6 +162,7 @@ static void begin_writing(const struct wait *wait)
                               "planned partition, are not protected yet");
     if (tic_snapshot_note_callback(snapshot, wait->key) != 0)
         tic_snapshot_break(snapshot, "out of memory");
+    tic_failpoint(TIC_FAIL_CALLBACK_GRANTED);
     atomic_store(&handle->by_callback.held, wait->replays ? TIC_HELD_REPLAYED : TIC_HELD_LIVE);
     if (wait->replays) {
         show_again(wait);
@@ -282,18 +284,24 @@ static void granted_now(void *arg)
 /* In a restart StarPU may grant it before main() has come to the recovered cut, and before the
  * value is there. If it had been granted by then, what it read was made by main(), which makes it
  * again, or is recorded. One that writes comes when main() is where it was, as callbacks of tasks
- * do. */
+ * do. It is noted before what it found is recorded, and the cut may lie between: then it had done
+ * nothing by the cut. */
+static bool hold(struct wait *wait)
+{
+    bool early = tic_position_is_ahead() && wait->unknown;
+
+    if (!early && !(wait->writes && tic_session->recovered))
+        return false;
+    tic_lock(&tic_session->submit);
+    bool held = early && wait->writes ? tic_clock_hold_to_cut_locked(wait->key, granted_now, wait)
+                                      : tic_clock_hold_locked(wait->key, granted_now, wait, false);
+    tic_unlock(&tic_session->submit);
+    return held;
+}
+
 static void granted(void *arg)
 {
-    const struct wait *wait = arg;
-    bool held = false;
-
-    if (wait->writes ? tic_session->recovered : tic_position_is_ahead() && wait->unknown) {
-        tic_lock(&tic_session->submit);
-        held = tic_clock_hold_locked(wait->key, granted_now, arg, false);
-        tic_unlock(&tic_session->submit);
-    }
-    if (!held)
+    if (!hold(arg))
         granted_now(arg);
 }
 

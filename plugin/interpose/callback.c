@@ -241,8 +241,8 @@ void tic_callback_hold_start(struct starpu_task *task, uint64_t key)
     tic_guard++;
     tic_real.starpu_task_end_dep_add(gate, 1);
     tic_real.starpu_task_declare_deps_array(task, 1, &gate);
-    tic_real.starpu_task_submit(gate);
     tic_guard--;
+    tic_task_submit(gate);
 }
 
 /* ---- wrapping ------------------------------------------------------------------------------- */

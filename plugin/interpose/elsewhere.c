@@ -40,13 +40,6 @@ static struct {
 } workers[TIC_MAX_WORKERS];          /* guarded by mutex */
 static _Atomic unsigned next_worker; /* relaxed: others take turns */
 
-static __thread bool offering __attribute__((tls_model("initial-exec")));
-
-bool tic_elsewhere_is_offering(void)
-{
-    return offering;
-}
-
 /* Takes the offer that is open to this worker, if there is one. Under the mutex, which is given
  * back meanwhile. */
 static bool serve(unsigned here)
@@ -144,10 +137,7 @@ static bool submit_call(int worker)
     task->execute_on_a_specific_worker = 1;
     task->workerid = (unsigned)worker;
     task->sched_ctx = 0;
-    offering = true;
-    bool submitted = tic_task_submit(task);
-    offering = false;
-    return submitted;
+    return tic_task_submit(task);
 }
 
 /* Has it look for what is offered to it. */

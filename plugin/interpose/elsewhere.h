@@ -22,8 +22,4 @@ struct tic_elsewhere {
 int tic_elsewhere_run(void (*run)(void *), void *argument, struct starpu_task *task,
                       const struct tic_elsewhere *how);
 
-/* Does this thread submit a task of ours that carries a kernel elsewhere? StarPU must not hold it
- * up (STARPU_LIMIT_MAX_SUBMITTED_TASKS): its worker would wait for the end of its own task. */
-bool tic_elsewhere_is_offering(void);
-
 #endif

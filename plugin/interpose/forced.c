@@ -130,13 +130,13 @@ bool tic_forced_only_writes(const struct starpu_task *task)
            !task->prologue_callback_pop_func && task->nb_termination_call_required == 0;
 }
 
-/* A restart executes the task again, and needs what it reads. */
-static void keep_reads(struct starpu_task *task)
+/* A restart executes the task again. */
+static void keep_used(struct starpu_task *task)
 {
     for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         if (handle)
-            tic_reuse_note_read(handle, (STARPU_TASK_GET_MODE(task, i) & STARPU_W) != 0);
+            tic_reuse_note_use(handle, &tic_session->snapshot.cut);
     }
 }
 
@@ -158,7 +158,7 @@ void tic_forced_begin(struct starpu_task *task, struct tic_slot *slot)
         tic_snapshot_need_lines(snapshot, tic_task_name(task), why);
     if (snapshot->options.log_all &&
         (why || slot->writing.count == 0 || !tic_forced_only_writes(task)))
-        keep_reads(task);
+        keep_used(task);
     if (why || slot->writing.count == 0 || tic_snapshot_is_broken(snapshot))
         return;
     running.slot = slot;
@@ -275,14 +275,14 @@ static struct starpu_task *make_task(const struct tic_forced_found *result,
 }
 
 /* No task of this run uses the data, so that all of its history is done, and it can be given a
- * value that is read when somebody needs it. To StarPU, data that was invalidated holds nothing
- * until a task writes it. */
+ * value that is read when somebody needs it; also in the place of a recovered one that main() has
+ * read. */
 static bool is_idle(const struct tic_handle *handle)
 {
-    return !(handle->home_node >= 0 && handle->invalid) && !handle->live && !handle->touched &&
-           !handle->family && !handle->accumulates && !handle->main_writes && !handle->set_aside &&
-           handle->main_writes_left == 0 && atomic_load(&handle->holds) == 0 &&
-           atomic_load(&handle->dirty_since) == 0 && !tic_data_is_past_part(handle);
+    return (!handle->live || handle->delivered) && !handle->touched && !handle->family &&
+           !handle->main_writes && !handle->set_aside && handle->main_writes_left == 0 &&
+           atomic_load(&handle->holds) == 0 && atomic_load(&handle->dirty_since) == 0 &&
+           !tic_data_is_past_part(handle);
 }
 
 static bool are_idle(const struct tic_forced_found *result, const starpu_data_handle_t *data)
@@ -306,6 +306,7 @@ static void adopt(const struct tic_forced_found *result, const starpu_data_handl
     for (unsigned i = 0; i < result->count; i++) {
         tic_data_note_write(handles[i], false);
         handles[i]->pending = handles[i]->adopted = true;
+        handles[i]->live = handles[i]->restored = handles[i]->delivered = false;
         if (tic_session->settings.verify > 0)
             tic_data_note_adopted(handles[i]);
     }
@@ -337,9 +338,8 @@ static void submit_stand_in(struct starpu_task *task, const struct tic_forced_fo
     tic_guard++;
     if (awaited)
         tic_real.starpu_task_declare_deps_array(task, 1, &stand_in);
-    int status = tic_real.starpu_task_submit(stand_in);
     tic_guard--;
-    if (status)
+    if (!tic_task_submit(stand_in))
         tic_stop(TIC_EXIT_REFUSED, "StarPU refuses a task that restores a result");
     atomic_fetch_add_explicit(&tic_session->stand_ins, 1, memory_order_relaxed);
 }

@@ -126,11 +126,12 @@ static bool is_to_wait(const struct tic_postponed *postponed)
 static void release_due(void);
 
 /* main() may tick meanwhile: it sees what is held, or we see its tick. */
-static bool try_hold_locked(struct held *held)
+static bool hold_until_locked(struct held *held, uint64_t clock, bool known)
 {
     struct tic_postponed *postponed = &held->postponed;
 
-    postponed->clock = tic_graph_callback_clock(&tic_session->graph, held->key, &postponed->known);
+    postponed->clock = clock;
+    postponed->known = known;
     if (!is_to_wait(postponed))
         return false;
     add(held);
@@ -139,12 +140,27 @@ static bool try_hold_locked(struct held *held)
     return true;
 }
 
+static bool try_hold_locked(struct held *held)
+{
+    bool known;
+    uint64_t clock = tic_graph_callback_clock(&tic_session->graph, held->key, &known);
+
+    return hold_until_locked(held, clock, known);
+}
+
 bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument)
 {
     struct held held = {
         .key = key, .run = run, .argument = argument, .free_argument = free_argument};
 
     return try_hold_locked(&held);
+}
+
+bool tic_clock_hold_to_cut_locked(uint64_t key, void (*run)(void *), void *argument)
+{
+    struct held held = {.key = key, .run = run, .argument = argument};
+
+    return hold_until_locked(&held, tic_session->graph.recovered.clock, false);
 }
 
 /* ---- callbacks of tasks ---------------------------------------------------------------------- */

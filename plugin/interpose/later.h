@@ -22,6 +22,9 @@ void tic_clock_catch_up(void);
 /* Must main() come further before this may run? Then it is kept until then. Under the submission
  * lock. */
 bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument);
+/* The same for a callback that had not begun by the recovered cut, though the line names it: until
+ * main() has come there. */
+bool tic_clock_hold_to_cut_locked(uint64_t key, void (*run)(void *), void *argument);
 /* The same for the callback of a task, if it has one, which must not run at its end then. The
  * structure stays until it has run; owned: it goes then, StarPU does not see it. small: what it may
  * look at, of a task that has ended, whose data may be gone; else NULL. */

@@ -47,13 +47,6 @@ static struct starpu_task *create(starpu_data_handle_t *places, enum starpu_data
     return task;
 }
 
-static void submit(struct starpu_task *task)
-{
-    tic_guard++;
-    tic_real.starpu_task_submit(task);
-    tic_guard--;
-}
-
 /* ---- places ---------------------------------------------------------------------------------- */
 
 /* The handle that has the place: parts of a family are not told apart. */
@@ -180,7 +173,7 @@ static void wait_for(struct starpu_task *task, bool enters, struct starpu_task *
         atomic_store(&tic_session->snapshot.late_ends, true);
         tic_real.starpu_task_declare_end_deps_array(task, 1, &before);
     }
-    submit(before);
+    tic_task_submit(before);
 }
 
 void tic_order_follow(struct starpu_task *task, bool enters)
@@ -209,7 +202,7 @@ void tic_order_after_submit(bool accepted)
 
     behind = NULL;
     if (task && accepted)
-        submit(task);
+        tic_task_submit(task);
     else if (task)
         end(NULL); /* it belongs to the dependencies of what the application keeps */
 }
@@ -238,7 +231,7 @@ void tic_order_wait(struct tic_handle *handle, bool writes)
     if (!task)
         return;
     task->synchronous = 1;
-    submit(task);
+    tic_task_submit(task);
 }
 
 void tic_order_forget(struct tic_handle *handle)

@@ -37,6 +37,18 @@ static int append(enum tic_logged kind, const uint64_t *words, size_t count)
                                NULL);
 }
 
+/* In a restart the result waits for main(), too, until a line has the task. */
+static void keep_what_main_holds(struct starpu_task *task)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    for (unsigned i = 0; i < buffers && atomic_load(&tic_session->holds) > 0; i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_W && atomic_load(&handle->holds) > 0)
+            tic_reuse_exclude(handle);
+    }
+}
+
 void tic_record_created(struct starpu_task *task, uint64_t sequence)
 {
     uint64_t words[TIC_LOG_MOST_WORDS];
@@ -44,6 +56,7 @@ void tic_record_created(struct starpu_task *task, uint64_t sequence)
 
     if (!tic_session->snapshot.options.log_all || !is_logging())
         return;
+    keep_what_main_holds(task);
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
     const char *name = tic_task_name(task);
     for (unsigned i = 0; i < buffers && used < TIC_LOG_MOST_WORDS - NAME_WORDS; i++) {
@@ -86,6 +99,12 @@ void tic_record_unregistered(const struct tic_handle *handle)
 {
     if (is_logging())
         append(TIC_LOGGED_UNREGISTERED, &handle->id, 1);
+}
+
+void tic_record_written(struct tic_handle *handle)
+{
+    if (is_logging())
+        tic_reuse_note_use(handle, &tic_session->snapshot.cut);
 }
 
 void tic_record_acquired(const struct tic_handle *handle, bool reads, bool writes)

@@ -19,6 +19,8 @@ void tic_record_input(const struct tic_handle *handle, uint64_t hash);
 void tic_record_registered(const struct tic_handle *handle);
 void tic_record_unregistered(const struct tic_handle *handle);
 void tic_record_acquired(const struct tic_handle *handle, bool reads, bool writes);
+/* main() has written it within an access, and tasks have not used it since. */
+void tic_record_written(struct tic_handle *handle);
 /* known: how many events were known before this one. */
 void tic_record_event(uint64_t known, enum tic_event kind, int64_t value);
 void tic_record_run(void);

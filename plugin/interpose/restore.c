@@ -405,7 +405,8 @@ void tic_data_restore_now_locked(struct tic_handle *handle, bool now)
             "the replay differs from the recorded run: handle %llu%s has another interface now",
             (unsigned long long)handle->id, tic_name_of(handle->id));
     bool ordered = tic_real.starpu_data_get_sequential_consistency_flag(handle->data) != 0;
-    if (now || !ordered || !restore_by_task(handle)) {
+    handle->delivered = now || !ordered || !restore_by_task(handle);
+    if (handle->delivered) {
         struct tic_saved saved = tic_data_recovered_value(handle);
         tic_data_deliver(handle, &saved);
     }

@@ -17,6 +17,7 @@
 #include "interpose/runner.h"
 #include "unseen/statics.h"
 #include "interpose/submit.h"
+#include "snapshot/forced.h"
 
 /* ---- the clock of main() -------------------------------------------------------------------- */
 
@@ -57,12 +58,20 @@ bool tic_wait_has_runners(void)
     return tic_session && tic_session->recovered && tic_guard == 0;
 }
 
+/* What waits for a value until then may be overwritten by a result, and its row used again. main()
+ * has promised to read nothing without an access. */
+static bool expects_results(const struct tic_session *session)
+{
+    return session->snapshot.options.log_all &&
+           session->graph.signature.position < tic_snapshot_forced_end(&session->snapshot);
+}
+
 void tic_wait_restore_all(void)
 {
     struct tic_session *session = tic_session;
 
     if (session->settings.verify > 0 || !session->recovered || session->restored_all ||
-        !tic_session_is_replayed(session))
+        !tic_session_is_replayed(session) || expects_results(session))
         return;
     session->restored_all = true;
     tic_data_restore_all();

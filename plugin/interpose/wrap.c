@@ -21,7 +21,6 @@
 #include "unseen/observe.h"
 #include "unseen/statics.h"
 #include "report/pages.h"
-#include "interpose/elsewhere.h"
 #include "interpose/redux.h"
 #include "interpose/retry.h"
 #include "interpose/runner.h"
@@ -375,7 +374,7 @@ WAIT_FOR_ALL(starpu_task_wait_for_all_in_ctx, (unsigned context), (context))
  * wait of main(), which must not wait for tasks that wait for it. */
 static int throttle(unsigned count)
 {
-    return tic_position_holds_tasks() || tic_elsewhere_is_offering()
+    return tic_position_holds_tasks() || tic_task_is_submitting()
                ? 0
                : RESOLVED(starpu_task_wait_for_n_submitted)(count);
 }

@@ -22,12 +22,14 @@ struct datum {
     uint64_t id;
     uint64_t unknown; /* tasks that nothing is known of, before it was written last */
     bool written;
+    bool touched; /* by a task that is executed, or written by main(), or by one of ours */
 };
 
 /* What a task of the planner's stands for. */
 struct item {
     struct tic_forced_found *result; /* of a task, or NULL */
-    bool is_use;                     /* no task, but an access of main(), or of unknown tasks */
+    bool is_use;                     /* no task, but an access of main(), or of unknown tasks: */
+    bool is_unknown;
 };
 
 struct plan {
@@ -93,9 +95,9 @@ static void add_access(struct plan *plan, uint32_t datum, uint32_t mode, uint64_
 }
 
 /* main() itself, or tasks that nothing is known of. */
-static void add_use(struct plan *plan, uint32_t datum, bool writes)
+static void add_use(struct plan *plan, uint32_t datum, bool writes, bool is_unknown)
 {
-    begin_task(plan, (struct item){NULL, true}, true);
+    begin_task(plan, (struct item){NULL, true, is_unknown}, true);
     add_access(plan, datum, writes ? TIC_PLAN_RW : TIC_PLAN_R, NO_VALUE);
 }
 
@@ -118,10 +120,10 @@ static void add_task(struct plan *plan, const struct tic_known_task *task, uint6
     for (uint32_t i = 0; i < task->count; i++) {
         uint32_t datum = find_datum(plan, known->accesses[task->first + i].id);
         if (plan->datums[datum].written && plan->datums[datum].unknown != unknown)
-            add_use(plan, datum, false);
+            add_use(plan, datum, false, true);
         plan->datums[datum].unknown = unknown;
     }
-    begin_task(plan, (struct item){result, false}, result == NULL);
+    begin_task(plan, (struct item){result, false, false}, result == NULL);
     for (uint32_t i = 0; i < task->count; i++) {
         const struct tic_known_access *access = &known->accesses[task->first + i];
         uint32_t datum = find_datum(plan, access->id);
@@ -152,7 +154,7 @@ static void follow_program(struct plan *plan)
     for (unsigned long i = 0; i < known->task_count; i++) {
         const struct tic_known_task *task = &known->tasks[i];
         for (; use < known->use_count && known->uses[use].position <= task->sequence; use++)
-            add_use(plan, find_datum(plan, known->uses[use].id), known->uses[use].writes);
+            add_use(plan, find_datum(plan, known->uses[use].id), known->uses[use].writes, false);
         unknown += count_unknown(plan->snapshot->graph, next, task->sequence);
         next = task->sequence + 1;
         add_task(plan, task, unknown);
@@ -186,15 +188,15 @@ static void lose_result(struct plan *plan, size_t task)
         plan->accesses[plan->tasks[task].first + i].durable = false;
 }
 
-/* Reads what the task's result is needed for. False: a value is damaged. */
-static bool verify(struct plan *plan, size_t task)
+/* Reads what the task's result is needed for, or all of it. False: a value is damaged. */
+static bool verify(struct plan *plan, size_t task, bool all)
 {
     struct tic_snapshot *snapshot = plan->snapshot;
     bool whole = true;
 
     for (uint64_t k = 0; k < plan->tasks[task].count && whole; k++) {
         uint64_t access = plan->tasks[task].first + k;
-        if (!plan->restores[access] || plan->value[access] == NO_VALUE)
+        if ((!plan->restores[access] && !all) || plan->value[access] == NO_VALUE)
             continue;
         struct tic_forced_value *value = &snapshot->recovery.values[plan->value[access]];
         whole =
@@ -204,21 +206,62 @@ static bool verify(struct plan *plan, size_t task)
     return whole;
 }
 
-/* Plans until all that is needed is whole; each round loses a result or is the last. */
-static int settle(struct plan *plan)
+static void touch(struct plan *plan, size_t task, uint32_t modes)
 {
-    bool whole = false;
-    int status = 0;
+    for (uint64_t k = 0; k < plan->tasks[task].count; k++) {
+        const struct tic_plan_access *access = &plan->accesses[plan->tasks[task].first + k];
+        plan->datums[access->data].touched |= (access->mode & modes) != 0;
+    }
+}
 
-    while (status == 0 && !whole) {
-        status = make_plan(plan);
-        whole = true;
-        for (size_t t = 0; t < plan->task_count && status == 0; t++) {
-            if (!plan->items[t].result || verify(plan, t))
-                continue;
+/* Does it write what a task that is executed uses before it? Then a task of ours writes the result,
+ * whether somebody will read it or not. */
+static bool is_placed(const struct plan *plan, size_t task)
+{
+    bool placed = false;
+
+    for (uint64_t k = 0; k < plan->tasks[task].count; k++) {
+        const struct tic_plan_access *access = &plan->accesses[plan->tasks[task].first + k];
+        placed |= (access->mode & TIC_PLAN_W) != 0 && plan->datums[access->data].touched;
+    }
+    return placed;
+}
+
+/* False: it has lost results. */
+static bool check_results(struct plan *plan)
+{
+    bool whole = true;
+
+    for (size_t i = 0; i < plan->data_count; i++)
+        plan->datums[i].touched = false;
+    for (size_t t = 0; t < plan->task_count; t++) {
+        bool placed = plan->items[t].result && is_placed(plan, t);
+        if (plan->items[t].result && !verify(plan, t, placed)) {
             lose_result(plan, t);
             whole = false;
         }
+        bool by_main = plan->items[t].is_use && !plan->items[t].is_unknown;
+        if (!plan->items[t].result)
+            touch(plan, t, by_main ? TIC_PLAN_W : UINT32_MAX);
+        else if (placed)
+            touch(plan, t, TIC_PLAN_W);
+    }
+    return whole;
+}
+
+/* Each round goes back by a task in a chain of them. */
+enum { MOST_ROUNDS = 64 };
+
+/* Plans until all that is needed is whole; each round loses a result or is the last. */
+static int settle(struct plan *plan)
+{
+    int status = make_plan(plan);
+
+    for (unsigned round = 1; status == 0 && !check_results(plan); round++) {
+        for (size_t t = 0; t < plan->task_count && round == MOST_ROUNDS; t++)
+            if (plan->items[t].result)
+                lose_result(plan, t);
+        status = make_plan(plan);
     }
     return status;
 }

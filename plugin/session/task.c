@@ -20,10 +20,19 @@ struct starpu_task *tic_task_create(void)
     return task;
 }
 
+static __thread bool submitting __attribute__((tls_model("initial-exec")));
+
+bool tic_task_is_submitting(void)
+{
+    return submitting;
+}
+
 bool tic_task_submit(struct starpu_task *task)
 {
     tic_guard++;
+    submitting = true;
     int status = tic_real.starpu_task_submit(task);
+    submitting = false;
     if (status) {
         task->destroy = 0; /* starpu_task_destroy insists */
         tic_real.starpu_task_destroy(task);

@@ -18,6 +18,11 @@
 struct starpu_task *tic_task_create(void);
 /* Submits one; false, and it is gone, when StarPU does not take it. */
 bool tic_task_submit(struct starpu_task *task);
+/* Does this thread do so? StarPU holds a thread back in a submission where too many tasks have been
+ * submitted (STARPU_LIMIT_MAX_SUBMITTED_TASKS). Tasks of ours are submitted under the submission
+ * lock, which tasks that are to end may wait for, or by a worker, which would wait for its own
+ * task. */
+bool tic_task_is_submitting(void);
 bool tic_task_is_own(const struct starpu_task *task);
 /* Was there such a task? Most runs have none. */
 bool tic_task_has_own(void);

@@ -32,6 +32,7 @@ static inline void tic_data_note_write(struct tic_handle *handle, bool live)
 {
     handle->submitted_writes++;
     handle->live |= live;
+    handle->delivered &= !live;
     if (handle->family)
         tic_data_note_family_write(handle, live);
     else if (atomic_load_explicit(&handle->invalid, memory_order_relaxed))

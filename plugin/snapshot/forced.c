@@ -64,6 +64,13 @@ void tic_snapshot_events(struct tic_snapshot *snapshot, uint64_t *count, uint64_
     tic_unlock(&graph->lock);
 }
 
+uint64_t tic_snapshot_forced_end(const struct tic_snapshot *snapshot)
+{
+    unsigned long count = snapshot->recovery.result_count;
+
+    return count > 0 ? snapshot->recovery.results[count - 1].sequence + 1 : 0;
+}
+
 /* ---- a worker ------------------------------------------------------------------------------- */
 
 /* Values that the results of a task have replaced. */
@@ -93,8 +100,8 @@ static int save_result_locked(struct tic_snapshot *snapshot, struct tic_handle *
     /* What is forced to the disk every STARPU_TIC_LOG_SYNC must find its values there. */
     bool reuses = snapshot->options.log_all && snapshot->options.sync_ns == 0;
     struct tic_replaced before;
-    bool found =
-        reuses && tic_reuse_find_locked(&snapshot->cut, &snapshot->store->rows, handle, &before);
+    bool found = reuses && tic_reuse_find_locked(&snapshot->results.reuse, &snapshot->cut,
+                                                 &snapshot->store->rows, handle, &before);
     int status = tic_snapshot_save_own_locked(snapshot, handle);
 
     if (status)

@@ -75,6 +75,8 @@ int tic_snapshot_keep_forced(struct tic_snapshot *snapshot);
 /* The recovered result of a task, or NULL. */
 const struct tic_forced_found *tic_snapshot_forced_of(const struct tic_snapshot *snapshot,
                                                       uint64_t sequence);
+/* 1 + the number of the last task that has one; 0: none has. */
+uint64_t tic_snapshot_forced_end(const struct tic_snapshot *snapshot);
 const struct tic_forced_value *tic_snapshot_forced_values(const struct tic_snapshot *snapshot,
                                                           const struct tic_forced_found *found);
 /* Are these values of a result as they were? The plan has looked at those that it needs; those that

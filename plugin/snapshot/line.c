@@ -313,13 +313,19 @@ static void mark_handles(struct tic_snapshot *snapshot)
 /* Segments that are formatted between two sweeps. */
 enum { FORMATTED_BETWEEN = 8 };
 
+static void note_committed(struct tic_snapshot *snapshot, uint64_t cut)
+{
+    snapshot->cycle.committed = cut;
+    atomic_store_explicit(&snapshot->results.reuse.committed, cut, memory_order_relaxed);
+}
+
 /* Looking at all handles pays when as many rows may become free as a part of them. */
 void tic_snapshot_sweep(struct tic_snapshot *snapshot, uint64_t committed)
 {
     struct tic_rows *rows = &snapshot->store->rows;
 
     if (committed > 0)
-        snapshot->cycle.committed = committed;
+        note_committed(snapshot, committed);
     tic_lock(&snapshot->graph->lock);
     unsigned long handles = snapshot->graph->handle_count;
     tic_unlock(&snapshot->graph->lock);

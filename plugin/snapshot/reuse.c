@@ -28,15 +28,21 @@ void tic_reuse_note_begin(struct tic_reuse *reuse, struct tic_slot *slot)
     atomic_store(&slot->reuse_clock, atomic_load(&reuse->clock));
 }
 
-/* A task that computes in other memory is logged when its values have come back, and others may
- * have read these by then, where they are: so marks of two versions are kept. The next write comes
- * after that. */
-void tic_reuse_note_read(struct tic_handle *handle, bool writes)
+/* The epoch of the use is no later: a line of this cut has it. */
+void tic_reuse_note_use(struct tic_handle *handle, const struct tic_cut *cut)
 {
-    uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
+    uint64_t epoch = atomic_load(&cut->epoch);
+    uint64_t before = atomic_load_explicit(&handle->used_again, memory_order_relaxed);
 
-    version += !writes;
-    atomic_store_explicit(&handle->read_unlogged[version & 1], version, memory_order_relaxed);
+    while (before < epoch &&
+           !atomic_compare_exchange_weak_explicit(&handle->used_again, &before, epoch,
+                                                  memory_order_relaxed, memory_order_relaxed))
+        ;
+}
+
+void tic_reuse_exclude(struct tic_handle *handle)
+{
+    atomic_store_explicit(&handle->used_again, UINT64_MAX, memory_order_relaxed);
 }
 
 void tic_reuse_stop(struct tic_reuse *reuse)
@@ -47,8 +53,9 @@ void tic_reuse_stop(struct tic_reuse *reuse)
 /* ---- values --------------------------------------------------------------------------------- */
 
 /* A value whose successor belongs to the same epoch is defined by no cut. */
-bool tic_reuse_find_locked(const struct tic_cut *cut, struct tic_rows *rows,
-                           const struct tic_handle *handle, struct tic_replaced *replaced)
+bool tic_reuse_find_locked(struct tic_reuse *reuse, const struct tic_cut *cut,
+                           struct tic_rows *rows, const struct tic_handle *handle,
+                           struct tic_replaced *replaced)
 {
     const struct tic_value *value = &handle->current;
     uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
@@ -56,7 +63,8 @@ bool tic_reuse_find_locked(const struct tic_cut *cut, struct tic_rows *rows,
     if (!value->exists || !value->is_result || atomic_load(&cut->active_cut) != 0 ||
         value->since != atomic_load_explicit(&handle->dirty_since, memory_order_relaxed) ||
         value->version + 1 != version ||
-        atomic_load_explicit(&handle->read_unlogged[version & 1], memory_order_relaxed) == version)
+        atomic_load_explicit(&handle->used_again, memory_order_relaxed) >
+            atomic_load_explicit(&reuse->committed, memory_order_relaxed))
         return false;
     replaced->row = value->saved.row;
     replaced->sweeps = tic_rows_sweeps(rows);

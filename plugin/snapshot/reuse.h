@@ -5,8 +5,10 @@
  *
  * A replaced value is needed no more when the log holds the result that replaced it and the result
  * of each task that has read it. Three rules make that so:
- * - a task without a result that a restart can use marks the values that it reads
- *   (tic_reuse_note_read);
+ * - a use that a restart makes again marks the data (tic_reuse_note_use): by a task without a
+ *   result that a restart can use, or by main() that writes. Results after it must take their place
+ *   among others in a restart, so all are kept until a line has that use; for good of data that
+ *   main() holds while it submits tasks that write it (tic_reuse_exclude);
  * - a row waits until each task that ran when its value was replaced has ended, and so was logged:
  *   the hook at the end of a task comes after StarPU has released its data;
  * - only a value that this run has logged, of the write directly before, and that no cut defines,
@@ -35,6 +37,7 @@ struct tic_reuse {
     struct tic_lock lock;
     _Atomic uint64_t clock;       /* rows that were replaced; seq_cst */
     _Atomic bool off;             /* a task ended without a result in the log; seq_cst */
+    _Atomic uint64_t committed;   /* the cut of the newest line of this run; relaxed */
     struct tic_replaced *waiting; /* guarded by lock: ascending clock, from first on */
     unsigned long first, count, capacity;
     unsigned long looked;    /* guarded by lock: count after the last look at the slots */
@@ -48,16 +51,18 @@ void tic_reuse_fini(struct tic_reuse *reuse);
 
 /* A task begins that is to be logged. On its worker, in the begin hook. */
 void tic_reuse_note_begin(struct tic_reuse *reuse, struct tic_slot *slot);
-/* A task whose result a restart cannot use reads the value that the handle has now; writes: the one
- * that its own write, which has begun, replaces. In its begin hook. */
-void tic_reuse_note_read(struct tic_handle *handle, bool writes);
+/* A restart makes this use again. In the begin hook of the task, or before main() goes on. */
+void tic_reuse_note_use(struct tic_handle *handle, const struct tic_cut *cut);
+/* Its results are never given up. */
+void tic_reuse_exclude(struct tic_handle *handle);
 /* A task that was to be logged ends without: nothing is used again from now on. On its worker. */
 void tic_reuse_stop(struct tic_reuse *reuse);
 
 /* The value that is about to be replaced by a result: true, and *replaced, if its row may be used
  * again once that is logged. Under the handle's lock, before the result is noted. */
-bool tic_reuse_find_locked(const struct tic_cut *cut, struct tic_rows *rows,
-                           const struct tic_handle *handle, struct tic_replaced *replaced);
+bool tic_reuse_find_locked(struct tic_reuse *reuse, const struct tic_cut *cut,
+                           struct tic_rows *rows, const struct tic_handle *handle,
+                           struct tic_replaced *replaced);
 /* What results since a line was tried last take that is not free again, in bytes. */
 uint64_t tic_reuse_volume(struct tic_reuse *reuse);
 /* The same, with so many bytes more. */

@@ -171,6 +171,32 @@ loses_nothing() {
     done
 }
 
+# Rows of results that later ones have replaced hold something else by then.
+@test "results that replace each other, around what a restart does again, stand for their tasks" {
+    local protocol mode expected
+    for protocol in sel tic+sel; do
+        for mode in waits reads writes holds invalid sums sees many calls; do
+            expected=$(STARPU_TIC_PROTOCOL=off "$lib/replaced" $mode)
+            case $mode in # tasks of theirs have no result that a restart can use
+                sees | many | calls) STARPU_NCPU=1 loses_nothing $protocol 20 400 2 "$lib/replaced" $mode ;;
+                *) STARPU_NCPU=1 loses_nothing $protocol 0 400 2 "$lib/replaced" $mode ;;
+            esac
+            [ "$(cat out)" = "$expected" ] || complain "replaced $mode" "wrong"
+        done
+    done
+}
+
+# main() holds the submission lock then, for which the task that has read waits.
+@test "StarPU holds main() up in no submission of a task that stands in for another" {
+    local expected
+    expected=$(STARPU_TIC_PROTOCOL=off "$lib/replaced" sees)
+    export STARPU_TIC_PROTOCOL=sel STARPU_LIMIT_MAX_SUBMITTED_TASKS=30 STARPU_LIMIT_MIN_SUBMITTED_TASKS=15
+    crash task-end:150 "$lib/replaced" sees
+    run_apart timeout 60 "$tool" run -- "$lib/replaced" sees
+    is_right "$expected" lines || complain "replaced sees" "wrong"
+    [ "$(stat_of forced_used)" -ge 130 ]
+}
+
 @test "the same with recovery lines in between: tic+sel" {
     need_examples
     local point

@@ -136,6 +136,38 @@ static void test_a_task_without_result_needs_what_it_reads(void **state)
     assert_int_equal(rig.snapshot.recovery.planned.least, 1);
 }
 
+/* A task of ours writes them in their place among others, whether somebody will read them or not.
+ */
+static void test_results_behind_a_task_that_is_executed_are_needed(void **state)
+{
+    (void)state;
+    write_task(1, 1, 41);
+    write_task(2, 1, 42);
+    create(3, to(1, R), to(0, RW)); /* it never ends */
+    for (uint64_t i = 4; i < 7; i++)
+        write_task(i, 1, 40 + i);
+    restart();
+    assert_int_equal(fate(1), TIC_FATE_SPARE);
+    for (uint64_t i = 4; i < 7; i++)
+        assert_int_equal(fate(i), TIC_FATE_GOOD);
+    assert_int_equal(rig.snapshot.recovery.planned.executes, 1);
+}
+
+static void test_damaged_result_behind_a_task_that_is_executed(void **state)
+{
+    (void)state;
+    write_task(1, 1, 41);
+    create(2, to(1, R), to(0, RW)); /* it never ends */
+    write_task(3, 1, 43);
+    damage_last();
+    write_task(4, 1, 44);
+    restart();
+    assert_null(found(3));
+    assert_int_equal(fate(1), TIC_FATE_GOOD); /* it is executed, and reads this */
+    assert_int_equal(fate(4), TIC_FATE_GOOD);
+    assert_int_equal(rig.snapshot.recovery.planned.executes, 2);
+}
+
 static void test_what_main_reads_is_needed(void **state)
 {
     const uint64_t access[3] = {1, 1, 2}; /* handle, reads, when it had submitted two */
@@ -319,6 +351,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_only_the_last_version_is_read),
         TEST(test_a_task_without_result_needs_what_it_reads),
+        TEST(test_results_behind_a_task_that_is_executed_are_needed),
+        TEST(test_damaged_result_behind_a_task_that_is_executed),
         TEST(test_what_main_reads_is_needed),
         TEST(test_a_task_that_the_log_does_not_know_may_read),
         TEST(test_without_created_tasks_nothing_is_known),

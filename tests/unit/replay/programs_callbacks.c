@@ -139,6 +139,26 @@ static void homeless(uint64_t *result)
     tic_close(result);
 }
 
+static void add_beside(void *arg)
+{
+    tic_values[0] = tic_values[0] * 31 + 2;
+    add(arg);
+}
+
+/* The callback also writes, behind StarPU's back, data of main(). */
+static void beside(uint64_t *result)
+{
+    tic_open(1, 1);
+    starpu_data_handle_t data = tic_register_homeless();
+    tic_submit(&tic_assign, data, 3);
+    ask(data, STARPU_RW, add_beside);
+    tic_submit(&tic_step, data, 5);
+    starpu_task_wait_for_all();
+    tic_submit_pair(&tic_join, tic_data[0], data);
+    starpu_data_unregister(data);
+    tic_close(result);
+}
+
 /* A task that writes nothing reads what a callback wrote, and is executed again. */
 static void seen(uint64_t *result)
 {
@@ -171,6 +191,9 @@ const struct tic_program tic_programs_callbacks[] = {
     {"callbacks-only-trusted-twice", callbacks_only, trusted, false, NULL, 0, 0, 1, 2, true},
     {"callback-behind-main-twice", behind_main, NULL, false, NULL, 0, 0, 1, 2, true},
     {"callbacks-in-turn-trusted-twice", in_turn, trusted, false, NULL, 0, 0, 1, 2, true},
+    {"callback-late", callback_adds, NULL, false, "callback-granted", 1, 1, 1, 1, false},
+    {"callback-late-beside", beside, NULL, false, "callback-granted", 1, 1, 1, 1, false},
+    {"callback-later", in_turn, NULL, false, "callback-granted:2", 1, 1, 1, 1, false},
     {"callback-adds-twice", callback_adds, NULL, false, NULL, 0, 0, 1, 2, false},
     {NULL, NULL, NULL, false, NULL, 0, 0, 0, 0, false},
 };
