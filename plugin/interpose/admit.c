@@ -40,11 +40,23 @@ void tic_admit_note_uses(const struct tic_accesses *accesses, bool executes)
                           executes);
 }
 
+/* Data that protection does not know counts. */
+static bool writes_content(const struct tic_accesses *accesses)
+{
+    unsigned i = 0;
+
+    while (i < accesses->count &&
+           !(accesses->items[i].mode & STARPU_W &&
+             !(accesses->items[i].handle && tic_handle_is_empty(accesses->items[i].handle))))
+        i++;
+    return i < accesses->count;
+}
+
 /* A task that is not done and writes comes after every done writer of its handles, whatever the
  * order of submission: C is closed under predecessors. One that writes nothing may come before. */
 static void restore_buffers(const struct starpu_task *task, const struct tic_accesses *accesses)
 {
-    bool writes = (accesses->modes & STARPU_W) != 0;
+    bool writes = writes_content(accesses);
 
     for (unsigned i = 0; i < accesses->count; i++) {
         struct tic_handle *handle = accesses->items[i].handle;
@@ -111,7 +123,7 @@ void tic_admit_live(struct starpu_task *task, const struct tic_submission *submi
     if (main_context && sequence < session->recovered_submissions &&
         !session->explicit_dependencies && atomic_load(&session->holds) == 0)
         tic_commute_in_order(task);
-    bool writes = (submission->accesses->modes & STARPU_W) != 0;
+    bool writes = writes_content(submission->accesses);
     if (tic_nodes_several && !tic_movable_keep(task, submission->accesses))
         tic_snapshot_break(&session->snapshot, "out of memory");
     tic_admit_note_writes(submission->accesses, true);

@@ -272,7 +272,7 @@ static int tell(json_t *first, json_t *second, json_t *third, bool pages, const 
     tell_features(first);
     tell_counted(json_object_get(first, "effects"),
                  "Tasks that write no data are executed again in a restart, with what they read "
-                 "before (STARPU_TIC_RERUN=0 skips those that write no excluded data either):",
+                 "before (STARPU_TIC_RERUN=0 skips them):",
                  " tasks");
     tell_counted(json_object_get(first, "pointers"),
                  "Tasks get pointers in their arguments. If their kernels write through them, a "

@@ -170,3 +170,18 @@ wrote='tasks write memory that is not registered data'
     [ "$status" -eq 1 ]
     grep -q 'step_and_tell: its codelet has effects' out
 }
+
+@test "a task with a token that is executed again finds packed data as main() had made it" {
+    export STARPU_TIC_EVERY=20
+    expected=$("$declares" effects-packed)
+    cp effects effects.plain
+    skipped=0
+    for verify in 2 0; do
+        export STARPU_TIC_VERIFY=$verify
+        for at in line-renamed:2 task-end:150; do
+            resumes $at 2 "$expected" "$declares" effects-packed
+            cmp effects effects.plain || complain effects-packed "it found something else after $at"
+        done
+    done
+    [ "$skipped" -gt 0 ]
+}

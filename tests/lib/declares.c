@@ -86,9 +86,16 @@ static const struct {
     const char *name;
     void (*run)(unsigned rounds);
 } modes[] = {
-    {"names", name},           {"readers", skip_readers}, {"statistics", skip_statistics},
-    {"mixture", skip_mixture}, {"chance", skip_chance},   {"tokens", skip_tokens},
-    {"parents", skip_parents}, {"effects", effects},      {"effects-and-data", effects_and_data},
+    {"names", name},
+    {"readers", skip_readers},
+    {"statistics", skip_statistics},
+    {"mixture", skip_mixture},
+    {"chance", skip_chance},
+    {"tokens", skip_tokens},
+    {"parents", skip_parents},
+    {"effects", effects},
+    {"effects-and-data", effects_and_data},
+    {"effects-packed", effects_packed},
 };
 
 int main(int argc, char **argv)

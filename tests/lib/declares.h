@@ -22,5 +22,6 @@ void skip_tokens(unsigned rounds);
 void skip_parents(unsigned rounds);
 void effects(unsigned rounds);
 void effects_and_data(unsigned rounds);
+void effects_packed(unsigned rounds);
 
 #endif

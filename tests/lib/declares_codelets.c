@@ -205,3 +205,60 @@ void effects_and_data(unsigned rounds)
     for (unsigned round = 0; round < rounds; round++)
         insert(&stepper_and_teller, handles[0]);
 }
+
+/* ---- tokens, and packed data ----------------------------------------------------------------- */
+
+enum { SPARSE = 16 };
+static uint32_t nonzeros[SPARSE], columns[SPARSE], row_ends[SPARSE + 1];
+
+static void tell_sparse(void *buffers[], void *arg)
+{
+    FILE *file = fopen("effects", "a");
+
+    (void)arg;
+    if (!file)
+        exit(1);
+    fprintf(file, "%u\n", ((const uint32_t *)STARPU_CSR_GET_NZVAL(buffers[1]))[SPARSE / 2]);
+    fclose(file);
+}
+
+static void scale_sparse(void *buffers[], void *arg)
+{
+    uint32_t *to = (uint32_t *)STARPU_CSR_GET_NZVAL(buffers[0]);
+
+    (void)arg;
+    for (unsigned i = 0; i < STARPU_CSR_GET_NNZ(buffers[0]); i++)
+        to[i] = to[i] * 31 + i;
+}
+
+/* A task with a token reads packed data that main() has made, and that changes later. */
+void effects_packed(unsigned rounds)
+{
+    static struct starpu_codelet sparse_teller = {.cpu_funcs = {tell_sparse},
+                                                  .nbuffers = 2,
+                                                  .modes = {STARPU_RW, STARPU_R},
+                                                  .name = "tell_sparse"};
+    static struct starpu_codelet scaler = {
+        .cpu_funcs = {scale_sparse}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "scale"};
+    starpu_data_handle_t token, sparse;
+
+    remove("effects");
+    for (unsigned i = 0; i < SPARSE; i++) {
+        nonzeros[i] = 1000 + i;
+        columns[i] = i;
+        row_ends[i + 1] = i + 1;
+    }
+    starpu_csr_data_register(&sparse, STARPU_MAIN_RAM, SPARSE, SPARSE, (uintptr_t)nonzeros, columns,
+                             row_ends, 0, sizeof(uint32_t));
+    starpu_void_data_register(&token);
+    for (int i = 0; i < 2; i++)
+        if (starpu_task_insert(&sparse_teller, STARPU_RW, token, STARPU_R, sparse, 0) != 0)
+            exit(1);
+    starpu_task_wait_for_all();
+    if (starpu_task_insert(&scaler, STARPU_RW, sparse, 0) != 0)
+        exit(1);
+    for (unsigned i = 0; i < rounds * DATA; i++)
+        insert(&stepper, handles[i % DATA]);
+    starpu_data_unregister(token);
+    starpu_data_unregister(sparse);
+}
