@@ -33,9 +33,11 @@ static bool has_version(const struct tic_handle *handle)
             atomic_load_explicit(&handle->family->writes, memory_order_relaxed) > 0);
 }
 
+/* While a recovered value waits, memory holds what main() has made, for tasks that are executed
+ * again; also when main() has submitted those that come after them. */
 static bool holds_values(struct tic_handle *handle)
 {
-    return tic_data_holds_values(handle) || (has_version(handle) && !tic_data_is_pending(handle));
+    return !tic_data_is_pending(handle) && (tic_data_holds_values(handle) || has_version(handle));
 }
 
 /* Was a task submitted that writes it, or what shares its memory? Else main() makes the value

@@ -185,3 +185,14 @@ wrote='tasks write memory that is not registered data'
     done
     [ "$skipped" -gt 0 ]
 }
+
+@test "a restart does not take a value that it has not restored for what a task reads" {
+    export STARPU_TIC_EVERY=20
+    expected=$("$declares" effects-packed-late)
+    cp effects effects.plain
+    crash task-end:150 "$declares" effects-packed-late
+    D_LATE=1 STARPU_NCPU=1 crash task-end:70 "$declares" effects-packed-late
+    run_apart timeout 60 "$tool" run -- "$declares" effects-packed-late
+    is_right "$expected" "" && [ "$(stat_of recovered)" = true ] || complain effects-packed-late wrong
+    cmp effects effects.plain || complain effects-packed-late "it found something else"
+}

@@ -96,6 +96,7 @@ static const struct {
     {"effects", effects},
     {"effects-and-data", effects_and_data},
     {"effects-packed", effects_packed},
+    {"effects-packed-late", effects_packed_late},
 };
 
 int main(int argc, char **argv)

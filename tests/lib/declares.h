@@ -23,5 +23,6 @@ void skip_parents(unsigned rounds);
 void effects(unsigned rounds);
 void effects_and_data(unsigned rounds);
 void effects_packed(unsigned rounds);
+void effects_packed_late(unsigned rounds);
 
 #endif

@@ -2,6 +2,7 @@
 /* Codelets that can be skipped, or have effects. */
 #include "lib/declares.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,6 +232,45 @@ static void scale_sparse(void *buffers[], void *arg)
         to[i] = to[i] * 31 + i;
 }
 
+static int telling, submitted; /* atomic */
+
+/* With D_LATE it ends when main() has submitted all. */
+static void hold(void *buffers[], void *arg)
+{
+    (void)buffers;
+    (void)arg;
+    while (getenv("D_LATE") && !__atomic_load_n(&submitted, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+static void tell_sparse_soon(void *buffers[], void *arg)
+{
+    __atomic_store_n(&telling, 1, __ATOMIC_RELEASE);
+    tell_sparse(buffers, arg);
+}
+
+static void register_sparse(starpu_data_handle_t *sparse)
+{
+    for (unsigned i = 0; i < SPARSE; i++) {
+        nonzeros[i] = 1000 + i;
+        columns[i] = i;
+        row_ends[i + 1] = i + 1;
+    }
+    starpu_csr_data_register(sparse, STARPU_MAIN_RAM, SPARSE, SPARSE, (uintptr_t)nonzeros, columns,
+                             row_ends, 0, sizeof(uint32_t));
+}
+
+static struct starpu_codelet scaler = {
+    .cpu_funcs = {scale_sparse}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "scale"};
+
+static void scale_and_step(starpu_data_handle_t sparse, unsigned rounds)
+{
+    if (starpu_task_insert(&scaler, STARPU_RW, sparse, 0) != 0)
+        exit(1);
+    for (unsigned i = 0; i < rounds * DATA; i++)
+        insert(&stepper, handles[i % DATA]);
+}
+
 /* A task with a token reads packed data that main() has made, and that changes later. */
 void effects_packed(unsigned rounds)
 {
@@ -238,27 +278,42 @@ void effects_packed(unsigned rounds)
                                                   .nbuffers = 2,
                                                   .modes = {STARPU_RW, STARPU_R},
                                                   .name = "tell_sparse"};
-    static struct starpu_codelet scaler = {
-        .cpu_funcs = {scale_sparse}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "scale"};
     starpu_data_handle_t token, sparse;
 
     remove("effects");
-    for (unsigned i = 0; i < SPARSE; i++) {
-        nonzeros[i] = 1000 + i;
-        columns[i] = i;
-        row_ends[i + 1] = i + 1;
-    }
-    starpu_csr_data_register(&sparse, STARPU_MAIN_RAM, SPARSE, SPARSE, (uintptr_t)nonzeros, columns,
-                             row_ends, 0, sizeof(uint32_t));
+    register_sparse(&sparse);
     starpu_void_data_register(&token);
     for (int i = 0; i < 2; i++)
         if (starpu_task_insert(&sparse_teller, STARPU_RW, token, STARPU_R, sparse, 0) != 0)
             exit(1);
     starpu_task_wait_for_all();
-    if (starpu_task_insert(&scaler, STARPU_RW, sparse, 0) != 0)
+    scale_and_step(sparse, rounds);
+    starpu_data_unregister(token);
+    starpu_data_unregister(sparse);
+}
+
+/* The same without a wait: in a restart with D_LATE the task begins when what comes after it is
+ * submitted. */
+void effects_packed_late(unsigned rounds)
+{
+    static struct starpu_codelet holder = {
+        .cpu_funcs = {hold}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "hold"};
+    static struct starpu_codelet sparse_teller = {.cpu_funcs = {tell_sparse_soon},
+                                                  .nbuffers = 2,
+                                                  .modes = {STARPU_RW, STARPU_R},
+                                                  .name = "tell_sparse_soon"};
+    starpu_data_handle_t token, sparse;
+
+    remove("effects");
+    register_sparse(&sparse);
+    starpu_void_data_register(&token);
+    if (starpu_task_insert(&holder, STARPU_RW, token, 0) != 0 ||
+        starpu_task_insert(&sparse_teller, STARPU_RW, token, STARPU_R, sparse, 0) != 0)
         exit(1);
-    for (unsigned i = 0; i < rounds * DATA; i++)
-        insert(&stepper, handles[i % DATA]);
+    while (!getenv("D_LATE") && !__atomic_load_n(&telling, __ATOMIC_ACQUIRE))
+        sched_yield();
+    scale_and_step(sparse, rounds);
+    __atomic_store_n(&submitted, 1, __ATOMIC_RELEASE);
     starpu_data_unregister(token);
     starpu_data_unregister(sparse);
 }
