@@ -63,22 +63,16 @@ static void deliver(struct starpu_task *task, unsigned buffer, const struct tic_
 }
 
 /* The line holds what came of this part. */
-static bool is_lost(struct starpu_task *task, unsigned buffer)
+static bool is_lost(const struct tic_handle *handle)
 {
-    const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
-
-    return STARPU_TASK_GET_MODE(task, buffer) & STARPU_R && tic_data_is_past_part(handle) &&
-           !tic_data_holds_values(handle);
+    return tic_data_is_past_part(handle) && !tic_data_holds_values(handle);
 }
 
-/* It reads what main() put there, which is there until a recovered value is written: of the handle,
- * or of what came of this part. That may be before the task runs. */
-static bool reads_initial(struct starpu_task *task, unsigned buffer)
+/* Memory holds what main() put there, until a recovered value is written: of the handle, or of what
+ * came of this part. That may be before the task runs. */
+static bool holds_initial(struct tic_handle *handle)
 {
-    struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
-
-    return STARPU_TASK_GET_MODE(task, buffer) & STARPU_R && tic_task_is_ordered(task, buffer) &&
-           (tic_data_is_pending(handle) || is_lost(task, buffer)) &&
+    return (tic_data_is_pending(handle) || tic_data_is_past_part(handle)) &&
            !tic_data_holds_values(handle) && handle->home_node >= 0 &&
            atomic_load(&handle->holds) == 0 && handle->supported && !tic_handle_is_empty(handle) &&
            !handle->packer;
@@ -108,7 +102,10 @@ static enum source find_source(struct starpu_task *task, unsigned buffer, uint64
         *saved = (struct tic_saved){{read.extent, read.row}, read.checksum};
         return SAVED;
     }
-    bool initial = reads_initial(task, buffer) && has_ended(key), lost = is_lost(task, buffer);
+    if (!(STARPU_TASK_GET_MODE(task, buffer) & STARPU_R))
+        return UNCHANGED;
+    bool lost = is_lost(handle),
+         initial = tic_task_is_ordered(task, buffer) && holds_initial(handle) && has_ended(key);
     if (handle->differs && lost && !initial)
         tic_data_stop_input(handle);
     if (!initial)

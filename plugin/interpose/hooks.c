@@ -106,14 +106,14 @@ static void show_begin(const struct tic_slot *slot, const struct starpu_task *ta
     bool numbered = !(slot->sequence & TIC_SPAWN_KEY);
 
     if (__builtin_expect(session->beacon != NULL, 0))
-        tic_beacon_begin(session->beacon, (unsigned)(slot - session->snapshot.cut.slots),
+        tic_beacon_begin(session->beacon, tic_cut_place(&session->snapshot.cut, slot),
                          numbered ? slot->sequence + 1 : TIC_BEACON_NO_NUMBER, tic_task_name(task));
 }
 
 /* For `starpu-tic report`. */
 static void trace_begin(const struct tic_slot *slot, const struct starpu_task *task)
 {
-    tic_trace_begin((unsigned)(slot - tic_session->snapshot.cut.slots),
+    tic_trace_begin(tic_cut_place(&tic_session->snapshot.cut, slot),
                     slot->sequence & TIC_SPAWN_KEY ? TIC_TRACE_NO_NUMBER : slot->sequence,
                     tic_ws_victim_of(task), tic_task_name(task));
 }
@@ -123,7 +123,7 @@ static void show_end(const struct tic_slot *slot)
     struct tic_session *session = tic_session;
 
     if (__builtin_expect(session->beacon != NULL, 0))
-        tic_beacon_end(session->beacon, (unsigned)(slot - session->snapshot.cut.slots));
+        tic_beacon_end(session->beacon, tic_cut_place(&session->snapshot.cut, slot));
 }
 
 /* Its effect is elsewhere: what changes in a wait of main() may be its own, also if a restart may
@@ -139,7 +139,7 @@ static void finish(struct tic_slot *slot)
 
     tic_printed_note_task(slot->printed);
     if (tic_trace_is_on())
-        tic_trace_end((unsigned)(slot - session->snapshot.cut.slots));
+        tic_trace_end(tic_cut_place(&session->snapshot.cut, slot));
     tic_failpoint(TIC_FAIL_TASK_END);
     if (has_effect_elsewhere(slot))
         tic_statics_note_again(true);
@@ -157,7 +157,7 @@ static void finish(struct tic_slot *slot)
             tic_spawns_remove(&session->graph.spawns, spawn);
     }
     if (__builtin_expect(atomic_load_explicit(&tic_marks_any, memory_order_relaxed), 0))
-        tic_marks_note_end((unsigned)(slot - session->snapshot.cut.slots));
+        tic_marks_note_end(tic_cut_place(&session->snapshot.cut, slot));
     tic_snapshot_task_end(&session->snapshot, slot);
 }
 
@@ -325,7 +325,7 @@ static void begin_task(struct starpu_task *task)
     tic_extend_begin(task, slot);
     tic_repeat_begin(task, slot, key);
     if (__builtin_expect(atomic_load_explicit(&tic_marks_any, memory_order_relaxed), 0))
-        tic_marks_note_begin((unsigned)(slot - session->snapshot.cut.slots), task);
+        tic_marks_note_begin(tic_cut_place(&session->snapshot.cut, slot), task);
     slot->printed = tic_printed_pending();
     begun.task = task;
     begun.slot = slot;

@@ -50,7 +50,7 @@ static struct {
 
 static unsigned place_of(const struct tic_slot *slot)
 {
-    return (unsigned)(slot - tic_session->snapshot.cut.slots);
+    return tic_cut_place(&tic_session->snapshot.cut, slot);
 }
 
 /* ---- which tasks ----------------------------------------------------------------------------- */

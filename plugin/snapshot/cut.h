@@ -76,6 +76,12 @@ struct tic_cut {
     struct tic_slot *slots;
 };
 
+/* Its number: that of its worker. */
+static inline unsigned tic_cut_place(const struct tic_cut *cut, const struct tic_slot *slot)
+{
+    return (unsigned)(slot - cut->slots);
+}
+
 int tic_cut_init(struct tic_cut *cut, unsigned workers);
 void tic_cut_fini(struct tic_cut *cut);
 
