@@ -7,6 +7,7 @@
 #include "interpose/arguments.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,33 +80,6 @@ static bool make_room(const struct starpu_task *task, struct tic_slot *slot)
     return true;
 }
 
-/* Two such tasks overlap: the later one finds the earlier one. */
-static void note_shared(struct tic_slot *slot, const void *at)
-{
-    const struct tic_cut *cut = &tic_session->snapshot.cut;
-
-    atomic_store(&slot->arguments_shared, false);
-    for (unsigned i = 0; i < cut->slot_count; i++)
-        if (&cut->slots[i] != slot && atomic_load(&cut->slots[i].arguments) == at) {
-            atomic_store(&slot->arguments_shared, true);
-            atomic_store(&cut->slots[i].arguments_shared, true);
-        }
-}
-
-void tic_arguments_begin(const struct starpu_task *task, struct tic_slot *slot, uint64_t key)
-{
-    bool watched = __builtin_expect(are_watched(task), 0) && make_room(task, slot);
-
-    atomic_store(&slot->arguments, watched ? task->cl_arg : NULL);
-    if (!watched)
-        return;
-    note_shared(slot, task->cl_arg);
-    slot->key = key;
-    slot->codelet = task->cl;
-    slot->arguments_size = task->cl_arg_size;
-    memcpy(slot->arguments_before, task->cl_arg, task->cl_arg_size);
-}
-
 /* Linux reads the new mask before it finds that 99 says nothing about it: EFAULT, or EINVAL. This
  * takes a tenth of what mincore(2) and process_vm_readv(2) do. */
 static bool is_readable(const char *at)
@@ -170,11 +144,11 @@ static int append_locked(const struct tic_slot *slot, const uint64_t words[TIC_L
 }
 
 /* Entries are numbered through all runs, so a later end has a higher number. */
-static int log_all_locked(const struct tic_slot *slot, const char *now)
+static int log_all_locked(const struct tic_slot *slot, const void *arguments, const char *now)
 {
     const size_t size = slot->arguments_size;
     uint64_t words[TIC_LOOK_WORDS] = {TIC_ARGUMENTS_HEAD, tic_tail_total(&tic_session->graph.looks),
-                                      (uintptr_t)atomic_load(&slot->arguments)};
+                                      (uintptr_t)arguments};
     int status = append_locked(slot, words);
 
     for (size_t at = 0; at < size && status == 0; at += TIC_ARGUMENTS_CHUNK) {
@@ -187,36 +161,127 @@ static int log_all_locked(const struct tic_slot *slot, const char *now)
     return status;
 }
 
-static void log_all(const struct tic_slot *slot, const char *now)
+static void log_all(const struct tic_slot *slot, const void *at, const char *now)
 {
     struct tic_graph *graph = &tic_session->graph;
 
     tic_lock(&graph->lock);
-    int status = log_all_locked(slot, now);
+    int status = log_all_locked(slot, at, now);
     tic_unlock(&graph->lock);
     if (status)
         tic_snapshot_break(&tic_session->snapshot, "out of memory");
 }
 
-bool tic_arguments_end(struct tic_slot *slot)
+/* Its kernel has returned. Whoever has taken them. */
+static void end_taken(struct tic_slot *slot, const void *at)
 {
-    const void *at = atomic_load_explicit(&slot->arguments, memory_order_relaxed);
     const size_t size = slot->arguments_size;
-
-    if (__builtin_expect(!at, 1))
-        return false;
     char *now = slot->arguments_before + slot->arguments_room;
     bool there = read_safely(at, now, size);
     bool changed = there && memcmp(now, slot->arguments_before, size) != 0;
+
     if (changed)
         atomic_store(entry_of(slot->codelet), slot->codelet);
     if (changed && atomic_load(&slot->arguments_shared))
         tell_shared();
     changed |= there && atomic_load(entry_of(slot->codelet)) == slot->codelet;
     if (changed && !tic_snapshot_is_broken(&tic_session->snapshot))
-        log_all(slot, now);
-    atomic_store_explicit(&slot->arguments, NULL, memory_order_relaxed);
-    return changed;
+        log_all(slot, at, now);
+    slot->arguments_changed = changed;
+    atomic_store_explicit(&slot->arguments, NULL, memory_order_release);
+}
+
+/* ---- who may end them ------------------------------------------------------------------------ */
+
+/* In the place of the address while somebody reads them. */
+static const char taken;
+
+/* The address, or NULL, once nobody reads them. */
+static const void *await_free(const struct tic_slot *slot)
+{
+    const void *at;
+
+    while ((at = atomic_load(&slot->arguments)) == &taken)
+        sched_yield(); /* some instructions of another thread */
+    return at;
+}
+
+static bool take(struct tic_slot *slot, const void *at)
+{
+    return atomic_compare_exchange_strong(&slot->arguments, &at, &taken);
+}
+
+/* StarPU lets one of them have the data at a time. */
+static bool exclude_each_other(struct starpu_task *one, struct starpu_task *other)
+{
+    bool exclude = false;
+
+    for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(one) && !exclude; i++)
+        for (unsigned k = 0; k < STARPU_TASK_GET_NBUFFERS(other) && !exclude; k++)
+            exclude = STARPU_TASK_GET_HANDLE(one, i) == STARPU_TASK_GET_HANDLE(other, k) &&
+                      (STARPU_TASK_GET_MODE(one, i) | STARPU_TASK_GET_MODE(other, k)) & STARPU_W;
+    return exclude;
+}
+
+/* The kernel of the slot's task, when another one begins: StarPU gives data that it wrote to others
+ * before it tells us that it has ended. The arguments are taken, so it cannot end meanwhile. */
+static bool has_returned(const struct tic_slot *slot, struct starpu_task *beginning)
+{
+    const void *task = atomic_load(&slot->task); /* NULL: it is about to begin */
+
+    return task == TIC_SLOT_ENDING ||
+           (task && exclude_each_other((struct starpu_task *)task, beginning));
+}
+
+/* Another task that has not ended has the same arguments: they are as it left them, or both change
+ * them at the same time. */
+static void meet(struct tic_slot *slot, struct tic_slot *other, struct starpu_task *task,
+                 const void *at)
+{
+    while (await_free(other) == at) {
+        if (!take(other, at))
+            continue;
+        if (has_returned(other, task)) {
+            end_taken(other, at);
+            return;
+        }
+        atomic_store(&slot->arguments_shared, true);
+        atomic_store(&other->arguments_shared, true);
+        atomic_store(&other->arguments, at);
+        return;
+    }
+}
+
+void tic_arguments_begin(struct starpu_task *task, struct tic_slot *slot, uint64_t key)
+{
+    const struct tic_cut *cut = &tic_session->snapshot.cut;
+
+    slot->arguments_changed = false;
+    if (__builtin_expect(!are_watched(task) || !make_room(task, slot), 1))
+        return;
+    slot->key = key;
+    slot->codelet = task->cl;
+    slot->arguments_size = task->cl_arg_size;
+    atomic_store(&slot->arguments_shared, false);
+    atomic_store(&slot->arguments, task->cl_arg); /* of two that begin, one finds the other */
+    for (unsigned i = 0; i < cut->slot_count; i++)
+        if (&cut->slots[i] != slot)
+            meet(slot, &cut->slots[i], task, task->cl_arg);
+    memcpy(slot->arguments_before, task->cl_arg, task->cl_arg_size);
+}
+
+bool tic_arguments_end(struct tic_slot *slot)
+{
+    const void *at = atomic_load_explicit(&slot->arguments, memory_order_acquire);
+
+    while (__builtin_expect(at != NULL, 0)) {
+        at = await_free(slot);
+        if (at && take(slot, at)) {
+            end_taken(slot, at);
+            break;
+        }
+    }
+    return slot->arguments_changed;
 }
 
 /* ---- a restart ------------------------------------------------------------------------------- */

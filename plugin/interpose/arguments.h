@@ -14,7 +14,7 @@ enum { TIC_ARGUMENTS_BYTES = 1 << 20, TIC_ARGUMENTS_CHUNK = 32 };
 #define TIC_ARGUMENTS_HEAD UINT64_C(0xffffffff)
 
 /* The kernel of a task is about to run on this worker. */
-void tic_arguments_begin(const struct starpu_task *task, struct tic_slot *slot, uint64_t key);
+void tic_arguments_begin(struct starpu_task *task, struct tic_slot *slot, uint64_t key);
 /* It has returned. True if it has changed its arguments: its result lies not only in its data. */
 bool tic_arguments_end(struct tic_slot *slot);
 /* The task is skipped in a restart: its arguments are as its kernel left them. */

@@ -43,18 +43,20 @@ struct tic_slot {
     _Atomic(const void *) task;      /* the task between begin and end; TIC_SLOT_ENDING while
                                         somebody ends it, who has the slot to himself; acq_rel */
     _Atomic(const void *) arguments; /* of the running task, if its kernel may change them; NULL;
-                                        relaxed */
-    char *arguments_before;          /* worker only: what they were; NULL until there are some */
-    size_t arguments_size;           /* worker only */
-    struct alias *aliases;           /* whoever has the task: memory that it uses, executed again */
-    _Atomic bool arguments_shared;   /* another worker runs a task with the same */
-    size_t arguments_room;           /* worker only: twice as much is there */
-    const void *codelet;             /* worker only: of the running task, if it has arguments */
-    uint64_t key;                    /* worker only: of the running task, if it has arguments */
-    bool counts;                     /* worker only: done when it ends, even if it wrote nothing */
-    bool again;                      /* worker only: a restart executes it again, before the cut */
-    size_t printed;                  /* worker only: what stdout held when the task began */
-    uint64_t children;               /* worker only: tasks that it has submitted */
+                                        or a mark while somebody reads them, who has them and
+                                        arguments_* to himself; seq_cst */
+    char *arguments_before;          /* what they were; NULL until there are some */
+    size_t arguments_size;
+    struct alias *aliases;         /* whoever has the task: memory that it uses, executed again */
+    _Atomic bool arguments_shared; /* another worker runs a task with the same */
+    bool arguments_changed;        /* by the last kernel that has returned */
+    size_t arguments_room;         /* twice as much is there */
+    const void *codelet;           /* worker only: of the running task, if it has arguments */
+    uint64_t key;                  /* worker only: of the running task, if it has arguments */
+    bool counts;                   /* worker only: done when it ends, even if it wrote nothing */
+    bool again;                    /* worker only: a restart executes it again, before the cut */
+    size_t printed;                /* worker only: what stdout held when the task began */
+    uint64_t children;             /* worker only: tasks that it has submitted */
     bool away;           /* whoever has the task: it computes in other memory than main memory */
     bool reads_late;     /* the same: what it reads is logged at its end */
     uint64_t reads_key;  /* the same: for whom */

@@ -60,7 +60,10 @@ static void run(struct starpu_task *task)
     tic_turns_yield();
     fake_note("end", task->cl->name);
     fake_current = NULL;
+    const unsigned ready = workers.ready.count;
     fake_data_release(job);
+    if (workers.ready.count > ready)
+        tic_turns_yield(); /* another worker may have taken one that waited for the data */
     fake_task_end(job);
 }
 

@@ -66,6 +66,39 @@ static void invalid_result(uint64_t *result)
     tic_close(result);
 }
 
+/* Tasks that take turns at one datum, in any order, count in arguments that they share. StarPU
+ * gives the datum to the next one before the plug-in hears that the last one has ended. */
+static uint64_t counted;
+
+static void count(void *buffers[], void *arg)
+{
+    *(uint64_t *)STARPU_VARIABLE_GET_PTR(buffers[0]) += 1;
+    *(uint64_t *)arg += 1;
+}
+
+static struct starpu_codelet counting = {
+    .cpu_funcs = {count}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "count"};
+
+static void shared_arguments(uint64_t *result)
+{
+    enum { COUNTS = 2 };
+
+    counted = 0;
+    tic_open(2, 1);
+    for (unsigned i = 0; i < COUNTS; i++) {
+        struct starpu_task *task = starpu_task_create();
+        task->cl = &counting;
+        task->handles[0] = tic_data[0];
+        task->cl_arg = &counted;
+        task->cl_arg_size = sizeof(counted);
+        task->sequential_consistency = 0;
+        tic_submit_built(task);
+    }
+    starpu_task_wait_for_all();
+    result[5] = counted;
+    tic_close(result);
+}
+
 /* ---- callbacks ------------------------------------------------------------------------------- */
 
 static void submit_late(void *arg)
@@ -129,6 +162,8 @@ const struct tic_program tic_programs_tasks[] = {
     {"invalidate-late", invalidate, NULL, false, "checkpoint-cut", 0, 0, 1, 1, false},
     {"invalidate-trusted", invalidate, trusted, false, NULL, 0, 0, 1, 1, true},
     {"invalid-result", invalid_result, logged, true, NULL, 0, 1, 1, 1, false},
+    {"shared-arguments", shared_arguments, NULL, false, NULL, 1, 0, 1, 1, false},
+    {"shared-arguments-logged", shared_arguments, logged, true, NULL, 1, 0, 1, 1, false},
     {"late-callback", late_callback, NULL, false, NULL, 1, 1, 1, 1, false},
     {"late-callback-trusted", late_callback, trusted, false, NULL, 1, 1, 1, 1, false},
     {"late-callback-twice", late_callback, NULL, false, NULL, 0, 0, 1, 2, true},
