@@ -36,6 +36,7 @@ struct wait {
     bool unknown; /* no value that it read is recorded */
     bool replays; /* it reads this */
     struct tic_saved saved;
+    struct tic_running_callback running;
     void (*callback)(void *);
     void *argument;
 };
@@ -151,7 +152,7 @@ static int record(struct tic_handle *handle, uint64_t key)
     return status;
 }
 
-static void begin_writing(const struct wait *wait)
+static void begin_writing(struct wait *wait)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     struct tic_handle *handle = wait->handle;
@@ -160,7 +161,7 @@ static void begin_writing(const struct wait *wait)
         tic_session_unprotect("starpu_data_acquire_cb",
                               "accesses with a callback that write memory which is shared, or in a "
                               "planned partition, are not protected yet");
-    if (tic_snapshot_note_callback(snapshot, wait->key) != 0)
+    if (tic_snapshot_begin_callback(snapshot, wait->key, &wait->running) != 0)
         tic_snapshot_break(snapshot, "out of memory");
     tic_failpoint(TIC_FAIL_CALLBACK_GRANTED);
     atomic_store(&handle->by_callback.held, wait->replays ? TIC_HELD_REPLAYED : TIC_HELD_LIVE);
@@ -258,14 +259,14 @@ static void run(void (*callback)(void *), void *argument)
     running = false;
 }
 
-static void begin_reading(const struct wait *wait)
+static void begin_reading(struct wait *wait)
 {
     if (wait->logs)
         tic_reads_log_access(wait->handle, wait->key);
     if (wait->replays)
         show_again(wait);
     if (tic_session->settings.verify > 0 && atomic_load(&tic_session->watching) &&
-        tic_snapshot_note_callback(&tic_session->snapshot, wait->key) != 0)
+        tic_snapshot_begin_callback(&tic_session->snapshot, wait->key, &wait->running) != 0)
         tic_snapshot_break(&tic_session->snapshot, "out of memory");
 }
 
@@ -274,11 +275,13 @@ static void granted_now(void *arg)
     struct wait wait = *(struct wait *)arg;
 
     free(arg);
+    tic_callback_open();
     if (wait.writes)
         begin_writing(&wait);
     else
         begin_reading(&wait);
     run(wait.callback, wait.argument);
+    tic_callback_close(&wait.running);
 }
 
 /* In a restart StarPU may grant it before main() has come to the recovered cut, and before the

@@ -46,21 +46,37 @@ static __thread struct starpu_task *current __attribute__((tls_model("initial-ex
 
 /* ---- as the application ---------------------------------------------------------------------- */
 
+/* A quiescent line is taken while none is open. Where one is, the line waits for it, and others may
+ * begin. */
+void tic_callback_open(void)
+{
+    struct tic_session *session = tic_session;
+    _Atomic uint32_t *open = &session->graph.callbacks_open;
+
+    while (atomic_fetch_add(open, 1) == 0 && atomic_load(&session->snapshot.verify.closed)) {
+        atomic_fetch_sub(open, 1);
+        tic_verify_await_open(&session->snapshot);
+    }
+}
+
+void tic_callback_close(struct tic_running_callback *running)
+{
+    tic_snapshot_end_callback(&tic_session->snapshot, running);
+    atomic_fetch_sub(&tic_session->graph.callbacks_open, 1);
+}
+
 /* It may run inside a call of the owner thread. */
 static void run_as_application(void (*run)(void *), void *argument)
 {
-    struct tic_graph *graph = &tic_session->graph;
     int guard = tic_guard;
 
     tic_statics_enter_callback();
-    atomic_fetch_add(&graph->callbacks_open, 1);
     tic_guard = 0;
     tic_in_callback++;
     run(argument);
     tic_in_callback--;
     tic_guard = guard;
-    atomic_fetch_sub(&graph->callbacks_open, 1);
-    atomic_fetch_add_explicit(&graph->told, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&tic_session->graph.told, 1, memory_order_relaxed);
 }
 
 void tic_callback_run(void (*run)(void *), void *argument)
@@ -80,14 +96,18 @@ static void show_data(uint64_t key)
 void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
 {
     struct tic_session *session = tic_session;
+    struct tic_running_callback running = {0};
 
+    tic_callback_open();
     if (session->recovered) {
         show_data(key);
         tic_looks_show_callback(key);
     }
-    if (atomic_load(&session->watching) && tic_snapshot_note_callback(&session->snapshot, key) != 0)
+    if (atomic_load(&session->watching) &&
+        tic_snapshot_begin_callback(&session->snapshot, key, &running) != 0)
         tic_snapshot_break(&session->snapshot, "out of memory");
     tic_callback_run(run, argument);
+    tic_callback_close(&running);
 }
 
 uint64_t tic_callback_start_clock(const struct starpu_task *task, uint64_t key)

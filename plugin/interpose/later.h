@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "snapshot/verify.h"
+
 struct tic_small;
 
 /* Prologues are known by the key of their task, changed in a bit. */
@@ -48,7 +50,12 @@ struct starpu_task *tic_clock_current_task(void);
 bool tic_clock_holds(void);
 /* The operation of main() that the task waits for because of its prologue; 0: none. */
 uint64_t tic_callback_start_clock(const struct starpu_task *task, uint64_t key);
-/* Calls the application's function as the application; then callbacks that were put off in it. */
+/* Around what is noted of a callback, and the callback: a quiescent line has both, or neither. May
+ * wait for such a line. running: if it was noted. Any thread. */
+void tic_callback_open(void);
+void tic_callback_close(struct tic_running_callback *running);
+/* Calls the application's function as the application; then callbacks that were put off in it. It
+ * is open. */
 void tic_callback_run(void (*run)(void *), void *argument);
 /* And notes that the callback of this task has begun. */
 void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument);

@@ -158,6 +158,30 @@ int tic_verify_await_operation(struct tic_snapshot *snapshot)
     return 0;
 }
 
+static bool runs_callback(const struct tic_snapshot *snapshot, uint64_t cut)
+{
+    bool runs = false;
+
+    tic_lock(&snapshot->graph->lock);
+    for (const struct tic_running_callback *each = snapshot->verify.callbacks; each && !runs;
+         each = each->next)
+        runs = each->epoch <= cut;
+    tic_unlock(&snapshot->graph->lock);
+    return runs;
+}
+
+int tic_verify_await_callbacks(struct tic_snapshot *snapshot, uint64_t cut)
+{
+    uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
+
+    while (runs_callback(snapshot, cut)) {
+        if (tic_snapshot_pause(snapshot, POLL) || tic_snapshot_is_broken(snapshot))
+            return -ECANCELED;
+        tic_verify_tell_late(snapshot, start);
+    }
+    return 0;
+}
+
 /* A callback that is still to come, or runs, may write. */
 static bool is_idle(struct tic_snapshot *snapshot)
 {

@@ -355,6 +355,7 @@ static int save_verified_cut(struct tic_snapshot *snapshot, uint64_t *cut)
     int status = settle(snapshot);
 
     status = status ? status : save_cut(snapshot, cut);
+    status = status ? status : tic_verify_await_callbacks(snapshot, *cut);
     status = status ? status : tic_verify_cut(snapshot, *cut);
     atomic_store(&snapshot->verify.settling, false);
     return status;

@@ -396,11 +396,33 @@ int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_li
     return status;
 }
 
-int tic_snapshot_note_callback(struct tic_snapshot *snapshot, uint64_t task)
+int tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
+                                struct tic_running_callback *running)
 {
+    struct tic_running_callback **first = &snapshot->verify.callbacks;
+
     tic_lock(&snapshot->graph->lock);
-    int status = tic_graph_note_callback_locked(
-        snapshot->graph, task, snapshot->verify.percent > 0 ? epoch_locked(snapshot) : 0);
+    running->epoch = snapshot->verify.percent > 0 ? epoch_locked(snapshot) : 0;
+    int status = tic_graph_note_callback_locked(snapshot->graph, task, running->epoch);
+    if (snapshot->verify.percent > 0) {
+        running->next = *first;
+        running->link = first;
+        if (running->next)
+            running->next->link = &running->next;
+        *first = running;
+    }
     tic_unlock(&snapshot->graph->lock);
     return status;
+}
+
+void tic_snapshot_end_callback(struct tic_snapshot *snapshot, struct tic_running_callback *running)
+{
+    if (!running->link)
+        return;
+    tic_lock(&snapshot->graph->lock);
+    *running->link = running->next;
+    if (running->next)
+        running->next->link = running->link;
+    tic_unlock(&snapshot->graph->lock);
+    running->link = NULL;
 }

@@ -321,8 +321,11 @@ int tic_snapshot_hold_by_callback(struct tic_snapshot *snapshot, struct tic_hand
                                   const struct tic_line_read *read);
 /* An access of main() that reads only. 0 or -errno. */
 int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_line_acquire *access);
-/* The callback of a task begins. Any thread. 0 or -ENOMEM. */
-int tic_snapshot_note_callback(struct tic_snapshot *snapshot, uint64_t task);
+/* The callback of a task, or of an access, begins, and has returned; `running` stays where it is in
+ * between. Any thread. 0 or -ENOMEM. */
+int tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
+                                struct tic_running_callback *running);
+void tic_snapshot_end_callback(struct tic_snapshot *snapshot, struct tic_running_callback *running);
 /* main() releases it: what it wrote is a new version. */
 void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle);
 /* main() has registered it: its content is part of the next line. */

@@ -11,6 +11,8 @@
  * - A value that main() could have been writing when it was saved counts only if main() has begun
  *   another operation between the save and the cut: a restart gives values back at the begin of the
  *   operation that main() was in at the cut.
+ * - Memory is compared when the callbacks that had begun by the cut have returned: a restart takes
+ *   what they write for done.
  *
  * A difference gives up the line, and from then on lines are quiescent: taken while no task runs
  * and main() is inside a call, of the memory as it is. */
@@ -29,21 +31,28 @@ struct tic_snapshot;
 enum tic_calm {
     TIC_CALM_NO,     /* tasks begin, main() comes and goes */
     TIC_CALM_WANTED, /* a quiescent line is due: main() stays in the next call that waits */
-    TIC_CALM_HELD,   /* main() is inside a call and stays there, and no task begins */
+    TIC_CALM_HELD,   /* main() is inside a call and stays there, and nothing begins */
+};
+
+/* A callback of the program. Guarded by the graph's lock. */
+struct tic_running_callback {
+    uint64_t epoch; /* in which it began */
+    struct tic_running_callback *next, **link;
 };
 
 struct tic_verify {
     unsigned percent; /* of the processors' time; 0: nothing is compared; immutable after start */
-    _Atomic bool settling;        /* tasks that end hash what they wrote; seq_cst */
-    _Atomic uint64_t suspect;     /* where main() was when a value was saved that it may have been
-                                     writing; seq_cst */
-    _Atomic uint64_t unsure_cut;  /* a value of this cut was saved so after it; seq_cst */
-    _Atomic bool differs;         /* a difference was found since the cut; seq_cst */
-    _Atomic bool quiescent;       /* only quiescent lines are taken; seq_cst */
-    _Atomic bool closed;          /* no task begins; seq_cst */
-    enum tic_calm calm;           /* guarded by the snapshot's lock */
-    bool told_calm;               /* checkpoint thread only: tasks did not end */
-    bool told_late;               /* checkpoint thread only: no line can be taken */
+    _Atomic bool settling;       /* tasks that end hash what they wrote; seq_cst */
+    _Atomic uint64_t suspect;    /* where main() was when a value was saved that it may have been
+                                    writing; seq_cst */
+    _Atomic uint64_t unsure_cut; /* a value of this cut was saved so after it; seq_cst */
+    _Atomic bool differs;        /* a difference was found since the cut; seq_cst */
+    _Atomic bool quiescent;      /* only quiescent lines are taken; seq_cst */
+    _Atomic bool closed;         /* no task and no callback begins; seq_cst */
+    struct tic_running_callback *callbacks; /* that run; guarded by the graph's lock */
+    enum tic_calm calm;                     /* guarded by the snapshot's lock */
+    bool told_calm;                         /* checkpoint thread only: tasks did not end */
+    bool told_late;                         /* checkpoint thread only: no line can be taken */
     uint64_t calm_after_ns;       /* checkpoint thread only: no such try before; CLOCK_MONOTONIC */
     _Atomic uint64_t cut_ns;      /* relaxed: when the last cut was taken, CLOCK_MONOTONIC */
     uint64_t exposed_ns;          /* owner thread only: spent on what main() may change */
@@ -62,7 +71,7 @@ uint64_t tic_verify_begin_period(struct tic_snapshot *snapshot);
 /* main() begins, and ends, a call that waits; a quiescent line may hold it there. Owner thread. */
 void tic_verify_enter(struct tic_snapshot *snapshot);
 void tic_verify_leave(struct tic_snapshot *snapshot);
-/* A worker is about to begin a task while `closed`: waits until it may. */
+/* A task or a callback is about to begin while `closed`: waits until it may. Its thread. */
 void tic_verify_await_open(struct tic_snapshot *snapshot);
 /* The value is saved with this checksum; `calls` of main() before that. Under the handle's lock,
  * before the save is noted. */
@@ -89,6 +98,8 @@ int tic_verify_list(struct tic_snapshot *snapshot);
 void tic_verify_tell_late(struct tic_snapshot *snapshot, uint64_t since);
 /* Waits until main() has begun an operation after the last suspect save. 0 or -ECANCELED. */
 int tic_verify_await_operation(struct tic_snapshot *snapshot);
+/* Waits until the callbacks that had begun by the cut have returned. 0, -ECANCELED. */
+int tic_verify_await_callbacks(struct tic_snapshot *snapshot, uint64_t cut);
 /* After the tasks of the cut have ended. 0; -ESTALE: not this time, the cut is to be given up. */
 int tic_verify_cut(struct tic_snapshot *snapshot, uint64_t cut);
 /* Waits until main() is inside a call and no task runs, and keeps it so. What was changed behind

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "programs.h"
+#include "turns.h"
 
 static const char *const trusted[] = {"STARPU_TIC_VERIFY", "0", NULL};
 
@@ -159,6 +160,47 @@ static void beside(uint64_t *result)
     tic_close(result);
 }
 
+/* It writes what StarPU does not see, after a while. */
+static void write_beside(void *arg)
+{
+    (void)arg;
+    tic_turns_yield();
+    tic_values[1] = tic_values[1] * 31 + 2;
+}
+
+static void look_beside(void *arg)
+{
+    write_beside(NULL);
+    look(arg);
+}
+
+/* A line may be cut while it runs: lines are quiescent once it is found. */
+static void looks_beside(uint64_t *result)
+{
+    tic_open(1, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        tic_submit(&tic_step, tic_data[0], 3);
+        ask(tic_data[0], STARPU_R, look_beside);
+        starpu_task_wait_for_all();
+    }
+    tic_submit_pair(&tic_join, tic_data[0], tic_data[1]);
+    tic_close(result);
+}
+
+/* The same by the callbacks of tasks. */
+static void writes_beside(uint64_t *result)
+{
+    tic_open(1, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        struct starpu_task *task = tic_build(&tic_step, tic_data[0], 3);
+        task->callback_func = write_beside;
+        tic_submit_built(task);
+    }
+    starpu_task_wait_for_all();
+    tic_submit_pair(&tic_join, tic_data[0], tic_data[1]);
+    tic_close(result);
+}
+
 /* A task that writes nothing reads what a callback wrote, and is executed again. */
 static void seen(uint64_t *result)
 {
@@ -191,6 +233,9 @@ const struct tic_program tic_programs_callbacks[] = {
     {"callbacks-only-trusted-twice", callbacks_only, trusted, false, NULL, 0, 0, 1, 2, true},
     {"callback-behind-main-twice", behind_main, NULL, false, NULL, 0, 0, 1, 2, true},
     {"callbacks-in-turn-trusted-twice", in_turn, trusted, false, NULL, 0, 0, 1, 2, true},
+    {"callback-looks-beside", looks_beside, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"callback-writes-beside", writes_beside, NULL, false, NULL, 1, 1, 1, 1, false},
+    {"callback-writes-beside-twice", writes_beside, NULL, false, NULL, 0, 0, 1, 2, true},
     {"callback-late", callback_adds, NULL, false, "callback-granted", 1, 1, 1, 1, false},
     {"callback-late-beside", beside, NULL, false, "callback-granted", 1, 1, 1, 1, false},
     {"callback-later", in_turn, NULL, false, "callback-granted:2", 1, 1, 1, 1, false},
