@@ -20,7 +20,7 @@ struct tic_adaptive_sample {
     double held;         /* workers waited for it: copy on write */
     unsigned workers;    /* > 0 */
     double main_held;    /* main() waited for it: copy on write */
-    double processor;    /* it took of the processors, which tasks could not have meanwhile */
+    double processor;    /* it took of the processors what tasks would have had meanwhile */
     unsigned processors; /* > 0 */
     double duration;     /* from its begin to the commit */
     double latency;      /* from the cut to the commit */

@@ -60,6 +60,23 @@ static double seconds_between(uint64_t from, uint64_t to)
     return to > from ? (double)(to - from) * 1e-9 : 0;
 }
 
+/* What a checkpoint took of the processors, and the program did not have for that, s: no more than
+ * it had less of them than between the checkpoints. Where tasks wait for a device or sleep, it may
+ * have taken what nobody wanted. All of it counts if that cannot be told. */
+static double seconds_lost(const struct tic_pace *pace, const struct tic_pace_reading *reading)
+{
+    const struct tic_pace_reading *begun = &pace->begun, *before = &pace->ended;
+    double duration = seconds_between(begun->now, reading->now);
+    double apart = before->now > 0 ? seconds_between(before->now, begun->now) : 0;
+    double taken = seconds_between(begun->processor, reading->processor);
+
+    if (apart < duration || apart <= 0)
+        return taken;
+    double usual = seconds_between(before->others, begun->others) / apart * duration;
+    double lost = usual - seconds_between(begun->others, reading->others);
+    return lost < 0 ? 0 : fmin(lost, taken);
+}
+
 /* How long a checkpoint takes, but for tasks of its cut that it waits for: the longest of late. One
  * during which the process was stopped does not count for much. */
 static void note_took(struct tic_pace *pace, double took, double period)
@@ -75,16 +92,17 @@ void tic_pace_end(struct tic_pace *pace, const struct tic_pace_reading *reading,
                   uint64_t waited_ns, double period, unsigned workers, unsigned processors)
 {
     const struct tic_pace_reading *begun = &pace->begun;
-    struct tic_adaptive_sample sample = {
-        .held = seconds_between(begun->held, reading->held),
-        .workers = workers,
-        .main_held = seconds_between(begun->main_held, reading->main_held),
-        .processor = seconds_between(begun->processor, reading->processor),
-        .processors = processors,
-        .duration = seconds_between(begun->now, reading->now),
-        .latency = seconds_between(cut_ns, reading->now)};
+    struct tic_adaptive_sample sample = {.held = seconds_between(begun->held, reading->held),
+                                         .workers = workers,
+                                         .main_held =
+                                             seconds_between(begun->main_held, reading->main_held),
+                                         .processor = seconds_lost(pace, reading),
+                                         .processors = processors,
+                                         .duration = seconds_between(begun->now, reading->now),
+                                         .latency = seconds_between(cut_ns, reading->now)};
 
     tic_adaptive_measure(&pace->measured, &sample, period);
+    pace->ended = *reading;
     publish(pace);
     note_took(pace, sample.duration - (double)waited_ns * 1e-9, period);
 }

@@ -17,6 +17,7 @@ struct tic_pace_reading {
     uint64_t held;      /* workers were held by copy on write, all together */
     uint64_t main_held; /* main() was held by saving what a cut needed */
     uint64_t processor; /* threads of ours had processors */
+    uint64_t others;    /* all other threads of the process had processors */
 };
 
 struct tic_pace {
@@ -27,6 +28,7 @@ struct tic_pace {
     struct tic_adaptive_measured measured;
     _Atomic uint64_t main_held_ns; /* main_held of readings; relaxed; the owner thread adds to it */
     struct tic_pace_reading begun; /* when the last checkpoint began */
+    struct tic_pace_reading ended; /* when it ended; time 0: there was none */
     double took;                   /* seconds of a checkpoint, of late */
     _Atomic uint64_t last_took_ns; /* by the last one that succeeded; relaxed: a statistic */
     _Atomic uint64_t cost_ns, latency_ns; /* of `measured`; 0: not known; relaxed: statistics */

@@ -247,11 +247,14 @@ static unsigned count_helpers(void)
 
 static struct tic_pace_reading read_pace(const struct tic_snapshot *snapshot)
 {
+    uint64_t ours = tic_thread_processor_time(), all = tic_nanoseconds(CLOCK_PROCESS_CPUTIME_ID);
+
     return (struct tic_pace_reading){
         .now = tic_nanoseconds(CLOCK_MONOTONIC),
         .held = tic_cut_held_time(&snapshot->cut),
         .main_held = atomic_load_explicit(&snapshot->pace.main_held_ns, memory_order_relaxed),
-        .processor = tic_thread_processor_time()};
+        .processor = ours,
+        .others = all - ours};
 }
 
 /* A checkpoint, and what it cost. As tic_checkpoint_run. */
@@ -289,6 +292,7 @@ static void *checkpoint_thread(void *arg)
     pthread_setname_np(pthread_self(), "tic-checkpoint");
     tic_io_set_way(TIC_IO_ALWAYS);
     tic_pool_init(&snapshot->cycle.savers, count_helpers());
+    snapshot->pace.ended = read_pace(snapshot);
     /* Here, as no signal comes to this thread, also none of a limit to the size of files. */
     int status = snapshot->options.log_all ? tic_eventlog_provide(&snapshot->log) : 0;
     if (status)

@@ -66,6 +66,38 @@ static void test_cost(void **state)
     assert_int_equal(atomic_load(&pace.last_took_ns), 8 * SECOND);
 }
 
+/* A checkpoint of 10 s, for which our threads have processors for 8 s, and the others for so long,
+ * who have had two of them for 20 s before. */
+static void measure_beside(uint64_t others)
+{
+    reset(NULL);
+    checkpoint(0, 0, 0, 1, 0, 10);
+    clocks.now += 19 * SECOND;
+    clocks.others += 40 * SECOND;
+    pace.measured.checkpoints = 0;
+    const uint64_t begun = clocks.now;
+    tic_pace_begin(&pace, &clocks);
+    clocks.now += 10 * SECOND;
+    clocks.processor += 8 * SECOND;
+    clocks.others += others * SECOND;
+    tic_pace_end(&pace, &clocks, begun, 0, 10, WORKERS, PROCESSORS);
+}
+
+/* checks that processors that the program would not have used cost it nothing, and that no more
+ * counts than was taken */
+static void test_idle_processors(void **state)
+{
+    (void)state;
+    measure_beside(20);
+    expect(0, 10, 10);
+    measure_beside(25);
+    expect(0, 10, 10);
+    measure_beside(16);
+    expect(4. / PROCESSORS, 10, 10);
+    measure_beside(0);
+    expect(8. / PROCESSORS, 10, 10);
+}
+
 /* checks that a duration falls slowly and rises at once, but not beyond twice itself and a period
  */
 static void test_took(void **state)
@@ -194,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_nothing_yet, reset),
         cmocka_unit_test_setup(test_cost, reset),
+        cmocka_unit_test_setup(test_idle_processors, reset),
         cmocka_unit_test_setup(test_took, reset),
         cmocka_unit_test_setup(test_resume, reset),
         cmocka_unit_test_setup(test_fixed_period, reset),
