@@ -101,7 +101,8 @@ void tic_pace_end(struct tic_pace *pace, const struct tic_pace_reading *reading,
                                          .duration = seconds_between(begun->now, reading->now),
                                          .latency = seconds_between(cut_ns, reading->now)};
 
-    tic_adaptive_measure(&pace->measured, &sample, period);
+    if (pace->ended.now > 0 || pace->measured.checkpoints == 0)
+        tic_adaptive_measure(&pace->measured, &sample, period);
     pace->ended = *reading;
     publish(pace);
     note_took(pace, sample.duration - (double)waited_ns * 1e-9, period);

@@ -39,8 +39,9 @@ double tic_pace_init(struct tic_pace *pace, const struct tic_settings *settings)
 /* What the run before has measured. Before the checkpoint thread starts. */
 void tic_pace_resume(struct tic_pace *pace, uint64_t cost_ns, uint64_t latency_ns);
 void tic_pace_begin(struct tic_pace *pace, const struct tic_pace_reading *reading);
-/* The checkpoint has committed a line. cut_ns: when its cut was taken; waited_ns: for how long it
- * has waited for tasks of the cut; period: seconds. */
+/* The checkpoint has committed a line. The first one of a run does not change what the run before
+ * has measured: the program has just begun. cut_ns: when its cut was taken; waited_ns: for how long
+ * it has waited for tasks of the cut; period: seconds. */
 void tic_pace_end(struct tic_pace *pace, const struct tic_pace_reading *reading, uint64_t cut_ns,
                   uint64_t waited_ns, double period, unsigned workers, unsigned processors);
 /* Seconds until the next checkpoint, when the last one began `since` seconds ago and one takes

@@ -292,7 +292,6 @@ static void *checkpoint_thread(void *arg)
     pthread_setname_np(pthread_self(), "tic-checkpoint");
     tic_io_set_way(TIC_IO_ALWAYS);
     tic_pool_init(&snapshot->cycle.savers, count_helpers());
-    snapshot->pace.ended = read_pace(snapshot);
     /* Here, as no signal comes to this thread, also none of a limit to the size of files. */
     int status = snapshot->options.log_all ? tic_eventlog_provide(&snapshot->log) : 0;
     if (status)

@@ -115,7 +115,7 @@ static void test_took(void **state)
 }
 
 /* checks that a restart begins with what the run before has measured, once, if it has, and if it is
- * no nonsense */
+ * no nonsense; and that its first checkpoint does not change it */
 static void test_resume(void **state)
 {
     (void)state;
@@ -128,7 +128,9 @@ static void test_resume(void **state)
     tic_pace_resume(&pace, 2 * SECOND, 2 * SECOND);
     expect(1, 4, 0);
     checkpoint(0, 3, 0, 11, 0, 10);
-    expect(2, 7, 10); /* no longer than a period at first */
+    expect(1, 4, 10); /* no longer than a period at first */
+    checkpoint(0, 3, 0, 11, 0, 10);
+    expect(2, 7, 11);
 }
 
 static struct tic_settings settings_of(double period, double mtbf, double max_recovery,
