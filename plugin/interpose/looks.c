@@ -268,6 +268,8 @@ void tic_looks_show_callback(uint64_t key)
 
 void tic_looks_enter(void)
 {
+    if (tic_session->report && tic_session_context() == TIC_CONTEXT_MAIN)
+        tic_looks_note_wait();
     if (looks.inside || !tic_session->snapshot.verify.percent ||
         tic_session_context() != TIC_CONTEXT_MAIN)
         return;
