@@ -7,6 +7,7 @@
 #include "session/context.h"
 #include "session/lookup.h"
 #include "session/marks.h"
+#include "session/nodes.h"
 #include "session/symbol.h"
 #include "unseen/heap.h"
 #include "unseen/statics.h"
@@ -16,12 +17,12 @@ enum {
     MOST_LOOKS = 256 /* where they may lead, each with system calls */
 };
 
-/* By the place of the slot: whoever has the task. */
+/* By the place of the slot: whoever has the task. Each in cache lines of its own. */
 static struct {
     const struct tic_handle *handle; /* NULL: none, or the task has written it */
     size_t size;
     uint64_t words[WORDS];
-} before[TIC_MAX_WORKERS];
+} __attribute__((aligned(128))) before[TIC_MAX_WORKERS];
 
 static _Atomic unsigned looks; /* relaxed */
 
@@ -68,12 +69,15 @@ void tic_followed_begin(struct starpu_task *task, const struct tic_slot *slot)
     unsigned place = tic_cut_place(&tic_session->snapshot.cut, slot);
 
     before[place].handle = NULL;
-    if (atomic_load_explicit(&looks, memory_order_relaxed) >= MOST_LOOKS)
+    if (tic_nodes_several || /* what main memory holds may be older, or on a disk */
+        atomic_load_explicit(&looks, memory_order_relaxed) >= MOST_LOOKS)
         return;
     for (unsigned long i = 0; i < slot->writing.count && !before[place].handle; i++) {
         const struct tic_handle *handle = slot->writing.items[i];
-        if (is_small(handle) && reads_and_writes(task, handle))
+        if (is_small(handle))
             keep(place, handle);
+        if (before[place].handle && !reads_and_writes(task, handle))
+            before[place].handle = NULL;
     }
 }
 
