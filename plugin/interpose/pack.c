@@ -8,9 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/names.h"
 #include "base/types.h"
 #include "interpose/coo.h"
 #include "session/context.h"
+#include "session/lookup.h"
 #include "real/real.h"
 
 enum { NODE = STARPU_MAIN_RAM };
@@ -107,6 +110,38 @@ bool tic_pack_supports(struct tic_handle *handle)
     return true;
 }
 
+/* To its interface it lies elsewhere now, in memory of main(): a leading dimension is gone, say,
+ * that data has which was received. */
+static void tell_changed(starpu_data_handle_t data)
+{
+    static _Atomic bool told;
+    const struct tic_handle *handle = tic_handle_of(data);
+
+    if (handle && handle->home_node >= 0 && !atomic_exchange(&told, true))
+        tic_log(TIC_LOG_WARN,
+                "data %llu%s (number of registration) was given back by unpack_data of its "
+                "interface, which has changed that interface. If this says how the data lies in "
+                "memory of main() (a leading dimension), other data there may be overwritten, and "
+                "the result wrong: `starpu-tic rehearse` tells",
+                (unsigned long long)handle->id, tic_name_of(handle->id));
+}
+
+/* It frees the bytes. */
+static int unpack(starpu_data_handle_t data, char *bytes, uint64_t size)
+{
+    struct starpu_data_interface_ops *ops = tic_real.starpu_data_get_interface_ops(data);
+    void *interface = tic_real.starpu_data_get_interface_on_node(data, NODE);
+    void *before = malloc(ops->interface_size);
+
+    if (before)
+        memcpy(before, interface, ops->interface_size);
+    int status = ops->unpack_data(data, NODE, bytes, size) == 0 ? 0 : -EIO;
+    if (before && memcmp(before, interface, ops->interface_size) != 0)
+        tell_changed(data);
+    free(before);
+    return status;
+}
+
 int tic_pack_restore(starpu_data_handle_t data, const struct tic_saved *saved)
 {
     struct tic_store *store = &tic_session->store;
@@ -124,6 +159,23 @@ int tic_pack_restore(starpu_data_handle_t data, const struct tic_saved *saved)
         release(bytes, size);
         return status;
     }
+    return unpack(data, bytes, size);
+}
+
+bool tic_pack_can_put(starpu_data_handle_t data, uint64_t most)
+{
     struct starpu_data_interface_ops *ops = tic_real.starpu_data_get_interface_ops(data);
-    return ops->unpack_data(data, NODE, bytes, size) == 0 ? 0 : -EIO; /* it frees the bytes */
+
+    return !is_coo(data) && ops->pack_data && ops->unpack_data && ops->get_size &&
+           ops->get_size(data) <= most;
+}
+
+int tic_pack_put(starpu_data_handle_t data, const char *bytes, uint64_t size)
+{
+    char *copy = (char *)tic_real.starpu_malloc_on_node_flags(NODE, size, 0);
+
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, bytes, size);
+    return unpack(data, copy, size);
 }

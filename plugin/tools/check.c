@@ -254,9 +254,10 @@ static bool tell_unregistered(const json_t *first)
     if (packed)
         printf(
             "Note: main() goes on after it has waited for tasks, and has data that its interface "
-            "packs (the first: data %llu, by number of registration). What it reads or writes "
-            "there by its pointers, without starpu_data_acquire, is not looked for here, and may "
-            "be something else in a restart: `starpu-tic rehearse` tells whether it matters.\n",
+            "packs (the first: data %llu, by number of registration). What it writes there by "
+            "its pointers, or reads of data that is not small (STARPU_TIC_LOOKS), without "
+            "starpu_data_acquire, is not looked for here, and may be something else in a "
+            "restart: `starpu-tic rehearse` tells whether it matters.\n",
             (unsigned long long)json_integer_value(packed));
     if (undeclared && undeclared[0])
         printf("Note: %s. What callbacks read of data that their tasks do not declare may be "

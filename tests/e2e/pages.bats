@@ -253,6 +253,26 @@ told() {
     ! grep -Eq 'had a pointer|packs|addresses|declares no data|no_coherency' err || complain declared "told"
 }
 
+@test "main() reads small data that its interface packs by its pointers, and sees it again" {
+    local at expected skipped=0
+    expected=$("$lib/told" packed)
+    export STARPU_TIC_EVERY=1
+    for at in task-end:2 task-end:4 task-end:6 wait-end:3 wait-end:5; do
+        resumes $at 2 "$expected" "$lib/told" packed
+    done
+    [ "$skipped" -gt 0 ]
+}
+
+@test "an interface that unpack_data changes is told of in the restart" {
+    local expected
+    expected=$("$lib/told" moved)
+    STARPU_TIC_EVERY=1 STARPU_TIC_FAIL=task-end:4 run_apart timeout 60 "$tool" run -- "$lib/told" moved
+    [ "$status" -eq 137 ] && ! grep -q 'unpack_data' err
+    run_apart timeout 60 "$tool" run -- "$lib/told" moved
+    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ]
+    [ "$(grep -c 'data 0 (number of registration) was given back by unpack_data' err)" -eq 1 ]
+}
+
 @test "it is told before a recovery line holds what main() has gone on with" {
     STARPU_TIC_FAIL=task-end:2 run_apart timeout 60 "$tool" run -- "$lib/told" packed
     [ "$status" -eq 137 ] && grep -q 'in data that its interface packs' err
