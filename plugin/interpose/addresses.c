@@ -13,6 +13,7 @@
 #include "interpose/looks_list.h"
 #include "session/symbol.h"
 #include "session/uses.h"
+#include "unseen/followed.h"
 
 /* Bytes of data that is searched: such structures are small. What tasks write is most of the data,
  * and is read early to be searched. */
@@ -69,13 +70,13 @@ void tic_addresses_note(struct tic_handle *handle)
  */
 
 /* The first words of it that lie together. */
-static bool seems_to_hold_some(const struct tic_handle *handle)
+static bool seems_to_hold_some(const struct tic_slot *slot, const struct tic_handle *handle)
 {
     const struct tic_layout *layout = &handle->layout;
     uint64_t size = layout->shape.dims[0] * layout->shape.element_size, word;
 
     if (handle->home_node < 0 || !handle->is_value || handle->packer ||
-        !tic_layout_is_mapped(layout))
+        !tic_layout_is_mapped(layout) || tic_followed_left(slot, handle))
         return false;
     size = size < MOST_WRITTEN ? size : MOST_WRITTEN;
     for (uint64_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
@@ -96,7 +97,7 @@ void tic_addresses_look(const struct tic_slot *slot)
     if (atomic_load_explicit(&looked, memory_order_relaxed) >= MOST_TASKS)
         return;
     atomic_fetch_add_explicit(&looked, 1, memory_order_relaxed);
-    while (i < slot->writing.count && !seems_to_hold_some(slot->writing.items[i]))
+    while (i < slot->writing.count && !seems_to_hold_some(slot, slot->writing.items[i]))
         i++;
     if (i == slot->writing.count || tic_session->recovered || tic_session->report ||
         atomic_exchange(&told, true))

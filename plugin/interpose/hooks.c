@@ -27,6 +27,7 @@
 #include "session/lookup.h"
 #include "session/marks.h"
 #include "session/nodes.h"
+#include "unseen/followed.h"
 #include "unseen/observe.h"
 #include "interpose/position.h"
 #include "interpose/reads.h"
@@ -211,10 +212,12 @@ static void end_task(struct starpu_task *task)
     if (mine || (slot && take(slot, task))) {
         tic_data_check_shapes(task, slot);
         bool more = tic_arguments_end(slot);
-        if (__builtin_expect(slot->away, 0))
+        if (__builtin_expect(slot->away, 0)) {
             end_away(task, slot, more);
-        else
+        } else {
+            tic_followed_end(task, slot);
             settle(slot, more);
+        }
     }
 }
 
@@ -307,6 +310,7 @@ static void begin_task(struct starpu_task *task)
     if (spawn)
         atomic_store_explicit(&spawn->started, epoch, memory_order_release);
     begin_writes(task, slot, epoch);
+    tic_followed_begin(task, slot);
     slot->counts = slot->writing.count > 0 || !runs_again(task, spawn);
     uint64_t key = spawn ? spawn->task.id : slot->sequence;
     slot->again = tic_position_is_again(key);

@@ -17,6 +17,7 @@
 #include "session/context.h"
 #include "session/nodes.h"
 #include "interpose/looks_list.h"
+#include "interpose/looks_packed.h"
 #include "interpose/looks_replay.h"
 #include "report/looks_tell.h"
 #include "interpose/shown.h"
@@ -58,8 +59,10 @@ void tic_looks_add(struct tic_handle *handle)
 {
     if (tic_handle_has_memory(handle))
         atomic_store(&tic_looks_visible, true);
-    if (handle->packer && handle->home_node >= 0)
+    if (handle->packer && handle->home_node >= 0) {
         tic_looks_note_packed(handle);
+        tic_looks_packed_add(handle);
+    }
     if (!handle->imaged)
         return;
     if (!is_logged(handle)) {
@@ -83,6 +86,8 @@ void tic_looks_remove(struct tic_handle *handle)
         tic_looks_forget_skipped_locked(handle);
         tic_unlock(&tic_session->submit);
     }
+    if (handle->packer)
+        tic_looks_packed_remove(handle);
     if (!handle->look)
         return;
     tic_lock(&tic_session->submit);
@@ -202,6 +207,7 @@ static void log_all(void)
     if (looks.begun_ns == 0)
         looks.begun_ns = tic_nanoseconds(CLOCK_MONOTONIC);
     looks.partial = !may_search(tic_nanoseconds(CLOCK_MONOTONIC));
+    tic_looks_packed_log(looks.waits);
     log_written();
     if (!looks.partial) {
         uint64_t start = tic_nanoseconds(CLOCK_THREAD_CPUTIME_ID); /* not what others take */
@@ -268,11 +274,28 @@ void tic_looks_show_callback(uint64_t key)
 
 void tic_looks_enter(void)
 {
+    if (tic_session->report && tic_session_context() == TIC_CONTEXT_MAIN)
+        tic_looks_note_wait();
     if (looks.inside || !tic_session->snapshot.verify.percent ||
         tic_session_context() != TIC_CONTEXT_MAIN)
         return;
     looks.inside = true;
     tic_verify_enter(&tic_session->snapshot);
+}
+
+/* Also at the wait in which the line was cut. */
+static void give_packed_back(void)
+{
+    if (!tic_session->recovered)
+        return;
+    tic_lock(&tic_session->submit);
+    tic_looks_await_packed_locked();
+    tic_unlock(&tic_session->submit);
+    if (!tic_looks_packed_has(looks.waits))
+        return;
+    tic_shown_pause();
+    tic_looks_packed_give_back(looks.waits);
+    tic_shown_resume(tic_position_is_ahead());
 }
 
 void tic_looks_leave(void)
@@ -283,6 +306,7 @@ void tic_looks_leave(void)
         return;
     looks.inside = false;
     looks.waits++;
+    give_packed_back();
     if (tic_position_is_ahead()) {
         tic_shown_pause();
         tic_lock(&session->submit);

@@ -21,6 +21,14 @@ struct tic_handle *tic_looks_find_locked(uint64_t id);
 void tic_looks_drop_locked(const struct tic_handle *handle);
 /* Adds an entry to those of lines (FORMAT.md); bytes NULL: as it was looked at last. */
 void tic_looks_append(uint64_t wait, uint64_t id, const char *bytes, uint64_t size);
+/* Only its interface knows where it lies in memory of main(). */
+static inline bool tic_looks_is_packed(const struct tic_handle *handle)
+{
+    return handle->packer && handle->home_node == STARPU_MAIN_RAM;
+}
+
+/* How many of these entries, one at least, are of the same look at the same data. */
+size_t tic_looks_count_parts(const struct tic_line_look *look, size_t count);
 /* Small data that a task declares, which its callback may look at. */
 struct tic_small {
     unsigned count;

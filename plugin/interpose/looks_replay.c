@@ -22,6 +22,8 @@ static _Atomic uint64_t shown_callbacks; /* they leave older content behind */
 /* Guarded by the submission lock: larger data that skipped tasks write, since main() waited last.
  */
 static struct tic_handle_list skipped;
+static struct tic_handle_list
+    packed_skipped;      /* owner thread: of these, what main() has waited for now */
 static uint64_t stirred; /* owner thread: how many had changed memory when it was given back last */
 
 static bool is_in_memory(const struct tic_handle *handle, const char *bytes, char *own)
@@ -107,7 +109,7 @@ static void try_give_back(struct tic_handle *handle, const struct tic_line_look 
         handle->shown = true;
 }
 
-static size_t count_parts(const struct tic_line_look *look, size_t count)
+size_t tic_looks_count_parts(const struct tic_line_look *look, size_t count)
 {
     size_t parts = 1;
 
@@ -123,7 +125,7 @@ void tic_looks_give_callback_back_locked(uint64_t key)
     struct known_page known = {0};
 
     for (size_t i = 0; i < count; i += parts) {
-        parts = count_parts(&look[i], count - i);
+        parts = tic_looks_count_parts(&look[i], count - i);
         try_give_back(tic_looks_find_locked(look[i].id), &look[i], parts, &known);
     }
     atomic_fetch_add(&shown_callbacks, 1);
@@ -162,7 +164,8 @@ static bool has_its_value(struct tic_handle *handle)
 
 void tic_looks_note_skipped_locked(struct tic_handle *handle)
 {
-    if (!handle || handle->look || !handle->imaged || !handle->pending || handle->skips_listed)
+    if (!handle || handle->look || !(handle->imaged || tic_looks_is_packed(handle)) ||
+        !handle->pending || handle->skips_listed)
         return;
     handle->skips_listed = true;
     if (!tic_handle_append(&skipped, handle))
@@ -199,6 +202,28 @@ static void show_all_skipped(void)
     skipped.count = 0;
 }
 
+void tic_looks_await_packed_locked(void)
+{
+    unsigned long kept = 0;
+
+    for (unsigned long i = 0; i < skipped.count; i++) {
+        struct tic_handle *handle = skipped.items[i];
+        if (!handle->packer) {
+            skipped.items[kept++] = handle;
+            continue;
+        }
+        handle->skips_listed = false;
+        if (!tic_handle_append(&packed_skipped, handle))
+            tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    }
+    skipped.count = kept;
+}
+
+struct tic_handle_list *tic_looks_packed_skipped(void)
+{
+    return &packed_skipped;
+}
+
 /* ---- main() -----------------------------------------------------------------------------------
  */
 
@@ -215,7 +240,7 @@ void tic_looks_give_main_back_locked(uint64_t wait)
     all |= was_stirred();
     for (size_t i = 0; i < count; i += parts) {
         struct tic_handle *handle = tic_looks_find_locked(look[i].id);
-        parts = count_parts(&look[i], count - i);
+        parts = tic_looks_count_parts(&look[i], count - i);
         if (handle && look[i].bytes > 0) {
             handle->looked.recovered = &look[i];
             handle->looked.parts = parts;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct tic_handle;
+struct tic_handle_list;
 
 /* A task that writes it (may be NULL) is skipped, in a replay. Under the submission lock. */
 void tic_looks_note_skipped_locked(struct tic_handle *handle);
@@ -13,6 +14,11 @@ void tic_looks_note_skipped_locked(struct tic_handle *handle);
  * the key of its task. In a restart, under the submission lock. */
 void tic_looks_give_main_back_locked(uint64_t wait);
 void tic_looks_give_callback_back_locked(uint64_t wait);
+/* main() has waited: data that its interface packs, and that skipped tasks write, is in the list
+ * from now on, for who empties it. Before the call above; under the submission lock. The list is
+ * the owner thread's. */
+void tic_looks_await_packed_locked(void);
+struct tic_handle_list *tic_looks_packed_skipped(void);
 /* The data leaves. */
 void tic_looks_forget_skipped_locked(const struct tic_handle *handle);
 

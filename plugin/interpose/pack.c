@@ -8,9 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/names.h"
 #include "base/types.h"
 #include "interpose/coo.h"
 #include "session/context.h"
+#include "session/lookup.h"
+#include "session/symbol.h"
 #include "real/real.h"
 
 enum { NODE = STARPU_MAIN_RAM };
@@ -107,6 +111,79 @@ bool tic_pack_supports(struct tic_handle *handle)
     return true;
 }
 
+static void tell_changed(const struct tic_handle *handle)
+{
+    static _Atomic bool told;
+
+    if (!atomic_exchange(&told, true))
+        tic_log(TIC_LOG_WARN,
+                "data %llu%s (number of registration) was given back by unpack_data of its "
+                "interface, which has changed that interface: if this says how the data lies in "
+                "memory of main(), other data there may be overwritten, and the result wrong. "
+                "`starpu-tic rehearse` tells",
+                (unsigned long long)handle->id, tic_name_of(handle->id));
+}
+
+_Noreturn static void stop_moved(const struct tic_handle *handle)
+{
+    tic_stop(TIC_EXIT_REFUSED,
+             "data %llu%s (number of registration) was given back by unpack_data of its interface, "
+             "which now says that as many bytes lie otherwise in memory of main() (as without a "
+             "leading dimension): other data there may be overwritten. A restart can give such "
+             "data back only where the interface lays it out as main() has registered it",
+             (unsigned long long)handle->id, tic_name_of(handle->id));
+}
+
+/* It has memory of its own, which it has allocated anew. */
+static bool has_new_addresses(const char *before, const char *now, size_t size)
+{
+    bool has = false;
+
+    for (size_t at = 0; at + sizeof(uint64_t) <= size && !has; at += sizeof(uint64_t))
+        has = memcmp(before + at, now + at, sizeof(uint64_t)) != 0 &&
+              tic_symbol_is_pointer_at(now, at);
+    return has;
+}
+
+/* unpack_data is the program's: it may take main()'s memory for another part of it. Data that has
+ * another size now, or other memory, may be so rightly. */
+static void compare_interface(starpu_data_handle_t data, const char *before, const char *now,
+                              bool resized)
+{
+    const struct starpu_data_interface_ops *ops = tic_real.starpu_data_get_interface_ops(data);
+    const struct tic_handle *handle = tic_handle_of(data);
+
+    if (!handle || handle->home_node < 0 || memcmp(before, now, ops->interface_size) == 0)
+        return;
+    if (!resized && !has_new_addresses(before, now, ops->interface_size))
+        stop_moved(handle);
+    tell_changed(handle);
+}
+
+static size_t size_of(starpu_data_handle_t data)
+{
+    const struct starpu_data_interface_ops *ops = tic_real.starpu_data_get_interface_ops(data);
+
+    return ops->get_size ? ops->get_size(data) : 0;
+}
+
+/* It frees the bytes. */
+static int unpack(starpu_data_handle_t data, char *bytes, uint64_t size)
+{
+    const struct starpu_data_interface_ops *ops = tic_real.starpu_data_get_interface_ops(data);
+    void *interface = tic_real.starpu_data_get_interface_on_node(data, NODE);
+    size_t size_before = size_of(data);
+    void *before = malloc(ops->interface_size);
+
+    if (!before)
+        return -ENOMEM;
+    memcpy(before, interface, ops->interface_size);
+    int status = ops->unpack_data(data, NODE, bytes, size) == 0 ? 0 : -EIO;
+    compare_interface(data, before, interface, size_of(data) != size_before);
+    free(before);
+    return status;
+}
+
 int tic_pack_restore(starpu_data_handle_t data, const struct tic_saved *saved)
 {
     struct tic_store *store = &tic_session->store;
@@ -124,6 +201,23 @@ int tic_pack_restore(starpu_data_handle_t data, const struct tic_saved *saved)
         release(bytes, size);
         return status;
     }
+    return unpack(data, bytes, size);
+}
+
+bool tic_pack_can_put(starpu_data_handle_t data, uint64_t most)
+{
     struct starpu_data_interface_ops *ops = tic_real.starpu_data_get_interface_ops(data);
-    return ops->unpack_data(data, NODE, bytes, size) == 0 ? 0 : -EIO; /* it frees the bytes */
+
+    return !is_coo(data) && ops->pack_data && ops->unpack_data && ops->get_size &&
+           ops->get_size(data) <= most;
+}
+
+int tic_pack_put(starpu_data_handle_t data, const char *bytes, uint64_t size)
+{
+    char *copy = (char *)tic_real.starpu_malloc_on_node_flags(NODE, size, 0);
+
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, bytes, size);
+    return unpack(data, copy, size);
 }

@@ -137,7 +137,8 @@ static void tell_time(void)
 /* In the first run, where there is still time for it, and if nobody has looked yet. */
 static void tell_large(void)
 {
-    if (!unlogged.large || unlogged.told_large || tic_session->recovered || tic_advice_is_there())
+    if (!unlogged.large || unlogged.told_large || tic_session->recovered || tic_session->report ||
+        tic_advice_is_there())
         return;
     unlogged.told_large = true;
     tic_log(TIC_LOG_INFO,
@@ -152,12 +153,25 @@ static void tell_packed(void)
     if (unlogged.packed == 0 || unlogged.told_packed || tic_session->recovered)
         return;
     unlogged.told_packed = true;
-    tic_log(TIC_LOG_INFO,
-            "main() goes on after it has waited for tasks. What it reads or writes by its pointers "
-            "then in data that its interface packs (CSR, BCSR ...; the first: data %llu, by number "
-            "of registration), without acquiring it, is neither logged nor compared, and may be "
-            "something else in a restart",
-            (unsigned long long)(unlogged.packed - 1));
+    if (!tic_session->report)
+        tic_log(TIC_LOG_INFO,
+                "main() goes on after it has waited for tasks. What it writes by its pointers then "
+                "in data that its interface packs (CSR, BCSR ...; the first: data %llu, by number "
+                "of registration), or reads there of data of more than %lu bytes, without "
+                "acquiring it, is neither logged nor compared, and may be something else in a "
+                "restart: `starpu-tic rehearse` tells whether it matters",
+                (unsigned long long)(unlogged.packed - 1), tic_session->settings.looks);
+}
+
+void tic_looks_note_wait(void)
+{
+    unlogged.waited = true;
+}
+
+bool tic_looks_packed(uint64_t *id)
+{
+    *id = unlogged.packed - 1;
+    return unlogged.told_packed;
 }
 
 void tic_looks_note_exposed(const struct tic_handle *handle)
@@ -235,13 +249,17 @@ void tic_looks_tell_overwritten(const struct tic_handle *handle)
     if (told || tic_advice_is_there())
         return;
     told = true;
+    char size[40] = "its interface packs it";
+    if (!handle->packer)
+        snprintf(size, sizeof(size), "%llu bytes",
+                 (unsigned long long)tic_shape_bytes(&handle->layout.shape));
     tic_log(
         TIC_LOG_WARN,
         "main() goes on after it has waited for tasks, as in the recorded run. Tasks wrote data "
-        "%llu (number of registration, %llu bytes) again later, and what it held then was not "
-        "logged: if main() reads it there by its pointer, it sees something else than it did. "
-        "`starpu-tic check` tells whether it does",
-        (unsigned long long)handle->id, (unsigned long long)tic_shape_bytes(&handle->layout.shape));
+        "%llu (number of registration, %s) again later, and what it held then was not logged: "
+        "if main() reads it there by its pointer, it sees something else than it did. "
+        "`starpu-tic %s` tells whether it does",
+        (unsigned long long)handle->id, size, handle->packer ? "rehearse" : "check");
 }
 
 void tic_looks_note_submission(void)

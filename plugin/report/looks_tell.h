@@ -34,6 +34,11 @@ const char *tic_looks_undeclared(void);
 void tic_looks_tell_overwritten(const struct tic_handle *handle);
 /* main() submits a task: if it has waited before, it goes on with what it sees. */
 void tic_looks_note_submission(void);
+/* main() waits in a run of `starpu-tic check`, where nothing is logged. */
+void tic_looks_note_wait(void);
+/* Has main() gone on then, and is there data that its interface packs? The first such. At the end.
+ */
+bool tic_looks_packed(uint64_t *id);
 /* main() has waited so often; partial: not all data were compared this time. */
 void tic_looks_tell(uint64_t waits, bool partial);
 

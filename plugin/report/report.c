@@ -245,6 +245,14 @@ static void add_directory(json_t *report, const struct tic_line *about)
     free(directory);
 }
 
+static void add_packed(json_t *report)
+{
+    uint64_t id;
+
+    if (tic_looks_packed(&id))
+        json_object_set_new(report, "packed", json_integer((json_int_t)id));
+}
+
 int tic_report_write(struct tic_report *report, struct tic_session *session)
 {
     char spawned[24];
@@ -263,6 +271,7 @@ int tic_report_write(struct tic_report *report, struct tic_session *session)
                   "unregistered", tic_statics_found(), "left_out", tic_statics_left_out(),
                   "undeclared", tic_looks_undeclared());
     if (whole) {
+        add_packed(whole);
         add_directory(whole, &session->snapshot.about);
         tic_pages_report(whole);
     }

@@ -249,7 +249,16 @@ static bool tell_unregistered(const json_t *first)
 
     const char *left_out = json_string_value(json_object_get(first, "left_out"));
     const char *undeclared = json_string_value(json_object_get(first, "undeclared"));
+    const json_t *packed = json_object_get(first, "packed");
 
+    if (packed)
+        printf(
+            "Note: main() goes on after it has waited for tasks, and has data that its interface "
+            "packs (the first: data %llu, by number of registration). What it writes there by "
+            "its pointers, or reads of data that is not small (STARPU_TIC_LOOKS), without "
+            "starpu_data_acquire, is not looked for here, and may be something else in a "
+            "restart: `starpu-tic rehearse` tells whether it matters.\n",
+            (unsigned long long)json_integer_value(packed));
     if (undeclared && undeclared[0])
         printf("Note: %s. What callbacks read of data that their tasks do not declare may be "
                "something else in a restart: `starpu-tic rehearse` tells whether it matters.\n",

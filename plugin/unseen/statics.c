@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/structures.h"
 #include "base/thread.h"
 #include "unseen/blocks.h"
@@ -14,6 +15,7 @@
 #include "unseen/heap.h"
 #include "unseen/objects.h"
 #include "session/packed.h"
+#include "session/symbol.h"
 #include "session/task.h"
 
 enum {
@@ -260,6 +262,56 @@ void tic_statics_note_call(struct starpu_task *task, const char *call)
             "the state of %s(), which task \"%s\" calls (that of rand_r() and erand48() can be "
             "registered)",
             call, tic_task_name(task));
+        tell_found();
+        statics.over = true;
+    }
+    tic_unlock(&statics.lock);
+}
+
+static void note_known(const struct tic_span *run, void *arg)
+{
+    (void)run;
+    *(bool *)arg = true;
+}
+
+static bool is_constant(const char *at)
+{
+    const struct tic_beside *segments;
+    unsigned count = tic_objects_segments(&segments), i = 0;
+
+    while (i < count && !(at >= segments[i].span.begin && at < segments[i].span.end))
+        i++;
+    return i == count && tic_symbol_is_in_object(at);
+}
+
+/* To memory that tasks can write, and that belongs neither to registered data nor to StarPU. */
+static bool leads_beside(uint64_t word)
+{
+    const char *at = (const char *)(uintptr_t)word;
+    struct tic_span span = {at, at + 1};
+    bool known = false;
+
+    if (!tic_symbol_is_pointer(word) || tic_structure_was(at) || is_constant(at))
+        return false;
+    statics.others.graph = &tic_session->graph;
+    tic_others_visit(&statics.others, &span, note_known, &known);
+    return !known;
+}
+
+void tic_statics_note_followed(struct starpu_task *task, uint64_t id, const uint64_t *words,
+                               size_t count)
+{
+    size_t i = 0;
+
+    tic_lock(&statics.lock);
+    while (i < count && is_wanted() && !leads_beside(words[i]))
+        i++;
+    if (i < count && is_wanted()) {
+        snprintf(found, sizeof(found),
+                 "what data %llu%s (number of registration) points to (it holds nothing but "
+                 "addresses, and task \"%s\", which declares to read and write it, leaves it as it "
+                 "was)",
+                 (unsigned long long)id, tic_name_of(id), tic_task_name(task));
         tell_found();
         statics.over = true;
     }

@@ -35,6 +35,10 @@ void tic_statics_leave_observation(void);
 void tic_statics_enter_callback(void);
 /* A kernel calls a function of the C library that has a state of its own. */
 void tic_statics_note_call(struct starpu_task *task, const char *call);
+/* Data of these words, which holds nothing but addresses, is as it was before a task that declares
+ * to read and write it. Any thread that holds no lock. */
+void tic_statics_note_followed(struct starpu_task *task, uint64_t id, const uint64_t *words,
+                               size_t count);
 /* How often main() has gone on. Owner thread only. */
 uint64_t tic_statics_left(void);
 /* Data leaves, and what was its memory is not looked at any more in this wait. */

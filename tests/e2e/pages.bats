@@ -237,6 +237,10 @@ told() {
 @test "what a restart may not give back is told, where the program does it" {
     STARPU_TIC_VERBOSE=2 told exposed 'main() has had a pointer to data 0'
     told packed 'in data that its interface packs (CSR, BCSR .*the first: data 0'
+    run_apart timeout 60 "$tool" check "$lib/told" packed
+    [ "$status" -eq 0 ] && ! grep -q 'interface packs' err
+    grep -q '^Note: main() goes on .* that its interface packs (the first: data 0, by number of registration)' out ||
+        complain packed "not told by check"
     told addresses 'tasks write what looks like addresses of this process into data 0'
     told blind 'task "read_all" declares no data'
     STARPU_TIC_VERBOSE=2 told callback 'task "add_one" has a callback, and does not declare data 1 (number of registration, 8 bytes)'
@@ -247,6 +251,24 @@ told() {
     [ ! -s err ] || complain left "told although it is logged"
     run_apart timeout 60 "$tool" run -- "$lib/told" declared
     ! grep -Eq 'had a pointer|packs|addresses|declares no data|no_coherency' err || complain declared "told"
+}
+
+@test "main() reads small data that its interface packs by its pointers, and sees it again" {
+    local at expected skipped=0
+    expected=$("$lib/told" packed)
+    export STARPU_TIC_EVERY=1
+    for at in task-end:2 task-end:4 task-end:6 wait-end:3 wait-end:5; do
+        resumes $at 2 "$expected" "$lib/told" packed
+    done
+    [ "$skipped" -gt 0 ]
+}
+
+@test "an interface that lays data out otherwise after unpack_data stops the restart" {
+    STARPU_TIC_EVERY=1 STARPU_TIC_FAIL=task-end:4 run_apart timeout 60 "$tool" run -- "$lib/told" moved
+    [ "$status" -eq 137 ] && ! grep -q 'unpack_data' err
+    run_apart timeout 60 "$tool" run -- "$lib/told" moved
+    [ "$status" -eq 78 ]
+    [ "$(grep -c 'data 0 (number of registration) was given back by unpack_data' err)" -eq 1 ]
 }
 
 @test "it is told before a recovery line holds what main() has gone on with" {

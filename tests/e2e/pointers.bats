@@ -287,6 +287,40 @@ wrote='tasks write memory that is not registered data'
     done
 }
 
+# ---- registered addresses (tests/lib/followed.c) -----------------------------------------------------
+
+@test "tasks follow an address in a variable that they declare to write, and have callbacks: told, and refused" {
+    expected=$("$lib/followed" object)
+    run_apart "$tool" run -- "$lib/followed" object
+    is_right "$expected" ""
+    [ "$(grep -c "$wrote" err)" -eq 1 ]
+    grep -q 'what data 0 (number of registration) points to (.*task "step", which' err
+    ! grep 'what looks like addresses' err
+    STARPU_TIC_FAIL=task-end:70 run_apart "$tool" run -- "$lib/followed" object
+    [ "$status" -eq 137 ]
+    STARPU_NCPU=2 run_apart "$tool" run -- "$lib/followed" object
+    [ "$status" -eq 78 ]
+    grep -qF 'what data 0 (number of registration) points to' err
+    run_apart "$tool" check -- "$lib/followed" object
+    [ "$status" -eq 1 ] && grep -qF 'what data 0 (number of registration) points to' out
+}
+
+@test "it leads to registered data, is only read, or only written: no such memory" {
+    for mode in registered read constant given; do
+        expected=$("$lib/followed" $mode)
+        rm -rf "$STARPU_TIC_DIR"
+        run_apart "$tool" run -- "$lib/followed" $mode
+        is_right "$expected" ""
+        [ "$(grep -c "$wrote" err)" -eq 0 ] || complain $mode "told of without reason"
+        [ $mode = given ] && continue # tasks write an address: refused, and told for that
+        skipped=0
+        for at in 15 55 100; do
+            resumes task-end:$at 2 "$expected" "$lib/followed" $mode
+        done
+        [ "$skipped" -gt 0 ]
+    done
+}
+
 # ---- much of it, and of other kinds (tests/lib/beside.c) ---------------------------------------------
 
 @test "tasks write static states, behind large tables, mapped memory, rests of blocks: told, and refused" {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* StarPU programs that do what a restart cannot give back, and that a message tells of:
- * told exposed|packed|blind|left|addresses|callback|declared|number. Each prints a sum. `declared`
- * does none of it; nor does `number`, whose tasks get a number in the place of their arguments. */
+ * told exposed|packed|moved|blind|left|addresses|callback|declared|number. Each prints a sum.
+ * `declared` does none of it; nor does `number`, whose tasks get a number in the place of their
+ * arguments. */
 #include <starpu.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -80,13 +81,30 @@ static void run_exposed(void)
     starpu_data_unregister(data);
 }
 
-static void run_packed(void)
+static int (*real_unpack)(starpu_data_handle_t, unsigned, void *, size_t);
+
+/* As an interface that drops a leading dimension. */
+static int unpack_elsewhere(starpu_data_handle_t data, unsigned node, void *bytes, size_t size)
+{
+    struct starpu_csr_interface *csr = starpu_data_get_interface_on_node(data, node);
+    int status = real_unpack(data, node, bytes, size);
+
+    csr->firstentry++;
+    return status;
+}
+
+/* moved: where unpack_data changes the interface */
+static void run_packed(int moved)
 {
     static uint32_t columns[ROUNDS], rows[2] = {0, ROUNDS};
     starpu_data_handle_t data;
 
     starpu_csr_data_register(&data, STARPU_MAIN_RAM, ROUNDS, 1, (uintptr_t)values, columns, rows, 0,
                              sizeof(long));
+    if (moved) {
+        real_unpack = starpu_data_get_interface_ops(data)->unpack_data;
+        starpu_data_get_interface_ops(data)->unpack_data = unpack_elsewhere;
+    }
     for (int i = 0; i < ROUNDS; i++) {
         must(starpu_task_insert(&nonzeros_codelet, STARPU_RW, data, 0));
         starpu_task_wait_for_all();
@@ -186,7 +204,9 @@ int main(int argc, char **argv)
     if (strcmp(what, "exposed") == 0)
         run_exposed();
     else if (strcmp(what, "packed") == 0)
-        run_packed();
+        run_packed(0);
+    else if (strcmp(what, "moved") == 0)
+        run_packed(1);
     else if (strcmp(what, "addresses") == 0)
         run_addresses();
     else if (strcmp(what, "callback") == 0)

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "interpose/looks_packed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "interpose/looks_list.h"
+#include "interpose/looks_replay.h"
+#include "interpose/pack.h"
+#include "interpose/restore.h"
+#include "report/looks_tell.h"
+#include "session/context.h"
+
+enum { MOST = 1024 };
+
+static struct item {
+    struct tic_handle *handle;
+    uint64_t version; /* that was logged last, or what it came with */
+} items[MOST];
+static unsigned count;
+
+void tic_looks_packed_add(struct tic_handle *handle)
+{
+    if (count < MOST && tic_looks_is_packed(handle) && tic_session->snapshot.verify.percent > 0 &&
+        tic_pack_can_put(handle->data, tic_session->settings.looks))
+        items[count++] = (struct item){.handle = handle, .version = atomic_load(&handle->version)};
+}
+
+void tic_looks_packed_remove(const struct tic_handle *handle)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (items[i].handle == handle) {
+            memmove(&items[i], &items[i + 1], (--count - i) * sizeof(*items));
+            return;
+        }
+}
+
+/* Nobody uses it but main(). */
+static bool is_at_rest(const struct tic_handle *handle)
+{
+    return atomic_load(&handle->writers) == 0 && !atomic_load(&handle->split) &&
+           !tic_handle_is_freed(handle);
+}
+
+static void log_item(const struct item *item, uint64_t wait)
+{
+    struct tic_handle *handle = item->handle;
+    struct tic_shape shape;
+    char *bytes;
+
+    if (handle->packer->pack(handle, &bytes, &shape) != 0)
+        return; /* nor can it be saved: protection ends when that is tried */
+    uint64_t size = tic_shape_bytes(&shape);
+    if (size > 0 && size <= tic_session->settings.looks)
+        tic_looks_append(wait, handle->id, bytes, size);
+    handle->packer->release(bytes, size);
+}
+
+void tic_looks_packed_log(uint64_t wait)
+{
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t version = atomic_load(&items[i].handle->version);
+        if (version == items[i].version || !is_at_rest(items[i].handle))
+            continue;
+        items[i].version = version;
+        log_item(&items[i], wait);
+    }
+}
+
+/* ---- a restart ------------------------------------------------------------------------------- */
+
+static struct item *find(uint64_t id)
+{
+    unsigned i = 0;
+
+    while (i < count && items[i].handle->id != id)
+        i++;
+    return i < count ? &items[i] : NULL;
+}
+
+static bool is_there(struct tic_handle *handle, const char *bytes, uint64_t size)
+{
+    struct tic_shape shape;
+    char *now;
+
+    if (handle->packer->pack(handle, &now, &shape) != 0)
+        return false;
+    bool same = tic_shape_bytes(&shape) == size && memcmp(now, bytes, size) == 0;
+    handle->packer->release(now, tic_shape_bytes(&shape));
+    return same;
+}
+
+static void give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
+{
+    char *bytes = malloc(parts * TIC_LOOK_BYTES);
+
+    if (!bytes)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    for (size_t i = 0; i < parts; i++)
+        memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
+    if (parts != (look->bytes + TIC_LOOK_BYTES - 1) / TIC_LOOK_BYTES ||
+        (!is_there(handle, bytes, look->bytes) &&
+         tic_pack_put(handle->data, bytes, look->bytes) != 0))
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot give main() back what it could read in data %llu%s (number of "
+                 "registration): its interface does not unpack it",
+                 (unsigned long long)handle->id, tic_name_of(handle->id));
+    free(bytes);
+}
+
+/* The value of the line is the one that main() has come to: no look says it where main() was still
+ * waiting for it when the line was cut. */
+static bool has_its_value(struct tic_handle *handle)
+{
+    tic_lock(&handle->lock);
+    bool last = handle->current.exists && handle->submitted_writes == handle->current.version;
+    tic_unlock(&handle->lock);
+    return last;
+}
+
+static void show(struct tic_handle *handle)
+{
+    if (!handle->pending || handle->restored || !is_at_rest(handle))
+        return;
+    if (!has_its_value(handle)) {
+        if (!find(handle->id))
+            tic_looks_tell_overwritten(handle);
+        return;
+    }
+    struct tic_saved saved = tic_data_recovered_value(handle);
+    int status = tic_pack_restore(handle->data, &saved);
+    if (status)
+        tic_data_stop_unreadable(handle->id, status, false);
+}
+
+bool tic_looks_packed_has(uint64_t wait)
+{
+    size_t looks = 0;
+
+    if (count > 0)
+        tic_graph_find_looks(&tic_session->graph, wait, &looks);
+    return looks > 0 || tic_looks_packed_skipped()->count > 0;
+}
+
+/* Where tasks that write it were skipped since main() waited last, or at the very wait of which a
+ * look says it: main() may have changed it since, and nobody has compared that. */
+void tic_looks_packed_give_back(uint64_t wait)
+{
+    size_t looks, parts;
+    const struct tic_line_look *look = tic_graph_find_looks(&tic_session->graph, wait, &looks);
+
+    struct tic_handle_list *skipped = tic_looks_packed_skipped();
+
+    for (unsigned long i = 0; i < skipped->count; i++)
+        show(skipped->items[i]);
+    skipped->count = 0;
+    for (size_t i = 0; i < looks; i += parts) {
+        struct item *item = find(look[i].id);
+        parts = tic_looks_count_parts(&look[i], looks - i);
+        if (item && look[i].bytes > 0 && !item->handle->restored && is_at_rest(item->handle))
+            give_back(item->handle, &look[i], parts);
+    }
+}
