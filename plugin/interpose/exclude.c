@@ -50,6 +50,18 @@ static void exclude(struct tic_handle *handle)
     tic_unlock(&tic_session->submit);
 }
 
+/* Signatures tell of tasks that main() submits; others may have written it, too. */
+static void stop_unless_known(const struct tic_handle *handle)
+{
+    if (handle->pending && atomic_load(&handle->version) > 0)
+        tic_stop(TIC_EXIT_DIVERGED,
+                 "the replay differs from the recorded run: the program excludes data %llu%s "
+                 "(number of registration) from recovery lines (starpu_tic_data_exclude), and did "
+                 "not when tasks wrote it. Nothing was overwritten: the recovery lines in %s are "
+                 "untouched",
+                 (unsigned long long)handle->id, tic_name_of(handle->id), tic_session->store.path);
+}
+
 int tic_exclude_data(struct tic_handle *handle)
 {
     if (tic_handle_is_excluded(handle))
@@ -57,6 +69,7 @@ int tic_exclude_data(struct tic_handle *handle)
     int status = why_not(handle);
     if (status)
         return status;
+    stop_unless_known(handle);
     /* What main() has put there counts as a value since the registration, and a line may have it.
      */
     tic_looks_remove(handle);

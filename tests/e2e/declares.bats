@@ -327,7 +327,12 @@ wrote='tasks write memory that is not registered data'
         [ "$status" -eq 70 ] || complain excluded "not stopped"
         grep -q 'the replay differs from the recorded run' err
     done
+    rm -rf "$STARPU_TIC_DIR"
+    D_INCLUDED=1 crash line-renamed:3 "$declares" excluded
     run_apart "$tool" run -- "$declares" excluded
+    [ "$status" -eq 70 ] || complain excluded "not stopped"
+    grep -q 'the program excludes data 5 .*, and did not when tasks wrote it' err
+    D_INCLUDED=1 run_apart "$tool" run -- "$declares" excluded
     is_right "$expected" yes || complain excluded wrong
 }
 
