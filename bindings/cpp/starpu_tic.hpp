@@ -157,6 +157,13 @@ class Data
         if (status != -ENOTCONN) /* this run is not protected */
             check(status, "starpu_tic_data_set_name");
     }
+    /** No recovery line holds it, as tasks make it anew: before its first use. */
+    void exclude()
+    {
+        int status = starpu_tic_data_exclude(handle_);
+        if (status != -ENOTCONN)
+            check(status, "starpu_tic_data_exclude");
+    }
     void unregister() /**< waits for the tasks that use it */
     {
         if (handle_)
@@ -481,6 +488,10 @@ template <class Codelet, class... P> class Task
         static_assert(sizeof...(Given) == sizeof...(P), "operator() has other parameters");
         insert(converted<P>(given)...);
     }
+    static starpu_codelet *structure()
+    {
+        return &codelet;
+    }
 };
 
 template <class Codelet, class... P>
@@ -496,6 +507,21 @@ Task<Codelet, std::decay_t<P>...> task_of(void (Codelet::*)(P...) const);
 template <class Codelet, class... Given> void Fork(const Given &...given)
 {
     decltype(detail::task_of(&Codelet::operator()))::fork(given...);
+}
+
+/** A restart may skip its tasks that are done, whatever they did beside their data
+ * (starpu_tic_codelet_can_skip): before the first Fork. */
+template <class Codelet> void can_skip()
+{
+    starpu_codelet *codelet = decltype(detail::task_of(&Codelet::operator()))::structure();
+    starpu_tic::check(starpu_tic_codelet_can_skip(codelet), "starpu_tic_codelet_can_skip");
+}
+
+/** The contrary (starpu_tic_codelet_has_effects): before the first Fork. */
+template <class Codelet> void has_effects()
+{
+    starpu_codelet *codelet = decltype(detail::task_of(&Codelet::operator()))::structure();
+    starpu_tic::check(starpu_tic_codelet_has_effects(codelet), "starpu_tic_codelet_has_effects");
 }
 
 } // namespace ft

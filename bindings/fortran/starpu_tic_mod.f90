@@ -21,6 +21,7 @@ module starpu_tic_mod
     public :: starpu_tic_get_version, starpu_tic_checkpoint_request, starpu_tic_get_progress
     public :: starpu_tic_codelet_can_fail, starpu_tic_task_failed
     public :: starpu_tic_codelet_can_skip, starpu_tic_codelet_has_effects, starpu_tic_data_set_name
+    public :: starpu_tic_data_exclude
 
     interface
         ! Version of the library in use.
@@ -49,6 +50,13 @@ module starpu_tic_mod
             character(kind=c_char), dimension(*), intent(in) :: name
             integer(c_int) :: status
         end function starpu_tic_data_set_name
+
+        ! Excludes data: no recovery line holds it, as tasks make it anew. 0, or not.
+        function starpu_tic_data_exclude(data) bind(c) result(status)
+            import :: c_int, c_ptr
+            type(c_ptr), value, intent(in) :: data
+            integer(c_int) :: status
+        end function starpu_tic_data_exclude
 
         ! Declares that kernels of a codelet may fail. 0; else it has none that can be executed again.
         function starpu_tic_codelet_can_fail(codelet) bind(c) result(status)

@@ -136,12 +136,19 @@ struct tic_family {
     struct tic_departure left; /* owner thread only */
 };
 
+/* Has it content that lines hold? */
+enum tic_emptiness {
+    TIC_WITH_CONTENT,
+    TIC_WITHOUT_CONTENT,
+    TIC_EXCLUDED /* it has, and they do not (interpose/exclude.h) */
+};
+
 /* Where tasks are many and small, what they cost is mostly how many cache lines they touch: a
  * submission touches the first of these groups, a worker the second, and neither the rest. */
 struct tic_handle {
     /* ---- submissions: guarded by the submission lock, if nothing else is said */
     uint64_t id;          /* immutable: order of appearance in its submission context */
-    uint64_t signed_size; /* immutable after registration: bytes in the signature; 0: packed */
+    uint64_t signed_size; /* immutable once used: bytes in the signature; 0: packed; exclude.c */
     uint64_t submitted_writes;
     struct tic_main_used main_used;
     _Atomic(struct tic_family *) family; /* owner thread writes: those that share its memory by
@@ -167,10 +174,10 @@ struct tic_handle {
     _Atomic bool listed; /* it is in a list of those whose value the next line may name anew */
     _Atomic bool shares; /* it has a family; set after that */
     bool supported;      /* immutable after registration: the layout below can be saved */
-    bool empty;          /* immutable after registration: data without content */
+    uint8_t empty;       /* enum tic_emptiness; owner thread writes, before a task uses it */
     int home_node;       /* immutable after registration */
-    bool imaged;         /* immutable after registration: memory of main() that a line holds
-                            whole, and that is compared with what was saved of it */
+    bool imaged;         /* memory of main() that a line holds whole, and that is compared with what
+                            was saved of it; immutable after registration, but for exclude.c */
     _Atomic bool look;   /* main() may look at it by pointer: looks.c; owner thread writes, and then
                             it is in a list of those that tasks have begun to write: */
     _Atomic bool look_listed;

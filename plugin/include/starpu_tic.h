@@ -77,6 +77,45 @@ int starpu_tic_data_set_type(struct _starpu_data_state *data, const char *type);
  */
 int starpu_tic_data_set_name(struct _starpu_data_state *data, const char *name);
 
+/**
+ * Excludes data: no recovery line holds its content, as main() or tasks make it anew (a matrix that
+ * is generated, a table, input that is read at the start). A restart executes all tasks that write
+ * it again, also those that are done, each with what it read then, in the order of the program: so
+ * the content is what it was when somebody reads it, and the result is the same. That pays where
+ * making the content takes less time than saving it, and where it is written seldom: what is
+ * written a thousand times is written a thousand times again. Parts of a partition
+ * (starpu_data_partition()) are excluded with the whole.
+ *
+ * Tasks that write it
+ * - write no other data, but excluded. They may read any; what tasks have written of that is kept
+ *   until the end of the run, as it is for tasks that write no data;
+ * - have no effects that must not come twice, and write nothing but their data;
+ * - compute the same from the data that they declare, read nothing else that changes, and set all
+ *   of what they write. That is looked at: a recovery line holds a hash of what each of them wrote,
+ *   and a restart in which one writes something else is stopped (70) before anybody reads it
+ *   (STARPU_TIC_INPUTS=ignore goes on, where last bits may differ). Of data that its interface
+ *   packs it is believed.
+ *
+ * Tasks that only read it may write what they like, and are skipped when they are done. main() may
+ * read and write it within starpu_data_acquire(), fill it before its first task, and get it back.
+ *
+ * A message ends protection, and names task and data: where a task writes it beside other data;
+ * where accesses to it commute, are reductions, come by callback or without sequential consistency,
+ * or a task that writes it reads other data without;
+ * where tasks, callbacks or other threads submit tasks that use it; where partitions of it are
+ * planned, or its memory is registered once more. No line is taken at commit points while excluded
+ * data is registered. A restart in which other data is excluded is stopped (70), as its submissions
+ * differ.
+ *
+ * Only the thread that called starpu_init() may call it, after the registration and before a task
+ * or main() uses the data.
+ * @return 0; -ENOTCONN as above; -EINVAL: no data that is protected, or it is without content;
+ *         -EBUSY: it was used; -ENOTSUP: it is a part of other data, its memory is registered
+ *         several times, it has methods of a reduction, or StarPU has several memory nodes; -EPERM:
+ *         another thread; -ENOMEM.
+ */
+int starpu_tic_data_exclude(struct _starpu_data_state *data);
+
 /** What protection does at the moment. Later versions append members. */
 struct starpu_tic_status {
     int is_protected;  /**< 1: recovery lines are taken */

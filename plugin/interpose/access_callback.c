@@ -335,6 +335,9 @@ static const char *why_not(const struct tic_handle *handle, enum starpu_data_acc
                "nodes";
     if (!handle || (!handle->supported && tic_data_holds_values(handle)))
         return "accesses with a callback to data that cannot be saved are not protected yet";
+    if (tic_handle_is_excluded(handle))
+        return "accesses with a callback to data that no recovery line holds "
+               "(starpu_tic_data_exclude) are not protected yet";
     if (mode != STARPU_R && !tic_handle_is_empty(handle))
         return why_no_write(handle, mode, ordered);
     return NULL;

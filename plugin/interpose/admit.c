@@ -11,6 +11,7 @@
 #include "session/context.h"
 #include "session/contexts.h"
 #include "interpose/deliver.h"
+#include "interpose/exclude.h"
 #include "interpose/extend.h"
 #include "interpose/inputs.h"
 #include "interpose/later.h"
@@ -128,7 +129,7 @@ void tic_admit_live(struct starpu_task *task, const struct tic_submission *submi
         tic_snapshot_break(&session->snapshot, "out of memory");
     tic_admit_note_writes(submission->accesses, true);
     if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered.done) &&
-        tic_marks_runs_again(task))
+        (tic_marks_runs_again(task) || tic_exclude_writes(task)))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
     if (session->recovered && is_recorded(submission))
         tic_callback_hold_start(task, tic_submission_key(submission));

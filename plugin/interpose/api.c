@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "base/thread.h"
+#include "interpose/exclude.h"
 #include "interpose/point.h"
 #include "interpose/repeat.h"
 #include "interpose/retry.h"
@@ -95,6 +96,14 @@ PUBLIC int starpu_tic_data_set_name(struct _starpu_data_state *data, const char 
     if (status)
         return status;
     return name && *name ? tic_names_set(handle->id, name) : -EINVAL;
+}
+
+PUBLIC int starpu_tic_data_exclude(struct _starpu_data_state *data)
+{
+    struct tic_handle *handle;
+    int status = find_handle(data, &handle);
+
+    return status ? status : tic_exclude_data(handle);
 }
 
 static const char *why_unprotected(struct tic_session *session)

@@ -38,9 +38,9 @@ struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node,
                                              tic_real.starpu_data_get_interface_on_node(data, node),
                                              &handle->layout) ||
                         tic_pack_supports(handle);
-    handle->empty = handle->layout.shape.ndim == 0;
-    handle->is_value = handle->supported && !handle->empty;
-    handle->movable.may = home_node < 0 && tic_nodes_has_disk() && !handle->empty;
+    handle->empty = handle->layout.shape.ndim == 0 ? TIC_WITHOUT_CONTENT : TIC_WITH_CONTENT;
+    handle->is_value = handle->supported && !tic_handle_is_empty(handle);
+    handle->movable.may = home_node < 0 && tic_nodes_has_disk() && !tic_handle_is_empty(handle);
     handle->imaged = tic_handle_has_memory(handle) && tic_session->snapshot.verify.percent > 0;
     tic_typed_register(handle, parent);
     handle->signed_size = handle->packer ? 0 : tic_shape_bytes(&handle->layout.shape);
@@ -79,6 +79,15 @@ static bool changed_meanwhile(const struct tic_handle *handle)
            left->checksum != tic_layout_checksum(&handle->layout);
 }
 
+static bool has_excluded(const struct tic_family *family)
+{
+    unsigned long i = 0;
+
+    while (i < family->count && !tic_handle_is_excluded(family->members[i]))
+        i++;
+    return i < family->count;
+}
+
 void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
 {
     if (!tic_session_is_owner()) {
@@ -105,6 +114,10 @@ void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
                                   ? "memory that overlaps two groups of other registered data "
                                     "is not protected yet"
                                   : "out of memory");
+    else if (handle->family && has_excluded(handle->family))
+        tic_session_unprotect("starpu_data_register",
+                              "memory of data that no recovery line holds "
+                              "(starpu_tic_data_exclude) is registered once more");
     else if (tic_nodes_several && handle->family)
         tic_session_unprotect("starpu_data_register",
                               "the same memory registered several times is not protected yet "

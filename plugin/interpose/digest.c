@@ -45,7 +45,8 @@ static void add(char call, uint64_t id, const struct tic_layout *layout)
 
 static bool has_layout(const struct tic_handle *handle)
 {
-    return handle && handle->supported && !tic_handle_is_empty(handle) && !handle->packer;
+    return handle && handle->supported &&
+           (!tic_handle_is_empty(handle) || tic_handle_is_excluded(handle)) && !handle->packer;
 }
 
 static bool is_asked(void)

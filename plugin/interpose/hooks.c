@@ -20,6 +20,7 @@
 #include "interpose/commute.h"
 #include "session/context.h"
 #include "session/contexts.h"
+#include "interpose/exclude.h"
 #include "interpose/extend.h"
 #include "interpose/forced.h"
 #include "interpose/hold.h"
@@ -211,6 +212,8 @@ static void end_task(struct starpu_task *task)
     task->hypervisor_tag = 0; /* the application may submit the same structure again */
     if (mine || (slot && take(slot, task))) {
         tic_data_check_shapes(task, slot);
+        if (mine)
+            tic_exclude_end(task, slot->sequence);
         bool more = tic_arguments_end(slot);
         if (__builtin_expect(slot->away, 0)) {
             end_away(task, slot, more);
@@ -279,10 +282,10 @@ static void note_ran(uint64_t key, uint64_t epoch)
 
 /* Does a restart execute it again, if it writes no data? Of one that a restart submits itself that
  * was said when it was submitted. */
-static bool runs_again(const struct starpu_task *task, const struct tic_spawn *spawn)
+static bool runs_again(struct starpu_task *task, const struct tic_spawn *spawn)
 {
     return spawn && spawn->kept ? (spawn->task.flags & TIC_KEPT_AGAIN) != 0
-                                : tic_marks_runs_again(task);
+                                : tic_marks_runs_again(task) || tic_exclude_writes(task);
 }
 
 static void log_reads(struct starpu_task *task, struct tic_slot *slot, uint64_t key, uint64_t epoch)

@@ -80,17 +80,16 @@ void tic_data_note_use(struct tic_handle *handle, bool reads, bool executes)
     if (!reads || !session->settings.inputs || tic_data_holds_values(handle) ||
         handle->restored || /* the line holds it, whatever main() has put there */
         handle->shown ||    /* a callback may submit it later than it did */
-        handle->home_node < 0 || !handle->supported || tic_handle_is_empty(handle) ||
-        handle->packer)
+        handle->home_node < 0 || !handle->supported ||
+        (tic_handle_is_empty(handle) && !tic_handle_is_excluded(handle)) || handle->packer)
         return;
     uint64_t hash = tic_typed_hash(&handle->layout);
     uint64_t recorded = tic_graph_recorded_input(&session->graph, handle->id);
-    uint64_t known = tic_tail_total(&session->graph.inputs);
     if (recorded != 0 && recorded != hash && tic_typed_is_hash_of(&handle->layout, recorded))
         hash = recorded; /* of another machine */
     int status = tic_graph_note_input(&session->graph, handle->id, hash,
                                       atomic_load(&session->snapshot.cut.epoch));
-    if (status == 0 && tic_tail_total(&session->graph.inputs) > known)
+    if (status == 0 && recorded == 0)
         tic_record_input(handle, hash);
     if (status == -EILSEQ && is_saved(handle, executes)) {
         tell_input(handle);

@@ -13,6 +13,7 @@
 #include "session/context.h"
 #include "interpose/data.h"
 #include "interpose/ending.h"
+#include "interpose/exclude.h"
 #include "interpose/looks.h"
 #include "interpose/looks_list.h"
 #include "session/lookup.h"
@@ -38,6 +39,9 @@ static const char *why_no_plan(const struct tic_handle *parent)
         return "planned partitions are not protected yet where StarPU has several memory nodes";
     if (parent->home_node < 0)
         return "planned partitions of data without a home node are not protected yet";
+    if (tic_handle_is_excluded(parent))
+        return "planned partitions of data that no recovery line holds (starpu_tic_data_exclude) "
+               "are not protected yet";
     if (!parent->supported || tic_handle_is_empty(parent) || parent->packer || parent->parent)
         return "planned partitions of data that cannot be saved yet, or that is itself a part made "
                "by starpu_data_partition, are not protected yet";
@@ -131,6 +135,10 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
     handle->was_partitioned = true;
     if (!handle->mentioned)
         tic_addresses_note(handle);
+    if (tic_handle_is_excluded(handle)) { /* its parts are, too: there is no value */
+        have_memory(handle);
+        return;
+    }
     if (is_over(handle)) { /* the value is from later: until then main() may write what it likes */
         handle->partition_over = true;
         tic_handle_put_off(handle);
@@ -177,6 +185,8 @@ void tic_data_on_partition_after(starpu_data_handle_t data)
         if (!child)
             return;
         child->parent = parent;
+        if (tic_handle_is_excluded(parent))
+            tic_exclude_part(child);
         child->derived = tic_data_holds_values(parent);
         child->invalid = parent->invalid;
         tic_data_take_content(child);
@@ -252,7 +262,7 @@ void tic_data_on_unpartition_before(starpu_data_handle_t data)
 {
     struct tic_handle *parent = tic_handle_of(data);
     if (parent && parent->child_count > 0) {
-        bool noted = replay_unpartition(parent);
+        bool noted = tic_handle_is_excluded(parent) || replay_unpartition(parent);
         fold_children(parent);
         gather(parent, !noted);
     }

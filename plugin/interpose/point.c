@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Commit points, on the side of main(). Owner thread only. */
+#include "interpose/exclude.h"
 #include "interpose/point.h"
 
 #include <errno.h>
@@ -40,6 +41,8 @@ static const char *why_not_starpu(struct tic_session *session)
         return "other threads than main() submit tasks";
     if (atomic_load(&session->holds) > 0 || session->waits_by_callback)
         return "main() has acquired data that it has not released, or does so with a callback";
+    if (tic_exclude_is_in_force())
+        return "data is registered that no recovery line holds (starpu_tic_data_exclude)";
     if (atomic_load(&tic_redux_open_count) > 0)
         return "contributions to a reduction are not added up yet: an access to the data before "
                "the commit point does that";

@@ -266,6 +266,9 @@ static const char *contribute(struct starpu_task *task, unsigned buffer)
     struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
     struct tic_redux *redux = handle ? handle->redux : NULL;
 
+    if (handle && tic_handle_is_excluded(handle))
+        return "reductions (STARPU_REDUX) of data that no recovery line holds "
+               "(starpu_tic_data_exclude) are not protected yet";
     if (!redux || !redux->fold || !redux->init)
         return "a reduction (STARPU_REDUX) without starpu_data_set_reduction_methods";
     if (!task->sequential_consistency || task->handles_sequential_consistency ||

@@ -15,6 +15,7 @@
 #include "session/context.h"
 #include "interpose/early.h"
 #include "interpose/ending.h"
+#include "interpose/exclude.h"
 #include "interpose/forced.h"
 #include "interpose/looks_replay.h"
 #include "report/looks_tell.h"
@@ -206,7 +207,8 @@ static bool declares_nothing(const struct tic_accesses *accesses)
     unsigned i = 0;
 
     while (i < accesses->count && accesses->items[i].handle &&
-           tic_handle_is_empty(accesses->items[i].handle))
+           tic_handle_is_empty(accesses->items[i].handle) &&
+           !tic_handle_is_excluded(accesses->items[i].handle))
         i++;
     return i == accesses->count;
 }
@@ -265,6 +267,8 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
     submission->accesses->simple = tic_accesses_are_simple(submission->accesses);
     tic_statics_note_task(task);
     *why = tic_refuse_task(task, submission->accesses);
+    if (!*why && __builtin_expect(atomic_load_explicit(&tic_exclude_any, memory_order_relaxed), 0))
+        *why = tic_exclude_refuse(task, submission->accesses, submission->context);
     if (*why)
         return TIC_PASS;
     if (task->use_tag || task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES)

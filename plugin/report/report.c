@@ -209,13 +209,15 @@ static json_t *signatures(const struct tic_graph *graph)
     return list;
 }
 
-static json_t *inputs(const struct tic_graph *graph)
+/* Of data, or of what tasks write that is executed again. */
+static json_t *inputs(const struct tic_graph *graph, bool of_tasks)
 {
     json_t *object = json_object();
     const struct tic_line_input *input = (const void *)graph->inputs.items;
 
     for (unsigned long i = 0; i < graph->inputs.count; i++) /* no checkpoint has taken any away */
-        add_hash(object, input[i].id, input[i].hash);
+        if (((input[i].id & TIC_LINE_INPUT_OF_TASK) != 0) == of_tasks)
+            add_hash(object, input[i].id & ~TIC_LINE_INPUT_OF_TASK, input[i].hash);
     return object;
 }
 
@@ -261,17 +263,18 @@ int tic_report_write(struct tic_report *report, struct tic_session *session)
         return 0;
     pthread_mutex_lock(&report->mutex); /* tasks may be running at the end of the process */
     snprintf(spawned, sizeof(spawned), "%016llx", (unsigned long long)report->spawned);
-    json_t *whole =
-        json_pack("{s:o, s:O, s:O, s:O, s:O, s:o, s:o, s:o, s:s, s:s, s:s, s:s}", "features",
-                  features(report),                                                             //
-                  "problems", report->problems, "effects", report->effects,                     //
-                  "pointers", report->pointers, "data", report->data,                           //
-                  "signatures", signatures(&session->graph), "inputs", inputs(&session->graph), //
-                  "events", events(&session->graph), "spawned", spawned,                        //
-                  "unregistered", tic_statics_found(), "left_out", tic_statics_left_out(),
-                  "undeclared", tic_looks_undeclared());
+    json_t *whole = json_pack(
+        "{s:o, s:O, s:O, s:O, s:O, s:o, s:o, s:o, s:s, s:s, s:s, s:s}", "features",
+        features(report),                                                                    //
+        "problems", report->problems, "effects", report->effects,                            //
+        "pointers", report->pointers, "data", report->data,                                  //
+        "signatures", signatures(&session->graph), "inputs", inputs(&session->graph, false), //
+        "events", events(&session->graph), "spawned", spawned,                               //
+        "unregistered", tic_statics_found(), "left_out", tic_statics_left_out(), "undeclared",
+        tic_looks_undeclared());
     if (whole) {
         add_packed(whole);
+        json_object_set_new(whole, "remade", inputs(&session->graph, true));
         add_directory(whole, &session->snapshot.about);
         tic_pages_report(whole);
     }

@@ -59,7 +59,8 @@ bool tic_data_keep_user_data(starpu_data_handle_t data, void *user_data)
         handle = tic_handle_create(UINT64_MAX);
         if (!handle)
             return false;
-        handle->foreign = handle->empty = true;
+        handle->foreign = true;
+        handle->empty = TIC_WITHOUT_CONTENT;
         tic_real.starpu_data_set_user_data(data, handle);
     }
     handle->user_data = user_data;

@@ -16,9 +16,14 @@ void tic_data_forget(starpu_data_handle_t data);
 void tic_data_forget_all(void);
 /* Keeps what the application stores with its data. False when out of memory. */
 bool tic_data_keep_user_data(starpu_data_handle_t data, void *user_data);
+/* Without content that lines hold. */
 static inline bool tic_handle_is_empty(const struct tic_handle *handle)
 {
-    return handle->empty;
+    return handle->empty != TIC_WITH_CONTENT;
+}
+static inline bool tic_handle_is_excluded(const struct tic_handle *handle)
+{
+    return handle->empty == TIC_EXCLUDED;
 }
 
 #endif

@@ -80,11 +80,20 @@ struct tic_line_value {
     uint32_t gone; /* 1: main() unregistered the handle and may read its memory */
 };
 
-/* The hash of what a handle held when it was first read. */
+/* The hash of what a handle held when it was first read; or of what a task of main() has written
+ * into data that no line holds. */
 struct tic_line_input {
-    uint64_t id;
+    uint64_t id; /* of the handle, or as below */
     uint64_t hash;
 };
+
+#define TIC_LINE_INPUT_OF_TASK (UINT64_C(1) << 63)
+enum { TIC_LINE_INPUT_BUFFERS = 1 << 16 }; /* of a task; others are not compared */
+
+static inline uint64_t tic_line_input_of_task(uint64_t sequence, unsigned buffer)
+{
+    return TIC_LINE_INPUT_OF_TASK | sequence * TIC_LINE_INPUT_BUFFERS | buffer;
+}
 
 /* An access of main() to data that tasks wrote, in program order, and what it read. */
 enum { TIC_ACQUIRE_UNPARTITION = 2 }; /* main() unpartitions the handle */

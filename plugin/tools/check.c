@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "store/line.h"
 #include "tools/input.h"
 #include "tools/tool.h"
 #include "tools/touched.h"
@@ -153,6 +154,22 @@ static const char *find_other_hash(const json_t *first, const json_t *second, co
     return NULL;
 }
 
+/* The submission of a task that writes other content into excluded data, or -1. Both runs need not
+ * know all of them. */
+static long long find_other_content(const json_t *first, const json_t *second)
+{
+    json_t *a = json_object_get(first, "remade"), *b = json_object_get(second, "remade"), *hash;
+    const char *id;
+
+    json_object_foreach(a, id, hash)
+    {
+        const json_t *other = json_object_get(b, id);
+        if (other && !json_equal(hash, other))
+            return atoll(id) / TIC_LINE_INPUT_BUFFERS;
+    }
+    return -1;
+}
+
 /* Callbacks, tasks or threads. */
 static bool submit_other_tasks(const json_t *first, const json_t *second)
 {
@@ -162,7 +179,8 @@ static bool submit_other_tasks(const json_t *first, const json_t *second)
 static bool has_differences(const json_t *first, const json_t *second)
 {
     return first_difference(first, second, "signatures") >= 0 ||
-           find_other_hash(first, second, "inputs") || submit_other_tasks(first, second);
+           find_other_hash(first, second, "inputs") || submit_other_tasks(first, second) ||
+           find_other_content(first, second) >= 0;
 }
 
 static bool has_other_results(const json_t *first, const json_t *second)
@@ -190,6 +208,7 @@ static bool tell_differences(const json_t *first, const json_t *second)
     long signature = first_difference(first, second, "signatures");
     const char *input = find_other_hash(first, second, "inputs");
     bool spawned = submit_other_tasks(first, second);
+    long long content = find_other_content(first, second);
 
     if (signature >= 0)
         printf("Two runs differ: main() submits other tasks from submission %ld on (counted from "
@@ -205,6 +224,12 @@ static bool tell_differences(const json_t *first, const json_t *second)
             "refused where that is gone; STARPU_TIC_INPUTS=ignore trusts that it does not "
             "matter.\n",
             input);
+    if (content >= 0)
+        printf("Two runs differ: the task of submission %lld (counted from 0) writes other content "
+               "into data that no recovery line holds (starpu_tic_data_exclude). A restart, which "
+               "executes it again, would be stopped there. Its kernel must compute the same from "
+               "the data that it declares, and set all of it, or the data must not be excluded.\n",
+               content);
     if (has_other_results(first, second) && !has_differences(first, second))
         tell_other_results(first, second);
     return has_differences(first, second);

@@ -97,6 +97,190 @@ END
     done
 }
 
+# Runs ./program, which makes a table by one task, and has 40 tasks write x and 40 tell of it, until a
+# line of 40 tasks or more is there, and again: tells DECLARATION LEAST-TOLD MOST-TOLD LEAST-AGAIN MOST-AGAIN.
+tells() {
+    local told again
+    rm -rf "$STARPU_TIC_DIR"
+    STARPU_NCPU=1 STARPU_TIC_SCHED=eager STARPU_TIC_EVERY=20 crash line-renamed:2 ./program "$1"
+    [ "$("$tool" info --json "$STARPU_TIC_DIR" | jq '.lines[0].bytes')" -eq 8 ] || complain "$1" "the table is saved"
+    run_apart ./program "$1"
+    is_right "$expected" yes || complain "$1" wrong
+    told=$(sed -n 's/^told \([0-9]*\) times$/\1/p' err)
+    [ "$told" -ge "$2" ] && [ "$told" -le "$3" ] || complain "$1" "told $told times"
+    again=$(stat_of tasks_executed_again)
+    [ "$again" -ge "$4" ] && [ "$again" -le "$5" ] || complain "$1" "$again tasks again"
+}
+
+# The task that makes the table is executed again in any case.
+have_effect() {
+    need_jq
+    STARPU_TIC_PROTOCOL=off run_apart ./program none
+    expected=$(cat out)
+    grep -q '^told 40 times$' err
+    tells skip 0 25 1 1
+    tells none 40 40 15 41
+    tells effects 40 40 15 41
+    export STARPU_TIC_RERUN=0
+    tells none 0 25 1 1
+    tells effects 40 40 15 41
+}
+
+@test "C++: what is declared of codelets and data has its effect" {
+    need_cxx
+    cat >program.cpp <<'END'
+#include "starpu_tic.hpp"
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+static std::atomic<int> told;
+struct Generate {
+    void operator()(ft::Write<float[]> table)
+    {
+        float next = 1;
+        for (float &e : table)
+            e = next = next * 0.9f + 1;
+    }
+};
+struct Add {
+    void operator()(ft::ReadWrite<double> x, ft::Read<float[]> table, int i)
+    {
+        x.access() = x.read() * 0.5 + table[static_cast<std::size_t>(i)];
+    }
+};
+struct Tell {
+    void operator()(ft::Read<double> x)
+    {
+        told += x.read() > 0;
+    }
+};
+int main(int, char **argv)
+{
+    std::vector<float> elements(10000);
+    double x = 1;
+    starpu_tic::Runtime runtime;
+    if (!std::strcmp(argv[1], "skip"))
+        ft::can_skip<Tell>();
+    if (!std::strcmp(argv[1], "effects"))
+        ft::has_effects<Tell>();
+    {
+        starpu_tic::Variable<double> variable(x);
+        starpu_tic::Vector<float> table(elements);
+        table.exclude();
+        ft::Fork<Generate>(table);
+        for (int i = 0; i < 40; i++) {
+            ft::Fork<Add>(variable, table, i);
+            ft::Fork<Tell>(variable);
+        }
+    }
+    std::printf("%.17g %.9g\n", x, elements[39]);
+    std::fprintf(stderr, "told %d times\n", told.load());
+}
+END
+    cxx -O1 program.cpp -o program -L"$TIC_BUILD/.libs" -Wl,-rpath,"$TIC_BUILD/.libs" -Wl,--no-as-needed \
+        -lstarputic $(pkg-config --libs "$starpu")
+    have_effect
+}
+
+# ---- Fortran ------------------------------------------------------------------------------------
+
+@test "Fortran: what is declared of codelets and data has its effect" {
+    [ -x "$TIC_BUILD/examples/09_fortran" ] || skip "no Fortran compiler, or no module of StarPU for it"
+    cat >program.f90 <<'END'
+module kernels
+    use, intrinsic :: iso_c_binding
+    use fstarpu_mod
+    implicit none
+    integer :: told = 0
+contains
+    recursive subroutine generate(buffers, arguments) bind(c)
+        type(c_ptr), value, intent(in) :: buffers, arguments
+        real(c_float), pointer :: table(:)
+        integer :: i
+        if (c_associated(arguments)) return ! there are none
+        call c_f_pointer(fstarpu_vector_get_ptr(buffers, 0), table, [fstarpu_vector_get_nx(buffers, 0)])
+        table(1) = 1.9
+        do i = 2, size(table)
+            table(i) = table(i - 1) * 0.9 + 1
+        end do
+    end subroutine generate
+    recursive subroutine add(buffers, arguments) bind(c)
+        type(c_ptr), value, intent(in) :: buffers, arguments
+        real(c_double), pointer :: x
+        real(c_float), pointer :: table(:)
+        if (c_associated(arguments)) return
+        call c_f_pointer(fstarpu_variable_get_ptr(buffers, 0), x)
+        call c_f_pointer(fstarpu_vector_get_ptr(buffers, 1), table, [fstarpu_vector_get_nx(buffers, 1)])
+        x = x * 0.5 + table(1 + mod(int(x * 1000), size(table)))
+    end subroutine add
+    recursive subroutine tell(buffers, arguments) bind(c)
+        type(c_ptr), value, intent(in) :: buffers, arguments
+        real(c_double), pointer :: x
+        if (c_associated(arguments)) return
+        call c_f_pointer(fstarpu_variable_get_ptr(buffers, 0), x)
+        if (x > 0) told = told + 1
+    end subroutine tell
+end module kernels
+
+program main
+    use, intrinsic :: iso_c_binding
+    use, intrinsic :: iso_fortran_env, only: error_unit
+    use fstarpu_mod
+    use starpu_tic_mod
+    use kernels
+    implicit none
+    real(c_float), allocatable, target :: table(:)
+    real(c_double), target :: x = 1
+    type(c_ptr) :: generator, adder, teller, xs, tables
+    character(len=20) :: mode
+    integer :: i
+    integer(c_int) :: status = 0
+
+    call get_command_argument(1, mode)
+    allocate (table(10000))
+    table = 0
+    if (fstarpu_init(c_null_ptr) /= 0) stop 77
+    generator = codelet(c_char_'generate'//c_null_char, c_funloc(generate), FSTARPU_W, c_null_ptr)
+    adder = codelet(c_char_'add'//c_null_char, c_funloc(add), FSTARPU_RW, FSTARPU_R)
+    teller = codelet(c_char_'tell'//c_null_char, c_funloc(tell), FSTARPU_R, c_null_ptr)
+    if (mode == 'skip') status = starpu_tic_codelet_can_skip(teller)
+    if (mode == 'effects') status = starpu_tic_codelet_has_effects(teller)
+    if (status /= 0) stop 1
+    call fstarpu_variable_data_register(xs, 0, c_loc(x), c_sizeof(x))
+    call fstarpu_vector_data_register(tables, 0, c_loc(table), size(table), c_sizeof(table(1)))
+    status = starpu_tic_data_exclude(tables) ! not 0 where this run is not protected
+    call fstarpu_task_insert([generator, FSTARPU_W, tables, c_null_ptr])
+    do i = 1, 40
+        call fstarpu_task_insert([adder, FSTARPU_RW, xs, FSTARPU_R, tables, c_null_ptr])
+        call fstarpu_task_insert([teller, FSTARPU_R, xs, c_null_ptr])
+    end do
+    call fstarpu_data_unregister(xs)
+    call fstarpu_data_unregister(tables)
+    call fstarpu_shutdown()
+    print '(es24.16,es16.8)', x, table(40)
+    write (error_unit, '(a,i0,a)') 'told ', told, ' times'
+contains
+    function codelet(name, function, mode, other) result(it)
+        character(kind=c_char, len=*), intent(in) :: name ! StarPU keeps its address
+        type(c_funptr), intent(in) :: function
+        type(c_ptr), intent(in) :: mode, other
+        type(c_ptr) :: it
+        it = fstarpu_codelet_allocate()
+        call fstarpu_codelet_set_name(it, name)
+        call fstarpu_codelet_add_cpu_func(it, function)
+        call fstarpu_codelet_add_buffer(it, mode)
+        if (c_associated(other)) call fstarpu_codelet_add_buffer(it, other)
+    end function codelet
+end program main
+END
+    modules=$TIC_BUILD/examples/fortran
+    $(sed -n 's/^FC = //p' "$TIC_BUILD/Makefile") -O1 -fPIC -I"$modules" program.f90 "$modules/fstarpu_mod.o" \
+        "$modules/starpu_tic_mod.o" -o program -L"$TIC_BUILD/.libs" -Wl,-rpath,"$TIC_BUILD/.libs" -Wl,--no-as-needed \
+        -lstarputic $(pkg-config --libs "$starpu")
+    have_effect
+}
+
 # ---- Python -------------------------------------------------------------------------------------
 
 # A store with a log of every result, of a program that was killed.

@@ -50,6 +50,10 @@ read_value() { # of a handle
     python -m starpu_tic value "$STARPU_TIC_DIR" "$@"
 }
 
+need_jq() {
+    command -v jq >/dev/null || skip "no jq"
+}
+
 need_h5py() {
     /usr/bin/python3 -c 'import h5py' 2>/dev/null || skip "no python3-h5py"
 }

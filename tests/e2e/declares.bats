@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Checks what a program declares by starpu_tic.h: names of data, codelets that can be skipped or have
-# effects.
+# effects, excluded data.
 load common
 
 declares=$lib/declares
@@ -14,6 +14,7 @@ make_named() {
 }
 
 @test "names of data are in the store, and all who show data show them" {
+    need_jq
     make_named
     "$tool" info --json "$STARPU_TIC_DIR" >info.json
     long=$(printf 'ä%.0s' $(seq 32))
@@ -33,6 +34,7 @@ make_named() {
 }
 
 @test "extract takes a name in the place of the number, if it is one datum's" {
+    need_jq
     make_named
     "$tool" extract "$STARPU_TIC_DIR" 1 -o number.txt
     "$tool" extract --json "$STARPU_TIC_DIR" "two lines" -o name.txt >written.json
@@ -59,6 +61,7 @@ END
 
 # What the run started from stays in each later line, until main() says otherwise.
 @test "a restart knows the names before main() gives them, and the last one counts" {
+    need_jq
     expected=$("$declares" names)
     make_named
     D_OTHER=1 STARPU_TIC_EVERY=20 crash line-retired:2 "$declares" names
@@ -158,6 +161,7 @@ wrote='tasks write memory that is not registered data'
     [ "$skipped" -gt 0 ]
 }
 
+# The line has what came of it later.
 @test "a task with effects that writes data ends protection, and is named" {
     expected=$("$declares" effects-and-data)
     cp effects effects.plain
@@ -195,4 +199,211 @@ wrote='tasks write memory that is not registered data'
     run_apart timeout 60 "$tool" run -- "$declares" effects-packed-late
     is_right "$expected" "" && [ "$(stat_of recovered)" = true ] || complain effects-packed-late wrong
     cmp effects effects.plain || complain effects-packed-late "it found something else"
+}
+
+# ---- excluded data ------------------------------------------------------------------------------
+
+@test "no recovery line holds excluded data, and who makes it is executed again" {
+    need_jq
+    export STARPU_NCPU=1 STARPU_TIC_SCHED=eager STARPU_TIC_EVERY=50
+    expected=$("$declares" excluded-once)
+    for protocol in tic sel; do
+        export STARPU_TIC_PROTOCOL=$protocol STARPU_TIC_VERIFY=$([ $protocol = tic ] && echo 2 || echo 0)
+        rm -rf "$STARPU_TIC_DIR"
+        D_INCLUDED=1 crash line-retired:2 "$declares" excluded-once
+        with=$("$tool" info --json "$STARPU_TIC_DIR" | jq '.lines[0].bytes')
+        rm -rf "$STARPU_TIC_DIR"
+        crash line-retired:2 "$declares" excluded-once
+        without=$("$tool" info --json "$STARPU_TIC_DIR" | jq '.lines[0].bytes')
+        [ $((with - without)) -eq $((4 * 4096 * 4)) ] || complain excluded-once "$with, $without bytes"
+        run_apart "$tool" run -- "$declares" excluded-once
+        is_right "$expected" yes || complain excluded-once wrong
+        [ "$(stat_of tasks_executed_again)" -eq 4 ] && [ "$(stat_of tasks_skipped)" -ge 96 ]
+    done
+}
+
+@test "excluded data under a random mixture: killed under each protocol, right" {
+    export STARPU_TIC_EVERY=13
+    for seed in 1 2 3; do
+        export D_SEED=$seed
+        resumes_always "$("$declares" excluded)" "$declares" excluded
+    done
+    resumes_always "$("$declares" excluded-early)" "$declares" excluded-early
+}
+
+@test "excluded data: killed in restarts, and nothing of the content is lost" {
+    export STARPU_TIC_EVERY=13
+    for seed in 4 5; do
+        export D_SEED=$seed
+        expected=$("$declares" excluded)
+        for verify in 2 0; do
+            export STARPU_TIC_VERIFY=$verify
+            for points in "task-end:150 task-begin:30" "task-begin:250 task-end:3 task-end:70" \
+                "line-renamed:4 replay-skip:1 replay-skip:20" "copy-on-write:4 line-written:1 task-begin:120"; do
+                rm -rf "$STARPU_TIC_DIR"
+                for point in $points; do # what ends before its point must be right, too
+                    STARPU_TIC_FAIL=$point run_apart timeout 60 "$tool" run -- "$declares" excluded
+                    [ "$status" -eq 137 ] || is_right "$expected" "" || complain excluded "wrong before $point"
+                done
+                STARPU_NCPU=3 run_apart timeout 60 "$tool" run -- "$declares" excluded
+                is_right "$expected" "" || complain excluded "wrong after $points, seed $seed"
+            done
+        done
+    done
+}
+
+# Nobody else knows what it was.
+@test "a task that makes other content of excluded data than it did stops the restart" {
+    for protocol in tic sel; do
+        export STARPU_TIC_EVERY=13 STARPU_TIC_PROTOCOL=$protocol
+        export STARPU_TIC_VERIFY=$([ $protocol = tic ] && echo 2 || echo 0)
+        expected=$("$declares" excluded-once)
+        crash line-renamed:4 "$declares" excluded-once
+        D_WRONG=1 run_apart "$tool" run -- "$declares" excluded-once
+        [ "$status" -eq 70 ] || complain excluded-once "not stopped"
+        grep -q 'task "generate" (submission 2), which is executed again, has written other content to data 7 ' err
+        cp -r "$STARPU_TIC_DIR" kept
+        D_WRONG=1 STARPU_TIC_INPUTS=ignore run_apart "$tool" run -- "$declares" excluded-once
+        [ "$status" -eq 0 ] && [ "$(cat out)" != "$expected" ] || complain excluded-once "not ignored"
+        rm -rf "$STARPU_TIC_DIR"
+        mv kept "$STARPU_TIC_DIR"
+        run_apart "$tool" run -- "$declares" excluded-once
+        is_right "$expected" yes || complain excluded-once wrong
+    done
+}
+
+# Also what the restart has executed for the first time, or again.
+@test "what a restart has made of excluded data is compared in the next one" {
+    export STARPU_TIC_EVERY=13 D_SEED=2
+    expected=$("$declares" excluded)
+    crash line-renamed:1 "$declares" excluded
+    crash task-end:100 "$declares" excluded
+    D_WRONG=1 run_apart "$tool" run -- "$declares" excluded
+    [ "$status" -eq 70 ] || complain excluded "not stopped"
+    run_apart "$tool" run -- "$declares" excluded
+    is_right "$expected" yes || complain excluded wrong
+}
+
+@test "starpu-tic check tells of a kernel that makes other content of excluded data" {
+    run "$tool" check "$declares" excluded-once
+    [ "$status" -eq 0 ]
+    run env D_CHANCE=1 "$tool" check "$declares" excluded-once
+    [ "$status" -eq 1 ]
+    [[ $output == *"the task of submission 2 (counted from 0) writes other content into data that no recovery line holds"* ]]
+}
+
+@test "excluded data that is packed, excluded late, or in turn; kernels that fail: right" {
+    export STARPU_TIC_EVERY=13
+    for mode in packed late in-turn fails; do
+        resumes_always "$("$declares" excluded-$mode)" "$declares" excluded-$mode
+    done
+}
+
+# The first line holds what main() has put there, as it was not excluded yet.
+@test "data that is excluded after a line has it" {
+    need_jq
+    export STARPU_TIC_EVERY=13
+    expected=$("$declares" excluded-late)
+    crash line-renamed:1 "$declares" excluded-late
+    "$tool" extract --json "$STARPU_TIC_DIR" | jq -e '[.data[] | select(.data == 5)] | length == 1'
+    crash task-end:350 "$declares" excluded-late
+    "$tool" extract --json "$STARPU_TIC_DIR" | jq -e '[.data[] | select(.data == 5)] | length == 0'
+    run_apart "$tool" run -- "$declares" excluded-late
+    is_right "$expected" yes || complain excluded-late wrong
+}
+
+# Else the content would be that of the program's start.
+@test "who makes excluded data is executed again, whatever STARPU_TIC_RERUN says" {
+    export STARPU_TIC_EVERY=13 STARPU_TIC_RERUN=0
+    resumes_always "$("$declares" excluded)" "$declares" excluded
+}
+
+@test "a restart that excludes other data is stopped" {
+    export STARPU_TIC_EVERY=13
+    expected=$("$declares" excluded)
+    crash line-renamed:3 "$declares" excluded
+    for other in D_FEWER D_INCLUDED; do
+        run_apart env $other=1 "$tool" run -- "$declares" excluded
+        [ "$status" -eq 70 ] || complain excluded "not stopped"
+        grep -q 'the replay differs from the recorded run' err
+    done
+    rm -rf "$STARPU_TIC_DIR"
+    D_INCLUDED=1 crash line-renamed:3 "$declares" excluded
+    run_apart "$tool" run -- "$declares" excluded
+    [ "$status" -eq 70 ] || complain excluded "not stopped"
+    grep -q 'the program excludes data 5 .*, and did not when tasks wrote it' err
+    D_INCLUDED=1 run_apart "$tool" run -- "$declares" excluded
+    is_right "$expected" yes || complain excluded wrong
+}
+
+# The line has neither that content nor what came of it.
+@test "a restart in which excluded data begins with other content is refused" {
+    export STARPU_TIC_EVERY=13
+    expected=$("$declares" excluded)
+    crash line-renamed:3 "$declares" excluded
+    D_CONTENT=1 run_apart "$tool" run -- "$declares" excluded
+    [ "$status" -eq 78 ] || complain excluded "not refused"
+    grep -q 'the input of this run differs: handle 5' err
+    run_apart "$tool" run -- "$declares" excluded
+    is_right "$expected" yes || complain excluded wrong
+}
+
+@test "what excluded data cannot be used for ends protection, by name" {
+    while IFS='|' read -r mode message; do
+        expected=$("$declares" excluded-$mode)
+        run_apart timeout 60 "$tool" run -- "$declares" excluded-$mode
+        [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] && [ "$(stat_of protected)" = false ] &&
+            [ "$(grep -c 'protection ends here' err)" -eq 1 ] && grep -q "protection ends here: $message" err ||
+            complain excluded-$mode "not refused as it should be"
+        STARPU_TIC_EVERY=13 crash task-end:50 "$declares" excluded-$mode
+        run_apart timeout 60 "$tool" run -- "$declares" excluded-$mode
+        case $status in
+        0) [ "$(cat out)" = "$expected" ] || complain excluded-$mode wrong ;;
+        70 | 78) rm -rf "$STARPU_TIC_DIR" ;;
+        *) complain excluded-$mode "neither right nor stopped" ;;
+        esac
+    done <<EOF
+both|both: it uses data 5 .*, and writes it beside other data
+commute|commute: it uses data 5 .*, and its accesses commute
+kernel|look: it uses data 5 .*, and a task, a callback or another thread submits it
+order|change: it uses data 5 .*, and StarPU does not order it by that data
+inputs|derive: it uses data 5 .*, and writes it, and StarPU does not order it by other data that it reads
+redux|contribute: it uses data 5 .*, and writes it beside other data
+reduced|contribute: reductions (STARPU_REDUX) of data that no recovery line holds
+callback|starpu_data_acquire_cb: accesses with a callback to data that no recovery line holds
+plan|starpu_data_partition_plan: planned partitions of data that no recovery line holds
+twice|starpu_data_register: memory of data that no recovery line holds
+EOF
+}
+
+@test "starpu_tic_data_exclude: what cannot be excluded is answered" {
+    run_apart "$tool" run -- "$declares" excluded-status
+    [ "$status" -eq 0 ]
+    grep ': -\?[0-9]*$' err >answers
+    cat answers
+    diff - answers <<END
+none: -22
+without content: -22
+registered twice: -95
+another thread: -1
+reduced: -95
+excluded: 0
+again: 0
+a part of it: 0
+a part: -95
+used: -16
+END
+    export STARPU_DISK_SWAP=$PWD STARPU_DISK_SWAP_BACKEND=unistd STARPU_DISK_SWAP_SIZE=64
+    D_INCLUDED=1 run_apart "$tool" run -- "$declares" excluded-once
+    [ "$status" -eq 0 ] || complain excluded-once "fails with a disk"
+    run_apart "$tool" run -- "$declares" excluded-once # it exits where data cannot be excluded
+    [ "$status" -eq 1 ] || complain excluded-once "excluded with a disk"
+}
+
+@test "no line is taken at commit points while data is excluded" {
+    export STARPU_TIC_EVERY=20
+    expected=$("$declares" excluded-points)
+    run_apart "$tool" run -- "$declares" excluded-points
+    is_right "$expected" ""
+    grep -q 'no recovery line is taken at commit point .*data is registered that no recovery line holds' err
 }

@@ -96,3 +96,15 @@ survives() {
     [ "$(head -1 out)" = "first run: status -9" ]
     [ "$(tail -1 out)" = "second run: status 0, recovered True; $("$here/02_cholesky")" ]
 }
+
+@test "13_declared: a matrix that is generated is in no recovery line" {
+    STARPU_TIC_EVERY=100 survives 900 300 "$here/13_declared"
+    [ "$(stat_of tasks_executed_again)" -eq 8 ]
+    command -v jq >/dev/null || skip "no jq"
+    rm -rf "$STARPU_TIC_DIR"
+    STARPU_TIC_EVERY=100 crash line-retired:2 "$here/13_declared"
+    "$tool" extract --json "$STARPU_TIC_DIR" | jq -e '.data | length == 9 and all(.name | startswith("matrix") | not)'
+    rm -r "$STARPU_TIC_DIR"
+    STARPU_TIC_EVERY=100 crash line-retired:2 "$here/13_declared" 200 all
+    "$tool" extract --json "$STARPU_TIC_DIR" | jq -e '[.data[] | select(.name | startswith("matrix")) | .bytes] | add == 4194304'
+}

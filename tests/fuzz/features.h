@@ -48,7 +48,8 @@
     F(FRESH, "fresh")                                                                              \
     F(ASK, "ask")                                                                                  \
     F(CLEAR, "clear")                                                                              \
-    F(CALLBACK_WRITES, "callback-writes")
+    F(CALLBACK_WRITES, "callback-writes")                                                          \
+    F(EXCLUDE, "exclude")
 
 enum flow_feature {
 #define FLOW_NUMBER(name, word) FLOW_##name,

@@ -62,10 +62,11 @@ struct flow_plan {
 struct flow_item {
     enum flow_kind kind;
     bool homeless;
-    bool filled; /* it has a value */
-    bool frozen; /* only read in this phase */
-    bool fresh;  /* its memory was never set: other bytes in every run */
-    bool lent;   /* to a callback, perhaps beyond this phase's tasks */
+    bool filled;   /* it has a value */
+    bool frozen;   /* only read in this phase */
+    bool fresh;    /* its memory was never set: other bytes in every run */
+    bool lent;     /* to a callback, perhaps beyond this phase's tasks */
+    bool excluded; /* no line holds it: tasks that write it write nothing else that is saved */
     bool reduces;
     bool explicit_plans;
     unsigned nx, ny, nz, ld; /* ld: row length in memory, in elements */

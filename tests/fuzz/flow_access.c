@@ -134,7 +134,7 @@ void flow_access_callback(void)
 {
     struct flow_item *item = any_item();
 
-    if (!item->data || !flow_item_is_whole(item))
+    if (!item->data || item->excluded || !flow_item_is_whole(item))
         return;
     if (flow_chance(FLOW_CALLBACK_WRITES, 2) && !item->frozen) {
         item->lent = true;

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The data of random programs. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "flow.h"
+#include "starpu_tic.h"
+
+/* Of a run that is preloaded with starpu-tic. */
+#pragma weak starpu_tic_data_exclude
 
 struct flow_item flow_items[FLOW_ITEMS];
 unsigned flow_item_count;
@@ -83,6 +88,7 @@ void flow_item_create(void)
     flow_item_count++;
     memset(item, 0, sizeof(*item));
     item->homeless = flow_chance(FLOW_HOMELESS, 3);
+    item->excluded = flow_chance(FLOW_EXCLUDE, 3);
     choose_shape(item);
     item->memory = malloc(item->bytes);
     if (!item->memory)
@@ -92,6 +98,14 @@ void flow_item_create(void)
     else
         fill_memory(item);
     flow_item_register(item);
+}
+
+static void exclude(const struct flow_item *item)
+{
+    int status = starpu_tic_data_exclude ? starpu_tic_data_exclude(item->data) : 0;
+
+    if (status != 0 && status != -ENOTCONN)
+        flow_fail("data cannot be excluded");
 }
 
 void flow_item_register(struct flow_item *item)
@@ -109,10 +123,12 @@ void flow_item_register(struct flow_item *item)
     else
         starpu_block_data_register(&item->data, home, at, item->ld, item->ld * item->ny, item->nx,
                                    item->ny, item->nz, item->element);
+    if (item->excluded)
+        exclude(item);
     item->filled = !item->homeless && !item->fresh;
     item->on_twin = false;
     item->explicit_plans = flow_chance(FLOW_EXPLICIT, 2);
-    item->reduces = flow_chance(FLOW_REDUX, 2);
+    item->reduces = !item->excluded && flow_chance(FLOW_REDUX, 2);
     if (item->reduces)
         starpu_data_set_reduction_methods(item->data, &flow_fold_codelet, &flow_init_codelet);
 }
@@ -159,8 +175,8 @@ void flow_item_vanish(struct flow_item *item)
 /* Nobody may use both at once. */
 void flow_item_twin(struct flow_item *item)
 {
-    if (item->homeless || !item->filled || item->part_count || item->plans[0].count ||
-        item->kind > FLOW_VECTOR)
+    if (item->homeless || item->excluded || !item->filled || item->part_count ||
+        item->plans[0].count || item->kind > FLOW_VECTOR)
         return;
     starpu_data_acquire(item->on_twin ? item->twin : item->data, STARPU_RW);
     starpu_data_release(item->on_twin ? item->twin : item->data);

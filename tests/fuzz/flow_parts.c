@@ -111,7 +111,7 @@ void flow_parts_plan(struct flow_item *item)
 {
     unsigned count = 2 + flow_below(3);
 
-    if (!has_parts(item) || item->homeless) /* StarPU gathers at home only */
+    if (!has_parts(item) || item->excluded || item->homeless) /* StarPU gathers at home only */
         return;
     if (item->reduces)
         end_reduction(item);

@@ -78,7 +78,7 @@ static struct chain *chain_create(void)
     chain->work = (struct flow_work){.salt = (uint32_t)flow_random(), .us = flow_us / 2};
     chain->work.sink = (uint16_t)flow_below(FLOW_SINKS);
     struct flow_item *item = &flow_items[flow_below(flow_item_count)];
-    chain->frozen = item->data && item->frozen ? item->data : NULL;
+    chain->frozen = item->data && item->frozen && !item->excluded ? item->data : NULL;
     return chain;
 }
 

@@ -217,7 +217,7 @@ void flow_tasks_submit_detached(void)
     struct starpu_task *tasks[GROUP];
     unsigned count = 2 + flow_below(GROUP - 1);
 
-    if (!item->data || !item->filled || item->frozen || !flow_item_is_whole(item))
+    if (!item->data || item->excluded || !item->filled || item->frozen || !flow_item_is_whole(item))
         return;
     starpu_data_acquire(item->data, STARPU_RW);
     starpu_data_release(item->data);

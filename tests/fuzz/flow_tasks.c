@@ -286,6 +286,28 @@ static void make_reader(struct starpu_task *task)
     }
 }
 
+/* Of data that no line holds; from others, of any kind. */
+static void make_maker(struct starpu_task *task)
+{
+    unsigned first = flow_below(flow_item_count), made = 1 + flow_below(2), read = flow_below(3);
+
+    for (unsigned i = 0; i < flow_item_count && made + read > 0; i++) {
+        struct flow_item *item = &flow_items[(first + i) % flow_item_count];
+        if (item->data && item->excluded && !item->frozen && made > 0) {
+            bool writes = !item->filled || (flow_item_is_whole(item) && flow_below(3) == 0);
+            flow_task_add(task, flow_item_pick(item), writes ? STARPU_W : STARPU_RW,
+                          writes ? FLOW_WRITE : FLOW_UPDATE);
+            item->filled = true;
+            made--;
+        } else if (flow_item_is_readable(item) && read > 0) {
+            flow_task_add(task, flow_item_pick(item), STARPU_R, FLOW_READ);
+            read--;
+        }
+    }
+    if (flow_below(3) == 0) /* it is executed again in any case */
+        ((struct flow_work *)task->cl_arg)->effect = FLOW_SUM;
+}
+
 static void make_writer(struct starpu_task *task)
 {
     unsigned most = flow_chance(FLOW_LARGE, 15) ? 14 : 5;
@@ -293,8 +315,10 @@ static void make_writer(struct starpu_task *task)
 
     for (unsigned n = 1 + flow_below(most), i = 0; i < n && i * step < flow_item_count; i++) {
         struct flow_item *item = &flow_items[(first + i * step) % flow_item_count];
-        if (item->data)
+        if (item->data && !item->excluded)
             add_item(task, item);
+        else if (item->excluded && flow_item_is_readable(item))
+            flow_task_add(task, flow_item_pick(item), STARPU_R, FLOW_READ);
     }
     if (flow_chance(FLOW_SCRATCH, 6)) {
         struct flow_item *item = &flow_items[flow_below(flow_item_count)];
@@ -324,6 +348,11 @@ struct starpu_task *flow_task_random(void)
                              .us = flow_us ? flow_below(2 * flow_us) : 0};
     struct starpu_task *task = flow_task(&work);
 
+    if (flow_chance(FLOW_EXCLUDE, 6)) {
+        make_maker(task); /* what it does not declare must be the same again */
+        set_effect(task);
+        return task;
+    }
     if (flow_chance(FLOW_BARE, 20))
         ;
     else if (flow_chance(FLOW_READER, 8))

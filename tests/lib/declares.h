@@ -24,5 +24,24 @@ void effects(unsigned rounds);
 void effects_and_data(unsigned rounds);
 void effects_packed(unsigned rounds);
 void effects_packed_late(unsigned rounds);
+void excluded(unsigned rounds);
+void excluded_once(unsigned rounds);
+void excluded_early(unsigned rounds);
+void excluded_points(unsigned rounds);
+void excluded_both(unsigned rounds);
+void excluded_commute(unsigned rounds);
+void excluded_kernel(unsigned rounds);
+void excluded_order(unsigned rounds);
+void excluded_callback(unsigned rounds);
+void excluded_plan(unsigned rounds);
+void excluded_twice(unsigned rounds);
+void excluded_redux(unsigned rounds);
+void excluded_reduced(unsigned rounds);
+void excluded_inputs(unsigned rounds);
+void excluded_late(unsigned rounds);
+void excluded_in_turn(unsigned rounds);
+void excluded_packed(unsigned rounds);
+void excluded_fails(unsigned rounds);
+void excluded_status(unsigned rounds);
 
 #endif

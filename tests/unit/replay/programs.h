@@ -9,7 +9,7 @@
 
 /* Each ends with a NULL name. */
 extern const struct tic_program tic_programs_tasks[], tic_programs_main[], tic_programs_parts[],
-    tic_programs_callbacks[];
+    tic_programs_callbacks[], tic_programs_declared[];
 /* What fails today: run by name only. */
 
 enum { TIC_VARIABLES = 4 };

@@ -20,7 +20,8 @@ enum { IS_SANITIZED = 0 };
 enum { MOST = 96 };
 
 static const struct tic_program *const tables[] = {tic_programs_tasks, tic_programs_main,
-                                                   tic_programs_parts, tic_programs_callbacks};
+                                                   tic_programs_parts, tic_programs_callbacks,
+                                                   tic_programs_declared};
 
 static bool is_deep; /* all programs, and a preemption more in each run */
 
