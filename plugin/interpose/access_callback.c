@@ -23,6 +23,7 @@
 #include "session/lookup.h"
 #include "session/nodes.h"
 #include "session/uses.h"
+#include "snapshot/extending.h"
 #include "snapshot/suspend.h"
 
 /* What the keys of accesses are hashes of, besides numbers: FORMAT.md, /reads. */
@@ -276,6 +277,7 @@ static void granted_now(void *arg)
 
     free(arg);
     tic_callback_open();
+    tic_extension_stop(&tic_session->snapshot);
     if (wait.writes)
         begin_writing(&wait);
     else

@@ -21,6 +21,7 @@
 #include "session/task.h"
 #include "session/uses.h"
 #include "real/real.h"
+#include "snapshot/extending.h"
 
 struct shown {
     uint64_t key, handle; /* task; id of the handle */
@@ -151,5 +152,6 @@ void tic_nowhere_begin(struct starpu_task *task, uint64_t key)
 {
     if (tic_session->recovered)
         tic_nowhere_show(key);
+    tic_extension_stop(&tic_session->snapshot);
     tic_reads_log(task, key, tic_snapshot_epoch(&tic_session->snapshot));
 }

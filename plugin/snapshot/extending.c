@@ -44,6 +44,14 @@ bool tic_extension_begin(struct tic_snapshot *snapshot, const struct tic_slot *s
     return logged;
 }
 
+void tic_extension_stop(struct tic_snapshot *snapshot)
+{
+    if (!atomic_load(&snapshot->extension.on))
+        return;
+    atomic_fetch_add(&snapshot->extension.ticks, 1); /* of which there is no record */
+    tic_extension_note_hole(&snapshot->extension, tic_snapshot_epoch(snapshot));
+}
+
 /* The rows of a value stay until its record is in the log: busy until settled. */
 static bool share_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
                          struct tic_saved *saved)

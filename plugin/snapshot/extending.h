@@ -21,6 +21,9 @@ void tic_extension_take_over(struct tic_snapshot *snapshot, struct tic_handle *h
  * slot->writing are its own. */
 void tic_extension_end(struct tic_snapshot *snapshot, const struct tic_slot *slot,
                        struct tic_ended *ended, bool whole);
+/* Somebody has data now of whom no record tells, and a task that begins later may depend on that:
+ * no restart goes beyond this. Any thread, before StarPU gives the data to others. */
+void tic_extension_stop(struct tic_snapshot *snapshot);
 /* Its kernel has submitted a task. False: that is not in the log. */
 bool tic_extension_note(struct tic_snapshot *snapshot, const struct tic_slot *slot,
                         const struct tic_submitted *submitted);
