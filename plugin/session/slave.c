@@ -4,14 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "real/since.h"
+
+static bool has_slaves(void)
+{
+    const char *slaves = getenv("STARPU_TCPIP_MS_SLAVES");
+
+    return TIC_STARPU_1_4 && slaves && atoi(slaves) > 0;
+}
 
 const char *tic_slave_master(void)
 {
-    const char *master = TIC_STARPU_1_4 ? getenv("STARPU_TCPIP_MS_MASTER") : NULL;
-    const char *slaves = getenv("STARPU_TCPIP_MS_SLAVES");
+    const char *master = getenv("STARPU_TCPIP_MS_MASTER");
 
-    return master && slaves && atoi(slaves) > 0 ? master : "";
+    return master && has_slaves() ? master : "";
 }
 
 bool tic_slave_is(void)
@@ -21,6 +28,15 @@ bool tic_slave_is(void)
 
 void tic_slave_prepare_master(struct starpu_conf *conf)
 {
+    static bool told;
+
+    if (has_slaves() && conf->bus_calibrate <= 0 && !told) {
+        told = true;
+        tic_log(TIC_LOG_INFO,
+                "StarPU hangs at its start if one of the machines has measured the network for "
+                "another number of slaves than the others, or never: all of them need "
+                "STARPU_BUS_CALIBRATE=1 then");
+    }
 #if TIC_STARPU_1_4
     conf->disable_asynchronous_tcpip_ms_copy = 1;
 #else

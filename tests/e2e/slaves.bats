@@ -112,6 +112,16 @@ ended_by_slave() {
     [ "$(stat_of forced_checkpoints)" -ge $(($(stat_of thefts) / 2)) ]
 }
 
+# StarPU measures the network where a machine's own file does not match, and waits for all machines.
+@test "a machine comes back, which knows another number of slaves than the others" {
+    need_slaves
+    local continued=0
+    export STARPU_TIC_EVERY=10 STARPU_NCPU=1 SLAVES_AS_MACHINES=1 STARPU_BUS_CALIBRATE=1
+    moves 2 1 2 "$lib/nodes" 13 300 1000
+    [ "$continued" -eq 1 ]
+    [ "$(grep -c 'StarPU hangs at its start' err)" -eq 0 ]
+}
+
 @test "a slave says so once, and leaves no file" {
     need_slaves
     export STARPU_NCPU=1 STARPU_TIC_KEEP=1
@@ -119,15 +129,20 @@ ended_by_slave() {
     [ "$status" -eq 0 ]
     [ "$(grep -c 'executes kernels for its master (127.0.0.1)' err)" -eq 1 ]
     [ "$(grep -c 'not protected' err)" -eq 0 ]
+    [ "$(grep -c 'StarPU hangs at its start if one of the machines' err)" -eq 1 ]
     [ "$(cat ended)" = 0 ]
     rm -rf "$STARPU_TIC_DIR"
     STARPU_TIC_DIR=$PWD/other with 1 "$lib/nodes" 8 100 100
     [ ! -e "$STARPU_TIC_DIR" ]
 }
 
-# Without its master StarPU would run the program where it has been told not to use slaves.
+# Without its master StarPU would run the program where it has been told not to use slaves; one that had
+# to measure the network first is ended by StarPU.
 @test "a slave that finds no master does not run the program" {
     need_slaves
+    STARPU_NCPU=1 with 1 "$lib/nodes" 9 100 100
+    rm -rf "$STARPU_TIC_DIR"
+    export STARPU_HOSTNAME=1-of-1 # its name there (lib/slaves)
     run_apart env STARPU_NTCPIP_MS=0 STARPU_TCPIP_MS_MASTER=127.0.0.1 STARPU_TCPIP_MS_PORT=9 \
         STARPU_TCPIP_MS_SLAVES=1 timeout 60 "$tool" run -- "$lib/nodes" 9 100 100
     [ "$status" -eq 78 ] && [ ! -s out ] || complain nodes "runs"
