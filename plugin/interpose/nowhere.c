@@ -2,14 +2,17 @@
 /* Callbacks of tasks that run nowhere (STARPU_NOWHERE) and declare data for reading: no hook runs
  * for such a task, but its callbacks may look at that data in memory. What it holds is logged when
  * the task has its data, before StarPU gives it to the next one. A restart shows it again before
- * each callback, unless a task that is not done uses the data: then the value is there already, as
- * in any run. Where nothing was logged by the recovered cut, no later writer is in the cut either,
- * and the recovered value is the one to see. */
+ * each callback, unless a task that is not done uses the data: then the value must be there
+ * already, as in any run. It is not if tasks that are done have written the data since; or one that
+ * is not done, as StarPU does not know of the reader. That stops the restart. Where nothing was
+ * logged by the recovered cut, no later writer is in the cut either, and the recovered value is the
+ * one to see. */
 #include "interpose/nowhere.h"
 
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "session/accesses.h"
 #include "session/context.h"
 #include "session/contexts.h"
@@ -132,6 +135,29 @@ static bool has_something(uint64_t key)
     return found;
 }
 
+/* Under the submission lock. */
+static bool holds(struct tic_handle *handle, const struct tic_saved *saved)
+{
+    uint64_t sum;
+
+    tic_lock(&handle->lock);
+    bool same = !handle->packer && handle->supported &&
+                tic_sums_take(&tic_session->snapshot.verify.sums, handle, &sum) &&
+                sum == saved->checksum;
+    tic_unlock(&handle->lock);
+    return same;
+}
+
+_Noreturn static void stop_later_value(const struct tic_handle *handle)
+{
+    tic_stop(TIC_EXIT_REFUSED,
+             "a callback of a task that runs nowhere may read data %llu%s (number of "
+             "registration), which tasks that were not done use by now: what it held when the "
+             "callback ran cannot be shown there. A wait for tasks in main() after such callbacks "
+             "lets them be protected",
+             (unsigned long long)handle->id, tic_name_of(handle->id));
+}
+
 void tic_nowhere_show(uint64_t key)
 {
     if (!has_something(key))
@@ -143,15 +169,54 @@ void tic_nowhere_show(uint64_t key)
         struct tic_handle *handle = tic_graph_find_handle(&tic_session->graph, shown->handle);
         if (is_free(handle))
             tic_data_expose_locked(handle, &shown->saved);
+        else if (handle && !holds(handle, &shown->saved))
+            stop_later_value(handle);
     }
     tic_unlock(&tic_session->submit);
     tic_shown_resume(false);
+}
+
+/* main() has gone on, and submitted tasks that write the data later: in a restart they may have it
+ * before the callbacks that are still to come. */
+static bool is_written_later(starpu_data_handle_t data)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    if (!has_content(handle))
+        return false;
+    tic_lock(&tic_session->submit);
+    bool later = handle->submitted_writes > atomic_load(&handle->version);
+    tic_unlock(&tic_session->submit);
+    return later;
+}
+
+static void tell_written_later(struct starpu_task *task)
+{
+    static _Atomic bool told;
+    unsigned i = 0, count = STARPU_TASK_GET_NBUFFERS(task);
+
+    if (atomic_load(&told) || tic_session->settings.pointers == TIC_POINTERS_TRUST)
+        return;
+    while (i < count && !(STARPU_TASK_GET_MODE(task, i) & STARPU_R &&
+                          is_written_later(STARPU_TASK_GET_HANDLE(task, i))))
+        i++;
+    if (i == count || atomic_exchange(&told, true))
+        return;
+    const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+    tic_log(TIC_LOG_WARN,
+            "callbacks of task \"%s\", which runs nowhere, may read data %llu%s (number of "
+            "registration), and main() has submitted tasks that write it later: a restart may be "
+            "refused, as it cannot show them what they read. A wait for tasks in main() in "
+            "between lets them be protected",
+            tic_task_name(task), (unsigned long long)handle->id, tic_name_of(handle->id));
 }
 
 void tic_nowhere_begin(struct starpu_task *task, uint64_t key)
 {
     if (tic_session->recovered)
         tic_nowhere_show(key);
+    else
+        tell_written_later(task);
     tic_extension_stop(&tic_session->snapshot);
     tic_reads_log(task, key, tic_snapshot_epoch(&tic_session->snapshot));
 }

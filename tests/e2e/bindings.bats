@@ -121,7 +121,7 @@ have_effect() {
     tells skip 0 25 1 1
     tells none 40 40 15 41
     tells effects 40 40 15 41
-    export STARPU_TIC_RERUN=0
+    export STARPU_TIC_RERUN=0 STARPU_TIC_POINTERS=trust # tasks that tell write memory of the program
     tells none 0 25 1 1
     tells effects 40 40 15 41
 }

@@ -109,3 +109,23 @@ resumed() { # by so many workers, the command
     [ "$(cat out)" = "$expected" ]
     [ "$(stat_of recovered_tasks)" -eq 10 ]
 }
+
+@test "a callback that reads between tasks sees what it saw: a restart goes no further than it" {
+    local at
+    expected=$("$lib/looking" access)
+    for at in 120 151 180; do
+        rm -rf "$STARPU_TIC_DIR"
+        STARPU_TIC_EVERY=50 killed $at "$lib/looking" access
+        resumed 2 "$lib/looking" access
+        [ "$(stat_of recovered_tasks)" -ge 50 ]
+    done
+}
+
+# The tasks that are not done have the data by then, as main() does not wait.
+@test "a prologue that runs nowhere and reads between tasks is told of, and shown no later value" {
+    STARPU_TIC_EVERY=50 killed 180 "$lib/looking" nowhere
+    [[ $output == *'callbacks of task "nowhere", which runs nowhere, may read data 1 '* ]]
+    STARPU_NCPU=2 run_apart "$tool" run -- "$lib/looking" nowhere
+    [ "$status" -eq 78 ]
+    grep -q "a callback of a task that runs nowhere may read data 1 " err
+}
