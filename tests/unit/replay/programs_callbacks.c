@@ -6,7 +6,6 @@
 #include "turns.h"
 
 static const char *const trusted[] = {"STARPU_TIC_VERIFY", "0", NULL};
-static const char *const logged[] = {"STARPU_TIC_VERIFY", "0", "STARPU_TIC_PROTOCOL", "sel", NULL};
 
 static void ask(starpu_data_handle_t data, enum starpu_data_access_mode mode,
                 void (*callback)(void *))
@@ -213,17 +212,6 @@ static void seen(uint64_t *result)
     tic_close(result);
 }
 
-/* What it read is not in the event log, which tells of the tasks after it. */
-static void looks_between(uint64_t *result)
-{
-    tic_open(1, 1);
-    tic_submit(&tic_step, tic_data[0], 3);
-    ask(tic_data[0], STARPU_R, look);
-    tic_submit(&tic_step, tic_data[0], 5);
-    tic_submit(&tic_step, tic_data[0], 7);
-    tic_close(result);
-}
-
 const struct tic_program tic_programs_callbacks[] = {
     {"callback-adds", callback_adds, NULL, false, NULL, 1, 1, 1, 1, false},
     {"callback-adds-trusted", callback_adds, trusted, false, NULL, 1, 1, 1, 1, false},
@@ -245,8 +233,6 @@ const struct tic_program tic_programs_callbacks[] = {
     {"callbacks-only-trusted-twice", callbacks_only, trusted, false, NULL, 0, 0, 1, 2, true},
     {"callback-behind-main-twice", behind_main, NULL, false, NULL, 0, 0, 1, 2, true},
     {"callbacks-in-turn-trusted-twice", in_turn, trusted, false, NULL, 0, 0, 1, 2, true},
-    {"callback-looks-logged", looks_between, logged, true, NULL, 0, 1, 1, 1, false},
-    {"callback-adds-logged", callback_adds, logged, true, NULL, 0, 1, 1, 1, false},
     {"callback-looks-beside", looks_beside, NULL, false, NULL, 1, 1, 1, 1, false},
     {"callback-writes-beside", writes_beside, NULL, false, NULL, 1, 1, 1, 1, false},
     {"callback-writes-beside-twice", writes_beside, NULL, false, NULL, 0, 0, 1, 2, true},

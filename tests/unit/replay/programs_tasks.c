@@ -163,7 +163,6 @@ const struct tic_program tic_programs_tasks[] = {
     {"invalidate-trusted", invalidate, trusted, false, NULL, 0, 0, 1, 1, true},
     {"invalid-result", invalid_result, logged, true, NULL, 0, 1, 1, 1, false},
     {"shared-arguments", shared_arguments, NULL, false, NULL, 1, 0, 1, 1, false},
-    {"shared-arguments-logged", shared_arguments, logged, true, NULL, 1, 0, 1, 1, false},
     {"late-callback", late_callback, NULL, false, NULL, 1, 1, 1, 1, false},
     {"late-callback-trusted", late_callback, trusted, false, NULL, 1, 1, 1, 1, false},
     {"late-callback-twice", late_callback, NULL, false, NULL, 0, 0, 1, 2, true},
