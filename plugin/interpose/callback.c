@@ -161,11 +161,32 @@ static struct wrapped_prologue *wrap_prologue(struct starpu_task *task, void (**
     return wrapped;
 }
 
+/* A restart runs those of tasks that are done when main() is there: at once, or beside tasks that
+ * are not done. */
+static void tell_prologue(const struct starpu_task *task)
+{
+    static _Atomic bool told;
+
+    if (tic_session->settings.pointers == TIC_POINTERS_TRUST || tic_session->report ||
+        atomic_load_explicit(&told, memory_order_relaxed) || atomic_exchange(&told, true))
+        return;
+    tic_log(
+        TIC_LOG_WARN,
+        "task \"%s\" has a prologue (prologue_callback_func, or the one of pop). What prologues "
+        "read of data is not logged, nor in which order they come where declared dependencies "
+        "order their tasks: a restart may show them something else, and compute another result. "
+        "`starpu-tic rehearse` tells; STARPU_TIC_POINTERS=trust is the promise that they do not "
+        "depend on it",
+        tic_task_name(task));
+}
+
 static bool wrap_prologues(struct starpu_task *task, uint64_t key)
 {
     void (*first)(void *) = task->prologue_callback_func;
     void (*pop)(void *) = task->prologue_callback_pop_func;
 
+    if ((first && first != run_prologue) || (pop && pop != run_prologue_pop))
+        tell_prologue(task);
     return (!first || first == run_prologue ||
             wrap_prologue(task, &task->prologue_callback_func, &task->prologue_callback_arg,
                           run_prologue, key ^ UINT64_C(1) << PROLOGUE_BIT)) &&

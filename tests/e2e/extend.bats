@@ -129,3 +129,11 @@ resumed() { # by so many workers, the command
     [ "$status" -eq 78 ]
     grep -q "a callback of a task that runs nowhere may read data 1 " err
 }
+
+@test "what a prologue reads is not logged: a message says so, unless that is promised to be nothing" {
+    run_apart "$tool" run -- "$lib/looking" prologue
+    [ "$status" -eq 0 ]
+    [ "$(grep -c 'task "step" has a prologue' err)" -eq 1 ]
+    STARPU_TIC_POINTERS=trust run_apart "$tool" run -- "$lib/looking" prologue
+    [ "$status" -eq 0 ] && ! grep -q 'has a prologue' err
+}

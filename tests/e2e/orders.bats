@@ -170,7 +170,7 @@ exit_as_usual() { # scenarios...
 }
 
 @test "prologues that come after what main() has submitted meanwhile" {
-    keep_order late-prologue
+    STARPU_TIC_POINTERS=trust keep_order late-prologue # else a message tells of prologues
 }
 
 @test "main() looks at data after it has waited for all tasks" {

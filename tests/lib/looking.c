@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Callbacks read data between tasks that write it: looking access | looking nowhere, by accesses
- * with a callback, or by the callbacks of tasks without a kernel. Other tasks add to a sum in any
- * order, so that the event log extends lines. Prints a hash of what the callbacks saw. */
+/* Callbacks read data between tasks that write it: looking access | nowhere | prologue, by accesses
+ * with a callback, by prologues of tasks without a kernel, or of the tasks that write. Other tasks
+ * add to a sum in any order, so that the event log extends lines. Prints a hash of what the
+ * callbacks saw. */
 #include <starpu.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -60,10 +61,11 @@ int main(int argc, char **argv)
     starpu_variable_data_register(&data, STARPU_MAIN_RAM, (uintptr_t)&value, sizeof(value));
     for (int i = 0; i < ROUNDS; i++) {
         must(starpu_task_insert(&add_codelet, STARPU_RW | STARPU_COMMUTE, sum_data, 0));
-        must(starpu_task_insert(&step_codelet, STARPU_RW, data, 0));
+        must(starpu_task_insert(&step_codelet, STARPU_RW, data, STARPU_PROLOGUE_CALLBACK_POP,
+                                strcmp(argv[1], "prologue") == 0 ? look : NULL, 0));
         if (strcmp(argv[1], "access") == 0)
             must(starpu_data_acquire_cb(data, STARPU_R, look_and_release, NULL));
-        else
+        if (strcmp(argv[1], "nowhere") == 0)
             must(starpu_task_insert(&nowhere_codelet, STARPU_R, data, STARPU_PROLOGUE_CALLBACK_POP,
                                     look, 0));
     }
