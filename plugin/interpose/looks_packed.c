@@ -110,21 +110,12 @@ static void give_back(struct tic_handle *handle, const struct tic_line_look *loo
     free(bytes);
 }
 
-/* The value of the line is the one that main() has come to: no look says it where main() was still
- * waiting for it when the line was cut. */
-static bool has_its_value(struct tic_handle *handle)
-{
-    tic_lock(&handle->lock);
-    bool last = handle->current.exists && handle->submitted_writes == handle->current.version;
-    tic_unlock(&handle->lock);
-    return last;
-}
-
+/* No look says what main() was still waiting for when the line was cut. */
 static void show(struct tic_handle *handle)
 {
     if (!handle->pending || handle->restored || !is_at_rest(handle))
         return;
-    if (!has_its_value(handle)) {
+    if (!tic_looks_has_its_value(handle)) {
         if (!find(handle->id))
             tic_looks_tell_overwritten(handle);
         return;

@@ -154,7 +154,7 @@ static void give_last_back(struct tic_handle *handle, struct known_page *known)
 
 /* Are the writes of this run up to now those that its recovered value has seen? Writes by main()
  * count in the value only. */
-static bool has_its_value(struct tic_handle *handle)
+bool tic_looks_has_its_value(struct tic_handle *handle)
 {
     tic_lock(&handle->lock);
     bool last = handle->current.exists && handle->submitted_writes == handle->current.version;
@@ -185,7 +185,7 @@ static void show_skipped(struct tic_handle *handle)
     if (!handle->pending || handle->restored || handle->family || atomic_load(&handle->split) ||
         !tic_handle_is_there(handle) || !tic_layout_is_writable(&handle->layout))
         return;
-    if (!has_its_value(handle)) {
+    if (!tic_looks_has_its_value(handle)) {
         tic_looks_tell_overwritten(handle);
         return;
     }

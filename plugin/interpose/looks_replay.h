@@ -3,6 +3,7 @@
 #ifndef TIC_INTERPOSE_LOOKS_REPLAY_H
 #define TIC_INTERPOSE_LOOKS_REPLAY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct tic_handle;
@@ -19,6 +20,9 @@ void tic_looks_give_callback_back_locked(uint64_t wait);
  * the owner thread's. */
 void tic_looks_await_packed_locked(void);
 struct tic_handle_list *tic_looks_packed_skipped(void);
+/* Is the value of the line the one that main() has come to? No task that was done writes the data
+ * later. */
+bool tic_looks_has_its_value(struct tic_handle *handle);
 /* The data leaves. */
 void tic_looks_forget_skipped_locked(const struct tic_handle *handle);
 
