@@ -30,14 +30,20 @@ enum { TIC_WAIT_BITS = 16 };
 
 /* What the recovery line says that the run continues from. All 0 in a first run. Immutable after
  * load, if nothing else is said; a count belongs to the array above it. */
+/* A callback that had run by the recovered cut. */
+struct tic_known_callback {
+    struct tic_line_callback line;
+    uint64_t rank; /* how many of the line had begun before it */
+};
+
 struct tic_recovered {
     struct tic_line_value *values; /* guarded by the graph lock: ascending id; claimed ones have id
                                       UINT64_MAX */
     bool *claimed;                 /* guarded by the graph lock: of each value */
     size_t value_count;
     struct tic_doneset done;
-    uint64_t tasks;                      /* how many tasks were done */
-    struct tic_line_callback *callbacks; /* ascending task */
+    uint64_t tasks;                       /* how many tasks were done */
+    struct tic_known_callback *callbacks; /* ascending task */
     size_t callback_count;
     uint64_t clock;              /* operations of main() begun at the cut */
     uint64_t position;           /* with the waits since */
@@ -211,9 +217,10 @@ uint64_t tic_graph_last_look(const struct tic_graph *graph);
 int tic_graph_note_callback(struct tic_graph *graph, uint64_t task);
 /* The same in this epoch: only cuts from then on know it. */
 int tic_graph_note_callback_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch);
-/* How far main() must have come before this callback may run in a replay. *known: it had run by the
- * recovered cut. */
-uint64_t tic_graph_callback_clock(struct tic_graph *graph, uint64_t task, bool *known);
+/* Had this callback run by the recovered cut? *clock: how far main() must have come before it may
+ * run in a replay. *rank: its place among those that had run; UINT64_MAX: it had not. */
+bool tic_graph_find_callback(const struct tic_graph *graph, uint64_t task, uint64_t *clock,
+                             uint64_t *rank);
 
 /* ---- describing a cut; the checkpoint thread, after everything is saved ---------------------- */
 

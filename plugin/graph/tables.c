@@ -68,22 +68,23 @@ static int load_reads(struct tic_graph *graph, struct tic_line *line)
 
 static int by_callback(const void *a, const void *b)
 {
-    const struct tic_line_callback *x = a, *y = b;
+    const struct tic_known_callback *x = a, *y = b;
     int order = tic_line_by_number(a, b);
-    return order ? order : x->clock < y->clock ? -1 : x->clock > y->clock;
+    return order ? order : x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
 static int load_callbacks(struct tic_graph *graph, struct tic_line *line)
 {
-    size_t used = 0;
+    size_t used = 0, count = line->callback_count;
+    struct tic_known_callback *callbacks = calloc(count ? count : 1, sizeof(*callbacks));
 
-    struct tic_line_callback *callbacks =
-        sort_copy(line->callbacks, line->callback_count, sizeof(*callbacks), by_callback);
     if (!callbacks)
         return -ENOMEM;
-    for (size_t i = 0; i < line->callback_count;
-         i++) /* a structure submitted again: its first time */
-        if (used == 0 || callbacks[i].task != callbacks[used - 1].task)
+    for (size_t i = 0; i < count; i++)
+        callbacks[i] = (struct tic_known_callback){line->callbacks[i], i};
+    qsort(callbacks, count, sizeof(*callbacks), by_callback);
+    for (size_t i = 0; i < count; i++) /* a structure submitted again: its first time */
+        if (used == 0 || callbacks[i].line.task != callbacks[used - 1].line.task)
             callbacks[used++] = callbacks[i];
     graph->recovered.callbacks = callbacks;
     graph->recovered.callback_count = used;
@@ -245,9 +246,9 @@ int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *rea
     return status;
 }
 
-static const struct tic_line_callback *find_callback(const struct tic_graph *graph, uint64_t task)
+static const struct tic_known_callback *find_callback(const struct tic_graph *graph, uint64_t task)
 {
-    struct tic_line_callback key = {.task = task};
+    struct tic_known_callback key = {.line.task = task};
 
     return graph->recovered.callback_count == 0
                ? NULL
@@ -270,12 +271,14 @@ int tic_graph_note_callback(struct tic_graph *graph, uint64_t task)
     return status;
 }
 
-uint64_t tic_graph_callback_clock(struct tic_graph *graph, uint64_t task, bool *known)
+bool tic_graph_find_callback(const struct tic_graph *graph, uint64_t task, uint64_t *clock,
+                             uint64_t *rank)
 {
-    const struct tic_line_callback *found = find_callback(graph, task);
+    const struct tic_known_callback *found = find_callback(graph, task);
 
-    *known = found != NULL;
-    return found ? found->clock : graph->recovered.clock;
+    *clock = found ? found->line.clock : graph->recovered.clock;
+    *rank = found ? found->rank : UINT64_MAX;
+    return found != NULL;
 }
 
 /* ---- tasks that write no content ------------------------------------------------------------- */

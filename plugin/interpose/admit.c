@@ -14,12 +14,13 @@
 #include "interpose/exclude.h"
 #include "interpose/extend.h"
 #include "interpose/inputs.h"
-#include "interpose/later.h"
 #include "interpose/movable.h"
+#include "interpose/later.h"
 #include "session/marks.h"
 #include "session/nodes.h"
 #include "interpose/order.h"
 #include "interpose/position.h"
+#include "interpose/prologue_hold.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "interpose/spawn.h"
@@ -107,6 +108,16 @@ bool tic_admit_register(struct starpu_task *task, const struct tic_spawn *model)
     return fine;
 }
 
+static void hold_prologues(struct starpu_task *task, uint64_t key)
+{
+    if (tic_position_is_ahead() && tic_graph_has_run(&tic_session->graph, key))
+        tic_prologue_hold_again(task, key);
+    else if (tic_position_is_ahead())
+        tic_prologue_hold_live(task, key);
+    else if (task->prologue_callback_func || task->prologue_callback_pop_func)
+        tic_prologue_hold_start(task, key);
+}
+
 void tic_admit_live(struct starpu_task *task, const struct tic_submission *submission)
 {
     struct tic_session *session = tic_session;
@@ -132,7 +143,7 @@ void tic_admit_live(struct starpu_task *task, const struct tic_submission *submi
         (tic_marks_runs_again(task) || tic_exclude_writes(task)))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
     if (session->recovered && is_recorded(submission))
-        tic_callback_hold_start(task, tic_submission_key(submission));
+        hold_prologues(task, tic_submission_key(submission));
     bool fine = (!session->recovered && !tic_callback_has_any(task)) ||
                 tic_callback_wrap(task, false, tic_submission_key(submission), false);
     if (tic_snapshot_is_broken(&session->snapshot))

@@ -8,12 +8,13 @@
 #include "base/error.h"
 #include "session/clock.h"
 #include "session/context.h"
+#include "interpose/declared.h"
 #include "interpose/deliver.h"
 #include "interpose/later.h"
 #include "interpose/looks.h"
 #include "interpose/looks_list.h"
-#include "interpose/nowhere.h"
 #include "interpose/position.h"
+#include "interpose/prologue.h"
 #include "session/task.h"
 #include "real/real.h"
 
@@ -42,6 +43,8 @@ static bool hold(struct starpu_task *task, uint64_t key, const struct tic_small 
         return false;
     tic_lock(&session->submit);
     bool held = tic_clock_hold_callback_locked(task, key, false, small);
+    if (held && tic_nowhere_has_key(key))
+        tic_declared_leave(key);
     tic_unlock(&session->submit);
     return held;
 }
@@ -110,162 +113,6 @@ void tic_callback_note_begin(const struct starpu_task *task)
     }
 }
 
-/* ---- prologues ------------------------------------------------------------------------------ */
-
-struct wrapped_prologue {
-    struct starpu_task *task;
-    void (*function)(void *);
-    void *argument;
-    uint64_t key;
-    bool held;      /* it runs, or ran, at another time */
-    uint64_t reads; /* key of a task that runs nowhere, and whose callbacks may read; or 0 */
-};
-
-static void begin_prologue(const struct wrapped_prologue *wrapped)
-{
-    if (wrapped->reads)
-        tic_nowhere_begin(wrapped->task, wrapped->reads);
-    if (!wrapped->held && wrapped->function)
-        tic_callback_begin(wrapped->key, wrapped->function, wrapped->argument);
-}
-
-static void run_prologue(void *arg)
-{
-    struct wrapped_prologue wrapped = *(struct wrapped_prologue *)arg;
-
-    free(arg);
-    wrapped.task->prologue_callback_func = wrapped.function;
-    wrapped.task->prologue_callback_arg = wrapped.argument;
-    begin_prologue(&wrapped);
-}
-
-static void run_prologue_pop(void *arg)
-{
-    struct wrapped_prologue wrapped = *(struct wrapped_prologue *)arg;
-
-    free(arg);
-    wrapped.task->prologue_callback_pop_func = wrapped.function;
-    wrapped.task->prologue_callback_pop_arg = wrapped.argument;
-    begin_prologue(&wrapped);
-}
-
-static struct wrapped_prologue *wrap_prologue(struct starpu_task *task, void (**function)(void *),
-                                              void **argument, void (*run)(void *), uint64_t key)
-{
-    struct wrapped_prologue *wrapped = malloc(sizeof(*wrapped));
-    if (!wrapped)
-        return NULL;
-    *wrapped = (struct wrapped_prologue){task, *function, *argument, key, false, 0};
-    *function = run;
-    *argument = wrapped;
-    return wrapped;
-}
-
-/* A restart runs those of tasks that are done when main() is there: at once, or beside tasks that
- * are not done. */
-static void tell_prologue(const struct starpu_task *task)
-{
-    static _Atomic bool told;
-
-    if (tic_session->settings.pointers == TIC_POINTERS_TRUST || tic_session->report ||
-        atomic_load_explicit(&told, memory_order_relaxed) || atomic_exchange(&told, true))
-        return;
-    tic_log(
-        TIC_LOG_WARN,
-        "task \"%s\" has a prologue (prologue_callback_func, or the one of pop). What prologues "
-        "read of data is not logged, nor in which order they come where declared dependencies "
-        "order their tasks: a restart may show them something else, and compute another result. "
-        "`starpu-tic rehearse` tells; STARPU_TIC_POINTERS=trust is the promise that they do not "
-        "depend on it",
-        tic_task_name(task));
-}
-
-static bool wrap_prologues(struct starpu_task *task, uint64_t key)
-{
-    void (*first)(void *) = task->prologue_callback_func;
-    void (*pop)(void *) = task->prologue_callback_pop_func;
-
-    if ((first && first != run_prologue) || (pop && pop != run_prologue_pop))
-        tell_prologue(task);
-    return (!first || first == run_prologue ||
-            wrap_prologue(task, &task->prologue_callback_func, &task->prologue_callback_arg,
-                          run_prologue, key ^ UINT64_C(1) << PROLOGUE_BIT)) &&
-           (!pop || pop == run_prologue_pop ||
-            wrap_prologue(task, &task->prologue_callback_pop_func, &task->prologue_callback_pop_arg,
-                          run_prologue_pop, key ^ UINT64_C(1) << PROLOGUE_POP_BIT));
-}
-
-bool tic_callback_watch_begin(struct starpu_task *task, uint64_t key)
-{
-    struct wrapped_prologue *wrapped =
-        task->prologue_callback_pop_func == run_prologue_pop
-            ? task->prologue_callback_pop_arg
-            : wrap_prologue(task, &task->prologue_callback_pop_func,
-                            &task->prologue_callback_pop_arg, run_prologue_pop,
-                            key ^ UINT64_C(1) << PROLOGUE_POP_BIT);
-
-    if (wrapped)
-        wrapped->reads = key;
-    return wrapped != NULL;
-}
-
-static void hold_prologue(struct starpu_task *task, void (**function)(void *), void **argument,
-                          unsigned *free_argument, void (*run)(void *), uint64_t key)
-{
-    if (!*function || !tic_clock_hold_locked(key, *function, *argument, *free_argument))
-        return;
-    struct wrapped_prologue *wrapped = wrap_prologue(task, function, argument, run, key);
-    if (!wrapped)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    wrapped->held = true;
-    if (*free_argument)
-        wrapped->argument = NULL;
-    *free_argument = 0;
-}
-
-void tic_callback_hold_prologues(struct starpu_task *task, uint64_t key)
-{
-    unsigned free_first = task->prologue_callback_arg_free;
-    unsigned free_pop = task->prologue_callback_pop_arg_free;
-
-    hold_prologue(task, &task->prologue_callback_func, &task->prologue_callback_arg, &free_first,
-                  run_prologue, key ^ UINT64_C(1) << PROLOGUE_BIT);
-    hold_prologue(task, &task->prologue_callback_pop_func, &task->prologue_callback_pop_arg,
-                  &free_pop, run_prologue_pop, key ^ UINT64_C(1) << PROLOGUE_POP_BIT);
-    task->prologue_callback_arg_free = free_first & 1;
-    task->prologue_callback_pop_arg_free = free_pop & 1;
-}
-
-static void release_start(void *gate)
-{
-    tic_guard++;
-    tic_real.starpu_task_end_dep_release(gate);
-    tic_guard--;
-}
-
-/* Before it a task that ends when main() has come that far. StarPU would remember it if the
- * application submitted the structure again. */
-void tic_callback_hold_start(struct starpu_task *task, uint64_t key)
-{
-    unsigned bit = task->prologue_callback_func ? PROLOGUE_BIT : PROLOGUE_POP_BIT;
-
-    if ((!task->prologue_callback_func && !task->prologue_callback_pop_func) || !task->destroy)
-        return;
-    struct starpu_task *gate = tic_task_create();
-    if (!gate)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    if (!tic_clock_hold_locked(key ^ UINT64_C(1) << bit, release_start, gate, false)) {
-        gate->destroy = 0; /* starpu_task_destroy insists */
-        tic_real.starpu_task_destroy(gate);
-        return;
-    }
-    tic_guard++;
-    tic_real.starpu_task_end_dep_add(gate, 1);
-    tic_real.starpu_task_declare_deps_array(task, 1, &gate);
-    tic_guard--;
-    tic_task_submit(gate);
-}
-
 /* ---- wrapping ------------------------------------------------------------------------------- */
 
 /* StarPU looks into the codelet of a task that has its own array of handles. */
@@ -279,7 +126,7 @@ bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, boo
 {
     void (*run)(void *) = held ? NULL : tic_callback_of(task);
 
-    if (!wrap_prologues(task, key))
+    if (!tic_prologue_wrap(task, key))
         return false;
     struct tic_lent *lent = tic_reads_lend(task);
     if (!run && !held && !lent && !(control && (!task->destroy || task->dyn_handles))) {
@@ -311,20 +158,9 @@ bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, boo
     return true;
 }
 
-static void unwrap_prologue(void (**function)(void *), void **argument, void (*run)(void *))
-{
-    if (*function != run)
-        return;
-    const struct wrapped_prologue *wrapped = *argument;
-    *function = wrapped->function;
-    *argument = wrapped->argument;
-}
-
 void tic_callback_unwrap(struct starpu_task *copy)
 {
-    unwrap_prologue(&copy->prologue_callback_func, &copy->prologue_callback_arg, run_prologue);
-    unwrap_prologue(&copy->prologue_callback_pop_func, &copy->prologue_callback_pop_arg,
-                    run_prologue_pop);
+    tic_prologue_unwrap(copy);
     if (copy->callback_func != run_callback)
         return;
     const struct wrapped_callback *wrapped = copy->callback_arg;

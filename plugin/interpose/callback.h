@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Callbacks and prologues of tasks, run as application code. */
+/* Callbacks of tasks, run as application code. */
 #ifndef TIC_INTERPOSE_CALLBACK_H
 #define TIC_INTERPOSE_CALLBACK_H
 
@@ -9,19 +9,13 @@
 
 /* The kernel of the task begins: a quiescent line waits for its callback, too. Any thread. */
 void tic_callback_note_begin(const struct starpu_task *task);
-/* Makes the task's callback run as application code, not as StarPU's. control: also makes it a
- * control task (no codelet) until then. key: of the task. held: the callback runs at another time.
- * False when out of memory; the task is unchanged. */
+/* Makes the task's callback and prologues run as application code, not as StarPU's. control: also
+ * makes it a control task (no codelet) until then. key: of the task. held: the callback runs at
+ * another time. False when out of memory; the task is unchanged. */
 bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, bool held);
 /* What the application gave for its callback, wrapped or not. */
 const void *tic_callback_argument(const struct starpu_task *task);
-/* In a replay, under the submission lock: prologues that main() must come further for wait for
- * that, those of a task without a kernel by themselves, else the task with them. */
-void tic_callback_hold_prologues(struct starpu_task *task, uint64_t key);
-void tic_callback_hold_start(struct starpu_task *task, uint64_t key);
-/* tic_nowhere_begin is called when the task of this key has its data. False when out of memory. */
-bool tic_callback_watch_begin(struct starpu_task *task, uint64_t key);
-/* Gives a copy of a wrapped task its own callbacks back. */
+/* Gives a copy of a wrapped task its own callback and prologues back. */
 void tic_callback_unwrap(struct starpu_task *copy);
 
 #endif

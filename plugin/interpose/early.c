@@ -109,9 +109,9 @@ bool tic_early_holds(void)
 static uint64_t clock_of(const struct tic_spawn *spawn)
 {
     struct tic_graph *graph = &tic_session->graph;
-    bool known;
-    uint64_t clock = tic_graph_callback_clock(graph, spawn->task.id, &known);
+    uint64_t clock, rank;
 
+    tic_graph_find_callback(graph, spawn->task.id, &clock, &rank);
     return clock < graph->recovered.clock ? clock : graph->recovered.clock;
 }
 

@@ -15,7 +15,7 @@
 #include "session/context.h"
 #include "interpose/looks.h"
 #include "interpose/looks_list.h"
-#include "interpose/nowhere.h"
+#include "interpose/declared.h"
 #include "interpose/position.h"
 #include "interpose/runner.h"
 #include "unseen/statics.h"
@@ -27,6 +27,7 @@ struct held {
     void (*run)(void *);
     void *argument;
     bool free_argument;
+    struct starpu_task *gate; /* in place of these: ends then; or NULL */
     struct starpu_task *task; /* whose callback it is; or NULL */
     bool owned;               /* StarPU needs the task no more: it goes after its callback */
     bool expected;            /* main() waits for it at the recovered cut */
@@ -86,11 +87,15 @@ void tic_callback_run(void (*run)(void *), void *argument)
         tic_clock_run_put_off();
 }
 
-/* Its task may run nowhere: then it may look at what that task reads. */
+/* It may look at what its task declares: a prologue, or a callback of a task that runs nowhere. */
 static void show_data(uint64_t key)
 {
+    const uint64_t first = UINT64_C(1) << PROLOGUE_BIT, pop = UINT64_C(1) << PROLOGUE_POP_BIT;
+
     if (tic_nowhere_has_key(key))
-        tic_nowhere_show(key & ~(UINT64_C(1) << PROLOGUE_BIT | UINT64_C(1) << PROLOGUE_POP_BIT));
+        tic_declared_show(key & ~(first | pop));
+    else if (!(key & TIC_SPAWN_KEY) && key & (first | pop))
+        tic_declared_show((key & ~pop) | first);
 }
 
 void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
@@ -110,14 +115,23 @@ void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
     tic_callback_close(&running);
 }
 
+static uint64_t start_clock(bool has, uint64_t key)
+{
+    uint64_t clock = 0, rank;
+
+    if (has)
+        tic_graph_find_callback(&tic_session->graph, key, &clock, &rank);
+    return clock;
+}
+
 uint64_t tic_callback_start_clock(const struct starpu_task *task, uint64_t key)
 {
-    unsigned bit = task->prologue_callback_func ? PROLOGUE_BIT : PROLOGUE_POP_BIT;
-    bool known;
+    uint64_t first = start_clock(task->destroy && task->prologue_callback_func,
+                                 key ^ UINT64_C(1) << PROLOGUE_BIT);
+    uint64_t pop = start_clock(task->destroy && task->prologue_callback_pop_func,
+                               key ^ UINT64_C(1) << PROLOGUE_POP_BIT);
 
-    if ((!task->prologue_callback_func && !task->prologue_callback_pop_func) || !task->destroy)
-        return 0;
-    return tic_graph_callback_clock(&tic_session->graph, key ^ UINT64_C(1) << bit, &known);
+    return first > pop ? first : pop;
 }
 
 /* ---- what is held back ----------------------------------------------------------------------- */
@@ -146,12 +160,11 @@ static bool is_to_wait(const struct tic_postponed *postponed)
 static void release_due(void);
 
 /* main() may tick meanwhile: it sees what is held, or we see its tick. */
-static bool hold_until_locked(struct held *held, uint64_t clock, bool known)
+static bool hold_until_locked(struct held *held, const struct tic_postponed *until)
 {
     struct tic_postponed *postponed = &held->postponed;
 
-    postponed->clock = clock;
-    postponed->known = known;
+    *postponed = *until;
     if (!is_to_wait(postponed))
         return false;
     add(held);
@@ -162,10 +175,11 @@ static bool hold_until_locked(struct held *held, uint64_t clock, bool known)
 
 static bool try_hold_locked(struct held *held)
 {
-    bool known;
-    uint64_t clock = tic_graph_callback_clock(&tic_session->graph, held->key, &known);
+    struct tic_postponed until;
 
-    return hold_until_locked(held, clock, known);
+    until.known =
+        tic_graph_find_callback(&tic_session->graph, held->key, &until.clock, &until.rank);
+    return hold_until_locked(held, &until);
 }
 
 bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument)
@@ -176,11 +190,27 @@ bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bo
     return try_hold_locked(&held);
 }
 
+bool tic_clock_hold_gate_locked(uint64_t key, struct starpu_task *gate)
+{
+    struct held held = {.key = key, .gate = gate};
+
+    return try_hold_locked(&held);
+}
+
+void tic_clock_open_gate(struct starpu_task *gate)
+{
+    tic_guard++;
+    tic_real.starpu_task_end_dep_release(gate);
+    tic_guard--;
+}
+
 bool tic_clock_hold_to_cut_locked(uint64_t key, void (*run)(void *), void *argument)
 {
     struct held held = {.key = key, .run = run, .argument = argument};
 
-    return hold_until_locked(&held, tic_session->graph.recovered.clock, false);
+    const struct tic_postponed cut = {tic_session->graph.recovered.clock, false, UINT64_MAX};
+
+    return hold_until_locked(&held, &cut);
 }
 
 /* ---- callbacks of tasks ---------------------------------------------------------------------- */
@@ -250,6 +280,11 @@ static void run_held(void *arg)
     const struct held *held = arg;
     struct starpu_task *outer = current;
 
+    if (held->gate) {
+        tic_clock_open_gate(held->gate);
+        free(arg);
+        return;
+    }
     current = held->task;
     if (held->owned)
         add_times(held->task);
@@ -315,8 +350,20 @@ void tic_clock_release_meanwhile(void)
 
 static void add_due(struct held *held)
 {
-    held->postponed = (struct tic_postponed){.clock = tic_clock_now(), .known = true};
+    struct tic_postponed *postponed = &held->postponed;
+
+    tic_graph_find_callback(&tic_session->graph, held->key, &postponed->clock, &postponed->rank);
+    postponed->clock = tic_clock_now();
+    postponed->known = true;
     add(held);
+}
+
+void tic_clock_leave_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument)
+{
+    struct held held = {
+        .key = key, .run = run, .argument = argument, .free_argument = free_argument};
+
+    add_due(&held);
 }
 
 void tic_clock_run_apart(struct starpu_task *task, uint64_t key, bool expected, bool meanwhile,

@@ -24,6 +24,12 @@ void tic_clock_catch_up(void);
 /* Must main() come further before this may run? Then it is kept until then. Under the submission
  * lock. */
 bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument);
+/* The same for the end of a task of ours with an end dependency, which another one waits for; and
+ * that end. */
+bool tic_clock_hold_gate_locked(uint64_t key, struct starpu_task *gate);
+void tic_clock_open_gate(struct starpu_task *gate);
+/* It is kept until the owner thread releases what is due, though main() need not come further. */
+void tic_clock_leave_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument);
 /* The same for a callback that had not begun by the recovered cut, though the line names it: until
  * main() has come there. */
 bool tic_clock_hold_to_cut_locked(uint64_t key, void (*run)(void *), void *argument);
@@ -48,7 +54,7 @@ void tic_clock_run_put_off(void);
 struct starpu_task *tic_clock_current_task(void);
 /* Is anything held back? */
 bool tic_clock_holds(void);
-/* The operation of main() that the task waits for because of its prologue; 0: none. */
+/* The operation of main() that the task waits for because of its prologues; 0: none. */
 uint64_t tic_callback_start_clock(const struct starpu_task *task, uint64_t key);
 /* Around what is noted of a callback, and the callback: a quiescent line has both, or neither. May
  * wait for such a line. running: if it was noted. Any thread. */

@@ -9,9 +9,7 @@
 
 struct tic_accesses;
 
-/* Shows what the task of this key read before, where no live task uses the data. */
-void tic_nowhere_show(uint64_t key);
-/* The task has its data: what its callbacks may read is shown, and logged. */
+/* The task has its data: what its callbacks may read is logged. */
 void tic_nowhere_begin(struct starpu_task *task, uint64_t key);
 /* A task that runs nowhere: may its callbacks read data? Then: why it ends protection,
  * or NULL; and before its submission by main(), under the submission lock, prepare in a restart. */

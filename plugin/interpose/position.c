@@ -15,6 +15,7 @@
 #include "base/watch.h"
 #include "session/clock.h"
 #include "session/context.h"
+#include "interpose/declared.h"
 #include "interpose/hold.h"
 #include "interpose/looks.h"
 #include "interpose/restore.h"
@@ -191,23 +192,28 @@ void tic_position_note_again(void)
     atomic_fetch_add(&ended_again, 1);
 }
 
-/* What it wrote is in the memory of a quiescent line, and must not be written once more. */
-static bool had_returned(uint64_t key)
+/* What it wrote is in the memory of a quiescent line, and must not be written once more; or it is
+ * to see what tasks after it change. */
+static bool must_return(uint64_t key)
 {
-    bool known = false;
+    uint64_t clock, rank;
 
-    if (tic_session->graph.recovered.quiescent)
-        tic_graph_callback_clock(&tic_session->graph, key, &known);
-    return known;
+    return (tic_session->graph.recovered.quiescent || tic_declared_has(key)) &&
+           tic_graph_find_callback(&tic_session->graph, key, &clock, &rank);
 }
 
-bool tic_position_expect(uint64_t key)
+bool tic_position_expect_any(void)
 {
-    bool expected = tic_position_is_ahead() && (tic_looks_has_callback(key) || had_returned(key));
+    bool expected = tic_position_is_ahead();
 
     if (expected)
         atomic_fetch_add(&shown, 1);
     return expected;
+}
+
+bool tic_position_expect(uint64_t key)
+{
+    return (tic_looks_has_callback(key) || must_return(key)) && tic_position_expect_any();
 }
 
 void tic_position_note_shown(void)

@@ -24,6 +24,8 @@ void tic_position_note_again(void);
 /* The callback of this task is to come; true if main() waits for it at the recovered cut. Then,
  * once, it has returned, or main() need not wait. Any thread. */
 bool tic_position_expect(uint64_t key);
+/* The same of any callback that is to come before that. */
+bool tic_position_expect_any(void);
 void tic_position_note_shown(void);
 /* Tasks that are executed again, and callbacks, are still to end before main() is there. */
 bool tic_position_awaits_tasks(void);

@@ -130,6 +130,20 @@ void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch)
     }
 }
 
+/* A prologue may be called under a lock of a policy, so this does not take the submission lock: it
+ * keeps also what main() has made. On several nodes it may not be in main memory; a prologue that
+ * asks for a pointer to data without a home node ends protection. */
+void tic_reads_log_before(struct starpu_task *task, uint64_t key, uint64_t epoch)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    for (unsigned i = 0; i < buffers && may_log() && !tic_nodes_several; i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (STARPU_TASK_GET_MODE(task, i) & STARPU_R && can_log(handle) && handle->home_node >= 0)
+            log_or_end(handle, key, i, epoch);
+    }
+}
+
 void tic_reads_log_late(struct tic_handle *handle, unsigned buffer, uint64_t key, uint64_t epoch)
 {
     if (may_log())

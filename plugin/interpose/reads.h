@@ -11,6 +11,8 @@ struct tic_handle;
 
 /* Logs what a task reads that a restart will execute again. On a worker, in its begin hook. */
 void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch);
+/* Logs what it may read before that, where it has its data: in a prologue. */
+void tic_reads_log_before(struct starpu_task *task, uint64_t key, uint64_t epoch);
 /* Is that buffer logged? The same at the end of the task, when what it has read is in main memory.
  */
 bool tic_reads_are_logged(struct starpu_task *task, unsigned buffer, uint64_t key);

@@ -7,6 +7,7 @@
 #include "session/accesses.h"
 #include "session/context.h"
 #include "interpose/hooks.h"
+#include "interpose/prologue.h"
 #include "session/lookup.h"
 #include "session/marks.h"
 #include "session/nodes.h"
@@ -65,7 +66,8 @@ static const char *why_not_effects(const struct starpu_task *task,
                : NULL;
 }
 
-const char *tic_refuse_task(struct starpu_task *task, const struct tic_accesses *accesses)
+const char *tic_refuse_task(struct starpu_task *task, const struct tic_accesses *accesses,
+                            enum tic_context context)
 {
     if (task->hypervisor_tag != 0 && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES)
         return "hypervisor tags are not supported";
@@ -90,5 +92,7 @@ const char *tic_refuse_task(struct starpu_task *task, const struct tic_accesses 
         why = tic_writeback_refuse(task, accesses);
     why = why ? why : why_not_buffers(task, accesses);
     why = why ? why : why_not_effects(task, accesses);
+    if (!why && context != TIC_CONTEXT_MAIN)
+        why = tic_prologue_refuse(task, accesses);
     return why ? why : tic_pointers_refuse(task, accesses, true);
 }

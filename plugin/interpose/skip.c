@@ -8,6 +8,7 @@
 #include "session/context.h"
 #include "interpose/later.h"
 #include "interpose/order.h"
+#include "interpose/prologue_hold.h"
 #include "interpose/record.h"
 #include "session/task.h"
 #include "real/real.h"
@@ -53,7 +54,7 @@ enum tic_verdict tic_skip_done(struct starpu_task *task, uint64_t key)
 {
     if (tic_session->asks_successors) /* main() may name it, though it ends at once */
         task->destroy = 0;
-    tic_callback_hold_prologues(task, key);
+    tic_prologue_hold_done(task, key);
     tic_arguments_give_back_locked(task, key);
     bool plain = is_plain_but_for_callback(task);
     bool held = tic_clock_hold_callback_locked(task, key, plain, NULL);

@@ -24,6 +24,8 @@
 #include "interpose/nowhere.h"
 #include "session/packed.h"
 #include "unseen/pointers.h"
+#include "interpose/prologue.h"
+#include "interpose/prologue_hold.h"
 #include "interpose/record.h"
 #include "interpose/refuse.h"
 #include "report/report.h"
@@ -157,6 +159,18 @@ static int identify(struct starpu_task *task, struct tic_submission *submission,
     return status == 0 && session->recovered && tic_recovery_is_done(graph, submission->sequence);
 }
 
+/* One whose callbacks read has its data until they have run. */
+static void hold_control(struct starpu_task *task, uint64_t key, bool reads)
+{
+    if (task->destroy &&
+        (reads || task->prologue_callback_func || task->prologue_callback_pop_func))
+        tic_prologue_hold_start(task, key);
+    else if (!task->destroy && tic_position_is_ahead())
+        tic_prologue_hold_live(task, key);
+    else if (!task->destroy)
+        tic_prologue_hold_done(task, key);
+}
+
 /* Control tasks of main() are known by the operation that submits them. */
 static enum tic_verdict pass_control(struct starpu_task *task,
                                      const struct tic_submission *submission, const char **why)
@@ -168,16 +182,14 @@ static enum tic_verdict pass_control(struct starpu_task *task,
 
     if (context != TIC_CONTEXT_MAIN)
         key = UINT64_MAX; /* nobody asks for it */
-    if (recorded && task->destroy)
-        tic_callback_hold_start(task, key);
-    else if (recorded)
-        tic_callback_hold_prologues(task, key);
     bool reads = tic_nowhere_reads(task, submission->accesses);
+    if (recorded)
+        hold_control(task, key, reads);
     if (reads)
         tic_nowhere_note(submission->accesses);
     if (reads && tic_session->recovered)
         tic_nowhere_prepare_locked(task, submission->accesses, key);
-    if ((reads && !tic_callback_watch_begin(task, key)) ||
+    if ((reads && !tic_prologue_watch_begin(task, key)) ||
         !tic_callback_wrap(task, false, key, false))
         *why = "out of memory";
     return TIC_PASS;
@@ -266,7 +278,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
     }
     submission->accesses->simple = tic_accesses_are_simple(submission->accesses);
     tic_statics_note_task(task);
-    *why = tic_refuse_task(task, submission->accesses);
+    *why = tic_refuse_task(task, submission->accesses, submission->context);
     if (!*why && __builtin_expect(atomic_load_explicit(&tic_exclude_any, memory_order_relaxed), 0))
         *why = tic_exclude_refuse(task, submission->accesses, submission->context);
     if (*why)
@@ -286,6 +298,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
     if (submission->context == TIC_CONTEXT_MAIN) {
         tic_looks_note_submission();
         note_main_uses(submission->accesses, submission->sequence);
+        tic_prologue_expect_locked(task, submission->accesses, submission->sequence);
     }
     if (tic_callback_of(task))
         tic_looks_note_callback_of(task);

@@ -20,7 +20,7 @@ struct heap {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* a leaf; guards all that follows */
 static struct heap waiting;                               /* of those that are known; key: clock */
 static struct heap unknown;                               /* of the others; key: clock */
-static struct heap due;                                   /* key: serial */
+static struct heap due;                                   /* key: rank, or after these serial */
 static uint64_t serial;
 
 _Atomic uint64_t tic_backlog_earliest = UINT64_MAX;
@@ -78,11 +78,19 @@ bool tic_backlog_add(struct tic_postponed *postponed)
     return fine;
 }
 
+/* Those that had run come as they did: one may have waited for another. */
+static uint64_t order_of(const struct entry *entry)
+{
+    uint64_t rank = entry->postponed->rank;
+
+    return rank != UINT64_MAX ? rank : UINT64_C(1) << 63 | entry->serial;
+}
+
 static void move_due_locked(struct heap *heap, uint64_t now)
 {
     while (heap->count > 0 && heap->items[0].key <= now) {
         struct entry entry = pop(heap);
-        entry.key = entry.serial;
+        entry.key = order_of(&entry);
         if (!push(&due, entry))
             tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     }

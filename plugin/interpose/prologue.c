@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Prologues run as application code on any thread, before their task: prologue_callback_func when
+ * it is ready, the one of pop when a worker has taken it. They may change what kernels use, and
+ * read what their task declares: that is logged, and shown to them again (declared.c). When they
+ * come in a restart tells prologue_hold.c. */
+#include "interpose/prologue.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "session/accesses.h"
+#include "session/clock.h"
+#include "session/context.h"
+#include "interpose/declared.h"
+#include "interpose/hold.h"
+#include "interpose/later.h"
+#include "interpose/nowhere.h"
+#include "interpose/position.h"
+#include "interpose/reads.h"
+#include "session/task.h"
+#include "real/real.h"
+#include "snapshot/extending.h"
+
+static void run_prologue(void *arg);
+static void run_prologue_pop(void *arg);
+
+struct tic_prologue_place tic_prologue_place_of_first(struct starpu_task *task)
+{
+    return (struct tic_prologue_place){&task->prologue_callback_func, &task->prologue_callback_arg,
+                                       run_prologue, UINT64_C(1) << PROLOGUE_BIT};
+}
+
+struct tic_prologue_place tic_prologue_place_of_pop(struct starpu_task *task)
+{
+    return (struct tic_prologue_place){&task->prologue_callback_pop_func,
+                                       &task->prologue_callback_pop_arg, run_prologue_pop,
+                                       UINT64_C(1) << PROLOGUE_POP_BIT};
+}
+
+static bool is_wrapped(const struct tic_prologue_place *place)
+{
+    return *place->function == place->run;
+}
+
+/* ---- what they read -------------------------------------------------------------------------- */
+
+/* One of a task with a kernel, which main() has submitted. Without STARPU_TIC_VERIFY tasks that are
+ * not done do not wait for main() in a restart, and may change the data before it comes to the
+ * prologue. */
+bool tic_prologue_may_read(const struct starpu_task *task, uint64_t key)
+{
+    return tic_session->settings.pointers != TIC_POINTERS_TRUST &&
+           tic_session->settings.verify > 0 && !(key & TIC_SPAWN_KEY) &&
+           !tic_task_runs_nowhere(task);
+}
+
+uint64_t tic_prologue_key_of_reads(uint64_t key)
+{
+    return key | UINT64_C(1) << PROLOGUE_BIT;
+}
+
+static bool reads_any(const struct tic_accesses *accesses)
+{
+    unsigned i = 0;
+
+    while (i < accesses->count && !(accesses->items[i].mode & STARPU_R &&
+                                    tic_declared_has_content(accesses->items[i].handle)))
+        i++;
+    return i < accesses->count;
+}
+
+const char *tic_prologue_refuse(const struct starpu_task *task, const struct tic_accesses *accesses)
+{
+    bool has_any = task->prologue_callback_func || task->prologue_callback_pop_func;
+
+    return has_any && tic_session->settings.pointers != TIC_POINTERS_TRUST && reads_any(accesses)
+               ? "a task, a callback or another thread submits it, and its prologue may read data "
+                 "that it declares; this is not protected yet. STARPU_TIC_POINTERS=trust is the "
+                 "promise that it does not"
+               : NULL;
+}
+
+static void log_reads(const struct tic_wrapped_prologue *wrapped, bool second)
+{
+    uint64_t key = wrapped->key & ~(UINT64_C(1) << PROLOGUE_BIT | UINT64_C(1) << PROLOGUE_POP_BIT);
+
+    if (second || !tic_prologue_may_read(wrapped->task, key) || !tic_session_is_watching())
+        return;
+    tic_extension_stop(&tic_session->snapshot);
+    tic_reads_log_before(wrapped->task, tic_prologue_key_of_reads(key),
+                         tic_snapshot_epoch(&tic_session->snapshot));
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* Its task runs nowhere, and ends after it. */
+static void run_late(void *arg)
+{
+    struct tic_wrapped_prologue wrapped = *(struct tic_wrapped_prologue *)arg;
+
+    free(arg);
+    if (wrapped.reads)
+        tic_nowhere_begin(wrapped.task, wrapped.reads);
+    if (wrapped.function)
+        wrapped.function(wrapped.argument);
+    tic_guard++;
+    tic_real.starpu_task_end_dep_release(wrapped.task);
+    tic_guard--;
+}
+
+/* Its task has a kernel, and comes after it. */
+static void run_before_task(void *arg)
+{
+    struct tic_wrapped_prologue *wrapped = arg;
+
+    log_reads(wrapped, false);
+    tic_callback_begin(wrapped->key, wrapped->function, wrapped->argument);
+    free(wrapped);
+}
+
+/* StarPU asks a structure that stays for each predecessor each time, so no task of ours can keep it
+ * back. False: main() is at the cut. */
+static bool put_off_end(struct tic_wrapped_prologue *kept)
+{
+    struct starpu_task *task = kept->task;
+
+    tic_guard++;
+    tic_real.starpu_task_end_dep_add(task, 1);
+    tic_guard--;
+    tic_lock(&tic_session->submit);
+    bool held = tic_clock_hold_to_cut_locked(kept->key, run_late, kept);
+    tic_unlock(&tic_session->submit);
+    if (held)
+        return true;
+    tic_guard++;
+    tic_real.starpu_task_end_dep_release(task); /* it has not come to its end */
+    tic_guard--;
+    return false;
+}
+
+/* Where main() is not at the recovered cut: keeps it, and its task. */
+static bool put_off(const struct tic_wrapped_prologue *wrapped)
+{
+    if (!wrapped->stays || !tic_position_is_ahead())
+        return false;
+    struct tic_wrapped_prologue *kept = malloc(sizeof(*kept));
+    if (!kept)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    *kept = *wrapped;
+    if (tic_task_runs_nowhere(wrapped->task) ? put_off_end(kept)
+                                             : tic_hold_put_off(kept->task, run_before_task, kept))
+        return true;
+    free(kept);
+    return false;
+}
+
+static void begin_prologue(const struct tic_wrapped_prologue *wrapped, bool second)
+{
+    if (put_off(wrapped))
+        return;
+    if (wrapped->reads)
+        tic_nowhere_begin(wrapped->task, wrapped->reads);
+    if (wrapped->held || !wrapped->function)
+        return;
+    log_reads(wrapped, second);
+    tic_callback_begin(wrapped->key, wrapped->function, wrapped->argument);
+    if (wrapped->expected)
+        tic_position_note_shown();
+}
+
+static void run_prologue(void *arg)
+{
+    struct tic_wrapped_prologue wrapped = *(struct tic_wrapped_prologue *)arg;
+
+    free(arg);
+    wrapped.task->prologue_callback_func = wrapped.function;
+    wrapped.task->prologue_callback_arg = wrapped.argument;
+    begin_prologue(&wrapped, false);
+}
+
+static void run_prologue_pop(void *arg)
+{
+    struct tic_wrapped_prologue wrapped = *(struct tic_wrapped_prologue *)arg;
+
+    free(arg);
+    wrapped.task->prologue_callback_pop_func = wrapped.function;
+    wrapped.task->prologue_callback_pop_arg = wrapped.argument;
+    begin_prologue(&wrapped, wrapped.task->prologue_callback_func != NULL);
+}
+
+/* ---- wrapping -------------------------------------------------------------------------------- */
+
+struct tic_wrapped_prologue *tic_prologue_wrap_one(struct starpu_task *task,
+                                                   const struct tic_prologue_place *place,
+                                                   uint64_t key)
+{
+    struct tic_wrapped_prologue *wrapped = malloc(sizeof(*wrapped));
+
+    if (!wrapped)
+        return NULL;
+    *wrapped = (struct tic_wrapped_prologue){.task = task,
+                                             .function = *place->function,
+                                             .argument = *place->argument,
+                                             .key = key ^ place->bit};
+    *place->function = place->run;
+    *place->argument = wrapped;
+    return wrapped;
+}
+
+static struct tic_wrapped_prologue *wrap_once(struct starpu_task *task,
+                                              const struct tic_prologue_place *place, uint64_t key)
+{
+    return is_wrapped(place) ? *place->argument : tic_prologue_wrap_one(task, place, key);
+}
+
+static void tell(const struct starpu_task *task)
+{
+    static _Atomic bool told;
+
+    if (tic_session->settings.verify > 0 || tic_session->settings.pointers == TIC_POINTERS_TRUST ||
+        tic_task_runs_nowhere(task) || STARPU_TASK_GET_NBUFFERS(task) == 0 ||
+        atomic_exchange(&told, true))
+        return;
+    tic_log(TIC_LOG_WARN,
+            "task \"%s\" has a prologue. With STARPU_TIC_VERIFY=0 it is not logged what prologues "
+            "read of the data of their tasks: a restart may show them something else, and compute "
+            "another result. STARPU_TIC_POINTERS=trust is the promise that they do not read it",
+            tic_task_name(task));
+}
+
+bool tic_prologue_wrap(struct starpu_task *task, uint64_t key)
+{
+    const struct tic_prologue_place first = tic_prologue_place_of_first(task),
+                                    pop = tic_prologue_place_of_pop(task);
+
+    if (*first.function || *pop.function)
+        tell(task);
+    return (!*first.function || wrap_once(task, &first, key)) &&
+           (!*pop.function || wrap_once(task, &pop, key));
+}
+
+bool tic_prologue_watch_begin(struct starpu_task *task, uint64_t key)
+{
+    const struct tic_prologue_place pop = tic_prologue_place_of_pop(task);
+    struct tic_wrapped_prologue *wrapped = wrap_once(task, &pop, key);
+
+    if (!wrapped)
+        return false;
+    wrapped->reads = key;
+    wrapped->expected = wrapped->function && !wrapped->held && !wrapped->stays &&
+                        tic_session->recovered && tic_declared_has(key) &&
+                        tic_position_expect_any();
+    return true;
+}
+
+static void unwrap(const struct tic_prologue_place *place)
+{
+    if (!is_wrapped(place))
+        return;
+    const struct tic_wrapped_prologue *wrapped = *place->argument;
+    *place->function = wrapped->function;
+    *place->argument = wrapped->argument;
+}
+
+void tic_prologue_unwrap(struct starpu_task *copy)
+{
+    const struct tic_prologue_place first = tic_prologue_place_of_first(copy),
+                                    pop = tic_prologue_place_of_pop(copy);
+
+    unwrap(&first);
+    unwrap(&pop);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A restart runs prologues that had run by the recovered cut in the order, and beside the steps of
+ * main(), that they had, whether their task is done or not; the others with their task, when main()
+ * has come to the cut. */
+#include "interpose/prologue_hold.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "session/accesses.h"
+#include "session/context.h"
+#include "interpose/declared.h"
+#include "interpose/later.h"
+#include "interpose/prologue.h"
+#include "session/task.h"
+#include "real/real.h"
+
+void tic_prologue_expect_locked(const struct starpu_task *task, const struct tic_accesses *accesses,
+                                uint64_t key)
+{
+    bool has_any = task->prologue_callback_func || task->prologue_callback_pop_func;
+
+    if (!tic_session->recovered || !has_any || !tic_prologue_may_read(task, key))
+        return;
+    for (unsigned i = 0; i < accesses->count; i++)
+        if (accesses->items[i].mode & STARPU_R &&
+            tic_declared_has_content(accesses->items[i].handle))
+            tic_declared_expect_locked(tic_prologue_key_of_reads(key), i, accesses->items[i].handle,
+                                       false);
+}
+
+static struct tic_wrapped_prologue *
+wrap_or_stop(struct starpu_task *task, const struct tic_prologue_place *place, uint64_t key)
+{
+    struct tic_wrapped_prologue *wrapped = tic_prologue_wrap_one(task, place, key);
+
+    if (!wrapped)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    return wrapped;
+}
+
+static bool has_run(uint64_t key)
+{
+    uint64_t clock, rank;
+
+    return tic_graph_find_callback(&tic_session->graph, key, &clock, &rank);
+}
+
+static bool frees_argument(const struct starpu_task *task, const struct tic_prologue_place *place)
+{
+    return place->bit == UINT64_C(1) << PROLOGUE_BIT ? task->prologue_callback_arg_free
+                                                     : task->prologue_callback_pop_arg_free;
+}
+
+/* It comes without its task. */
+static void leave_apart(struct starpu_task *task, const struct tic_prologue_place *place,
+                        uint64_t key)
+{
+    struct tic_wrapped_prologue *wrapped = wrap_or_stop(task, place, key);
+
+    wrapped->held = true;
+    if (!frees_argument(task, place))
+        return;
+    wrapped->argument = NULL;
+    if (place->bit == UINT64_C(1) << PROLOGUE_BIT)
+        task->prologue_callback_arg_free = 0;
+    else
+        task->prologue_callback_pop_arg_free = 0;
+}
+
+/* False: main() need not come further for it. */
+static bool hold_apart(struct starpu_task *task, const struct tic_prologue_place *place,
+                       uint64_t key)
+{
+    if (!tic_clock_hold_locked(key ^ place->bit, *place->function, *place->argument,
+                               frees_argument(task, place)))
+        return false;
+    leave_apart(task, place, key);
+    return true;
+}
+
+void tic_prologue_hold_done(struct starpu_task *task, uint64_t key)
+{
+    const struct tic_prologue_place first = tic_prologue_place_of_first(task),
+                                    pop = tic_prologue_place_of_pop(task);
+
+    if (*first.function)
+        hold_apart(task, &first, key);
+    if (*pop.function)
+        hold_apart(task, &pop, key);
+}
+
+/* When this submission is over, if main() need not come further for it. */
+static void run_apart(struct starpu_task *task, const struct tic_prologue_place *place,
+                      uint64_t key)
+{
+    if (hold_apart(task, place, key))
+        return;
+    tic_clock_leave_locked(key ^ place->bit, *place->function, *place->argument,
+                           frees_argument(task, place));
+    leave_apart(task, place, key);
+}
+
+/* StarPU would remember it if the application submitted the structure again. */
+static struct starpu_task *make_gate(void)
+{
+    struct starpu_task *gate = tic_task_create();
+
+    if (!gate)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    return gate;
+}
+
+static void submit_gate(struct starpu_task *task, struct starpu_task *gate)
+{
+    tic_guard++;
+    tic_real.starpu_task_declare_deps_array(task, 1, &gate);
+    tic_guard--;
+    tic_task_submit(gate);
+}
+
+/* The task is executed again before the cut, after its prologues. */
+struct opening {
+    void (*function)(void *);
+    void *argument;
+    bool free_argument;
+    struct starpu_task *gate;
+};
+
+static void run_and_open(void *arg)
+{
+    struct opening opening = *(struct opening *)arg;
+
+    free(arg);
+    opening.function(opening.argument);
+    if (opening.free_argument)
+        free(opening.argument);
+    tic_clock_open_gate(opening.gate);
+}
+
+static void open_after(struct starpu_task *task, const struct tic_prologue_place *place,
+                       uint64_t key, struct starpu_task *gate)
+{
+    struct opening *opening = malloc(sizeof(*opening));
+
+    if (!opening)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    *opening =
+        (struct opening){*place->function, *place->argument, frees_argument(task, place), gate};
+    tic_guard++;
+    tic_real.starpu_task_end_dep_add(gate, 1);
+    tic_guard--;
+    if (!tic_clock_hold_locked(key ^ place->bit, run_and_open, opening, false))
+        tic_clock_leave_locked(key ^ place->bit, run_and_open, opening, false);
+    leave_apart(task, place, key);
+}
+
+void tic_prologue_hold_again(struct starpu_task *task, uint64_t key)
+{
+    const struct tic_prologue_place first = tic_prologue_place_of_first(task),
+                                    pop = tic_prologue_place_of_pop(task);
+    bool holds_first = *first.function && has_run(key ^ first.bit),
+         holds_pop = *pop.function && has_run(key ^ pop.bit);
+
+    if (!holds_first && !holds_pop)
+        return;
+    if (!task->destroy && tic_declared_has(tic_prologue_key_of_reads(key)))
+        tic_stop(TIC_EXIT_REFUSED,
+                 "a prologue of task \"%s\" reads data, and its structure stays with the program "
+                 "(destroy = 0), so a restart cannot run it again before the task. "
+                 "STARPU_TIC_POINTERS=trust is the promise that prologues do not read data",
+                 tic_task_name(task));
+    if (!task->destroy)
+        return;
+    struct starpu_task *gate = make_gate();
+    if (holds_first)
+        open_after(task, &first, key, gate);
+    if (holds_pop)
+        open_after(task, &pop, key, gate);
+    submit_gate(task, gate);
+}
+
+static void hold_live(struct starpu_task *task, const struct tic_prologue_place *place,
+                      uint64_t key)
+{
+    if (*place->function && has_run(key ^ place->bit) && !tic_task_runs_nowhere(task))
+        run_apart(task, place, key);
+    else if (*place->function && has_run(key ^ place->bit))
+        hold_apart(task, place, key);
+    else if (*place->function && !task->destroy)
+        wrap_or_stop(task, place, key)->stays = true;
+}
+
+void tic_prologue_hold_live(struct starpu_task *task, uint64_t key)
+{
+    const struct tic_prologue_place first = tic_prologue_place_of_first(task),
+                                    pop = tic_prologue_place_of_pop(task);
+
+    hold_live(task, &first, key);
+    hold_live(task, &pop, key);
+    if (!*pop.function && !task->destroy && tic_task_runs_nowhere(task) && tic_callback_of(task) &&
+        !has_run(key)) /* its callback waits, and it with that */
+        wrap_or_stop(task, &pop, key)->stays = true;
+}
+
+/* Before it a task that ends when main() has come that far. */
+void tic_prologue_hold_start(struct starpu_task *task, uint64_t key)
+{
+    uint64_t bit = UINT64_C(1) << (task->prologue_callback_func ? PROLOGUE_BIT : PROLOGUE_POP_BIT);
+    bool has_any = task->prologue_callback_func || task->prologue_callback_pop_func;
+
+    if (!task->destroy || !(has_any || has_run(key ^ bit)))
+        return;
+    struct starpu_task *gate = make_gate();
+    tic_guard++;
+    tic_real.starpu_task_end_dep_add(gate, 1);
+    tic_guard--;
+    if (tic_clock_hold_gate_locked(key ^ bit, gate)) {
+        submit_gate(task, gate);
+        return;
+    }
+    tic_clock_open_gate(gate);
+    gate->destroy = 0; /* starpu_task_destroy insists */
+    tic_real.starpu_task_destroy(gate);
+}

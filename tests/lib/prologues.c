@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Prologues number their tasks and look at data by a pointer, and kernels use what they found:
+ * prologues FORM. Tasks follow each other by their data (data), or by declared dependencies, in
+ * structures that stay (declared), each with the prologue of pop in place of the first (data-pop,
+ * declared-pop); or do not (early); or write nothing (readers, readers-pop); or prologues of tasks
+ * without a kernel write the data (nowhere). main() waits for nothing before the end. */
+#include <inttypes.h>
+#include <starpu.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TASKS = 40 };
+
+static struct work {
+    uint64_t found; /* by the prologue */
+    uint64_t made;
+} works[TASKS];
+
+static struct starpu_task *tasks[TASKS];
+
+static uint64_t values[TASKS], number, mixed = 1;
+static starpu_data_handle_t data[TASKS];
+
+static void must(int status)
+{
+    if (status)
+        abort();
+}
+
+static void count(void *arg)
+{
+    struct work *work = arg;
+
+    mixed = mixed * 31 + values[0];
+    work->found = ++number * 1000 + mixed % 1000;
+}
+
+static void count_only(void *arg)
+{
+    ((struct work *)arg)->found = ++number;
+}
+
+static void add(void *arg)
+{
+    values[0] += ((struct work *)arg)->found;
+}
+
+static void use(void *buffers[], void *arg)
+{
+    uint64_t *at = (uint64_t *)STARPU_VARIABLE_GET_PTR(buffers[0]);
+
+    usleep(300); /* main() is far ahead */
+    *at = *at * 31 + ((struct work *)arg)->found;
+}
+
+static void read_only(void *buffers[], void *arg)
+{
+    struct work *work = arg;
+
+    usleep(300);
+    work->made = *(uint64_t *)STARPU_VARIABLE_GET_PTR(buffers[0]) + work->found;
+}
+
+static struct starpu_codelet use_codelet = {
+    .cpu_funcs = {use}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "use"};
+static struct starpu_codelet read_codelet = {
+    .cpu_funcs = {read_only}, .nbuffers = 1, .modes = {STARPU_R}, .name = "read"};
+static struct starpu_codelet nowhere_codelet = {
+    .where = STARPU_NOWHERE, .nbuffers = 1, .modes = {STARPU_RW}, .name = "nowhere"};
+
+static struct starpu_task *create(struct starpu_codelet *codelet, unsigned i, unsigned datum)
+{
+    struct starpu_task *task = starpu_task_create();
+
+    tasks[i] = task;
+    task->cl = codelet;
+    task->handles[0] = data[datum];
+    task->cl_arg = &works[i];
+    task->cl_arg_size = sizeof(works[i]);
+    return task;
+}
+
+static void set_prologue(struct starpu_task *task, void (*function)(void *), bool pop)
+{
+    *(pop ? &task->prologue_callback_pop_func : &task->prologue_callback_func) = function;
+    *(pop ? &task->prologue_callback_pop_arg : &task->prologue_callback_arg) = task->cl_arg;
+}
+
+/* Behind the one before, by a declared dependency; the structures stay. */
+static void follow(unsigned i)
+{
+    tasks[i]->destroy = 0;
+    if (i > 0)
+        starpu_task_declare_deps_array(tasks[i], 1, &tasks[i - 1]);
+}
+
+static void submit_one(const char *form, unsigned i)
+{
+    bool pop = strstr(form, "-pop");
+
+    if (strcmp(form, "early") == 0) {
+        set_prologue(create(&use_codelet, i, i), count_only, false);
+    } else if (strcmp(form, "nowhere") == 0) {
+        create(i % 3 == 2 ? &nowhere_codelet : &use_codelet, i, 0);
+        works[i].found = i;
+        if (i % 3 == 2)
+            set_prologue(tasks[i], add, true);
+        follow(i);
+    } else if (strncmp(form, "readers", strlen("readers")) == 0) {
+        set_prologue(create(i % 4 == 0 ? &use_codelet : &read_codelet, i, 0),
+                     i % 4 == 0 ? count : count_only, pop);
+    } else {
+        set_prologue(create(&use_codelet, i, 0), count, pop);
+        if (strncmp(form, "declared", strlen("declared")) == 0)
+            follow(i);
+    }
+    must(starpu_task_submit(tasks[i]));
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t hash = 0;
+
+    if (argc != 2 || starpu_init(NULL) != 0)
+        return 77;
+    for (unsigned i = 0; i < TASKS; i++)
+        starpu_variable_data_register(&data[i], STARPU_MAIN_RAM, (uintptr_t)&values[i],
+                                      sizeof(values[i]));
+    for (unsigned i = 0; i < TASKS; i++)
+        submit_one(argv[1], i);
+    starpu_task_wait_for_all();
+    for (unsigned i = 0; i < TASKS; i++)
+        starpu_data_unregister(data[i]);
+    for (unsigned i = 0; i < TASKS; i++)
+        hash = (hash * 31 + values[i]) * 31 + works[i].found + works[i].made;
+    starpu_shutdown();
+    printf("%016" PRIx64 " %016" PRIx64 " %" PRIu64 "\n", hash, values[0], number);
+    return 0;
+}
