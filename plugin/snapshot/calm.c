@@ -219,14 +219,15 @@ static int await_idle(struct tic_snapshot *snapshot)
     return 0;
 }
 
-/* The memory counts, whatever was saved of it. */
+/* The memory counts, whatever was saved of it; but for what main() writes in an access, and makes
+ * again in a restart. */
 static void take_as_it_is(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut,
                           bool stale)
 {
     uint64_t sum;
 
     if (atomic_load(&handle->dirty_since) != 0 || atomic_load(&handle->split) ||
-        !tic_sums_take(&snapshot->verify.sums, handle, &sum) ||
+        handle->current.awaits_main || !tic_sums_take(&snapshot->verify.sums, handle, &sum) ||
         (!stale && handle->current.exists && sum == handle->current.saved.checksum))
         return;
     tic_handle_count_write(handle); /* later than its parts */
@@ -253,6 +254,9 @@ int tic_verify_begin_calm(struct tic_snapshot *snapshot)
             return -ECANCELED;
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
     atomic_store(&verify->closed, true);
+    tic_lock(
+        &snapshot->graph->lock); /* an access of main() was noted before, or is after this line */
+    tic_unlock(&snapshot->graph->lock);
     status = await_idle(snapshot);
     if (status == -ESTALE) /* the program stood still for nothing */
         verify->calm_after_ns = tic_nanoseconds(CLOCK_MONOTONIC) +

@@ -355,17 +355,33 @@ static int hold_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
         fine &= forget_value_locked(snapshot, handle->overlaps[i]);
     if (!fine)
         return -ENOMEM;
+    handle->current.awaits_main = hold->access || hold->read;
     uint64_t epoch = epoch_locked(snapshot);
     if (hold->access)
         return tic_graph_note_acquire_locked(snapshot->graph, hold->access, epoch);
     return hold->read ? tic_graph_note_read_locked(snapshot->graph, hold->read, epoch) : 0;
 }
 
+/* Memory is being looked at for a quiescent line, which is to have the access and what comes of it,
+ * or neither. */
+static void lock_for_access(struct tic_snapshot *snapshot)
+{
+    tic_lock(&snapshot->graph->lock);
+    while (atomic_load(&snapshot->verify.closed) && !snapshot->control.exited) {
+        tic_unlock(&snapshot->graph->lock);
+        tic_verify_await_open(snapshot);
+        tic_lock(&snapshot->graph->lock);
+    }
+}
+
 static int hold_value(struct tic_snapshot *snapshot, struct tic_handle *handle,
                       const struct hold *hold)
 {
     for (;;) {
-        tic_lock(&snapshot->graph->lock);
+        if (hold->access)
+            lock_for_access(snapshot);
+        else
+            tic_lock(&snapshot->graph->lock);
         uint64_t active = atomic_load(&snapshot->cut.active_cut);
         struct tic_handle *due = find_due_locked(snapshot, handle, active);
         int status = due ? 0 : hold_locked(snapshot, handle, hold);
@@ -390,7 +406,7 @@ int tic_snapshot_hold_by_callback(struct tic_snapshot *snapshot, struct tic_hand
 
 int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_line_acquire *access)
 {
-    tic_lock(&snapshot->graph->lock);
+    lock_for_access(snapshot);
     int status = tic_graph_note_acquire_locked(snapshot->graph, access, epoch_locked(snapshot));
     tic_unlock(&snapshot->graph->lock);
     return status;

@@ -53,7 +53,7 @@ static void use(void *buffers[], void *arg)
 {
     uint64_t *at = (uint64_t *)STARPU_VARIABLE_GET_PTR(buffers[0]);
 
-    usleep(300); /* main() is far ahead */
+    usleep(500); /* main() is far ahead */
     *at = *at * 31 + ((struct work *)arg)->found;
 }
 
@@ -61,7 +61,7 @@ static void read_only(void *buffers[], void *arg)
 {
     struct work *work = arg;
 
-    usleep(300);
+    usleep(500);
     work->made = *(uint64_t *)STARPU_VARIABLE_GET_PTR(buffers[0]) + work->found;
 }
 
