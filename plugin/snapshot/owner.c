@@ -362,33 +362,24 @@ static int hold_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
     return hold->read ? tic_graph_note_read_locked(snapshot->graph, hold->read, epoch) : 0;
 }
 
-/* Memory is being looked at for a quiescent line, which is to have the access and what comes of it,
- * or neither. */
-static void lock_for_access(struct tic_snapshot *snapshot)
-{
-    tic_lock(&snapshot->graph->lock);
-    while (atomic_load(&snapshot->verify.closed) && !snapshot->control.exited) {
-        tic_unlock(&snapshot->graph->lock);
-        tic_verify_await_open(snapshot);
-        tic_lock(&snapshot->graph->lock);
-    }
-}
-
+/* While memory is looked at for a quiescent line, an access of main() waits: the line is to have it
+ * and what comes of it, or neither. */
 static int hold_value(struct tic_snapshot *snapshot, struct tic_handle *handle,
                       const struct hold *hold)
 {
     for (;;) {
-        if (hold->access)
-            lock_for_access(snapshot);
-        else
-            tic_lock(&snapshot->graph->lock);
+        tic_lock(&snapshot->graph->lock);
+        bool waits = hold->access && atomic_load(&snapshot->verify.closed);
         uint64_t active = atomic_load(&snapshot->cut.active_cut);
-        struct tic_handle *due = find_due_locked(snapshot, handle, active);
-        int status = due ? 0 : hold_locked(snapshot, handle, hold);
+        struct tic_handle *due = waits ? NULL : find_due_locked(snapshot, handle, active);
+        int status = waits || due ? 0 : hold_locked(snapshot, handle, hold);
         tic_unlock(&snapshot->graph->lock);
-        if (!due)
+        if (waits)
+            tic_verify_await_open(snapshot);
+        else if (due)
+            save_for_cut(snapshot, due, active, false);
+        else
             return status;
-        save_for_cut(snapshot, due, active, false);
     }
 }
 
@@ -406,10 +397,17 @@ int tic_snapshot_hold_by_callback(struct tic_snapshot *snapshot, struct tic_hand
 
 int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_line_acquire *access)
 {
-    lock_for_access(snapshot);
-    int status = tic_graph_note_acquire_locked(snapshot->graph, access, epoch_locked(snapshot));
-    tic_unlock(&snapshot->graph->lock);
-    return status;
+    for (;;) {
+        tic_lock(&snapshot->graph->lock);
+        bool waits = atomic_load(&snapshot->verify.closed);
+        int status =
+            waits ? 0
+                  : tic_graph_note_acquire_locked(snapshot->graph, access, epoch_locked(snapshot));
+        tic_unlock(&snapshot->graph->lock);
+        if (!waits)
+            return status;
+        tic_verify_await_open(snapshot);
+    }
 }
 
 int tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
