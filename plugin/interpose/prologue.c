@@ -213,19 +213,22 @@ static struct tic_wrapped_prologue *wrap_once(struct starpu_task *task,
     return is_wrapped(place) ? *place->argument : tic_prologue_wrap_one(task, place, key);
 }
 
+/* What they read is logged but where STARPU_TIC_VERIFY is 0, and yet some programs whose main()
+ * waits in between came to another result. */
 static void tell(const struct starpu_task *task)
 {
     static _Atomic bool told;
 
-    if (tic_session->settings.verify > 0 || tic_session->settings.pointers == TIC_POINTERS_TRUST ||
+    if (tic_session->settings.pointers == TIC_POINTERS_TRUST || tic_session->report ||
         tic_task_runs_nowhere(task) || STARPU_TASK_GET_NBUFFERS(task) == 0 ||
-        atomic_exchange(&told, true))
+        atomic_load_explicit(&told, memory_order_relaxed) || atomic_exchange(&told, true))
         return;
-    tic_log(TIC_LOG_WARN,
-            "task \"%s\" has a prologue. With STARPU_TIC_VERIFY=0 it is not logged what prologues "
-            "read of the data of their tasks: a restart may show them something else, and compute "
-            "another result. STARPU_TIC_POINTERS=trust is the promise that they do not read it",
-            tic_task_name(task));
+    tic_log(
+        TIC_LOG_WARN,
+        "task \"%s\" has a prologue. A prologue that reads data, or changes what kernels use, may "
+        "find something else in a restart, which then computes another result. `starpu-tic "
+        "rehearse` tells; STARPU_TIC_POINTERS=trust is the promise that they do not depend on it",
+        tic_task_name(task));
 }
 
 bool tic_prologue_wrap(struct starpu_task *task, uint64_t key)
