@@ -10,7 +10,8 @@ enum { ITEMS = 2000, CLOCKS = 300 };
 
 static struct tic_postponed items[ITEMS];
 
-/* The model: what was added and not taken, in the order in which it was added. */
+/* The model: what was added and not taken, in the order in which it was added; those
+ * with a rank come first, by it. */
 static bool listed[ITEMS];
 
 static bool is_due(const struct tic_postponed *item, uint64_t now, bool ahead)
@@ -20,10 +21,12 @@ static bool is_due(const struct tic_postponed *item, uint64_t now, bool ahead)
 
 static struct tic_postponed *find_first(unsigned added, uint64_t now, bool ahead)
 {
+    struct tic_postponed *first = NULL;
+
     for (unsigned i = 0; i < added; i++)
-        if (listed[i] && is_due(&items[i], now, ahead))
-            return &items[i];
-    return NULL;
+        if (listed[i] && is_due(&items[i], now, ahead) && (!first || items[i].rank < first->rank))
+            first = &items[i];
+    return first;
 }
 
 static unsigned take_all_due(unsigned added, uint64_t now, bool ahead)
@@ -43,7 +46,10 @@ static unsigned take_all_due(unsigned added, uint64_t now, bool ahead)
 static void add_item(struct tic_random *random, unsigned number)
 {
     items[number] = (struct tic_postponed){.clock = tic_random_below(random, CLOCKS),
-                                           .known = tic_random_below(random, 4) > 0};
+                                           .known = tic_random_below(random, 4) > 0,
+                                           .rank = UINT64_MAX};
+    if (items[number].known && tic_random_below(random, 2))
+        items[number].rank = (uint64_t)ITEMS * 2 - number; /* later ones had run before */
     listed[number] = true;
     assert_true(tic_backlog_add(&items[number]));
     assert_true(atomic_load(&tic_backlog_earliest) <= items[number].clock);
