@@ -28,14 +28,14 @@ enum tic_event {
 /* Operations of main() are compared with the recorded run, its waits are not. */
 enum { TIC_WAIT_BITS = 16 };
 
-/* What the recovery line says that the run continues from. All 0 in a first run. Immutable after
- * load, if nothing else is said; a count belongs to the array above it. */
 /* A callback that had run by the recovered cut. */
 struct tic_known_callback {
     struct tic_line_callback line;
     uint64_t rank; /* how many of the line had begun before it */
 };
 
+/* What the recovery line says that the run continues from. All 0 in a first run. Immutable after
+ * load, if nothing else is said; a count belongs to the array above it. */
 struct tic_recovered {
     struct tic_line_value *values; /* guarded by the graph lock: ascending id; claimed ones have id
                                       UINT64_MAX */

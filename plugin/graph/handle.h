@@ -19,7 +19,7 @@
 
 /* A saved value; valid for every cut >= since until another one replaces it. */
 struct tic_value {
-    bool awaits_main; /* it has an access that writes, which makes it: no line has it */
+    bool awaits_main; /* it is what main(), or a callback, makes in an access: in no line yet */
     bool exists;
     bool found; /* by a restart, in the event log: a restore may be under way that knows its row */
     bool doubtful;  /* found, and nobody has looked whether the row still holds it */

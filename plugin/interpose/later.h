@@ -24,8 +24,8 @@ void tic_clock_catch_up(void);
 /* Must main() come further before this may run? Then it is kept until then. Under the submission
  * lock. */
 bool tic_clock_hold_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument);
-/* The same for the end of a task of ours with an end dependency, which another one waits for; and
- * that end. */
+/* The same for a task of ours with an end dependency, which another one waits for. And one end
+ * dependency of any task is over. */
 bool tic_clock_hold_gate_locked(uint64_t key, struct starpu_task *gate);
 void tic_clock_open_gate(struct starpu_task *gate);
 /* It is kept until the owner thread releases what is due, though main() need not come further. */

@@ -103,9 +103,7 @@ static void run_late(void *arg)
         tic_nowhere_begin(wrapped.task, wrapped.reads);
     if (wrapped.function)
         wrapped.function(wrapped.argument);
-    tic_guard++;
-    tic_real.starpu_task_end_dep_release(wrapped.task);
-    tic_guard--;
+    tic_clock_open_gate(wrapped.task);
 }
 
 /* Its task has a kernel, and comes after it. */
@@ -132,9 +130,7 @@ static bool put_off_end(struct tic_wrapped_prologue *kept)
     tic_unlock(&tic_session->submit);
     if (held)
         return true;
-    tic_guard++;
-    tic_real.starpu_task_end_dep_release(task); /* it has not come to its end */
-    tic_guard--;
+    tic_clock_open_gate(task); /* it has not come to its end */
     return false;
 }
 

@@ -254,8 +254,8 @@ int tic_verify_begin_calm(struct tic_snapshot *snapshot)
             return -ECANCELED;
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
     atomic_store(&verify->closed, true);
-    tic_lock(
-        &snapshot->graph->lock); /* an access of main() was noted before, or is after this line */
+    /* An access of main() was noted before this, or comes after the line. */
+    tic_lock(&snapshot->graph->lock);
     tic_unlock(&snapshot->graph->lock);
     status = await_idle(snapshot);
     if (status == -ESTALE) /* the program stood still for nothing */

@@ -10,8 +10,8 @@ enum { ITEMS = 2000, CLOCKS = 300 };
 
 static struct tic_postponed items[ITEMS];
 
-/* The model: what was added and not taken, in the order in which it was added; those
- * with a rank come first, by it. */
+/* The model: what was added and not taken, in the order in which it was added; those with a rank
+ * come first, by it. */
 static bool listed[ITEMS];
 
 static bool is_due(const struct tic_postponed *item, uint64_t now, bool ahead)
