@@ -60,40 +60,56 @@ int tic_tail_load(struct tic_tail *tail, struct tic_line *line)
     return status;
 }
 
-static void swap(struct tic_tail *tail, unsigned long a, unsigned long b)
-{
-    char item[64];
-    uint64_t epoch = tail->epochs[a];
-
-    _Static_assert(sizeof(item) >= sizeof(struct tic_line_acquire), "room for any entry");
-    memcpy(item, at(tail, a), tail->item);
-    memcpy(at(tail, a), at(tail, b), tail->item);
-    memcpy(at(tail, b), item, tail->item);
-    tail->epochs[a] = tail->epochs[b];
-    tail->epochs[b] = epoch;
-}
-
-/* Those up to the cut to the front; how many. Only those that came later lose their order, which
- * they have only when none of them comes before one up to the cut. */
-static unsigned long settle(struct tic_tail *tail, uint64_t cut)
+static unsigned long count_settled(const struct tic_tail *tail, uint64_t cut)
 {
     unsigned long settled = 0;
 
-    for (unsigned long i = 0; i < tail->count; i++) {
-        if (tail->epochs[i] > cut)
-            continue;
-        if (i != settled)
-            swap(tail, i, settled);
-        settled++;
-    }
+    for (unsigned long i = 0; i < tail->count; i++)
+        settled += tail->epochs[i] <= cut;
     return settled;
+}
+
+static bool is_settled(const struct tic_tail *tail, uint64_t cut, unsigned long settled)
+{
+    unsigned long i = 0;
+
+    while (i < settled && tail->epochs[i] <= cut)
+        i++;
+    return i == settled;
+}
+
+/* Those up to the cut to the front, and the others behind them, each in their order: it tells in
+ * which order callbacks came. 0, and how many; or -ENOMEM. */
+static int settle(struct tic_tail *tail, uint64_t cut, unsigned long *settled)
+{
+    unsigned long place[2] = {0, count_settled(tail, cut)};
+
+    *settled = place[1];
+    if (is_settled(tail, cut, *settled))
+        return 0;
+    char *items = malloc(tail->count * tail->item);
+    uint64_t *epochs = malloc(tail->count * sizeof(*epochs));
+    for (unsigned long i = 0; i < tail->count && items && epochs; i++) {
+        unsigned long to = place[tail->epochs[i] > cut]++;
+        memcpy(items + to * tail->item, at(tail, i), tail->item);
+        epochs[to] = tail->epochs[i];
+    }
+    bool fine = items && epochs;
+    if (fine) {
+        memcpy(tail->items, items, tail->count * tail->item);
+        memcpy(tail->epochs, epochs, tail->count * sizeof(*epochs));
+    }
+    free(items);
+    free(epochs);
+    return fine ? 0 : -ENOMEM;
 }
 
 int tic_tail_describe(struct tic_tail *tail, uint64_t cut, struct tic_line *line)
 {
     const struct tic_table *table = tic_table_find(tail->number);
-    unsigned long settled = settle(tail, cut);
-    void *copy = malloc(settled * tail->item + 1);
+    unsigned long settled;
+    int status = settle(tail, cut, &settled);
+    void *copy = status ? NULL : malloc(settled * tail->item + 1);
 
     if (!copy)
         return -ENOMEM;

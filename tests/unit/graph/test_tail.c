@@ -32,7 +32,25 @@ static void test_only_up_to_the_cut(void **state)
     assert_int_equal(tic_tail_describe(&tail, 5, &line), 0);
     assert_int_equal(line.spawned_count, 3);
     assert_int_equal(line.spawned[0], 15);
-    assert_int_equal(line.spawned[1] + line.spawned[2], 12 + 14);
+    assert_int_equal(line.spawned[1], 12);
+    assert_int_equal(line.spawned[2], 14);
+    tic_line_clear(&line);
+}
+
+/* Callbacks come in a restart as a line names them. */
+static void test_order_of_later_ones(void **state)
+{
+    struct tic_line line = {0};
+    static const uint64_t expected[] = {12, 10, 11, 13};
+    (void)state;
+    for (uint64_t i = 0; i < 4; i++)
+        append(10 + i, i == 2 ? 4 : 5);
+    assert_int_equal(tic_tail_describe(&tail, 4, &line), 0);
+    assert_int_equal(line.spawned_count, 1);
+    tic_line_clear(&line);
+    assert_int_equal(tic_tail_describe(&tail, 5, &line), 0);
+    assert_int_equal(line.spawned_count, TIC_COUNT(expected));
+    assert_memory_equal(line.spawned, expected, sizeof(expected));
     tic_line_clear(&line);
 }
 
@@ -140,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_only_up_to_the_cut),
+        TEST(test_order_of_later_ones),
         TEST(test_nothing_is_lost),
         TEST(test_load),
         TEST(test_close),
