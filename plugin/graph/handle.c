@@ -131,6 +131,7 @@ void tic_handle_note_saved_locked(struct tic_handle *handle, const struct tic_sa
         handle->previous = handle->current;
     handle->current.exists = true;
     handle->current.found = handle->current.doubtful = handle->current.is_result = false;
+    handle->current.awaits_main = false; /* what it made is over when something is dirty */
     handle->current.since = since;
     handle->current.version = atomic_load_explicit(&handle->version, memory_order_relaxed);
     handle->current.saved = *saved;
