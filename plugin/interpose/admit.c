@@ -114,7 +114,7 @@ static void hold_prologues(struct starpu_task *task, uint64_t key)
         tic_prologue_hold_again(task, key);
     else if (tic_position_is_ahead())
         tic_prologue_hold_live(task, key);
-    else if (task->prologue_callback_func || task->prologue_callback_pop_func)
+    else if (tic_task_has_prologue(task))
         tic_prologue_hold_start(task, key);
 }
 

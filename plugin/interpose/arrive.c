@@ -3,6 +3,7 @@
  * until then and, at the position of the recovered cut, values and live tasks. */
 #include "interpose/arrive.h"
 
+#include <stdatomic.h>
 #include <time.h>
 
 #include "base/thread.h"
@@ -72,11 +73,15 @@ static void arrive(void)
     tic_guard--;
 }
 
-static void tick(void)
+static bool is_there(void)
 {
-    struct tic_session *session = tic_session;
+    return tic_position_is_ahead() &&
+           atomic_load(&tic_session->graph.position) >= tic_session->graph.recovered.position;
+}
 
-    if (atomic_load(&session->graph.position) < session->graph.recovered.position)
+static void arrive_if_there(void)
+{
+    if (!is_there())
         return;
     tic_clock_release(); /* callbacks that had run by then saw older values */
     await_again();
@@ -87,7 +92,9 @@ static void tick(void)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-void tic_clock_tick(void)
+bool tic_clock_is_late;
+
+static void step(void)
 {
     struct tic_graph *graph = &tic_session->graph;
     uint64_t clock = atomic_load_explicit(&graph->clock, memory_order_relaxed) + 1;
@@ -95,8 +102,24 @@ void tic_clock_tick(void)
     tic_answers_end(clock << TIC_WAIT_BITS);
     atomic_store(&graph->clock, clock);
     atomic_store(&graph->position, clock << TIC_WAIT_BITS);
-    if (tic_position_is_ahead())
-        tick();
+}
+
+void tic_clock_tick(void)
+{
+    step();
+    arrive_if_there();
+}
+
+void tic_clock_tick_late(void)
+{
+    step();
+    tic_clock_is_late = is_there();
+}
+
+void tic_clock_arrive_late(void)
+{
+    tic_clock_is_late = false;
+    arrive_if_there();
 }
 
 void tic_clock_wait(void)
@@ -109,6 +132,5 @@ void tic_clock_wait(void)
         position++;
     tic_answers_end(position);
     atomic_store(&graph->position, position);
-    if (tic_position_is_ahead())
-        tick();
+    arrive_if_there();
 }

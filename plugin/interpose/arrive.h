@@ -10,6 +10,11 @@
  */
 void tic_clock_tick(void);
 void tic_clock_wait(void);
+/* main() begins to submit a task that is done: its prologues and callbacks may have run by the cut,
+ * and saw older values, so all that comes when it has submitted it, and is_late until then. */
+void tic_clock_tick_late(void);
+void tic_clock_arrive_late(void);
+extern bool tic_clock_is_late; /* owner thread only */
 /* main() has come this far: what was held back for it happens. Not inside the guard. */
 void tic_clock_release(void);
 /* Is main() ahead of the recovered cut, or is it just letting live tasks go? */

@@ -36,7 +36,8 @@ struct list {
 
 /* A leaf: prologues are called where StarPU holds locks, and main() may wait for those. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct list prologues, nowhere; /* guarded by it; of tasks that run nowhere */
+/* Guarded by it; of prologues, and of tasks that run nowhere: each has its own numbers. */
+static struct list prologues, nowhere, prologues_nowhere;
 
 bool tic_declared_has_content(const struct tic_handle *handle)
 {
@@ -45,7 +46,9 @@ bool tic_declared_has_content(const struct tic_handle *handle)
 
 static struct list *list_of(uint64_t key)
 {
-    return tic_nowhere_has_key(key) ? &nowhere : &prologues;
+    if (!tic_nowhere_has_key(key))
+        return &prologues;
+    return key & TIC_PROLOGUE_FIRST ? &prologues_nowhere : &nowhere;
 }
 
 static unsigned long find_locked(const struct list *list, uint64_t key)

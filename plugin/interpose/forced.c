@@ -126,8 +126,8 @@ static void log_start(const struct tic_slot *slot, uint64_t workers)
  */
 bool tic_forced_only_writes(const struct starpu_task *task)
 {
-    return task->destroy && !task->callback_func && !task->prologue_callback_func &&
-           !task->prologue_callback_pop_func && task->nb_termination_call_required == 0;
+    return task->destroy && !task->callback_func && !tic_task_has_prologue(task) &&
+           task->nb_termination_call_required == 0;
 }
 
 /* A restart executes the task again. */

@@ -27,6 +27,7 @@ struct held {
     void (*run)(void *);
     void *argument;
     bool free_argument;
+    bool notes;               /* run itself notes that it begins */
     struct starpu_task *gate; /* in place of these: ends then; or NULL */
     struct starpu_task *task; /* whose callback it is; or NULL */
     bool owned;               /* StarPU needs the task no more: it goes after its callback */
@@ -90,12 +91,10 @@ void tic_callback_run(void (*run)(void *), void *argument)
 /* It may look at what its task declares: a prologue, or a callback of a task that runs nowhere. */
 static void show_data(uint64_t key)
 {
-    const uint64_t first = UINT64_C(1) << PROLOGUE_BIT, pop = UINT64_C(1) << PROLOGUE_POP_BIT;
-
-    if (tic_nowhere_has_key(key))
-        tic_declared_show(key & ~(first | pop));
-    else if (!(key & TIC_SPAWN_KEY) && key & (first | pop))
-        tic_declared_show((key & ~pop) | first);
+    if (tic_nowhere_has_key(key) && !(key & TIC_PROLOGUE_FIRST))
+        tic_declared_show(key & ~TIC_PROLOGUE_POP);
+    else if (!(key & TIC_SPAWN_KEY) && key & (TIC_PROLOGUE_FIRST | TIC_PROLOGUE_POP))
+        tic_declared_show(tic_prologue_key_of_reads(key & ~TIC_PROLOGUE_POP));
 }
 
 void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
@@ -126,10 +125,10 @@ static uint64_t start_clock(bool has, uint64_t key)
 
 uint64_t tic_callback_start_clock(const struct starpu_task *task, uint64_t key)
 {
-    uint64_t first = start_clock(task->destroy && task->prologue_callback_func,
-                                 key ^ UINT64_C(1) << PROLOGUE_BIT);
-    uint64_t pop = start_clock(task->destroy && task->prologue_callback_pop_func,
-                               key ^ UINT64_C(1) << PROLOGUE_POP_BIT);
+    uint64_t first =
+        start_clock(task->destroy && task->prologue_callback_func, key ^ TIC_PROLOGUE_FIRST);
+    uint64_t pop =
+        start_clock(task->destroy && task->prologue_callback_pop_func, key ^ TIC_PROLOGUE_POP);
 
     return first > pop ? first : pop;
 }
@@ -206,8 +205,7 @@ void tic_clock_open_gate(struct starpu_task *gate)
 
 bool tic_clock_hold_to_cut_locked(uint64_t key, void (*run)(void *), void *argument)
 {
-    struct held held = {.key = key, .run = run, .argument = argument};
-
+    struct held held = {.key = key, .run = run, .argument = argument, .notes = true};
     const struct tic_postponed cut = {tic_session->graph.recovered.clock, false, UINT64_MAX};
 
     return hold_until_locked(&held, &cut);
@@ -280,8 +278,11 @@ static void run_held(void *arg)
     const struct held *held = arg;
     struct starpu_task *outer = current;
 
-    if (held->gate) {
-        tic_clock_open_gate(held->gate);
+    if (held->gate || held->notes) {
+        if (held->gate)
+            tic_clock_open_gate(held->gate);
+        else
+            held->run(held->argument);
         free(arg);
         return;
     }
@@ -364,6 +365,15 @@ void tic_clock_leave_locked(uint64_t key, void (*run)(void *), void *argument, b
         .key = key, .run = run, .argument = argument, .free_argument = free_argument};
 
     add_due(&held);
+}
+
+/* main() may be waiting in StarPU for what the gate holds back. */
+void tic_clock_leave_gate_locked(uint64_t key, struct starpu_task *gate)
+{
+    struct held held = {.key = key, .gate = gate};
+
+    add_due(&held);
+    tic_runner_ask(release_due);
 }
 
 void tic_clock_run_apart(struct starpu_task *task, uint64_t key, bool expected, bool meanwhile,

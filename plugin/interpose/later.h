@@ -11,9 +11,6 @@
 
 struct tic_small;
 
-/* Prologues are known by the key of their task, changed in a bit. */
-enum { PROLOGUE_BIT = 61, PROLOGUE_POP_BIT = 60 };
-
 /* What was held back and is due happens, but main() goes on meanwhile: it has skipped a task, and
  * will skip the next. Nothing that is skipped can have come before what these callbacks submit now.
  */
@@ -30,8 +27,10 @@ bool tic_clock_hold_gate_locked(uint64_t key, struct starpu_task *gate);
 void tic_clock_open_gate(struct starpu_task *gate);
 /* It is kept until the owner thread releases what is due, though main() need not come further. */
 void tic_clock_leave_locked(uint64_t key, void (*run)(void *), void *argument, bool free_argument);
-/* The same for a callback that had not begun by the recovered cut, though the line names it: until
- * main() has come there. */
+/* The same of a task of ours; main() may be held up until then. */
+void tic_clock_leave_gate_locked(uint64_t key, struct starpu_task *gate);
+/* Runs this when main() has come to the recovered cut, though the line may name it; it notes itself
+ * what begins in it (tic_callback_begin). */
 bool tic_clock_hold_to_cut_locked(uint64_t key, void (*run)(void *), void *argument);
 /* The same for the callback of a task, if it has one, which must not run at its end then. The
  * structure stays until it has run; owned: it goes then, StarPU does not see it. small: what it may

@@ -61,9 +61,12 @@ void tic_nowhere_prepare_locked(const struct starpu_task *task, const struct tic
 {
     for (unsigned i = 0; i < accesses->count; i++) {
         struct tic_handle *handle = accesses->items[i].handle;
-        bool ordered = tic_nowhere_is_ordered(task, i);
-        if (!(accesses->items[i].mode & STARPU_R) || !tic_declared_has_content(handle) ||
-            tic_declared_expect_locked(key, i, handle, ordered && task->destroy))
+        bool ordered = tic_nowhere_is_ordered(task, i), inside = ordered && task->destroy;
+        if (!(accesses->items[i].mode & STARPU_R) || !tic_declared_has_content(handle))
+            continue;
+        if (task->prologue_callback_func)
+            tic_declared_expect_locked(tic_prologue_key_of_reads(key), i, handle, inside);
+        if (tic_declared_expect_locked(key, i, handle, inside))
             continue;
         if (!ordered || tic_data_holds_values(handle))
             tic_data_restore_locked(handle, !ordered || !task->destroy ||
@@ -128,8 +131,8 @@ static void note_begin(uint64_t key)
 
 void tic_nowhere_begin(struct starpu_task *task, uint64_t key)
 {
-    if (!task->prologue_callback_pop_func && tic_session_is_watching())
-        note_begin(key ^ UINT64_C(1) << PROLOGUE_POP_BIT);
+    if (!task->prologue_callback_pop_func && tic_session_watches())
+        note_begin(key ^ TIC_PROLOGUE_POP);
     if (!tic_session->recovered)
         tell_written_later(task);
     tic_extension_stop(&tic_session->snapshot);

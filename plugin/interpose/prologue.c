@@ -27,14 +27,14 @@ static void run_prologue_pop(void *arg);
 struct tic_prologue_place tic_prologue_place_of_first(struct starpu_task *task)
 {
     return (struct tic_prologue_place){&task->prologue_callback_func, &task->prologue_callback_arg,
-                                       run_prologue, UINT64_C(1) << PROLOGUE_BIT};
+                                       run_prologue, TIC_PROLOGUE_FIRST};
 }
 
 struct tic_prologue_place tic_prologue_place_of_pop(struct starpu_task *task)
 {
     return (struct tic_prologue_place){&task->prologue_callback_pop_func,
                                        &task->prologue_callback_pop_arg, run_prologue_pop,
-                                       UINT64_C(1) << PROLOGUE_POP_BIT};
+                                       TIC_PROLOGUE_POP};
 }
 
 static bool is_wrapped(const struct tic_prologue_place *place)
@@ -54,11 +54,6 @@ bool tic_prologue_may_read(const struct starpu_task *task, uint64_t key)
            !tic_task_runs_nowhere(task);
 }
 
-uint64_t tic_prologue_key_of_reads(uint64_t key)
-{
-    return key | UINT64_C(1) << PROLOGUE_BIT;
-}
-
 static bool reads_any(const struct tic_accesses *accesses)
 {
     unsigned i = 0;
@@ -71,9 +66,8 @@ static bool reads_any(const struct tic_accesses *accesses)
 
 const char *tic_prologue_refuse(const struct starpu_task *task, const struct tic_accesses *accesses)
 {
-    bool has_any = task->prologue_callback_func || task->prologue_callback_pop_func;
-
-    return has_any && tic_session->settings.pointers != TIC_POINTERS_TRUST && reads_any(accesses)
+    return tic_task_has_prologue(task) && tic_session->settings.pointers != TIC_POINTERS_TRUST &&
+                   reads_any(accesses)
                ? "a task, a callback or another thread submits it, and its prologue may read data "
                  "that it declares; this is not protected yet. STARPU_TIC_POINTERS=trust is the "
                  "promise that it does not"
@@ -82,9 +76,12 @@ const char *tic_prologue_refuse(const struct starpu_task *task, const struct tic
 
 static void log_reads(const struct tic_wrapped_prologue *wrapped, bool second)
 {
-    uint64_t key = wrapped->key & ~(UINT64_C(1) << PROLOGUE_BIT | UINT64_C(1) << PROLOGUE_POP_BIT);
+    uint64_t key = wrapped->key & ~(TIC_PROLOGUE_FIRST | TIC_PROLOGUE_POP);
 
-    if (second || !tic_prologue_may_read(wrapped->task, key) || !tic_session_is_watching())
+    bool logs = tic_task_runs_nowhere(wrapped->task) ? wrapped->logs
+                                                     : tic_prologue_may_read(wrapped->task, key);
+
+    if (second || !logs || !tic_session_watches())
         return;
     tic_extension_stop(&tic_session->snapshot);
     tic_reads_log_before(wrapped->task, tic_prologue_key_of_reads(key),
@@ -99,10 +96,11 @@ static void run_late(void *arg)
     struct tic_wrapped_prologue wrapped = *(struct tic_wrapped_prologue *)arg;
 
     free(arg);
+    log_reads(&wrapped, false);
     if (wrapped.reads)
         tic_nowhere_begin(wrapped.task, wrapped.reads);
     if (wrapped.function)
-        wrapped.function(wrapped.argument);
+        tic_callback_begin(wrapped.key, wrapped.function, wrapped.argument);
     tic_clock_open_gate(wrapped.task);
 }
 
@@ -240,11 +238,15 @@ bool tic_prologue_wrap(struct starpu_task *task, uint64_t key)
 
 bool tic_prologue_watch_begin(struct starpu_task *task, uint64_t key)
 {
-    const struct tic_prologue_place pop = tic_prologue_place_of_pop(task);
-    struct tic_wrapped_prologue *wrapped = wrap_once(task, &pop, key);
+    const struct tic_prologue_place first = tic_prologue_place_of_first(task),
+                                    pop = tic_prologue_place_of_pop(task);
+    struct tic_wrapped_prologue *wrapped = wrap_once(task, &pop, key),
+                                *before = *first.function ? wrap_once(task, &first, key) : NULL;
 
-    if (!wrapped)
+    if (!wrapped || (*first.function && !before))
         return false;
+    if (before)
+        before->logs = true;
     wrapped->reads = key;
     wrapped->expected = wrapped->function && !wrapped->held && !wrapped->stays &&
                         tic_session->recovered && tic_declared_has(key) &&

@@ -30,6 +30,7 @@ struct tic_wrapped_prologue {
     bool held;      /* it runs, or ran, at another time */
     bool stays;     /* so does its task, and nothing keeps it from running before the cut */
     bool expected;  /* main() waits for it at the recovered cut */
+    bool logs;      /* the first one of a task that runs nowhere, and may read */
     uint64_t reads; /* key of a task that runs nowhere, and whose callbacks may read; or 0 */
 };
 
@@ -47,8 +48,6 @@ struct tic_prologue_place tic_prologue_place_of_pop(struct starpu_task *task);
 struct tic_wrapped_prologue *tic_prologue_wrap_one(struct starpu_task *task,
                                                    const struct tic_prologue_place *place,
                                                    uint64_t key);
-/* Both prologues of a task find the same: the task has its data since the first. */
-uint64_t tic_prologue_key_of_reads(uint64_t key);
 /* May the prologues of this task read what is logged? */
 bool tic_prologue_may_read(const struct starpu_task *task, uint64_t key);
 

@@ -19,9 +19,8 @@
 void tic_prologue_expect_locked(const struct starpu_task *task, const struct tic_accesses *accesses,
                                 uint64_t key)
 {
-    bool has_any = task->prologue_callback_func || task->prologue_callback_pop_func;
-
-    if (!tic_session->recovered || !has_any || !tic_prologue_may_read(task, key))
+    if (!tic_session->recovered || !tic_task_has_prologue(task) ||
+        !tic_prologue_may_read(task, key))
         return;
     for (unsigned i = 0; i < accesses->count; i++)
         if (accesses->items[i].mode & STARPU_R &&
@@ -49,8 +48,8 @@ static bool has_run(uint64_t key)
 
 static bool frees_argument(const struct starpu_task *task, const struct tic_prologue_place *place)
 {
-    return place->bit == UINT64_C(1) << PROLOGUE_BIT ? task->prologue_callback_arg_free
-                                                     : task->prologue_callback_pop_arg_free;
+    return place->bit == TIC_PROLOGUE_FIRST ? task->prologue_callback_arg_free
+                                            : task->prologue_callback_pop_arg_free;
 }
 
 /* It comes without its task. */
@@ -63,7 +62,7 @@ static void leave_apart(struct starpu_task *task, const struct tic_prologue_plac
     if (!frees_argument(task, place))
         return;
     wrapped->argument = NULL;
-    if (place->bit == UINT64_C(1) << PROLOGUE_BIT)
+    if (place->bit == TIC_PROLOGUE_FIRST)
         task->prologue_callback_arg_free = 0;
     else
         task->prologue_callback_pop_arg_free = 0;
@@ -80,18 +79,8 @@ static bool hold_apart(struct starpu_task *task, const struct tic_prologue_place
     return true;
 }
 
-void tic_prologue_hold_done(struct starpu_task *task, uint64_t key)
-{
-    const struct tic_prologue_place first = tic_prologue_place_of_first(task),
-                                    pop = tic_prologue_place_of_pop(task);
-
-    if (*first.function)
-        hold_apart(task, &first, key);
-    if (*pop.function)
-        hold_apart(task, &pop, key);
-}
-
-/* When this submission is over, if main() need not come further for it. */
+/* When this submission is over, if main() need not come further for it: others that are due then
+ * had run before it. */
 static void run_apart(struct starpu_task *task, const struct tic_prologue_place *place,
                       uint64_t key)
 {
@@ -100,6 +89,24 @@ static void run_apart(struct starpu_task *task, const struct tic_prologue_place 
     tic_clock_leave_locked(key ^ place->bit, *place->function, *place->argument,
                            frees_argument(task, place));
     leave_apart(task, place, key);
+}
+
+static void hold_done(struct starpu_task *task, const struct tic_prologue_place *place,
+                      uint64_t key)
+{
+    if (*place->function && tic_is_owner && has_run(key ^ place->bit))
+        run_apart(task, place, key);
+    else if (*place->function)
+        hold_apart(task, place, key);
+}
+
+void tic_prologue_hold_done(struct starpu_task *task, uint64_t key)
+{
+    const struct tic_prologue_place first = tic_prologue_place_of_first(task),
+                                    pop = tic_prologue_place_of_pop(task);
+
+    hold_done(task, &first, key);
+    hold_done(task, &pop, key);
 }
 
 /* StarPU would remember it if the application submitted the structure again. */
@@ -184,10 +191,8 @@ void tic_prologue_hold_again(struct starpu_task *task, uint64_t key)
 static void hold_live(struct starpu_task *task, const struct tic_prologue_place *place,
                       uint64_t key)
 {
-    if (*place->function && has_run(key ^ place->bit) && !tic_task_runs_nowhere(task))
+    if (*place->function && has_run(key ^ place->bit))
         run_apart(task, place, key);
-    else if (*place->function && has_run(key ^ place->bit))
-        hold_apart(task, place, key);
     else if (*place->function && !task->destroy)
         wrap_or_stop(task, place, key)->stays = true;
 }
@@ -207,16 +212,20 @@ void tic_prologue_hold_live(struct starpu_task *task, uint64_t key)
 /* Before it a task that ends when main() has come that far. */
 void tic_prologue_hold_start(struct starpu_task *task, uint64_t key)
 {
-    uint64_t bit = UINT64_C(1) << (task->prologue_callback_func ? PROLOGUE_BIT : PROLOGUE_POP_BIT);
-    bool has_any = task->prologue_callback_func || task->prologue_callback_pop_func;
+    uint64_t bit = task->prologue_callback_func ? TIC_PROLOGUE_FIRST : TIC_PROLOGUE_POP;
 
-    if (!task->destroy || !(has_any || has_run(key ^ bit)))
+    if (!task->destroy || !(tic_task_has_prologue(task) || has_run(key ^ bit)))
         return;
     struct starpu_task *gate = make_gate();
     tic_guard++;
     tic_real.starpu_task_end_dep_add(gate, 1);
     tic_guard--;
-    if (tic_clock_hold_gate_locked(key ^ bit, gate)) {
+    bool held = tic_clock_hold_gate_locked(key ^ bit, gate);
+    if (!held && has_run(key ^ bit)) { /* others that are due had run before it */
+        tic_clock_leave_gate_locked(key ^ bit, gate);
+        held = true;
+    }
+    if (held) {
         submit_gate(task, gate);
         return;
     }

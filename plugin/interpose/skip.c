@@ -18,9 +18,8 @@
  * stands in for one before it would be. */
 static bool ends_alone_but_for_callback(const struct starpu_task *task)
 {
-    return task->destroy && !task->use_tag && !task->prologue_callback_func &&
-           !task->prologue_callback_pop_func && task->hypervisor_tag == 0 &&
-           task->nb_termination_call_required == 0;
+    return task->destroy && !task->use_tag && !tic_task_has_prologue(task) &&
+           task->hypervisor_tag == 0 && task->nb_termination_call_required == 0;
 }
 
 bool tic_skip_ends_alone(const struct starpu_task *task)

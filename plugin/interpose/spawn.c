@@ -305,9 +305,8 @@ static const char *describe(struct starpu_task *task, struct tic_spawn *spawn)
     const char *why = NULL;
 
     if (!task->detach || !task->destroy || task->nb_termination_call_required > 0 ||
-        task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES || task->prologue_callback_func ||
-        task->prologue_callback_pop_func || task->synchronous ||
-        task->execute_on_a_specific_worker || task->workerids_len > 0 ||
+        task->hypervisor_tag == TIC_TAG_HAS_DEPENDENCIES || tic_task_has_prologue(task) ||
+        task->synchronous || task->execute_on_a_specific_worker || task->workerids_len > 0 ||
         (task->sched_ctx != 0 && task->sched_ctx != STARPU_NMAX_SCHED_CTXS))
         return "a task submits it with what a restart cannot repeat: not detached, kept by the "
                "application, synchronous, with declared dependencies, a prologue, or for "

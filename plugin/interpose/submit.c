@@ -162,8 +162,7 @@ static int identify(struct starpu_task *task, struct tic_submission *submission,
 /* One whose callbacks read has its data until they have run. */
 static void hold_control(struct starpu_task *task, uint64_t key, bool reads)
 {
-    if (task->destroy &&
-        (reads || task->prologue_callback_func || task->prologue_callback_pop_func))
+    if (task->destroy && (reads || tic_task_has_prologue(task)))
         tic_prologue_hold_start(task, key);
     else if (!task->destroy && tic_position_is_ahead())
         tic_prologue_hold_live(task, key);
@@ -362,7 +361,10 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
         return TIC_PASS;
     }
     if (submission.context == TIC_CONTEXT_MAIN) {
-        tic_clock_tick();
+        if (tic_position_is_ahead() && tic_submit_is_done(task))
+            tic_clock_tick_late();
+        else
+            tic_clock_tick();
         tic_pointers_note(task, &accesses);
     }
     tic_lock(&session->submit);
@@ -370,6 +372,9 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
     tic_unlock(&session->submit);
     if (why)
         tic_session_unprotect(name_of(task), why);
+    if (submission.context == TIC_CONTEXT_MAIN && tic_clock_is_late && verdict != TIC_DROP &&
+        verdict != TIC_CONTROL)
+        tic_clock_arrive_late();
     if (why && submission.context != TIC_CONTEXT_MAIN && session->recovered &&
         tic_session_is_watching())
         verdict = go_on(task, &submission);

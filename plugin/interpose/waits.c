@@ -31,6 +31,8 @@ void tic_main_comes(void)
 
 void tic_main_has_come(void)
 {
+    if (tic_is_owner && __builtin_expect(tic_clock_is_late, 0))
+        tic_clock_arrive_late();
     if ((tic_clock_is_due() || tic_early_is_due()) && tic_session_is_watching() &&
         tic_session_is_owner())
         tic_clock_release();
@@ -38,7 +40,7 @@ void tic_main_has_come(void)
 
 void tic_main_has_skipped(void)
 {
-    if (tic_early_holds())
+    if (tic_early_holds() || tic_clock_is_late)
         tic_main_has_come();
     else if (tic_clock_is_due() && tic_session_is_watching() && tic_session_is_owner())
         tic_clock_release_meanwhile();

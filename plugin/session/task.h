@@ -43,6 +43,21 @@ static inline bool tic_nowhere_has_key(uint64_t key)
     return !(key & TIC_SPAWN_KEY) && key & UINT64_C(1) << TIC_CONTROL_KEY_BIT;
 }
 
+/* Prologues are known by the key of their task with one of these bits inverted. */
+#define TIC_PROLOGUE_FIRST (UINT64_C(1) << 61)
+#define TIC_PROLOGUE_POP (UINT64_C(1) << 60)
+
+static inline bool tic_task_has_prologue(const struct starpu_task *task)
+{
+    return task->prologue_callback_func || task->prologue_callback_pop_func;
+}
+
+/* What prologues of the task read is logged under this key: its data is there since the first. */
+static inline uint64_t tic_prologue_key_of_reads(uint64_t key)
+{
+    return key | TIC_PROLOGUE_FIRST;
+}
+
 /* Does StarPU order this access of a task that runs nowhere as it orders others? */
 bool tic_nowhere_is_ordered(const struct starpu_task *task, unsigned buffer);
 
@@ -51,7 +66,7 @@ void (*tic_callback_of(const struct starpu_task *task))(void *);
 static inline bool tic_callback_has_any(const struct starpu_task *task)
 {
     return task->callback_func || (task->cl && task->cl->callback_func) ||
-           task->prologue_callback_func || task->prologue_callback_pop_func;
+           tic_task_has_prologue(task);
 }
 
 #endif

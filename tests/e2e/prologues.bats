@@ -8,19 +8,38 @@ setup_file() {
     export STARPU_TIC_EVERY=5
 }
 
+# Kills a run at each point, one after the other, and resumes: it must be right, and go on from a line
+# where there is one.
+resumes_after() { # expected output, workers, form, points
+    local expected=$1 workers=$2 form=$3 point held # run sets `lines`
+    shift 3
+    rm -rf "$STARPU_TIC_DIR"
+    for point in "$@"; do
+        STARPU_NCPU=2 crash "$point" "$lib/prologues" "$form"
+    done
+    held=$(find "$STARPU_TIC_DIR" -name '*-line-*.h5')
+    STARPU_NCPU=$workers run_apart "$tool" run -- "$lib/prologues" "$form"
+    is_right "$expected" "$held" || complain "$form" "wrong after $*"
+}
+
 # Killed where the first line is there, and when so many tasks have ended; resumed by more and by
 # fewer workers.
-survives() { # form, tasks
-    local expected point workers lines=lines
+survives() { # form, points
+    local expected point workers
     expected=$("$lib/prologues" "$1")
     for point in line-renamed:1 "${@:2}"; do
         for workers in 1 3; do
-            rm -rf "$STARPU_TIC_DIR"
-            STARPU_NCPU=2 crash "$point" "$lib/prologues" "$1"
-            STARPU_NCPU=$workers run_apart "$tool" run -- "$lib/prologues" "$1"
-            is_right "$expected" "$lines" || complain "$1" "wrong after a kill at $point"
+            resumes_after "$expected" $workers "$1" "$point"
         done
-        lines= # it may not have been there in time
+    done
+}
+
+# The first restart is killed, too.
+survives_twice() { # form, points
+    local expected workers
+    expected=$("$lib/prologues" "$1")
+    for workers in 1 3; do
+        resumes_after "$expected" $workers "$@"
     done
 }
 
@@ -44,6 +63,26 @@ survives() { # form, tasks
 
 @test "prologues of tasks without a kernel write data, in structures that stay" {
     survives nowhere task-end:11 task-end:18 task-end:25
+}
+
+@test "main() waits for tasks in their submission" {
+    survives synchronous task-end:11 task-end:13 task-end:21 task-end:32
+    survives_twice synchronous task-end:16 task-end:9
+}
+
+@test "main() changes the data of tasks in accesses" {
+    survives access task-end:11 task-end:14 task-end:21 task-end:32
+    survives_twice access task-end:16 task-end:9
+}
+
+@test "main() changes what prologues of tasks without a kernel write" {
+    survives written task-end:11 task-end:14 task-end:18 task-end:24
+    survives_twice written task-end:12 task-end:9
+}
+
+@test "main() waits for tasks without a kernel, whose prologues look at data" {
+    survives kept task-end:11 task-end:14 task-end:18 task-end:24
+    survives_twice kept task-end:12 task-end:9
 }
 
 @test "a prologue asks for a pointer to data without a home node" {

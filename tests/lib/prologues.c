@@ -3,7 +3,10 @@
  * prologues FORM. Tasks follow each other by their data (data), or by declared dependencies, in
  * structures that stay (declared), each with the prologue of pop in place of the first (data-pop,
  * declared-pop); or do not (early); or write nothing (readers, readers-pop); or prologues of tasks
- * without a kernel write the data (nowhere). main() waits for nothing before the end. */
+ * without a kernel write the data (nowhere). main() waits for nothing before the end; or it waits
+ * for each fourth task in its submission (synchronous), or changes the data in an access after each
+ * fifth (access), also where prologues of tasks without a kernel write it (written), or waits for
+ * those, whose prologues look at the data, and whose structures stay (kept). */
 #include <inttypes.h>
 #include <starpu.h>
 #include <stdbool.h>
@@ -98,9 +101,45 @@ static void follow(unsigned i)
         starpu_task_declare_deps_array(tasks[i], 1, &tasks[i - 1]);
 }
 
+static void change(unsigned i)
+{
+    must(starpu_data_acquire(data[0], STARPU_RW));
+    values[0] = values[0] * 7 + i;
+    starpu_data_release(data[0]);
+}
+
+/* main() stays behind the tasks. */
+static bool submit_close(const char *form, unsigned i)
+{
+    bool synchronous = strcmp(form, "synchronous") == 0, access = strcmp(form, "access") == 0,
+         written = strcmp(form, "written") == 0, kept = strcmp(form, "kept") == 0;
+    bool nowhere = (written || kept) && i % 3 == 2;
+
+    if (!synchronous && !access && !written && !kept)
+        return false;
+    set_prologue(create(nowhere ? &nowhere_codelet : &use_codelet, i, 0),
+                 nowhere && written ? add : count, false);
+    works[i].found = i;
+    if (synchronous && i % 4 == 3)
+        tasks[i]->synchronous = 1;
+    if (nowhere && kept)
+        tasks[i]->destroy = tasks[i]->detach = 0;
+    must(starpu_task_submit(tasks[i]));
+    if (nowhere && kept) {
+        must(starpu_task_wait(tasks[i]));
+        starpu_task_destroy(tasks[i]);
+    }
+    if ((access || written) && i % 5 == 4)
+        change(i);
+    return true;
+}
+
 static void submit_one(const char *form, unsigned i)
 {
     bool pop = strstr(form, "-pop");
+
+    if (submit_close(form, i))
+        return;
 
     if (strcmp(form, "early") == 0) {
         set_prologue(create(&use_codelet, i, i), count_only, false);
