@@ -49,7 +49,8 @@
     F(ASK, "ask")                                                                                  \
     F(CLEAR, "clear")                                                                              \
     F(CALLBACK_WRITES, "callback-writes")                                                          \
-    F(EXCLUDE, "exclude")
+    F(EXCLUDE, "exclude")                                                                          \
+    F(LOOK, "look")
 
 enum flow_feature {
 #define FLOW_NUMBER(name, word) FLOW_##name,

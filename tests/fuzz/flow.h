@@ -144,6 +144,7 @@ struct flow_work {
     uint8_t count, effect, depth, children;
     uint16_t lane, sink;
     uint8_t hidden, peek; /* an index plus one, or 0 */
+    uint8_t look;         /* the same */
     bool changes;         /* what is hidden */
     uint8_t uses[FLOW_BUFFERS];
 };
@@ -185,6 +186,15 @@ void flow_behind_add(struct starpu_task *task);
 uint64_t flow_behind_read(const struct flow_work *work, uint64_t state);
 void flow_behind_write(const struct flow_work *work, uint64_t state);
 void flow_behind_end_phase(void); /* after main() has waited for all tasks */
+
+/* ---- look.c: prologues that read ---------------------------------------------------------------
+ */
+bool flow_look_may(const struct flow_item *item);
+void flow_look_set(struct starpu_task *task, unsigned item); /* which it may write */
+/* False: the task stays as it is. */
+bool flow_look_add(struct starpu_task *task);
+uint64_t flow_look_found(const struct flow_work *work, uint64_t state);
+void flow_look_end_phase(void);
 
 /* ---- ask.c ------------------------------------------------------------------------------------
  */

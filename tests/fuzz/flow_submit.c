@@ -63,7 +63,9 @@ static void set_properties(struct starpu_task *task)
         task->priority = (int)flow_below(11) - 5;
     if (flow_chance(FLOW_TAG, 8))
         set_tag(task);
-    if (flow_chance(FLOW_PROLOGUE, 10))
+    if (flow_chance(FLOW_LOOK, 3) && flow_look_add(task))
+        ;
+    else if (flow_chance(FLOW_PROLOGUE, 10))
         set_prologue(task);
     if (flow_chance(FLOW_CALLBACK, 10))
         set_callback(task);
@@ -149,6 +151,33 @@ static void submit_bundle(struct starpu_task *task)
     flow_task_submit(other);
 }
 
+/* Its prologues look at its data, which no other task has then; main() may wait for it. */
+static bool submit_nowhere_looking(void)
+{
+    static struct starpu_codelet nowhere = {
+        .where = STARPU_NOWHERE, .nbuffers = 1, .modes = {STARPU_RW}, .name = "nowhere_looking"};
+    unsigned item = flow_below(flow_item_count);
+
+    if (!flow_look_may(&flow_items[item]))
+        return false;
+    struct starpu_task *task = starpu_task_create();
+    task->cl = &nowhere;
+    task->handles[0] = flow_items[item].data;
+    flow_look_set(task, item);
+    if (flow_has(FLOW_CALLBACK))
+        set_callback(task);
+    if (!flow_chance(FLOW_WAIT, 2)) {
+        flow_task_submit(task);
+        return true;
+    }
+    task->destroy = 0;
+    task->detach = 0;
+    flow_task_submit(task);
+    wait_for(task);
+    starpu_task_destroy(task);
+    return true;
+}
+
 /* Nothing runs, but its callback comes when its data is there. */
 static void submit_nowhere(void)
 {
@@ -174,7 +203,8 @@ void flow_tasks_submit_random(void)
     struct starpu_task *task;
 
     if (flow_chance(FLOW_NOWHERE, 25)) {
-        submit_nowhere();
+        if (!flow_chance(FLOW_LOOK, 2) || !submit_nowhere_looking())
+            submit_nowhere();
         return;
     }
     task = flow_task_random();

@@ -88,7 +88,7 @@ static void kernel(void *buffers[], void *arg)
     for (unsigned i = 0; i < work.count; i++)
         if (work.uses[i] == FLOW_READ || work.uses[i] == FLOW_UPDATE)
             use_buffer(buffers[i], FLOW_READ, &state);
-    state = flow_behind_read(&work, state);
+    state = flow_look_found(&work, flow_behind_read(&work, state));
     take_time(work.us);
     if (fails(&work, buffers))
         return;

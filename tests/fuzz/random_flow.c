@@ -235,6 +235,7 @@ static void run_phase(unsigned count)
     flow_spawn_join();
     starpu_task_wait_for_all();
     flow_behind_end_phase();
+    flow_look_end_phase();
     flow_fold_number(atomic_load(&flow_sum));
     flow_fold_number(atomic_load(&flow_calls));
     flow_fold_number(flow_chain);
