@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "session/accesses.h"
+#include "session/clock.h"
 #include "session/context.h"
 #include "interpose/declared.h"
 #include "interpose/later.h"
@@ -119,6 +120,14 @@ static struct starpu_task *make_gate(void)
     return gate;
 }
 
+/* It does not end before that is opened once more. */
+static void lock_gate(struct starpu_task *gate)
+{
+    tic_guard++;
+    tic_real.starpu_task_end_dep_add(gate, 1);
+    tic_guard--;
+}
+
 static void submit_gate(struct starpu_task *task, struct starpu_task *gate)
 {
     tic_guard++;
@@ -155,9 +164,7 @@ static void open_after(struct starpu_task *task, const struct tic_prologue_place
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     *opening =
         (struct opening){*place->function, *place->argument, frees_argument(task, place), gate};
-    tic_guard++;
-    tic_real.starpu_task_end_dep_add(gate, 1);
-    tic_guard--;
+    lock_gate(gate);
     if (!tic_clock_hold_locked(key ^ place->bit, run_and_open, opening, false))
         tic_clock_leave_locked(key ^ place->bit, run_and_open, opening, false);
     leave_apart(task, place, key);
@@ -209,27 +216,18 @@ void tic_prologue_hold_live(struct starpu_task *task, uint64_t key)
         wrap_or_stop(task, &pop, key)->stays = true;
 }
 
-/* Before it a task that ends when main() has come that far. */
+/* Before it a task that ends when main() has come that far, and others that had run before it have.
+ */
 void tic_prologue_hold_start(struct starpu_task *task, uint64_t key)
 {
-    uint64_t bit = task->prologue_callback_func ? TIC_PROLOGUE_FIRST : TIC_PROLOGUE_POP;
+    uint64_t begin = key ^ (task->prologue_callback_func ? TIC_PROLOGUE_FIRST : TIC_PROLOGUE_POP);
+    bool known = has_run(begin);
 
-    if (!task->destroy || !(tic_task_has_prologue(task) || has_run(key ^ bit)))
+    if (!task->destroy || !(known || (tic_task_has_prologue(task) && tic_clock_is_behind())))
         return;
     struct starpu_task *gate = make_gate();
-    tic_guard++;
-    tic_real.starpu_task_end_dep_add(gate, 1);
-    tic_guard--;
-    bool held = tic_clock_hold_gate_locked(key ^ bit, gate);
-    if (!held && has_run(key ^ bit)) { /* others that are due had run before it */
-        tic_clock_leave_gate_locked(key ^ bit, gate);
-        held = true;
-    }
-    if (held) {
-        submit_gate(task, gate);
-        return;
-    }
-    tic_clock_open_gate(gate);
-    gate->destroy = 0; /* starpu_task_destroy insists */
-    tic_real.starpu_task_destroy(gate);
+    lock_gate(gate);
+    if (!tic_clock_hold_gate_locked(begin, gate))
+        tic_clock_leave_gate_locked(begin, gate);
+    submit_gate(task, gate);
 }
