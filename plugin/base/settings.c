@@ -152,6 +152,12 @@ static bool parse_unused(const char *text, enum tic_unused *out)
     return *out == TIC_UNUSED_LEAVE || strcmp(text, "restore") == 0;
 }
 
+static bool parse_devices(const char *text, enum tic_devices *out)
+{
+    *out = strcmp(text, "all") == 0 ? TIC_DEVICES_ALL : TIC_DEVICES_TRIED;
+    return *out == TIC_DEVICES_ALL || strcmp(text, "tried") == 0;
+}
+
 static bool parse_program(const char *text, enum tic_program *out)
 {
     *out = strcmp(text, "any") == 0 ? TIC_PROGRAM_ANY : TIC_PROGRAM_SAME;

@@ -219,7 +219,8 @@ void tic_session_on_initialize_after(int result)
         return;
     }
     unsigned workers = tic_real.starpu_worker_get_count();
-    const char *why = tic_unprotected_why_here(workers);
+    const char *why =
+        tic_unprotected_why_here(workers, session->settings.devices == TIC_DEVICES_ALL);
     if (why) {
         tic_unprotected_report(why);
         tic_report_problem(session->report, "starpu_init", why);

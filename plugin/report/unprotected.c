@@ -87,11 +87,11 @@ const char *tic_unprotected_why(void)
     return NULL;
 }
 
-const char *tic_unprotected_why_here(unsigned workers)
+const char *tic_unprotected_why_here(unsigned workers, bool untried)
 {
     return workers > TIC_MAX_WORKERS
                ? "StarPU has more than 256 workers, which is not supported yet"
-               : tic_nodes_start();
+               : tic_nodes_start(untried);
 }
 
 void tic_unprotected_tell_children(const char *directory)

@@ -3,10 +3,12 @@
 #ifndef TIC_REPORT_UNPROTECTED_H
 #define TIC_REPORT_UNPROTECTED_H
 
+#include <stdbool.h>
+
 /* Why this process cannot be protected at all, or NULL. */
 const char *tic_unprotected_why(void);
-/* Why StarPU, as it has started, cannot be protected, or NULL. */
-const char *tic_unprotected_why_here(unsigned workers);
+/* Why StarPU, as it has started, cannot be protected, or NULL. untried: of tic_nodes_start. */
+const char *tic_unprotected_why_here(unsigned workers, bool untried);
 /* Processes that this one starts are told that it uses STARPU_TIC_DIR; empty: it does not. */
 void tic_unprotected_tell_children(const char *directory);
 /* What that was for this process, or NULL. Any thread. */

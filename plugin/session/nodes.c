@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include "base/error.h"
 #include "real/real.h"
 #include "real/since.h"
 #include "snapshot/cut.h"
@@ -20,7 +21,17 @@ static struct {
     unsigned table_count;
 } nodes;
 
-static const char *why_not(enum starpu_node_kind kind)
+/* StarPU brings data from and to them as with others. */
+static bool is_untried(enum starpu_node_kind kind)
+{
+#if TIC_STARPU_1_4
+    if (kind == STARPU_HIP_RAM)
+        return true;
+#endif
+    return kind == STARPU_CUDA_RAM;
+}
+
+static const char *why_not(enum starpu_node_kind kind, bool untried)
 {
     switch (kind) {
     case STARPU_CPU_RAM:
@@ -30,13 +41,14 @@ static const char *why_not(enum starpu_node_kind kind)
     case STARPU_TCPIP_MS_RAM:
 #endif
         return NULL;
-    case STARPU_CUDA_RAM:
-        return "StarPU uses CUDA devices, with which nothing was tried yet; STARPU_NCUDA=0 leaves "
-               "them out";
     default:
-        return "StarPU uses a kind of device (HIP, FPGA, MIC, slaves by MPI) with which nothing "
-               "was "
-               "tried yet";
+        if (!is_untried(kind))
+            return "StarPU uses a kind of device (FPGA, MIC, slaves by MPI) with which nothing was "
+                   "tried yet";
+        return untried ? NULL
+                       : "StarPU uses CUDA or HIP devices, with which nothing was tried yet; "
+                         "STARPU_NCUDA=0 or STARPU_NHIP=0 leaves them out, and "
+                         "STARPU_TIC_DEVICES=all protects the program nevertheless";
     }
 }
 
@@ -77,21 +89,27 @@ static void look_at_workers(void)
             note_table(i);
 }
 
-const char *tic_nodes_start(void)
+const char *tic_nodes_start(bool untried)
 {
     const char *why = NULL;
+    bool any = false;
 
     nodes.count = tic_real.starpu_memory_nodes_get_count();
     tic_nodes_several = nodes.count > 1;
     nodes.disk = nodes.device = nodes.slaves = false;
     for (unsigned i = 0; tic_nodes_several && i < nodes.count && !why; i++) {
         enum starpu_node_kind kind = tic_real.starpu_node_get_kind(i);
-        why = why_not(kind);
+        why = why_not(kind, untried);
+        any |= is_untried(kind);
         nodes.disk |= kind == STARPU_DISK_RAM;
         nodes.device |= kind != STARPU_DISK_RAM && i != STARPU_MAIN_RAM;
         nodes.slaves |= is_slave(kind);
     }
     look_at_workers();
+    if (!why && any)
+        tic_log(TIC_LOG_WARN,
+                "StarPU uses CUDA or HIP devices, with which nothing was tried on a real device; "
+                "STARPU_TIC_DEVICES=all protects this run. Compare its results");
     return why;
 }
 

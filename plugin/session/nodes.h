@@ -21,8 +21,9 @@
 /* Has StarPU more than one? Immutable after tic_nodes_start. */
 extern bool tic_nodes_several;
 
-/* Looks at what StarPU has. Why that cannot be protected, or NULL. Owner thread, once it runs. */
-const char *tic_nodes_start(void);
+/* Looks at what StarPU has. Why that cannot be protected, or NULL. untried: kinds of devices with
+ * which nothing was tried are protected, after a message. Owner thread, once it runs. */
+const char *tic_nodes_start(bool untried);
 /* Does the worker compute in other memory than the main one, or may its results leave that at once
  * (a disk)? */
 bool tic_nodes_is_away(unsigned worker);

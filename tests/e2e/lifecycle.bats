@@ -557,14 +557,14 @@ swap_with() {
     swap_with "$program"
     [ "$status" -eq 0 ]
     grep -v progress out | cmp - reference
-    [ "$(grep -c 'not protected: StarPU uses CUDA devices' err)" -eq 1 ]
+    [ "$(grep -c 'not protected: StarPU uses CUDA or HIP devices' err)" -eq 1 ]
     [ ! -e "$STARPU_TIC_DIR" ] || complain program "something is left: $(ls -A "$STARPU_TIC_DIR")"
 }
 
 @test "it leaves recovery lines of earlier runs, and the next start is protected" {
     STARPU_TIC_EVERY=20 crash task-end:120 "$program"
     swap_with "$program"
-    grep -q 'not protected: StarPU uses CUDA devices' err
+    grep -q 'not protected: StarPU uses CUDA or HIP devices' err
     ls "$STARPU_TIC_DIR"/p0-line-*.h5
     rm -rf "$STARPU_TIC_DIR"
     export STARPU_TIC_EVERY=10 STARPU_TIC_KEEP=1

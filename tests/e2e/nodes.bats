@@ -81,6 +81,28 @@ moves() { # PLACE PLACE PLACE COMMAND...
     [ $(($(stat_of tasks_submitted) - $(stat_of tasks_executed))) -ge 90 ]
 }
 
+# Runs the program on the device, which seems to be of CUDA: as_cuda VARIABLE=VALUE...
+as_cuda() {
+    run_apart env "${device[@]}" "$@" LD_PRELOAD="$library:$TIC_BUILD/.libs/kinds.so" \
+        timeout 60 "$lib/nodes" 7 300 1000
+}
+
+@test "devices with which nothing was tried: only where STARPU_TIC_DEVICES=all says so" {
+    need_device
+    local expected
+    expected=$("$lib/nodes" 7 300 1000)
+    export STARPU_TIC_EVERY=10
+    as_cuda
+    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain nodes "wrong without protection"
+    grep -q 'not protected: StarPU uses CUDA or HIP devices.*STARPU_TIC_DEVICES=all' err
+    as_cuda STARPU_TIC_DEVICES=all STARPU_TIC_FAIL=task-end:120
+    [ "$status" -eq 137 ]
+    as_cuda STARPU_TIC_DEVICES=all
+    is_right "$expected" lines || complain nodes "wrong"
+    [ "$(grep -c 'nothing was tried on a real device' err)" -eq 1 ]
+    [ "$(stat_of tasks_skipped)" -gt 0 ]
+}
+
 @test "NUMA nodes: resumed on them, on one node, and back" {
     need_numa
     local continued=0
