@@ -83,12 +83,14 @@ struct tic_used_anew {
 /* Accesses with a callback that write it: access_callback.c. Guarded by the submission lock, if
  * nothing else is said. StarPU grants them in the order in which main() asks for them. */
 struct tic_by_callback {
-    uint64_t asked;       /* so far */
-    unsigned open;        /* asked for, and not given back */
-    unsigned replayed;    /* of these, in the recovered cut: until they are given back no recovered
-                             value is written */
-    bool put_off;         /* it is to be written then, wherever main() is */
-    _Atomic uint8_t held; /* one is granted: TIC_HELD_*; changed by who has the access */
+    uint64_t asked;    /* so far */
+    unsigned open;     /* asked for, and not given back */
+    unsigned replayed; /* of these, in the recovered cut: until they are given back no recovered
+                          value is written */
+    bool put_off;      /* it is to be written then, wherever main() is */
+    _Atomic unsigned later; /* asked for before the recovered cut, and to come after it: until
+                               then they look at nothing */
+    _Atomic uint8_t held;   /* one is granted: TIC_HELD_*; changed by who has the access */
 };
 enum { TIC_HELD_NOT, TIC_HELD_LIVE, TIC_HELD_REPLAYED };
 

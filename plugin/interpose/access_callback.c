@@ -90,6 +90,14 @@ bool tic_callback_access_expects(struct tic_handle *handle)
     return expects;
 }
 
+/* Until it is given back. */
+static void note_hold(const struct wait *wait)
+{
+    if (wait->unknown && tic_position_is_ahead())
+        atomic_fetch_add(&wait->handle->by_callback.later, 1);
+    tic_data_note_hold(wait->handle, true);
+}
+
 /* To accesses after it, main() has submitted a task that writes. */
 static void ask_to_write(struct wait *wait)
 {
@@ -114,7 +122,7 @@ static void ask_to_write(struct wait *wait)
     /* To StarPU it may hold nothing, as those who wrote it are skipped. */
     if (wait->replays && handle->home_node < 0 && !handle->live && atomic_load(&handle->holds) == 0)
         tic_data_deliver(handle, &wait->saved);
-    tic_data_note_hold(handle, true);
+    note_hold(wait);
 }
 
 /* Tasks of this run that use the data already wait for one that writes. So a value of this run is
@@ -369,7 +377,7 @@ static void ask_to_read(struct wait *wait)
         tic_shown_take(handle, &wait->saved);
         tic_data_deliver(handle, &wait->saved);
     }
-    tic_data_note_hold(handle, true);
+    note_hold(wait);
     if (known && !live)
         tic_shown_give(handle);
 }

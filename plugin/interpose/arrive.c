@@ -13,6 +13,7 @@
 #include "interpose/early.h"
 #include "interpose/hold.h"
 #include "interpose/later.h"
+#include "interpose/looks_packed.h"
 #include "interpose/position.h"
 #include "interpose/restore_all.h"
 #include "interpose/runner.h"
@@ -57,6 +58,7 @@ bool tic_position_holds_tasks(void)
 /* Whoever still sees main() ahead of it writes nothing any more. */
 static void arrive(void)
 {
+    tic_looks_packed_arrive();
     tic_lock(&tic_session->submit);
     tic_data_restore_image();
     atomic_store(&tic_session->snapshot.replaying, false);
@@ -99,6 +101,7 @@ static void step(void)
     struct tic_graph *graph = &tic_session->graph;
     uint64_t clock = atomic_load_explicit(&graph->clock, memory_order_relaxed) + 1;
 
+    tic_looks_packed_compare();
     tic_answers_end(clock << TIC_WAIT_BITS);
     atomic_store(&graph->clock, clock);
     atomic_store(&graph->position, clock << TIC_WAIT_BITS);
@@ -127,6 +130,7 @@ void tic_clock_wait(void)
     struct tic_graph *graph = &tic_session->graph;
     const uint64_t most = (1u << TIC_WAIT_BITS) - 1;
 
+    tic_looks_packed_compare();
     uint64_t position = atomic_load(&graph->position);
     if ((position & most) < most)
         position++;

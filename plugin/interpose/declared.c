@@ -132,8 +132,11 @@ static bool waits(const struct shown *shown, const struct tic_handle *handle)
 /* Nobody but callbacks looks at the data. */
 static bool is_free(const struct shown *shown, const struct tic_handle *handle)
 {
-    return handle->data && handle->child_count == 0 && atomic_load(&handle->holds) == 0 &&
-           (tic_position_is_ahead() ? waits(shown, handle) : !tic_data_is_live(handle));
+    bool ahead = tic_position_is_ahead();
+    unsigned later = ahead ? atomic_load(&handle->by_callback.later) : 0;
+
+    return handle->data && handle->child_count == 0 && atomic_load(&handle->holds) <= later &&
+           (ahead ? waits(shown, handle) : !tic_data_is_live(handle));
 }
 
 static bool holds(struct tic_handle *handle, const struct tic_saved *saved)

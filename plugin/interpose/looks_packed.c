@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -11,15 +12,19 @@
 #include "interpose/pack.h"
 #include "interpose/restore.h"
 #include "report/looks_tell.h"
+#include "session/clock.h"
 #include "session/context.h"
+#include "session/nodes.h"
 
 enum { MOST = 1024 };
 
 static struct item {
     struct tic_handle *handle;
     uint64_t version; /* that was logged last, or what it came with */
+    uint64_t sum;     /* of its bytes then; 0: not known */
 } items[MOST];
 static unsigned count;
+static bool exposed; /* main() has come back from a wait, and begun nothing since */
 
 void tic_looks_packed_add(struct tic_handle *handle)
 {
@@ -44,7 +49,7 @@ static bool is_at_rest(const struct tic_handle *handle)
            !tic_handle_is_freed(handle);
 }
 
-static void log_item(const struct item *item, uint64_t wait)
+static void log_item(struct item *item, uint64_t wait)
 {
     struct tic_handle *handle = item->handle;
     struct tic_shape shape;
@@ -53,11 +58,26 @@ static void log_item(const struct item *item, uint64_t wait)
     if (handle->packer->pack(handle, &bytes, &shape) != 0)
         return; /* nor can it be saved: protection ends when that is tried */
     uint64_t size = tic_shape_bytes(&shape);
+    item->sum = XXH3_64bits(bytes, size);
     if (size > 0 && size <= tic_session->settings.looks)
         tic_looks_append(wait, handle->id, bytes, size);
     handle->packer->release(bytes, size);
 }
 
+/* 0: it cannot be packed. */
+static uint64_t sum_of(struct tic_handle *handle)
+{
+    struct tic_shape shape;
+    char *bytes;
+
+    if (handle->packer->pack(handle, &bytes, &shape) != 0)
+        return 0;
+    uint64_t size = tic_shape_bytes(&shape), sum = XXH3_64bits(bytes, size);
+    handle->packer->release(bytes, size);
+    return sum;
+}
+
+/* A cut until main() begins something else is to have what is there now, not what it writes. */
 void tic_looks_packed_log(uint64_t wait)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -66,6 +86,28 @@ void tic_looks_packed_log(uint64_t wait)
             continue;
         items[i].version = version;
         log_item(&items[i], wait);
+        tic_snapshot_save_now(&tic_session->snapshot, items[i].handle);
+    }
+    exposed = count > 0;
+}
+
+/* What main() writes by its pointers after it has waited counts as if it had done so in an access
+ * that ends now: a line whose cut comes later holds it. */
+void tic_looks_packed_compare(void)
+{
+    if (!exposed || tic_position_is_ahead())
+        return;
+    exposed = false;
+    for (unsigned i = 0; i < count; i++) {
+        struct tic_handle *handle = items[i].handle;
+        if (items[i].sum == 0 || atomic_load(&handle->version) != items[i].version ||
+            handle->pending || !is_at_rest(handle))
+            continue;
+        uint64_t sum = sum_of(handle);
+        if (sum != items[i].sum && sum != 0)
+            tic_snapshot_touch(&tic_session->snapshot, handle);
+        items[i].sum = sum;
+        items[i].version = atomic_load(&handle->version);
     }
 }
 
@@ -124,6 +166,34 @@ static void show(struct tic_handle *handle)
     int status = tic_pack_restore(handle->data, &saved);
     if (status)
         tic_data_stop_unreadable(handle->id, status, false);
+}
+
+static bool is_to_come(struct tic_handle *handle)
+{
+    return handle->data && handle->pending && !handle->restored && !handle->family &&
+           !atomic_load(&handle->invalid) && is_at_rest(handle);
+}
+
+/* What main() does by its pointers from now on is to stay. */
+void tic_looks_packed_arrive(void)
+{
+    for (unsigned i = 0; i < count && !tic_nodes_several; i++) {
+        struct tic_handle *handle = items[i].handle;
+        if (!is_to_come(handle))
+            continue;
+        struct tic_saved saved = tic_data_recovered_value(handle);
+        int status = tic_pack_restore(handle->data, &saved);
+        if (status)
+            tic_data_stop_unreadable(handle->id, status, false);
+        tic_lock(&tic_session->submit);
+        handle->pending = false;
+        handle->live = true;
+        handle->restored = true;
+        tic_unlock(&tic_session->submit);
+        items[i].sum = sum_of(handle);
+        items[i].version = atomic_load(&handle->version);
+    }
+    exposed = count > 0;
 }
 
 bool tic_looks_packed_has(uint64_t wait)

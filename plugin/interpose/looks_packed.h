@@ -17,6 +17,11 @@ void tic_looks_packed_add(struct tic_handle *handle);
 void tic_looks_packed_remove(const struct tic_handle *handle);
 /* main() comes back from this wait: in the recorded run, and in its replay. */
 void tic_looks_packed_log(uint64_t wait);
+/* main() begins an operation, or waits: what it has changed since it came back from a wait is to be
+ * saved. */
+void tic_looks_packed_compare(void);
+/* It comes to the recovered cut: small data is as it was then. */
+void tic_looks_packed_arrive(void);
 bool tic_looks_packed_has(uint64_t wait); /* something to give back */
 void tic_looks_packed_give_back(uint64_t wait);
 

@@ -17,6 +17,7 @@
 #include "interpose/nowhere.h"
 #include "interpose/position.h"
 #include "interpose/reads.h"
+#include "session/nodes.h"
 #include "session/task.h"
 #include "real/real.h"
 #include "snapshot/extending.h"
@@ -207,22 +208,24 @@ static struct tic_wrapped_prologue *wrap_once(struct starpu_task *task,
     return is_wrapped(place) ? *place->argument : tic_prologue_wrap_one(task, place, key);
 }
 
-/* What they read is logged but where STARPU_TIC_VERIFY is 0, and yet some programs whose main()
- * waits in between came to another result. */
+/* Where nothing is logged. */
 static void tell(const struct starpu_task *task)
 {
     static _Atomic bool told;
 
     if (tic_session->settings.pointers == TIC_POINTERS_TRUST || tic_session->report ||
-        tic_task_runs_nowhere(task) || STARPU_TASK_GET_NBUFFERS(task) == 0 ||
-        atomic_load_explicit(&told, memory_order_relaxed) || atomic_exchange(&told, true))
+        (tic_session->settings.verify > 0 && !tic_nodes_several) || tic_task_runs_nowhere(task) ||
+        STARPU_TASK_GET_NBUFFERS(task) == 0 || atomic_load_explicit(&told, memory_order_relaxed) ||
+        atomic_exchange(&told, true))
         return;
-    tic_log(
-        TIC_LOG_WARN,
-        "task \"%s\" has a prologue. A prologue that reads data, or changes what kernels use, may "
-        "find something else in a restart, which then computes another result. `starpu-tic "
-        "rehearse` tells; STARPU_TIC_POINTERS=trust is the promise that they do not depend on it",
-        tic_task_name(task));
+    tic_log(TIC_LOG_WARN,
+            "task \"%s\" has a prologue. What a prologue reads is not logged with "
+            "STARPU_TIC_VERIFY=0, nor where StarPU has several memory nodes: it may be something "
+            "else in "
+            "a restart, which then computes another result if that matters. `starpu-tic rehearse` "
+            "tells; "
+            "STARPU_TIC_POINTERS=trust is the promise that prologues do not read data",
+            tic_task_name(task));
 }
 
 bool tic_prologue_wrap(struct starpu_task *task, uint64_t key)

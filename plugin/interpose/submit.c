@@ -117,10 +117,10 @@ static void prepare_buffers(const struct tic_accesses *accesses)
 {
     for (unsigned i = 0; i < accesses->count; i++) {
         struct tic_handle *handle = accesses->items[i].handle;
+        if (handle && tic_session->recovered && accesses->items[i].mode & STARPU_R)
+            tic_data_make_readable_locked(handle);
         if (handle && accesses->items[i].mode & STARPU_W)
             tic_data_note_valid(handle);
-        else if (handle && tic_session->recovered && accesses->items[i].mode & STARPU_R)
-            tic_data_make_readable_locked(handle);
     }
 }
 
@@ -259,6 +259,22 @@ bool tic_submit_is_done(const struct starpu_task *task)
     return !tic_task_runs_nowhere(task) && tic_recovery_is_done(graph, graph->signature.position);
 }
 
+/* Nothing to skip, nothing to save. */
+static enum tic_verdict decide_nowhere(struct starpu_task *task,
+                                       const struct tic_submission *submission, const char **why)
+{
+    if (task->cl) {
+        tic_statics_note_codelet(task->cl);
+        prepare_buffers(submission->accesses);
+    }
+    if (tic_callback_has_any(task))
+        tic_looks_note_callback_of(task);
+    *why = tic_pointers_refuse(task, submission->accesses, false);
+    if (!*why && tic_nowhere_reads(task, submission->accesses))
+        *why = tic_nowhere_refuse(submission->accesses);
+    return *why ? TIC_PASS : pass_control(task, submission, why);
+}
+
 /* Under the submission lock. */
 static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *submission,
                                const char **why)
@@ -267,14 +283,8 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
      * of all tasks of a bundle, which a restart may not have restored yet. */
     if (task->bundle)
         tic_real.starpu_task_bundle_remove(task->bundle, task);
-    if (tic_task_runs_nowhere(task)) { /* nothing to skip, nothing to save */
-        if (task->cl)
-            prepare_buffers(submission->accesses);
-        *why = tic_pointers_refuse(task, submission->accesses, false);
-        if (!*why && tic_nowhere_reads(task, submission->accesses))
-            *why = tic_nowhere_refuse(submission->accesses);
-        return *why ? TIC_PASS : pass_control(task, submission, why);
-    }
+    if (tic_task_runs_nowhere(task))
+        return decide_nowhere(task, submission, why);
     submission->accesses->simple = tic_accesses_are_simple(submission->accesses);
     tic_statics_note_task(task);
     *why = tic_refuse_task(task, submission->accesses, submission->context);
@@ -299,7 +309,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
         note_main_uses(submission->accesses, submission->sequence);
         tic_prologue_expect_locked(task, submission->accesses, submission->sequence);
     }
-    if (tic_callback_of(task))
+    if (tic_callback_has_any(task))
         tic_looks_note_callback_of(task);
     if (tic_session->report)
         tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);

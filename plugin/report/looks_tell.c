@@ -59,7 +59,7 @@ static char undeclared[200]; /* guarded by the submission lock: what `starpu-tic
 
 static bool declares(struct starpu_task *task, const struct tic_handle *handle)
 {
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    unsigned buffers = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
     bool found = false;
 
     for (unsigned i = 0; i < buffers && !found; i++)
@@ -101,10 +101,11 @@ void tic_looks_note_callback_of(struct starpu_task *task)
         looked++ >= MOST_CALLBACKS || !find_undeclared(task, &id, &bytes))
         return;
     snprintf(undeclared, sizeof(undeclared),
-             "task \"%.64s\" has a callback, and does not declare data %llu%s (number of "
+             "task \"%.64s\" has a %s, and does not declare data %llu%s (number of "
              "registration, %llu bytes), which tasks write",
-             tic_task_name(task), (unsigned long long)id, tic_name_of(id),
-             (unsigned long long)bytes);
+             task->cl ? tic_task_name(task) : "(without a codelet)",
+             tic_callback_of(task) ? "callback" : "prologue", (unsigned long long)id,
+             tic_name_of(id), (unsigned long long)bytes);
     if (!tic_session->report)
         tic_log(
             tic_session->recovered ? TIC_LOG_INFO : TIC_LOG_DETAIL,

@@ -74,6 +74,14 @@ static void note_codelet_locked(const struct starpu_codelet *codelet)
         statics.over = true;
 }
 
+void tic_statics_note_codelet(const struct starpu_codelet *codelet)
+{
+    tic_lock(&statics.lock);
+    if (!statics.over)
+        note_codelet_locked(codelet);
+    tic_unlock(&statics.lock);
+}
+
 /* What a task returns in its arguments is saved: in no more of them than it has told the size of.
  */
 void tic_statics_note_task(const struct starpu_task *task)

@@ -16,6 +16,8 @@ struct tic_handle;
 /* A task is submitted: its kernels may lie in another object than the program, and what StarPU
  * writes into its structures is no variable of the program. Under the submission lock. */
 void tic_statics_note_task(const struct starpu_task *task);
+/* The same of a task that runs nowhere. */
+void tic_statics_note_codelet(const struct starpu_codelet *codelet);
 /* It has pointers in its arguments: what they point to is looked at, too. */
 void tic_statics_note_arguments(const struct starpu_task *task);
 /* StarPU has this data, and changes its structure. The rest of a block of the heap that it begins

@@ -364,3 +364,18 @@ wrote='tasks write memory that is not registered data'
         ! grep "$wrote" err || complain $policy "told of without reason"
     done
 }
+
+# Between its waits main() reads small data that its interface packs, and sets it, by its pointer.
+@test "main() sets packed data by its pointer" {
+    local point expected
+    expected=$("$lib/resets")
+    for point in task-end:52 task-end:58 task-end:80 task-end:95 task-end:136 task-end:171 task-end:200; do
+        for STARPU_TIC_EVERY in 1 5; do
+            export STARPU_TIC_EVERY
+            rm -rf "$STARPU_TIC_DIR"
+            STARPU_NCPU=2 crash "$point" "$lib/resets"
+            STARPU_NCPU=1 run_apart timeout 60 "$tool" run -- "$lib/resets"
+            is_right "$expected" "" || complain resets "wrong after $point"
+        done
+    done
+}

@@ -85,6 +85,26 @@ survives_twice() { # form, points
     survives_twice kept task-end:12 task-end:9
 }
 
+@test "accesses by callback beside prologues" {
+    survives called task-end:8 task-end:14 task-end:21 task-end:30
+    survives_twice called task-end:12 task-end:9
+}
+
+@test "a task without a kernel writes data without a home node" {
+    survives homeless task-end:8 task-end:14 task-end:21
+}
+
+# StarPU writes into its codelet then.
+@test "a task without a kernel that main() waits for in its submission" {
+    survives sudden task-end:18 task-end:21 task-end:30
+}
+
+@test "a callback of a task without data: what it may read is told" {
+    STARPU_TIC_VERBOSE=2 run_apart "$tool" run -- "$lib/prologues" sudden
+    [ "$status" -eq 0 ]
+    grep -q 'has a callback, and does not declare data' err
+}
+
 @test "a prologue asks for a pointer to data without a home node" {
     expected=$("$lib/looking" homeless)
     run_apart "$tool" run -- "$lib/looking" homeless

@@ -6,7 +6,9 @@
  * without a kernel write the data (nowhere). main() waits for nothing before the end; or it waits
  * for each fourth task in its submission (synchronous), or changes the data in an access after each
  * fifth (access), also where prologues of tasks without a kernel write it (written), or waits for
- * those, whose prologues look at the data, and whose structures stay (kept). */
+ * those, whose prologues look at the data, and whose structures stay (kept), or asks for accesses
+ * by callback (called). Or tasks without a kernel: on data without a home node (homeless), or one
+ * that main() waits for in its submission (sudden). */
 #include <inttypes.h>
 #include <starpu.h>
 #include <stdbool.h>
@@ -108,6 +110,70 @@ static void change(unsigned i)
     starpu_data_release(data[0]);
 }
 
+static void look(void *arg)
+{
+    (void)arg;
+    mixed = mixed * 31 + values[0];
+    starpu_data_release(data[0]);
+}
+
+static void submit_called(unsigned i)
+{
+    set_prologue(create(&use_codelet, i, 0), count_only, i % 2);
+    must(starpu_task_submit(tasks[i]));
+    if (i % 4 == 3)
+        must(starpu_data_acquire_cb(data[0], STARPU_R, look, NULL));
+}
+
+static void make(void *buffers[], void *arg)
+{
+    *(uint64_t *)STARPU_VARIABLE_GET_PTR(buffers[0]) = ((struct work *)arg)->found;
+}
+
+static void take(void *buffers[], void *arg)
+{
+    (void)arg;
+    usleep(500);
+    *(uint64_t *)STARPU_VARIABLE_GET_PTR(buffers[1]) +=
+        *(uint64_t *)STARPU_VARIABLE_GET_PTR(buffers[0]);
+}
+
+static struct starpu_codelet make_codelet = {
+    .cpu_funcs = {make}, .nbuffers = 1, .modes = {STARPU_W}, .name = "make"};
+static struct starpu_codelet take_codelet = {
+    .cpu_funcs = {take}, .nbuffers = 2, .modes = {STARPU_R, STARPU_RW}, .name = "take"};
+
+/* One makes it, one without a kernel says that it writes it, and one takes it. */
+static void submit_homeless(unsigned i)
+{
+    static starpu_data_handle_t made;
+
+    works[i].found = i;
+    if (i % 3 == 0)
+        starpu_variable_data_register(&made, -1, 0, sizeof(uint64_t));
+    create(i % 3 == 0 ? &make_codelet : i % 3 == 1 ? &nowhere_codelet : &take_codelet, i, 0);
+    tasks[i]->handles[0] = made;
+    tasks[i]->handles[1] = data[0];
+    must(starpu_task_submit(tasks[i]));
+    if (i % 3 == 2)
+        starpu_data_unregister(made);
+}
+
+static void submit_sudden(unsigned i)
+{
+    works[i].found = i;
+    create(i == TASKS / 2 ? &nowhere_codelet : &use_codelet, i, i % 2);
+    tasks[i]->synchronous = i == TASKS / 2;
+    must(starpu_task_submit(tasks[i]));
+    if (i != TASKS / 2)
+        return;
+    struct starpu_task *bare = starpu_task_create();
+    bare->callback_func = count_only;
+    bare->callback_arg = &works[i];
+    bare->synchronous = 1;
+    must(starpu_task_submit(bare));
+}
+
 /* main() stays behind the tasks. */
 static bool submit_close(const char *form, unsigned i)
 {
@@ -138,7 +204,14 @@ static void submit_one(const char *form, unsigned i)
 {
     bool pop = strstr(form, "-pop");
 
-    if (submit_close(form, i))
+    if (strcmp(form, "called") == 0)
+        submit_called(i);
+    else if (strcmp(form, "homeless") == 0 && i < TASKS / 3 * 3)
+        submit_homeless(i);
+    else if (strcmp(form, "sudden") == 0)
+        submit_sudden(i);
+    if (strcmp(form, "called") == 0 || strcmp(form, "homeless") == 0 ||
+        strcmp(form, "sudden") == 0 || submit_close(form, i))
         return;
 
     if (strcmp(form, "early") == 0) {
@@ -177,6 +250,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < TASKS; i++)
         hash = (hash * 31 + values[i]) * 31 + works[i].found + works[i].made;
     starpu_shutdown();
-    printf("%016" PRIx64 " %016" PRIx64 " %" PRIu64 "\n", hash, values[0], number);
+    printf("%016" PRIx64 " %016" PRIx64 " %" PRIu64 " %016" PRIx64 "\n", hash, values[0], number,
+           strcmp(argv[1], "called") == 0 ? mixed : 0);
     return 0;
 }
