@@ -109,11 +109,14 @@ static void end_on_each(uint64_t from)
         tic_hooks_end_submitted(from, to);
 }
 
+/* Those of devices only (starpu_cublas_init) prepare the device, each time: they are StarPU's. */
 #define ON_EACH(name, parameters, arguments)                                                       \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
         uint64_t from = begin_on_each(where, IS_ASKED(), #name);                                   \
+        tic_guard += !(where & STARPU_CPU);                                                        \
         RESOLVED(name) arguments;                                                                  \
+        tic_guard -= !(where & STARPU_CPU);                                                        \
         end_on_each(from);                                                                         \
     }
 

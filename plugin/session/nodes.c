@@ -106,6 +106,9 @@ const char *tic_nodes_start(bool untried)
         nodes.slaves |= is_slave(kind);
     }
     look_at_workers();
+    if (!why && any && nodes.disk)
+        why = "StarPU uses CUDA or HIP devices and a disk (STARPU_DISK_SWAP), which is not "
+              "supported together";
     if (!why && any)
         tic_log(TIC_LOG_WARN,
                 "StarPU uses CUDA or HIP devices, with which nothing was tried on a real device; "

@@ -67,6 +67,7 @@ moves() { # PLACE PLACE PLACE COMMAND...
     export STARPU_TIC_EVERY=10 NODES_PLAIN=1
     moves device device processors "$lib/nodes" 4 300 1000
     moves device_only device_only device "$lib/nodes" 5 300 1000
+    NODES_EACH=1 moves device device_only device "$lib/nodes" 8 300 1000
     [ "$continued" -gt 0 ]
 }
 

@@ -4,6 +4,7 @@
  * partitions data between them. What each does follows from a seed, and not where it runs, so that
  * all runs print the same: nodes SEED TASKS LENGTH. Knobs:
  *   NODES_HOME   0: data has no home node; 1: every second has (default); 2: all have
+ *   NODES_EACH   something is done on each device first, as starpu_cublas_init does
  *   NODES_PLAIN  no device is asked for: StarPU chooses
  *   NODES_READS  0: tasks that only read run anywhere, and what they read is not printed, as slaves
  *                keep it to themselves; else they run on processors where there are slaves
@@ -311,6 +312,11 @@ static void open_data(void)
     }
 }
 
+static void prepare(void *arg)
+{
+    (void)arg;
+}
+
 int main(int argc, char *argv[])
 {
     uint64_t tasks = argc > 2 ? strtoull(argv[2], NULL, 10) : 200;
@@ -324,6 +330,8 @@ int main(int argc, char *argv[])
                 starpu_worker_get_count_by_type(STARPU_CPU_WORKER) > 0;
     if (starpu_opencl_worker_get_count() > 0)
         starpu_opencl_load_opencl_from_string(source, &program, NULL);
+    if (getenv("NODES_EACH"))
+        starpu_execute_on_each_worker(prepare, NULL, STARPU_OPENCL);
     places = both && !getenv("NODES_PLAIN") ? 2 : 1;
 #endif
     slaves = COUNT_SLAVES() > 0;

@@ -5,17 +5,21 @@
  * it: waits (for all tasks), reads, writes (accesses of main()), holds (main() submits while it
  * holds `total`), sees (a task that writes no data), many (a task with more outputs than a result
  * has), calls (a task with a callback), invalid (`total` is invalidated and written anew), sums
- * (contributions to `total`, each round). Prints what it computes. */
+ * (contributions to `total`, each round), parts (one of two vectors, which take turns, is
+ * partitioned). Prints what it computes. */
 #include <starpu.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 400, EACH = 10, OUTPUTS = 20, CONTRIBUTIONS = 3 };
+enum { ROUNDS = 400, EACH = 10, OUTPUTS = 20, CONTRIBUTIONS = 3, ELEMENTS = 600, PARTS = 3 };
 
 static unsigned total = 1, part = 2, outputs[OUTPUTS];
 static starpu_data_handle_t total_data, part_data, output_data[OUTPUTS];
+
+static unsigned vectors[2][ELEMENTS];
+static starpu_data_handle_t vector_data[2];
 
 static unsigned *variable(void *buffer)
 {
@@ -153,6 +157,65 @@ static void run(const char *what)
     }
 }
 
+/* ---- two vectors ------------------------------------------------------------------------------
+ */
+
+static void turn(void *buffers[], void *arg)
+{
+    unsigned *at = (unsigned *)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+    (void)arg;
+    for (unsigned i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
+        at[i] = at[i] * 31 + i;
+}
+
+static void fold(void *buffers[], void *arg)
+{
+    unsigned *at = (unsigned *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    const unsigned *from = (const unsigned *)STARPU_VECTOR_GET_PTR(buffers[1]);
+
+    (void)arg;
+    for (unsigned i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
+        at[i] = at[i] * 5 + from[i];
+}
+
+static struct starpu_codelet turn_codelet = {
+    .cpu_funcs = {turn}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "turn"};
+static struct starpu_codelet fold_codelet = {
+    .cpu_funcs = {fold}, .nbuffers = 2, .modes = {STARPU_RW, STARPU_R}, .name = "fold"};
+
+static void turn_parts(starpu_data_handle_t data)
+{
+    struct starpu_data_filter filter = {.filter_func = starpu_vector_filter_block,
+                                        .nchildren = PARTS};
+
+    starpu_data_partition(data, &filter);
+    for (unsigned i = 0; i < PARTS; i++)
+        submit(&turn_codelet, starpu_data_get_sub_data(data, 1, i));
+    starpu_data_unpartition(data, STARPU_MAIN_RAM);
+}
+
+static void run_parts(void)
+{
+    for (unsigned i = 0; i < 2; i++)
+        starpu_vector_data_register(&vector_data[i], STARPU_MAIN_RAM, (uintptr_t)vectors[i],
+                                    ELEMENTS, sizeof(vectors[i][0]));
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        unsigned to = round / 3 % 2;
+        if (round % EACH == 0)
+            turn_parts(vector_data[to]);
+        else if (round % 2)
+            submit(&turn_codelet, vector_data[to]);
+        else
+            must(starpu_task_insert(&fold_codelet, STARPU_RW, vector_data[to], STARPU_R,
+                                    vector_data[1 - to], 0));
+    }
+    for (unsigned i = 0; i < 2; i++)
+        starpu_data_unregister(vector_data[i]);
+    for (unsigned i = 0; i < ELEMENTS; i++)
+        total = total * 31 + vectors[0][i] + vectors[1][i] * 7;
+}
+
 static void make(starpu_data_handle_t *data, unsigned *value)
 {
     starpu_variable_data_register(data, STARPU_MAIN_RAM, (uintptr_t)value, sizeof(*value));
@@ -169,7 +232,10 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < OUTPUTS; i++)
         make(&output_data[i], &outputs[i]);
     starpu_data_set_reduction_methods(total_data, &add_codelet, &clear_codelet);
-    run(argv[1]);
+    if (strcmp(argv[1], "parts") == 0)
+        run_parts();
+    else
+        run(argv[1]);
     starpu_data_unregister(total_data);
     starpu_data_unregister(part_data);
     for (unsigned i = 0; i < OUTPUTS; i++) {
