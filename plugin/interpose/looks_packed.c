@@ -86,7 +86,7 @@ void tic_looks_packed_log(uint64_t wait)
             continue;
         items[i].version = version;
         log_item(&items[i], wait);
-        tic_snapshot_save_now(&tic_session->snapshot, items[i].handle);
+        tic_snapshot_save_beside(&tic_session->snapshot, items[i].handle);
     }
     exposed = count > 0;
 }
@@ -104,6 +104,8 @@ void tic_looks_packed_compare(void)
             handle->pending || !is_at_rest(handle))
             continue;
         uint64_t sum = sum_of(handle);
+        if (atomic_load(&handle->version) != items[i].version) /* a task has begun to write it */
+            continue;
         if (sum != items[i].sum && sum != 0)
             tic_snapshot_touch(&tic_session->snapshot, handle);
         items[i].sum = sum;

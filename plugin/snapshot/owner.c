@@ -128,6 +128,31 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
     tic_failpoint(TIC_FAIL_UNREGISTER_SAVE);
 }
 
+static int save_beside_once(struct tic_snapshot *snapshot, struct tic_handle *handle, int why)
+{
+    tic_handle_lock_for_main(handle);
+    int status =
+        atomic_load(&handle->dirty_since) == 0 ? 0 : tic_save_beside_locked(snapshot, handle, why);
+    tic_unlock(&handle->lock);
+    return status == -EBUSY ? 0 : status;
+}
+
+void tic_snapshot_save_beside(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    if (tic_snapshot_is_broken(snapshot) || snapshot->options.dry)
+        return;
+    int status = save_beside_once(snapshot, handle, first_try(snapshot));
+    while (status == -EAGAIN) {
+        status = tic_snapshot_want_row(snapshot, handle);
+        status = status ? status : save_beside_once(snapshot, handle, 0);
+    }
+    if (status && status != -ECANCELED)
+        status = save_beside_once(snapshot, handle, status);
+    if (status && status != -ECANCELED)
+        tic_snapshot_break(snapshot, "cannot keep a value that main() may change: %s",
+                           tic_snapshot_reason(status));
+}
+
 static int take_memory_once(struct tic_snapshot *snapshot, struct tic_handle *handle, int why,
                             uint64_t version)
 {

@@ -142,6 +142,13 @@ int tic_snapshot_save_own_locked(struct tic_snapshot *snapshot, struct tic_handl
     return save_beside_locked(snapshot, handle, 1, 0, &saved);
 }
 
+int tic_save_beside_locked(struct tic_snapshot *snapshot, struct tic_handle *handle, int why)
+{
+    struct tic_saved saved;
+
+    return save_beside_locked(snapshot, handle, 0, why, &saved);
+}
+
 /* Tasks do not wait while a value is compressed and written: they may change it as soon as it is
  * copied. */
 int tic_snapshot_save_later_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,

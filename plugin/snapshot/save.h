@@ -11,6 +11,8 @@ int tic_save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *hand
                           struct tic_saved *saved);
 /* The same, and the handle is not dirty any more. */
 int tic_save_locked(struct tic_snapshot *snapshot, struct tic_handle *handle, int why);
+/* The same, where no task writes it, and one may begin to: -EBUSY then, and nothing is noted. */
+int tic_save_beside_locked(struct tic_snapshot *snapshot, struct tic_handle *handle, int why);
 /* Locks the handle, unless it is gone at this cut (UINT64_MAX: at all): its memory is main()'s
  * then, and main() takes this lock in between. */
 bool tic_save_lock(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)

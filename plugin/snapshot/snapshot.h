@@ -303,6 +303,8 @@ void tic_snapshot_save_granted(struct tic_snapshot *snapshot, struct tic_handle 
 /* For all of these: no task uses the handle, and none that is submitted will. */
 /* Saves the value now if it is dirty. */
 void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *handle);
+/* The same, and tasks may use the handle: not while one writes it. */
+void tic_snapshot_save_beside(struct tic_snapshot *snapshot, struct tic_handle *handle);
 /* A restart, before main() has come to the recovered cut: what lies in the memory of the handle is
  * its recovered value from now on, and has this version. 0 or -errno. */
 int tic_snapshot_take_memory(struct tic_snapshot *snapshot, struct tic_handle *handle,
