@@ -80,7 +80,7 @@ ended_by_slave() {
         export NODES_HOME
         rm -rf "$STARPU_TIC_DIR"
         expected=$("$lib/nodes" 6 300 1000)
-        SLAVES_FIRST=NODES_DIE=50 with 2 "$lib/nodes" 6 300 1000
+        SLAVES_FIRST=NODES_DIE=20 with 2 "$lib/nodes" 6 300 1000
         ended_by_slave
         grep -qx 137 ended
         ends 1 "$expected" "$lib/nodes" 6 300 1000
