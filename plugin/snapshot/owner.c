@@ -85,6 +85,22 @@ static bool mark_if_other(struct tic_snapshot *snapshot, struct tic_handle *hand
     return fine;
 }
 
+/* Also where there is no free row at first, or what is copied has to be held in memory. */
+static int try_to_save(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                       int (*once)(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                                   int why))
+{
+    int status = once(snapshot, handle, first_try(snapshot));
+
+    while (status == -EAGAIN) {
+        status = tic_snapshot_want_row(snapshot, handle);
+        status = status ? status : once(snapshot, handle, 0);
+    }
+    if (status && status != -ECANCELED)
+        status = once(snapshot, handle, status);
+    return status;
+}
+
 static int save_now_once(struct tic_snapshot *snapshot, struct tic_handle *handle, int why)
 {
     if (!mark_if_other(snapshot, handle))
@@ -114,13 +130,7 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
     if (tic_snapshot_is_broken(snapshot) || snapshot->options.dry ||
         (atomic_load(&handle->dirty_since) == 0 && !handle->imaged))
         return;
-    int status = save_now_once(snapshot, handle, first_try(snapshot));
-    while (status == -EAGAIN) {
-        status = tic_snapshot_want_row(snapshot, handle);
-        status = status ? status : save_now_once(snapshot, handle, 0);
-    }
-    if (status && status != -ECANCELED)
-        status = save_now_once(snapshot, handle, status);
+    int status = try_to_save(snapshot, handle, save_now_once);
     if (status && status != -ECANCELED)
         tic_snapshot_break(snapshot, "cannot keep a value that main() gets back: %s",
                            tic_snapshot_reason(status));
@@ -141,13 +151,7 @@ void tic_snapshot_save_beside(struct tic_snapshot *snapshot, struct tic_handle *
 {
     if (tic_snapshot_is_broken(snapshot) || snapshot->options.dry)
         return;
-    int status = save_beside_once(snapshot, handle, first_try(snapshot));
-    while (status == -EAGAIN) {
-        status = tic_snapshot_want_row(snapshot, handle);
-        status = status ? status : save_beside_once(snapshot, handle, 0);
-    }
-    if (status && status != -ECANCELED)
-        status = save_beside_once(snapshot, handle, status);
+    int status = try_to_save(snapshot, handle, save_beside_once);
     if (status && status != -ECANCELED)
         tic_snapshot_break(snapshot, "cannot keep a value that main() may change: %s",
                            tic_snapshot_reason(status));

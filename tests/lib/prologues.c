@@ -148,6 +148,8 @@ static void submit_homeless(unsigned i)
 {
     static starpu_data_handle_t made;
 
+    if (i >= TASKS / 3 * 3)
+        return;
     works[i].found = i;
     if (i % 3 == 0)
         starpu_variable_data_register(&made, -1, 0, sizeof(uint64_t));
@@ -204,16 +206,20 @@ static void submit_one(const char *form, unsigned i)
 {
     bool pop = strstr(form, "-pop");
 
-    if (strcmp(form, "called") == 0)
-        submit_called(i);
-    else if (strcmp(form, "homeless") == 0 && i < TASKS / 3 * 3)
-        submit_homeless(i);
-    else if (strcmp(form, "sudden") == 0)
-        submit_sudden(i);
-    if (strcmp(form, "called") == 0 || strcmp(form, "homeless") == 0 ||
-        strcmp(form, "sudden") == 0 || submit_close(form, i))
+    if (submit_close(form, i))
         return;
-
+    if (strcmp(form, "called") == 0) {
+        submit_called(i);
+        return;
+    }
+    if (strcmp(form, "homeless") == 0) {
+        submit_homeless(i);
+        return;
+    }
+    if (strcmp(form, "sudden") == 0) {
+        submit_sudden(i);
+        return;
+    }
     if (strcmp(form, "early") == 0) {
         set_prologue(create(&use_codelet, i, i), count_only, false);
     } else if (strcmp(form, "nowhere") == 0) {
