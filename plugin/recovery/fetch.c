@@ -262,7 +262,8 @@ static int bring_back(struct errand *errand)
     }
     if (source >= 0)
         close(source);
-    free(rows.items);
+    if (status)
+        free(rows.items);
     free(path);
     return status;
 }

@@ -65,7 +65,8 @@ static int copy_line(struct tic_copier *copier, struct tic_line *line)
                                    line->number, &rows, line, &copier->work);
         set_rows(copier, NULL);
     }
-    free(rows.items);
+    if (status)
+        free(rows.items);
     if (status == 0 && !marked)
         status = tic_mark_clear(copier->path); /* of a run before */
     if (status == 0) {

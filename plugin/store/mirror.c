@@ -437,7 +437,7 @@ static int publish(struct tic_mirror *mirror, uint64_t number, const char *bytes
 }
 
 int tic_mirror_update(struct tic_mirror *mirror, int source, uint64_t number,
-                      struct tic_mirror_rows *rows, const struct tic_line *line,
+                      const struct tic_mirror_rows *rows, const struct tic_line *line,
                       struct tic_mirror_work *work)
 {
     char name[NAME_SIZE];
@@ -460,7 +460,6 @@ int tic_mirror_update(struct tic_mirror *mirror, int source, uint64_t number,
     free(mirror->known.items);
     mirror->known = *rows;
     mirror->line = number;
-    memset(rows, 0, sizeof(*rows));
     return 0;
 }
 

@@ -49,11 +49,12 @@ void tic_mirror_fini(struct tic_mirror *mirror);
 int tic_mirror_list(const struct tic_line *line, struct tic_mirror_rows *rows);
 
 /* Makes the mirror hold this line and nothing else: what it held before is gone first. Only rows
- * that differ are written; all are verified before the line gets its name. Takes over the rows if
- * it is done. 0; -ESTALE when the source is not what the line says (any more); -ECANCELED; -EPERM
- * when the directory is not to be trusted; other -errno. */
+ * that differ are written; all are verified before the line gets its name. Done, the rows' items
+ * are the mirror's, and stay until it is updated again. 0; -ESTALE when the source is not what the
+ * line says (any more); -ECANCELED; -EPERM when the directory is not to be trusted; other -errno.
+ */
 int tic_mirror_update(struct tic_mirror *mirror, int source, uint64_t number,
-                      struct tic_mirror_rows *rows, const struct tic_line *line,
+                      const struct tic_mirror_rows *rows, const struct tic_line *line,
                       struct tic_mirror_work *work);
 /* Removes what is a store's from the directory, and the directory, if it is then empty. */
 int tic_mirror_remove(struct tic_mirror *mirror, struct tic_mirror_work *work);

@@ -47,14 +47,14 @@ setup_file() {
 @test "where there is no other one it is stopped, and the same command goes on elsewhere" {
     export STARPU_TIC_RETRIES=3
     expected=$("$lib/failing" plain)
-    STARPU_TIC_EVERY=20 crash task-end:150 "$lib/failing" worker
+    STARPU_TIC_EVERY=20 crash line-renamed:2 "$lib/failing" worker # the sixth may come after the end
     STARPU_NCPU=1 failing worker
     [ "$status" -eq 76 ]
     grep -q 'failed 4 times, on workers 0, 0, 0, 0, and is not executed again: STARPU_TIC_RETRIES' err
     grep -q 'recovery lines in .*/store are kept: the same command goes on from the last one' err
     failing worker
     is_expected
-    [ "$(stat_of tasks_skipped)" -ge 100 ]
+    [ "$(stat_of tasks_skipped)" -ge 20 ]
 }
 
 @test "a task that fails whatever happens" {
