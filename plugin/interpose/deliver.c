@@ -12,6 +12,7 @@
 #include "interpose/inputs.h"
 #include "session/lookup.h"
 #include "interpose/order.h"
+#include "interpose/pack.h"
 #include "interpose/position.h"
 #include "interpose/restore.h"
 #include "interpose/shown.h"
@@ -75,7 +76,7 @@ static bool holds_initial(struct tic_handle *handle)
     return (tic_data_is_pending(handle) || tic_data_is_past_part(handle)) &&
            !tic_data_holds_values(handle) && handle->home_node >= 0 &&
            atomic_load(&handle->holds) == 0 && handle->supported && !tic_handle_is_empty(handle) &&
-           !handle->packer;
+           (!handle->packer || tic_pack_can_put(handle->data, UINT64_MAX));
 }
 
 /* Before the cut. */

@@ -91,7 +91,9 @@ static void read_into(const struct restore *restore, const struct tic_layout *to
 static void unpack_value(const struct restore *restore)
 {
     tic_failpoint(TIC_FAIL_RESTORE_BEGIN);
-    int status = tic_pack_restore(restore->data, &restore->saved);
+    int status = restore->packed ? tic_pack_put(restore->data, restore->packed,
+                                                tic_shape_bytes(&restore->shape))
+                                 : tic_pack_restore(restore->data, &restore->saved);
     if (status)
         tic_data_stop_unreadable(restore->id, status, restore->logged);
     atomic_fetch_add_explicit(&tic_session->restored, 1, memory_order_relaxed);
@@ -304,6 +306,29 @@ static bool fill_now(starpu_data_handle_t copy, const struct restore *model)
     return true;
 }
 
+/* Packs what main() has put there. False when that cannot be done. */
+static bool keep_present(struct restore *model, struct tic_handle *handle)
+{
+    char *bytes;
+
+    if (!handle->packer) {
+        model->packed = malloc(tic_shape_bytes(&model->shape));
+        if (!model->packed)
+            return false;
+        struct tic_layout packed = tic_layout_packed(&model->shape, model->packed);
+        tic_layout_copy(&packed, &handle->layout);
+        return true;
+    }
+    if (handle->packer->pack(handle, &bytes, &model->shape) != 0)
+        return false;
+    uint64_t size = tic_shape_bytes(&model->shape);
+    model->packed = malloc(size);
+    if (model->packed)
+        memcpy(model->packed, bytes, size);
+    handle->packer->release(bytes, size);
+    return model->packed != NULL;
+}
+
 bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
                    const struct tic_saved *saved, struct starpu_task *reader)
 {
@@ -313,12 +338,8 @@ bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
     if (saved) {
         model.saved = *saved;
         translate(&model, like);
-    } else {
-        model.packed = malloc(tic_shape_bytes(&model.shape));
-        if (!model.packed)
-            return false;
-        struct tic_layout packed = tic_layout_packed(&model.shape, model.packed);
-        tic_layout_copy(&packed, &like->layout);
+    } else if (!keep_present(&model, like)) {
+        return false;
     }
     if (!reader->destroy ||
         tic_nodes_several) /* StarPU would remember the task as a predecessor of the structure */

@@ -274,7 +274,7 @@ wrote='tasks write memory that is not registered data'
 
 # Also what the restart has executed for the first time, or again.
 @test "what a restart has made of excluded data is compared in the next one" {
-    export STARPU_TIC_EVERY=13 D_SEED=2 STARPU_NCPU=1
+    export STARPU_TIC_EVERY=13 D_SEED=2
     expected=$("$declares" excluded)
     crash line-renamed:1 "$declares" excluded
     crash task-end:100 "$declares" excluded

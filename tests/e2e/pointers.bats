@@ -379,3 +379,12 @@ wrote='tasks write memory that is not registered data'
         done
     done
 }
+
+# A task that is executed again reads it while main() is past a wait at which it held something else.
+@test "a task that prints what main() has put into packed data reads that again" {
+    export STARPU_TIC_EVERY=10
+    expected=$("$lib/packed_reads")
+    crash line-renamed:2 "$lib/packed_reads"
+    STARPU_NCPU=1 run_apart timeout 60 "$tool" run -- "$lib/packed_reads"
+    is_right "$expected" yes || complain packed_reads wrong
+}
