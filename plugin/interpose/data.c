@@ -21,6 +21,18 @@
 #include "unseen/statics.h"
 #include "real/real.h"
 
+/* Memory is listed for comparison under the graph lock: what is listed has all that is above. */
+static void note_imaged(struct tic_handle *handle)
+{
+    struct tic_graph *graph = &tic_session->graph;
+
+    if (!tic_handle_has_memory(handle) || tic_session->snapshot.verify.percent == 0)
+        return;
+    tic_lock(&graph->lock);
+    handle->imaged = true;
+    tic_unlock(&graph->lock);
+}
+
 struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node,
                                 const struct tic_handle *parent)
 {
@@ -41,7 +53,7 @@ struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node,
     handle->empty = handle->layout.shape.ndim == 0 ? TIC_WITHOUT_CONTENT : TIC_WITH_CONTENT;
     handle->is_value = handle->supported && !tic_handle_is_empty(handle);
     handle->movable.may = home_node < 0 && tic_nodes_has_disk() && !tic_handle_is_empty(handle);
-    handle->imaged = tic_handle_has_memory(handle) && tic_session->snapshot.verify.percent > 0;
+    note_imaged(handle);
     tic_typed_register(handle, parent);
     handle->signed_size = handle->packer ? 0 : tic_shape_bytes(&handle->layout.shape);
     tic_real.starpu_data_set_user_data(data, handle);

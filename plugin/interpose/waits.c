@@ -40,7 +40,7 @@ void tic_main_has_come(void)
 
 void tic_main_has_skipped(void)
 {
-    if (tic_early_holds() || tic_clock_is_late)
+    if (tic_early_holds() || (tic_is_owner && tic_clock_is_late))
         tic_main_has_come();
     else if (tic_clock_is_due() && tic_session_is_watching() && tic_session_is_owner())
         tic_clock_release_meanwhile();

@@ -448,6 +448,7 @@ int tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
     running->epoch = snapshot->verify.percent > 0 ? epoch_locked(snapshot) : 0;
     int status = tic_graph_note_callback_locked(snapshot->graph, task, running->epoch);
     if (snapshot->verify.percent > 0) {
+        running->listed = true;
         running->next = *first;
         running->link = first;
         if (running->next)
@@ -460,12 +461,12 @@ int tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
 
 void tic_snapshot_end_callback(struct tic_snapshot *snapshot, struct tic_running_callback *running)
 {
-    if (!running->link)
+    if (!running->listed)
         return;
+    running->listed = false;
     tic_lock(&snapshot->graph->lock);
     *running->link = running->next;
     if (running->next)
         running->next->link = running->link;
     tic_unlock(&snapshot->graph->lock);
-    running->link = NULL;
 }

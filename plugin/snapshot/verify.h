@@ -36,8 +36,9 @@ enum tic_calm {
 
 /* A callback of the program. Guarded by the graph's lock. */
 struct tic_running_callback {
-    uint64_t epoch; /* in which it began */
-    struct tic_running_callback *next, **link;
+    uint64_t epoch;                            /* in which it began */
+    bool listed;                               /* its own thread only */
+    struct tic_running_callback *next, **link; /* guarded by the graph's lock */
 };
 
 struct tic_verify {

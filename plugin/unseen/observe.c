@@ -43,6 +43,8 @@ void tic_observe_plan(const struct starpu_task *task)
 
 bool tic_observe_begin(const struct starpu_task *task)
 {
+    if (!tic_is_owner)
+        return false;
     bool begins = observed.planned == task && tic_statics_enter_observation();
 
     observed.planned = NULL;
