@@ -18,6 +18,7 @@
 #include "interpose/declared.h"
 #include "interpose/position.h"
 #include "interpose/runner.h"
+#include "interpose/turns.h"
 #include "unseen/statics.h"
 #include "session/task.h"
 
@@ -75,7 +76,9 @@ static void run_as_application(void (*run)(void *), void *argument)
     tic_statics_enter_callback();
     tic_guard = 0;
     tic_in_callback++;
+    tic_runner_enter_application();
     run(argument);
+    tic_runner_leave_application();
     tic_in_callback--;
     tic_guard = guard;
     atomic_fetch_add_explicit(&tic_session->graph.told, 1, memory_order_relaxed);
@@ -272,20 +275,13 @@ static void add_times(struct starpu_task *task)
         task->profiling_info = calloc(1, sizeof(*task->profiling_info));
 }
 
+/* ---- running --------------------------------------------------------------------------------- */
+
 /* As StarPU does it on a worker. */
-static void run_held(void *arg)
+static void run_on_time(const struct held *held)
 {
-    const struct held *held = arg;
     struct starpu_task *outer = current;
 
-    if (held->gate || held->notes) {
-        if (held->gate)
-            tic_clock_open_gate(held->gate);
-        else
-            held->run(held->argument);
-        free(arg);
-        return;
-    }
     current = held->task;
     if (held->owned)
         add_times(held->task);
@@ -298,6 +294,23 @@ static void run_held(void *arg)
         free(held->argument);
     if (held->owned)
         tic_real.starpu_task_destroy(held->task);
+}
+
+static void run_held(void *arg)
+{
+    const struct held *held = arg;
+    struct tic_turn turn;
+
+    if (held->gate) {
+        tic_clock_open_gate(held->gate);
+    } else {
+        tic_turn_begin(&turn, held->key);
+        if (held->notes)
+            held->run(held->argument);
+        else
+            run_on_time(held);
+        tic_turn_end(&turn);
+    }
     free(arg);
 }
 

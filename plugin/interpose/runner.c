@@ -19,9 +19,10 @@ enum { BUSY = 0, ASLEEP = 1, WAITS = 100, ENOUGH = 500 };
 struct runner {
     void (*run)(void *arg); /* NULL: it has returned */
     void *arg;
-    long thread;         /* for the system */
-    _Atomic bool left;   /* who gave it this work waits for it no longer */
-    struct runner *next; /* of all; immutable */
+    long thread;             /* for the system */
+    _Atomic bool left;       /* who gave it this work waits for it no longer */
+    _Atomic unsigned inside; /* depth of the application's code */
+    struct runner *next;     /* of all; immutable */
 };
 
 static struct {
@@ -135,7 +136,7 @@ bool tic_runner_waits(long thread)
     return look(thread) == WAITS;
 }
 
-/* Waits until it has run this, or is seen to wait for somebody. Only the caller gives it work. */
+/* Waits until it has run this, or is seen to wait for somebody. */
 static void await_locked(const struct runner *runner)
 {
     int told = 0;
@@ -145,27 +146,57 @@ static void await_locked(const struct runner *runner)
         pthread_cond_timedwait(&runners.changed, &runners.mutex, &until);
         long thread = runner->thread;
         pthread_mutex_unlock(&runners.mutex);
-        int more = look(thread);
+        int more = atomic_load(&runner->inside) > 0 ? look(thread) : BUSY;
         told = more == BUSY ? 0 : told + more;
         pthread_mutex_lock(&runners.mutex);
     }
 }
 
+static void await_or_leave_locked(struct runner *runner)
+{
+    await_locked(runner);
+    if (runner->run)
+        atomic_store(&runner->left, true);
+}
+
+static struct runner *find_awaited_locked(void)
+{
+    struct runner *runner = runners.first;
+
+    while (runner && (!runner->run || atomic_load(&runner->left)))
+        runner = runner->next;
+    return runner;
+}
+
 void tic_runner_run(void (*run)(void *arg), void *arg)
 {
+    struct runner *runner;
+
     if (self) {
         run(arg);
         return;
     }
     pthread_mutex_lock(&runners.mutex);
-    struct runner *runner = start_locked(run, arg);
+    while ((runner = find_awaited_locked()) != NULL)
+        await_or_leave_locked(runner);
+    runner = start_locked(run, arg);
     if (runner)
-        await_locked(runner);
-    if (runner && runner->run)
-        atomic_store(&runner->left, true);
+        await_or_leave_locked(runner);
     pthread_mutex_unlock(&runners.mutex);
     if (!runner)
         run(arg);
+}
+
+void tic_runner_enter_application(void)
+{
+    if (self)
+        atomic_fetch_add(&self->inside, 1);
+}
+
+void tic_runner_leave_application(void)
+{
+    if (self)
+        atomic_fetch_sub(&self->inside, 1);
 }
 
 bool tic_runner_is_left(void)

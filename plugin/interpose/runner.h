@@ -6,9 +6,13 @@
 
 #include <stdbool.h>
 
-/* run(arg) on a thread of ours. Returns when it has, or when it waits for somebody, who may be the
- * caller: then it goes on meanwhile. In a runner, and if there is no thread: here. */
+/* run(arg) on a thread of ours, after what another caller waits for. Returns when it has, or when
+ * the application's code waits in it for somebody, who may be the caller: then it goes on
+ * meanwhile. In a runner, and if there is no thread: here. */
 void tic_runner_run(void (*run)(void *arg), void *arg);
+/* Around the application's code. Ours waits for locks only: nobody may overtake it. Any thread. */
+void tic_runner_enter_application(void);
+void tic_runner_leave_application(void);
 /* In what tic_runner_run has called: does the caller of that no longer wait for it? Then others
  * do what is left to do. */
 bool tic_runner_is_left(void);

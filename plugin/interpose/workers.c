@@ -173,7 +173,7 @@ void tic_workers_note(void)
 
 bool tic_workers_are_asked(const void *caller)
 {
-    return tic_workers.count > 0 && tic_session && tic_guard == 0 &&
+    return tic_is_owner && tic_workers.count > 0 && tic_session && tic_guard == 0 &&
            !tic_answers_are_starpu(caller) && tic_session_is_owner();
 }
 
