@@ -79,7 +79,7 @@ void tic_wait_restore_all(void)
     tic_data_restore_all();
 }
 
-void tic_wait_begin(bool operates)
+void tic_wait_begin_at(bool operates, const void *frame)
 {
     tic_pages_open();
     if (operates)
@@ -91,7 +91,7 @@ void tic_wait_begin(bool operates)
     if (tic_session_is_watching() && tic_session_is_owner()) {
         if (tic_session->settings.verify > 0)
             tic_data_restore_adopted();
-        tic_statics_enter();
+        tic_statics_enter(frame);
         tic_looks_enter();
         if (tic_session_context() == TIC_CONTEXT_MAIN)
             tic_extension_enter(&tic_session->snapshot.extension, &tic_session->graph);

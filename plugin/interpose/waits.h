@@ -20,8 +20,10 @@ void tic_main_submits(struct starpu_task *task);
 /* Callbacks that a restart runs apart may be under way. */
 bool tic_wait_has_runners(void);
 /* main() begins a call that waits for tasks, after which it may look at data by its pointers;
- * operates: on data, too. */
-void tic_wait_begin(bool operates);
+ * operates: on data, too. To be called by the wrapper itself, with where its caller's frame begins:
+ * the stack below is used by this library meanwhile. */
+void tic_wait_begin_at(bool operates, const void *frame);
+#define tic_wait_begin(operates) tic_wait_begin_at(operates, __builtin_dwarf_cfa())
 void tic_wait_end(const char *call);
 /* A call that waits for tasks has returned, on any thread. Threads are not known again in a
  * restart: where one of the application waits, and there is memory that it may look at, protection

@@ -136,19 +136,19 @@ static void wait_for(struct starpu_task *task)
         task->synchronous = 1;
 }
 
-static int submit_watched(struct starpu_task *task, bool *skipped)
+static int submit_watched(struct starpu_task *task, const void *frame, bool *skipped)
 {
     enum tic_verdict verdict = tic_submit_on_before(task);
     *skipped = verdict == TIC_DROP || (verdict == TIC_CONTROL && !task->synchronous);
     if (verdict == TIC_HELD)
         return 0;
     bool waits = verdict != TIC_DROP && task->synchronous;
-    bool observed = verdict == TIC_PASS && tic_observe_begin(task);
+    bool observed = verdict == TIC_PASS && tic_observe_begin(task, frame);
     int result = 0;
     if (waits) {
         task->synchronous = task->detach = 0;
         if (tic_session_is_owner())
-            tic_statics_enter(); /* before the task can write anything */
+            tic_statics_enter(frame); /* before the task can write anything */
     }
     if (verdict != TIC_DROP) {
         tic_guard++;
@@ -183,7 +183,7 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
     }
     if (ours && tic_redux_concerns(task))
         reduce(task);
-    int result = tic_session_is_watching() ? submit_watched(task, &skipped)
+    int result = tic_session_is_watching() ? submit_watched(task, __builtin_dwarf_cfa(), &skipped)
                                            : RESOLVED(starpu_task_submit)(task);
     if (!ours)
         return result;

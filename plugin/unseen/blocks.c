@@ -208,15 +208,15 @@ bool tic_blocks_has(const struct tic_beside *range)
 
 /* The stack below main()'s own is used while it waits. Old targets may be variables of functions
  * that have returned. */
-static void watch_targets(const struct tic_spans *known)
+static void watch_targets(const struct tic_others *others)
 {
-    const uintptr_t here = (uintptr_t)__builtin_frame_address(0), most = 8 << 20;
+    const uintptr_t here = (uintptr_t)others->frame, most = 8 << 20;
     const struct tic_beside range = {.kind = TIC_BESIDE_OF_ARGUMENT, .path = ""};
 
     for (unsigned i = 0; i < blocks.target_count; i++) {
         const char *at = blocks.targets[i];
         uintptr_t place = (uintptr_t)at;
-        if (!tic_objects_have(at) && !tic_spans_has(known, at) &&
+        if (!tic_objects_have(at) && !tic_spans_has(&others->known, at) &&
             !(place > here - most && place < here))
             watch(range, at, TARGET_BYTES);
     }
@@ -405,7 +405,7 @@ bool tic_blocks_watch(const struct tic_others *others)
     tic_mapped_forget();
     blocks.within_count = 0;
     watch_places(segments, known);
-    watch_targets(known);
+    watch_targets(others);
     tic_present_begin();
     for (unsigned i = 0; i < count; i++)
         watch_pointers(segments, i, known, &left);

@@ -41,11 +41,11 @@ void tic_observe_plan(const struct starpu_task *task)
         observed.planned = task;
 }
 
-bool tic_observe_begin(const struct starpu_task *task)
+bool tic_observe_begin(const struct starpu_task *task, const void *frame)
 {
     if (!tic_is_owner)
         return false;
-    bool begins = observed.planned == task && tic_statics_enter_observation();
+    bool begins = observed.planned == task && tic_statics_enter_observation(frame);
 
     observed.planned = NULL;
     if (!begins)

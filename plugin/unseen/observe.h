@@ -16,7 +16,7 @@ extern _Atomic uint64_t tic_observe_awaited; /* its number among main()'s tasks,
 void tic_observe_plan(const struct starpu_task *task);
 /* The task is submitted now, or was: main() waits until it has ended, if it is the first one, or
  * until nothing has run for 200 ms, a second in all. */
-bool tic_observe_begin(const struct starpu_task *task);
+bool tic_observe_begin(const struct starpu_task *task, const void *frame);
 void tic_observe_end(void);
 
 /* A task ends. Any thread. */

@@ -15,6 +15,7 @@ struct tic_others {
     struct tic_spans waited; /* known until main() waits again: memory of data that has left in this
                               * wait, and of data whose interfaces pack it */
     struct tic_graph *graph;
+    const void *frame; /* where the stack of main() begins, below which this library is at work */
 };
 
 /* main() begins to wait. False: data with an interface of the program's own lies where nobody

@@ -182,8 +182,9 @@ static void watch_locked(void)
                       "waits (256 MiB, 2048 blocks, 256 pointers in arguments)");
 }
 
-static void begin_locked(uint64_t start)
+static void begin_locked(uint64_t start, const void *frame)
 {
+    statics.others.frame = frame;
     statics.callbacks = atomic_load(&tic_session->graph.told);
     statics.again = atomic_load(&again_ended);
     statics.begun = tic_marks_now(&tic_session->snapshot.cut);
@@ -198,25 +199,25 @@ static void begin_locked(uint64_t start)
     statics.ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
 }
 
-void tic_statics_enter(void)
+void tic_statics_enter(const void *frame)
 {
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
 
     if (tic_session_context() != TIC_CONTEXT_MAIN)
         return;
     tic_lock(&statics.lock);
-    begin_locked(start);
+    begin_locked(start, frame);
     statics.waits += statics.inside;
     statics.fresh &= !statics.inside;
     tic_unlock(&statics.lock);
 }
 
-bool tic_statics_enter_observation(void)
+bool tic_statics_enter_observation(const void *frame)
 {
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
 
     tic_lock(&statics.lock);
-    begin_locked(start);
+    begin_locked(start, frame);
     bool inside = statics.inside;
     tic_unlock(&statics.lock);
     return inside;

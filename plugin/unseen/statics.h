@@ -26,11 +26,11 @@ void tic_statics_note_data(const struct tic_handle *handle);
 /* A task without output begins, or ends: a restart executes it again. Any thread. */
 void tic_statics_note_again(bool ends);
 
-/* main() begins to wait in StarPU, and goes on. */
-void tic_statics_enter(void);
+/* main() begins to wait in StarPU, and goes on. frame: where its own stack begins. */
+void tic_statics_enter(const void *frame);
 void tic_statics_leave(void);
 /* We hold main() in a submission (observe.h). True if this is looked at. */
-bool tic_statics_enter_observation(void);
+bool tic_statics_enter_observation(const void *frame);
 void tic_statics_leave_observation(void);
 /* A callback begins: what has changed by now, tasks have written, if it is the first one in this
  * wait. Any thread that holds no lock. */

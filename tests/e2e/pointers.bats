@@ -388,3 +388,13 @@ wrote='tasks write memory that is not registered data'
     STARPU_NCPU=1 run_apart timeout 60 "$tool" run -- "$lib/packed_reads"
     is_right "$expected" yes || complain packed_reads wrong
 }
+
+# The stack below main()'s own is this library's while main() waits.
+@test "arguments that hold the address of a variable of a function that has returned: nothing told" {
+    export STARPU_TIC_EVERY=20
+    expected=$("$lib/returned")
+    crash task-end:150 "$lib/returned"
+    [[ $output != *"$wrote"* ]]
+    run_apart "$tool" run -- "$lib/returned"
+    is_right "$expected" yes || complain returned wrong
+}
