@@ -183,6 +183,7 @@ struct tic_handle {
                             was saved of it; immutable after registration, but for exclude.c */
     _Atomic bool look;   /* main() may look at it by pointer: looks.c; owner thread writes, and then
                             it is in a list of those that tasks have begun to write: */
+    _Atomic bool led;    /* a task has put an address there: unseen/left.h */
     _Atomic bool look_listed;
     _Atomic uint64_t written_in; /* tic_graph_knowledge when its last write began; UINT64_MAX:
                                     main() may write it at any time; relaxed */

@@ -13,18 +13,21 @@
 #include "interpose/looks_list.h"
 #include "session/symbol.h"
 #include "session/uses.h"
-#include "unseen/followed.h"
+#include "unseen/left.h"
 
 /* Bytes of data that is searched: such structures are small. What tasks write is most of the data,
  * and is read early to be searched. */
 enum { MOST_BYTES = 65536, MOST_WRITTEN = 4096 };
 
+/* Where there is no home node, nothing of main()'s was there. */
 bool tic_addresses_are_sought(const struct tic_handle *handle)
 {
-    uint64_t most = tic_data_holds_values(handle) ? MOST_WRITTEN : MOST_BYTES;
+    bool left = tic_left_some(handle);
+    uint64_t most = tic_data_holds_values(handle) && !left ? MOST_WRITTEN : MOST_BYTES;
 
-    return handle->home_node >= 0 && tic_shape_bytes(&handle->layout.shape) <= most &&
-           tic_layout_is_mapped(&handle->layout);
+    if (handle->home_node < 0)
+        return left && !handle->packer;
+    return tic_shape_bytes(&handle->layout.shape) <= most && tic_layout_is_mapped(&handle->layout);
 }
 
 /* Aligned, as compilers lay out structs, and malloc() its own words. */
@@ -46,7 +49,7 @@ _Noreturn static void stop(const struct tic_handle *handle)
         TIC_EXIT_REFUSED,
         "cannot restore handle %llu%s from %s: it holds addresses, which are others in each run, "
         "and tasks write it. If nobody uses what lies there, STARPU_TIC_INPUTS=ignore "
-        "continues with the recorded ones",
+        "continues with the recorded ones; else, keep no pointers in registered data",
         (unsigned long long)handle->id, tic_name_of(handle->id), tic_session->store.path);
 }
 
@@ -64,51 +67,6 @@ void tic_addresses_note(struct tic_handle *handle)
     tic_layout_copy(&packed, &handle->layout);
     if (has_address(bytes, size))
         tic_looks_append(TIC_LOOK_FIRST, handle->id, bytes, size);
-}
-
-/* ---- what tasks put there ---------------------------------------------------------------------
- */
-
-/* The first words of it that lie together. */
-static bool seems_to_hold_some(const struct tic_slot *slot, const struct tic_handle *handle)
-{
-    const struct tic_layout *layout = &handle->layout;
-    uint64_t size = layout->shape.dims[0] * layout->shape.element_size, word;
-
-    if (handle->home_node < 0 || !handle->is_value || handle->packer ||
-        !tic_layout_is_mapped(layout) || tic_followed_left(slot, handle))
-        return false;
-    size = size < MOST_WRITTEN ? size : MOST_WRITTEN;
-    for (uint64_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
-        memcpy(&word, layout->base + at, sizeof(word));
-        if (tic_symbol_may_be_pointer(word) && tic_symbol_is_pointer(word))
-            return true;
-    }
-    return false;
-}
-
-void tic_addresses_look(const struct tic_slot *slot)
-{
-    enum { MOST_TASKS = 256 };
-    static _Atomic unsigned looked;
-    static _Atomic bool told;
-    unsigned long i = 0;
-
-    if (atomic_load_explicit(&looked, memory_order_relaxed) >= MOST_TASKS)
-        return;
-    atomic_fetch_add_explicit(&looked, 1, memory_order_relaxed);
-    while (i < slot->writing.count && !seems_to_hold_some(slot, slot->writing.items[i]))
-        i++;
-    if (i == slot->writing.count || tic_session->recovered || tic_session->report ||
-        atomic_exchange(&told, true))
-        return;
-    tic_log(
-        TIC_LOG_INFO,
-        "tasks write what looks like addresses of this process into data %llu%s (number of "
-        "registration), as structures with pointers hold them, or memory that nobody has "
-        "initialised. They are others in a restart, which is refused, or crashes where somebody "
-        "follows them: `starpu-tic rehearse` tells whether it matters",
-        (unsigned long long)slot->writing.items[i]->id, tic_name_of(slot->writing.items[i]->id));
 }
 
 /* ---- a restart ------------------------------------------------------------------------------- */
@@ -131,14 +89,16 @@ static bool was_first(const struct tic_handle *handle, uint64_t at, uint64_t was
 static bool take_own(const struct tic_handle *handle, char *recorded, char *own)
 {
     uint64_t size = tic_shape_bytes(&handle->layout.shape);
-    bool written = tic_data_holds_values(handle), any = false;
+    bool written = tic_data_holds_values(handle), left = written && tic_left_some(handle),
+         any = false;
 
     for (uint64_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
         uint64_t was, is;
         memcpy(&was, recorded + at, sizeof(was));
         memcpy(&is, own + at, sizeof(is));
         memset(own + at, 0, sizeof(is));
-        if (was == is || !tic_symbol_may_be_pointer(was) || !tic_symbol_is_pointer(is))
+        if (was == is || !tic_symbol_may_be_pointer(was) ||
+            (!tic_symbol_is_pointer(is) && (!left || was_first(handle, at, was))))
             continue;
         bool own_counts = !written || was_first(handle, at, was);
         if (own_counts) {
@@ -154,12 +114,13 @@ static bool take_own(const struct tic_handle *handle, char *recorded, char *own)
 
 bool tic_addresses_take_own(const struct tic_handle *handle, char *recorded)
 {
-    char *own = malloc(tic_shape_bytes(&handle->layout.shape));
+    char *own = calloc(1, tic_shape_bytes(&handle->layout.shape));
 
     if (!own)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, own);
-    tic_layout_copy(&packed, &handle->layout);
+    if (handle->home_node >= 0)
+        tic_layout_copy(&packed, &handle->layout);
     bool any = take_own(handle, recorded, own);
     if (any && tic_data_holds_values(handle))
         tic_looks_append(TIC_LOOK_FIRST, handle->id, own, tic_shape_bytes(&handle->layout.shape));

@@ -6,13 +6,10 @@
 #include <stdbool.h>
 
 struct tic_handle;
-struct tic_slot;
 
 /* Its memory is about to be used for the first time: addresses in it are logged, so that a restart
  * can tell whether tasks have written them. Under the submission lock, or main() itself. */
 void tic_addresses_note(struct tic_handle *handle);
-/* The task ends: in the first run, a message if the data that it wrote seems to hold some. */
-void tic_addresses_look(const struct tic_slot *slot);
 /* May a recorded value of it hold addresses that another process had? */
 bool tic_addresses_are_sought(const struct tic_handle *handle);
 /* Puts those that its memory holds now into a recorded value, without gaps; true when there are

@@ -29,6 +29,7 @@
 #include "session/marks.h"
 #include "session/nodes.h"
 #include "unseen/followed.h"
+#include "unseen/left.h"
 #include "unseen/observe.h"
 #include "interpose/position.h"
 #include "interpose/reads.h"
@@ -192,7 +193,7 @@ static bool is_mine(const struct starpu_task *task)
 /* Main memory holds what it has written. */
 static void settle(struct tic_slot *slot, bool more)
 {
-    tic_addresses_look(slot);
+    tic_left_end(slot);
     tic_forced_end(slot, more);
     tic_extend_end(slot, more);
     finish(slot);
@@ -314,6 +315,7 @@ static void begin_task(struct starpu_task *task)
         atomic_store_explicit(&spawn->started, epoch, memory_order_release);
     begin_writes(task, slot, epoch);
     tic_followed_begin(task, slot);
+    tic_left_begin(task, slot);
     slot->counts = slot->writing.count > 0 || !runs_again(task, spawn);
     uint64_t key = spawn ? spawn->task.id : slot->sequence;
     slot->again = tic_position_is_again(key);

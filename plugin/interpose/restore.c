@@ -136,7 +136,7 @@ bool tic_data_is_in_place(const struct tic_handle *handle)
 /* Reads what may hold addresses into `packed`, with those of this run. True when there are some. */
 static bool translate(struct restore *restore, const struct tic_handle *handle)
 {
-    if (!tic_data_is_in_place(handle) || !tic_addresses_are_sought(handle))
+    if (handle->packer || !tic_addresses_are_sought(handle))
         return false;
     char *recorded = malloc(tic_shape_bytes(&handle->layout.shape));
     if (!recorded)

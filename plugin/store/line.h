@@ -139,6 +139,8 @@ enum { TIC_LOOK_WORDS = 5, TIC_LOOK_BYTES = 8 * TIC_LOOK_WORDS };
 #define TIC_LOOK_PARTIAL UINT64_MAX
 /* Instead of a wait: what small data with addresses held when it was first used. */
 #define TIC_LOOK_FIRST (UINT64_MAX - 1)
+/* The same: a task had put an address, this word, into the datum. */
+#define TIC_LOOK_LEFT (UINT64_MAX - 2)
 /* Instead of a handle: the arguments of the task with this key, as its kernel left them. */
 #define TIC_LOOK_ARGUMENTS (UINT64_MAX - 1)
 struct tic_line_look {

@@ -274,6 +274,7 @@ static bool tell_unregistered(const json_t *first)
 
     const char *left_out = json_string_value(json_object_get(first, "left_out"));
     const char *undeclared = json_string_value(json_object_get(first, "undeclared"));
+    const char *addresses = json_string_value(json_object_get(first, "addresses"));
     const json_t *packed = json_object_get(first, "packed");
 
     if (packed)
@@ -288,11 +289,16 @@ static bool tell_unregistered(const json_t *first)
         printf("Note: %s. What callbacks read of data that their tasks do not declare may be "
                "something else in a restart: `starpu-tic rehearse` tells whether it matters.\n",
                undeclared);
+    if (addresses && addresses[0])
+        printf("Data holds addresses: %s. What lies there is in no recovery line: a restart that "
+               "has to give such "
+               "data back is refused.\n",
+               addresses);
     if (left_out && left_out[0])
         printf("Note: %s. What tasks write there is lost in a restart, and not found here.\n",
                left_out);
     if (!found || !found[0])
-        return false;
+        return addresses && addresses[0];
     printf("Tasks write memory that is not registered data: %s. A restart would leave it as main() "
            "has made it, and is refused. Register it, or set STARPU_TIC_POINTERS=trust if nobody "
            "needs what is there.\n",

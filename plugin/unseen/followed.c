@@ -105,8 +105,3 @@ void tic_followed_end(struct starpu_task *task, const struct tic_slot *slot)
                                   before[place].size / sizeof(uint64_t));
     }
 }
-
-bool tic_followed_left(const struct tic_slot *slot, const struct tic_handle *handle)
-{
-    return before[tic_cut_place(&tic_session->snapshot.cut, slot)].handle == handle;
-}

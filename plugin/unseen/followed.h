@@ -14,7 +14,5 @@ struct tic_slot;
 /* Around a kernel that computes in main memory: by its worker, and by who ends the task. */
 void tic_followed_begin(struct starpu_task *task, const struct tic_slot *slot);
 void tic_followed_end(struct starpu_task *task, const struct tic_slot *slot);
-/* Then: did the task leave the addresses in this data as they were? */
-bool tic_followed_left(const struct tic_slot *slot, const struct tic_handle *handle);
 
 #endif

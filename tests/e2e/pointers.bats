@@ -295,7 +295,7 @@ wrote='tasks write memory that is not registered data'
     is_right "$expected" ""
     [ "$(grep -c "$wrote" err)" -eq 1 ]
     grep -q 'what data 0 (number of registration) points to (.*task "step", which' err
-    ! grep 'what looks like addresses' err
+    ! grep 'write addresses of memory' err
     STARPU_TIC_FAIL=task-end:70 run_apart "$tool" run -- "$lib/followed" object
     [ "$status" -eq 137 ]
     STARPU_NCPU=2 run_apart "$tool" run -- "$lib/followed" object
@@ -397,4 +397,34 @@ wrote='tasks write memory that is not registered data'
     [[ $output != *"$wrote"* ]]
     run_apart "$tool" run -- "$lib/returned"
     is_right "$expected" yes || complain returned wrong
+}
+
+# ---- addresses that tasks put into data (tests/lib/leads.c) ---------------------------------------
+
+leads() { # MODE POINT of the first run
+    rm -rf "$STARPU_TIC_DIR"
+    export STARPU_TIC_POINTERS=trust # that what is allocated is written is told, too, where it is seen
+    crash "$2" "$lib/leads" "$1"
+    grep -q 'tasks write addresses of memory of this process into data' <<<"$output" ||
+        complain "$1" "not told"
+    run_apart timeout 60 "$tool" run -- "$lib/leads" "$1"
+}
+
+@test "tasks put addresses of what they have allocated into data: such data is not given back" {
+    export STARPU_TIC_EVERY=6
+    for mode in home homeless; do
+        leads $mode task-end:40
+        [ "$status" -eq 78 ] && grep -q 'holds addresses, which are others in each run' err ||
+            complain $mode "not refused"
+        run_apart timeout 60 "$tool" check "$lib/leads" $mode
+        [ "$status" -eq 1 ] || complain $mode "check finds nothing"
+        grep -q '^Data holds addresses: tasks write addresses of memory' out
+    done
+}
+
+@test "tasks that have put addresses into data, and taken them back: right" {
+    export STARPU_TIC_EVERY=1000
+    expected=$("$lib/leads" forgets)
+    leads forgets line-renamed:1
+    is_right "$expected" yes || complain forgets wrong
 }
