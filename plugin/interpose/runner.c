@@ -12,9 +12,10 @@
 
 /* Seconds between looks at a thread. */
 #define LOOK 0.002
-/* How much one look at a thread that waits tells, depending on whether it can be seen for what; and
- * how much looks in a row must tell. */
-enum { BUSY = 0, ASLEEP = 1, WAITS = 100, ENOUGH = 500 };
+/* How much one look at a thread that waits tells, depending on whether it can be seen for what, and
+ * in whose code; and how much looks in a row must tell. A lock of ours that takes ten seconds to
+ * get is not believed to come. */
+enum { BUSY = 0, OURS = 1, ASLEEP = 10, WAITS = 1000, ENOUGH = 5000 };
 
 struct runner {
     void (*run)(void *arg); /* NULL: it has returned */
@@ -146,7 +147,9 @@ static void await_locked(const struct runner *runner)
         pthread_cond_timedwait(&runners.changed, &runners.mutex, &until);
         long thread = runner->thread;
         pthread_mutex_unlock(&runners.mutex);
-        int more = atomic_load(&runner->inside) > 0 ? look(thread) : BUSY;
+        int more = look(thread);
+        if (more != BUSY && atomic_load(&runner->inside) == 0)
+            more = OURS;
         told = more == BUSY ? 0 : told + more;
         pthread_mutex_lock(&runners.mutex);
     }
