@@ -8,11 +8,15 @@ setup_file() {
     export TIC_FAULT_CALLS=hang TIC_FAULT_ON=1 STARPU_TIC_PATIENCE=0.3 STARPU_TIC_EVERY=20
 }
 
+await_message() { # what the run in the background says
+    until grep -q "$1" err; do
+        sleep 0.05 # the patience, or a trial
+    done
+}
+
 # Waits until the run in the background says this; then the disk answers, and the run is right.
 answer_after() { # message
-    until grep -q "$1" err; do
-        sleep 0.05 # the patience
-    done
+    await_message "$1"
     touch back
     wait $!
     [ "$(cat out)" = "$expected" ]
@@ -21,9 +25,7 @@ answer_after() { # message
 # The run in the background is protected again; then it goes on and may be killed, and the next one
 # continues.
 goes_on_and_continues() { # protocol
-    until grep -q "protection goes on: recovery line" err; do
-        sleep 0.01 # a trial comes
-    done
+    await_message "protection goes on: recovery line"
     sh -c ': >go'
     wait $! || [ $? -eq 137 ]
     STARPU_TIC_PROTOCOL=$1 run_apart "$tool" run -- "$program"
@@ -37,7 +39,7 @@ goes_on_and_continues() { # protocol
     expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$lib/mainaccess")
     crash line-renamed:12 "$lib/mainaccess"
     LD_PRELOAD=$TIC_BUILD/.libs/hang.so TIC_HANG=p0-segment TIC_HANG_READ=8 TIC_HANG_UNTIL=$PWD/back \
-        timeout 60 "$tool" run -- "$lib/mainaccess" >out 2>err &
+        timeout 60 "$tool" run -- "$lib/mainaccess" >out 2>err 3>&- &
     until grep -q "store answers slowly: a value is being read\|the replay differs" err; do
         sleep 0.05 # the second look
     done
@@ -76,9 +78,9 @@ goes_on_and_continues() { # protocol
             rm -rf store back
             LD_PRELOAD=$TIC_BUILD/.libs/faults.so TIC_FAULT_AT=$at TIC_FAULT_UNTIL=$PWD/back \
                 P_PAUSE=100 STARPU_TIC_PROTOCOL=$protocol STARPU_TIC_FAIL=task-end:180 \
-                "$tool" run -- "$program" >out 2>err &
+                "$tool" run -- "$program" >out 2>err 3>&- &
             cat ready # a hundred tasks have ended
-            grep -q "protection is suspended: .*store: it does not answer" err
+            await_message "protection is suspended: .*store: it does not answer"
             touch back
             goes_on_and_continues "$protocol"
         done
@@ -89,7 +91,7 @@ goes_on_and_continues() { # protocol
     export TIC_FAULT_PATH=$PWD/store P_QUIET=1
     expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
     LD_PRELOAD=$TIC_BUILD/.libs/faults.so TIC_FAULT_AT=1 TIC_FAULT_START=1 \
-        TIC_FAULT_UNTIL=$PWD/back "$tool" run -- "$program" >out 2>err &
+        TIC_FAULT_UNTIL=$PWD/back "$tool" run -- "$program" >out 2>err 3>&- &
     answer_after "store does not answer. The start waits for it"
 }
 
@@ -98,18 +100,18 @@ goes_on_and_continues() { # protocol
         STARPU_TIC_PATIENCE=0
     expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
     LD_PRELOAD=$TIC_BUILD/.libs/faults.so TIC_FAULT_AT=60 TIC_FAULT_UNTIL=$PWD/back \
-        "$tool" run -- "$program" >out 2>err &
+        "$tool" run -- "$program" >out 2>err 3>&- &
     answer_after "store does not answer, and tasks wait for it" # ten seconds
     [ "$(grep -c "and tasks wait for it" err)" -eq 1 ]
 }
 
 @test "a directory that is moved away: suspended, and the run is right" {
-    export P_QUIET=1
+    export P_QUIET=1 P_TASKS=3000 # a line is tried before it ends
     unset STARPU_TIC_PATIENCE
     expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
     mkfifo ready go
     for protocol in tic tic+sel; do
-        P_PAUSE=100 STARPU_TIC_PROTOCOL=$protocol "$tool" run -- "$program" >out 2>err &
+        P_PAUSE=100 STARPU_TIC_PROTOCOL=$protocol "$tool" run -- "$program" >out 2>err 3>&- &
         cat ready
         mv store away
         sh -c ': >go'
@@ -129,12 +131,12 @@ goes_on_and_continues() { # protocol
     for protocol in tic tic+sel; do
         rm -rf store
         P_HOLD=1 P_PAUSE=100 STARPU_TIC_PROTOCOL=$protocol STARPU_TIC_FAIL=task-end:180 \
-            "$tool" run -- "$program" >out 2>err &
+            "$tool" run -- "$program" >out 2>err 3>&- &
         cat ready
         mv store away
         sh -c ': >go'
         cat ready # a hundred tasks have ended
-        grep -q "protection is suspended: .*store: No such file or directory" err
+        await_message "protection is suspended: .*store: No such file or directory"
         mv away store
         goes_on_and_continues "$protocol"
     done

@@ -230,7 +230,7 @@ EOF
 
 @test "two runs at once: the second is refused, the first goes on" {
     mkfifo ready go
-    P_HOLD=1 "$tool" run -- "$program" >first 2>&1 &
+    P_HOLD=1 "$tool" run -- "$program" >first 2>&1 3>&- &
     cat ready # now the first run holds the store
     run "$tool" run -- "$program"
     sh -c ': >go' # a child: bash itself may be interrupted while it opens

@@ -215,7 +215,7 @@ END
 @test "it ends with all it has started when it is told to" {
     mkdir temporary
     mkfifo ready go
-    TMPDIR=$PWD/temporary P_HOLD=1 "$tool" rehearse -- "$program" </dev/null >out 2>err &
+    TMPDIR=$PWD/temporary P_HOLD=1 "$tool" rehearse -- "$program" </dev/null >out 2>err 3>&- &
     cat ready # until the program is there
     kill -TERM $!
     wait $! || status=$?
