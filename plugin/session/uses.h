@@ -30,6 +30,11 @@ void tic_data_note_family_write(struct tic_handle *handle, bool live);
 void tic_data_note_valid(struct tic_handle *handle);
 static inline void tic_data_note_write(struct tic_handle *handle, bool live)
 {
+    /* Of which no line has a value, because main() was changing it, say: versions count all writes,
+     * and those of this run come after it. */
+    if (!live && !handle->pending && !handle->live && !handle->restored && !handle->family &&
+        handle->empty == TIC_WITH_CONTENT)
+        atomic_fetch_add_explicit(&handle->version, 1, memory_order_relaxed);
     handle->submitted_writes++;
     handle->live |= live;
     handle->delivered &= !live;

@@ -428,3 +428,18 @@ leads() { # MODE POINT of the first run
     leads forgets line-renamed:1
     is_right "$expected" yes || complain forgets wrong
 }
+
+# The second line counts the writes of what the first one does not hold.
+@test "main() changes data in an access while a line is cut: what it saw comes back, also in a second restart" {
+    for later in 4 5; do
+        expected=$("$lib/held" $later)
+        for protocol in tic sel; do
+            export STARPU_TIC_PROTOCOL=$protocol
+            rm -rf "$STARPU_TIC_DIR"
+            STARPU_TIC_EVERY=10 crash line-renamed:1 "$lib/held" $later
+            STARPU_NCPU=1 STARPU_TIC_EVERY=13 crash line-renamed:1 "$lib/held" $later
+            run_apart timeout 60 "$tool" run -- "$lib/held" $later
+            is_right "$expected" yes || complain "held $later" "wrong under $protocol"
+        done
+    done
+}
