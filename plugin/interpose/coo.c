@@ -41,24 +41,36 @@ char *tic_coo_pack(const struct starpu_coo_interface *coo, uint64_t *size)
     return bytes;
 }
 
+uint64_t tic_coo_bytes(const struct starpu_coo_interface *coo)
+{
+    return has_memory(coo) ? 2 * index_bytes(coo) + value_bytes(coo) : UINT64_MAX;
+}
+
+int tic_coo_put(const struct starpu_coo_interface *coo, const char *bytes, uint64_t size)
+{
+    const size_t indices = index_bytes(coo);
+
+    if (!has_memory(coo))
+        return -EIO;
+    if (size != tic_coo_bytes(coo))
+        return -ERANGE;
+    memcpy(coo->columns, bytes, indices);
+    memcpy(coo->rows, bytes + indices, indices);
+    memcpy((void *)coo->values, bytes + 2 * indices, value_bytes(coo));
+    return 0;
+}
+
 int tic_coo_restore(const struct starpu_coo_interface *coo, struct tic_store *store,
                     const struct tic_saved *saved)
 {
-    const size_t indices = index_bytes(coo), values = value_bytes(coo);
-    const uint64_t size = 2 * indices + values;
+    const uint64_t size = tic_rows_bytes(&store->rows, saved->row);
     char *bytes = malloc(size);
     const struct tic_layout layout = {
         .shape = {1, 1, {size, 1, 1, 1}}, .base = bytes, .stride = {1}};
-    int status = !has_memory(coo)                                   ? -EIO
-                 : tic_rows_bytes(&store->rows, saved->row) != size ? -ERANGE
-                 : !bytes                                           ? -ENOMEM
-                          : tic_store_read(store, saved, &layout);
+    int status = bytes ? tic_store_read(store, saved, &layout) : -ENOMEM;
 
-    if (status == 0) {
-        memcpy(coo->columns, bytes, indices);
-        memcpy(coo->rows, bytes + indices, indices);
-        memcpy((void *)coo->values, bytes + 2 * indices, values);
-    }
+    if (status == 0)
+        status = tic_coo_put(coo, bytes, size);
     free(bytes);
     return status;
 }

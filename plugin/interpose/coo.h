@@ -13,7 +13,11 @@
 bool tic_coo_supports(const struct starpu_coo_interface *coo);
 /* The bytes of its three arrays, malloc'ed; or NULL. */
 char *tic_coo_pack(const struct starpu_coo_interface *coo, uint64_t *size);
-/* Writes a saved value into its arrays. 0, -ERANGE where it has another number of bytes, or -errno.
+/* Their size, or UINT64_MAX where it has none. */
+uint64_t tic_coo_bytes(const struct starpu_coo_interface *coo);
+/* Writes such bytes into its arrays. 0, -ERANGE where it has another number of them, or -EIO. */
+int tic_coo_put(const struct starpu_coo_interface *coo, const char *bytes, uint64_t size);
+/* The same with a saved value. 0, -ERANGE where it has another number of bytes, or -errno.
  */
 int tic_coo_restore(const struct starpu_coo_interface *coo, struct tic_store *store,
                     const struct tic_saved *saved);

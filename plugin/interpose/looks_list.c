@@ -121,6 +121,8 @@ void tic_looks_list_small(struct starpu_task *task, struct tic_small *small)
             small->ids[small->count++] = handle->id;
         else if (handle && handle->imaged)
             tic_looks_tell_large_of_callback(task);
+        else if (handle && handle->packer && tic_session->settings.verify > 0)
+            tic_looks_tell_packed_of_callback(task, handle);
     }
 }
 

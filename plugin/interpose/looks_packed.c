@@ -22,6 +22,7 @@ static struct item {
     struct tic_handle *handle;
     uint64_t version; /* that was logged last, or what it came with */
     uint64_t sum;     /* of its bytes then; 0: not known */
+    bool fresh;       /* a restart has just put it there: the wait that main() is in shows it */
 } items[MOST];
 static unsigned count;
 static bool exposed; /* main() has come back from a wait, and begun nothing since */
@@ -82,9 +83,10 @@ void tic_looks_packed_log(uint64_t wait)
 {
     for (unsigned i = 0; i < count; i++) {
         uint64_t version = atomic_load(&items[i].handle->version);
-        if (version == items[i].version || !is_at_rest(items[i].handle))
+        if ((version == items[i].version && !items[i].fresh) || !is_at_rest(items[i].handle))
             continue;
         items[i].version = version;
+        items[i].fresh = false;
         log_item(&items[i], wait);
         tic_snapshot_save_beside(&tic_session->snapshot, items[i].handle);
     }
@@ -194,6 +196,7 @@ void tic_looks_packed_arrive(void)
         tic_unlock(&tic_session->submit);
         items[i].sum = sum_of(handle);
         items[i].version = atomic_load(&handle->version);
+        items[i].fresh = true;
     }
     exposed = count > 0;
 }

@@ -208,12 +208,15 @@ bool tic_pack_can_put(starpu_data_handle_t data, uint64_t most)
 {
     struct starpu_data_interface_ops *ops = tic_real.starpu_data_get_interface_ops(data);
 
-    return !is_coo(data) && ops->pack_data && ops->unpack_data && ops->get_size &&
-           ops->get_size(data) <= most;
+    if (is_coo(data))
+        return tic_coo_bytes(coo_of(data)) <= most;
+    return ops->pack_data && ops->unpack_data && ops->get_size && ops->get_size(data) <= most;
 }
 
 int tic_pack_put(starpu_data_handle_t data, const char *bytes, uint64_t size)
 {
+    if (is_coo(data))
+        return tic_coo_put(coo_of(data), bytes, size);
     char *copy = (char *)tic_real.starpu_malloc_on_node_flags(NODE, size, 0);
 
     if (!copy)

@@ -55,6 +55,7 @@ void tic_looks_tell_large_of_callback(struct starpu_task *task)
 
 enum { MOST_LOOKED_AT = 64, MOST_CALLBACKS = 1000 };
 
+static char packed_of[200];  /* of a callback: what `starpu-tic check` says; written once */
 static char undeclared[200]; /* guarded by the submission lock: what `starpu-tic check` says */
 
 static bool declares(struct starpu_task *task, const struct tic_handle *handle)
@@ -88,6 +89,28 @@ static bool find_undeclared(struct starpu_task *task, uint64_t *id, uint64_t *by
     }
     tic_unlock(&graph->lock);
     return found;
+}
+
+void tic_looks_tell_packed_of_callback(struct starpu_task *task, const struct tic_handle *handle)
+{
+    static _Atomic bool told;
+
+    if (tic_session->recovered || handle->home_node < 0 || atomic_exchange(&told, true))
+        return;
+    snprintf(packed_of, sizeof(packed_of),
+             "task \"%.64s\" has a callback, and declares data %llu%s (number of registration), "
+             "which its interface packs",
+             tic_task_name(task), (unsigned long long)handle->id, tic_name_of(handle->id));
+    if (!tic_session->report)
+        tic_log(TIC_LOG_INFO,
+                "%s. What callbacks read of such data by their pointers is not logged, and may be "
+                "something else in a restart: `starpu-tic rehearse` tells whether it matters",
+                packed_of);
+}
+
+const char *tic_looks_packed_of_callback(void)
+{
+    return packed_of;
 }
 
 /* Most callbacks read nothing of the kind: the first run says it to those who ask for more

@@ -25,6 +25,10 @@ void tic_looks_note_large(void);
 void tic_looks_note_packed(const struct tic_handle *handle);
 /* A task with a callback declares larger data. Any thread. */
 void tic_looks_tell_large_of_callback(struct starpu_task *task);
+/* The same of data that its interface packs. */
+void tic_looks_tell_packed_of_callback(struct starpu_task *task, const struct tic_handle *handle);
+/* What was said of that, or would have been; "": nothing. At the end. */
+const char *tic_looks_packed_of_callback(void);
 /* A task is submitted whose callback may read data that the task does not declare. Under
  * the submission lock. */
 void tic_looks_note_callback_of(struct starpu_task *task);

@@ -265,14 +265,15 @@ int tic_report_write(struct tic_report *report, struct tic_session *session)
     pthread_mutex_lock(&report->mutex); /* tasks may be running at the end of the process */
     snprintf(spawned, sizeof(spawned), "%016llx", (unsigned long long)report->spawned);
     json_t *whole = json_pack(
-        "{s:o, s:O, s:O, s:O, s:O, s:o, s:o, s:o, s:s, s:s, s:s, s:s, s:s}", "features",
+        "{s:o, s:O, s:O, s:O, s:O, s:o, s:o, s:o, s:s, s:s, s:s, s:s, s:s, s:s}", "features",
         features(report),                                                                    //
         "problems", report->problems, "effects", report->effects,                            //
         "pointers", report->pointers, "data", report->data,                                  //
         "signatures", signatures(&session->graph), "inputs", inputs(&session->graph, false), //
         "events", events(&session->graph), "spawned", spawned,                               //
         "unregistered", tic_statics_found(), "left_out", tic_statics_left_out(), "undeclared",
-        tic_looks_undeclared(), "addresses", tic_left_found());
+        tic_looks_undeclared(), "addresses", tic_left_found(), "packed_of_callback",
+        tic_looks_packed_of_callback());
     if (whole) {
         add_packed(whole);
         json_object_set_new(whole, "remade", inputs(&session->graph, true));

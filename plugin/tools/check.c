@@ -274,6 +274,7 @@ static bool tell_unregistered(const json_t *first)
 
     const char *left_out = json_string_value(json_object_get(first, "left_out"));
     const char *undeclared = json_string_value(json_object_get(first, "undeclared"));
+    const char *packed_of = json_string_value(json_object_get(first, "packed_of_callback"));
     const char *addresses = json_string_value(json_object_get(first, "addresses"));
     const json_t *packed = json_object_get(first, "packed");
 
@@ -289,6 +290,11 @@ static bool tell_unregistered(const json_t *first)
         printf("Note: %s. What callbacks read of data that their tasks do not declare may be "
                "something else in a restart: `starpu-tic rehearse` tells whether it matters.\n",
                undeclared);
+    if (packed_of && packed_of[0])
+        printf(
+            "Note: %s. What callbacks read of such data by their pointers is not logged, and may "
+            "be something else in a restart: `starpu-tic rehearse` tells whether it matters.\n",
+            packed_of);
     if (addresses && addresses[0])
         printf("Data holds addresses: %s. What lies there is in no recovery line: a restart that "
                "has to give such "

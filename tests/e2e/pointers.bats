@@ -380,6 +380,20 @@ wrote='tasks write memory that is not registered data'
     done
 }
 
+@test "main() sets a COO matrix by its pointer, and what it reads is known in a second restart, too" {
+    local form line
+    for form in csr coo; do
+        expected=$("$lib/resets" $form)
+        for line in 1 2 3; do
+            rm -rf "$STARPU_TIC_DIR"
+            STARPU_TIC_EVERY=25 crash line-renamed:$line "$lib/resets" $form
+            STARPU_TIC_EVERY=10 crash line-renamed:1 "$lib/resets" $form
+            STARPU_NCPU=1 run_apart timeout 60 "$tool" run -- "$lib/resets" $form
+            is_right "$expected" yes || complain "resets $form" "wrong after line $line"
+        done
+    done
+}
+
 # A task that is executed again reads it while main() is past a wait at which it held something else.
 @test "a task that prints what main() has put into packed data reads that again" {
     export STARPU_TIC_EVERY=10

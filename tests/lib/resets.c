@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Tasks add to small data that its interface packs (CSR); after each wait main() reads what came of
- * it, and sets it to another value, by its pointer: resets. */
+/* Tasks add to small data that its interface packs (CSR, or COO); after each wait main() reads what
+ * came of it, and sets it to another value, by its pointer: resets [coo]. */
 #include <starpu.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { ROUNDS = 10, TASKS = 20, VALUES = 3 };
 
 static uint64_t values[VALUES], beside;
 static uint32_t columns[VALUES] = {0, 1, 2}, rows[VALUES + 1] = {0, 1, 2, 3};
+static bool is_coo;
 
 static void take_time(void)
 {
@@ -20,7 +23,9 @@ static void take_time(void)
 
 static void add(void *buffers[], void *arg)
 {
-    uint64_t *at = (uint64_t *)STARPU_CSR_GET_NZVAL(buffers[0]), number;
+    uint64_t *at = (uint64_t *)(is_coo ? STARPU_COO_GET_VALUES(buffers[0])
+                                       : STARPU_CSR_GET_NZVAL(buffers[0])),
+             number;
 
     starpu_codelet_unpack_args(arg, &number);
     take_time();
@@ -55,14 +60,19 @@ static int submit_round(starpu_data_handle_t data, starpu_data_handle_t other, u
     return status;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     starpu_data_handle_t data, other;
 
+    is_coo = argc > 1 && strcmp(argv[1], "coo") == 0;
     if (starpu_init(NULL) != 0)
         return 77;
-    starpu_csr_data_register(&data, STARPU_MAIN_RAM, VALUES, VALUES, (uintptr_t)values, columns,
-                             rows, 0, sizeof(values[0]));
+    if (is_coo)
+        starpu_coo_data_register(&data, STARPU_MAIN_RAM, VALUES, VALUES, VALUES, columns, rows,
+                                 (uintptr_t)values, sizeof(values[0]));
+    else
+        starpu_csr_data_register(&data, STARPU_MAIN_RAM, VALUES, VALUES, (uintptr_t)values, columns,
+                                 rows, 0, sizeof(values[0]));
     starpu_variable_data_register(&other, STARPU_MAIN_RAM, (uintptr_t)&beside, sizeof(beside));
     for (uint64_t round = 0; round < ROUNDS; round++) {
         values[0] = round;
