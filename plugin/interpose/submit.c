@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/structures.h"
 #include "base/words.h"
 #include "session/accesses.h"
 #include "interpose/admit.h"
@@ -263,6 +264,7 @@ bool tic_submit_is_done(const struct starpu_task *task)
 static enum tic_verdict decide_nowhere(struct starpu_task *task,
                                        const struct tic_submission *submission, const char **why)
 {
+    tic_structure_note(task);
     if (task->cl) {
         tic_statics_note_codelet(task->cl);
         prepare_buffers(submission->accesses);
