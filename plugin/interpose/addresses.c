@@ -89,25 +89,24 @@ static bool was_first(const struct tic_handle *handle, uint64_t at, uint64_t was
 static bool take_own(const struct tic_handle *handle, char *recorded, char *own)
 {
     uint64_t size = tic_shape_bytes(&handle->layout.shape);
-    bool written = tic_data_holds_values(handle), left = written && tic_left_some(handle),
-         any = false;
+    bool written = tic_data_holds_values(handle), left = tic_left_some(handle), any = false;
 
     for (uint64_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
         uint64_t was, is;
         memcpy(&was, recorded + at, sizeof(was));
         memcpy(&is, own + at, sizeof(is));
         memset(own + at, 0, sizeof(is));
-        if (was == is || !tic_symbol_may_be_pointer(was) ||
-            (!tic_symbol_is_pointer(is) && (!left || was_first(handle, at, was))))
+        if (was == is || !tic_symbol_may_be_pointer(was))
             continue;
-        bool own_counts = !written || was_first(handle, at, was);
-        if (own_counts) {
+        bool of_tasks = written && !was_first(handle, at, was), here = tic_symbol_is_pointer(is);
+        if (here && !of_tasks) {
             memcpy(recorded + at, &is, sizeof(is));
             memcpy(own + at, &is, sizeof(is));
-        } else if (tic_session->settings.inputs != TIC_INPUTS_IGNORE) {
+            any = true;
+        } else if (of_tasks && (here || left) &&
+                   tic_session->settings.inputs != TIC_INPUTS_IGNORE) {
             stop(handle);
         }
-        any |= own_counts;
     }
     return any;
 }

@@ -27,23 +27,23 @@ bool tic_coo_supports(const struct starpu_coo_interface *coo)
     return value_bytes(coo) > 0;
 }
 
+uint64_t tic_coo_bytes(const struct starpu_coo_interface *coo)
+{
+    return has_memory(coo) ? 2 * index_bytes(coo) + value_bytes(coo) : UINT64_MAX;
+}
+
 char *tic_coo_pack(const struct starpu_coo_interface *coo, uint64_t *size)
 {
-    const size_t indices = index_bytes(coo), values = value_bytes(coo);
-    char *bytes = has_memory(coo) ? malloc(2 * indices + values) : NULL;
+    const size_t indices = index_bytes(coo);
+    char *bytes = has_memory(coo) ? malloc(tic_coo_bytes(coo)) : NULL;
 
     if (!bytes)
         return NULL;
     memcpy(bytes, coo->columns, indices);
     memcpy(bytes + indices, coo->rows, indices);
-    memcpy(bytes + 2 * indices, (const void *)coo->values, values);
-    *size = 2 * indices + values;
+    memcpy(bytes + 2 * indices, (const void *)coo->values, value_bytes(coo));
+    *size = tic_coo_bytes(coo);
     return bytes;
-}
-
-uint64_t tic_coo_bytes(const struct starpu_coo_interface *coo)
-{
-    return has_memory(coo) ? 2 * index_bytes(coo) + value_bytes(coo) : UINT64_MAX;
 }
 
 int tic_coo_put(const struct starpu_coo_interface *coo, const char *bytes, uint64_t size)

@@ -264,7 +264,6 @@ bool tic_submit_is_done(const struct starpu_task *task)
 static enum tic_verdict decide_nowhere(struct starpu_task *task,
                                        const struct tic_submission *submission, const char **why)
 {
-    tic_structure_note(task);
     if (task->cl) {
         tic_statics_note_codelet(task->cl);
         prepare_buffers(submission->accesses);
@@ -285,6 +284,7 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
      * of all tasks of a bundle, which a restart may not have restored yet. */
     if (task->bundle)
         tic_real.starpu_task_bundle_remove(task->bundle, task);
+    tic_structure_note(task);
     if (tic_task_runs_nowhere(task))
         return decide_nowhere(task, submission, why);
     submission->accesses->simple = tic_accesses_are_simple(submission->accesses);

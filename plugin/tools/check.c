@@ -297,8 +297,7 @@ static bool tell_unregistered(const json_t *first)
             packed_of);
     if (addresses && addresses[0])
         printf("Data holds addresses: %s. What lies there is in no recovery line: a restart that "
-               "has to give such "
-               "data back is refused.\n",
+               "has to give such data back is refused.\n",
                addresses);
     if (left_out && left_out[0])
         printf("Note: %s. What tasks write there is lost in a restart, and not found here.\n",

@@ -89,7 +89,6 @@ void tic_statics_note_task(const struct starpu_task *task)
     static const struct starpu_codelet *last; /* under the submission lock */
     bool own = !task->destroy && task->cl;    /* the structure of the program, which may be one */
 
-    tic_structure_note(task);
     if (task->cl == last && !own && !task->cl_arg)
         return;
     tic_lock(&statics.lock);
