@@ -6,8 +6,7 @@
  *   cc 08_api.c $(pkg-config --cflags --libs starputic starpu-1.3) -o 08_api
  *   STARPU_TIC_PROTOCOL=off ./08_api                                     plain
  *   ./08_api                                                             protected
- *   STARPU_TIC_FAIL=line-renamed:3 ./08_api                              killed, when it has 3
- * lines
+ *   STARPU_TIC_EVERY=16 STARPU_TIC_FAIL=task-end:80 ./08_api             killed after 80 tasks
  *   starpu-tic extract 08_api-*.tic                                      what is saved
  *   ./08_api                                                             resumed */
 #include <starpu.h>

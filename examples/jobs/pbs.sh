@@ -9,7 +9,7 @@
 #PBS -r y
 
 seconds=${SECONDS_OF_JOB:-3420} # less than walltime, by what the last checkpoint may take
-most_runs=100                   # of the job, should it come no further
+most_runs=${MOST_RUNS:-100}     # of the job, should it come no further
 run=${RUN:-1}
 
 cd "$PBS_O_WORKDIR" || exit
@@ -22,9 +22,16 @@ echo "run $run of job $FIRST_JOB on $(hostname), $(date)"
 timeout --foreground --signal=TERM "$seconds" starpu-tic run --max-restarts 10 -- $COMMAND
 status=$?
 # timeout says 124 when it has sent the signal: then there is a checkpoint, or the last one before.
-if { [ "$status" -eq 75 ] || [ "$status" -eq 124 ]; } && [ "$run" -lt "$most_runs" ]; then
+# Without a recovery line the next run would come no further than this one.
+if [ "$status" -ne 75 ] && [ "$status" -ne 124 ]; then
+    exit "$status"
+elif ! starpu-tic list --json "$STARPU_TIC_DIR" | grep -q '"readable": true'; then
+    echo "stopped before the first checkpoint, $(date): not into the queue again"
+elif [ "$run" -ge "$most_runs" ]; then
+    echo "stopped with a checkpoint, $(date): not into the queue again after $most_runs runs (MOST_RUNS)"
+else
     echo "stopped with a checkpoint, $(date): into the queue again"
-    qsub -v COMMAND="$COMMAND",RUN=$((run + 1)),FIRST_JOB="$FIRST_JOB",SECONDS_OF_JOB="$seconds" \
+    qsub -v COMMAND="$COMMAND",RUN=$((run + 1)),FIRST_JOB="$FIRST_JOB",SECONDS_OF_JOB="$seconds",MOST_RUNS="$most_runs" \
         -N "$PBS_JOBNAME" "${PBS_SCRIPT:-$PBS_O_WORKDIR/pbs.sh}"
 fi
 exit "$status"

@@ -15,7 +15,6 @@
 static struct {
     struct tic_beacon *beacon; /* NULL: nobody supervises */
     int fd;
-    unsigned long long inode;
 } guard; /* written once, before others look */
 
 /* A descriptor may be closed by now, and its number another file's. */
@@ -27,39 +26,44 @@ static bool is_beacon(int fd, unsigned long long inode)
            info.st_size == sizeof(struct tic_beacon);
 }
 
-/* Programs that close all descriptors get low numbers for what they open next. */
-static int keep(int fd)
-{
-    enum { HIGH = 400 };
-    int kept = fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
-
-    return kept >= 0 ? kept : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-}
-
-/* A descriptor of its own, or -1. What started this process may have closed the one that it
- * inherited, as Python does. */
-static int open_beacon(unsigned long long *inode)
+/* What the supervisor tells: its process, and the number and file of the descriptor. */
+static bool read_place(int *fd, unsigned long long *inode, int *supervisor)
 {
     const char *place = secure_getenv(TIC_BEACON_VARIABLE);
+
+    return place && sscanf(place, "%d %llu %d", fd, inode, supervisor) == 3;
+}
+
+int tic_beacon_inherited(void)
+{
+    unsigned long long inode;
+    int fd, supervisor;
+
+    return read_place(&fd, &inode, &supervisor) && is_beacon(fd, inode) ? fd : -1;
+}
+
+/* -1: none. What started this process may have closed the one that it inherited, as Python does. */
+static int open_beacon(void)
+{
+    unsigned long long inode;
     char path[64];
     int fd, supervisor;
 
-    if (!place || sscanf(place, "%d %llu %d", &fd, inode, &supervisor) != 3)
+    if (!read_place(&fd, &inode, &supervisor))
         return -1;
-    if (is_beacon(fd, *inode))
-        return keep(fd);
+    if (is_beacon(fd, inode))
+        return fd;
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", supervisor, fd);
     int opened = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-    int kept = opened >= 0 && is_beacon(opened, *inode) ? keep(opened) : -1;
-    if (opened >= 0)
-        close(opened);
-    return kept;
+    if (opened < 0 || is_beacon(opened, inode))
+        return opened;
+    close(opened);
+    return -1;
 }
 
 static struct tic_beacon *map(void)
 {
-    unsigned long long inode;
-    int fd = open_beacon(&inode);
+    int fd = open_beacon();
     struct tic_beacon *beacon =
         fd < 0 ? MAP_FAILED
                : mmap(NULL, sizeof(*beacon), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -67,7 +71,6 @@ static struct tic_beacon *map(void)
     if (beacon != MAP_FAILED && beacon->format == TIC_BEACON_FORMAT) {
         guard.beacon = beacon;
         guard.fd = fd;
-        guard.inode = inode;
         return beacon;
     }
     if (beacon != MAP_FAILED)
@@ -109,7 +112,6 @@ bool tic_beacon_is_orphaned(void)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
-    return tic_beacon_is_guarded() && is_beacon(guard.fd, guard.inode) &&
-           fcntl(guard.fd, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK &&
-           tic_beacon_is_guarded();
+    return tic_beacon_is_guarded() && fcntl(guard.fd, F_GETLK, &lock) == 0 &&
+           lock.l_type == F_UNLCK && tic_beacon_is_guarded();
 }

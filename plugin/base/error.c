@@ -2,11 +2,15 @@
 /* Messages to the user, and the two ways in which a start can be stopped. */
 #include "base/error.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/apart.h"
+#include "base/numbers.h"
 #include "base/quiet.h"
 #include "base/structures.h"
 
@@ -30,8 +34,48 @@ static void tell_listener(int level, const char *fmt, va_list args)
 {
     char text[1024];
 
-    vsnprintf(text, sizeof(text), fmt, args);
+    tic_numbers_vprint(text, sizeof(text), fmt, args);
     tell(level, text);
+}
+
+/* The standard error that the process began with. */
+static struct stat first_error;
+
+__attribute__((constructor)) static void note_error(void)
+{
+    fstat(STDERR_FILENO, &first_error);
+}
+
+/* A program that has closed it may have a file of its own there. */
+static bool has_first_error(void)
+{
+    struct stat info;
+
+    return fstat(STDERR_FILENO, &info) == 0 && info.st_dev == first_error.st_dev &&
+           info.st_ino == first_error.st_ino;
+}
+
+enum {
+    PATIENCE = 1000 /* ms; a pipe that is ready has room for PIPE_BUF bytes, and so for a message */
+};
+
+struct text {
+    const char *bytes;
+    size_t length;
+};
+
+static void write_error(void *arg)
+{
+    const struct text *text = arg;
+    struct pollfd look = {.fd = STDERR_FILENO, .events = POLLOUT};
+    struct tic_quiet quiet;
+
+    if (poll(&look, 1, PATIENCE) != 1) /* a full pipe that nobody reads */
+        return;
+    tic_quiet_begin(&quiet);
+    ssize_t ignored = write(STDERR_FILENO, text->bytes, text->length);
+    (void)ignored;
+    tic_quiet_end(&quiet);
 }
 
 static void print_line(const char *fmt, va_list args)
@@ -39,16 +83,15 @@ static void print_line(const char *fmt, va_list args)
     /* One write per message, so that lines of several threads do not mix. */
     char line[2048];
     int head = snprintf(line, sizeof(line), "starpu-tic: ");
-    int body = vsnprintf(line + head, sizeof(line) - (size_t)head - 1, fmt, args);
-    size_t length = (size_t)head + (body < 0 ? 0 : (size_t)body);
-    if (length > sizeof(line) - 2)
-        length = sizeof(line) - 2;
-    line[length++] = '\n';
-    struct tic_quiet quiet;
-    tic_quiet_begin(&quiet);
-    ssize_t ignored = write(STDERR_FILENO, line, length);
-    (void)ignored;
-    tic_quiet_end(&quiet);
+    int body = tic_numbers_vprint(line + head, sizeof(line) - (size_t)head - 1, fmt, args);
+    struct text text = {line, (size_t)head + (body < 0 ? 0 : (size_t)body)};
+    if (text.length > sizeof(line) - 2)
+        text.length = sizeof(line) - 2;
+    line[text.length++] = '\n';
+    if (has_first_error())
+        write_error(&text);
+    else
+        tic_apart_call(write_error, &text);
 }
 
 void tic_log(enum tic_level level, const char *fmt, ...)
@@ -79,7 +122,7 @@ void tic_stop(enum tic_exit status, const char *fmt, ...)
     char text[1536];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
+    tic_numbers_vprint(text, sizeof(text), fmt, args);
     va_end(args);
     tic_log(TIC_LOG_ERROR, "%s%s", text,
             status == TIC_EXIT_DIVERGED && explain_difference ? explain_difference() : "");

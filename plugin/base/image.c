@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/content.h"
+
 #define XXH_STATIC_LINKING_ONLY /* the streaming state on the stack needs its definition */
 #include <xxhash.h>
 #ifdef HAVE_XXH3_64BITS_UPDATE_DISPATCH
@@ -204,7 +206,7 @@ static bool has_mapping(const struct tic_image *image, uintptr_t first)
 bool tic_image_has(const struct tic_image *image, const struct tic_layout *layout)
 {
     uintptr_t at = (uintptr_t)layout->base, end = at + tic_layout_span(layout), first, last;
-    FILE *file = fopen("/proc/self/maps", "re");
+    FILE *file = tic_content_open("/proc/self/maps");
     char *line = NULL, mode[5];
     size_t capacity = 0;
 

@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/apart.h"
+
 enum { PIECE = 1 << 16, MOST = 1 << 26 };
 
 static off_t at_start; /* immutable after the process was loaded */
@@ -28,9 +30,17 @@ static bool is_file(int fd)
            (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
 }
 
+static void look(void *was_read)
+{
+    *(bool *)was_read = is_file(STDIN_FILENO) && lseek(STDIN_FILENO, 0, SEEK_CUR) != at_start;
+}
+
 bool tic_input_was_read(void)
 {
-    return is_file(STDIN_FILENO) && lseek(STDIN_FILENO, 0, SEEK_CUR) != at_start;
+    bool was_read;
+
+    tic_apart_call_beside(look, &was_read);
+    return was_read;
 }
 
 static bool feed(XXH3_state_t *state, int fd)

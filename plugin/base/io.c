@@ -5,11 +5,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/apart.h"
+#include "base/fault.h"
 #include "base/lock.h"
-#include "base/quiet.h"
 #include "base/thread.h"
 #include "base/transfer.h"
 
@@ -22,6 +25,16 @@ enum state {
     LEFT, /* who called has given up */
 };
 
+/* A read or write. */
+struct transfer {
+    int fd, count;
+    struct iovec *pieces;
+    void *bytes;
+    size_t size;
+    uint64_t offset;
+    ssize_t status;
+};
+
 struct agent {
     pthread_t thread;
     pthread_cond_t begun, ended; /* with the lock */
@@ -31,14 +44,9 @@ struct agent {
     bool over;   /* its thread has ended */
     struct agent *next_idle;
     /* its caller's until it is ASKED, then its own until it is DONE */
-    void (*work)(struct agent *agent);
-    int fd, count;
-    uint64_t offset;
-    size_t size;
-    ssize_t status;
-    uint64_t took_ns;
     void (*call)(void *arg);
-    void *arg;
+    void *arg; /* the transfer, if it is one */
+    struct transfer transfer;
     struct iovec pieces[TIC_IO_PIECES];
     char bytes[TIC_IO_PER_READ];
 };
@@ -47,7 +55,6 @@ static struct {
     struct tic_lock lock;
     pthread_cond_t freed;   /* with the lock */
     double patience;        /* immutable while there are agents */
-    unsigned percent;       /* the same */
     _Atomic unsigned stuck; /* changes under the lock; relaxed */
     /* guarded by the lock */
     struct agent *agents[TIC_IO_THREADS], *idle;
@@ -55,70 +62,21 @@ static struct {
     bool ready; /* owner thread: the condition is initialized */
 } io = {.lock = {.mutex = PTHREAD_MUTEX_INITIALIZER, .rank = TIC_RANK_IO}};
 
-static _Atomic bool started; /* there are agents; relaxed */
-static __thread struct {
-    enum tic_io_way way;
-    uint64_t since; /* CLOCK_MONOTONIC, ns: its first call */
-    uint64_t spent; /* ns, beyond those of the calls */
-    unsigned place; /* in `waiting`, and 1; 0: none yet */
-} mine __attribute__((tls_model("initial-exec")));
-static _Atomic uint64_t handed, not_handed; /* calls; relaxed */
+static _Atomic bool started;                                         /* there are agents; relaxed */
+static __thread bool own __attribute__((tls_model("initial-exec"))); /* makes its calls itself */
+static _Atomic uint64_t handed;                                      /* calls; relaxed */
 
-enum tic_io_way tic_io_set_way(enum tic_io_way way)
+bool tic_io_set_own(bool is_own)
 {
-    enum tic_io_way before = mine.way;
+    bool before = own;
 
-    mine.way = way;
+    own = is_own;
     return before;
 }
 
-static bool is_own(void)
+static bool has_agents(void)
 {
-    return mine.way == TIC_IO_OWN || !atomic_load_explicit(&started, memory_order_relaxed);
-}
-
-/* Has this thread had its share? */
-static bool is_over_share(void)
-{
-    if (io.percent == 100 || mine.way == TIC_IO_ALWAYS)
-        return false;
-    uint64_t now = tic_nanoseconds(CLOCK_MONOTONIC);
-    if (mine.since == 0)
-        mine.since = now;
-    bool over = mine.spent * 100 > (now - mine.since) * io.percent;
-    atomic_fetch_add_explicit(&not_handed, over, memory_order_relaxed);
-    return over;
-}
-
-/* ---- threads that make their calls themselves ------------------------------------------------ */
-
-enum { PLACES = 512 }; /* threads beyond them are not seen */
-
-static struct {
-    _Atomic uint64_t since; /* CLOCK_MONOTONIC, ns: when its call began; 0: it makes none */
-} __attribute__((aligned(64))) waiting[PLACES];
-static _Atomic unsigned places;
-
-static void note_waiting(uint64_t since)
-{
-    if (mine.way == TIC_IO_OWN) /* nobody waits for it */
-        return;
-    if (mine.place == 0)
-        mine.place = atomic_fetch_add(&places, 1) + 1;
-    if (mine.place <= PLACES)
-        atomic_store_explicit(&waiting[mine.place - 1].since, since, memory_order_relaxed);
-}
-
-bool tic_io_waits(double seconds)
-{
-    uint64_t now = tic_nanoseconds(CLOCK_MONOTONIC);
-    bool waits = false;
-
-    for (unsigned i = 0; i < PLACES && !waits; i++) {
-        uint64_t since = atomic_load_explicit(&waiting[i].since, memory_order_relaxed);
-        waits = since != 0 && now > since && (double)(now - since) * 1e-9 > seconds;
-    }
-    return waits;
+    return atomic_load_explicit(&started, memory_order_relaxed);
 }
 
 bool tic_io_is_stuck(void)
@@ -126,28 +84,103 @@ bool tic_io_is_stuck(void)
     return atomic_load_explicit(&io.stuck, memory_order_relaxed) > 0;
 }
 
-/* Does this thread make a read or write itself? */
-static bool makes_itself(void)
+/* ---- files that are memory ------------------------------------------------------------------ */
+
+enum { MAPS = 1024 }; /* by descriptor, which are small; others are not mapped */
+
+static bool uses_maps; /* immutable once threads of ours run */
+static struct {
+    _Atomic(char *) base; /* NULL: not mapped; release: size is there */
+    uint64_t size;
+} maps[MAPS];
+
+void tic_io_use_maps(bool is_to)
 {
-    return is_own() || (!tic_io_is_stuck() && is_over_share());
+    uses_maps = is_to;
+}
+
+void tic_io_map(int fd)
+{
+    struct stat info;
+
+    if (!uses_maps || fd >= MAPS || fstat(fd, &info) != 0 || info.st_size == 0)
+        return;
+    void *base = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    maps[fd].size = (uint64_t)info.st_size;
+    if (base != MAP_FAILED)
+        atomic_store(&maps[fd].base, base);
+}
+
+static void unmap(int fd)
+{
+    char *base = fd < MAPS ? atomic_exchange(&maps[fd].base, NULL) : NULL;
+
+    if (base)
+        munmap(base, maps[fd].size);
+}
+
+static uint64_t sum(const struct iovec *pieces, int count)
+{
+    uint64_t bytes = 0;
+
+    for (int i = 0; i < count; i++)
+        bytes += pieces[i].iov_len;
+    return bytes;
+}
+
+struct copying {
+    char *to;
+    const struct iovec *pieces;
+    int count;
+};
+
+static void copy_pieces(void *arg)
+{
+    const struct copying *copying = arg;
+    char *to = copying->to;
+
+    for (int i = 0; i < copying->count; to += copying->pieces[i++].iov_len)
+        memcpy(to, copying->pieces[i].iov_base, copying->pieces[i].iov_len);
+}
+
+/* False: this file is not memory, or the kernel copies so much faster than pages can be faulted in.
+ * After a fault (SIGBUS) the kernel tells whether the disk is full. */
+static bool write_map(int fd, const struct iovec *pieces, int count, uint64_t offset)
+{
+    char *base = fd >= 0 && fd < MAPS ? atomic_load(&maps[fd].base) : NULL;
+    uint64_t bytes = sum(pieces, count);
+    struct copying copying = {base + offset, pieces, count};
+
+    if (!base || tic_apart_is_here() || bytes > TIC_IO_SMALL || offset + bytes > maps[fd].size)
+        return false;
+    tic_faults_begin();
+    bool copied = tic_fault_try(copy_pieces, &copying);
+    tic_faults_end();
+    return copied;
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-static void work_write(struct agent *agent)
+static void write_transfer(void *arg)
 {
-    agent->status = tic_transfer_write(agent->fd, agent->pieces, agent->count, agent->offset);
+    struct transfer *transfer = arg;
+
+    transfer->status =
+        tic_transfer_write(transfer->fd, transfer->pieces, transfer->count, transfer->offset);
 }
 
-static void work_read(struct agent *agent)
+static void read_transfer(void *arg)
 {
-    agent->status = tic_transfer_read(agent->fd, agent->bytes, agent->size, agent->offset);
+    struct transfer *transfer = arg;
+
+    transfer->status =
+        tic_transfer_read(transfer->fd, transfer->bytes, transfer->size, transfer->offset);
 }
 
-static void work_call(struct agent *agent)
+static void close_file(void *fd)
 {
-    agent->call(agent->arg);
-    agent->status = 0;
+    unmap(*(int *)fd);
+    close(*(int *)fd);
 }
 
 /* ---- agents --------------------------------------------------------------------------------- */
@@ -171,7 +204,7 @@ static void end_locked(struct agent *agent) TIC_REQUIRES(io.lock)
     }
     io.stuck--;
     if (agent->closes)
-        close(agent->fd);
+        close_file(&agent->transfer.fd);
     free_locked(agent);
 }
 
@@ -188,9 +221,7 @@ static void *serve(void *arg)
         }
         agent->state = BUSY;
         tic_unlock(&io.lock);
-        uint64_t begun = tic_nanoseconds(CLOCK_MONOTONIC);
-        agent->work(agent);
-        agent->took_ns = tic_nanoseconds(CLOCK_MONOTONIC) - begun;
+        agent->call(agent->arg);
         tic_lock(&io.lock);
         end_locked(agent);
     }
@@ -234,7 +265,7 @@ static void remove_ended_locked(void) TIC_REQUIRES(io.lock)
     }
 }
 
-int tic_io_start(double patience, unsigned percent)
+int tic_io_start(double patience)
 {
     if (atomic_load(&started))
         return 0;
@@ -243,7 +274,6 @@ int tic_io_start(double patience, unsigned percent)
     io.ready = true;
     tic_lock(&io.lock);
     io.patience = patience;
-    io.percent = percent;
     io.stopping = false;
     remove_ended_locked();
     for (unsigned i = 0; i < TIC_IO_THREADS; i++) {
@@ -283,11 +313,6 @@ uint64_t tic_io_handed(void)
     return atomic_load_explicit(&handed, memory_order_relaxed);
 }
 
-uint64_t tic_io_not_handed(void)
-{
-    return atomic_load_explicit(&not_handed, memory_order_relaxed);
-}
-
 void tic_io_close(int fd)
 {
     bool hangs = false;
@@ -295,13 +320,14 @@ void tic_io_close(int fd)
     tic_lock(&io.lock);
     for (unsigned i = 0; i < TIC_IO_THREADS && !hangs; i++) {
         struct agent *agent = io.agents[i];
-        hangs = agent && agent->state == LEFT && agent->work != work_call && agent->fd == fd;
+        hangs = agent && agent->state == LEFT && agent->arg == &agent->transfer &&
+                agent->transfer.fd == fd;
         if (hangs)
             agent->closes = true;
     }
     tic_unlock(&io.lock);
     if (!hangs)
-        close(fd);
+        tic_apart_call(close_file, &fd);
 }
 
 /* ---- who calls ------------------------------------------------------------------------------ */
@@ -324,22 +350,14 @@ static struct agent *take(const struct timespec *until)
     return agent;
 }
 
-/* What takes longer than this is other threads' having the processors. */
-static void charge(uint64_t ns)
-{
-    enum { MOST = 100000 };
-
-    mine.spent += ns < MOST ? ns : MOST;
-}
-
 /* False: it takes too long; the agent is left to it. */
-static bool make_work(struct agent *agent, void (*work)(struct agent *agent),
+static bool make_call(struct agent *agent, void (*call)(void *arg), void *arg,
                       const struct timespec *until)
 {
-    uint64_t begun = tic_nanoseconds(CLOCK_MONOTONIC);
     int waited = 0;
 
-    agent->work = work;
+    agent->call = call;
+    agent->arg = arg;
     tic_lock(&io.lock);
     agent->state = ASKED;
     pthread_cond_signal(&agent->begun);
@@ -355,8 +373,6 @@ static bool make_work(struct agent *agent, void (*work)(struct agent *agent),
         pthread_cond_broadcast(&io.freed); /* nobody waits for the others either */
     }
     tic_unlock(&io.lock);
-    if (done)
-        charge(tic_nanoseconds(CLOCK_MONOTONIC) - begun - agent->took_ns);
     atomic_fetch_add_explicit(&handed, done, memory_order_relaxed);
     return done;
 }
@@ -368,15 +384,6 @@ static void give_back(struct agent *agent)
     tic_unlock(&io.lock);
 }
 
-static uint64_t sum(const struct iovec *pieces, int count)
-{
-    uint64_t bytes = 0;
-
-    for (int i = 0; i < count; i++)
-        bytes += pieces[i].iov_len;
-    return bytes;
-}
-
 /* What is small may be on the caller's stack, and would be something else by then. */
 static void set_pieces(struct agent *agent, const struct iovec *pieces, int count, uint64_t bytes)
 {
@@ -384,69 +391,63 @@ static void set_pieces(struct agent *agent, const struct iovec *pieces, int coun
 
     if (bytes > TIC_IO_SMALL) {
         memcpy(agent->pieces, pieces, (size_t)count * sizeof(*pieces));
-        agent->count = count;
+        agent->transfer.count = count;
         return;
     }
     for (int i = 0; i < count; at += pieces[i++].iov_len)
         memcpy(agent->bytes + at, pieces[i].iov_base, pieces[i].iov_len);
     agent->pieces[0] = (struct iovec){.iov_base = agent->bytes, .iov_len = at};
-    agent->count = 1;
+    agent->transfer.count = 1;
 }
 
-static int write_oneself(int fd, struct iovec *pieces, int count, uint64_t offset, uint64_t bytes)
+/* True: the call was made, by this thread if it may, by the one that is apart before there are
+ * agents. */
+static bool make_direct(void (*call)(void *arg), void *arg)
 {
-    int status = tic_quiet_check_size(offset + bytes);
-
-    if (status)
-        return status;
-    note_waiting(tic_nanoseconds(CLOCK_MONOTONIC));
-    status = tic_transfer_write(fd, pieces, count, offset);
-    note_waiting(0);
-    return status;
-}
-
-static ssize_t read_oneself(int fd, void *bytes, size_t size, uint64_t offset)
-{
-    note_waiting(tic_nanoseconds(CLOCK_MONOTONIC));
-    ssize_t got = tic_transfer_read(fd, bytes, size, offset);
-    note_waiting(0);
-    return got;
+    if (has_agents() && !(own && tic_apart_is_here()))
+        return false;
+    tic_apart_call(call, arg);
+    return true;
 }
 
 int tic_io_write(int fd, struct iovec *pieces, int count, uint64_t offset)
 {
-    uint64_t bytes = sum(pieces, count);
+    struct transfer transfer = {.fd = fd, .count = count, .pieces = pieces, .offset = offset};
 
-    if (makes_itself())
-        return write_oneself(fd, pieces, count, offset, bytes);
+    if (write_map(fd, pieces, count, offset))
+        return 0;
+    if (make_direct(write_transfer, &transfer))
+        return (int)transfer.status;
     struct timespec until = tic_after(io.patience);
     struct agent *agent = take(&until);
     if (!agent)
         return -ETIME;
-    set_pieces(agent, pieces, count, bytes);
-    agent->fd = fd;
-    agent->offset = offset;
-    if (!make_work(agent, work_write, &until))
+    agent->transfer = transfer;
+    agent->transfer.pieces = agent->pieces;
+    set_pieces(agent, pieces, count, sum(pieces, count));
+    if (!make_call(agent, write_transfer, &agent->transfer, &until))
         return -ETIME;
-    int status = (int)agent->status;
+    int status = (int)agent->transfer.status;
     give_back(agent);
     return status;
 }
 
 ssize_t tic_io_read(int fd, void *bytes, size_t size, uint64_t offset)
 {
-    if (makes_itself())
-        return read_oneself(fd, bytes, size, offset);
+    struct transfer transfer = {.fd = fd, .bytes = bytes, .size = size, .offset = offset};
+
+    if (make_direct(read_transfer, &transfer))
+        return transfer.status;
     struct timespec until = tic_after(io.patience);
     struct agent *agent = take(&until);
     if (!agent)
         return -ETIME;
-    agent->fd = fd;
-    agent->size = size < TIC_IO_PER_READ ? size : TIC_IO_PER_READ;
-    agent->offset = offset;
-    if (!make_work(agent, work_read, &until))
+    agent->transfer = transfer;
+    agent->transfer.bytes = agent->bytes;
+    agent->transfer.size = size < TIC_IO_PER_READ ? size : TIC_IO_PER_READ;
+    if (!make_call(agent, read_transfer, &agent->transfer, &until))
         return -ETIME;
-    ssize_t got = agent->status;
+    ssize_t got = agent->transfer.status;
     if (got > 0)
         memcpy(bytes, agent->bytes, (size_t)got);
     give_back(agent);
@@ -455,17 +456,13 @@ ssize_t tic_io_read(int fd, void *bytes, size_t size, uint64_t offset)
 
 int tic_io_call(void (*call)(void *arg), void *arg)
 {
-    if (is_own()) {
-        call(arg);
+    if (make_direct(call, arg))
         return 0;
-    }
     struct timespec until = tic_after(io.patience);
     struct agent *agent = take(&until);
     if (!agent)
         return -ETIME;
-    agent->call = call;
-    agent->arg = arg;
-    if (!make_work(agent, work_call, &until))
+    if (!make_call(agent, call, arg, &until))
         return -ETIME;
     give_back(agent);
     return 0;

@@ -13,8 +13,10 @@
 #define XXH_STATIC_LINKING_ONLY /* the streaming state on the stack needs its definition */
 #include <xxhash.h>
 
+#include "base/apart.h"
 #include "base/fault.h"
 #include "base/io.h"
+#include "base/transfer.h"
 #ifdef HAVE_XXH3_64BITS_UPDATE_DISPATCH
 #include <xxh_x86dispatch.h>
 #endif
@@ -206,31 +208,6 @@ bool tic_layout_checksum_there(const struct tic_layout *layout, uint64_t *sum)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-/* Reads all bytes of the runs, however little each call reads. */
-static int read_runs(int fd, struct iovec *runs, int count, off_t *offset)
-{
-    while (count > 0) {
-        ssize_t moved = preadv(fd, runs, count, *offset);
-        if (moved < 0 && errno == EINTR)
-            continue;
-        if (moved < 0)
-            return -errno;
-        if (moved == 0)
-            return -ENODATA;
-        *offset += moved;
-        while (count > 0 && (size_t)moved >= runs->iov_len) {
-            moved -= (ssize_t)runs->iov_len;
-            runs++;
-            count--;
-        }
-        if (count > 0) {
-            runs->iov_base = (char *)runs->iov_base + moved;
-            runs->iov_len -= (size_t)moved;
-        }
-    }
-    return 0;
-}
-
 /* Pieces of a layout that one call moves. */
 struct batch {
     struct run_cursor cursor;
@@ -347,22 +324,40 @@ int tic_layout_write(const struct tic_layout *layout, int fd, off_t offset, uint
     return status;
 }
 
-int tic_layout_read(const struct tic_layout *layout, int fd, off_t offset, uint64_t *checksum)
+struct reading {
+    const struct tic_layout *layout;
+    int fd;
+    off_t offset;
+    uint64_t checksum;
+    int status;
+};
+
+static void read_apart(void *arg)
 {
+    struct reading *reading = arg;
     struct batch batch;
     struct iovec pieces[RUNS_PER_CALL];
     XXH3_state_t state;
-    int status = 0;
 
-    batch_begin(&batch, layout);
+    batch_begin(&batch, reading->layout);
     XXH3_64bits_reset(&state);
-    while (status == 0 && batch_fill(&batch)) {
+    while (reading->status == 0 && batch_fill(&batch)) {
         memcpy(pieces, batch.pieces, (size_t)batch.count * sizeof(*pieces));
-        status = read_runs(fd, pieces, batch.count, &offset);
+        reading->status =
+            tic_transfer_read_all(reading->fd, pieces, batch.count, (uint64_t)reading->offset);
+        reading->offset += (off_t)batch.bytes;
         hash_batch(&state, &batch);
     }
-    *checksum = XXH3_64bits_digest(&state);
-    return status;
+    reading->checksum = XXH3_64bits_digest(&state);
+}
+
+int tic_layout_read(const struct tic_layout *layout, int fd, off_t offset, uint64_t *checksum)
+{
+    struct reading reading = {.layout = layout, .fd = fd, .offset = offset};
+
+    tic_apart_call(read_apart, &reading);
+    *checksum = reading.checksum;
+    return reading.status;
 }
 
 /* The file from `offset` on, a piece at a time. */

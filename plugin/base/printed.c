@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/apart.h"
+
 /* The stream that libc begins with is never freed; the program may close it, or give its name to
  * another one. */
 static FILE *stream;
@@ -48,12 +50,19 @@ static bool may_write(void)
            (__fpending(stream) <= PIPE_BUF && poll(&look, 1, 0) == 1 && look.revents == POLLOUT);
 }
 
-bool tic_printed_flush(void)
+static void flush(void *flushed)
 {
     if (!stream || ftrylockfile(stream) != 0)
-        return false;
-    bool flushed = __fpending(stream) == 0 || (may_write() && fflush_unlocked(stream) == 0);
+        return;
+    *(bool *)flushed = __fpending(stream) == 0 || (may_write() && fflush_unlocked(stream) == 0);
     funlockfile(stream);
+}
+
+bool tic_printed_flush(void)
+{
+    bool flushed = false;
+
+    tic_apart_call_beside(flush, &flushed);
     return flushed;
 }
 

@@ -2,8 +2,6 @@
 /* Writing without signals. */
 #include "base/quiet.h"
 
-#include <errno.h>
-#include <sys/resource.h>
 #include <time.h>
 
 static const int signals[TIC_QUIET_SIGNALS] = {SIGXFSZ, SIGPIPE};
@@ -35,14 +33,4 @@ void tic_quiet_end(const struct tic_quiet *quiet)
         sigtimedwait(&set, NULL, &now);
     }
     pthread_sigmask(SIG_SETMASK, &quiet->old, NULL);
-}
-
-int tic_quiet_check_size(uint64_t end)
-{
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-                   end > limit.rlim_cur
-               ? -EFBIG
-               : 0;
 }

@@ -6,7 +6,6 @@
 
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 enum { TIC_QUIET_SIGNALS = 2 };
 
@@ -18,8 +17,5 @@ struct tic_quiet {
 /* Between these the thread gets neither signal, and none is left behind. */
 void tic_quiet_begin(struct tic_quiet *quiet);
 void tic_quiet_end(const struct tic_quiet *quiet);
-
-/* For what is written often: may a file of ours be written up to this byte? 0 or -EFBIG. */
-int tic_quiet_check_size(uint64_t end);
 
 #endif

@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
+#include "base/path.h"
 #include "base/type_rules.h"
 
 const struct tic_setting_row tic_setting_rows[] = {
 #define SETTING(field, NAME, kind, fallback, values, help)                                         \
-    {#field, TIC_SETTING_PREFIX #NAME, fallback, values, help},
+    {#field, TIC_SETTING_PREFIX #NAME, #kind, fallback, values, help},
 #include "base/settings.def"
 #undef SETTING
 };
@@ -25,6 +27,12 @@ static bool parse_string(const char *text, const char **out)
     return true;
 }
 
+static bool parse_path(const char *text, const char **out)
+{
+    *out = tic_path_absolute(text);
+    return *out != NULL;
+}
+
 static bool parse_types(const char *text, const char **out)
 {
     *out = text;
@@ -34,7 +42,7 @@ static bool parse_types(const char *text, const char **out)
 static bool parse_seconds(const char *text, double *out)
 {
     char *end;
-    *out = strtod(text, &end);
+    *out = tic_numbers_parse(text, &end);
     return text[0] >= '.' && text[0] <= '9' && *end == '\0' && isfinite(*out) && *out > 0 &&
            *out < 1e9;
 }
@@ -171,7 +179,7 @@ static bool parse_workers(const char *text, enum tic_worker_numbers *out)
 }
 
 const struct tic_stop_signal tic_stop_signals[TIC_STOP_SIGNALS] = {
-    {"term", SIGTERM}, {"usr1", SIGUSR1}, {"usr2", SIGUSR2}};
+    {"term", SIGTERM}, {"usr1", SIGUSR1}, {"usr2", SIGUSR2}, {"xcpu", SIGXCPU}};
 
 /* The bit of the name; 0: there is no such name. */
 static unsigned find_signal(const char *name, size_t length)

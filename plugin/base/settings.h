@@ -21,7 +21,7 @@ enum tic_devices { TIC_DEVICES_TRIED, TIC_DEVICES_ALL };
 enum tic_worker_numbers { TIC_WORKERS_RECORDED, TIC_WORKERS_REAL };
 
 /* Signals that STARPU_TIC_STOP names; a set of them has bit i for the i-th. */
-enum { TIC_STOP_SIGNALS = 3 };
+enum { TIC_STOP_SIGNALS = 4 };
 struct tic_stop_signal {
     const char *name; /* as the user writes it */
     int number;
@@ -30,6 +30,7 @@ extern const struct tic_stop_signal tic_stop_signals[TIC_STOP_SIGNALS];
 
 /* C types of the kinds that settings.def names. */
 typedef const char *tic_kind_string;
+typedef const char *tic_kind_path;
 typedef double tic_kind_seconds;
 typedef double tic_kind_period;
 #define TIC_PERIOD_AUTO 0.0
@@ -64,6 +65,7 @@ struct tic_settings {
 struct tic_setting_row {
     const char *field;
     const char *name; /* whole environment variable */
+    const char *kind;
     const char *fallback;
     const char *values;
     const char *help;
@@ -73,7 +75,7 @@ extern const size_t tic_setting_count;
 
 /* Reads all settings from the environment through `get` (getenv, or a test's own).
  * 0, or -EINVAL after writing one sentence about the first bad value into message. Strings point
- * into the environment. Unknown STARPU_TIC_* variables are an error too: a typing mistake must
+ * into the environment, paths are absolute (base/path.h). Unknown STARPU_TIC_* variables are an error too: a typing mistake must
  * not silently mean "default". */
 int tic_settings_read(struct tic_settings *out, const char *(*get)(const char *name),
                       char *const *environment, char *message, size_t message_size);

@@ -3,17 +3,18 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/apart.h"
 #include "base/lock.h"
 
 /* A thread that runs. */
 struct running {
     void *(*run)(void *);
     void *argument;
+    bool apart;
     clockid_t clock; /* its processor time */
     struct running *next;
 };
@@ -48,6 +49,8 @@ static void delist(const struct running *self)
 static void *run_listed(void *argument)
 {
     struct running *self = argument;
+    if (self->apart)
+        tic_apart_inherit();
     bool listed = pthread_getcpuclockid(pthread_self(), &self->clock) == 0;
 
     if (listed)
@@ -59,23 +62,41 @@ static void *run_listed(void *argument)
     return result;
 }
 
+struct creation {
+    pthread_t *thread;
+    struct running running;
+    int status;
+};
+
+static void create(void *arg)
+{
+    struct creation *creation = arg;
+    struct running *fresh = malloc(sizeof(*fresh));
+
+    creation->status = fresh ? 0 : -ENOMEM;
+    if (!fresh)
+        return;
+    *fresh = creation->running;
+    fresh->apart = tic_apart_is_here();
+    creation->status = tic_apart_create_thread(creation->thread, run_listed, fresh);
+    if (creation->status)
+        free(fresh);
+}
+
 int tic_thread_start(pthread_t *thread, void *(*run)(void *), void *argument)
 {
-    struct running *fresh = malloc(sizeof(*fresh));
-    sigset_t all, old;
+    struct creation creation = {.thread = thread, .running = {.run = run, .argument = argument}};
 
-    if (!fresh)
-        return -ENOMEM;
-    *fresh = (struct running){.run = run, .argument = argument};
-    sigfillset(&all);
-    sigdelset(&all, SIGSEGV); /* faults of its own (base/fault.h) */
-    sigdelset(&all, SIGBUS);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int status = pthread_create(thread, NULL, run_listed, fresh);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (status)
-        free(fresh);
-    return -status;
+    tic_apart_call(create, &creation);
+    return creation.status;
+}
+
+int tic_thread_start_beside(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+    struct creation creation = {.thread = thread, .running = {.run = run, .argument = argument}};
+
+    create(&creation);
+    return creation.status;
 }
 
 uint64_t tic_thread_processor_time(void)

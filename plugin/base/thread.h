@@ -7,8 +7,12 @@
 #include <stdint.h>
 #include <time.h>
 
-/* All signals are blocked in it: they are for the application's threads. 0 or -errno. */
+/* Starts a thread apart (apart.h). All signals are blocked in it: they are for the application's
+ * threads. 0 or -errno. */
 int tic_thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
+/* The same with the table of descriptors of the calling thread: for code of the application, or of
+ * its libraries, and for what ends the process. */
+int tic_thread_start_beside(pthread_t *thread, void *(*run)(void *), void *argument);
 /* Nanoseconds for which the threads that were started so had processors, the ended ones, too. */
 uint64_t tic_thread_processor_time(void);
 /* How many processors this thread may use. */

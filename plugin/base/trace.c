@@ -14,8 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "base/error.h"
 #include "base/lock.h"
+#include "base/numbers.h"
 #include "base/quiet.h"
 #include "base/thread.h"
 
@@ -148,8 +150,8 @@ void tic_trace_quote(char *quoted, unsigned size, const char *text)
 static unsigned format_event(char line[LINE], const char *clock, double time, const char *kind,
                              const char *members, va_list args)
 {
-    int head = snprintf(line, LINE, "{\"kind\": \"%s\", \"%s\": %.6f", kind, clock, time);
-    int body = vsnprintf(line + head, (size_t)(LINE - head), members, args);
+    int head = tic_numbers_print(line, LINE, "{\"kind\": \"%s\", \"%s\": %.6f", kind, clock, time);
+    int body = tic_numbers_vprint(line + head, (size_t)(LINE - head), members, args);
 
     if (body < 0 || head + body + 3 > LINE)
         return 0;
@@ -181,7 +183,6 @@ void tic_trace_put(const char *kind, const char *members, ...)
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-/* A descriptor that stays open could become another file's, in programs that close all. */
 static int open_file(const char *path)
 {
     return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
@@ -238,7 +239,7 @@ static void print(const char *format, ...)
     if (TEXT - trace.out_used < MOST)
         write_out();
     va_start(args, format);
-    int length = vsnprintf(trace.out + trace.out_used, MOST, format, args);
+    int length = tic_numbers_vprint(trace.out + trace.out_used, MOST, format, args);
     va_end(args);
     trace.out_used += length > 0 && length < MOST ? (unsigned)length : 0;
 }
@@ -433,28 +434,43 @@ static int start(void)
 static int write_first(void)
 {
     char line[LINE];
-    int length = snprintf(line, sizeof(line),
-                          "%s{\"kind\": \"run\", \"at\": 0.0, \"time\": %.6f, \"process\": %d}\n",
-                          is_torn(trace.path) ? "\n" : "",
-                          (double)tic_nanoseconds(CLOCK_REALTIME) * 1e-9, (int)trace.process);
+    int length = tic_numbers_print(
+        line, sizeof(line), "%s{\"kind\": \"run\", \"at\": 0.0, \"time\": %.6f, \"process\": %d}\n",
+        is_torn(trace.path) ? "\n" : "", (double)tic_nanoseconds(CLOCK_REALTIME) * 1e-9,
+        (int)trace.process);
 
     return write_lines(trace.path, line, (unsigned)length, &trace.size);
 }
 
-int tic_trace_open(const char *path)
-{
-    int status = check_file(path);
+struct opening {
+    const char *path;
+    int status;
+};
 
-    if (status || trace.process != 0)
-        return status;
-    if (!realpath(path, trace.path))
-        return -errno;
+static void open_apart(void *arg)
+{
+    struct opening *opening = arg;
+
+    opening->status = check_file(opening->path);
+    if (opening->status || trace.process != 0)
+        return;
+    if (!realpath(opening->path, trace.path)) {
+        opening->status = -errno;
+        return;
+    }
     trace.epoch = tic_nanoseconds(CLOCK_MONOTONIC);
     trace.process = getpid();
-    status = write_first();
-    status = status ? status : start();
-    if (status)
-        return status;
+    opening->status = write_first();
+    opening->status = opening->status ? opening->status : start();
+}
+
+int tic_trace_open(const char *path)
+{
+    struct opening opening = {path, 0};
+
+    tic_apart_call(open_apart, &opening);
+    if (opening.status)
+        return opening.status;
     atomic_store(&tic_trace_on, true);
     tic_log_tell(note_message, tic_trace_flush);
     return 0;

@@ -18,19 +18,31 @@ static void skip(struct iovec **pieces, int *count, size_t bytes)
     }
 }
 
-int tic_transfer_write(int fd, struct iovec *pieces, int count, uint64_t offset)
+/* none: what it gives when nothing is moved. */
+static int move_all(ssize_t (*move)(int fd, const struct iovec *pieces, int count, off_t offset),
+                    int fd, struct iovec *pieces, int count, uint64_t offset, int none)
 {
     skip(&pieces, &count, 0);
     while (count > 0) {
-        ssize_t written = pwritev(fd, pieces, count, (off_t)offset);
-        if (written < 0 && errno == EINTR)
+        ssize_t moved = move(fd, pieces, count, (off_t)offset);
+        if (moved < 0 && errno == EINTR)
             continue;
-        if (written <= 0)
-            return written < 0 ? -errno : -EIO;
-        offset += (uint64_t)written;
-        skip(&pieces, &count, (size_t)written);
+        if (moved <= 0)
+            return moved < 0 ? -errno : none;
+        offset += (uint64_t)moved;
+        skip(&pieces, &count, (size_t)moved);
     }
     return 0;
+}
+
+int tic_transfer_write(int fd, struct iovec *pieces, int count, uint64_t offset)
+{
+    return move_all(pwritev, fd, pieces, count, offset, -EIO);
+}
+
+int tic_transfer_read_all(int fd, struct iovec *pieces, int count, uint64_t offset)
+{
+    return move_all(preadv, fd, pieces, count, offset, -ENODATA);
 }
 
 ssize_t tic_transfer_read(int fd, void *bytes, size_t size, uint64_t offset)

@@ -395,6 +395,8 @@ void tic_callback_access_before(starpu_data_handle_t data, enum starpu_data_acce
         tic_data_bring_up(handle);
         return;
     }
+    if (tic_clock_lags) /* prologues that are due show older values in the memory that it reads */
+        tic_clock_catch_up();
     tic_session->waits_by_callback = true;
     atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
     *wait = (struct wait){.handle = handle,

@@ -47,10 +47,11 @@ PUBLIC int starpu_tic_checkpoint_request(void)
     return 0;
 }
 
-/* For functions that only the owner thread may call. 0 or -errno. */
+/* For functions that only the owner thread may call. 0 or -errno. A restart whose protection has
+ * ended goes on skipping tasks, which it compares with what was declared in the run before. */
 static int find_handle(struct _starpu_data_state *data, struct tic_handle **handle)
 {
-    if (!protected_session())
+    if (!protected_session() && !(tic_session_watches() && tic_session->recovered))
         return -ENOTCONN;
     if (!tic_session_is_owner())
         return -EPERM;

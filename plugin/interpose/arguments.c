@@ -54,8 +54,8 @@ static void tell_large(const struct starpu_task *task)
 
     if (!atomic_exchange(&told, true))
         tic_log(TIC_LOG_WARN,
-                "%s: its arguments have %zu bytes. What a kernel returns in arguments of more than "
-                "%d bytes is not given back in a restart",
+                "%s: its arguments have %zu bytes: what a kernel returns in more than %d is not "
+                "given back",
                 tic_task_name(task), task->cl_arg_size, TIC_ARGUMENTS_BYTES);
 }
 
@@ -114,11 +114,8 @@ static void tell_shared(void)
     static _Atomic bool told;
 
     if (tic_session->settings.pointers != TIC_POINTERS_TRUST && !atomic_exchange(&told, true))
-        tic_log(TIC_LOG_WARN,
-                "tasks that run at the same time have the same arguments (cl_arg), and change "
-                "them. What these hold after a restart depends on the order of the tasks. Register "
-                "and declare what tasks write; STARPU_TIC_POINTERS=trust is the promise that "
-                "nobody reads it");
+        tic_log(TIC_LOG_WARN, "tasks that run at the same time change the same arguments (cl_arg); "
+                              "starpu-tic explain arguments");
 }
 
 /* Bytes of a chunk that mean something in another process, a bit each: those of no address. */

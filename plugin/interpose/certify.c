@@ -46,8 +46,8 @@ void tic_certify_set(const struct tic_settings *settings)
     rules.trusts = settings->pointers == TIC_POINTERS_TRUST;
     if (rules.percent > 0)
         tic_log(TIC_LOG_INFO,
-                "certification: %lu %% of the tasks are executed twice and compared; the sample is "
-                "that of STARPU_TIC_CERTIFY_SEED=%llu",
+                "certification: %lu %% of the tasks are executed twice and compared "
+                "(STARPU_TIC_CERTIFY_SEED=%llu)",
                 rules.percent, (unsigned long long)rules.seed);
 }
 
@@ -117,8 +117,8 @@ void tic_certify_leave_out(uint64_t key)
         return;
     tic_kernels_count(&tic_kernels_counts.left_out);
     if (!atomic_exchange(&told, true))
-        tic_log(TIC_LOG_WARN, "tasks that devices or slaves execute are not certified "
-                              "(STARPU_TIC_CERTIFY): nothing of ours stands around their kernels");
+        tic_log(TIC_LOG_WARN,
+                "tasks that devices or slaves execute are not certified (STARPU_TIC_CERTIFY)");
 }
 
 /* ---- a difference ---------------------------------------------------------------------------- */

@@ -11,14 +11,15 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/io.h"
 #include "base/memory.h"
 #include "base/type_rules.h"
 #include "base/trace.h"
 #include "session/about.h"
 #include "session/context.h"
-#include "interpose/repeat.h"
 #include "report/pages.h"
 #include "report/report.h"
+#include "unseen/suppress.h"
 #include "unseen/statics.h"
 #include "report/told.h"
 #include "store/h5load.h"
@@ -63,17 +64,6 @@ static void open_trace(const char *path)
                  status == -EINVAL ? "it is no plain file" : strerror(-status));
 }
 
-/* Of the time that threads may spend on handing over what they write. A task writes several times
- * under SEL. */
-static unsigned choose_share(const struct tic_settings *settings, bool logs)
-{
-    enum { SHARE = 1 };
-
-    if (settings->patience != TIC_PATIENCE_DEFAULT)
-        return settings->patience > 0 ? 100 : 0;
-    return logs ? SHARE : 100;
-}
-
 /* Values wait there that main() gets back: a program has a few large ones. */
 static uint64_t choose_memory(void)
 {
@@ -109,54 +99,50 @@ static void set_logging(struct tic_session *session)
                 protocol);
     if (sel && !logs)
         tic_log(TIC_LOG_INFO,
-                "%s protects as tic does, by recovery lines: results of single tasks are logged "
-                "only with STARPU_TIC_VERIFY=0, which is the promise that main() and tasks touch "
-                "registered data only as they declare it, as nobody compares those with memory",
+                "%s: results of single tasks are logged only with STARPU_TIC_VERIFY=0; starpu-tic "
+                "explain sel",
                 protocol);
 }
 
-struct tic_session *tic_session_create(void)
+struct tic_session *tic_session_create(const struct tic_settings *settings)
 {
-    struct tic_settings settings;
-
-    tic_session_read(&settings);
-    tic_repeat_set(&settings);
-    if (settings.protocol == TIC_PROTOCOL_OFF)
-        return NULL;
     struct tic_session *session = calloc(1, sizeof(*session));
     if (!session || tic_graph_init(&session->graph) != 0 ||
         tic_snapshot_init(&session->snapshot, &session->graph, &session->store, TIC_MAX_WORKERS) !=
             0)
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
     tic_lock_init(&session->submit, TIC_RANK_SUBMIT);
-    check_stats(settings.stats);
-    open_trace(settings.report[0] ? "" : settings.trace);
-    session->settings = settings;
-    session->snapshot.period = tic_pace_init(&session->snapshot.pace, &settings);
-    session->snapshot.options.every = settings.every;
-    if (settings.patience > 0)
-        session->snapshot.options.patience = settings.patience;
+    check_stats(settings->stats);
+    open_trace(settings->report[0] ? "" : settings->trace);
+    session->settings = *settings;
+    session->snapshot.period = tic_pace_init(&session->snapshot.pace, settings);
+    session->snapshot.options.every = settings->every;
+    if (settings->patience > 0)
+        session->snapshot.options.patience = settings->patience;
     set_logging(session);
-    session->snapshot.options.hand_percent =
-        choose_share(&settings, session->snapshot.options.log_all);
-    session->snapshot.verify.percent = settings.report[0] ? 0 : (unsigned)settings.verify;
-    session->snapshot.options.log_bound = settings.log;
-    session->snapshot.options.keep_lines = (unsigned)settings.keep_lines;
-    session->snapshot.options.space = settings.space;
-    session->snapshot.options.memory = settings.memory > 0 ? settings.memory : choose_memory();
-    session->snapshot.options.image_least = settings.image;
-    session->snapshot.options.copy = settings.copy[0] && !settings.report[0] ? settings.copy : NULL;
-    session->snapshot.options.any_program = settings.program == TIC_PROGRAM_ANY;
-    if (!tic_type_rules_set(settings.types))
+    session->snapshot.options.endless = settings->patience == 0;
+    tic_io_use_maps(session->snapshot.options.log_all &&
+                    settings->patience == TIC_PATIENCE_DEFAULT);
+    session->snapshot.verify.percent = settings->report[0] ? 0 : (unsigned)settings->verify;
+    session->snapshot.options.log_bound = settings->log;
+    session->snapshot.options.keep_lines = (unsigned)settings->keep_lines;
+    session->snapshot.options.space = settings->space;
+    session->snapshot.options.memory = settings->memory > 0 ? settings->memory : choose_memory();
+    session->snapshot.options.image_least = settings->image;
+    session->snapshot.options.copy =
+        settings->copy[0] && !settings->report[0] ? settings->copy : NULL;
+    session->snapshot.options.any_program = settings->program == TIC_PROGRAM_ANY;
+    if (!tic_type_rules_set(settings->types))
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
     session->process = getpid();
+    tic_suppress_read(settings->suppressions);
     session->snapshot.unregistered.look = tic_statics_look;
-    session->snapshot.unregistered.trusted = settings.pointers == TIC_POINTERS_TRUST;
+    session->snapshot.unregistered.trusted = settings->pointers == TIC_POINTERS_TRUST;
     tic_answers_start();
-    if (settings.report[0]) {
+    if (settings->report[0]) {
         session->snapshot.options.dry = true;
-        session->report = tic_report_create(&session->graph, settings.events);
-        tic_pages_enable(session->report && settings.pages);
+        session->report = tic_report_create(&session->graph, settings->events);
+        tic_pages_enable(session->report && settings->pages);
     }
     tic_about_fill(&session->snapshot.about);
     return session;

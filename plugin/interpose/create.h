@@ -9,8 +9,8 @@ struct tic_settings;
 
 /* The settings of this process; stops the start if one is not valid. */
 void tic_session_read(struct tic_settings *settings);
-/* From the settings, without a store; NULL when the protocol is off. */
-struct tic_session *tic_session_create(void);
+/* From the settings, without a store; stops the start where that fails. */
+struct tic_session *tic_session_create(const struct tic_settings *settings);
 /* The functions of tic-store.so beside this library; stops the start if it is not there. */
 const struct tic_h5_ops *tic_session_load_module(void);
 

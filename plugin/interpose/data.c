@@ -18,6 +18,7 @@
 #include "report/report.h"
 #include "interpose/shape.h"
 #include "interpose/typed.h"
+#include "unseen/extent.h"
 #include "unseen/statics.h"
 #include "real/real.h"
 
@@ -114,7 +115,11 @@ void tic_data_on_register_after(starpu_data_handle_t data, int home_node)
         return;
     }
     struct tic_handle *handle = tic_data_add(data, home_node, NULL);
-    if (handle)
+    why = handle && tic_handle_has_memory(handle) ? tic_extent_beyond(handle->id, &handle->layout)
+                                                  : NULL;
+    if (why)
+        tic_session_unprotect(tic_session_place("starpu_data_register"), why);
+    else if (handle)
         tic_data_take_content(handle);
     if (!handle || home_node < 0 || !handle->supported || tic_handle_is_empty(handle) ||
         handle->packer)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "base/error.h"
-#include "base/quiet.h"
 #include "session/context.h"
 #include "session/lookup.h"
 #include "report/report.h"
@@ -104,18 +104,20 @@ static int write_all(FILE *file)
     return fclose(file) != 0 || failed ? -EIO : 0;
 }
 
+static void write_file(void *path)
+{
+    FILE *file = fopen(path, "we");
+    int status = file ? write_all(file) : -errno;
+
+    if (status != 0 || incomplete)
+        tic_log(TIC_LOG_WARN, "cannot write all digests to %s: %s", (const char *)path,
+                incomplete ? "out of memory" : strerror(-status));
+}
+
 void tic_digest_write(const struct tic_session *session)
 {
     const char *path = session->settings.digests;
-    struct tic_quiet quiet;
 
-    if (!path[0])
-        return;
-    tic_quiet_begin(&quiet);
-    FILE *file = fopen(path, "we");
-    int status = file ? write_all(file) : -errno;
-    tic_quiet_end(&quiet);
-    if (status != 0 || incomplete)
-        tic_log(TIC_LOG_WARN, "cannot write all digests to %s: %s", path,
-                incomplete ? "out of memory" : strerror(-status));
+    if (path[0])
+        tic_apart_call(write_file, (void *)path);
 }

@@ -23,10 +23,8 @@ static void tell(void)
     if (told || tic_session->report)
         return;
     told = true;
-    tic_log(
-        TIC_LOG_INFO,
-        "main() gives memory back (free) in which registered data lies: it is neither saved nor "
-        "restored from then on. Unregister it before (starpu_data_unregister)");
+    tic_log(TIC_LOG_INFO, "main() gives memory of registered data back (free): it is not saved any "
+                          "more; starpu-tic explain freed");
 }
 
 /* Of a block that main() gives back, outside of our own calls and StarPU's; else 0. */

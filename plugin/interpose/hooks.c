@@ -28,6 +28,7 @@
 #include "session/lookup.h"
 #include "session/marks.h"
 #include "session/nodes.h"
+#include "report/perturb.h"
 #include "unseen/followed.h"
 #include "unseen/left.h"
 #include "unseen/observe.h"
@@ -435,6 +436,7 @@ static void pre_exec(struct starpu_task *task, unsigned context)
         begin_part(task, size);
     else
         begin_task(task);
+    tic_perturb_stack();
 }
 
 static void post_exec(struct starpu_task *task, unsigned context)

@@ -59,12 +59,10 @@ static void tell_input(const struct tic_handle *handle)
     static bool told; /* under the submission lock */
 
     if (!told)
-        tic_log(
-            TIC_LOG_INFO,
-            "data %llu%s (number of registration) held other content in the recorded run when a "
-            "task first read it: the restart goes on with what was recorded, not with the "
-            "input of this run",
-            (unsigned long long)handle->id, tic_name_of(handle->id));
+        tic_log(TIC_LOG_INFO,
+                "data %llu%s held other content when a task first read it: that is used again; "
+                "starpu-tic explain inputs",
+                (unsigned long long)handle->id, tic_name_of(handle->id));
     told = true;
 }
 

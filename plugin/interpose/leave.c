@@ -98,6 +98,8 @@ static void *wait_for_signal(void *arg)
     if (!take_end(END_BY_SIGNAL))
         return NULL;
     flush_output();
+    if (session->beacon) /* a shell that a signal kills as well does not tell */
+        atomic_store(&session->beacon->stopped, TIC_EXIT_STOPPED);
     tic_stop(TIC_EXIT_STOPPED, "stopped by signal %d (%s): %s. The same command goes on from %s",
              signal, strsignal(signal), describe(status),
              atomic_load(&session->store.has_line) ? "the last recovery line" : "the start");
@@ -117,13 +119,13 @@ static void arm_signal(unsigned place, int signal)
 
     if (signal == SIGUSR1 && tic_nodes_has_slaves()) /* it may come a thousand times in a second */
         tic_log(TIC_LOG_WARN,
-                "StarPU uses signal %d (%s) itself where it has slaves: it does not stop the "
-                "program with a checkpoint. STARPU_TIC_STOP has others",
+                "StarPU uses signal %d (%s) itself: it does not stop the program with a checkpoint "
+                "(STARPU_TIC_STOP)",
                 signal, strsignal(signal));
     else if (!is_default(signal) && !leave.was_default[place])
         tic_log(TIC_LOG_INFO,
-                "the program handles or ignores signal %d (%s) itself: it does not stop it with a "
-                "checkpoint (STARPU_TIC_STOP)",
+                "the program handles or ignores signal %d (%s): it takes no last checkpoint "
+                "(STARPU_TIC_STOP)",
                 signal, strsignal(signal));
     else if (sigaction(signal, &action, &leave.before[place]) == 0)
         leave.armed[place] = signal;
@@ -143,7 +145,7 @@ void tic_leave_arm(struct tic_session *session)
         return;
     leave.session = session;
     sem_init(&leave.wanted, 0, 0);
-    if (tic_thread_start(&thread, wait_for_signal, session) != 0) {
+    if (tic_thread_start_beside(&thread, wait_for_signal, session) != 0) {
         tic_log(TIC_LOG_WARN, "STARPU_TIC_STOP has no effect: cannot create a thread");
         return;
     }

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "base/apart.h"
 #include "interpose/shape.h"
 #include "real/real.h"
 #include "session/context.h"
@@ -42,8 +43,9 @@ static void granted(void *arg)
     tic_guard--;
 }
 
-void tic_movable_ask(struct tic_handle *handle)
+static void ask(void *arg)
 {
+    struct tic_handle *handle = arg;
     struct request *request = malloc(sizeof(*request));
     int state = TIC_ASKED_NOW, status = -1;
 
@@ -62,6 +64,12 @@ void tic_movable_ask(struct tic_handle *handle)
     }
     if (status || !atomic_compare_exchange_strong(&handle->movable.asked, &state, TIC_ASKED))
         atomic_store(&handle->movable.asked, TIC_ASKED_NOT);
+}
+
+/* Its end may begin callbacks of the program. */
+void tic_movable_ask(struct tic_handle *handle)
+{
+    tic_apart_call_beside(ask, handle);
 }
 
 void tic_movable_leave(struct tic_handle *handle)

@@ -112,10 +112,8 @@ static void tell_written_later(struct starpu_task *task)
         return;
     const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
     tic_log(TIC_LOG_WARN,
-            "callbacks of task \"%s\", which runs nowhere, may read data %llu%s (number of "
-            "registration), and main() has submitted tasks that write it later: a restart may be "
-            "refused, as it cannot show them what they read. A wait for tasks in main() in "
-            "between lets them be protected",
+            "callbacks of task \"%s\" may read data %llu%s that later tasks write; starpu-tic "
+            "explain nowhere",
             tic_task_name(task), (unsigned long long)handle->id, tic_name_of(handle->id));
 }
 

@@ -10,27 +10,32 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/watch.h"
 #include "session/about.h"
+#include "session/builds.h"
 #include "report/advice.h"
 #include "session/context.h"
 #include "interpose/create.h"
 #include "interpose/position.h"
 #include "interpose/record.h"
+#include "interpose/repeat.h"
 #include "interpose/success.h"
 #include "report/told.h"
 #include "report/unprotected.h"
 #include "recovery/recovery.h"
 #include "store/files.h"
 #include "snapshot/extending.h"
+#include "unseen/pointers.h"
 
 /* A leaf, but for what opening a store takes: time() of main() may come while a thread starts. */
 static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
 /* Before tic_session is set: opened early, or NULL. Guarded by preparing; immutable once set. */
 static struct tic_session *prepared;
-static bool used;                 /* a session was tried: a process has at most one; the same */
-static const char *why_following; /* the store is that of a program before exec; the same */
+static bool used;           /* a session was tried: a process has at most one; the same */
+static const char *why_not; /* the same; NULL: none was tried, or it is there */
 
 static bool say_start_waits(void *path)
 {
@@ -58,35 +63,55 @@ static void follow(struct tic_session *session)
                  "protected, too",
                  session->store.path) < 0)
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
-    why_following = why;
+    why_not = why;
     on_exit(finish_following, session);
+}
+
+struct opening {
+    struct tic_session *session;
+    const char *directory;
+    const struct tic_h5_ops *h5;
+    bool create;
+    int status;
+};
+
+static void open_apart(void *arg)
+{
+    struct opening *opening = arg;
+    const struct tic_settings *settings = &opening->session->settings;
+
+    opening->status =
+        tic_recovery_open(&opening->session->snapshot, opening->directory, opening->create,
+                          settings->sync == TIC_SYNC_COMMIT, opening->h5);
+    if (opening->status >= 0 && !settings->report[0])
+        tic_advice_read(opening->directory);
 }
 
 /* False: the store is that of what this process ran before exec. */
 static bool open_store(struct tic_session *session, bool create)
 {
     const struct tic_settings *settings = &session->settings;
-    char *directory =
-        settings->dir[0] ? strdup(settings->dir) : tic_about_directory(&session->snapshot.about);
-    if (!directory)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory at start");
+    char *name = tic_about_directory(&session->snapshot.about);
+    const char *directory = settings->dir[0] || !name ? settings->dir : tic_path_absolute(name);
+    free(name);
+    if (!directory || !directory[0])
+        tic_stop(TIC_EXIT_REFUSED, "out of memory at start, or the working directory is gone: "
+                                   "name an absolute STARPU_TIC_DIR");
     struct tic_watch watch;
-    tic_store_make_room_for_fds(); /* before our first thread */
-    tic_watch_begin(&watch, session->snapshot.options.patience, say_start_waits, directory);
+    tic_watch_begin(&watch, session->snapshot.options.patience, say_start_waits, (void *)directory);
     session->graph.signature.ignores = settings->arguments == TIC_ARGUMENTS_IGNORE;
-    int status = tic_recovery_open(&session->snapshot, directory, create,
-                                   settings->sync == TIC_SYNC_COMMIT, tic_session_load_module());
-    if (status >= 0 && !settings->report[0])
-        tic_advice_read(directory);
+    struct opening opening = {session, directory, tic_session_load_module(), create, 0};
+    tic_apart_call(open_apart, &opening);
+    if (tic_advice_is_there())
+        tic_pointers_silence();
     tic_watch_end(&watch);
-    free(directory);
-    if (status == -EALREADY) {
+    if (opening.status == -EALREADY) {
         follow(session);
         return false;
     }
-    session->opened_store = status >= 0;
+    session->opened_store = opening.status >= 0;
     tic_unprotected_tell_children(settings->dir);
-    session->recovered = status > 0;
+    session->recovered = opening.status > 0;
     session->recovered_tasks = session->graph.recovered.tasks;
     atomic_store(&session->racy, session->snapshot.recovery.racy);
     session->snapshot.extension.run = session->snapshot.recovery.earlier.runs + 1;
@@ -103,11 +128,23 @@ static bool open_store(struct tic_session *session, bool create)
 
 static struct tic_session *prepare_first(void)
 {
+    struct tic_settings settings;
+
     if (tic_unprotected_why())
         return NULL;
+    tic_session_read(&settings);
+    tic_repeat_set(&settings);
+    if (settings.protocol == TIC_PROTOCOL_OFF)
+        return NULL;
+    int status = tic_apart_begin();
+    if (status) {
+        why_not = tic_unprotected_no_thread(status);
+        return NULL;
+    }
     tic_files_start();
-    struct tic_session *session = tic_session_create();
-    return session && open_store(session, false) ? session : NULL;
+    tic_builds_note_callers(NULL);
+    struct tic_session *session = tic_session_create(&settings);
+    return open_store(session, false) ? session : NULL;
 }
 
 /* Before starpu_init an event matters only if there is a store to replay it from. */
@@ -135,9 +172,9 @@ bool tic_opening_create_store(struct tic_session *session)
     return false;
 }
 
-const char *tic_opening_why_following(void)
+const char *tic_opening_why_not(void)
 {
-    return why_following;
+    return why_not;
 }
 
 struct tic_session *tic_session_opened(void)

@@ -25,6 +25,6 @@ bool tic_opening_is_over(void);
  * ran before exec; the session is over. */
 bool tic_opening_create_store(struct tic_session *session);
 /* The message of that; NULL: it is not. */
-const char *tic_opening_why_following(void);
+const char *tic_opening_why_not(void);
 
 #endif

@@ -22,13 +22,14 @@
 #include "session/clock.h"
 #include "session/context.h"
 #include "base/next.h"
+#include "base/path.h"
 #include "interpose/opening.h"
 #include "recovery/recovery.h"
 #include "store/files.h"
 
 /* All immutable after start(); own_end is 0 before. */
 static uintptr_t own_begin, own_end; /* our own code */
-static char start_directory[PATH_MAX], home[PATH_MAX], store[PATH_MAX], models[PATH_MAX];
+static char home[PATH_MAX], store[PATH_MAX], models[PATH_MAX];
 static __thread bool is_main __attribute__((tls_model("initial-exec")));
 
 /* ---- which files ------------------------------------------------------------------------------
@@ -91,7 +92,7 @@ static const char *name_of(int directory, const char *path)
     if (length <= 0)
         return NULL;
     name[length] = '\0';
-    bool at_start = strcmp(name, start_directory) == 0;
+    bool at_start = strcmp(name, tic_path_start()) == 0;
     name[length] = '/';
     strcpy(name + length + 1, path);
     if (!is_input(name))
@@ -193,8 +194,6 @@ __attribute__((constructor)) static void start(void)
     keep(home, "HOME");
     keep(store, TIC_SETTING_PREFIX "DIR");
     keep(models, "STARPU_PERF_MODEL_DIR");
-    if (!getcwd(start_directory, sizeof(start_directory)))
-        start_directory[0] = '\0';
     if (dlsym(RTLD_NEXT, "starpu_task_create"))
         tic_files_start();
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "base/error.h"
 #include "base/names.h"
 #include "base/types.h"
@@ -76,17 +77,31 @@ static void release_coo(char *bytes, uint64_t size)
     free(bytes);
 }
 
+struct packing {
+    starpu_data_handle_t data;
+    void *bytes;
+    starpu_ssize_t count;
+    int status;
+};
+
+static void pack_data(void *arg)
+{
+    struct packing *packing = arg;
+
+    packing->status = tic_real.starpu_data_get_interface_ops(packing->data)
+                          ->pack_data(packing->data, NODE, &packing->bytes, &packing->count);
+}
+
 static int pack(struct tic_handle *handle, char **bytes, struct tic_shape *shape)
 {
-    struct starpu_data_interface_ops *ops = tic_real.starpu_data_get_interface_ops(handle->data);
-    starpu_ssize_t count = 0;
-    void *packed = NULL;
+    struct packing packing = {.data = handle->data};
 
-    if (ops->pack_data(handle->data, NODE, &packed, &count) != 0 || count < 0 || !packed)
+    tic_apart_call_beside(pack_data, &packing);
+    if (packing.status != 0 || packing.count < 0 || !packing.bytes)
         return -EIO;
-    *bytes = packed;
-    *shape = (struct tic_shape){1, 1, {(uint64_t)count, 1, 1, 1}, 0};
-    shape->type = type_of(handle, (uint64_t)count);
+    *bytes = packing.bytes;
+    *shape = (struct tic_shape){1, 1, {(uint64_t)packing.count, 1, 1, 1}, 0};
+    shape->type = type_of(handle, (uint64_t)packing.count);
     return 0;
 }
 
@@ -117,10 +132,8 @@ static void tell_changed(const struct tic_handle *handle)
 
     if (!atomic_exchange(&told, true))
         tic_log(TIC_LOG_WARN,
-                "data %llu%s (number of registration) was given back by unpack_data of its "
-                "interface, which has changed that interface: if this says how the data lies in "
-                "memory of main(), other data there may be overwritten, and the result wrong. "
-                "`starpu-tic rehearse` tells",
+                "unpack_data of data %llu%s has changed its interface: results may be wrong; "
+                "starpu-tic explain unpack",
                 (unsigned long long)handle->id, tic_name_of(handle->id));
 }
 

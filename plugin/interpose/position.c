@@ -71,11 +71,8 @@ static bool goes_on(void)
 static void tell_waits_outside(void)
 {
     if (!stuck.told)
-        tic_log(
-            TIC_LOG_WARN,
-            "the replay stands still: main() waits outside of StarPU, for a lock, a semaphore or "
-            "the like. If a kernel gave it in the recorded run, that kernel is skipped now: such "
-            "programs cannot be restarted. STARPU_TIC_DIR names another directory to start over");
+        tic_log(TIC_LOG_WARN, "the replay stands still: main() waits outside of StarPU, for a lock "
+                              "or the like; starpu-tic explain still");
     stuck.told = true;
 }
 

@@ -218,14 +218,10 @@ static void tell(const struct starpu_task *task)
         STARPU_TASK_GET_NBUFFERS(task) == 0 || atomic_load_explicit(&told, memory_order_relaxed) ||
         atomic_exchange(&told, true))
         return;
-    tic_log(TIC_LOG_WARN,
-            "task \"%s\" has a prologue. What a prologue reads is not logged with "
-            "STARPU_TIC_VERIFY=0, nor where StarPU has several memory nodes: it may be something "
-            "else in "
-            "a restart, which then computes another result if that matters. `starpu-tic rehearse` "
-            "tells; "
-            "STARPU_TIC_POINTERS=trust is the promise that prologues do not read data",
-            tic_task_name(task));
+    tic_log(
+        TIC_LOG_WARN,
+        "task \"%s\" has a prologue, and what it reads is not logged; starpu-tic explain prologue",
+        tic_task_name(task));
 }
 
 bool tic_prologue_wrap(struct starpu_task *task, uint64_t key)

@@ -104,8 +104,8 @@ static void tell_no_room(const struct starpu_task *task)
 
     if (!atomic_exchange(&told, true))
         tic_log(TIC_LOG_WARN,
-                "there are more than %d kernels: those of codelet \"%s\", and of others, are "
-                "neither certified nor executed again after a failure",
+                "more than %d kernels: those of codelet \"%s\" are neither certified nor executed "
+                "again",
                 TIC_KERNELS, tic_task_name(task));
 }
 
@@ -118,9 +118,8 @@ static void note_outside(const struct starpu_task *task, uint64_t key, bool fail
         tic_certify_leave_out(key);
     if (fails && tic_nodes_has_slaves() && !atomic_exchange(&told, true))
         tic_log(TIC_LOG_WARN,
-                "slaves execute tasks of codelet \"%s\": one that fails there "
-                "(starpu_tic_task_failed) is not executed again, but ends the slave, and so this "
-                "process. `where` STARPU_CPU keeps the codelet here",
+                "slaves execute tasks of codelet \"%s\": one that fails ends this process; "
+                "starpu-tic explain slaves",
                 tic_task_name(task));
 }
 

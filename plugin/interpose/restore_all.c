@@ -51,13 +51,11 @@ static void tell_unused(const struct tic_handle *handle)
     if (told)
         return;
     told = true;
-    tic_log(
-        TIC_LOG_WARN,
-        "data %llu%s (number of registration, %llu bytes) comes back as main() or tasks changed it "
-        "through pointers, though no task and no access has used it. If the program has given "
-        "this memory back (free), and crashes now, start it with STARPU_TIC_UNUSED=leave",
-        (unsigned long long)handle->id, tic_name_of(handle->id),
-        (unsigned long long)tic_shape_bytes(&handle->layout.shape));
+    tic_log(TIC_LOG_WARN,
+            "data %llu%s (%llu bytes), used by no task, comes back as it was changed; starpu-tic "
+            "explain unused",
+            (unsigned long long)handle->id, tic_name_of(handle->id),
+            (unsigned long long)tic_shape_bytes(&handle->layout.shape));
 }
 
 bool tic_data_may_change(const struct tic_handle *handle)

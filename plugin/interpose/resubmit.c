@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "interpose/admit.h"
+#include "session/builds.h"
 #include "session/context.h"
 #include "interpose/deliver.h"
 #include "interpose/spawn.h"
@@ -126,6 +127,9 @@ static int submit_again(const struct tic_spawn *spawn)
 
     if (!task || !copy_model(spawn, &model))
         return -ENOMEM;
+    tic_lock(&tic_session->submit);
+    tic_builds_note_task(task, tic_session->store.path);
+    tic_unlock(&tic_session->submit);
     unsigned char *ordered = task->handles_sequential_consistency;
     if (!tic_submit_kept(task, &model))
         return -ENOMEM;

@@ -107,8 +107,8 @@ static void tell_first(const struct tic_execution *execution)
         return;
     tic_retry_describe(execution->task, execution->number, task, sizeof(task));
     tic_log(TIC_LOG_INFO,
-            "%s failed on worker %d: it is executed again. Nothing more is said of tasks that come "
-            "right within %lu more tries (STARPU_TIC_RETRIES)",
+            "%s failed on worker %d: it is executed again, and later ones without a word "
+            "(STARPU_TIC_RETRIES=%lu)",
             task, execution->workers[0], most_retries);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/content.h"
 #include "base/thread.h"
 
 /* Seconds between looks at a thread. */
@@ -92,7 +93,7 @@ static struct runner *start_locked(void (*run)(void *arg), void *arg)
     pthread_cond_broadcast(&runners.changed);
     if (!fresh)
         return runner;
-    if (tic_thread_start(&thread, serve, fresh) != 0) {
+    if (tic_thread_start_beside(&thread, serve, fresh) != 0) {
         free(fresh);
         return NULL;
     }
@@ -108,7 +109,7 @@ static void read_about(long thread, const char *file, const char *format, void *
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/self/task/%ld/%s", thread, file);
-    FILE *stream = fopen(path, "re");
+    FILE *stream = tic_content_open(path);
     if (!stream)
         return;
     if (fscanf(stream, format, value) != 1)
@@ -236,7 +237,7 @@ static bool start_foreman_locked(void (*work)(void))
         return true;
     tic_cond_init(&foreman.changed);
     foreman.work = work;
-    foreman.started = tic_thread_start(&thread, lead, NULL) == 0;
+    foreman.started = tic_thread_start_beside(&thread, lead, NULL) == 0;
     if (foreman.started)
         pthread_detach(thread);
     return foreman.started;

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "base/error.h"
+#include "base/numbers.h"
 #include "base/trace.h"
 #include "session/context.h"
 #include "interpose/create.h"
@@ -145,6 +147,12 @@ void tic_session_require_master(int result)
                  tic_slave_master());
 }
 
+/* If it fails, the first line tries again. */
+static void claim(void *store)
+{
+    tic_store_claim(store);
+}
+
 struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
                                                      struct starpu_conf *copy, const char **sched)
 {
@@ -165,8 +173,8 @@ struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
     struct tic_session *session = tic_opening_prepare();
     if (session && !tic_opening_create_store(session))
         session = NULL; /* the working directory is another one since it was opened */
-    if (!session && tic_opening_why_following())
-        tell_unprotected(tic_opening_why_following());
+    if (!session && tic_opening_why_not())
+        tell_unprotected(tic_opening_why_not());
     if (!session)
         return initialize_unprotected(conf, copy);
     if (!tic_policy_copy(conf, copy))
@@ -174,7 +182,7 @@ struct starpu_conf *tic_session_on_initialize_before(struct starpu_conf *conf,
     tic_slave_prepare_master(copy);
     tic_leave_note_program();
     *sched = tic_policy_choose(copy, &session->settings);
-    tic_store_claim(&session->store); /* if it fails, the first line tries again */
+    tic_apart_call(claim, &session->store);
     if (starts == 0)
         tic_workers_start(session, copy);
     return copy;
@@ -195,15 +203,40 @@ void tic_session_count_start(int result)
     starts += result == 0;
 }
 
+static void remove_store(void *store)
+{
+    tic_store_remove(store);
+    tic_store_close(store);
+}
+
 /* This start is not protected: no file of ours stays behind, but for lines of earlier runs. A later
  * start opens the store again. */
 static void withdraw(struct tic_session *session)
 {
     if (session->recovered || tic_session)
         return;
-    tic_store_remove(&session->store);
-    tic_store_close(&session->store);
+    tic_apart_call(remove_store, &session->store);
     session->opened_store = false;
+}
+
+static void tell_protected(const struct tic_session *session)
+{
+    const struct tic_snapshot *snapshot = &session->snapshot;
+    char how[64] = "the result of each task";
+
+    if (session->report || session->recovered)
+        return;
+    if (snapshot->options.periodic)
+        tic_numbers_print(how, sizeof(how), "a checkpoint every %g s", snapshot->period);
+    tic_log(TIC_LOG_INFO, "protected: %s in %s (STARPU_TIC_VERBOSE=0 silences this)", how,
+            session->store.path);
+}
+
+static void take_beacon(void *arg)
+{
+    struct tic_session *session = arg;
+
+    session->beacon = tic_beacon_take(session->store.path);
 }
 
 void tic_session_on_initialize_after(int result)
@@ -236,9 +269,11 @@ void tic_session_on_initialize_after(int result)
     uint64_t known = tic_tail_total(&session->graph.events);
     /* Before the checkpoint thread, whose it is then, begins. */
     uint64_t line = session->recovered ? session->store.kept[0].number : 0;
-    if (tic_snapshot_start(&session->snapshot) != 0 ||
-        tic_graph_event(&session->graph, TIC_EVENT_START, &number) == -ENOMEM) {
-        tic_unprotected_report("cannot create the checkpoint thread");
+    int status = tic_snapshot_start(&session->snapshot);
+    if (status == 0 && tic_graph_event(&session->graph, TIC_EVENT_START, &number) == -ENOMEM)
+        status = -ENOMEM;
+    if (status) {
+        tic_unprotected_report(tic_unprotected_no_thread(status));
         return;
     }
     static const struct tic_ending steps = {tic_session_is_replayed, tic_redux_fold_all};
@@ -248,7 +283,9 @@ void tic_session_on_initialize_after(int result)
     bool first = !tic_session;
     tic_session = session;
     if (first) {
-        session->beacon = session->report ? NULL : tic_beacon_take(session->store.path);
+        if (!session->report)
+            tic_apart_call(take_beacon, session);
+        tell_protected(session);
         tic_record_run();
         trace_start(session, line);
     }

@@ -348,10 +348,8 @@ static void delay(struct delay *delay)
     if (tic_nanoseconds(CLOCK_MONOTONIC) < delay->told_at)
         return;
     delay->told_at = UINT64_MAX;
-    tic_log(TIC_LOG_WARN,
-            "a task that is executed again reads memory in which main(), or a callback, is about "
-            "to find a later value. They wait until it has ended, as it had by then in the "
-            "recorded run");
+    tic_log(TIC_LOG_WARN, "main(), or a callback, waits for a task that is executed again and "
+                          "reads what it is to find later");
 }
 
 void tic_shown_take(const struct tic_handle *handle, const struct tic_saved *saved)

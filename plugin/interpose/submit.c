@@ -8,6 +8,7 @@
 #include "base/structures.h"
 #include "base/words.h"
 #include "session/accesses.h"
+#include "session/builds.h"
 #include "interpose/admit.h"
 #include "interpose/answers.h"
 #include "interpose/arrive.h"
@@ -30,6 +31,7 @@
 #include "interpose/record.h"
 #include "interpose/refuse.h"
 #include "report/report.h"
+#include "report/unprotected.h"
 #include "interpose/restore.h"
 #include "interpose/resubmit.h"
 #include "interpose/skip.h"
@@ -48,7 +50,7 @@
 /* What the submission is: codelet, modes, handles and their sizes; not the arguments. */
 static uint64_t fingerprint(const struct starpu_task *task, const struct tic_accesses *accesses)
 {
-    const char *name = tic_task_name(task);
+    const char *name = tic_task_identity(task);
     uint64_t fold = XXH3_64bits(name, strlen(name));
 
     for (unsigned i = 0; i < accesses->count; i++) {
@@ -284,6 +286,11 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
      * of all tasks of a bundle, which a restart may not have restored yet. */
     if (task->bundle)
         tic_real.starpu_task_bundle_remove(task->bundle, task);
+    *why = tic_unprotected_by_ranks();
+    if (*why)
+        return TIC_PASS;
+    tic_builds_note_callers(tic_session->store.path);
+    tic_builds_note_task(task, tic_session->store.path);
     tic_structure_note(task);
     if (tic_task_runs_nowhere(task))
         return decide_nowhere(task, submission, why);

@@ -30,13 +30,12 @@ __attribute__((destructor)) static void remove_lines(void)
         fflush_unlocked(stdout);
         funlockfile(stdout);
     }
-    tic_io_start(succeeded->snapshot.options.patience, 100); /* else it may hang */
+    tic_io_start(succeeded->snapshot.options.patience); /* else it may hang */
     if (tic_snapshot_is_abandoned(&succeeded->snapshot) ||
         tic_io_call(remove_all, &succeeded->store) != 0)
-        tic_log(
-            TIC_LOG_WARN,
-            "%s does not answer: recovery lines may be left there, from which a new start would "
-            "continue. Remove them",
-            succeeded->store.path);
+        tic_log(TIC_LOG_WARN,
+                "%s does not answer: recovery lines may be left there, which a new start would "
+                "continue. Remove them",
+                succeeded->store.path);
     tic_io_stop();
 }

@@ -104,11 +104,10 @@ static void say(const struct tic_session *session, unsigned count)
     if (session->settings.workers == TIC_WORKERS_REAL)
         return;
     if (now.limited)
-        tic_log(
-            TIC_LOG_INFO,
-            "main() was told of %u worker%s, so no more are used, as it may have arrays of that "
-            "size (STARPU_TIC_WORKERS=real uses all)",
-            tic_workers.recorded, tic_told_plural(tic_workers.recorded));
+        tic_log(TIC_LOG_INFO,
+                "main() was told of %u worker%s, so no more are used (STARPU_TIC_WORKERS=real uses "
+                "all)",
+                tic_workers.recorded, tic_told_plural(tic_workers.recorded));
     else if (count < tic_workers.recorded)
         tic_log(TIC_LOG_INFO,
                 "main() was told of %u worker%s, and is told so again; there %s %u now",

@@ -21,6 +21,7 @@
 #include "unseen/observe.h"
 #include "unseen/statics.h"
 #include "report/pages.h"
+#include "report/perturb.h"
 #include "interpose/redux.h"
 #include "interpose/retry.h"
 #include "interpose/runner.h"
@@ -75,6 +76,7 @@ WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
     int result = initialize(conf, argc, argv);
     tic_session_count_start(result);
     tic_session_leave_life();
+    tic_perturb_stack();
     return result;
 }
 

@@ -430,8 +430,8 @@ int tic_convert_line(struct tic_store *store, struct tic_line *line)
     status = status ? status : remove_log(store);
     if (status == 0)
         tic_log(TIC_LOG_INFO,
-                "recovery line %llu in %s was written on %s: its values were converted to the byte "
-                "order of this machine; results in the event log are not used",
+                "recovery line %llu in %s was written on %s, and is converted; starpu-tic "
+                "explain byte-order",
                 number, store->path, machine);
     return status;
 }

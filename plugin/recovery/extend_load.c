@@ -107,8 +107,8 @@ int tic_extend_load(struct tic_snapshot *snapshot, struct tic_line *line, struct
         return -ENOMEM;
     if (!find_all(snapshot, extend, rows, &count)) {
         tic_log(TIC_LOG_WARN,
-                "a value that the event log in %s tells of is damaged or gone: tasks that ended "
-                "after recovery line %llu are executed again",
+                "a result in %s is damaged or gone: tasks that ended after recovery line %llu are "
+                "executed again",
                 snapshot->store->path, (unsigned long long)line->number);
         tic_extend_give_up(extend);
         count = 0;

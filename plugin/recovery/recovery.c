@@ -19,6 +19,7 @@
 #include "store/data_names.h"
 #include "store/held.h"
 #include "store/mark.h"
+#include "store/schema.h"
 
 /* ---- choosing ------------------------------------------------------------------------------- */
 
@@ -109,7 +110,7 @@ static void check_identity(const char *path, const struct tic_line *line,
     }
 }
 
-static void refuse_changed(const char *path, const char *what)
+static _Noreturn void refuse_changed(const char *path, const char *what)
 {
     tic_stop(TIC_EXIT_REFUSED,
              "%s holds the recovery lines of another run: %s. What it did would be mixed with what "
@@ -135,6 +136,14 @@ void tic_recovery_stop_other_file(const char *path, const char *name,
 {
     char what[512];
 
+    if (strncmp(name, TIC_FILES_BUILD, strlen(TIC_FILES_BUILD)) == 0) {
+        snprintf(
+            what, sizeof(what),
+            "the library %.400s, which holds code of its tasks or calls StarPU, is another build "
+            "than it was",
+            strrchr(name, '/') + 1);
+        refuse_changed(path, what);
+    }
     snprintf(what, sizeof(what), "main() reads the file %.400s, which %s", name,
              verdict == TIC_FILES_NEW       ? "was not there then"
              : verdict == TIC_FILES_MISSING ? "was there then, and is not now"
@@ -159,8 +168,9 @@ static _Noreturn void refuse_unregistered(const char *path)
     tic_stop(TIC_EXIT_REFUSED,
              "cannot continue from %s: tasks that are done have written memory that is not "
              "registered data%s%s, and a restart would leave it as main() has made it. If nobody "
-             "needs what they wrote there, STARPU_TIC_POINTERS=trust goes on. Else remove the "
-             "directory to begin again, and register that memory",
+             "needs what they wrote there, the same command with STARPU_TIC_POINTERS=trust before "
+             "it goes on. Else remove the directory to begin again, and register that memory, or "
+             "suppress it (STARPU_TIC_SUPPRESSIONS)",
              path, what[0] ? ": " : "", what);
 }
 
@@ -201,9 +211,8 @@ static void refuse_to_load(const struct tic_store *store, int status)
     if (status == -EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
         tic_stop(
             TIC_EXIT_REFUSED,
-            "cannot continue from %s: it takes more open files than a quarter of the %llu that "
-            "this process may have. Start it with a higher limit (ulimit -n), such as the run "
-            "before had",
+            "cannot continue from %s: it takes more open files than the %llu that this process may "
+            "have. Start it with a higher limit (ulimit -n), such as the run before had",
             store->path, (unsigned long long)limit.rlim_cur);
     tic_stop(TIC_EXIT_REFUSED, "cannot continue from %s: %s", store->path,
              tic_store_reason(status));
@@ -216,7 +225,8 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
     struct timespec now;
     char results[64] = "";
 
-    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(CLOCK_REALTIME, &now); /* it may have been set back since the line was written */
+    const double age = (double)now.tv_sec + (double)now.tv_nsec * 1e-9 - choice->line.created;
     snapshot->recovery.line_lost = choice->unusable > 0;
     if (choice->line.point.number) { /* results in the log are of what main() did after that */
         snapshot->options.ignore_results = true;
@@ -248,7 +258,7 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
     tic_log(TIC_LOG_INFO,
             "continuing from recovery line %llu in %s: %llu tasks done, %.0f seconds old%s",
             (unsigned long long)line->number, store->path, (unsigned long long)line->tasks_done,
-            (double)now.tv_sec + (double)now.tv_nsec * 1e-9 - line->created, results);
+            age > 0 ? age : 0, results);
 }
 
 /* ---- copies --------------------------------------------------------------------------------- */
@@ -361,9 +371,18 @@ static int recover(struct tic_snapshot *snapshot)
         load(snapshot, &choice);
         return 1;
     }
+    uint64_t *segments = NULL;
+    unsigned long count = 0;
+    bool had_run = tic_store_list(store, TIC_FILE_SEGMENT, &segments, &count) == 0 && count > 0;
+    free(segments);
     int status = tic_store_clean(store);
     if (status)
         tic_stop(TIC_EXIT_REFUSED, "cannot clean up %s: %s", store->path, strerror(-status));
+    if (had_run)
+        tic_log(TIC_LOG_INFO,
+                "a run has left no recovery line in %s: it had none yet, or they were removed. The "
+                "program begins anew",
+                store->path);
     return 0;
 }
 

@@ -57,9 +57,8 @@ static void die_with_supervisor(void)
     struct pollfd error = {.fd = STDERR_FILENO, .events = POLLOUT};
 
     if (poll(&error, 1, 0) == 1 && error.revents == POLLOUT) /* else a message might wait */
-        tic_log(TIC_LOG_WARN,
-                "starpu-tic run, which supervised this program, was killed: so is the "
-                "program. The same command goes on from its last recovery line");
+        tic_log(TIC_LOG_WARN, "starpu-tic run, which supervised this program, was killed: so is "
+                              "the program. Start it again");
     kill(getpid(), SIGKILL);
 }
 

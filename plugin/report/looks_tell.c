@@ -40,13 +40,11 @@ void tic_looks_tell_large_of_callback(struct starpu_task *task)
 {
     static _Atomic bool told;
 
-    if (tic_session->recovered || atomic_exchange(&told, true))
+    if (tic_session->recovered || tic_advice_is_there() || atomic_exchange(&told, true))
         return;
     tic_log(TIC_LOG_INFO,
-            "task \"%s\" has a callback, and declares data of more than %lu bytes. What callbacks "
-            "read of such data by their pointers is not logged, and may be something else in a "
-            "restart: `starpu-tic rehearse` tells whether it matters, and a larger "
-            "STARPU_TIC_LOOKS has it logged",
+            "task \"%s\" has a callback, and declares data of more than %lu bytes; starpu-tic "
+            "explain callbacks",
             tic_task_name(task), tic_session->settings.looks);
 }
 
@@ -101,11 +99,8 @@ void tic_looks_tell_packed_of_callback(struct starpu_task *task, const struct ti
              "task \"%.64s\" has a callback, and declares data %llu%s (number of registration), "
              "which its interface packs",
              tic_task_name(task), (unsigned long long)handle->id, tic_name_of(handle->id));
-    if (!tic_session->report)
-        tic_log(TIC_LOG_INFO,
-                "%s. What callbacks read of such data by their pointers is not logged, and may be "
-                "something else in a restart: `starpu-tic rehearse` tells whether it matters",
-                packed_of);
+    if (!tic_session->report && !tic_advice_is_there())
+        tic_log(TIC_LOG_INFO, "%s; starpu-tic explain callbacks", packed_of);
 }
 
 const char *tic_looks_packed_of_callback(void)
@@ -129,13 +124,9 @@ void tic_looks_note_callback_of(struct starpu_task *task)
              task->cl ? tic_task_name(task) : "(without a codelet)",
              tic_callback_of(task) ? "callback" : "prologue", (unsigned long long)id,
              tic_name_of(id), (unsigned long long)bytes);
-    if (!tic_session->report)
-        tic_log(
-            tic_session->recovered ? TIC_LOG_INFO : TIC_LOG_DETAIL,
-            "%s. What callbacks read of data that their tasks do not declare is not logged, and "
-            "may be something else in a restart: `starpu-tic rehearse` tells whether it "
-            "matters. The task of a callback must declare what the callback reads",
-            undeclared);
+    if (!tic_session->report && !tic_advice_is_there())
+        tic_log(tic_session->recovered ? TIC_LOG_INFO : TIC_LOG_DETAIL,
+                "%s; starpu-tic explain callbacks", undeclared);
 }
 
 const char *tic_looks_undeclared(void)
@@ -150,12 +141,8 @@ static void tell_time(void)
     if (unlogged.told_time)
         return;
     unlogged.told_time = true;
-    tic_log(
-        TIC_LOG_INFO,
-        "main() waits for tasks so often, and there is so much small data, that after most waits "
-        "only what tasks declare to write is logged for main() to look at by its pointers, as "
-        "the rest would take more than %d %% of the time",
-        TIC_LOOKS_PERCENT);
+    tic_log(TIC_LOG_INFO, "main() waits so often that mostly only what tasks declare to write is "
+                          "logged; starpu-tic explain waits");
 }
 
 /* In the first run, where there is still time for it, and if nobody has looked yet. */
@@ -165,10 +152,8 @@ static void tell_large(void)
         tic_advice_is_there())
         return;
     unlogged.told_large = true;
-    tic_log(TIC_LOG_INFO,
-            "main() goes on after it has waited for tasks. What it reads by its pointers then, in "
-            "data of more than %lu bytes, is not logged: `starpu-tic check` tells whether it does",
-            tic_session->settings.looks);
+    tic_log(TIC_LOG_INFO, "main() goes on after it has waited for tasks, and may read large data; "
+                          "starpu-tic explain large");
 }
 
 /* Its memory is not known, but to its interface. */
@@ -177,14 +162,11 @@ static void tell_packed(void)
     if (unlogged.packed == 0 || unlogged.told_packed || tic_session->recovered)
         return;
     unlogged.told_packed = true;
-    if (!tic_session->report)
+    if (!tic_session->report && !tic_advice_is_there())
         tic_log(TIC_LOG_INFO,
-                "main() goes on after it has waited for tasks. What it writes by its pointers then "
-                "in data that its interface packs (CSR, BCSR ...; the first: data %llu, by number "
-                "of registration), or reads there of data of more than %lu bytes, without "
-                "acquiring it, is neither logged nor compared, and may be something else in a "
-                "restart: `starpu-tic rehearse` tells whether it matters",
-                (unsigned long long)(unlogged.packed - 1), tic_session->settings.looks);
+                "main() goes on after it has waited for tasks, and may touch data %llu; starpu-tic "
+                "explain packed",
+                (unsigned long long)(unlogged.packed - 1));
 }
 
 void tic_looks_note_wait(void)
@@ -231,12 +213,10 @@ void tic_looks_note_blind(const struct starpu_task *task)
     static _Atomic bool told;
 
     if (may_tell(&told))
-        tic_log(
-            TIC_LOG_INFO,
-            "task \"%s\" declares no data. A restart executes it again, before the memory is as "
-            "it was: what it reads of registered data must be declared. `starpu-tic rehearse` "
-            "tells whether it matters",
-            tic_task_name(task));
+        tic_log(TIC_LOG_INFO,
+                "task \"%s\" declares no data, and a restart executes it again; starpu-tic explain "
+                "no-data",
+                tic_task_name(task));
 }
 
 void tic_looks_note_reader(const struct starpu_task *task)
@@ -257,13 +237,10 @@ void tic_looks_note_left(const struct tic_handle *handle)
 
     if (handle && handle->imaged && !handle->look && atomic_load(&handle->version) > 0 &&
         may_tell(&told))
-        tic_log(
-            TIC_LOG_INFO,
-            "starpu_data_unregister_no_coherency: what main() then reads of data %llu%s (number "
-            "of registration) by its pointer is not logged, and may be something else in a "
-            "restart. If it reads it, starpu_data_unregister is right, or a larger "
-            "STARPU_TIC_LOOKS",
-            (unsigned long long)handle->id, tic_name_of(handle->id));
+        tic_log(TIC_LOG_INFO,
+                "data %llu%s: main() may read it after starpu_data_unregister_no_coherency; "
+                "starpu-tic explain large",
+                (unsigned long long)handle->id, tic_name_of(handle->id));
 }
 
 void tic_looks_tell_overwritten(const struct tic_handle *handle)
@@ -277,13 +254,10 @@ void tic_looks_tell_overwritten(const struct tic_handle *handle)
     if (!handle->packer)
         snprintf(size, sizeof(size), "%llu bytes",
                  (unsigned long long)tic_shape_bytes(&handle->layout.shape));
-    tic_log(
-        TIC_LOG_WARN,
-        "main() goes on after it has waited for tasks, as in the recorded run. Tasks wrote data "
-        "%llu (number of registration, %s) again later, and what it held then was not logged: "
-        "if main() reads it there by its pointer, it sees something else than it did. "
-        "`starpu-tic %s` tells whether it does",
-        (unsigned long long)handle->id, size, handle->packer ? "rehearse" : "check");
+    tic_log(TIC_LOG_WARN,
+            "main() goes on after waits, and may read data %llu (%s) as it is later; starpu-tic "
+            "explain overwritten",
+            (unsigned long long)handle->id, size);
 }
 
 void tic_looks_note_submission(void)

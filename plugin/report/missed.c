@@ -64,8 +64,7 @@ __attribute__((destructor)) static void tell_if_missed(void)
     dl_iterate_phdr(find_library, &path);
     if (path && has_had_workers(path))
         tic_log(TIC_LOG_WARN,
-                "this run was not protected: the program's StarPU (%s) was not reached, as it is "
-                "opened with RTLD_DEEPBIND, or in another way that binds its calls to itself. Open "
-                "it without, or link the program with it",
+                "this run was not protected: the program's StarPU (%s) was not reached; starpu-tic "
+                "explain not-reached",
                 path);
 }

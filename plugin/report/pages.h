@@ -10,6 +10,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "report/perturb.h"
+
 /* Owner thread writes, before tasks exist. */
 extern bool tic_pages_enabled;
 extern _Atomic bool tic_pages_are_closed; /* relaxed: the handler opens pages, too */
@@ -30,6 +32,7 @@ static inline void tic_pages_open(void)
  * owner, and while there are tasks. */
 static inline void tic_pages_close(const char *call)
 {
+    tic_perturb_stack();
     if (__builtin_expect(tic_pages_enabled, 0))
         tic_pages_close_all(call);
 }

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/content.h"
 #include "session/uses.h"
 
 enum { OPEN = PROT_READ | PROT_WRITE };
@@ -292,7 +293,7 @@ static void keep_part(struct tic_page_ranges *kept, const struct tic_page_range 
 /* Copies into `kept` what lies in plain memory. */
 static void keep_plain(struct tic_page_ranges *kept, const struct tic_page_ranges *all)
 {
-    FILE *maps = fopen("/proc/self/maps", "re");
+    FILE *maps = tic_content_open("/proc/self/maps");
     char line[512], permissions[8], rest[256];
     unsigned long begin, end;
     size_t at = 0;

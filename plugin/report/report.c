@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/path.h"
 #include "session/about.h"
 #include "session/context.h"
 #include "report/looks_tell.h"
@@ -243,15 +244,17 @@ static void add_directory(json_t *report, const struct tic_line *about)
 {
     char *directory = tic_about_directory(about);
 
-    json_object_set_new(report, "working", json_string(about->directory));
+    json_object_set_new(report, "working", json_string(tic_path_start()));
     json_object_set_new(report, "directory", json_string(directory ? directory : ""));
     free(directory);
 }
 
-static void add_packed(json_t *report)
+static void add_notes(json_t *report, uint64_t callbacks)
 {
     uint64_t id;
 
+    if (callbacks > 0)
+        json_object_set_new(report, "callbacks", json_integer((json_int_t)callbacks));
     if (tic_looks_packed(&id))
         json_object_set_new(report, "packed", json_integer((json_int_t)id));
 }
@@ -275,7 +278,7 @@ int tic_report_write(struct tic_report *report, struct tic_session *session)
         tic_looks_undeclared(), "addresses", tic_left_found(), "packed_of_callback",
         tic_looks_packed_of_callback());
     if (whole) {
-        add_packed(whole);
+        add_notes(whole, report->callbacks);
         json_object_set_new(whole, "remade", inputs(&session->graph, true));
         add_directory(whole, &session->snapshot.about);
         tic_pages_report(whole);

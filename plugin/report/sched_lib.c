@@ -34,12 +34,10 @@ static void tell_once(void)
         atomic_exchange(&told, true))
         return;
     tic_missed_note_start(); /* the end of the process need not tell it again */
-    tic_log(
-        TIC_LOG_WARN,
-        "this run is not protected: STARPU_SCHED_LIB gives StarPU the policy %s, and no more. "
-        "To protect it, start the program by starpu-tic run, or name the library in LD_PRELOAD, "
-        "too (STARPU_TIC_PROTOCOL=off: it need not be protected)",
-        TIC_WS_NAME);
+    tic_log(TIC_LOG_WARN,
+            "this run is not protected: STARPU_SCHED_LIB gives the policy %s only; "
+            "starpu-tic explain sched-lib",
+            TIC_WS_NAME);
 }
 
 struct starpu_sched_policy *starpu_get_sched_lib_policy(const char *name)

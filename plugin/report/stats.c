@@ -5,15 +5,16 @@
 #include <errno.h>
 #include <jansson.h>
 
+#include "base/apart.h"
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/io.h"
-#include "base/quiet.h"
 #include "base/thread.h"
 #include "session/context.h"
 #include "session/kernels.h"
 #include "sched/tic_ws.h"
 #include "snapshot/copier.h"
+#include "base/memory.h"
 #include "store/held.h"
 
 /* Sums and maxima over the workers. */
@@ -71,23 +72,23 @@ static json_t *describe_run(struct tic_session *session, const struct totals *to
         "tasks_of_reductions", (json_int_t)atomic_load(&session->reduction_tasks),        //
         "forced_checkpoints", (json_int_t)atomic_load(&snapshot->counts.forced_saved),
         "forced_used", (json_int_t)atomic_load(&session->forced_used), "tasks_executed",
-        (json_int_t)(totals->executed - atomic_load(&session->stand_ins)),               //
-        "tasks_skipped", (json_int_t)atomic_load(&session->skipped),                     //
-        "tasks_executed_again", (json_int_t)atomic_load(&session->rerun),                //
-        "handles_restored", (json_int_t)atomic_load(&session->restored),                 //
-        "checkpoints", (json_int_t)atomic_load(&snapshot->counts.checkpoints),           //
-        "values_written", (json_int_t)atomic_load(&session->store.counts.values_written),       //
-        "bytes_written", (json_int_t)atomic_load(&session->store.counts.bytes_written),         //
-        "held_seconds", (double)totals->held_ns * 1e-9,                                  //
-        "held_max_seconds", (double)totals->held_max_ns * 1e-9,                          //
-        "held_cpu_seconds", (double)totals->held_cpu_ns * 1e-9,                          //
-        "held_cpu_max_seconds", (double)totals->held_cpu_max_ns * 1e-9,                  //
-        "held_times", held_times(totals),                                                //
-        "main_held_seconds", (double)atomic_load(&snapshot->counts.main_held_ns) * 1e-9, //
-        "thefts", (json_int_t)tic_ws_thefts(),                                           //
-        "values_shared", (json_int_t)atomic_load(&session->store.counts.values_shared), "bytes_shared",
-        (json_int_t)atomic_load(&session->store.counts.bytes_shared), "bytes_spared",
-        (json_int_t)atomic_load(&session->store.counts.bytes_spared));
+        (json_int_t)(totals->executed - atomic_load(&session->stand_ins)),                //
+        "tasks_skipped", (json_int_t)atomic_load(&session->skipped),                      //
+        "tasks_executed_again", (json_int_t)atomic_load(&session->rerun),                 //
+        "handles_restored", (json_int_t)atomic_load(&session->restored),                  //
+        "checkpoints", (json_int_t)atomic_load(&snapshot->counts.checkpoints),            //
+        "values_written", (json_int_t)atomic_load(&session->store.counts.values_written), //
+        "bytes_written", (json_int_t)atomic_load(&session->store.counts.bytes_written),   //
+        "held_seconds", (double)totals->held_ns * 1e-9,                                   //
+        "held_max_seconds", (double)totals->held_max_ns * 1e-9,                           //
+        "held_cpu_seconds", (double)totals->held_cpu_ns * 1e-9,                           //
+        "held_cpu_max_seconds", (double)totals->held_cpu_max_ns * 1e-9,                   //
+        "held_times", held_times(totals),                                                 //
+        "main_held_seconds", (double)atomic_load(&snapshot->counts.main_held_ns) * 1e-9,  //
+        "thefts", (json_int_t)tic_ws_thefts(),                                            //
+        "values_shared", (json_int_t)atomic_load(&session->store.counts.values_shared),
+        "bytes_shared", (json_int_t)atomic_load(&session->store.counts.bytes_shared),
+        "bytes_spared", (json_int_t)atomic_load(&session->store.counts.bytes_spared));
 }
 
 /* What a checkpoint costs, and how often one is taken. */
@@ -109,22 +110,21 @@ static json_t *describe_protection(struct tic_session *session)
     struct tic_snapshot *snapshot = &session->snapshot;
 
     return json_pack(
-        "{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:b}", //
-        "recovered", (int)session->recovered,                                               //
-        "recovered_tasks", (json_int_t)session->recovered_tasks,                            //
-        "suspensions", (json_int_t)atomic_load(&snapshot->counts.suspensions),              //
-        "checkpoints_failed", (json_int_t)atomic_load(&snapshot->counts.failures),          //
-        "values_held", (json_int_t)atomic_load(&snapshot->counts.values_held),              //
-        "calls_handed_over", (json_int_t)tic_io_handed(),                                   //
-        "calls_not_handed_over", (json_int_t)tic_io_not_handed(),                           //
-        "suspended", (int)tic_protection_is_suspended(&snapshot->protection),               //
-        "protected", (int)!tic_snapshot_is_broken(snapshot),                                //
-        "protocol", tic_protocol_names[session->settings.protocol],                         //
-        "results_replaced", (json_int_t)atomic_load(&snapshot->results.reuse.rows),         //
-        "events_logged", (json_int_t)atomic_load(&snapshot->log.records),                   //
-        "log_bytes", (json_int_t)atomic_load(&snapshot->log.bytes),                         //
-        "log_size", (json_int_t)tic_eventlog_volume(&snapshot->log),                        //
-        "tasks_not_logged", (json_int_t)atomic_load(&snapshot->results.uncovered),          //
+        "{s:b, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:b}", //
+        "recovered", (int)session->recovered,                                          //
+        "recovered_tasks", (json_int_t)session->recovered_tasks,                       //
+        "suspensions", (json_int_t)atomic_load(&snapshot->counts.suspensions),         //
+        "checkpoints_failed", (json_int_t)atomic_load(&snapshot->counts.failures),     //
+        "values_held", (json_int_t)atomic_load(&snapshot->counts.values_held),         //
+        "calls_handed_over", (json_int_t)tic_io_handed(),                              //
+        "suspended", (int)tic_protection_is_suspended(&snapshot->protection),          //
+        "protected", (int)!tic_snapshot_is_broken(snapshot),                           //
+        "protocol", tic_protocol_names[session->settings.protocol],                    //
+        "results_replaced", (json_int_t)atomic_load(&snapshot->results.reuse.rows),    //
+        "events_logged", (json_int_t)atomic_load(&snapshot->log.records),              //
+        "log_bytes", (json_int_t)atomic_load(&snapshot->log.bytes),                    //
+        "log_size", (json_int_t)tic_eventlog_volume(&snapshot->log),                   //
+        "tasks_not_logged", (json_int_t)atomic_load(&snapshot->results.uncovered),     //
         "lines_needed", (int)atomic_load(&snapshot->results.needs_lines));
 }
 
@@ -135,17 +135,20 @@ static json_t *describe_store(struct tic_session *session)
 
     if (session->snapshot.copier)
         tic_copier_count(session->snapshot.copier, &copies);
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I}",                  //
-                     "segments", (json_int_t)session->store.segment_count,                  //
-                     "segments_removed", (json_int_t)session->store.counts.segments_removed,       //
-                     "values_moved", (json_int_t)atomic_load(&session->store.counts.values_moved), //
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b, s:I}",         //
+                     "segments", (json_int_t)session->store.segment_count,                   //
+                     "segments_removed", (json_int_t)session->store.counts.segments_removed, //
+                     "values_moved",
+                     (json_int_t)atomic_load(&session->store.counts.values_moved), //
                      "values_in_images",
-                     (json_int_t)tic_held_count_images(&session->store.rows), //
-                     "copies", (json_int_t)copies.copies,                     //
-                     "copies_failed", (json_int_t)copies.failed,              //
-                     "copy_bytes", (json_int_t)copies.bytes,                  //
-                     "copied_line", (json_int_t)copies.line,                  //
-                     "copy_late", (int)copies.late,                           //
+                     (json_int_t)tic_held_count_images(&session->store.rows),    //
+                     "memory_left", (json_int_t)(tic_memory_left() & INT64_MAX), //
+                     "memory_refused", (json_int_t)tic_memory_refused(),         //
+                     "copies", (json_int_t)copies.copies,                        //
+                     "copies_failed", (json_int_t)copies.failed,                 //
+                     "copy_bytes", (json_int_t)copies.bytes,                     //
+                     "copied_line", (json_int_t)copies.line,                     //
+                     "copy_late", (int)copies.late,                              //
                      "failpoint_passes", (json_int_t)tic_failpoint_passes());
 }
 
@@ -203,7 +206,22 @@ static json_t *describe_account(struct tic_session *session)
         "all_checkpoints",
         (json_int_t)(earlier->checkpoints + atomic_load(&snapshot->counts.checkpoints)), //
         "all_events", (json_int_t)(earlier->logged + atomic_load(&snapshot->log.records)),
-        "all_bytes", (json_int_t)(earlier->stored + atomic_load(&session->store.counts.bytes_written)));
+        "all_bytes",
+        (json_int_t)(earlier->stored + atomic_load(&session->store.counts.bytes_written)));
+}
+
+struct dump {
+    const char *path;
+    const json_t *stats;
+    int status;
+};
+
+static void dump_apart(void *arg)
+{
+    struct dump *dump = arg;
+
+    dump->status = json_dump_file(dump->stats, dump->path,
+                                  JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
 }
 
 int tic_stats_write(struct tic_session *session)
@@ -214,18 +232,16 @@ int tic_stats_write(struct tic_session *session)
                        describe_recovery(session),     describe_repeats(session),
                        describe_account(session)};
     json_t *stats = json_object();
-    struct tic_quiet quiet;
+    struct dump dump = {session->settings.stats, stats, 0};
     int status = 0;
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         status |= !parts[i] || json_object_update(stats, parts[i]) != 0;
         json_decref(parts[i]);
     }
-    tic_quiet_begin(&quiet);
     if (status == 0)
-        status = json_dump_file(stats, session->settings.stats,
-                                JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
-    tic_quiet_end(&quiet);
+        tic_apart_call(dump_apart, &dump);
+    status = status ? status : dump.status;
     json_decref(stats);
     if (status == 0)
         return 0;

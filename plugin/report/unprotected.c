@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "report/unprotected.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -51,6 +52,30 @@ static bool is_forked(void)
 
     return getpid() != loaded.process &&
            (!directory || (loaded.directory && strcmp(directory, loaded.directory) == 0));
+}
+
+/* Launchers need not tell; StarPU-MPI knows, once MPI runs. A program may start that after StarPU.
+ */
+const char *tic_unprotected_by_ranks(void)
+{
+    static int (*is_initialized)(int *);
+    static int (*count)(void);
+    static bool asked; /* guarded by the submission lock, or before any submission */
+    int initialized = 0;
+
+    if (!asked) {
+        *(void **)&is_initialized = dlsym(RTLD_DEFAULT, "MPI_Initialized");
+        *(void **)&count = dlsym(RTLD_DEFAULT, "starpu_mpi_world_size");
+        asked = true;
+    }
+    if (__builtin_expect(!is_initialized || !count, 1) || is_initialized(&initialized) != 0 ||
+        !initialized)
+        return NULL;
+    int ranks = count();
+    count = NULL; /* once is enough */
+    return ranks > 1 ? "runs of several MPI processes are not protected yet "
+                       "(starpu_mpi_world_size() is more than 1)"
+                     : NULL;
 }
 
 /* The release of what becomes the next minor version, with other structures already. */
@@ -114,6 +139,22 @@ void tic_unprotected_report(const char *why)
 {
     atomic_store(&reason, why);
     tic_log(TIC_LOG_WARN, "this run is not protected: %s", why);
+}
+
+const char *tic_unprotected_no_thread(int status)
+{
+    static char why[256];
+
+    snprintf(why, sizeof(why), "cannot create a thread: %s%s", strerror(-status),
+             status == -EAGAIN ? ". A limit is reached: RLIMIT_NPROC (ulimit -u), pids.max of the "
+                                 "cgroup, or RLIMIT_AS (ulimit -v)"
+             : status == -ENOMEM ? ". A limit on memory is reached: RLIMIT_AS (ulimit -v), or "
+                                   "memory.max of the cgroup"
+             : status == -EPERM || status == -ENOSYS
+                 ? ". A filter of system calls refuses close_range() and unshare(): with Docker, "
+                   "--security-opt seccomp=unconfined allows them"
+                 : "");
+    return why;
 }
 
 void tic_unprotected_tell_slave(const char *why)

@@ -18,5 +18,10 @@ void tic_unprotected_report(const char *why);
 
 /* The one message of a slave (session/slave.h). */
 void tic_unprotected_tell_slave(const char *why);
+/* Why threads of ours cannot be created, or not apart: -errno. The text stays. */
+const char *tic_unprotected_no_thread(int status);
+
+/* Are there several MPI processes, by StarPU-MPI's own word? NULL: no, or not yet. */
+const char *tic_unprotected_by_ranks(void);
 
 #endif

@@ -2,18 +2,18 @@
 /* What a recovery line says about the run: program, arguments, host, versions. */
 #include "session/about.h"
 
-#include <elf.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #include "base/input.h"
+#include "base/content.h"
 #include "real/real.h"
+#include "session/builds.h"
 #include "store/line.h"
 
 static char *text_or_empty(const char *text)
@@ -21,35 +21,10 @@ static char *text_or_empty(const char *text)
     return strdup(text ? text : "");
 }
 
-/* argv as the kernel knows it: '\0'-ended strings. */
-static char *read_command_line(size_t *size)
-{
-    FILE *file = fopen("/proc/self/cmdline", "re");
-    char *text = NULL;
-    size_t used = 0, capacity = 0;
-
-    while (file && !feof(file)) {
-        if (used == capacity) {
-            capacity = capacity ? capacity * 2 : 4096;
-            char *grown = realloc(text, capacity);
-            if (!grown)
-                break;
-            text = grown;
-        }
-        used += fread(text + used, 1, capacity - used, file);
-        if (ferror(file))
-            break;
-    }
-    if (file)
-        fclose(file);
-    *size = used;
-    return text;
-}
-
 static void fill_arguments(struct tic_line *about)
 {
-    size_t size;
-    char *line = read_command_line(&size);
+    size_t size; /* argv as the kernel knows it: '\0'-ended strings */
+    char *line = tic_content_read("/proc/self/cmdline", &size);
     size_t skip = line && size > 0 ? strnlen(line, size - 1) + 1 : 0; /* argv[0] */
 
     if (line && size > skip) {
@@ -63,55 +38,19 @@ static void fill_arguments(struct tic_line *about)
     }
 }
 
-/* ---- which build ------------------------------------------------------------------------------
- */
-
-enum { ID_MOST = 64 };
-
-/* Of the notes of a segment: owner "GNU", type NT_GNU_BUILD_ID. */
-static char *find_build_id(const char *at, size_t size)
+/* The name that the program was loaded by. A file that was removed or replaced since then has "
+ * (deleted)" behind it. */
+static void read_program(char path[PATH_MAX])
 {
-    char text[2 * ID_MOST + 1];
+    static const char gone[] = " (deleted)";
+    struct stat loaded, named;
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    size_t end = length > (ssize_t)strlen(gone) ? (size_t)length - strlen(gone) : 0;
 
-    for (const char *end = at + size; end - at >= (ptrdiff_t)sizeof(ElfW(Nhdr));) {
-        const ElfW(Nhdr) *note = (const void *)at;
-        const char *name = at + sizeof(*note), *id = name + (note->n_namesz + 3) / 4 * 4;
-        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0 &&
-            note->n_descsz <= ID_MOST) {
-            for (size_t i = 0; i < note->n_descsz; i++)
-                snprintf(text + 2 * i, 3, "%02x", (unsigned char)id[i]);
-            return strdup(text);
-        }
-        at = id + (note->n_descsz + 3) / 4 * 4;
-    }
-    return NULL;
-}
-
-/* The executable comes first. */
-static int visit_program(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    char **build = arg;
-
-    (void)size;
-    for (int i = 0; i < info->dlpi_phnum && !*build; i++)
-        if (info->dlpi_phdr[i].p_type == PT_NOTE)
-            *build = find_build_id((const char *)info->dlpi_addr + info->dlpi_phdr[i].p_vaddr,
-                                   info->dlpi_phdr[i].p_memsz);
-    return 1;
-}
-
-static char *describe_build(void)
-{
-    char *build = NULL;
-
-    dl_iterate_phdr(visit_program, &build);
-    if (build)
-        return build;
-    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    build = fd < 0 ? NULL : tic_input_hash_of(fd);
-    if (fd >= 0)
-        close(fd);
-    return build;
+    path[length > 0 ? length : 0] = '\0';
+    if (end > 0 && strcmp(path + end, gone) == 0 && stat("/proc/self/exe", &loaded) == 0 &&
+        (stat(path, &named) != 0 || loaded.st_ino != named.st_ino || loaded.st_dev != named.st_dev))
+        path[end] = '\0';
 }
 
 void tic_about_fill(struct tic_line *about)
@@ -119,15 +58,14 @@ void tic_about_fill(struct tic_line *about)
     char path[PATH_MAX] = "", host[HOST_NAME_MAX + 1] = "", version[32];
     int major, minor, release;
 
-    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    path[length > 0 ? length : 0] = '\0';
+    read_program(path);
     const char *slash = strrchr(path, '/');
     about->program = text_or_empty(slash ? slash + 1 : path);
     fill_arguments(about);
     about->directory = getcwd(NULL, 0);
     if (!about->directory)
         about->directory = text_or_empty("");
-    about->build = describe_build();
+    about->build = tic_builds_of_program();
     about->input = tic_input_hash();
     if (!about->input)
         about->input = text_or_empty("");

@@ -32,10 +32,8 @@ void tic_slave_prepare_master(struct starpu_conf *conf)
 
     if (has_slaves() && conf->bus_calibrate <= 0 && !told) {
         told = true;
-        tic_log(TIC_LOG_INFO,
-                "StarPU hangs at its start if one of the machines has measured the network for "
-                "another number of slaves than the others, or never: all of them need "
-                "STARPU_BUS_CALIBRATE=1 then");
+        tic_log(TIC_LOG_INFO, "StarPU hangs at its start where machines have measured other "
+                              "networks; starpu-tic explain calibrate");
     }
 #if TIC_STARPU_1_4
     conf->disable_asynchronous_tcpip_ms_copy = 1;

@@ -176,6 +176,11 @@ bool tic_symbol_is_in_object(const void *at)
     return dladdr(at, &object) != 0;
 }
 
+bool tic_symbol_is_mapped(const void *at)
+{
+    return is_mapped((uintptr_t)at);
+}
+
 bool tic_symbol_is_memory(const void *at)
 {
     const uint64_t number = (uint64_t)(uintptr_t)at, lowest = 65536; /* no system maps less */

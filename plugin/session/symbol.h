@@ -23,6 +23,8 @@ bool tic_symbol_is_address(uint64_t number);
 bool tic_symbol_may_be_pointer(uint64_t number);
 /* Does it lie in the program, or in a library: code, constants, variables? */
 bool tic_symbol_is_in_object(const void *at);
+/* Is its page mapped? */
+bool tic_symbol_is_mapped(const void *at);
 /* Is something there? Programs pass small numbers as pointers. */
 bool tic_symbol_is_memory(const void *at);
 /* Do a pointer's bytes seem to begin at this offset of a struct, packed or not? */

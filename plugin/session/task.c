@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "session/task.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "real/real.h"
 #include "session/context.h"
+#include "session/elf.h"
+#include "session/kernels.h"
 
 /* The name of tasks of ours, told by its address. */
 static const char own[] = "starpu-tic";
@@ -51,7 +57,65 @@ bool tic_task_has_own(void)
     return atomic_load_explicit(&has_own, memory_order_relaxed);
 }
 
+enum { SYMBOLS = 64 };
+
+/* Symbols of kernels whose codelets have no name; entries stay. */
+static struct {
+    pthread_mutex_t mutex; /* a leaf, but for those of the dynamic linker and malloc */
+    struct {
+        const void *kernel;
+        char *symbol;
+    } items[SYMBOLS];       /* those below count are immutable */
+    _Atomic unsigned count; /* written under mutex; release: the entry is there */
+} symbols = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static char *find_symbol(const void *kernel)
+{
+    struct tic_elf_place place;
+    Dl_info info;
+
+    if (dladdr(kernel, &info) != 0 && info.dli_sname && info.dli_saddr == kernel)
+        return strdup(info.dli_sname);
+    return tic_elf_find(kernel, &place) && place.begin == kernel ? strdup(place.symbol) : NULL;
+}
+
+/* Where *kernel is, or count. */
+static unsigned seek_symbol(const void *kernel)
+{
+    const unsigned count = atomic_load_explicit(&symbols.count, memory_order_acquire);
+    unsigned i = 0;
+
+    while (i < count && symbols.items[i].kernel != kernel)
+        i++;
+    return i;
+}
+
+static const char *symbol_of(const void *kernel)
+{
+    unsigned i = seek_symbol(kernel);
+
+    if (i < atomic_load_explicit(&symbols.count, memory_order_acquire))
+        return symbols.items[i].symbol;
+    pthread_mutex_lock(&symbols.mutex);
+    i = seek_symbol(kernel);
+    if (i == symbols.count && i < SYMBOLS) {
+        symbols.items[i].kernel = kernel;
+        symbols.items[i].symbol = find_symbol(kernel);
+        atomic_store_explicit(&symbols.count, i + 1, memory_order_release);
+    }
+    pthread_mutex_unlock(&symbols.mutex);
+    return i < SYMBOLS ? symbols.items[i].symbol : NULL;
+}
+
 const char *tic_task_name(const struct starpu_task *task)
+{
+    const void *kernel = (const void *)tic_kernels_original(task->cl->cpu_funcs[0]);
+    const char *symbol = task->cl->name || !kernel ? NULL : symbol_of(kernel);
+
+    return symbol ? symbol : tic_task_identity(task);
+}
+
+const char *tic_task_identity(const struct starpu_task *task)
 {
     if (task->cl->name)
         return task->cl->name;

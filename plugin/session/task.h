@@ -26,7 +26,10 @@ bool tic_task_is_submitting(void);
 bool tic_task_is_own(const struct starpu_task *task);
 /* Was there such a task? Most runs have none. */
 bool tic_task_has_own(void);
+/* For people: its codelet's name, or else its kernel's symbol. Any thread. */
 const char *tic_task_name(const struct starpu_task *task);
+/* For recovery lines: a build without symbols has the same. */
+const char *tic_task_identity(const struct starpu_task *task);
 /* Does StarPU keep the order of submission for this access? */
 bool tic_task_is_ordered(const struct starpu_task *task, unsigned buffer);
 static inline bool tic_task_runs_nowhere(const struct starpu_task *task)

@@ -134,9 +134,8 @@ void tic_verify_tell_late(struct tic_snapshot *snapshot, uint64_t since)
         return;
     snapshot->verify.told_late = true;
     tic_log(TIC_LOG_WARN,
-            "no recovery line can be taken, for %.0f seconds now: callbacks or other threads go on "
-            "while main() waits outside StarPU or not at all. A kill loses that time; "
-            "starpu_task_wait_for_all in main() is a place where lines can be taken",
+            "no recovery line can be taken, for %.0f seconds now: main() waits outside StarPU; "
+            "starpu-tic explain no-line",
             waited);
 }
 

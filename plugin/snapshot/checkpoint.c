@@ -194,9 +194,8 @@ static bool is_over_bound(struct tic_snapshot *snapshot)
 
     if (over && !snapshot->cycle.over_bound)
         tic_log(TIC_LOG_WARN,
-                "what main() and tasks without written data have read makes %llu bytes, more than "
-                "STARPU_TIC_LOG=%llu: no more checkpoints are taken, and a restart continues from "
-                "the last one",
+                "what main() has read makes %llu bytes (STARPU_TIC_LOG=%llu): no more checkpoints; "
+                "starpu-tic explain log",
                 (unsigned long long)bytes, (unsigned long long)snapshot->options.log_bound);
     snapshot->cycle.over_bound = over;
     return over;
@@ -482,7 +481,7 @@ int tic_checkpoint_run(struct tic_snapshot *snapshot)
     if (status == -EINVAL)
         tic_snapshot_break(snapshot, "internal error: a value of the cut is missing");
     else if (status == -ENOTRECOVERABLE)
-        tic_snapshot_break(snapshot, TIC_LOST_FILES, snapshot->store->path);
+        tic_snapshot_lose_files(snapshot);
     set_phase(snapshot, TIC_PHASE_IDLE);
     return status;
 }

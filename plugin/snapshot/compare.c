@@ -22,19 +22,11 @@ static void tell_difference(struct tic_snapshot *snapshot, const struct tic_hand
         return;
     if (atomic_exchange(&verify->quiescent, true))
         return;
-    bool used = atomic_load_explicit(&handle->mentioned, memory_order_relaxed);
-    tic_log(
-        TIC_LOG_WARN,
-        "data %llu%s (number of registration, %llu bytes) changed behind StarPU's back: main() or "
-        "a task writes it without declaring that. Protection goes on with recovery lines that "
-        "are taken only while no task runs and main() waits in StarPU. More frequent ones need "
-        "starpu_data_acquire around what main() does, or the data among the handles of the "
-        "task; `starpu-tic check` tells where main() does it%s",
-        (unsigned long long)handle->id, tic_name_of(handle->id),
-        (unsigned long long)tic_shape_bytes(&handle->layout.shape),
-        used ? ""
-             : ". No task has used it: if the program has given its memory back (free), set "
-               "STARPU_TIC_UNUSED=leave for a restart");
+    tic_log(TIC_LOG_WARN,
+            "data %llu%s (%llu bytes) changed behind StarPU's back: fewer checkpoints now; "
+            "starpu-tic explain behind",
+            (unsigned long long)handle->id, tic_name_of(handle->id),
+            (unsigned long long)tic_shape_bytes(&handle->layout.shape));
 }
 
 static void raise_to(_Atomic uint64_t *most, uint64_t value)

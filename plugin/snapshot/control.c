@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/numbers.h"
 #include "snapshot/snapshot.h"
 
 void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
@@ -16,14 +17,14 @@ void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
     if (!tic_protection_move(&snapshot->protection, TIC_PROTECTION_ENDED))
         return;
     va_start(args, fmt);
-    vsnprintf(reason, sizeof(reason), fmt, args);
+    tic_numbers_vprint(reason, sizeof(reason), fmt, args);
     va_end(args);
     snprintf(snapshot->protection.reason, sizeof(snapshot->protection.reason), "%.255s", reason);
     atomic_store_explicit(&snapshot->protection.explains, true, memory_order_release);
-    tic_log(TIC_LOG_WARN,
-            "protection ends here: %s. The program runs on unprotected; a restart continues from "
-            "the last recovery line, if there is one",
-            reason);
+    tic_log(TIC_LOG_WARN, "protection ends here: %s. The program runs on unprotected; %s", reason,
+            atomic_load_explicit(&snapshot->store->has_line, memory_order_relaxed)
+                ? "a restart continues from the last recovery line"
+                : "there is no recovery line, so a restart begins anew");
 }
 
 void tic_snapshot_wake(struct tic_snapshot *snapshot)

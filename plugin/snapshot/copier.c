@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/thread.h"
@@ -80,8 +81,7 @@ static void tell(const struct tic_copier *copier, int status, bool first, bool a
 {
     if (status)
         tic_log(first ? TIC_LOG_WARN : TIC_LOG_DETAIL,
-                "cannot copy recovery lines to %s: %s. The run goes on with those in its own "
-                "directory, and copies are tried again",
+                "cannot copy recovery lines to %s: %s. The run goes on, and copies are tried again",
                 copier->path,
                 status == -EPERM ? "it belongs to another user, or others may write to it"
                                  : strerror(-status));
@@ -145,8 +145,10 @@ static void remove_copies(struct tic_copier *copier)
                 strerror(-status));
 }
 
-static void destroy(struct tic_copier *copier)
+static void destroy(void *arg)
 {
+    struct tic_copier *copier = arg;
+
     for (unsigned i = 0; i < TIC_COPIES; i++)
         tic_mirror_fini(&copier->copies[i]);
     if (copier->source.directory >= 0)
@@ -195,7 +197,7 @@ static struct tic_copier *create(const struct tic_store *store, const char *path
     copier->source.process = store->process;
     copier->source.h5 = store->h5; /* only to inflate */
     copier->source.lock.file = -1;
-    copier->source.directory = tic_store_keep_fd(fcntl(store->directory, F_DUPFD_CLOEXEC, 0));
+    copier->source.directory = fcntl(store->directory, F_DUPFD_CLOEXEC, 0);
     copier->next = newest == 0 ? 1 : 0;
     pthread_mutex_init(&copier->lock, NULL);
     tic_cond_init(&copier->wake);
@@ -213,16 +215,30 @@ static struct tic_copier *create(const struct tic_store *store, const char *path
     return NULL;
 }
 
+struct beginning {
+    const struct tic_store *store;
+    const char *path;
+    int newest;
+    struct tic_copier *copier;
+};
+
+static void begin(void *arg)
+{
+    struct beginning *beginning = arg;
+    struct tic_copier *copier = create(beginning->store, beginning->path, beginning->newest);
+
+    if (copier && tic_thread_start(&copier->thread, copier_thread, copier) == 0)
+        beginning->copier = copier;
+    else if (copier)
+        destroy(copier);
+}
+
 struct tic_copier *tic_copier_start(const struct tic_store *store, const char *path, int newest)
 {
-    struct tic_copier *copier = create(store, path, newest);
+    struct beginning beginning = {store, path, newest, NULL};
 
-    if (!copier)
-        return NULL;
-    if (tic_thread_start(&copier->thread, copier_thread, copier) == 0)
-        return copier;
-    destroy(copier);
-    return NULL;
+    tic_apart_call(begin, &beginning);
+    return beginning.copier;
 }
 
 /* Only while it is at work. */
@@ -291,13 +307,13 @@ void tic_copier_stop(struct tic_copier *copier, bool remove)
     pthread_mutex_unlock(&copier->lock);
     if (over) {
         pthread_join(copier->thread, NULL);
-        destroy(copier);
+        tic_apart_call(destroy, copier);
         return;
     }
     pthread_detach(copier->thread); /* and what it uses stays */
     if (remove)
         tic_log(TIC_LOG_WARN,
-                "%s does not answer: copies of recovery lines may be left there, from which a new "
-                "start would continue. Remove them",
+                "%s does not answer: copies of lines may be left there, which a new start would "
+                "continue. Remove them",
                 copier->path);
 }

@@ -46,8 +46,8 @@ void tic_snapshot_need_lines(struct tic_snapshot *snapshot, const char *task, co
         atomic_exchange(&snapshot->results.needs_lines, true))
         return;
     tic_log(TIC_LOG_INFO,
-            "the event log does not hold the results of all tasks (%s: %s): recovery lines are "
-            "taken every %g seconds, too",
+            "the event log lacks results (%s: %s): recovery lines are taken every %g "
+            "seconds, too",
             task, why, snapshot->period);
     tic_snapshot_wake(snapshot);
 }

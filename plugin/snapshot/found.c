@@ -303,8 +303,8 @@ static void give_up_log(struct tic_snapshot *snapshot)
 {
     if (snapshot->recovery.result_count > 0 && !snapshot->options.ignore_results)
         tic_log(TIC_LOG_WARN,
-                "a newer recovery line in %s is damaged or gone: no results of the event log are "
-                "used, and their tasks are executed again",
+                "a newer recovery line in %s is damaged or gone: tasks of the event log are "
+                "executed again",
                 snapshot->store->path);
     tic_eventlog_forget(&snapshot->log);
 }

@@ -64,9 +64,6 @@ static void stop(struct tic_snapshot *snapshot, bool hurry, bool all)
     enum stopped state = snapshot->started ? await_exit(snapshot, all) : STOPPED_EXITED;
     if (state == STOPPED_COMMITS)
         return;
-    if (snapshot->waits.watched)
-        tic_watch_end(&snapshot->waits.watch);
-    snapshot->waits.watched = false;
     if (state == STOPPED_NEVER)
         leave_thread(snapshot);
     else if (snapshot->started)

@@ -142,21 +142,19 @@ static void tell_missed(struct tic_pace *pace, enum tic_interval_rule rule)
     if (pace->told_missed)
         return;
     if (rule == TIC_INTERVAL_UNMET)
-        tic_log(
-            TIC_LOG_WARN,
-            "STARPU_TIC_MAX_RECOVERY=%g is not met: it takes %.3g seconds until a recovery line "
-            "is committed. Checkpoints are taken as often as they can be",
-            bounds->max_recovery, measured->t_l);
+        tic_log(TIC_LOG_WARN,
+                "STARPU_TIC_MAX_RECOVERY=%g is not met: it takes %.3g seconds until a recovery "
+                "line is committed",
+                bounds->max_recovery, measured->t_l);
     else if (rule == TIC_INTERVAL_CONFLICT)
         tic_log(TIC_LOG_WARN,
-                "STARPU_TIC_MAX_OVERHEAD=%g is not met: a checkpoint costs %.3g seconds, and "
-                "STARPU_TIC_MAX_RECOVERY=%g wants them more often",
+                "STARPU_TIC_MAX_OVERHEAD=%g is not met: a checkpoint costs %.3g s, and "
+                "STARPU_TIC_MAX_RECOVERY=%g",
                 100 * bounds->max_overhead, measured->t_c, bounds->max_recovery);
     else if (hopeless)
         tic_log(TIC_LOG_WARN,
                 "it takes %.3g seconds until a recovery line is committed, no less than "
-                "STARPU_TIC_MTBF=%g: the program can hardly come further. Checkpoints are taken as "
-                "often as they can be",
+                "STARPU_TIC_MTBF=%g",
                 measured->t_l, bounds->mtbf);
     pace->told_missed = rule == TIC_INTERVAL_UNMET || rule == TIC_INTERVAL_CONFLICT || hopeless;
 }

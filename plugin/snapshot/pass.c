@@ -111,7 +111,6 @@ static void try_save_shared(void *arg, unsigned long i)
 {
     struct share *share = arg;
 
-    tic_io_set_way(TIC_IO_ALWAYS); /* on whatever thread of ours */
     share->statuses[i] = try_save(share->snapshot, share->handles[i], share->cut);
 }
 

@@ -26,8 +26,8 @@ static void tell_late(struct tic_point *point, double waited, double period)
         return;
     point->told_late = true;
     tic_log(TIC_LOG_WARN,
-            "a recovery line is due for %.0f seconds, and main() has come to no commit point that "
-            "it could be taken at (starpu_tic_commit_point). A kill loses that time",
+            "a recovery line is due for %.0f seconds: main() came to no commit point; starpu-tic "
+            "explain commit-point",
             waited);
 }
 

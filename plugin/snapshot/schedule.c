@@ -83,7 +83,7 @@ static void look_for_files(struct tic_snapshot *snapshot)
     else if (tic_snapshot_is_broken(snapshot) ||
              (tic_store_is_there(snapshot->store) && tic_eventlog_is_there(&snapshot->log)))
         return;
-    tic_snapshot_break(snapshot, TIC_LOST_FILES, snapshot->store->path);
+    tic_snapshot_lose_files(snapshot);
 }
 
 static bool is_before(const struct timespec *a, const struct timespec *b)
@@ -290,7 +290,6 @@ static void *checkpoint_thread(void *arg)
     uint64_t begun = tic_nanoseconds(CLOCK_MONOTONIC);
 
     pthread_setname_np(pthread_self(), "tic-checkpoint");
-    tic_io_set_way(TIC_IO_ALWAYS);
     tic_pool_init(&snapshot->cycle.savers, count_helpers());
     /* Here, as no signal comes to this thread, also none of a limit to the size of files. */
     int status = snapshot->options.log_all ? tic_eventlog_provide(&snapshot->log) : 0;
@@ -320,21 +319,6 @@ static void *checkpoint_thread(void *arg)
     return NULL;
 }
 
-/* Tasks that write themselves wait as long as it takes. */
-static bool look_for_waits(void *arg)
-{
-    struct tic_snapshot *snapshot = arg;
-    bool waits = tic_io_waits(snapshot->options.patience);
-
-    if (waits && !snapshot->waits.told)
-        tic_log(TIC_LOG_WARN,
-                "%s does not answer, and tasks wait for it. STARPU_TIC_PATIENCE, in seconds, "
-                "would let them go on without protection until it does",
-                snapshot->store->path);
-    snapshot->waits.told = waits;
-    return true;
-}
-
 static void start_copier(struct tic_snapshot *snapshot)
 {
     if (!snapshot->options.copy || snapshot->options.dry || snapshot->copier)
@@ -349,9 +333,8 @@ static void start_copier(struct tic_snapshot *snapshot)
 int tic_snapshot_begin(struct tic_snapshot *snapshot)
 {
     start_copier(snapshot);
-    if (snapshot->options.hand_percent > 0)
-        tic_io_start(snapshot->options.patience,
-                     snapshot->options.hand_percent); /* else calls may hang */
+    if (!snapshot->options.endless)
+        tic_io_start(snapshot->options.patience); /* else calls may hang */
     if (snapshot->started_ns == 0)
         snapshot->started_ns = tic_verify_begin_period(snapshot);
     /* StarPU has stopped meanwhile: what it ran has ended. */
@@ -370,10 +353,6 @@ int tic_snapshot_begin(struct tic_snapshot *snapshot)
         snapshot->options.log_all && snapshot->store->kept_count == 0 && !snapshot->cycle.began;
     int status = tic_thread_start(&snapshot->thread, checkpoint_thread, snapshot);
     snapshot->started = status == 0;
-    snapshot->waits.watched = status == 0 && snapshot->options.hand_percent < 100;
-    if (snapshot->waits.watched)
-        tic_watch_begin(&snapshot->waits.watch, snapshot->options.patience / 2, look_for_waits,
-                        snapshot);
     if (waits && status == 0)
         await_first(snapshot);
     return status;

@@ -69,13 +69,13 @@ struct tic_other_memory {
 
 /* Settings. Immutable after start. */
 struct tic_snapshot_options {
-    double patience;       /* seconds that others than the checkpoint thread wait */
-    unsigned hand_percent; /* of their time to have calls made for them */
-    unsigned long every;   /* ended tasks between checkpoints; 0: any */
-    bool dry;              /* nothing is saved */
-    bool any_program;      /* another build, or input, may continue */
-    const char *copy;      /* directory for copies of lines, or NULL */
-    int copy_newest;       /* the copy with the newest line, or -1 */
+    double patience;     /* seconds that others than the checkpoint thread wait */
+    bool endless;        /* they wait as long as it takes */
+    unsigned long every; /* ended tasks between checkpoints; 0: any */
+    bool dry;            /* nothing is saved */
+    bool any_program;    /* another build, or input, may continue */
+    const char *copy;    /* directory for copies of lines, or NULL */
+    int copy_newest;     /* the copy with the newest line, or -1 */
     unsigned keep_lines;
     uint64_t space;               /* bytes of the directory, 0: any */
     uint64_t memory;              /* bytes of values that wait there, 0: TIC_HELD_MOST */
@@ -170,13 +170,6 @@ struct tic_results {
     _Atomic uint64_t stand_ins; /* tasks that write results in a restart, and have not ended */
 };
 
-/* Says that tasks wait for the disk. Owner thread only, if nothing else is said. */
-struct tic_waits_watch {
-    struct tic_watch watch;
-    bool watched; /* it is there */
-    bool told;    /* the watch only */
-};
-
 /* The cut that cannot be saved: suspend.h. */
 struct tic_lost_cut {
     _Atomic uint64_t cut; /* set under a handle's lock; seq_cst */
@@ -213,7 +206,6 @@ struct tic_snapshot {
     pthread_cond_t served; /* of those who wait for rows or for a counted cut; with lock */
     struct tic_control control;
     struct tic_cycle cycle;
-    struct tic_waits_watch waits;
     struct tic_protection protection; /* suspended: a hint; the truth is control.retry_ns */
 
     struct tic_pace pace;           /* pace.h */

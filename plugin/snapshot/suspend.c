@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/thread.h"
@@ -38,6 +39,7 @@ const char *tic_snapshot_reason(int status)
 {
     return status == -ETIME     ? "it does not answer (STARPU_TIC_PATIENCE)"
            : status == -ELIBBAD ? "the HDF5 library refuses to; the disk is not the reason"
+           : status == -ENOSPC  ? "No space left on device (df), or no inode (df -i)"
            : status == -ENOBUFS ? "256 MiB of values wait in memory for the disk already"
                                 : strerror(-status);
 }
@@ -50,6 +52,28 @@ static double next_backoff(const struct tic_snapshot *snapshot, bool again)
     if (most < FIRST_TRIAL)
         most = FIRST_TRIAL;
     return wanted < most ? wanted : most;
+}
+
+static const char *reason_of(const struct tic_snapshot *snapshot, int status)
+{
+    if (status == -EDQUOT && snapshot->options.space > 0)
+        return "it would take more than STARPU_TIC_SPACE, or a quota is exceeded";
+    if (status == -ENOENT && access("/proc/self/fd", F_OK) != 0)
+        return "/proc is not mounted, through which files are opened. Mount it";
+    return status == -ENOENT && tic_store_is_moved(snapshot->store) ? "it was moved or removed"
+                                                                    : tic_snapshot_reason(status);
+}
+
+static void look_for_line(struct tic_snapshot *snapshot)
+{
+    if (tic_store_is_moved(snapshot->store) || !tic_store_has_newest(snapshot->store))
+        atomic_store_explicit(&snapshot->store->has_line, false, memory_order_relaxed);
+}
+
+void tic_snapshot_lose_files(struct tic_snapshot *snapshot)
+{
+    look_for_line(snapshot);
+    tic_snapshot_break(snapshot, TIC_LOST_FILES, snapshot->store->path);
 }
 
 void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status)
@@ -66,16 +90,14 @@ void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status)
     if (again)
         return;
     bool first = atomic_fetch_add(&snapshot->counts.suspensions, 1) == 0;
+    if (status == -ENOENT && tic_store_is_moved(snapshot->store)) /* with its lines */
+        atomic_store_explicit(&snapshot->store->has_line, false, memory_order_relaxed);
     tic_log(first ? TIC_LOG_WARN : TIC_LOG_DETAIL,
-            "protection is suspended: cannot write to %s: %s. The program runs on, %s, and "
-            "checkpoints are tried again",
-            snapshot->store->path,
-            status == -EDQUOT && snapshot->options.space > 0
-                ? "it would take more than STARPU_TIC_SPACE, or a quota is exceeded"
-                : tic_snapshot_reason(status),
+            "protection is suspended: cannot write to %s: %s. It is tried again; %s",
+            snapshot->store->path, reason_of(snapshot, status),
             atomic_load_explicit(&snapshot->store->has_line, memory_order_relaxed)
                 ? "the last recovery line stays as it is"
-                : "there is no recovery line yet");
+                : "there is no recovery line");
 }
 
 void tic_snapshot_suspend_once(struct tic_snapshot *snapshot, int status)

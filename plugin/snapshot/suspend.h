@@ -22,6 +22,8 @@ int tic_snapshot_hold_value(struct tic_snapshot *snapshot, const struct tic_layo
 
 /* What a status means here, in words. */
 const char *tic_snapshot_reason(int status);
+/* Files of the store are gone: protection ends. Checkpoint thread. */
+void tic_snapshot_lose_files(struct tic_snapshot *snapshot);
 /* A checkpoint failed, or a value is held: what follows is tried later. Says so when it begins. Any
  * thread. */
 void tic_snapshot_suspend(struct tic_snapshot *snapshot, int status);

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/memory.h"
+
 enum { UNIT = 64 << 10, UNITS = TIC_ARENA_SIZE / UNIT, HUGE_PAGE = 2 << 20 };
 
 static size_t units_of(uint64_t size)
@@ -19,6 +21,10 @@ static bool map(struct tic_arena *arena)
 {
     if (arena->base || arena->missing)
         return arena->base != NULL;
+    if (!tic_memory_may_reserve(TIC_ARENA_SIZE)) { /* RLIMIT_AS counts it */
+        arena->missing = true;
+        return false;
+    }
     void *mapped = mmap(NULL, TIC_ARENA_SIZE + HUGE_PAGE, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     arena->taken = mapped == MAP_FAILED ? NULL : calloc(UNITS, 1);

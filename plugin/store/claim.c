@@ -10,7 +10,6 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/quiet.h"
 #include "store/schema.h"
 
 enum { CLAIM_SIZE = 256, STAT_SIZE = 1024 };
@@ -101,13 +100,9 @@ static int write_whole(int file, const char *claim)
 int tic_claim_write(int file)
 {
     char claim[CLAIM_SIZE];
-    struct tic_quiet quiet;
     size_t process;
 
     if (!describe(claim, &process))
         return 0;
-    tic_quiet_begin(&quiet);
-    int status = write_whole(file, claim);
-    tic_quiet_end(&quiet);
-    return status;
+    return write_whole(file, claim);
 }

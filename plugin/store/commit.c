@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/apart.h"
 #include "base/failpoint.h"
 #include "store/linefile.h"
 #include "store/schema.h"
@@ -119,12 +120,13 @@ static int write_and_rename(struct tic_store *store, struct tic_line *line)
     return 0;
 }
 
-/* Its path leads elsewhere, or nowhere; where it cannot be followed, nobody knows. */
+/* Its path leads elsewhere, or nowhere; where it cannot be followed, nobody knows. Threads of the
+ * program do not wait for the answer. */
 bool tic_store_is_moved(const struct tic_store *store)
 {
     struct stat here, there;
 
-    if (fstat(store->directory, &here) != 0)
+    if (!tic_apart_is_here() || fstat(store->directory, &here) != 0)
         return false;
     return stat(store->path, &there) != 0
                ? errno == ENOENT || errno == ENOTDIR
@@ -142,16 +144,20 @@ static int check_names(const struct tic_store *store)
     return 0;
 }
 
-bool tic_store_is_there(const struct tic_store *store)
+bool tic_store_has_newest(const struct tic_store *store)
 {
     char name[NAME_SIZE];
 
-    if (store->kept_count == 0)
-        return check_names(store) == 0;
+    if (store->kept_count == 0 || !tic_apart_is_here())
+        return true;
     snprintf(name, sizeof(name), TIC_FILE_LINE, store->process,
              (unsigned long long)store->kept[0].number);
-    return check_names(store) == 0 &&
-           (faccessat(store->directory, name, F_OK, 0) == 0 || errno != ENOENT);
+    return faccessat(store->directory, name, F_OK, 0) == 0 || errno != ENOENT;
+}
+
+bool tic_store_is_there(const struct tic_store *store)
+{
+    return check_names(store) == 0 && tic_store_has_newest(store);
 }
 
 int tic_store_commit(struct tic_store *store, struct tic_line *line)

@@ -138,9 +138,10 @@ int tic_eventlog_provide(struct tic_eventlog *log)
     if (file.fd < 0)
         return file.fd;
     file.offset = extent.offset;
+    tic_io_map(file.fd);
     int status = add_file(log, &file);
     if (status) {
-        close(file.fd);
+        tic_io_close(file.fd);
         unlinkat(log->store->directory, name, 0);
         return status;
     }
@@ -394,11 +395,10 @@ static bool walk_file(struct tic_store *store, uint64_t number, tic_log_visit vi
                 store->path, name);
     } else if (!found || !whole) {
         store->damaged_logs++;
-        tic_log(
-            TIC_LOG_WARN,
-            "the event log %s/%s is damaged, or was being written: tasks whose results it would "
-            "tell of are executed again",
-            store->path, name);
+        tic_log(TIC_LOG_WARN,
+                "the event log %s/%s is damaged, or was being written: tasks that it tells of are "
+                "executed again",
+                store->path, name);
     }
     if (fd >= 0)
         close(fd);

@@ -3,6 +3,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -24,7 +25,8 @@ enum {
     FILE_LESS = 1 << 20,
     ALL_MOST = 1 << 29,
     NOTES = 2048,
-    ENTRY_MOST = 96 /* of an entry, without the name */
+    FOR_BUILDS = 64, /* notes that files leave to libraries */
+    ENTRY_MOST = 96  /* of an entry, without the name */
 };
 
 struct content {
@@ -158,9 +160,11 @@ static const struct note *find_recorded(const char *name, uint64_t key)
 static void append(const char *name, uint64_t key, const struct content *content)
 {
     unsigned noted = atomic_load_explicit(&count, memory_order_relaxed);
+    bool of_file = strncmp(name, TIC_FILES_BUILD, strlen(TIC_FILES_BUILD)) != 0;
     size_t size = strlen(name) + 1;
 
-    if (noted == NOTES || size > NAMES - names_used)
+    if (noted >= (of_file ? NOTES - FOR_BUILDS : NOTES) ||
+        size > NAMES - names_used - (of_file ? FOR_BUILDS * ENTRY_MOST : 0))
         return;
     memcpy(names + names_used, name, size);
     notes[noted] = (struct note){key, names + names_used, *content};
@@ -177,6 +181,33 @@ enum tic_files_verdict tic_files_note(const char *name, int fd)
         return TIC_FILES_SAME;
     const struct note *then = find_recorded(name, key);
     append(name, key, &content);
+    return then ? compare(&then->content, &content) : TIC_FILES_SAME;
+}
+
+enum tic_files_verdict tic_files_note_build(const char *name, const void *bytes, size_t size,
+                                            int fd)
+{
+    struct content content = {.size = (long long)size, .bytes = (long long)size};
+    XXH128_hash_t hash = XXH3_128bits(bytes, size);
+    char label[PATH_MAX];
+    const struct note *now;
+    uint64_t key;
+
+    content.high = hash.high64;
+    content.low = hash.low64;
+    if (fd >= 0 && !read_content(fd, &content))
+        return TIC_FILES_SAME;
+    for (unsigned number = 1;; number++) {
+        snprintf(label, sizeof(label), number == 1 ? "%s" : "%s (%u)", name, number);
+        key = XXH3_64bits(label, strlen(label));
+        now = find_note(label, key);
+        if (!now)
+            break;
+        if (compare(&now->content, &content) == TIC_FILES_SAME)
+            return TIC_FILES_SAME;
+    }
+    const struct note *then = find_recorded(label, key);
+    append(label, key, &content);
     return then ? compare(&then->content, &content) : TIC_FILES_SAME;
 }
 

@@ -9,6 +9,9 @@
 
 #include "store/line.h"
 
+/* Before names of libraries, which no file has. */
+#define TIC_FILES_BUILD "//"
+
 /* How a file differs from what it was in the recorded run. */
 enum tic_files_verdict {
     TIC_FILES_SAME, /* or nothing is known */
@@ -26,6 +29,11 @@ void tic_files_end(void);
 /* The program has opened this file for reading; fd is -1 where there is none. Counts once for each
  * name. What is no regular file is left out. */
 enum tic_files_verdict tic_files_note(const char *name, int fd);
+/* The run uses this library, whose build is told by these bytes, or by the content of the file (fd
+ * is -1 else). The name begins with TIC_FILES_BUILD; further libraries of one name count by
+ * themselves. */
+enum tic_files_verdict tic_files_note_build(const char *name, const void *bytes, size_t size,
+                                            int fd);
 /* The program has opened this file for writing. If it made or emptied it, `anew`, what it reads
  * there later is its own. */
 void tic_files_note_written(const char *name, bool anew);

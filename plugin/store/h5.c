@@ -316,8 +316,7 @@ static int read_line(hid_t file, struct tic_line *line)
     TIC_LINE_LATER_NUMBERS(READ_LATER_NUMBER)
     TIC_LINE_NAMED_NUMBERS(READ_NAMED_NUMBER)
     TIC_LINE_TABLES(READ_TABLE)
-    status =
-        status ? status : read_number(file, TIC_LINE_CREATED, H5T_NATIVE_DOUBLE, &line->created);
+    TRY(read_number(file, TIC_LINE_CREATED, H5T_NATIVE_DOUBLE, &line->created))
     TIC_LINE_ARRAYS(READ_ARRAY)
     TIC_LINE_LATER_ARRAYS(READ_LATER_ARRAY)
     return status;
@@ -435,6 +434,7 @@ static int segment_format(const char *path, size_t header, struct tic_line_exten
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_DATASET_CREATE);
     hid_t layout = H5Pcreate(H5P_FILE_CREATE);
+    H5Pset_file_locking(access, false, true); /* flock() may be missing: p*.lock is ours */
     H5Pset_userblock(layout, header);
     H5Pset_istore_k(layout, node_size(extents, count));
     H5Pset_alignment(access, PAYLOAD_ALIGNMENT, PAYLOAD_ALIGNMENT);

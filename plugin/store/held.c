@@ -126,7 +126,8 @@ static int copy(struct tic_rows *rows, const struct tic_layout *layout, struct t
 static bool is_worth_an_image(const struct tic_rows *rows, uint64_t size)
 {
     return rows->image_least > 0 && size >= rows->image_least &&
-           (rows->image_part == 0 || size >= tic_memory_resident() / rows->image_part);
+           (rows->image_part == 0 || size >= tic_memory_resident() / rows->image_part) &&
+           tic_memory_may_fork();
 }
 
 /* Nobody but those who write behind StarPU's back changes it between the image and its checksum:
@@ -150,12 +151,6 @@ static int take_image(const struct tic_layout *layout, struct tic_held *held, ui
     return 0;
 }
 
-/* A program may need what is left of memory more than that. */
-static bool is_too_much(uint64_t size)
-{
-    return size >= HUGE_PAGE && size > tic_memory_available() / 4;
-}
-
 int tic_held_save(struct tic_rows *rows, const struct tic_layout *layout, bool steady,
                   struct tic_saved *saved)
 {
@@ -164,7 +159,7 @@ int tic_held_save(struct tic_rows *rows, const struct tic_layout *layout, bool s
 
     if (!has_room(rows, size))
         return -ENOBUFS;
-    if (is_too_much(size))
+    if (!tic_memory_may_take(size))
         return -ENOMEM;
     bool image = steady && is_worth_an_image(rows, size);
     int status = image ? take_image(layout, &held, &saved->checksum) : -ENOTSUP;

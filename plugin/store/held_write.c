@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/io.h"
+#include "base/memory.h"
 #include "store/held.h"
 #include "store/held_value.h"
 #include "store/store.h"
@@ -25,9 +26,9 @@ static int write_held(struct tic_store *store, struct tic_row row, way_to_save s
     if (!held.bytes)
         return 0;
     struct tic_layout packed = tic_layout_packed(&held.shape, held.bytes);
-    enum tic_io_way before = tic_io_set_way(TIC_IO_OWN);
+    bool before = tic_io_set_own(true);
     status = save(store, &packed, &saved);
-    tic_io_set_way(before);
+    tic_io_set_own(before);
     if (status)
         return status;
     tic_lock(&rows->lock);
@@ -77,7 +78,7 @@ int tic_held_write_all(struct tic_store *store)
 bool tic_held_is_much(struct tic_rows *rows)
 {
     tic_lock(&rows->lock);
-    bool much = rows->held_bytes > TIC_HELD_SOON && !rows->held_stays;
+    bool much = rows->held_bytes > (tic_memory_is_short() ? 0 : TIC_HELD_SOON) && !rows->held_stays;
     tic_unlock(&rows->lock);
     return much;
 }

@@ -2,6 +2,7 @@
 /* Line files: a checked text header (an HDF5 user block) before an HDF5 image. */
 #include "store/linefile.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,7 +51,7 @@ int tic_linefile_write(int directory, const char *name, const struct tic_h5_ops 
     if (status)
         return status;
     unlinkat(directory, name, 0); /* what a killed run left */
-    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0400);
     if (fd < 0)
         status = -errno;
     make_header(header, line->point.number ? TIC_FORMAT_POINT_MAJOR : TIC_FORMAT_MAJOR, image,
@@ -65,7 +66,24 @@ int tic_linefile_write(int directory, const char *name, const struct tic_h5_ops 
     return status;
 }
 
-static int check_header(const char *file, size_t size, const char **what)
+/* Opening a line with HDF5 to write, and closing it, changes three fields of HDF5's superblock
+ * (version 0, 8 bytes an offset): status flags, base address, end of file. They are as in an image
+ * that was just encoded before the checksum is computed: FORMAT.md. */
+static void undo_opening(char *image, size_t size)
+{
+    static const char superblock[] = "\x89HDF\r\n\x1a\n"; /* and version 0 */
+    enum { OFFSET_SIZE = 13, STATUS = 20, BASE = 24, END = 40, WHOLE = 96 };
+    uint64_t end = htole64(size);
+
+    if (size < WHOLE || memcmp(image, superblock, sizeof(superblock)) != 0 ||
+        image[OFFSET_SIZE] != sizeof(end))
+        return;
+    memset(image + STATUS, 0, BASE - STATUS + sizeof(end));
+    memcpy(image + END, &end, sizeof(end));
+}
+
+/* Undoes what opening the file has changed. */
+static int check_header(char *file, size_t size, const char **what)
 {
     char header[TIC_HEADER_SIZE + 1] = {0};
     unsigned major, minor;
@@ -86,7 +104,8 @@ static int check_header(const char *file, size_t size, const char **what)
     *what = "its size is not the one in its header";
     if (bytes != size - TIC_HEADER_SIZE)
         return -EBADMSG;
-    *what = "its content does not have the checksum in its header";
+    *what = "its content does not have the checksum in its header: it was changed or damaged";
+    undo_opening(file + TIC_HEADER_SIZE, size - TIC_HEADER_SIZE);
     XXH128_hash_t hash = XXH3_128bits(file + TIC_HEADER_SIZE, size - TIC_HEADER_SIZE);
     return hash.high64 == high && hash.low64 == low ? 0 : -EBADMSG;
 }

@@ -333,8 +333,6 @@ void tic_store_remove(struct tic_store *store)
 {
     char name[64];
 
-    if (fcntl(store->directory, F_GETFD) < 0) /* the program closed all descriptors */
-        store->directory = open(store->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     /* Lines before the segments that they need, the newest last: a kill in between leaves a
      * store that can be used. */
     while (store->kept_count > 0) {

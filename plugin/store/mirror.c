@@ -329,8 +329,7 @@ static int open_directory(struct tic_mirror *mirror)
         return 0;
     if (mkdir(mirror->path, 0700) != 0 && errno != EEXIST)
         return -errno;
-    mirror->directory =
-        tic_store_keep_fd(open(mirror->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    mirror->directory = open(mirror->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (mirror->directory < 0 || fstat(mirror->directory, &info) != 0)
         return -errno;
     return info.st_uid == geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0 ? 0 : -EPERM;
@@ -397,7 +396,7 @@ static int write_line(struct tic_mirror *mirror, const char *fresh, const char *
     size_t done = 0;
     int status = 0;
     int fd = openat(mirror->directory, fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                    0600);
+                    0400);
 
     if (fd < 0)
         return -errno;

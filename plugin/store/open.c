@@ -19,8 +19,13 @@
 
 enum { NAME_SIZE = 64, LEAST_SPACE = 4096 };
 
-/* A POSIX record lock: gone when the process is gone, not inherited by its children. -ENOENT: a run
- * that has just ended has removed it. */
+/* What file systems without locks say, each in its way: -ENOLCK. */
+static int why_no_lock(int error)
+{
+    enum { KERNEL_ENOTSUPP = 524 }; /* DVS and others let it out of the kernel */
+    return error == EOPNOTSUPP || error == ENOSYS || error == KERNEL_ENOTSUPP ? -ENOLCK : -error;
+}
+
 /* A run that was killed keeps its lock until its memory was given back. */
 static int lock_patiently(int file, struct flock *lock)
 {
@@ -29,7 +34,7 @@ static int lock_patiently(int file, struct flock *lock)
 
     for (int i = 1; fcntl(file, F_SETLK, lock) != 0; i++) {
         if (errno != EACCES && errno != EAGAIN)
-            return -errno;
+            return why_no_lock(errno);
         if (i == TRIES)
             return -EBUSY;
         nanosleep(&pause, NULL);
@@ -37,6 +42,8 @@ static int lock_patiently(int file, struct flock *lock)
     return 0;
 }
 
+/* A POSIX record lock: gone when the process is gone, not inherited by its children. -ENOENT: a run
+ * that has just ended has removed it. */
 static int take_lock(struct tic_store *store)
 {
     char name[NAME_SIZE];
@@ -44,8 +51,8 @@ static int take_lock(struct tic_store *store)
     struct stat info;
 
     snprintf(name, sizeof(name), TIC_FILE_LOCK, store->process);
-    store->lock.file = tic_store_keep_fd(
-        openat(store->directory, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    store->lock.file =
+        openat(store->directory, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (store->lock.file < 0)
         return errno == ELOOP || errno == EISDIR ? -EISNAM : -errno;
     int status = lock_patiently(store->lock.file, &lock);
@@ -107,7 +114,7 @@ static int open_directory(struct tic_store *store, const char *path, enum tic_st
 
     if (status)
         return status;
-    store->directory = tic_store_keep_fd(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    store->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (store->directory < 0)
         return -errno;
     if (mode == TIC_STORE_READ)
@@ -128,25 +135,13 @@ static void close_directory(struct tic_store *store)
     store->directory = store->lock.file = -1;
 }
 
-/* A program that closes all descriptors may have files of its own under these numbers. */
-static bool has_lock_file(const struct tic_store *store)
-{
-    char name[NAME_SIZE];
-    struct stat here, there;
-
-    snprintf(name, sizeof(name), TIC_FILE_LOCK, store->process);
-    return fstat(store->lock.file, &here) == 0 &&
-           fstatat(store->directory, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
-}
-
 int tic_store_claim(struct tic_store *store)
 {
     if (store->lock.claimed)
         return 0;
     if (store->space > 0 && store->space < LEAST_SPACE)
         return -EDQUOT; /* nor will there be a line */
-    int status = has_lock_file(store) ? tic_claim_write(store->lock.file) : -EBADF;
+    int status = tic_claim_write(store->lock.file);
     store->lock.claimed = status == 0;
     return status;
 }

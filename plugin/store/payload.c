@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/apart.h"
+
 enum { CHUNK = 1 << 20, PAGE = 4096, WORTH = 16 /* one part in so many */ };
 
 struct tic_place tic_payload_place(const struct tic_line_extent *extent, uint32_t row, int fd)
@@ -260,20 +262,37 @@ static int check_plain(int fd, uint64_t offset, uint64_t bytes, uint64_t checksu
     return status;
 }
 
-int tic_payload_check(const struct tic_h5_ops *h5, const struct tic_place *place, uint64_t checksum)
+struct checking {
+    const struct tic_h5_ops *h5;
+    const struct tic_place *place;
+    uint64_t checksum;
+    int status;
+};
+
+static void check_apart(void *arg)
 {
+    struct checking *checking = arg;
+    const struct tic_place *place = checking->place;
     uint64_t whole = tic_shape_bytes(&place->shape);
     char *bytes;
-    int status = load_compressed(h5, place, &bytes);
+    int status = load_compressed(checking->h5, place, &bytes);
 
-    if (status)
-        return status == -ENODATA ? -EBADMSG : status;
-    if (!bytes)
-        return check_plain(place->fd, (uint64_t)place->offset, whole, checksum);
-    if (XXH3_64bits(bytes, whole) != checksum)
+    if (status == -ENODATA)
+        status = -EBADMSG;
+    else if (status == 0 && !bytes)
+        status = check_plain(place->fd, (uint64_t)place->offset, whole, checking->checksum);
+    else if (status == 0 && XXH3_64bits(bytes, whole) != checking->checksum)
         status = -EBADMSG;
     free(bytes);
-    return status;
+    checking->status = status;
+}
+
+int tic_payload_check(const struct tic_h5_ops *h5, const struct tic_place *place, uint64_t checksum)
+{
+    struct checking checking = {h5, place, checksum, 0};
+
+    tic_apart_call(check_apart, &checking);
+    return checking.status;
 }
 
 bool tic_payload_equals(const struct tic_h5_ops *h5, const struct tic_place *place,

@@ -185,12 +185,11 @@ int tic_segment_create(int directory, const char *name, const struct tic_h5_ops 
                        struct tic_line_extent *extents, size_t count)
 {
     char path[64];
-    int fd = tic_store_keep_fd(
-        openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    int fd = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 
     if (fd < 0)
         return -errno;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", fd);
     int status = h5->segment_format(path, header_size(count), extents, count);
     status = status ? status : lead_keys(fd, extents, count, header_size(count));
     status = status ? status : write_header(fd, extents, count);

@@ -81,14 +81,14 @@ struct tic_store {
     /* committing thread only: the last lines, newest first */
     struct tic_line kept[TIC_KEPT_MOST];
     unsigned kept_count;
-    _Atomic bool has_line;    /* there is one; relaxed: for messages */
-    struct tic_index index;   /* committing thread only */
-    struct tic_eventlog *log; /* immutable after init; its owner's; NULL: none */
-    unsigned damaged_logs;    /* as the last walk of the log found */
+    _Atomic bool has_line;        /* there is one; relaxed: for messages */
+    struct tic_index index;       /* committing thread only */
+    struct tic_eventlog *log;     /* immutable after init; its owner's; NULL: none */
+    unsigned damaged_logs;        /* as the last walk of the log found */
     struct tic_store_extra extra; /* before adoption */
-    unsigned keep;                   /* so many of them; immutable once there is one */
-    uint64_t space;                  /* bytes that the directory may take, 0: any; the same */
-    unsigned formatted;              /* committing thread only: segments since the last sweep */
+    unsigned keep;                /* so many of them; immutable once there is one */
+    uint64_t space;               /* bytes that the directory may take, 0: any; the same */
+    unsigned formatted;           /* committing thread only: segments since the last sweep */
     struct tic_store_counts counts;
     struct tic_reading reading;
 };
@@ -179,12 +179,6 @@ int tic_store_verify(struct tic_store *store, const struct tic_saved *saved);
 int tic_store_commit(struct tic_store *store, struct tic_line *line);
 /* Marks what kept lines refer to; between tic_rows_sweep_begin and _end. */
 void tic_store_mark_kept(struct tic_store *store);
-/* The same file under a high number; fd itself when that fails. */
-int tic_store_keep_fd(int fd);
-/* Makes the process's table of descriptors as large as that takes. Linux does so at once while
- * there is one thread; later, who opens the first such descriptor waits for all processors, 10 ms
- * and more. */
-void tic_store_make_room_for_fds(void);
 /* Closes the i-th open segment and removes its file; none of its rows is in use. */
 void tic_store_remove_segment(struct tic_store *store, unsigned long i);
 /* Adds an open segment. 0 or -ENOMEM. */
@@ -194,6 +188,8 @@ int tic_store_open_segment(struct tic_store *store, uint64_t number);
 /* False when somebody has removed the newest line or a segment: what is written would be lost.
  * Committing thread. */
 bool tic_store_is_there(const struct tic_store *store);
+/* Has the newest line a file still? */
+bool tic_store_has_newest(const struct tic_store *store);
 /* The directory was moved away: nobody who starts again finds it. Committing thread. */
 bool tic_store_is_moved(const struct tic_store *store);
 /* Forces all segments to the disk. Committing thread. 0 or -errno. */

@@ -1,93 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic check: tells before any failure whether a program can be protected. It runs the
  * program twice with a report each (report/report.c), the second time with the time() and the
- * like of the first, and compares what must not differ. In the second run the pages of registered
- * data are closed to main() (report/pages.c); if that fails, it is repeated without, and if it
- * differs, also in results alone, there is a third run. */
+ * like of the first, and compares what must not differ. In the second run memory that it has never
+ * written holds other bytes (report/perturb.c), and the pages of registered data are closed to
+ * main() (report/pages.c). If it fails it is repeated without the one, then without both; if it
+ * differs, also in results alone, there is a third run, with other bytes. */
 #include <errno.h>
 #include <getopt.h>
 #include <jansson.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "store/line.h"
-#include "tools/input.h"
+#include "tools/check_runs.h"
+#include "tools/reach.h"
 #include "tools/tool.h"
 #include "tools/touched.h"
+#include "tools/written.h"
 
 enum { CHECK_YES = 0, CHECK_NO = 1, CHECK_FAILED = 3 };
-
-/* ---- running -------------------------------------------------------------------------------- */
-
-/* Both runs read the same standard input, but for a terminal, which may answer each of them. */
-static void path_of_input(const char *directory, char path[PATH_MAX + 32])
-{
-    snprintf(path, PATH_MAX + 32, "%s.input", directory);
-}
-
-static bool save_input(const char *directory)
-{
-    char path[PATH_MAX + 32];
-    bool any;
-
-    path_of_input(directory, path);
-    return isatty(STDIN_FILENO) || tic_input_save(path, &any);
-}
-
-static bool give_input(const char *directory)
-{
-    char path[PATH_MAX + 32];
-
-    path_of_input(directory, path);
-    return isatty(STDIN_FILENO) || tic_input_give(path);
-}
-
-static void set_environment(const char *directory, int run, bool pages)
-{
-    char path[PATH_MAX + 32];
-
-    for (const char *const *name =
-             (const char *const[]){"EVERY", "FAIL", "KEEP", "STATS", "TRACE", NULL};
-         *name; name++) {
-        snprintf(path, sizeof(path), "STARPU_TIC_%s", *name);
-        unsetenv(path);
-    }
-    setenv("STARPU_TIC_PROTOCOL", "tic", 1);
-    setenv("STARPU_TIC_DIR", directory, 1);
-    snprintf(path, sizeof(path), "%s.run%d", directory, run);
-    setenv("STARPU_TIC_REPORT", path, 1);
-    snprintf(path, sizeof(path), "%s.run1", directory);
-    setenv("STARPU_TIC_EVENTS", run > 1 ? path : "", 1);
-    setenv("STARPU_TIC_PAGES", "0", 1);
-    for (const char *const *variable = tic_tool_closed_run; pages && *variable; variable++)
-        putenv((char *)*variable);
-}
-
-/* The status as the shell has it, or -1. */
-static int run_program(char **argv, const char *directory, int run, bool pages)
-{
-    int status;
-
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        set_environment(directory, run, pages);
-        if (!give_input(directory) || tic_tool_preload() != 0)
-            _exit(127);
-        execvp(argv[0], argv);
-        fprintf(stderr, "starpu-tic: cannot run %s: %s\n", argv[0], strerror(errno));
-        _exit(errno == ENOENT ? 127 : 126);
-    }
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
 
 static json_t *load_report(const char *directory, int run)
 {
@@ -218,12 +153,12 @@ static bool tell_differences(const json_t *first, const json_t *second)
         puts("Two runs differ: callbacks, tasks or threads submit other tasks. A restart would be "
              "stopped at its end.");
     if (input)
-        printf(
-            "Two runs differ: handle %s (number of registration) holds other data when a task "
-            "first reads it. A restart goes on with the recorded content, not with its own, or is "
-            "refused where that is gone; STARPU_TIC_INPUTS=ignore trusts that it does not "
-            "matter.\n",
-            input);
+        printf("Two runs differ: handle %s (number of registration) holds other data when a task "
+               "first reads it (as memory does that was never written). A restart goes on with the "
+               "recorded content, not with its own, or is "
+               "refused where that is gone; STARPU_TIC_INPUTS=ignore trusts that it does not "
+               "matter.\n",
+               input);
     if (content >= 0)
         printf("Two runs differ: the task of submission %lld (counted from 0) writes other content "
                "into data that no recovery line holds (starpu_tic_data_exclude). A restart, which "
@@ -237,7 +172,7 @@ static bool tell_differences(const json_t *first, const json_t *second)
 
 static void advise(const json_t *report, const char *chosen)
 {
-    char *path = tic_tool_leave_advice(report, chosen);
+    char *path = tic_tool_leave_advice(report, chosen, false);
 
     if (path)
         printf("What to do: call starpu_data_acquire before these accesses and "
@@ -278,6 +213,9 @@ static bool tell_unregistered(const json_t *first)
     const char *addresses = json_string_value(json_object_get(first, "addresses"));
     const json_t *packed = json_object_get(first, "packed");
 
+    if (json_object_get(first, "callbacks"))
+        puts("Note: what callbacks read by pointers, of data that is not small (STARPU_TIC_LOOKS), "
+             "is not looked for here: `starpu-tic rehearse` tells whether it matters.");
     if (packed)
         printf(
             "Note: main() goes on after it has waited for tasks, and has data that its interface "
@@ -311,9 +249,28 @@ static bool tell_unregistered(const json_t *first)
     return true;
 }
 
-/* third: of a run whose data was not closed, if the second, whose data was, differs. */
-static int tell(json_t *first, json_t *second, json_t *third, bool pages, const char *advice)
+/* How many files the program writes. */
+static size_t tell_written(const char *directory)
 {
+    struct tic_written written = {.ignored = {"starpu-tic-check-*"}, .ignored_count = 1};
+    char path[PATH_MAX + 32];
+
+    snprintf(path, sizeof(path), "%s.writes", directory);
+    tic_written_load(&written, path);
+    size_t count = written.count;
+    if (count > 0)
+        puts("The program writes files:");
+    for (size_t i = 0; i < count; i++)
+        printf("  %s (%s)\n", written.files[i].name, written.files[i].writers);
+    tic_written_free(&written);
+    return count;
+}
+
+/* third: of a run whose data was not closed, if the second, whose data was, differs. */
+static int tell(json_t *first, json_t *second, json_t *third, enum tic_check_conditions conditions,
+                const char *directory, const char *advice)
+{
+    puts("\n---- starpu-tic check ----"); /* the program's output is above */
     tell_features(first);
     tell_counted(json_object_get(first, "effects"),
                  "Tasks that write no data are executed again in a restart, with what they read "
@@ -323,8 +280,9 @@ static int tell(json_t *first, json_t *second, json_t *third, bool pages, const 
                  "Tasks get pointers in their arguments. If their kernels write through them, a "
                  "restart misses that; registered data has no such risk:",
                  " tasks");
+    const size_t files = tell_written(directory);
     const bool unregistered = tell_unregistered(first);
-    if (pages) {
+    if (conditions == TIC_CHECK_CLOSED) {
         tic_tool_tell_touched(second);
         advise(second, advice);
     } else {
@@ -335,32 +293,43 @@ static int tell(json_t *first, json_t *second, json_t *third, bool pages, const 
     bool varies = has_other_results(first, second) || has_other_results(first, last);
     if (third && !has_differences(first, third) && !has_other_results(first, third))
         tell_slow(first, second);
-    bool ends = tell_problems(first) || unregistered;
+    bool ends = tell_problems(first) || unregistered || conditions == TIC_CHECK_PLAIN;
+    if (conditions == TIC_CHECK_PLAIN)
+        puts("The program fails where memory that it has never set, or has given back, holds other "
+             "bytes (MALLOC_PERTURB_=165), as in a restart. valgrind tells where it uses it.");
     if (!ends && saw_no_task(first)) {
         puts("No task was seen. Either there is none, or the program finds StarPU's functions for "
              "itself (dlsym), past starpu-tic: then it is not protected.");
         return CHECK_FAILED;
     }
     bool differs = tell_differences(first, last);
-    puts(ends || differs ? "It cannot be protected as it is."
-         : varies        ? "It can be protected, if results differ by the order of sums only."
-                         : "It can be protected.");
+    if (ends || differs)
+        puts("It cannot be protected as it is.");
+    else
+        printf("%s can be protected%s%s.\n", files > 0 ? "Its data" : "It",
+               varies ? ", if results differ by the order of sums only" : "",
+               files > 0 ? "; its files were not compared: `starpu-tic rehearse` compares them"
+                         : "");
+    if (!ends && !differs && conditions == TIC_CHECK_CLOSED &&
+        !tic_tool_has_touched(second)) /* else it is there: runs need not warn again */
+        free(tic_tool_leave_advice(second, advice, true));
     return ends || differs ? CHECK_NO : CHECK_YES;
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-/* *pages: whether they were closed in the second run. 0, or a status after a message. */
-static int run_twice(char **argv, const char *directory, bool *pages)
+/* *conditions: what the second run met. 0, or a status after a message. */
+static int run_twice(char **argv, const char *directory, enum tic_check_conditions *conditions)
 {
-    int run = 1, status = run_program(argv, directory, run, false);
+    int run = 1, status = tic_check_run(argv, directory, run, TIC_CHECK_PLAIN);
 
-    if (status == 0) {
-        status = run_program(argv, directory, ++run, true);
-        *pages = status == 0;
-    }
-    if (run == 2 && status != 0)
-        status = run_program(argv, directory, run, false);
+    *conditions = TIC_CHECK_CLOSED;
+    if (status == 0)
+        status = tic_check_run(argv, directory, ++run, *conditions);
+    while (run > 1 && status != 0 && *conditions > TIC_CHECK_PLAIN)
+        status = tic_check_run(argv, directory, run, --*conditions);
+    if (status != 0 && run > 1)
+        tic_check_show_output(directory);
     if (status != 0)
         fprintf(stderr, "starpu-tic: run %d of 2 ended with status %d: nothing can be said\n", run,
                 status);
@@ -369,19 +338,19 @@ static int run_twice(char **argv, const char *directory, bool *pages)
 
 static int check(char **argv, const char *directory, const char *advice)
 {
-    bool pages = false;
+    enum tic_check_conditions conditions;
 
-    if (!tic_tool_may_preload() || !save_input(directory) ||
-        run_twice(argv, directory, &pages) != 0)
+    if (!tic_tool_may_preload() || !tic_check_save_input(directory) ||
+        run_twice(argv, directory, &conditions) != 0)
         return CHECK_FAILED;
     json_t *first = load_report(directory, 1), *second = load_report(directory, 2), *third = NULL;
     int result = CHECK_FAILED;
-    if (first && second && pages &&
+    if (first && second && conditions == TIC_CHECK_CLOSED &&
         (has_differences(first, second) || has_other_results(first, second)) &&
-        run_program(argv, directory, 3, false) == 0)
+        tic_check_run(argv, directory, 3, TIC_CHECK_PERTURBED) == 0)
         third = load_report(directory, 3);
     if (first && second)
-        result = tell(first, second, third, pages, advice);
+        result = tell(first, second, third, conditions, directory, advice);
     else
         fputs("starpu-tic: the program does not start StarPU, or does not end by exit(): nothing "
               "can be said\n",
@@ -390,21 +359,6 @@ static int check(char **argv, const char *directory, const char *advice)
     json_decref(second);
     json_decref(third);
     return result;
-}
-
-static void clean(const char *directory)
-{
-    char path[PATH_MAX + 32];
-
-    for (int run = 1; run <= 3; run++) {
-        snprintf(path, sizeof(path), "%s.run%d", directory, run);
-        unlink(path);
-    }
-    path_of_input(directory, path);
-    unlink(path);
-    snprintf(path, sizeof(path), "%s/p0.lock", directory);
-    unlink(path);
-    rmdir(directory);
 }
 
 /* *advice: the file that was chosen, or NULL. An exit status, or -1: go on. */
@@ -426,8 +380,9 @@ static int parse_options(int argc, char **argv, const char **advice)
             "\n  -a, --advice FILE      file for advice; default: the directory of a run with "
             ".advice\n\n"
             "The program runs twice, unprotected, with the same standard input; nothing is saved.\n"
-            "Its output is not changed, and the report comes after it. If main() touches data\n"
-            "without an access, a file with advice for runs is written. Exit status: 0 it can be\n"
+            "In the second run memory that it has not written holds other bytes. Its output is\n"
+            "that of the first run, and the report comes after it. A file with advice is\n"
+            "written, so that runs do not warn of what was told. Exit status: 0 it can be\n"
             "protected, 1 it cannot, 3 the program failed, or does not use StarPU.");
         return TIC_TOOL_OK;
     }
@@ -442,6 +397,8 @@ int tic_tool_check(int argc, char **argv)
 
     if (status >= 0)
         return status;
+    if (tic_reach_is_parallel(argv[optind], "check"))
+        return CHECK_FAILED;
     snprintf(directory, sizeof(directory), "%s/starpu-tic-check-XXXXXX", temporary);
     if (!mkdtemp(directory)) {
         fprintf(stderr, "starpu-tic: cannot make a directory in %s: %s\n", temporary,
@@ -449,6 +406,6 @@ int tic_tool_check(int argc, char **argv)
         return CHECK_FAILED;
     }
     int result = check(argv + optind, directory, advice);
-    clean(directory);
+    tic_check_clean(directory);
     return result;
 }

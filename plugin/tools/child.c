@@ -24,7 +24,10 @@ enum { MOST_LOOKS = 100, MOST_SEEN = 256 };
 
 static sigset_t awaited, original;
 static struct sigaction original_action; /* of SIGCHLD */
-static pid_t child;                      /* the last one */
+static pid_t child;                      /* the last one; 0: it has ended */
+static const struct tic_beacon *beacon;  /* which shows the process that protects, or NULL */
+static int last;                         /* the end of that one, if it was a child by then */
+static bool has_last;
 static int asked;
 static off_t input;              /* where the standard input was at first; -1: nowhere */
 static pid_t earlier[MOST_SEEN]; /* children from before this program was executed: they belong to
@@ -46,6 +49,34 @@ static unsigned list_children(pid_t processes[MOST_SEEN])
     return count;
 }
 
+/* ---- the process that protects --------------------------------------------------------------- */
+
+/* The parent of a process that lives, or 0. */
+static pid_t parent_of(pid_t process)
+{
+    char path[64], state = 'Z';
+    int parent = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)process);
+    FILE *file = fopen(path, "re");
+    if (file && fscanf(file, "%*d (%*[^)]) %c %d", &state, &parent) != 2)
+        state = 'Z';
+    if (file)
+        fclose(file);
+    return state == 'Z' ? 0 : parent;
+}
+
+/* A script, or whatever else the command is, has started it; 0: none, or the child is it. The
+ * number may be of another space of numbers: only what descends from here is believed. */
+static pid_t find_protecting(void)
+{
+    pid_t process = beacon ? atomic_load(&beacon->process) : 0, above = process;
+
+    while (above > 1 && above != getpid())
+        above = parent_of(above);
+    return process == child || above != getpid() ? 0 : process;
+}
+
 /* ---- signals --------------------------------------------------------------------------------- */
 
 /* Who is immune to a signal by its parent (nohup) stays so, and so does its child. */
@@ -57,11 +88,13 @@ static void await_unless_ignored(int signal)
         sigaddset(&awaited, signal);
 }
 
-void tic_child_prepare(void)
+void tic_child_prepare(const struct tic_beacon *shown)
 {
-    static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM, SIGCONT};
+    static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1,
+                                    SIGUSR2, SIGTERM, SIGXCPU, SIGCONT};
     struct sigaction action = {.sa_handler = SIG_DFL};
 
+    beacon = shown;
     sigaction(SIGCHLD, &action, &original_action); /* ignored children leave no status */
     sigemptyset(&awaited);
     sigaddset(&awaited, SIGCHLD);
@@ -77,17 +110,41 @@ void tic_child_prepare(void)
 /* SIGUSR1 and the like tell the program something; these tell it to end. */
 static void note_asked(int signal)
 {
-    if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT || signal == SIGHUP)
+    if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT || signal == SIGHUP ||
+        signal == SIGXCPU)
         asked = signal;
 }
 
+/* Does the child handle it, so that it does not die of it? */
+static bool is_handled(int signal)
+{
+    char path[64], line[128];
+    unsigned long long handled = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)child);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof(line), file) && sscanf(line, "SigCgt: %llx", &handled) != 1)
+        ;
+    if (file)
+        fclose(file);
+    return handled >> (signal - 1) & 1;
+}
+
 /* The terminal has sent the signal of a key to the whole group. A hang-up may come to the leader of
- * a session alone, and twice does no harm. */
+ * a session alone, and twice does no harm. A shell passes on nothing, or when the program has
+ * ended, and dies of what it does not handle: then the rest of the script does not run. */
 static void pass_on(const siginfo_t *info)
 {
-    note_asked(info->si_signo);
-    if (info->si_code != SI_KERNEL || info->si_signo == SIGHUP)
-        kill(child, info->si_signo); /* the number is taken until the child is waited for */
+    int signal = info->si_signo;
+
+    note_asked(signal);
+    if (info->si_code == SI_KERNEL && signal != SIGHUP)
+        return;
+    pid_t protecting = find_protecting();
+    if (child && (!protecting || asked == signal || is_handled(signal)))
+        kill(child, signal); /* the number is taken until the child is waited for */
+    if (protecting)
+        kill(protecting, signal);
 }
 
 int tic_child_asked(void)
@@ -132,6 +189,7 @@ bool tic_child_start(char **command, int inherited)
     pid_t started = tic_piped_again(&piped) ? fork() : -1;
     if (started == 0)
         become(command, inherited, piped, parent);
+    has_last = false;
     if (started > 0)
         child = started;
     else
@@ -150,12 +208,35 @@ static bool reap(int *status)
     int other;
     pid_t process;
 
-    while ((process = waitpid(-1, &other, WNOHANG)) > 0) {
-        if (process == child)
+    while ((process = waitpid(-1, &other, WNOHANG)) > 0)
+        if (process == child) {
             *status = other;
-        ended |= process == child;
-    }
+            child = 0;
+            ended = true;
+        } else if (beacon && process == atomic_load(&beacon->process)) {
+            last = other;
+            has_last = true;
+        }
     return ended;
+}
+
+/* What counts: of a script that has left the program running, or died as it was asked to end, the
+ * status of the program. */
+static int choose(int status)
+{
+    int code = WIFSIGNALED(status) ? TIC_TOOL_BY_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+    int stopped = beacon ? atomic_load(&beacon->stopped) : 0;
+
+    if (code != 0 && (!asked || code != TIC_TOOL_BY_SIGNAL + asked))
+        return status;
+    return has_last ? last : code != 0 && stopped ? W_EXITCODE(stopped, 0) : status;
+}
+
+/* A child that has died without being asked to is followed by a restart: what it leaves is ended.
+ */
+static bool is_over(bool ended, int status)
+{
+    return ended && ((WIFSIGNALED(status) && !asked) || !find_protecting());
 }
 
 int tic_child_await(void (*look)(void *arg), void *arg)
@@ -164,13 +245,18 @@ int tic_child_await(void (*look)(void *arg), void *arg)
     double looked = tic_seconds();
     siginfo_t info;
     int status = 0;
+    bool ended = false;
 
     for (;;) {
         int signal = sigtimedwait(&awaited, &info, &second);
-        if (signal == SIGCHLD && reap(&status))
-            return status;
-        if (signal > 0 && signal != SIGCHLD)
+        if (signal == SIGCHLD)
+            ended |= reap(&status);
+        else if (signal > 0)
             pass_on(&info);
+        if (is_over(ended, status)) {
+            reap(&status); /* the program may have ended just now */
+            return choose(status);
+        }
         if (tic_seconds() - looked < 1)
             continue;
         looked = tic_seconds();

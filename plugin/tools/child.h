@@ -6,8 +6,11 @@
 
 #include <stdbool.h>
 
-/* Blocks the signals that are passed on, for the rest of this process. */
-void tic_child_prepare(void);
+#include "base/beacon.h"
+
+/* Blocks the signals that are passed on, for the rest of this process. The beacon, or NULL, shows
+ * which process protects, where the command is not it. */
+void tic_child_prepare(const struct tic_beacon *shown);
 
 /* Executes the command in the place of this process; else a message and the exit status. */
 int tic_child_execute(char **command);
@@ -16,7 +19,8 @@ int tic_child_execute(char **command);
  * message. */
 bool tic_child_start(char **command, int inherited);
 
-/* Until it has ended: what waitpid() gives. Calls look() once in a second. */
+/* Until it has ended, and the process that protects, which a script may have left: what waitpid()
+ * gives. Calls look() once in a second. */
 int tic_child_await(void (*look)(void *arg), void *arg);
 
 /* Between two runs. False when somebody asks to end meanwhile. */

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "store/data_names.h"
+#include "tools/arguments.h"
 #include "tools/tool.h"
 
 struct search {
@@ -19,6 +20,7 @@ struct search {
     const char *file; /* NULL: any */
     uint64_t number;  /* 0: any */
     unsigned skip;    /* lines that can be read, still */
+    unsigned skipped;
     int status; /* of the line that is wanted, if it cannot be read; -ENOENT: it is not there */
 };
 
@@ -37,6 +39,7 @@ static bool take_line(void *arg, const char *name, int status, struct tic_line *
     }
     if (search->skip > 0) {
         search->skip--;
+        search->skipped++;
         return false;
     }
     search->chosen->line = *line;
@@ -53,7 +56,13 @@ static void tell(const char *path, const struct search *search)
     else if (search->status != -ENOENT)
         fprintf(stderr, "starpu-tic: %s: %s\n", path, tic_store_reason(search->status));
     else
-        fprintf(stderr, "starpu-tic: no recovery line in %s that is wanted\n", path);
+        fprintf(stderr,
+                search->skipped > 0
+                    ? "starpu-tic: %s holds one recovery line, and there is no other to "
+                      "compare it with: wait for the next one, or name another directory\n"
+                : search->file ? "starpu-tic: %s is no recovery line\n"
+                               : "starpu-tic: no recovery line in %s\n",
+                path);
 }
 
 int tic_chosen_open(struct tic_chosen *chosen, const char *path, uint64_t number, unsigned skip)
@@ -71,7 +80,7 @@ int tic_chosen_open(struct tic_chosen *chosen, const char *path, uint64_t number
     chosen->is_open = status == 0;
     status = status ? status : tic_store_walk(&chosen->store, take_line, &search);
     if (status)
-        fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
+        tic_arguments_cannot_read(path, status);
     else if (!chosen->has_line)
         tell(path, &search);
     if (chosen->has_line && status == 0) {

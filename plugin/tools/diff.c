@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/names.h"
 #include "tools/chosen.h"
+#include "tools/events.h"
 #include "tools/json_text.h"
 #include "tools/saved.h"
 #include "tools/scale.h"
@@ -26,6 +28,8 @@ struct pair {
 
 struct comparison {
     const struct tic_line *a, *b;
+    struct tic_store *store; /* that has b */
+    bool as_json, all;
     json_t *tasks;  /* ranges that only b has as done: [first, last] */
     json_t *undone; /* that only a has */
     json_t *data;   /* those that are not the same */
@@ -130,7 +134,7 @@ static void compare_data(struct comparison *comparison)
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-static void print_ranges(const json_t *ranges, const char *what)
+static void print_ranges(const json_t *ranges, const char *what, bool all)
 {
     enum { MOST = 20 };
     size_t i;
@@ -143,8 +147,8 @@ static void print_ranges(const json_t *ranges, const char *what)
     {
         json_int_t first = json_integer_value(json_array_get(range, 0));
         json_int_t last = json_integer_value(json_array_get(range, 1));
-        if (i == MOST) {
-            printf(", and %zu ranges more", json_array_size(ranges) - i);
+        if (i == MOST && !all) {
+            printf(", and %zu ranges more; --all shows them", json_array_size(ranges) - i);
             break;
         }
         printf(i ? ", %" JSON_INTEGER_FORMAT : " %" JSON_INTEGER_FORMAT, first);
@@ -154,27 +158,142 @@ static void print_ranges(const json_t *ranges, const char *what)
     putchar('\n');
 }
 
-static void print_datum(const json_t *entry)
+static json_int_t number_of(const json_t *entry, const char *key)
 {
-    const json_t *before = json_object_get(entry, "version_before");
-    const json_t *after = json_object_get(entry, "version");
-    char bytes[TIC_SCALE_TEXT];
+    return json_integer_value(json_object_get(entry, key));
+}
 
-    tic_scale_bytes(bytes, json_number_value(json_object_get(entry, "bytes")));
-    printf("  data %-8" JSON_INTEGER_FORMAT " %-8s %10s",
-           json_integer_value(json_object_get(entry, "data")),
-           json_string_value(json_object_get(entry, "change")), bytes);
-    if (before && after)
-        printf("  written %" JSON_INTEGER_FORMAT " more times",
-               json_integer_value(after) - json_integer_value(before));
-    puts(tic_name_of((uint64_t)json_integer_value(json_object_get(entry, "data"))));
+/* How much more often it was written; 0 where that is not known. */
+static json_int_t writes_of(const json_t *entry)
+{
+    return json_object_get(entry, "version_before") && json_object_get(entry, "version")
+               ? number_of(entry, "version") - number_of(entry, "version_before")
+               : 0;
+}
+
+/* Data with following numbers and without names, to which the same happened, is a row. */
+static bool continues(const json_t *entry, const json_t *next)
+{
+    return next && !json_object_get(entry, "name") && !json_object_get(next, "name") &&
+           number_of(next, "data") == number_of(entry, "data") + 1 &&
+           number_of(next, "bytes") == number_of(entry, "bytes") &&
+           writes_of(next) == writes_of(entry) &&
+           json_equal(json_object_get(next, "change"), json_object_get(entry, "change"));
+}
+
+static void print_data(const json_t *first, const json_t *last)
+{
+    json_int_t from = number_of(first, "data"), to = number_of(last, "data");
+    char bytes[TIC_SCALE_TEXT], numbers[64];
+
+    tic_scale_bytes(bytes, json_number_value(json_object_get(first, "bytes")));
+    snprintf(numbers, sizeof(numbers), to > from ? "%lld-%lld" : "%lld", (long long)from,
+             (long long)to);
+    printf("  data %-15s %-8s %10s%s", numbers, json_string_value(json_object_get(first, "change")),
+           bytes, to > from ? " each" : "");
+    if (writes_of(first) > 0)
+        printf("  written %lld more times", (long long)writes_of(first));
+    puts(to > from ? "" : tic_name_of((uint64_t)from));
+}
+
+static void print_all_data(const json_t *data, bool all)
+{
+    enum { MOST = 20 };
+    size_t count = json_array_size(data), rows = 0;
+
+    for (size_t first = 0, last; first < count; first = last + 1) {
+        for (last = first; continues(json_array_get(data, last), json_array_get(data, last + 1));)
+            last++;
+        if (rows++ == MOST && !all) {
+            printf("  and %zu data more; --all shows them\n", count - first);
+            break;
+        }
+        print_data(json_array_get(data, first), json_array_get(data, last));
+    }
+}
+
+/* ---- codelets ------------------------------------------------------------------------------- */
+
+struct codelets {
+    struct codelet {
+        char name[TIC_EVENT_NAME];
+        uint64_t count;
+    } * items;
+    unsigned long count, capacity;
+};
+
+static bool is_in(const json_t *ranges, uint64_t task)
+{
+    size_t low = 0, high = json_array_size(ranges);
+
+    while (low < high) { /* they ascend */
+        size_t middle = low + (high - low) / 2;
+        const json_t *range = json_array_get(ranges, middle);
+        if (task < (uint64_t)json_integer_value(json_array_get(range, 0)))
+            high = middle;
+        else if (task > (uint64_t)json_integer_value(json_array_get(range, 1)))
+            low = middle + 1;
+        else
+            return true;
+    }
+    return false;
+}
+
+static void count_codelet(struct codelets *codelets, const char *name)
+{
+    unsigned long i = 0;
+
+    while (i < codelets->count && strcmp(codelets->items[i].name, name) != 0)
+        i++;
+    if (i == codelets->count) {
+        void *grown = tic_grow(codelets->items, &codelets->capacity, codelets->count + 1,
+                               sizeof(*codelets->items));
+        if (!grown)
+            return;
+        codelets->items = grown;
+        codelets->items[codelets->count++] = (struct codelet){0};
+        strcpy(codelets->items[i].name, name);
+    }
+    codelets->items[i].count++;
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const struct codelet *x = a, *y = b;
+
+    return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+/* Only an event log has the names of codelets: that of SEL. */
+static void print_codelets(struct tic_store *store, const json_t *ranges, bool all)
+{
+    enum { MOST = 10 };
+    struct codelets codelets = {0};
+    struct tic_events events = {0};
+    char name[TIC_EVENT_NAME];
+
+    if (tic_events_load(store, &events) != 0)
+        return;
+    for (size_t i = 0; i < events.count; i++)
+        if (events.items[i].kind == TIC_LOGGED_CREATED && events.items[i].count > 0 &&
+            is_in(ranges, events.items[i].words[0]) && tic_event_name(&events.items[i], name))
+            count_codelet(&codelets, name);
+    tic_events_clear(&events);
+    if (codelets.count > 0)
+        qsort(codelets.items, codelets.count, sizeof(*codelets.items), by_count);
+    for (unsigned long i = 0; i < codelets.count && (all || i < MOST); i++)
+        printf("%s %" PRIu64 " %s", i > 0 ? "," : "  by codelet:", codelets.items[i].count,
+               codelets.items[i].name);
+    if (codelets.count > MOST && !all)
+        printf(", and %lu codelets more; --all shows them", codelets.count - MOST);
+    if (codelets.count > 0)
+        putchar('\n');
+    free(codelets.items);
 }
 
 static void print_plain(const struct comparison *comparison)
 {
     char bytes[TIC_SCALE_TEXT];
-    size_t i;
-    const json_t *entry;
 
     tic_scale_bytes(bytes, (double)comparison->bytes_changed);
     printf("line %llu to line %llu, %.1f s later\n", (unsigned long long)comparison->a->number,
@@ -182,14 +301,15 @@ static void print_plain(const struct comparison *comparison)
            comparison->b->created - comparison->a->created);
     printf("tasks: %llu done before, %llu after\n", (unsigned long long)comparison->a->tasks_done,
            (unsigned long long)comparison->b->tasks_done);
-    print_ranges(comparison->tasks, "  of main(), done since:");
-    print_ranges(comparison->undone, "  of main(), no more done:");
+    print_codelets(comparison->store, comparison->tasks, comparison->all);
+    print_ranges(comparison->tasks, "  of main(), done since:", comparison->all);
+    print_ranges(comparison->undone, "  of main(), no more done:", comparison->all);
     printf("data: %llu changed, %llu new, %llu gone, %llu the same; %s changed or new\n",
            (unsigned long long)comparison->counts[CHANGED],
            (unsigned long long)comparison->counts[NEW],
            (unsigned long long)comparison->counts[GONE],
            (unsigned long long)comparison->counts[SAME], bytes);
-    json_array_foreach(comparison->data, i, entry) print_datum(entry);
+    print_all_data(comparison->data, comparison->all);
 }
 
 static void print_json(const struct comparison *comparison)
@@ -212,23 +332,25 @@ static void print_json(const struct comparison *comparison)
     json_decref(answer);
 }
 
-static int compare(const struct tic_line *a, const struct tic_line *b, bool as_json)
+static int compare(struct comparison *comparison)
 {
-    struct comparison comparison = {
-        .a = a, .b = b, .tasks = json_array(), .undone = json_array(), .data = json_array()};
+    const struct tic_line *a = comparison->a, *b = comparison->b;
 
-    comparison.tasks_more = compare_done(comparison.tasks, b, a);
-    comparison.tasks_less = compare_done(comparison.undone, a, b);
-    compare_data(&comparison);
-    if (as_json)
-        print_json(&comparison);
+    comparison->tasks = json_array();
+    comparison->undone = json_array();
+    comparison->data = json_array();
+    comparison->tasks_more = compare_done(comparison->tasks, b, a);
+    comparison->tasks_less = compare_done(comparison->undone, a, b);
+    compare_data(comparison);
+    if (comparison->as_json)
+        print_json(comparison);
     else
-        print_plain(&comparison);
-    json_decref(comparison.tasks);
-    json_decref(comparison.undone);
-    json_decref(comparison.data);
-    bool same = a->tasks_done == b->tasks_done && comparison.tasks_more == 0 &&
-                comparison.tasks_less == 0 && json_array_size(comparison.data) == 0;
+        print_plain(comparison);
+    bool same = a->tasks_done == b->tasks_done && comparison->tasks_more == 0 &&
+                comparison->tasks_less == 0 && json_array_size(comparison->data) == 0;
+    json_decref(comparison->tasks);
+    json_decref(comparison->undone);
+    json_decref(comparison->data);
     return same ? TIC_TOOL_OK : TIC_TOOL_FAILED;
 }
 
@@ -255,16 +377,19 @@ static int open_both(int count, char **arguments, struct tic_chosen *a, struct t
 
 int tic_tool_diff(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {0}};
+    static const struct option options[] = {{"help", no_argument, NULL, 'h'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"all", no_argument, NULL, 'a'},
+                                            {0}};
     static struct tic_chosen a, b;
-    bool as_json = false;
+    struct comparison comparison = {.a = &a.line, .b = &b.line, .store = &b.store};
     int option;
 
-    while ((option = getopt_long(argc, argv, "hj", options, NULL)) != -1) {
-        if (option != 'j')
+    while ((option = getopt_long(argc, argv, "haj", options, NULL)) != -1) {
+        if (option != 'j' && option != 'a')
             return tic_tool_usage("diff", option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
-        as_json = true;
+        comparison.as_json |= option == 'j';
+        comparison.all |= option == 'a';
     }
     int count = argc - optind;
     int status =
@@ -273,7 +398,7 @@ int tic_tool_diff(int argc, char **argv)
         return tic_tool_usage("diff", status);
     if (status != TIC_TOOL_OK)
         return status;
-    status = compare(&a.line, &b.line, as_json);
+    status = compare(&comparison);
     tic_chosen_close(&a);
     tic_chosen_close(&b);
     return status;

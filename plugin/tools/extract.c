@@ -11,6 +11,7 @@
 
 #include "base/names.h"
 #include "store/payload.h"
+#include "tools/arguments.h"
 #include "tools/chosen.h"
 #include "tools/json_text.h"
 #include "tools/saved.h"
@@ -78,9 +79,8 @@ static int parse_options(int argc, char **argv, struct request *request)
         }
         if (option != '?' && parse_option(option, request))
             continue;
-        if (option != '?')
-            fprintf(stderr, "starpu-tic: %s is no value of this option\n", optarg);
-        return tic_tool_usage("extract", TIC_TOOL_USAGE);
+        return option == '?' ? tic_tool_usage("extract", TIC_TOOL_USAGE)
+                             : tic_arguments_refuse("extract", options, option, optarg);
     }
     int count = argc - optind;
     request->has_data = count == 2;

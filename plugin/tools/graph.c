@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "store/forced.h"
+#include "tools/arguments.h"
 #include "tools/events.h"
 #include "tools/tool.h"
 
@@ -325,7 +326,7 @@ static int read_events(const char *path, struct picture *picture)
 
     status = status ? status : gather(picture);
     if (status)
-        fprintf(stderr, "starpu-tic: cannot draw %s: %s\n", path, strerror(-status));
+        tic_arguments_cannot_read(path, status);
     else if (picture->created == 0)
         fprintf(stderr,
                 "starpu-tic: the event log in %s holds no task: only sel and tic+sel log them\n",
@@ -340,8 +341,28 @@ static void forget_events(struct picture *picture)
     tic_events_clear(&picture->events);
 }
 
+/* Formats that graphviz writes, by the end of the file's name; NULL: its own language. */
+static const char *format_of(const char *file)
+{
+    static const char *const formats[] = {"-Tsvg", "-Tpng", "-Tpdf", "-Tps", "-Tjpg", "-Tgif"};
+    const char *end = strrchr(file, '.');
+
+    for (size_t i = 0; end && i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (strcasecmp(end + 1, formats[i] + strlen("-T")) == 0)
+            return formats[i];
+    return NULL;
+}
+
+/* A picture in a format that is not written would be a surprise. */
+static bool is_known_end(const char *file)
+{
+    const char *slash = strrchr(file, '/'), *end = strrchr(slash ? slash : file, '.');
+
+    return !end || format_of(file) || strcmp(end, ".dot") == 0 || strcmp(end, ".gv") == 0;
+}
+
 /* Graphviz reads what is written to its standard input. NULL after a message. */
-static FILE *open_dot(const char *file, pid_t *child)
+static FILE *open_dot(const char *file, const char *format, pid_t *child)
 {
     int ends[2];
 
@@ -352,9 +373,9 @@ static FILE *open_dot(const char *file, pid_t *child)
         dup2(ends[0], STDIN_FILENO);
         close(ends[0]);
         close(ends[1]);
-        execlp("dot", "dot", "-Tsvg", "-o", file, (char *)NULL);
-        fprintf(stderr, "starpu-tic: the command dot is needed for SVG: install graphviz, or write "
-                        "a file that ends in .dot\n");
+        execlp("dot", "dot", format, "-o", file, (char *)NULL);
+        fprintf(stderr, "starpu-tic: the command dot is needed for pictures: install graphviz, or "
+                        "write a file that ends in .dot\n");
         _exit(127);
     }
     close(ends[0]);
@@ -387,12 +408,12 @@ static int put_in_place(const char *written, const char *file, int status)
 }
 
 /* 0 or -errno; -ECANCELED when dot has said why. */
-static int draw_into(struct picture *picture, const char *file, bool svg)
+static int draw_into(struct picture *picture, const char *file, const char *format)
 {
     pid_t child = -1;
     int ended = 0;
 
-    picture->out = svg ? open_dot(file, &child) : fopen(file, "we");
+    picture->out = format ? open_dot(file, format, &child) : fopen(file, "we");
     if (!picture->out)
         return -errno;
     int status = draw(picture);
@@ -406,13 +427,11 @@ static int draw_into(struct picture *picture, const char *file, bool svg)
 static int write_picture(const char *path, const char *file)
 {
     struct picture picture = {0};
-    size_t length = strlen(file);
-    bool svg = length > 4 && strcmp(file + length - 4, ".svg") == 0;
     char *written = name_to_write(file);
     int status = read_events(path, &picture);
 
     if (status == 0) {
-        status = written ? draw_into(&picture, written, svg) : -ENOMEM;
+        status = written ? draw_into(&picture, written, format_of(file)) : -ENOMEM;
         status = written ? put_in_place(written, file, status) : status;
         if (status && status != -ECANCELED)
             fprintf(stderr, "starpu-tic: cannot write %s: %s\n", file, strerror(-status));
@@ -436,6 +455,13 @@ int tic_tool_graph(int argc, char **argv)
     }
     if (optind + 1 != argc || !file)
         return tic_tool_usage("graph", TIC_TOOL_USAGE);
+    if (!is_known_end(file)) {
+        fprintf(stderr,
+                "starpu-tic: %s: name a file that ends in .svg, .png, .pdf, .ps, .jpg, .gif or "
+                ".dot\n",
+                file);
+        return TIC_TOOL_USAGE;
+    }
     signal(SIGPIPE, SIG_IGN); /* when there is no dot */
     return write_picture(argv[optind], file);
 }

@@ -13,6 +13,7 @@
 #include "store/mark.h"
 #include "store/mirror.h"
 #include "store/store.h"
+#include "tools/arguments.h"
 #include "tools/json_text.h"
 #include "tools/tool.h"
 
@@ -369,10 +370,11 @@ static int report_directory(const char *path, bool as_json)
         status = -ENOMEM;
     bool unregistered = tic_mark_is_set(path);
     if (status)
-        fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
+        tic_arguments_cannot_read(path, status);
     else if (as_json)
-        json_dumpf(json_pack_ex(NULL, 0, "{s:O, s:o, s:b}", "lines", report.lines, "log",
-                                log_json(&log), "unregistered_writes", unregistered),
+        json_dumpf(json_pack_ex(NULL, 0, "{s:o, s:O, s:o, s:b}", "path", tic_json_text(path),
+                                "lines", report.lines, "log", log_json(&log), "unregistered_writes",
+                                unregistered),
                    stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     if (status == 0 && as_json)
         putchar('\n');
@@ -389,5 +391,5 @@ static int report_directory(const char *path, bool as_json)
 
 int tic_tool_info(int argc, char **argv)
 {
-    return tic_tool_report(argc, argv, report_directory);
+    return tic_tool_report(argc, argv, report_directory, false);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "interval/models.h"
 #include "interval/phi.h"
 #include "tools/curve.h"
@@ -104,7 +105,7 @@ static bool is_of_kind(double number, enum kind kind)
 static bool parse_number(const char *text, const struct number *option, struct request *request)
 {
     char *end;
-    double number = strtod(text, &end);
+    double number = tic_numbers_parse(text, &end);
     bool plain = text[0] >= '.' && text[0] <= '9' && *end == '\0';
     bool good = plain && (number == 0 || number >= LEAST_NUMBER) && number <= MOST_NUMBER &&
                 is_of_kind(number, option->kind);

@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "base/thread.h"
+#include "tools/arguments.h"
+#include "tools/json_text.h"
 #include "tools/saved.h"
 #include "tools/scale.h"
 #include "tools/tool.h"
@@ -33,13 +35,13 @@ static json_t *line_json(const struct tic_saved_line *line)
     return entry;
 }
 
-static void print_json(const struct tic_saved_lines *lines)
+static void print_json(const struct tic_saved_lines *lines, const char *path)
 {
     json_t *list = json_array();
 
     for (unsigned long i = 0; i < lines->count; i++)
         json_array_append_new(list, line_json(&lines->items[i]));
-    json_t *answer = json_pack("{s:o}", "lines", list);
+    json_t *answer = json_pack("{s:o, s:o}", "path", tic_json_text(path), "lines", list);
     json_dumpf(answer, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
     putchar('\n');
     json_decref(answer);
@@ -84,11 +86,11 @@ static int list_lines(const char *path, bool as_json)
         tic_store_close(&store);
     }
     if (status) {
-        fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
+        tic_arguments_cannot_read(path, status);
         return TIC_TOOL_FAILED;
     }
     if (as_json)
-        print_json(&lines);
+        print_json(&lines, path);
     else
         print_plain(&lines, path);
     tic_saved_clear(&lines);
@@ -97,5 +99,5 @@ static int list_lines(const char *path, bool as_json)
 
 int tic_tool_list(int argc, char **argv)
 {
-    return tic_tool_report(argc, argv, list_lines);
+    return tic_tool_report(argc, argv, list_lines, false);
 }

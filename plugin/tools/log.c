@@ -8,6 +8,7 @@
 
 #include "store/extension.h"
 #include "store/forced.h"
+#include "tools/arguments.h"
 #include "tools/events.h"
 #include "tools/tool.h"
 
@@ -201,7 +202,7 @@ static int print_log(const char *path, bool as_json)
     int status = tic_events_read(path, &events);
 
     if (status) {
-        fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
+        tic_arguments_cannot_read(path, status);
         return TIC_TOOL_FAILED;
     }
     if (as_json)
@@ -226,5 +227,5 @@ static int print_log(const char *path, bool as_json)
 
 int tic_tool_log(int argc, char **argv)
 {
-    return tic_tool_report(argc, argv, print_log);
+    return tic_tool_report(argc, argv, print_log, false);
 }

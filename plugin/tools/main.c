@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/arguments.h"
 #include "tools/tool.h"
 
 struct command {
@@ -31,21 +32,35 @@ int tic_tool_usage(const char *command, int status)
     return status;
 }
 
-int tic_tool_report(int argc, char **argv, int (*report)(const char *directory, bool as_json))
+struct reporting {
+    int (*report)(const char *path, bool as_json);
+    bool as_json;
+};
+
+static int report_one(const char *path, void *arg)
+{
+    const struct reporting *reporting = arg;
+
+    return reporting->report(path, reporting->as_json);
+}
+
+int tic_tool_report(int argc, char **argv, int (*report)(const char *path, bool as_json),
+                    bool is_file)
 {
     static const struct option options[] = {
         {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {0}};
-    bool as_json = false;
+    struct reporting reporting = {.report = report};
     int option;
 
     while ((option = getopt_long(argc, argv, "hj", options, NULL)) != -1) {
         if (option != 'j')
             return tic_tool_usage(argv[0], option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
-        as_json = true;
+        reporting.as_json = true;
     }
-    if (optind + 1 != argc)
+    if (is_file && optind == argc)
         return tic_tool_usage(argv[0], TIC_TOOL_USAGE);
-    return report(argv[optind], as_json);
+    return tic_arguments_each(argc - optind, argv + optind, !reporting.as_json, report_one,
+                              &reporting);
 }
 
 void tic_tool_print_roff(const char *text)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What the checkpoints of a run cost, as its recovery lines or its statistics tell. */
+#include "tools/arguments.h"
 #include "tools/measured.h"
 
 #include <jansson.h>
@@ -41,7 +42,7 @@ static int read_directory(const char *path, struct tic_measured *measured)
         tic_store_close(&store);
     }
     if (status)
-        fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
+        tic_arguments_cannot_read(path, status);
     else if (!is_complete(measured))
         fprintf(stderr,
                 "starpu-tic: no undamaged recovery line in %s tells what a checkpoint costs: each "

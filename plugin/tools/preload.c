@@ -10,6 +10,8 @@
 #include "base/settings.h"
 #include "store/h5load.h"
 #include "store/store.h"
+#include "tools/needed.h"
+#include "tools/reach.h"
 #include "tools/tool.h"
 
 #define LIBRARY "libstarputic.so"
@@ -50,29 +52,53 @@ static int find_syscalls(const char *library, char path[PATH_MAX])
     return -ENOENT;
 }
 
-static int preload(const char *library)
+static int preload(const char *library, bool first)
 {
     const char *before = getenv("LD_PRELOAD");
     char *both = NULL;
 
     if (!before || !before[0])
         return setenv("LD_PRELOAD", library, 1);
-    /* What comes first is called. */
-    bool has_starpu = strstr(before, "libstarpu-") != NULL;
-    if (asprintf(&both, "%s:%s", has_starpu ? library : before, has_starpu ? before : library) < 0)
+    if (asprintf(&both, "%s:%s", first ? library : before, first ? before : library) < 0)
         return -1;
     int status = setenv("LD_PRELOAD", both, 1);
     free(both);
     return status;
 }
 
+/* What comes first is called. */
+static int preload_ours(const char *library)
+{
+    const char *before = getenv("LD_PRELOAD");
+
+    return preload(library, before && strstr(before, "libstarpu-"));
+}
+
+/* AddressSanitizer ends a program whose first library it is not. */
+static int preload_first(const char *command)
+{
+    char path[PATH_MAX], library[NAME_MAX + 1];
+    const char *before = getenv("LD_PRELOAD");
+
+    if (!tic_reach_find(command, path) || !tic_needed_first(path, library) ||
+        (before && strstr(before, library)))
+        return 0;
+    return preload(library, true);
+}
+
 bool tic_tool_may_preload(void)
 {
     char library[PATH_MAX], self[8];
 
-    if (find_library(library) == 0)
+    bool is_there = find_library(library) == 0;
+    if (is_there && !strpbrk(library, " :"))
         return true;
-    if (readlink("/proc/self/exe", self, sizeof(self)) < 0)
+    if (is_there)
+        fprintf(stderr,
+                "starpu-tic: %s cannot be preloaded, as LD_PRELOAD ends names at blanks and "
+                "colons. Install starpu-tic where the path has none\n",
+                library);
+    else if (readlink("/proc/self/exe", self, sizeof(self)) < 0)
         fprintf(
             stderr,
             "starpu-tic: cannot find %s: /proc, which tells where starpu-tic itself is, cannot be "
@@ -85,23 +111,21 @@ bool tic_tool_may_preload(void)
     return false;
 }
 
-int tic_tool_preload(void)
+int tic_tool_preload(const char *command)
 {
     char library[PATH_MAX], syscalls[PATH_MAX];
     const char *pages = getenv(TIC_SETTING_PREFIX "PAGES");
+    bool looks = (pages && strcmp(pages, "1") == 0) || getenv(TIC_SETTING_PREFIX "WRITES");
 
     if (!tic_tool_may_preload())
         return -1;
-    if (find_library(library) != 0 || preload(library) != 0) {
-        fprintf(stderr, "starpu-tic: cannot preload %s\n", LIBRARY);
+    if (find_library(library) != 0 || preload_ours(library) != 0 ||
+        (looks && (find_syscalls(library, syscalls) != 0 || preload(syscalls, true) != 0)) ||
+        preload_first(command) != 0) {
+        fprintf(stderr, "starpu-tic: cannot preload %s\n", looks ? LIBRARY ", " SYSCALLS : LIBRARY);
         return -1;
     }
-    if (!pages || strcmp(pages, "1") != 0)
-        return 0;
-    if (find_syscalls(library, syscalls) == 0 && preload(syscalls) == 0)
-        return 0;
-    fprintf(stderr, "starpu-tic: cannot find or preload %s\n", SYSCALLS);
-    return -1;
+    return 0;
 }
 
 const struct tic_h5_ops *tic_tool_load_store(void)

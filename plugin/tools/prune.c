@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "store/forced.h"
 #include "store/schema.h"
+#include "tools/arguments.h"
 #include "tools/chosen.h"
 #include "tools/scale.h"
 #include "tools/tool.h"
@@ -199,9 +200,10 @@ static int parse_options(int argc, char **argv, struct pruning *pruning)
             pruning->is_dry = true;
         else if (option == 'j')
             pruning->as_json = true;
-        else if (option != 'k' || !tic_chosen_parse_number(optarg, &pruning->keep) ||
-                 pruning->keep == 0)
+        else if (option != 'k')
             return tic_tool_usage("prune", TIC_TOOL_USAGE);
+        else if (!tic_chosen_parse_number(optarg, &pruning->keep) || pruning->keep == 0)
+            return tic_arguments_refuse("prune", options, option, optarg);
     }
     return optind + 1 == argc ? -1 : tic_tool_usage("prune", TIC_TOOL_USAGE);
 }

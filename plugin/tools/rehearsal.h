@@ -71,6 +71,7 @@ struct tic_rehearsal {
     bool keep, as_json, has_input;
 
     struct tic_expected expected;
+    struct tic_written written; /* files that the program writes */
 
     /* What main() touches by plain pointers, if anything: the report of a run; or NULL. Runs follow
      * the advice that comes of it. */

@@ -13,9 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/numbers.h"
 #include "base/settings.h"
+#include "tools/arguments.h"
 #include "tools/input.h"
 #include "tools/rehearse_runs.h"
+#include "tools/reach.h"
 #include "tools/tool.h"
 
 enum { KILLS = 12, MOST_CPUS = 256 };
@@ -88,7 +91,7 @@ static bool parse_option(int option, struct tic_rehearsal *rehearsal)
     case 'P':
         return parse_protocol(optarg, rehearsal);
     case 'p':
-        rehearsal->period = strtod(optarg, &end);
+        rehearsal->period = tic_numbers_parse(optarg, &end);
         rehearsal->period_chosen = true;
         return end != optarg && *end == '\0' && isfinite(rehearsal->period) &&
                rehearsal->period > 0 && rehearsal->period < 1e9;
@@ -97,6 +100,11 @@ static bool parse_option(int option, struct tic_rehearsal *rehearsal)
         return true;
     case 'S':
         return parse_number(optarg, 0, INT64_MAX, &rehearsal->seed);
+    case 'i':
+        if (rehearsal->written.ignored_count == TIC_WRITTEN_IGNORED)
+            return false;
+        rehearsal->written.ignored[rehearsal->written.ignored_count++] = optarg;
+        return true;
     case 'j':
         return rehearsal->as_json = true;
     case 'K':
@@ -117,39 +125,43 @@ static void print_help(void)
            "  -p, --period SECONDS   period between checkpoints in half of the runs (a tenth of\n"
            "                         what the program takes; the other half counts tasks)\n"
            "  -f, --filter SCRIPT    sed -E script for the standard output, before it is compared\n"
+           "  -i, --ignore NAME      files that it writes (a name or pattern) are not compared\n"
            "      --seed N           choose the same kills as the rehearsal that printed N\n"
            "  -j, --json             print the answer as a JSON object\n"
            "      --keep             keep the files of all runs\n\n"
            "The program runs in the current directory: five times from its start to its end, then\n"
            "N times killed and resumed. Each run reads the same standard input; its output is not\n"
-           "shown. What it writes to files it writes each time. Choose an input with which it "
-           "runs\n"
-           "for some seconds. Exit status: 0 every restart gave the same result, 1 it did not, or\n"
-           "the program is not protected, 3 nothing can be said.\n",
+           "shown. Files that it writes are put back before each of them, and compared. Choose an\n"
+           "input with which it runs for some seconds. Exit status: 0 every restart gave the same\n"
+           "result, 1 it did not, or the program is not protected, 3 nothing can be said.\n",
            KILLS);
 }
 
 /* -1, or an exit status. */
 static int parse_options(int argc, char **argv, struct tic_rehearsal *rehearsal)
 {
-    static const struct option options[] = {
-        {"kills", required_argument, NULL, 'k'},    {"cpus", required_argument, NULL, 'c'},
-        {"protocol", required_argument, NULL, 'P'}, {"period", required_argument, NULL, 'p'},
-        {"filter", required_argument, NULL, 'f'},   {"seed", required_argument, NULL, 'S'},
-        {"json", no_argument, NULL, 'j'},           {"keep", no_argument, NULL, 'K'},
-        {"help", no_argument, NULL, 'h'},           {0}};
+    static const struct option options[] = {{"kills", required_argument, NULL, 'k'},
+                                            {"cpus", required_argument, NULL, 'c'},
+                                            {"protocol", required_argument, NULL, 'P'},
+                                            {"period", required_argument, NULL, 'p'},
+                                            {"filter", required_argument, NULL, 'f'},
+                                            {"seed", required_argument, NULL, 'S'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"keep", no_argument, NULL, 'K'},
+                                            {"ignore", required_argument, NULL, 'i'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
     int option;
 
-    while ((option = getopt_long(argc, argv, "+k:c:p:f:jh", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "+k:c:p:f:i:jh", options, NULL)) != -1) {
         if (option == 'h') {
             print_help();
             return TIC_TOOL_OK;
         }
-        if (option != '?' && !parse_option(option, rehearsal))
-            fprintf(stderr, "starpu-tic: %s is no value of this option\n", optarg);
-        else if (option != '?')
-            continue;
-        return tic_tool_usage("rehearse", TIC_TOOL_USAGE);
+        if (option == '?')
+            return tic_tool_usage("rehearse", TIC_TOOL_USAGE);
+        if (!parse_option(option, rehearsal))
+            return tic_arguments_refuse("rehearse", options, option, optarg);
     }
     return optind < argc ? -1 : tic_tool_usage("rehearse", TIC_TOOL_USAGE);
 }
@@ -211,6 +223,8 @@ int tic_tool_rehearse(int argc, char **argv)
     int status = parse_options(argc, argv, &rehearsal);
     if (status >= 0)
         return status;
+    if (tic_reach_is_parallel(argv[optind], "rehearse"))
+        return TIC_TOOL_NOTHING;
     if (rehearsal.cpu_count == 0)
         choose_cpus(&rehearsal);
     rehearsal.place.command = argv + optind;
@@ -224,6 +238,7 @@ int tic_tool_rehearse(int argc, char **argv)
         tic_trial_destroy(&rehearsal.chain.runs[i]);
     tic_output_free(&rehearsal.expected.output);
     tic_digests_free(&rehearsal.expected.digests);
+    tic_written_free(&rehearsal.written);
     json_decref(rehearsal.touched);
     return status;
 }

@@ -154,6 +154,29 @@ static bool judge_output(struct tic_rehearsal *rehearsal, const struct tic_trial
     return match != TIC_MATCH_NONE;
 }
 
+/* ---- files that the program writes ----------------------------------------------------------- */
+
+static const char advice_file[] =
+    "A file is not part of a recovery line: what was written to it before a kill stays, and tasks "
+    "that a restart executes again write again. Let main() write the file after it has waited for "
+    "the tasks, or let each task write whole its own place (pwrite) or its own file.";
+
+static bool judge_files(struct tic_rehearsal *rehearsal, const struct tic_trial *trial)
+{
+    struct tic_finding *finding = &rehearsal->finding;
+    const struct tic_written_file *file = trial->other;
+
+    if (!file)
+        return true;
+    tic_judge_note_lines(finding, &file->expected, &trial->found);
+    finding->suggestion[0] = '\0';
+    finding->advice = advice_file;
+    return tic_finding_set(finding, TIC_VERDICT_DIFFERS,
+                           "The file %s, written by %s, is another one: %zu lines, %zu without "
+                           "protection.",
+                           file->name, file->writers, trial->found.count, file->expected.count);
+}
+
 /* ---- data ------------------------------------------------------------------------------------ */
 
 static bool judge_data(struct tic_rehearsal *rehearsal, const struct tic_trial *trial)
@@ -280,5 +303,6 @@ bool tic_judge(struct tic_rehearsal *rehearsal, const struct tic_trial *trial,
 {
     return judge_end(rehearsal, trial) && judge_status(rehearsal, trial) &&
            judge_protection(rehearsal, trial) && judge_output(rehearsal, trial, chain) &&
+           judge_files(rehearsal, trial) &&
            (!rehearsal->expected.has_digests || judge_data(rehearsal, trial));
 }

@@ -96,6 +96,7 @@ static bool run_chain(struct tic_rehearsal *rehearsal, const struct tic_kill *ki
         unsigned index = chain->count++;
         struct tic_trial *trial = &chain->runs[index];
         *trial = tic_trial_create("%s-run%u", name, index + 1);
+        trial->resumes = index > 0;
         unsigned turn = same_cpus ? 0 : choose_turn(rehearsal, number, index);
         tic_rehearse_set_protection(rehearsal, trial, name, rehearsal->cpus[turn], kill->periodic);
         tic_rehearse_perturb(trial, rehearsal->seed, 1 + number * TIC_CHAIN_RUNS + index);
@@ -182,13 +183,24 @@ bool tic_rehearse_kills(struct tic_rehearsal *rehearsal)
                                "The program is too short: all restarts were right, but none had "
                                "a recovery line to go on from.");
     }
-    if (right && rehearsal->expected.output.count == 0 && tic_rehearse_count_data(rehearsal) == 0) {
+    if (right && rehearsal->expected.output.count == 0 && tic_rehearse_count_data(rehearsal) == 0 &&
+        rehearsal->written.count == 0) {
         finding->advice = "Let the program print its result, or let main() get it back "
                           "(starpu_data_unregister, starpu_data_acquire).";
         return tic_finding_set(
             finding, TIC_VERDICT_UNKNOWN,
             "There is nothing to compare but the exit status: the program prints "
             "nothing, and main() gets no data back that is always the same.");
+    }
+    const struct tic_written_file *excluded = tic_written_find_excluded(&rehearsal->written);
+    if (right && excluded) {
+        finding->advice =
+            "If what differs there does not matter, leave the file out with --ignore.";
+        snprintf(finding->suggestion, sizeof(finding->suggestion), "--ignore '%s'", excluded->name);
+        return tic_finding_set(
+            finding, TIC_VERDICT_UNKNOWN,
+            "All restarts were right, but the file %s (%s) was not compared: %s.", excluded->name,
+            excluded->writers, excluded->excluded);
     }
     return right;
 }

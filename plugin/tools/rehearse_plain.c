@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tools/rehearse_runs.h"
 #include "tools/touched.h"
@@ -77,7 +78,11 @@ static bool compare_plain(struct tic_rehearsal *rehearsal, int status,
                                "with status %d and %d.",
                                status, second->status);
     if (match == TIC_MATCH_EXACT || match == TIC_MATCH_ORDER)
-        return true;
+        return !second->other ||
+               tic_finding_set(finding, TIC_VERDICT_UNKNOWN,
+                               "The program varies by itself: two runs without protection write "
+                               "another file %s.",
+                               second->other->name);
     tic_judge_note_lines(finding, &rehearsal->expected.output, other);
     finding->advice = "If the line holds a time or the like, leave it out of the comparison with "
                       "--filter SCRIPT, a sed -E script for the output.";
@@ -87,19 +92,42 @@ static bool compare_plain(struct tic_rehearsal *rehearsal, int status,
                            tic_output_difference(&rehearsal->expected.output, other) + 1);
 }
 
+/* As run_plain, and tells which files it writes; what they held before is kept. */
+static bool run_noting(struct tic_rehearsal *rehearsal, struct tic_trial *trial)
+{
+    char path[PATH_MAX], kept[PATH_MAX];
+
+    tic_trial_path(trial, &rehearsal->place, "writes", path);
+    tic_trial_path(trial, &rehearsal->place, "writes.before", kept);
+    mkdir(kept, 0700);
+    tic_trial_set(trial, "STARPU_TIC_WRITES=%s", path);
+    bool good = run_plain(rehearsal, trial);
+    tic_written_load(&rehearsal->written, path);
+    return good;
+}
+
+static void exclude_varying(struct tic_rehearsal *rehearsal, struct tic_trial *second)
+{
+    while (second->other) {
+        second->other->excluded = "two runs without protection write other content";
+        second->other = tic_written_find_other(&rehearsal->written, &second->found);
+    }
+}
+
 bool tic_rehearse_plain(struct tic_rehearsal *rehearsal)
 {
     struct tic_trial first = tic_trial_create("plain1"), second = tic_trial_create("plain2");
     struct tic_output other = {.bytes = NULL};
 
     tic_rehearse_tell("rehearse: run 1 of 2 without protection");
-    bool good = run_plain(rehearsal, &first) && check_plain_end(rehearsal, &first) &&
+    bool good = run_noting(rehearsal, &first) && check_plain_end(rehearsal, &first) &&
                 read_output(rehearsal, &first, &rehearsal->expected.output);
     if (good) {
         tic_rehearse_tell("rehearse: run 2 of 2 without protection (the first one took %.1f s)",
                           first.seconds);
-        good = run_plain(rehearsal, &second) && check_plain_end(rehearsal, &second) &&
-               read_output(rehearsal, &second, &other) &&
+        good = run_plain(rehearsal, &second) && check_plain_end(rehearsal, &second);
+        exclude_varying(rehearsal, &second);
+        good = good && read_output(rehearsal, &second, &other) &&
                compare_plain(rehearsal, first.status, &second, &other);
     }
     tic_rehearse_tell_nothing();
@@ -233,6 +261,37 @@ static bool run_first(struct tic_rehearsal *rehearsal, struct tic_trial *trial)
     return true;
 }
 
+/* Then it may decide by a result, and so by its last bits, how many tasks there are. */
+static bool does_main_read(const struct tic_digests *digests)
+{
+    for (size_t i = 0; i < digests->count; i++)
+        if (digests->data[i].times > 1 || digests->data[i].call != 'U')
+            return true;
+    return false;
+}
+
+static const char advice_tasks[] =
+    "A restart is stopped where main() submits other tasks. Choose the number of tasks from the "
+    "input, not from random numbers, the number of the process, addresses and the like; "
+    "`starpu-tic check` tells from which submission on they differ.";
+
+/* Has this run, on as many workers, submitted as many tasks as one that submitted `before`? */
+static bool are_as_many(struct tic_rehearsal *rehearsal, const struct tic_trial *trial,
+                        unsigned cpus, uint64_t before)
+{
+    json_t *stats = tic_rehearse_load_stats(rehearsal, trial);
+    uint64_t submitted = count_submitted(stats);
+
+    json_decref(stats);
+    if (submitted == before || does_main_read(&rehearsal->expected.digests))
+        return true;
+    rehearsal->finding.advice = advice_tasks;
+    return tic_finding_set(&rehearsal->finding, TIC_VERDICT_DIFFERS,
+                           "Of two runs on %u workers one submits %" PRIu64
+                           " tasks, and one %" PRIu64 ".",
+                           cpus, before, submitted);
+}
+
 /* Tells how many lines there are, and which data vary. */
 static bool run_second(struct tic_rehearsal *rehearsal, struct tic_trial *trial)
 {
@@ -251,7 +310,7 @@ static bool run_second(struct tic_rehearsal *rehearsal, struct tic_trial *trial)
     rehearsal->expected.counts.lines = tic_rehearse_stat(stats, "failpoint_passes");
     json_decref(stats);
     tic_digests_free(&other);
-    return true;
+    return are_as_many(rehearsal, trial, rehearsal->cpus[0], rehearsal->expected.submitted);
 }
 
 static const char advice_workers[] =
@@ -259,13 +318,26 @@ static const char advice_workers[] =
     "number of tasks and the sizes of data from the input, not from starpu_worker_get_count() and "
     "the like; or restart on the same number only (--cpus with one number rehearses that).";
 
-/* Then it may decide by a result, and so by its last bits, how many tasks there are. */
-static bool does_main_read(const struct tic_digests *digests)
+/* Numbers of tasks may be equal by chance, too: more runs, before the number of workers is blamed.
+ */
+static bool do_workers_matter(struct tic_rehearsal *rehearsal, unsigned turn, uint64_t submitted)
 {
-    for (size_t i = 0; i < digests->count; i++)
-        if (digests->data[i].times > 1 || digests->data[i].call != 'U')
-            return true;
-    return false;
+    bool equal = true;
+
+    for (unsigned i = 0; i < AGAIN && equal; i++) {
+        const bool other = i % 2 == 1;
+        const unsigned cpus = rehearsal->cpus[other ? turn : 0];
+        struct tic_trial trial = tic_trial_create("whole-again%u", i + 1);
+        tic_rehearse_tell("rehearse: the number of tasks differs; %u more runs without a kill",
+                          AGAIN - i);
+        tic_rehearse_set_protection(rehearsal, &trial, trial.name, cpus, false);
+        equal =
+            tic_rehearse_run(rehearsal, &trial) &&
+            are_as_many(rehearsal, &trial, cpus, other ? submitted : rehearsal->expected.submitted);
+        tic_rehearse_forget_run(rehearsal, &trial);
+        tic_trial_destroy(&trial);
+    }
+    return equal;
 }
 
 /* Does it submit as many tasks? Results may be others without a kill, as sums in another order are;
@@ -286,6 +358,8 @@ static bool run_other(struct tic_rehearsal *rehearsal, struct tic_trial *trial, 
     rehearsal->expected.matter[turn] |= submitted != rehearsal->expected.submitted;
     if (submitted == rehearsal->expected.submitted || does_main_read(&rehearsal->expected.digests))
         return true;
+    if (!do_workers_matter(rehearsal, turn, submitted))
+        return false;
     finding->advice = advice_workers;
     return tic_finding_set(finding, TIC_VERDICT_DIFFERS,
                            "On %u workers the program submits %" PRIu64 " tasks, on %u workers "

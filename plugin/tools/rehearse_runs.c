@@ -96,7 +96,10 @@ uint64_t tic_rehearse_stat(const json_t *stats, const char *name)
 
 bool tic_rehearse_run(struct tic_rehearsal *rehearsal, struct tic_trial *trial)
 {
+    if (!trial->resumes)
+        tic_written_put_back(&rehearsal->written);
     tic_trial_run(trial, &rehearsal->place);
+    trial->other = tic_written_find_other(&rehearsal->written, &trial->found);
     if (trial->end == TIC_TRIAL_INTERRUPTED)
         rehearsal->interrupted = trial->status;
     return trial->end != TIC_TRIAL_INTERRUPTED;

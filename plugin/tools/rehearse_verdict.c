@@ -106,8 +106,8 @@ static void print_notes(const struct tic_rehearsal *rehearsal)
 {
     if (tic_rehearse_count_data(rehearsal) == 0)
         print_fact("Note",
-                   "no data was compared. Where the result is not what the program prints (files, "
-                   "say), this tells nothing of it: compare it after a kill yourself.");
+                   "no data was compared. Where the result is not what the program prints, or in "
+                   "its files, this tells nothing of it: compare it after a kill yourself.");
     if (rehearsal->expected.status != 0)
         print_fact("Note", "the program alone ends with status %d; a restart did, too.",
                    rehearsal->expected.status);
@@ -160,6 +160,15 @@ static void print_work(const struct tic_rehearsal *rehearsal)
     print_fact("Compared",
                "exit status; lines of output: %zu; data that main() gets back, by content: %zu",
                rehearsal->expected.output.count, tic_rehearse_count_data(rehearsal));
+}
+
+static void print_written(const struct tic_rehearsal *rehearsal)
+{
+    const struct tic_written *written = &rehearsal->written;
+
+    for (unsigned i = 0; i < written->count; i++)
+        print_fact("Written", "%s, by %s%s", written->files[i].name, written->files[i].writers,
+                   written->files[i].excluded ? "; not compared" : "; compared");
 }
 
 static void print_finding(const struct tic_rehearsal *rehearsal, const char *advice)
@@ -228,6 +237,7 @@ static void print_words(const struct tic_rehearsal *rehearsal, const char *advic
         print_finding(rehearsal, advice);
     if (rehearsal->rehearsed > 0) {
         print_work(rehearsal);
+        print_written(rehearsal);
         print_notes(rehearsal);
         print_touched(rehearsal, advice);
         printf("  %-12s%" PRIu64 " (--seed %" PRIu64 " chooses the same kills)\n", "Seed",
@@ -310,6 +320,7 @@ static void print_json(const struct tic_rehearsal *rehearsal, const char *advice
                            : json_array(),
         "advice_file", advice ? advice : "");
 
+    json_object_set_new(work, "files", tic_written_list(&rehearsal->written));
     if (finds && work) {
         json_object_update(finds, work);
         json_dumpf(finds, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(6));
@@ -321,7 +332,8 @@ static void print_json(const struct tic_rehearsal *rehearsal, const char *advice
 
 int tic_verdict_print(const struct tic_rehearsal *rehearsal)
 {
-    char *advice = rehearsal->touched ? tic_tool_leave_advice(rehearsal->touched, NULL) : NULL;
+    char *advice =
+        rehearsal->touched ? tic_tool_leave_advice(rehearsal->touched, NULL, false) : NULL;
 
     if (rehearsal->as_json)
         print_json(rehearsal, advice);

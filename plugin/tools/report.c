@@ -12,11 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/numbers.h"
+#include "tools/arguments.h"
 #include "tools/logged.h"
 #include "tools/report_parts.h"
 #include "tools/tool.h"
 
 #define LONGEST 1e12 /* s */
+#define NO_TRACE "this is no trace (run --trace FILE)"
 
 static void print_help(void)
 {
@@ -55,7 +58,7 @@ static bool parse_option(int option, struct paths *paths)
     case 'j':
         return paths->as_json = true;
     default:
-        paths->mtbf = strtod(optarg, &end);
+        paths->mtbf = tic_numbers_parse(optarg, &end);
         return end != optarg && *end == '\0' && paths->mtbf > 0 && paths->mtbf <= LONGEST;
     }
 }
@@ -79,9 +82,8 @@ static int parse_options(int argc, char **argv, struct paths *paths)
         }
         if (option != '?' && parse_option(option, paths))
             continue;
-        if (option != '?')
-            fprintf(stderr, "starpu-tic: %s is no value of this option\n", optarg);
-        return tic_tool_usage("report", TIC_TOOL_USAGE);
+        return option == '?' ? tic_tool_usage("report", TIC_TOOL_USAGE)
+                             : tic_arguments_refuse("report", options, option, optarg);
     }
     if (optind + 1 != argc)
         return tic_tool_usage("report", TIC_TOOL_USAGE);
@@ -110,7 +112,10 @@ static int read_trace(const struct paths *paths, struct tic_report *report)
     int status = trace && trace[0] ? tic_traced_read(trace, directory, &report->traced) : -ENOENT;
 
     report->has_trace = status == 0;
-    if (status && trace && trace[0])
+    if (status == -ENOENT && trace == paths->path) {
+        fprintf(stderr, "starpu-tic: %s: %s, and no directory of a run\n", trace, NO_TRACE);
+        status = -ENODATA;
+    } else if (status && trace && trace[0])
         fprintf(stderr, "starpu-tic: %s: %s\n", trace,
                 status == -ENOENT && is_file(trace) ? "no run of this directory is in it"
                                                     : strerror(-status));
@@ -131,8 +136,12 @@ static int read_directory(const struct paths *paths, struct tic_report *report)
     }
     if (status == 0 && !report->has_trace)
         status = tic_logged_read(&report->store, &report->traced);
+    if (status == 0 && given && !report->has_trace && !tic_arguments_is_run(path)) {
+        fprintf(stderr, "starpu-tic: %s: %s, and no directory of a run\n", path, NO_TRACE);
+        return -ENODATA;
+    }
     if (status && given)
-        fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
+        tic_arguments_cannot_read(path, status);
     return given && !(status == -ENOENT && report->has_trace) ? status : 0;
 }
 
@@ -171,8 +180,9 @@ int tic_tool_report_page(int argc, char **argv)
     if (status >= 0)
         return status;
     report.mtbf = paths.mtbf;
-    status = read_trace(&paths, &report) || read_directory(&paths, &report) ? TIC_TOOL_FAILED
-                                                                            : TIC_TOOL_OK;
+    status = read_trace(&paths, &report);
+    status = status ? status : read_directory(&paths, &report);
+    status = status == -ENODATA ? TIC_TOOL_USAGE : status ? TIC_TOOL_FAILED : TIC_TOOL_OK;
     if (status == TIC_TOOL_OK && tic_traced_derive(&report.traced) != 0) {
         fprintf(stderr, "starpu-tic: out of memory\n");
         status = TIC_TOOL_FAILED;

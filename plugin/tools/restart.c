@@ -49,11 +49,12 @@ static bool is_stopped_by_task(int status)
     return status == TIC_EXIT_FAILED || status == TIC_EXIT_DIFFERS;
 }
 
-/* What fails at once is not tried in a tight loop. */
-static double next_wait(double last, double first, double seconds)
+/* What fails at once, or brings nothing, is not tried in a tight loop. */
+static double next_wait(const struct tic_restart *restart, double first, double seconds)
 {
     double longest = first > LONGEST_WAIT ? first : LONGEST_WAIT;
-    double wait = last > 0 && seconds < SHORT_RUN * first ? 2 * last : first;
+    bool longer = restart->wait > 0 && (restart->idle > 0 || seconds < SHORT_RUN * first);
+    double wait = longer ? 2 * restart->wait : first;
 
     return wait < longest ? wait : longest;
 }
@@ -88,6 +89,14 @@ bool tic_restart_may_follow(const struct tic_restart_rules *rules,
     return judge_end(rules, end) == TIC_RESTART_AGAIN;
 }
 
+static unsigned long most_idle(const struct tic_restart_rules *rules,
+                               const struct tic_restart_end *end)
+{
+    if (rules->idle > 0)
+        return rules->idle;
+    return end->status == TIC_TOOL_BY_SIGNAL + SIGKILL ? TIC_RESTART_IDLE : 1;
+}
+
 enum tic_restart_verdict tic_restart_decide(struct tic_restart *restart,
                                             const struct tic_restart_rules *rules,
                                             const struct tic_restart_end *end)
@@ -96,13 +105,16 @@ enum tic_restart_verdict tic_restart_decide(struct tic_restart *restart,
 
     if (verdict != TIC_RESTART_AGAIN)
         return verdict;
-    if (restart->crashed && !is_beyond(&end->progress, &restart->furthest))
+    if (!restart->crashed || is_beyond(&end->progress, &restart->furthest)) {
+        restart->furthest = end->progress;
+        restart->idle = 0;
+    } else if (++restart->idle >= most_idle(rules, end)) {
         return TIC_RESTART_STUCK;
+    }
     restart->crashed = true;
-    restart->furthest = end->progress;
     if (restart->restarts >= rules->most)
         return TIC_RESTART_SPENT;
     restart->restarts++;
-    restart->wait = next_wait(restart->wait, rules->backoff, end->seconds);
+    restart->wait = next_wait(restart, rules->backoff, end->seconds);
     return TIC_RESTART_AGAIN;
 }

@@ -8,10 +8,14 @@
 
 #include "tools/progress.h"
 
+enum { TIC_RESTART_IDLE = 3 };
+
 struct tic_restart_rules {
     unsigned long most; /* restarts; 0: the program is not supervised */
     bool on_exit;       /* also after an exit status other than 0 */
     double backoff;     /* seconds before the first restart */
+    unsigned long idle; /* restarts in a row without progress; 0: TIC_RESTART_IDLE after SIGKILL,
+                           which says nothing about the program, and one after other ends */
     bool quiet;         /* nobody wants to read of the progress */
 };
 
@@ -29,7 +33,7 @@ enum tic_restart_verdict {
     TIC_RESTART_ENDED, /* the program has ended by itself */
     TIC_RESTART_ASKED, /* it was ended */
     TIC_RESTART_FINAL, /* a restart would end with the same status */
-    TIC_RESTART_STUCK, /* it has crashed twice at the same place, by all that is known */
+    TIC_RESTART_STUCK, /* it comes no further, by all that is known */
     TIC_RESTART_SPENT, /* no more restarts are allowed */
 };
 
@@ -37,6 +41,7 @@ enum tic_restart_verdict {
 struct tic_restart {
     unsigned long restarts;
     bool crashed;                 /* some run has */
+    unsigned long idle;           /* the last restarts that brought no progress */
     struct tic_progress furthest; /* by the time of the crashes */
     double wait;                  /* seconds before the last restart */
 };

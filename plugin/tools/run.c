@@ -6,10 +6,15 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/numbers.h"
+#include "base/path.h"
 #include "base/settings.h"
+#include "tools/arguments.h"
 #include "tools/child.h"
+#include "tools/reach.h"
 #include "tools/supervise.h"
 #include "tools/tool.h"
 
@@ -36,7 +41,10 @@ static void print_help(void)
         "      --restart-on-exit  also when it has ended with an exit status other than 0\n"
         "  -q, --quiet            no progress, and only warnings and errors "
         "(STARPU_TIC_VERBOSE=0)\n"
-        "      --backoff SECONDS  before a restart; twice as long after each short run (0.5)\n\n"
+        "      --no-progress N    give up after N restarts in a row without a new recovery line\n"
+        "                         (3 when signal 9 has killed it, else 1)\n"
+        "      --backoff SECONDS  before a restart; twice as long after each short run, or one\n"
+        "                         without progress (0.5)\n\n"
         "The exit status is the program's, of its last run: 128 and the number of the signal that\n"
         "killed it; 75 when a signal of STARPU_TIC_STOP has stopped it, 78 when the start was\n"
         "refused, 70 when the replay of an earlier run diverged.");
@@ -55,7 +63,7 @@ static bool parse_backoff(const char *text, double *seconds)
 {
     char *end;
 
-    *seconds = strtod(text, &end);
+    *seconds = tic_numbers_parse(text, &end);
     return end != text && *end == '\0' && *seconds >= 0 && *seconds <= MOST_BACKOFF;
 }
 
@@ -74,6 +82,8 @@ static bool parse_option(int option, struct tic_restart_rules *rules)
         return setenv("STARPU_TIC_TRACE", optarg, 1) == 0;
     case 'r':
         return parse_restarts(optarg, &rules->most);
+    case 'n':
+        return parse_restarts(optarg, &rules->idle) && rules->idle > 0;
     case 'q':
         rules->quiet = true;
         return setenv("STARPU_TIC_VERBOSE", "0", 1) == 0;
@@ -93,6 +103,7 @@ static int parse_options(int argc, char **argv, struct tic_restart_rules *rules)
                                             {"sched", required_argument, NULL, 's'},
                                             {"trace", required_argument, NULL, 't'},
                                             {"max-restarts", required_argument, NULL, 'r'},
+                                            {"no-progress", required_argument, NULL, 'n'},
                                             {"backoff", required_argument, NULL, 'b'},
                                             {"quiet", no_argument, NULL, 'q'},
                                             {"restart-on-exit", no_argument, NULL, 'e'},
@@ -107,28 +118,29 @@ static int parse_options(int argc, char **argv, struct tic_restart_rules *rules)
         }
         if (option != '?' && parse_option(option, rules))
             continue;
-        if (option != '?')
-            fprintf(stderr, "starpu-tic: %s is no value of this option\n", optarg);
-        return tic_tool_usage("run", TIC_TOOL_USAGE);
+        return option == '?' ? tic_tool_usage("run", TIC_TOOL_USAGE)
+                             : tic_arguments_refuse("run", options, option, optarg);
     }
     return optind < argc ? -1 : tic_tool_usage("run", TIC_TOOL_USAGE);
 }
 
-/* The program may be in another directory when it begins, and this process appends, too. False
- * after a message. */
-static bool place_trace(void)
+/* The program may be in another directory when it begins. False after a message. */
+static bool place_paths(void)
 {
-    const char *path = getenv("STARPU_TIC_TRACE");
-    char *folder = path && path[0] && path[0] != '/' ? getcwd(NULL, 0) : NULL, *whole = NULL;
-    bool good = !folder || (asprintf(&whole, "%s/%s", folder, path) >= 0 &&
-                            setenv("STARPU_TIC_TRACE", whole, 1) == 0);
-
-    if (!good)
-        fprintf(stderr, "starpu-tic: out of memory\n");
-    else
-        free(whole);
-    free(folder);
-    return good;
+    for (size_t i = 0; i < tic_setting_count; i++) {
+        const struct tic_setting_row *row = &tic_setting_rows[i];
+        const char *path = getenv(row->name), *whole = path;
+        if (!path || strcmp(row->kind, "path") != 0)
+            continue;
+        if ((whole = tic_path_absolute(path)) && setenv(row->name, whole, 1) == 0)
+            continue;
+        fprintf(stderr,
+                "starpu-tic: %s=%s means nothing, as the working directory is gone. Name an "
+                "absolute path\n",
+                row->name, path);
+        return false;
+    }
+    return true;
 }
 
 int tic_tool_run(int argc, char **argv)
@@ -142,14 +154,16 @@ int tic_tool_run(int argc, char **argv)
         return status;
     if (rules.most > 0) /* who supervises is who knows that the program is to go on */
         setenv("STARPU_TIC_STOP", "term", 0);
-    if (!place_trace())
+    if (!place_paths())
         return TIC_TOOL_FAILED;
     if (tic_settings_read(&settings, environment_get, environ, message, sizeof(message)) != 0) {
         fprintf(stderr, "starpu-tic: %s\n", message);
         return TIC_TOOL_USAGE;
     }
-    if (tic_tool_preload() != 0)
+    if (tic_tool_preload(argv[optind]) != 0)
         return TIC_TOOL_FAILED;
+    if (settings.protocol != TIC_PROTOCOL_OFF)
+        tic_reach_tell(argv[optind]);
     return rules.most == 0 ? tic_child_execute(argv + optind)
                            : tic_supervise(argv + optind, &rules, &settings);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/scale.h"
 #include "tools/tool.h"
@@ -124,10 +125,12 @@ static int print_file(const char *path, bool as_json)
     json_t *stats = json_load_file(path, 0, &error);
 
     if (!json_is_object(stats)) {
+        bool is_read = access(path, R_OK) == 0;
         fprintf(stderr, "starpu-tic: %s: %s\n", path,
-                stats ? "it is no file of statistics" : error.text);
+                is_read ? "this is no file of statistics. STARPU_TIC_STATS has a run write one"
+                        : error.text);
         json_decref(stats);
-        return TIC_TOOL_FAILED;
+        return is_read ? TIC_TOOL_USAGE : TIC_TOOL_FAILED;
     }
     if (as_json)
         print_json(stats);
@@ -139,5 +142,5 @@ static int print_file(const char *path, bool as_json)
 
 int tic_tool_stats(int argc, char **argv)
 {
-    return tic_tool_report(argc, argv, print_file);
+    return tic_tool_report(argc, argv, print_file, true);
 }

@@ -11,8 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/numbers.h"
 #include "base/thread.h"
 #include "store/ask.h"
+#include "tools/arguments.h"
+#include "tools/json_text.h"
 #include "tools/saved.h"
 #include "tools/scale.h"
 #include "tools/tool.h"
@@ -46,14 +49,11 @@ static int parse_options(int argc, char **argv, struct question *question)
             question->as_json = true;
             continue;
         }
-        question->timeout = strtod(optarg, &end);
+        question->timeout = tic_numbers_parse(optarg, &end);
         if (end == optarg || *end != '\0' || !(question->timeout >= 0) ||
             question->timeout > LONGEST)
-            return tic_tool_usage(argv[0], TIC_TOOL_USAGE);
+            return tic_arguments_refuse(argv[0], options, option, optarg);
     }
-    if (optind + 1 != argc)
-        return tic_tool_usage(argv[0], TIC_TOOL_USAGE);
-    question->path = argv[optind];
     return -1;
 }
 
@@ -201,16 +201,31 @@ static void print_run(const json_t *answer)
            count_of(answer, "checkpoints"), count_of(answer, "checkpoints_failed"), took);
 }
 
-int tic_tool_status(int argc, char **argv)
+/* Nobody uses the directory: what to do with it. */
+static void print_rest(const char *path, const struct tic_saved_line *line,
+                       const struct tic_saved_lines *lines)
 {
-    struct question question = {.ask = {.kind = TIC_ASK_STATUS}, .timeout = STATUS_TIME};
-    struct tic_saved_lines lines = {0};
-    int status = parse_options(argc, argv, &question);
+    puts("no run uses the directory");
+    if (line) {
+        print_line(line);
+        printf("the same command goes on from there: %s%s%s\n", lines->program,
+               lines->arguments[0] ? " " : "", lines->arguments);
+    } else {
+        puts(tic_arguments_is_run(path)
+                 ? "no recovery line: the same command begins from the start"
+                 : "no recovery line: no run has used it, or its lines were removed");
+    }
+}
 
-    if (status >= 0)
-        return status;
+static int tell_status(const char *path, void *arg)
+{
+    struct question question = *(const struct question *)arg;
+    struct tic_saved_lines lines = {0};
+    int status;
+
+    question.path = path;
     if (access(question.path, X_OK) != 0) {
-        fprintf(stderr, "starpu-tic: cannot read %s: %s\n", question.path, strerror(errno));
+        tic_arguments_cannot_read(question.path, -errno);
         return TIC_TOOL_FAILED;
     }
     json_t *answer = ask(&question, &status);
@@ -218,19 +233,30 @@ int tic_tool_status(int argc, char **argv)
     if (status != 0 && status != -ESRCH)
         fprintf(stderr, "starpu-tic: %s: %s\n", question.path, explain(status));
     if (question.as_json) {
-        print_object(json_pack("{s:b, s:o, s:o}", "running", status != -ESRCH, "run",
-                               answer ? json_incref(answer) : json_null(), "line",
-                               line_json(line)));
+        print_object(json_pack("{s:o, s:b, s:o, s:o}", "path", tic_json_text(path), "running",
+                               status != -ESRCH, "run", answer ? json_incref(answer) : json_null(),
+                               "line", line_json(line)));
     } else {
         if (answer)
             print_run(answer);
-        else if (status == -ESRCH)
-            puts("no run uses the directory");
-        print_line(line);
+        if (status == -ESRCH)
+            print_rest(path, line, &lines);
+        else
+            print_line(line);
     }
     json_decref(answer);
     tic_saved_clear(&lines);
     return status == 0 ? TIC_TOOL_OK : status == -ESRCH ? TIC_TOOL_NOTHING : TIC_TOOL_FAILED;
+}
+
+int tic_tool_status(int argc, char **argv)
+{
+    struct question question = {.ask = {.kind = TIC_ASK_STATUS}, .timeout = STATUS_TIME};
+    int status = parse_options(argc, argv, &question);
+
+    return status >= 0 ? status
+                       : tic_arguments_each(argc - optind, argv + optind, !question.as_json,
+                                            tell_status, &question);
 }
 
 /* ---- checkpoint ----------------------------------------------------------------------------- */
@@ -246,14 +272,13 @@ static void print_outcome(const char *outcome, const struct tic_saved_line *line
     print_line(line);
 }
 
-int tic_tool_checkpoint(int argc, char **argv)
+static int take_checkpoint(const char *path, void *arg)
 {
-    struct question question = {.ask = {.kind = TIC_ASK_CHECKPOINT}, .timeout = CHECKPOINT_TIME};
+    struct question question = *(const struct question *)arg;
     struct tic_saved_lines lines = {0};
-    int status = parse_options(argc, argv, &question);
+    int status;
 
-    if (status >= 0)
-        return status;
+    question.path = path;
     json_t *answer = ask(&question, &status);
     if (!answer) {
         fprintf(stderr, "starpu-tic: %s: %s\n", question.path,
@@ -273,4 +298,14 @@ int tic_tool_checkpoint(int argc, char **argv)
     json_decref(answer);
     tic_saved_clear(&lines);
     return good ? TIC_TOOL_OK : TIC_TOOL_FAILED;
+}
+
+int tic_tool_checkpoint(int argc, char **argv)
+{
+    struct question question = {.ask = {.kind = TIC_ASK_CHECKPOINT}, .timeout = CHECKPOINT_TIME};
+    int status = parse_options(argc, argv, &question);
+
+    return status >= 0 ? status
+                       : tic_arguments_each(argc - optind, argv + optind, !question.as_json,
+                                            take_checkpoint, &question);
 }

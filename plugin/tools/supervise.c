@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/thread.h"
 #include "base/trace.h"
 #include "store/store.h"
@@ -34,6 +35,7 @@ struct supervisor {
     char directory[PATH_MAX]; /* of the recovery lines, as far as it is known */
     struct tic_culprits before, now;
     uint64_t begun; /* this run: CLOCK_MONOTONIC */
+    uint64_t kills; /* for memory, in this control group, before this run */
     struct tic_ticker ticker;
 };
 
@@ -42,10 +44,15 @@ struct supervisor {
 /* Without one, the program runs as well. */
 static void make_beacon(struct supervisor *supervisor)
 {
-    int fd = tic_store_keep_fd(memfd_create("starpu-tic", MFD_CLOEXEC));
+    enum { HIGH = 100 }; /* scripts use low numbers */
+    int made = memfd_create("starpu-tic", MFD_CLOEXEC), fd = fcntl(made, F_DUPFD_CLOEXEC, HIGH);
     char place[64];
     struct stat info;
 
+    if (fd < 0)
+        fd = made;
+    else
+        close(made);
     supervisor->descriptor = -1;
     unsetenv(TIC_BEACON_VARIABLE); /* of a supervisor of this one */
     if (fd < 0 || ftruncate(fd, sizeof(*supervisor->beacon)) != 0 || fstat(fd, &info) != 0)
@@ -92,9 +99,15 @@ static void describe_end(const struct supervisor *supervisor, const struct tic_r
 {
     int signal = end->status - TIC_TOOL_BY_SIGNAL;
 
+    const bool killed = end->by_signal && signal == SIGKILL;
+    const char *why =
+        killed && tic_memory_kills(TIC_MEMORY_GROUPS, TIC_MEMORY_MOUNT) > supervisor->kills
+            ? ", as the memory of the job was used up (STARPU_TIC_MEMORY bounds our copies)"
+            : "";
+
     if (end->by_signal)
-        snprintf(text, MOST_TEXT, "%.300s died of signal %d (%s) after %.1f s",
-                 supervisor->command[0], signal, strsignal(signal), end->seconds);
+        snprintf(text, MOST_TEXT, "%.300s died of signal %d (%s) after %.1f s%s",
+                 supervisor->command[0], signal, strsignal(signal), end->seconds, why);
     else
         snprintf(text, MOST_TEXT, "%.300s ended with status %d after %.1f s",
                  supervisor->command[0], end->status, end->seconds);
@@ -103,10 +116,10 @@ static void describe_end(const struct supervisor *supervisor, const struct tic_r
 static void describe_place(const struct tic_progress *progress, char text[MOST_TEXT])
 {
     if (progress->line > 0)
-        snprintf(text, MOST_TEXT, "from recovery line %llu, with %llu tasks done",
+        snprintf(text, MOST_TEXT, "the newest recovery line is %llu, with %llu tasks done",
                  (unsigned long long)progress->line, (unsigned long long)progress->tasks_done);
     else
-        snprintf(text, MOST_TEXT, "from the start, as there is no recovery line");
+        snprintf(text, MOST_TEXT, "there is no recovery line");
 }
 
 static void say_stuck(struct supervisor *supervisor, const struct tic_restart_end *end,
@@ -117,11 +130,14 @@ static void say_stuck(struct supervisor *supervisor, const struct tic_restart_en
     tic_culprits_intersect(&supervisor->now, &supervisor->before);
     tic_culprits_describe(&supervisor->now, tasks, sizeof(tasks));
     tic_log(TIC_LOG_WARN,
-            "%s, and no recovery line came further since the crash before: no more restarts.%s%s",
-            what, tasks,
-            end->progress.line == 0 ? " There is no recovery line yet; a shorter --period would "
-                                      "take one sooner."
-                                    : "");
+            "%s, and no recovery line came further (--no-progress %lu): no more restarts.%s", what,
+            supervisor->restart.idle, tasks);
+    if (end->progress.line == 0)
+        tic_log(TIC_LOG_WARN,
+                "there is no recovery line yet; a shorter --period would take one sooner");
+    if (end->status == TIC_TOOL_BY_SIGNAL + SIGKILL)
+        tic_log(TIC_LOG_WARN,
+                "signal 9 comes from outside, perhaps for memory (STARPU_TIC_MEMORY)");
 }
 
 /* Can a restart read what the first run has read? Says so, if not. */
@@ -131,14 +147,13 @@ static bool has_input(const struct supervisor *supervisor)
 
     if (piped == TIC_PIPED_GONE)
         tic_log(TIC_LOG_WARN,
-                "the standard input is a pipe, and what %.300s may have read of it is gone: no "
-                "restart. A file (< FILE) can be read again",
+                "the standard input is a pipe, and %.300s may have read it: no restart. A file can "
+                "be read again",
                 supervisor->command[0]);
     else if (piped == TIC_PIPED_UNKNOWN && supervisor->restart.restarts == 1)
         tic_log(TIC_LOG_WARN,
-                "the standard input is a pipe that is still open: what %.300s may "
-                "have read of it is gone for the restart. A file (< FILE) can be "
-                "read again, and /dev/null has nothing to be read",
+                "the standard input is a pipe that is still open: what %.300s has read of it is "
+                "gone (better: < FILE)",
                 supervisor->command[0]);
     return piped != TIC_PIPED_GONE;
 }
@@ -198,6 +213,7 @@ static void trace_end(const struct supervisor *supervisor, const struct tic_rest
 
 static bool run_once(struct supervisor *supervisor, struct tic_restart_end *end)
 {
+    supervisor->kills = tic_memory_kills(TIC_MEMORY_GROUPS, TIC_MEMORY_MOUNT);
     supervisor->begun = tic_nanoseconds(CLOCK_MONOTONIC);
     tic_ticker_begin(&supervisor->ticker, supervisor->restart.restarts);
     if (supervisor->beacon)
@@ -250,7 +266,7 @@ int tic_supervise(char **command, const struct tic_restart_rules *rules,
     tic_log_set_level(settings->verbose);
     tic_tool_load_store(); /* or it would be missed after a crash */
     make_beacon(&supervisor);
-    tic_child_prepare();
+    tic_child_prepare(supervisor.beacon);
     tic_piped_begin();
     do {
         if (!run_once(&supervisor, &end))

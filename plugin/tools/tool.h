@@ -18,14 +18,17 @@ enum { TIC_TOOL_NOT_RUNNABLE = 126, TIC_TOOL_NOT_FOUND = 127, TIC_TOOL_BY_SIGNAL
 /* Prints the usage of a subcommand; returns `status`. */
 int tic_tool_usage(const char *command, int status);
 
-/* A subcommand of the form [--json] DIRECTORY: what `report` returns. */
-int tic_tool_report(int argc, char **argv, int (*report)(const char *directory, bool as_json));
+/* A subcommand of the form [--json] [DIRECTORY...], or [--json] FILE...: `report` for each, as
+ * tic_arguments_each. */
+int tic_tool_report(int argc, char **argv, int (*report)(const char *path, bool as_json),
+                    bool is_file);
 
 /* Is the library there? Else a message. */
 bool tic_tool_may_preload(void);
-/* Puts the library into LD_PRELOAD of this process; with STARPU_TIC_PAGES=1 what tells of system
- * calls (syscalls/), too. 0, or -1 after a message. */
-int tic_tool_preload(void);
+/* Puts the library into LD_PRELOAD of this process; before it, with STARPU_TIC_PAGES=1 or
+ * STARPU_TIC_WRITES, what looks at calls of libc (syscalls/), and first what the command needs to
+ * come first. 0, or -1 after a message. */
+int tic_tool_preload(const char *command);
 
 /* Loads the store module, or ends the process with a message. */
 const struct tic_h5_ops *tic_tool_load_store(void);

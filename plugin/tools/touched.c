@@ -188,7 +188,8 @@ static void print_advice(FILE *file, const json_t *report)
     json_t *datum;
     size_t i;
 
-    fputs("# Data that main() touches by plain pointers, as starpu-tic check has found it.\n"
+    fputs("# Left by starpu-tic check: runs do not warn again of what it has told.\n"
+          "# Data that main() touches by plain pointers, as starpu-tic check has found it.\n"
           "# \"log ID\": runs are to log the value of the data with this number of registration "
           "for main().\n",
           file);
@@ -225,13 +226,13 @@ int tic_tool_write_advice(const json_t *report, const char *path)
     return status;
 }
 
-char *tic_tool_leave_advice(const json_t *report, const char *chosen)
+char *tic_tool_leave_advice(const json_t *report, const char *chosen, bool always)
 {
     char *path = chosen ? strdup(chosen) : find_path(report);
     bool needed = tic_tool_has_touched(report);
     int status = path ? 0 : -ENOMEM;
 
-    if (path && (needed || access(path, F_OK) == 0))
+    if (path && (needed || always || access(path, F_OK) == 0))
         status = tic_tool_write_advice(report, path);
     if (status)
         fprintf(stderr, "starpu-tic: cannot write %s: %s\n", path ? path : "the advice",

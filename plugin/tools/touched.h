@@ -17,8 +17,8 @@ void tic_tool_tell_touched(const json_t *report);
 /* Writes it, a new file in the place of an older one. 0 or -errno. */
 int tic_tool_write_advice(const json_t *report, const char *path);
 /* The same where runs of the same command look for it, or in the file `chosen`. If nothing was
- * found, advice that is there is replaced. Its path, to be freed, if anything was found; or NULL. A
- * message if it cannot be written. */
-char *tic_tool_leave_advice(const json_t *report, const char *chosen);
+ * found, advice that is there is replaced, and always written if `always` says so. Its path, to be
+ * freed, if anything was found; or NULL. A message if it cannot be written. */
+char *tic_tool_leave_advice(const json_t *report, const char *chosen, bool always);
 
 #endif

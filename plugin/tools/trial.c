@@ -61,6 +61,7 @@ void tic_trial_destroy(struct tic_trial *trial)
     for (unsigned i = 0; i < trial->variable_count; i++)
         free(trial->variables[i]);
     trial->variable_count = 0;
+    tic_output_free(&trial->found);
 }
 
 void tic_trial_path(const struct tic_trial *trial, const struct tic_trial_place *place,
@@ -85,7 +86,7 @@ static void set_environment(const struct tic_trial *trial, const struct tic_tria
 {
     static const char *const ours[] = {"CLOCK", "COPY",     "DIGESTS", "DIR",    "EVENTS",
                                        "EVERY", "FAIL",     "KEEP",    "PERIOD", "REPORT",
-                                       "STATS", "PROTOCOL", "VERBOSE", "TRACE"};
+                                       "STATS", "PROTOCOL", "VERBOSE", "TRACE",  "WRITES"};
     char name[64];
 
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
@@ -132,7 +133,7 @@ static void become(const struct tic_trial *trial, const struct tic_trial_place *
     redirect(trial, place, "raw", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, STDOUT_FILENO);
     redirect(trial, place, "err", O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, STDERR_FILENO);
     set_environment(trial, place);
-    if (tic_tool_preload() != 0)
+    if (tic_tool_preload(place->command[0]) != 0)
         _exit(TIC_TOOL_NOT_RUNNABLE);
     sigprocmask(SIG_SETMASK, &original, NULL);
     execute(place->command);

@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "tools/written.h"
+
 enum { TIC_TRIAL_VARIABLES = 16, TIC_TRIAL_MESSAGE = 2048 };
 
 /* How a program is run: the same for all runs. */
@@ -33,6 +35,9 @@ struct tic_trial {
     enum tic_trial_end end;
     int status; /* exit status, or the signal */
     double seconds;
+    bool resumes;                   /* a killed run, whose files stay */
+    struct tic_written_file *other; /* a file that it has left not as expected, or NULL */
+    struct tic_output found;        /* what that holds */
 };
 
 /* To be called once, before the first run: the signals that tic_trial_run waits for are blocked. */

@@ -17,6 +17,7 @@
 #include "store/schema.h"
 #include "store/segment.h"
 #include "store/store.h"
+#include "tools/arguments.h"
 #include "tools/events.h"
 #include "tools/tool.h"
 
@@ -272,7 +273,7 @@ static int verify_directory(const char *path)
     tic_doneset_fini(&verification.done);
     tic_doneset_fini(&verification.written);
     if (status) {
-        fprintf(stderr, "starpu-tic: cannot read %s: %s\n", path, strerror(-status));
+        tic_arguments_cannot_read(path, status);
         return TIC_TOOL_NOTHING;
     }
     if (verification.good == 0) {
@@ -306,11 +307,12 @@ static unsigned find_copies(const char *directory, char *paths[TIC_COPIES])
 }
 
 /* One of the copies may be being written. */
-static int verify(const char *path)
+static int verify(const char *path, void *arg)
 {
     char *copies[TIC_COPIES];
     unsigned count = find_copies(path, copies), seen[TIC_TOOL_NOTHING + 1] = {0};
 
+    (void)arg;
     if (count == 0)
         return verify_directory(path);
     for (unsigned i = 0; i < count; i++) {
@@ -330,7 +332,5 @@ int tic_tool_verify(int argc, char **argv)
 
     if (option != -1)
         return tic_tool_usage("verify", option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
-    if (optind + 1 != argc)
-        return tic_tool_usage("verify", TIC_TOOL_USAGE);
-    return verify(argv[optind]);
+    return tic_arguments_each(argc - optind, argv + optind, true, verify, NULL);
 }

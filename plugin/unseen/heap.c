@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "unseen/heap.h"
 
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/content.h"
 #include "session/symbol.h"
 
 bool tic_heap_read(const char *at, char *bytes, size_t size)
@@ -28,12 +33,29 @@ static size_t size_in(size_t header, size_t least, size_t most)
     return size < least || size % ALIGNED != 0 || size > most ? 0 : size;
 }
 
+/* Other allocators keep other things before their blocks. */
+static bool is_of_libc(void)
+{
+    static _Atomic int is; /* 1: yes, -1: no */
+    Dl_info libc, its;
+
+    if (is == 0) {
+        void *function = dlsym(RTLD_DEFAULT, "malloc");
+        is = function && dladdr(function, &its) != 0 &&
+                     dladdr((const void *)(uintptr_t)gnu_get_libc_version, &libc) != 0 &&
+                     its.dli_fbase == libc.dli_fbase
+                 ? 1
+                 : -1;
+    }
+    return is == 1;
+}
+
 size_t tic_heap_block(const char *at, size_t most)
 {
     const uintptr_t begin = (uintptr_t)at;
     size_t header, next;
 
-    if (begin % ALIGNED != 0 || !tic_symbol_is_address(begin) ||
+    if (!is_of_libc() || begin % ALIGNED != 0 || !tic_symbol_is_address(begin) ||
         !tic_heap_read(at - WORD, (char *)&header, WORD))
         return 0;
     size_t size = size_in(header, LEAST_USED, most);
@@ -96,6 +118,65 @@ const char *tic_heap_around(const char *at, size_t most, size_t *bytes)
             return block;
     }
     return NULL;
+}
+
+/* ---- all blocks ----------------------------------------------------------------------------- */
+
+static bool find_heap(const char **begin, const char **end)
+{
+    FILE *file = tic_content_open("/proc/self/maps");
+    unsigned long long first;
+    char line[512];
+    bool found = false;
+
+    while (file && !found && fgets(line, sizeof(line), file))
+        found = strstr(line, "[heap]") && sscanf(line, "%llx-", &first) == 1;
+    if (file)
+        fclose(file);
+    *begin = found ? (const char *)(uintptr_t)first : NULL;
+    *end = found ? sbrk(0) : NULL; /* the text of the file may have moved it */
+    return found;
+}
+
+/* Of malloc's first arena. Another allocator or another user of sbrk() breaks the chain. */
+static const char *find_block(const char *at, size_t *bytes)
+{
+    static unsigned long left = 1 << 20; /* to look at: numbers that look like blocks cost time */
+    const char *chunk, *end, *found = NULL;
+    bool used = false;
+    size_t header, size;
+
+    if (!find_heap(&chunk, &end) || at < chunk || at >= end)
+        return NULL;
+    for (; chunk < end && left > 0; chunk += size, left--) {
+        size = tic_heap_read(chunk + WORD, (char *)&header, WORD)
+                   ? size_in(header, LEAST_USED, (size_t)(end - chunk))
+                   : 0;
+        if (size == 0 || (found && !used && (header & 1) == 0))
+            return NULL;
+        used = found != NULL;
+        if (!found && at < chunk + size) {
+            found = chunk + ALIGNED;
+            *bytes = size - WORD;
+        }
+    }
+    return used && chunk == end ? found : NULL;
+}
+
+const char *tic_heap_sure(const char *at, size_t size, size_t *bytes)
+{
+    const size_t most = (size_t)1 << 46;
+    size_t header;
+    const char *block = at;
+
+    *bytes = tic_heap_block(at, most);
+    if (*bytes == 0)
+        block = tic_heap_around(at, most, bytes);
+    if (!block || block + *bytes >= at + size)
+        return NULL;
+    if (tic_heap_read(block - WORD, (char *)&header, WORD) && (header & MAPPED) != 0)
+        return block == at ? block : NULL;
+    return find_block(at, bytes);
 }
 
 /* ---- locks ---------------------------------------------------------------------------------- */

@@ -123,15 +123,10 @@ static void tell(const struct tic_handle *handle)
     if (atomic_exchange(&told, true))
         return;
     snprintf(found, sizeof(found),
-             "tasks write addresses of memory of this process into data %llu%s (number of "
-             "registration), as structures with pointers hold them",
+             "tasks write addresses of memory of this process into data %llu%s",
              (unsigned long long)handle->id, tic_name_of(handle->id));
     if (!tic_session->report)
-        tic_log(TIC_LOG_WARN,
-                "%s. What lies there is in no recovery line: a restart that has to give such data "
-                "back is refused. `starpu-tic rehearse` tells whether that happens; register what "
-                "it points to, and keep no pointers in data",
-                found);
+        tic_log(TIC_LOG_WARN, "%s; starpu-tic explain addresses", found);
 }
 
 /* The entry is in each line whose cut has the task, as the task has not ended yet. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/content.h"
 #include "unseen/spans.h"
 #include "session/symbol.h"
 
@@ -57,7 +58,7 @@ static void take_line(const char *line)
 
 static void read_all(void)
 {
-    FILE *file = fopen("/proc/self/maps", "re");
+    FILE *file = tic_content_open("/proc/self/maps");
     char line[512];
 
     mappings.count = 0;

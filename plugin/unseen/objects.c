@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "unseen/objects.h"
 
+#include <errno.h>
 #include <link.h>
+#include <string.h>
 
 #include "real/real.h"
 #include "session/kernels.h"
+#include "unseen/suppress.h"
 
 enum { MOST_SEGMENTS = 16 };
 
@@ -63,6 +66,14 @@ static bool is_of_others(const struct tic_span *span)
            tic_span_has(span, (const void *)(uintptr_t)tic_real.starpu_task_submit);
 }
 
+static bool is_suppressed(const struct dl_phdr_info *info)
+{
+    const char *path = info->dlpi_name[0] ? info->dlpi_name : program_invocation_name;
+    const char *slash = strrchr(path, '/');
+
+    return tic_suppress_has_object(slash ? slash + 1 : path);
+}
+
 static int add_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct search *search = arg;
@@ -71,7 +82,7 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *arg)
     (void)size;
     if (search->code && !tic_span_has(&span, search->code))
         return 0;
-    if (is_of_others(&span))
+    if (is_of_others(&span) || is_suppressed(info))
         return 1;
     for (int i = 0; i < info->dlpi_phnum && objects.count < MOST_SEGMENTS; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];

@@ -83,6 +83,11 @@ static bool is_worth_a_scan(const struct starpu_codelet *codelet)
     return true;
 }
 
+void tic_pointers_silence(void)
+{
+    told = true;
+}
+
 void tic_pointers_note(const struct starpu_task *task, const struct tic_accesses *accesses)
 {
     if (__builtin_expect(budget == 0 || !task->cl_arg || !task->cl, 1) || is_trusted() ||
@@ -94,7 +99,7 @@ void tic_pointers_note(const struct starpu_task *task, const struct tic_accesses
         return;
     told = true;
     tic_log(TIC_LOG_INFO,
-            "%s: its arguments hold pointers. What tasks write through pointers to memory that is "
-            "not registered is not saved. STARPU_TIC_POINTERS=trust silences this",
+            "%s: its arguments hold pointers, and what is written there is not saved; starpu-tic "
+            "explain arguments",
             tic_task_name(task));
 }

@@ -14,5 +14,7 @@ const char *tic_pointers_refuse(const struct starpu_task *task, const struct tic
                                 bool kernel);
 /* A task of main(): the first one with a pointer in its arguments is named in a message. */
 void tic_pointers_note(const struct starpu_task *task, const struct tic_accesses *accesses);
+/* It is not: `starpu-tic check` has told of all. Before the first task. */
+void tic_pointers_silence(void);
 
 #endif

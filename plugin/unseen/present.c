@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include "base/apart.h"
+#include "base/io.h"
+
 enum { MOST_PAGES = 512 };
 
 static struct {
@@ -13,23 +16,29 @@ static struct {
     uint64_t pages[MOST_PAGES];
 } present; /* guarded by the caller */
 
+static void open_file(void *unused)
+{
+    (void)unused;
+    present.file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+}
+
 void tic_present_begin(void)
 {
-    present.file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    tic_apart_call(open_file, NULL);
     present.count = 0;
 }
 
 void tic_present_end(void)
 {
     if (present.file > 0)
-        close(present.file);
+        tic_io_close(present.file);
     present.file = 0;
 }
 
 static bool read_from(uintptr_t page)
 {
-    ssize_t got = present.file > 0 ? pread(present.file, present.pages, sizeof(present.pages),
-                                           (off_t)(page * sizeof(present.pages[0])))
+    ssize_t got = present.file > 0 ? tic_io_read(present.file, present.pages, sizeof(present.pages),
+                                                 page * sizeof(present.pages[0]))
                                    : -1;
 
     present.first = page;

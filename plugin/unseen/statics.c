@@ -11,9 +11,11 @@
 #include "unseen/blocks.h"
 #include "session/clock.h"
 #include "session/context.h"
+#include "session/elf.h"
 #include "session/marks.h"
 #include "unseen/heap.h"
 #include "unseen/objects.h"
+#include "unseen/suppress.h"
 #include "session/packed.h"
 #include "session/symbol.h"
 #include "session/task.h"
@@ -47,10 +49,7 @@ static void tell_left_out(const char *what)
     const char *nothing = "";
 
     if (atomic_compare_exchange_strong(&left_out, &nothing, what) && !tic_session->report)
-        tic_log(TIC_LOG_INFO,
-                "%s. What tasks write there is lost in a restart, without a message. `starpu-tic "
-                "rehearse` tells whether results depend on it",
-                what);
+        tic_log(TIC_LOG_INFO, "%s; starpu-tic explain left-out", what);
 }
 
 static void know(const void *structure, size_t size)
@@ -230,34 +229,39 @@ static void tell_found(void)
         return;
     tic_snapshot_note_unregistered(&tic_session->snapshot, found);
     if (!tic_snapshot_is_broken(&tic_session->snapshot))
-        tic_log(TIC_LOG_WARN,
-                "tasks write memory that is not registered data: %s. A restart would leave it as "
-                "main() has made it, and is refused. Register it. If nobody needs what is there "
-                "(counters, memory for a moment), set STARPU_TIC_POINTERS=trust: with that "
-                "`starpu-tic rehearse` tells whether results depend on it",
-                found);
+        tic_log(
+            TIC_LOG_WARN,
+            "tasks write memory that is not registered data: %s; starpu-tic explain unregistered",
+            found);
+}
+
+/* whole: somewhere in the 4096 bytes from there on. */
+static void name_variable(char *text, size_t size, const char *at, bool whole)
+{
+    struct tic_elf_place place;
+
+    if (tic_elf_find(at, &place) && place.size > 0)
+        snprintf(text, size, "\"%s\" of %s%s (symbol:%s)", place.symbol, place.object,
+                 whole ? ", or one after it in 4096 bytes" : "", place.symbol);
+    else
+        snprintf(text, size, "%s%s (section:%s)", place.object,
+                 place.stripped ? ", which is stripped" : "", place.section);
 }
 
 static void tell(const struct tic_beside *range, const char *at)
 {
     static const char *const names[] = {
-        [TIC_BESIDE_OBJECT] = "a variable of the program",
-        [TIC_BESIDE_OF_VARIABLE] = "what a variable of the program points to",
+        [TIC_BESIDE_OBJECT] = "",
+        [TIC_BESIDE_OF_VARIABLE] = "what a variable points to: ",
         [TIC_BESIDE_OF_ARGUMENT] = "what their arguments point to",
         [TIC_BESIDE_OF_CONTENT] = "what registered data points to, or its user data",
         [TIC_BESIDE_OF_DATA] = "the rest of a block of memory of which only a part is registered"};
-    const char *path = range->path[0] ? range->path : tic_session->snapshot.about.program;
-    uintptr_t place =
-        (uintptr_t)(range->kind == TIC_BESIDE_OBJECT ? at : range->pointer) - range->base;
     size_t used = (size_t)snprintf(found, sizeof(found), "%s", names[range->kind]);
 
     if (range->kind == TIC_BESIDE_OBJECT || range->kind == TIC_BESIDE_OF_VARIABLE)
-        snprintf(found + used, sizeof(found) - used,
-                 " (`gdb -batch -ex 'info symbol 0x%llx' %s` names it%s)",
-                 (unsigned long long)place, path,
-                 range->kind == TIC_BESIDE_OBJECT && !range->copy
-                     ? ", or one after it in the same 4096 bytes"
-                     : "");
+        name_variable(found + used, sizeof(found) - used,
+                      range->kind == TIC_BESIDE_OBJECT ? at : range->pointer,
+                      range->kind == TIC_BESIDE_OBJECT && !range->copy);
     tell_found();
 }
 
@@ -341,6 +345,22 @@ const char *tic_statics_left_out(void)
     return atomic_load(&left_out);
 }
 
+/* Tables of symbols are read only where something was found. */
+static bool is_suppressed(const struct tic_beside *range)
+{
+    struct tic_spans *known = &statics.others.known;
+
+    switch (range->kind) {
+    case TIC_BESIDE_OBJECT:
+        return tic_suppress_add(range->span.begin, known);
+    case TIC_BESIDE_OF_VARIABLE:
+        tic_suppress_add(range->pointer, known);
+        return tic_spans_has(known, range->pointer);
+    default:
+        return false;
+    }
+}
+
 static void look_locked(void)
 {
     const struct tic_beside *range;
@@ -348,9 +368,11 @@ static void look_locked(void)
     unsigned next = 0;
 
     while (!statics.over && (range = tic_beside_changed(&statics.others, &next, &at)))
-        if (tic_blocks_has(range) && is_alone() &&
-            !tic_marks_all_skippable_since(&tic_session->snapshot.cut, statics.begun) &&
-            !tic_snapshot_is_broken(&tic_session->snapshot)) {
+        if (is_suppressed(range))
+            next = range->kind == TIC_BESIDE_OBJECT ? 0 : next; /* look again */
+        else if (tic_blocks_has(range) && is_alone() &&
+                 !tic_marks_all_skippable_since(&tic_session->snapshot.cut, statics.begun) &&
+                 !tic_snapshot_is_broken(&tic_session->snapshot)) {
             tell(range, at);
             statics.over = true;
         }

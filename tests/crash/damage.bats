@@ -5,7 +5,7 @@ load common
 
 @test "the reader takes no number of a line on trust" {
     [ -x "$TIC_BUILD/tests/fuzz/reader" ] || skip "built without cmocka"
-    campaign ../fuzz/reader-campaign --seconds 20
+    campaign ../fuzz/reader-campaign --seconds 10
 }
 
 @test "bit flips, truncations and spliced blocks: found, or harmless" {

@@ -4,6 +4,6 @@
 # fail. tests/crash/faults without options tries every call.
 load common
 
-@test "one call in a hundred fails, alone or with all that follow: right or refused" {
-    campaign faults --step 101
+@test "one call in two hundred fails, alone or with all that follow: right or refused" {
+    campaign faults --step 199
 }

@@ -42,7 +42,7 @@ usage() { # the comment at the top of the campaign
 
 # ---- a campaign, in TAP -------------------------------------------------------------------------
 declare -A stats
-tests=0 failures=0 all_kills=0 all_resumed=0 all_recovered=0 all_refused=0
+tests=0 failures=0 tried=0 all_kills=0 all_resumed=0 all_recovered=0 all_skipped=0 all_refused=0
 
 campaign_begin() {
     local name
@@ -70,7 +70,7 @@ campaign_end() {
     echo "1..$tests"
     echo "# $all_kills kills, $all_resumed resumed right ($all_recovered of them recovered)," \
         "$all_refused refused, $failures tests failed"
-    [ $failures = 0 ]
+    "$crash_folder/proves" $tried $all_kills $all_recovered $all_skipped && [ $failures = 0 ]
 }
 
 report() { # status, name, details
@@ -102,7 +102,7 @@ list_each() { # function
         kills=0 resumed=0 recovered=0 skipped=0 refused=0
         "$1"
         all_kills=$((all_kills + kills)) all_resumed=$((all_resumed + resumed))
-        all_recovered=$((all_recovered + recovered)) all_refused=$((all_refused + refused))
+        all_recovered=$((all_recovered + recovered)) all_skipped=$((all_skipped + skipped)) all_refused=$((all_refused + refused))
     done 3<"$list"
 }
 
@@ -344,6 +344,7 @@ crash_test() { # name or "", workers, place, workers, place..., workers
 
 crash() {
     local status line=no killed=no
+    tried=$((tried + $# / 2))
     while [ $# -gt 0 ]; do
         start "$1" "${2-}"
         status=$?

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 
 KILLED = -signal.SIGKILL
@@ -36,6 +37,19 @@ def read_statistics(path):
         return {}
     with open(path, encoding="utf-8") as file:
         return json.load(file)
+
+
+def count_skipped(stats):
+    """Tasks that a restart did not execute again."""
+    return sum(stats.get(name, 0) for name in ("tasks_skipped", "forced_used"))
+
+
+def proves(tried, kills, continued, skipped):
+    """Has the campaign tested anything? See the script."""
+    sys.stdout.flush()
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "proves")
+    return subprocess.run([script] + [str(n) for n in (tried, kills, continued, skipped)],
+                          check=False).returncode == 0
 
 
 class Run:

@@ -9,7 +9,7 @@ load common
 }
 
 @test "tic: no wrong result where undeclared data leaves, or structures of tasks stay" {
-    campaign unseen --kills 5 --scale 0.4 --mode kernelwrite-leaves,read-kept
+    campaign unseen --kills 3 --scale 0.4 --mode kernelwrite-leaves,read-kept
 }
 
 @test "tic: main() clears a flag before each wait, and tasks set it again" {
@@ -17,11 +17,11 @@ load common
 }
 
 @test "tic: callbacks write registered memory; main() asks whether tasks are left" {
-    campaign unseen --kills 5 --scale 0.2 --mode callbackwrite,callbackwrite-other,asking,joined,paused
+    campaign unseen --kills 3 --scale 0.2 --mode callbackwrite,callbackwrite-other,asking,joined,paused
 }
 
 @test "tic: callbacks read large data, and wake main(), which does; the restart knows by the line" {
-    campaign unseen --kills 4 --scale 0.3 --mode callbackread-large,wokenread
+    campaign unseen --kills 3 --scale 0.3 --mode callbackread-large,wokenread
 }
 
 @test "tic: tasks without written data read by other pointers than their buffers'" {
@@ -41,7 +41,7 @@ load common
 }
 
 @test "tic: data is partitioned in each phase, and main() changes it; readers of planned partitions" {
-    campaign unseen --kills 4 --scale 0.5 --mode parted,plannedread,twoplans
+    campaign unseen --kills 3 --scale 0.5 --mode parted,plannedread,twoplans
 }
 
 # Workers that reach a count wait for a line, and main() for the tasks, in a way of its own.

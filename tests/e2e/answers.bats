@@ -29,7 +29,7 @@ answered() {
     local expected=${5-$(plain "$3" "$1")}
     rm -rf "$STARPU_TIC_DIR"
     STARPU_NCPU=$3 crash "$(point "$2")" "$answers" "$1"
-    STARPU_NCPU=$4 run_apart timeout 60 "$tool" run -- "$answers" "$1"
+    STARPU_NCPU=$4 run_apart timeout "$hangs" "$tool" run -- "$answers" "$1"
     is_right "$expected" lines || complain "$1" "wrong on $4 workers after $2 tasks on $3"
     [ "$(stat_of tasks_skipped)" -ge "${6-17}" ] || complain "$1" "skipped too little"
 }
@@ -40,17 +40,14 @@ answered_twice() {
     rm -rf "$STARPU_TIC_DIR"
     STARPU_NCPU=$3 crash "$(point "$2")" "$answers" "$1"
     STARPU_NCPU=$5 crash "task-end:$4" "$answers" "$1"
-    STARPU_NCPU=$6 run_apart timeout 60 "$tool" run -- "$answers" "$1"
+    STARPU_NCPU=$6 run_apart timeout "$hangs" "$tool" run -- "$answers" "$1"
     is_right "$(plain "$3" "$1")" lines || complain "$1" "wrong after two kills"
 }
 
 on_all() { # MODE [EXPECTED]
-    export STARPU_TIC_PROTOCOL
-    for STARPU_TIC_PROTOCOL in ${protocols-tic sel tic+sel}; do
-        answered "$1" 130 2 1 "${@:2}"
-        answered "$1" 150 4 2 "${@:2}"
-        answered "$1" 70 1 4 "${@:2}"
-    done
+    STARPU_TIC_PROTOCOL=${protocol-tic} answered "$1" 130 2 1 "${@:2}"
+    STARPU_TIC_PROTOCOL=${protocol-sel} answered "$1" 150 4 2 "${@:2}"
+    STARPU_TIC_PROTOCOL=${protocol-tic+sel} answered "$1" 70 1 4 "${@:2}"
 }
 
 @test "a program that cuts its data by the number of workers, with an element for each" {
@@ -66,7 +63,7 @@ on_all() { # MODE [EXPECTED]
 }
 
 @test "tasks in the order of their worker: protection ends" {
-    STARPU_NCPU=2 run_apart timeout 60 "$tool" run -- "$answers" turns
+    STARPU_NCPU=2 run_apart timeout "$hangs" "$tool" run -- "$answers" turns
     local expected
     expected=$(plain 2 turns)
     [ "$(cat out)" = "$expected" ] || complain turns "wrong without a kill"
@@ -88,16 +85,16 @@ on_all() { # MODE [EXPECTED]
 @test "STARPU_TIC_WORKERS=real: a task for a worker that does not exist now is named" {
     export STARPU_TIC_WORKERS=real
     STARPU_NCPU=4 crash task-end:100 "$answers" fixed
-    STARPU_NCPU=2 run_apart timeout 60 "$tool" run -- "$answers" fixed
+    STARPU_NCPU=2 run_apart timeout "$hangs" "$tool" run -- "$answers" fixed
     [ "$status" -eq 70 ] || complain fixed "not stopped"
     grep -Eq 'task "advance_here" is for worker [23] \(counted from 0\), which does not exist' err
     grep -q 'It had 4 workers then, and has 2 now' err
-    STARPU_NCPU=4 run_apart timeout 60 "$tool" run -- "$answers" fixed
+    STARPU_NCPU=4 run_apart timeout "$hangs" "$tool" run -- "$answers" fixed
     is_right "$(plain 4 fixed)" lines || complain fixed "wrong"
 }
 
 @test "check tells that a program reaches each worker" {
-    run_apart timeout 60 "$tool" check -- "$answers" each
+    run_apart timeout "$hangs" "$tool" check -- "$answers" each
     grep -Eq '^ +1 calls that reach each worker: a restart needs as many workers, or more' out
 }
 
@@ -107,11 +104,11 @@ on_all() { # MODE [EXPECTED]
         answered each 100 2 4
         rm -rf "$STARPU_TIC_DIR"
         STARPU_NCPU=4 crash line-renamed:2 "$answers" each
-        STARPU_NCPU=2 run_apart timeout 60 "$tool" run -- "$answers" each
+        STARPU_NCPU=2 run_apart timeout "$hangs" "$tool" run -- "$answers" each
         [ "$status" -eq 70 ] && grep -q "starpu_execute_on_each_worker reaches" err ||
             complain each "not refused"
         # StarPU does not tell that its own tasks have ended: who waits for that waits so long.
-        STARPU_NCPU=4 STARPU_TIC_PATIENCE=1000 run_apart timeout 60 "$tool" run -- "$answers" each
+        STARPU_NCPU=4 STARPU_TIC_PATIENCE=1000 run_apart timeout "$hangs" "$tool" run -- "$answers" each
         is_right "$(plain 4 each)" lines || complain each "wrong on 4 workers"
     done
 }
@@ -137,7 +134,7 @@ on_all() { # MODE [EXPECTED]
 
 @test "the same with results of the event log" {
     export STARPU_TIC_VERIFY=0
-    local protocols=sel
+    local protocol=sel
     on_all progress "240 tasks: 0"
     on_all waits
 }
@@ -191,10 +188,10 @@ on_all() { # MODE [EXPECTED]
         answered items 130 2 1
         rm -rf store
         STARPU_NCPU=2 crash task-end:130 "$answers" items
-        ITEMS=6 run_apart timeout 60 "$tool" run -- "$answers" items
+        ITEMS=6 run_apart timeout "$hangs" "$tool" run -- "$answers" items
         [ "$status" -eq 70 ] || complain items "not stopped"
         grep -q 'submission 0, task "add_item", has other arguments (STARPU_VALUE) than it had' err
-        ITEMS=6 STARPU_TIC_ARGUMENTS=ignore run_apart timeout 60 "$tool" run -- "$answers" items
+        ITEMS=6 STARPU_TIC_ARGUMENTS=ignore run_apart timeout "$hangs" "$tool" run -- "$answers" items
         [ "$status" -eq 0 ] || complain items "stopped nevertheless"
     done
 }

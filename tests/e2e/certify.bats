@@ -5,7 +5,7 @@
 load common
 
 failing() {
-    run_apart timeout 60 "$tool" run -- "$lib/failing" "$@"
+    run_apart timeout "$hangs" "$tool" run -- "$lib/failing" "$@"
 }
 is_expected() {
     [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain failing "not $expected"
@@ -56,7 +56,7 @@ plain() { # TASKS: what the program prints
     [ "$(stat_of certified)" -ne "$first" ] || [ "$(stat_of certify_seed)" -eq 8 ]
     STARPU_TIC_CERTIFY=20 STARPU_TIC_CERTIFY_SEED= failing plain 1000
     is_expected
-    grep -q "STARPU_TIC_CERTIFY_SEED=$(stat_of certify_seed)$" err
+    grep -q "STARPU_TIC_CERTIFY_SEED=$(stat_of certify_seed))$" err
 }
 
 @test "tasks that write nothing but data without content have their effect elsewhere, and once" {
@@ -135,7 +135,7 @@ plain() { # TASKS: what the program prints
 
 @test "the supervisor starts it again" {
     export STARPU_TIC_EVERY=50
-    run_apart timeout 60 "$tool" run --max-restarts 2 --backoff 0.1 -- "$lib/failing" flips 1000
+    run_apart timeout "$hangs" "$tool" run --max-restarts 2 --backoff 0.1 -- "$lib/failing" flips 1000
     grep -q 'ended with status 79 .*: restart 1 of 2' err
 }
 
@@ -149,10 +149,10 @@ plain() { # TASKS: what the program prints
 @test "programs of the Debian package: nothing is named, and they check themselves" {
     need_examples
     export STARPU_TIC_CERTIFY=20
-    run_apart timeout 60 "$tool" run -- "$examples/cholesky_implicit" -size 960 -nblocks 12 -check
+    run_apart timeout "$hangs" "$tool" run -- "$examples/cholesky_implicit" -size 960 -nblocks 12 -check
     [ "$status" -eq 0 ]
     [ "$(stat_of certified)" -gt 20 ]
-    run_apart timeout 60 "$tool" run -- "$examples/lu_implicit_example_double" -size 960 -nblocks 12 -check
+    run_apart timeout "$hangs" "$tool" run -- "$examples/lu_implicit_example_double" -size 960 -nblocks 12 -check
     [ "$status" -eq 0 ]
     [ "$(stat_of certified)" -gt 20 ]
 }

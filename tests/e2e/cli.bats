@@ -21,8 +21,8 @@ bats_require_minimum_version 1.5.0
 }
 
 @test "wrong use goes to standard error with status 2" {
-    for arguments in "" "nonsense" "run" "run --nonsense x" "run --dir" "info" "info a b" \
-        "verify" "verify a b" "verify --json a"; do
+    for arguments in "" "nonsense" "run" "run --nonsense x" "run --dir" "info" "stats" \
+        "verify" "verify --json a" "graph a" "diff a b c d"; do
         run_apart "$tool" $arguments
         [ "$status" -eq 2 ]
         [ ! -s out ]
@@ -65,7 +65,7 @@ bats_require_minimum_version 1.5.0
     run "$tool" run --dir d1 --period 3.5 --protocol off --sched eager -- \
         sh -c 'echo $STARPU_TIC_DIR $STARPU_TIC_PERIOD $STARPU_TIC_PROTOCOL $STARPU_TIC_SCHED "$@"' \
         sh --dir other
-    [ "$output" = "d1 3.5 off eager --dir other" ]
+    [ "$output" = "$PWD/d1 3.5 off eager --dir other" ]
     run "$tool" run sh -c 'echo "$@"' sh --period 9
     [ "$output" = "--period 9" ]
 }

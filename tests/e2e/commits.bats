@@ -13,7 +13,7 @@ plain() { # COMMAND...: what it prints without protection
 
 # The restart ends with the result of a run without a kill: ends COMMAND...
 ends() {
-    run_apart timeout 60 "$tool" run -- "$@"
+    run_apart timeout "$hangs" "$tool" run -- "$@"
     [ "$status" -eq 0 ] || complain "$*" "failed"
     cmp plain out || complain "$*" "another result"
     [ ! -e "$STARPU_TIC_DIR" ]
@@ -77,12 +77,12 @@ goes_on() {
 }
 
 @test "commit points: what keeps lines from being of one is told, and the restart is right" {
-    export STARPU_TIC_PERIOD=0.1 STARPU_TIC_EVERY=300
+    export STARPU_TIC_PERIOD=0.1 STARPU_TIC_EVERY=120
     while read -r wrong words; do
-        plain "$commits" 1000 11 "$wrong"
-        crash task-end:1500 "$commits" 1000 11 "$wrong"
+        plain "$commits" 400 11 "$wrong"
+        crash task-end:600 "$commits" 400 11 "$wrong"
         [[ $output == *"no recovery line is taken at commit point "*"$words"* ]]
-        ends "$commits" 1000 11 "$wrong"
+        ends "$commits" 400 11 "$wrong"
         ! grep -q "main() goes on from commit point" err
     done <<'END'
 data data 21 "late" (number of registration) was registered after the first commit point

@@ -196,7 +196,7 @@ wrote='tasks write memory that is not registered data'
     cp effects effects.plain
     crash task-end:150 "$declares" effects-packed-late
     D_LATE=1 STARPU_NCPU=1 crash task-end:70 "$declares" effects-packed-late
-    run_apart timeout 60 "$tool" run -- "$declares" effects-packed-late
+    run_apart timeout "$hangs" "$tool" run -- "$declares" effects-packed-late
     is_right "$expected" "" && [ "$(stat_of recovered)" = true ] || complain effects-packed-late wrong
     cmp effects effects.plain || complain effects-packed-late "it found something else"
 }
@@ -224,7 +224,7 @@ wrote='tasks write memory that is not registered data'
 
 @test "excluded data under a random mixture: killed under each protocol, right" {
     export STARPU_TIC_EVERY=13
-    for seed in 1 2 3; do
+    for seed in ${TIC_MIXTURES:-1}; do
         export D_SEED=$seed
         resumes_always "$("$declares" excluded)" "$declares" excluded
     done
@@ -233,21 +233,18 @@ wrote='tasks write memory that is not registered data'
 
 @test "excluded data: killed in restarts, and nothing of the content is lost" {
     export STARPU_TIC_EVERY=13
-    for seed in 4 5; do
-        export D_SEED=$seed
+    for verify in 2 0; do
+        export STARPU_TIC_VERIFY=$verify D_SEED=$((4 + verify / 2))
         expected=$("$declares" excluded)
-        for verify in 2 0; do
-            export STARPU_TIC_VERIFY=$verify
-            for points in "task-end:150 task-begin:30" "task-begin:250 task-end:3 task-end:70" \
-                "line-renamed:4 replay-skip:1 replay-skip:20" "copy-on-write:4 line-written:1 task-begin:120"; do
-                rm -rf "$STARPU_TIC_DIR"
-                for point in $points; do # what ends before its point must be right, too
-                    STARPU_TIC_FAIL=$point run_apart timeout 60 "$tool" run -- "$declares" excluded
-                    [ "$status" -eq 137 ] || is_right "$expected" "" || complain excluded "wrong before $point"
-                done
-                STARPU_NCPU=3 run_apart timeout 60 "$tool" run -- "$declares" excluded
-                is_right "$expected" "" || complain excluded "wrong after $points, seed $seed"
+        for points in "task-end:150 task-begin:30" "task-begin:250 task-end:3 task-end:70" \
+            "line-renamed:4 replay-skip:1 replay-skip:20" "copy-on-write:4 line-written:1 task-begin:120"; do
+            rm -rf "$STARPU_TIC_DIR"
+            for point in $points; do # what ends before its point must be right, too
+                STARPU_TIC_FAIL=$point run_apart timeout "$hangs" "$tool" run -- "$declares" excluded
+                [ "$status" -eq 137 ] || is_right "$expected" "" || complain excluded "wrong before $point"
             done
+            STARPU_NCPU=3 run_apart timeout "$hangs" "$tool" run -- "$declares" excluded
+            is_right "$expected" "" || complain excluded "wrong after $points"
         done
     done
 }
@@ -291,6 +288,15 @@ wrote='tasks write memory that is not registered data'
     run env D_CHANCE=1 "$tool" check "$declares" excluded-once
     [ "$status" -eq 1 ]
     [[ $output == *"the task of submission 2 (counted from 0) writes other content into data that no recovery line holds"* ]]
+}
+
+@test "protection ends in a restart before data is excluded again: the result is right" {
+    export STARPU_TIC_EVERY=13
+    expected=$("$declares" excluded-in-turn)
+    crash task-begin:150 "$declares" excluded-in-turn
+    D_END=1 run_apart "$tool" run -- "$declares" excluded-in-turn
+    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain excluded-in-turn wrong
+    [ "$(stat_of recovered)" = true ] && [ "$(stat_of protected)" = false ]
 }
 
 @test "excluded data that is packed, excluded late, or in turn; kernels that fail: right" {
@@ -352,12 +358,12 @@ wrote='tasks write memory that is not registered data'
 @test "what excluded data cannot be used for ends protection, by name" {
     while IFS='|' read -r mode message; do
         expected=$("$declares" excluded-$mode)
-        run_apart timeout 60 "$tool" run -- "$declares" excluded-$mode
+        run_apart timeout "$hangs" "$tool" run -- "$declares" excluded-$mode
         [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] && [ "$(stat_of protected)" = false ] &&
             [ "$(grep -c 'protection ends here' err)" -eq 1 ] && grep -q "protection ends here: $message" err ||
             complain excluded-$mode "not refused as it should be"
         STARPU_TIC_EVERY=13 crash task-end:50 "$declares" excluded-$mode
-        run_apart timeout 60 "$tool" run -- "$declares" excluded-$mode
+        run_apart timeout "$hangs" "$tool" run -- "$declares" excluded-$mode
         case $status in
         0) [ "$(cat out)" = "$expected" ] || complain excluded-$mode wrong ;;
         70 | 78) rm -rf "$STARPU_TIC_DIR" ;;

@@ -11,7 +11,7 @@ outcome() {
     local file=$1
     shift
     rm -f hashes
-    LD_PRELOAD=$oracle TIC_ORACLE=$PWD/hashes run_apart timeout 60 "$@"
+    LD_PRELOAD=$oracle TIC_ORACLE=$PWD/hashes run_apart timeout "$hangs" "$@"
     [ "$status" -eq 0 ] || complain "$*" "failed"
     sort hashes 2>/dev/null | cat out - >"$file"
 }
@@ -107,4 +107,28 @@ survives() {
     rm -r "$STARPU_TIC_DIR"
     STARPU_TIC_EVERY=100 crash line-retired:2 "$here/13_declared" 200 all
     "$tool" extract --json "$STARPU_TIC_DIR" | jq -e '[.data[] | select(.name | startswith("matrix")) | .bytes] | add == 4194304'
+}
+
+# The head of an example has a command that kills it each time, and most times with a recovery line:
+# where kernels submit the tasks, a kill may come before the first one is committed.
+@test "the commands in the heads of the examples kill them" {
+    local source name command lines tried=0
+    unset STARPU_TIC_DIR
+    PATH=$TIC_BUILD:$PATH
+    for source in "$BATS_TEST_DIRNAME"/../../examples/*.c*; do
+        name=$(basename "${source%.c*}")
+        # A command that goes on in a second line; and what it does, behind it.
+        command=$(sed -n '/STARPU_TIC_FAIL=/{ /\\$/N; s/^ \* *//; s/\\\n \* *//; s/   *.*killed.*//p }' "$source")
+        [ -n "$command" ] && [ -x "$here/$name" ] || continue
+        tried=$((tried + 1))
+        lines=0
+        for _ in 1 2 3; do
+            run_apart bash -c "cd '$here' && export STARPU_TIC_DIR='$PWD/head.tic' && $command"
+            [ "$status" -eq 137 ] || complain "$command" "not killed"
+            compgen -G 'head.tic/p0-line-*' >/dev/null && lines=$((lines + 1))
+            rm -rf head.tic
+        done
+        [ "$lines" -gt 0 ] || complain "$command" "no recovery line"
+    done
+    [ "$tried" -ge 9 ]
 }

@@ -9,9 +9,9 @@ identity=$lib/identity
 # A kill in phase $1, at the point $2: the same command gives the right result.
 phases_resume() {
     rm -rf "$STARPU_TIC_DIR"
-    run_apart env STARPU_TIC_EVERY=7 STARPU_TIC_FAIL="$1" timeout 60 "$tool" run -- "$identity" exec
+    run_apart env STARPU_TIC_EVERY=7 STARPU_TIC_FAIL="$1" timeout "$hangs" "$tool" run -- "$identity" exec
     [ "$status" -eq 137 ] || complain exec "not killed"
-    run_apart timeout 60 "$tool" run -- "$identity" exec
+    run_apart timeout "$hangs" "$tool" run -- "$identity" exec
     [ "$status" -eq 0 ] && [ "$(cat out)" = "$2" ] || complain exec "wrong"
     grep -q 'continuing from recovery line' err || complain exec "not continued"
     [ ! -e "$STARPU_TIC_DIR" ]
@@ -19,7 +19,7 @@ phases_resume() {
 
 @test "a program that executes itself: each phase computes what is its own" {
     expected=$("$identity" exec)
-    STARPU_TIC_EVERY=7 run_apart timeout 60 "$tool" run -- "$identity" exec
+    STARPU_TIC_EVERY=7 run_apart timeout "$hangs" "$tool" run -- "$identity" exec
     [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain exec "wrong"
     [ "$(grep -c 'not protected: .* what this process ran before exec' err)" -eq 2 ] || complain exec "says nothing"
     [ "$(grep -c 'starpu-tic: ' err)" -eq 2 ] || complain exec "says more"
@@ -31,12 +31,12 @@ phases_resume() {
 @test "a phase after exec is protected in a directory of its own, and one without lines is not mistaken" {
     expected=$("$identity" exec)
     # No line of the first phase: those of a second one would be found by the first one in a restart.
-    STARPU_TIC_PERIOD=1000 run_apart timeout 60 "$tool" run -- "$identity" exec
+    STARPU_TIC_PERIOD=1000 run_apart timeout "$hangs" "$tool" run -- "$identity" exec
     [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain exec "wrong"
     [ "$(grep -c 'not protected: ' err)" -eq 2 ] || complain exec "protected"
     unset STARPU_TIC_DIR
     export EACH=1
-    STARPU_TIC_EVERY=7 run_apart timeout 60 "$tool" run -- "$identity" exec
+    STARPU_TIC_EVERY=7 run_apart timeout "$hangs" "$tool" run -- "$identity" exec
     [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain exec "wrong"
     says_nothing || complain exec "not protected"
 }
@@ -45,7 +45,7 @@ phases_resume() {
     rm -f number
     expected=$("$identity" exec)
     rm number
-    STARPU_TIC_COPY=$PWD/copy STARPU_TIC_EVERY=7 run_apart timeout 60 "$tool" run -- "$identity" exec
+    STARPU_TIC_COPY=$PWD/copy STARPU_TIC_EVERY=7 run_apart timeout "$hangs" "$tool" run -- "$identity" exec
     [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain exec "wrong"
     [ "$(grep -c 'not protected: .* what this process ran before exec' err)" -eq 2 ] || complain exec "says nothing"
 }
@@ -63,16 +63,16 @@ phases_resume() {
 # Killed at its third line with the file that is there, if there is one.
 killed_with_file() { # MODE
     rm -rf "$STARPU_TIC_DIR"
-    STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:3 run_apart timeout 60 "$tool" run -- "$identity" "$1"
+    STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:3 run_apart timeout "$hangs" "$tool" run -- "$identity" "$1"
     [ "$status" -eq 137 ] && says_nothing || complain "$1" "not killed, or messages"
 }
 refused_for_file() { # MODE, what is said of it
-    run_apart timeout 60 "$tool" run -- "$identity" "$1"
+    run_apart timeout "$hangs" "$tool" run -- "$identity" "$1"
     [ "$status" -eq 78 ] && grep -q "main() reads the file number, which $2" err || complain "$1" "not refused"
     grep -q 'STARPU_TIC_PROGRAM=any' err
 }
 continues() { # MODE EXPECTED
-    run_apart timeout 60 "$tool" run -- "$identity" "$1"
+    run_apart timeout "$hangs" "$tool" run -- "$identity" "$1"
     is_right "$2" "lines" || complain "$1" "wrong with its file"
 }
 
@@ -105,7 +105,7 @@ continues() { # MODE EXPECTED
     echo 3 >number
     expected=$("$identity" late)
     killed_with_file late
-    STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:2 run_apart timeout 60 "$tool" run -- "$identity" late
+    STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:2 run_apart timeout "$hangs" "$tool" run -- "$identity" late
     [ "$status" -eq 137 ]
     echo 4 >number
     refused_for_file late 'had other content then'
@@ -133,20 +133,20 @@ done
 EOF
     expected=$(sh steps)
     rm number
-    STARPU_TIC_EVERY=7 run_apart timeout 60 "$tool" run -- sh steps 2
+    STARPU_TIC_EVERY=7 run_apart timeout "$hangs" "$tool" run -- sh steps 2
     [ "$status" -eq 137 ] || complain steps "not killed"
-    run_apart timeout 60 "$tool" run -- sh steps
+    run_apart timeout "$hangs" "$tool" run -- sh steps
     [ "$status" -eq 78 ] && grep -q 'reads the file number, which was there then' err || complain steps "not refused"
     echo 2 >number # as it was
-    run_apart timeout 60 "$tool" run -- "$identity" state
+    run_apart timeout "$hangs" "$tool" run -- "$identity" state
     [ "$status" -eq 0 ] && [ "$(cat out)" = "$(sed -n 2p <<<"$expected")" ] || complain steps "wrong"
 }
 
 @test "a file that main() reads, and overwrites before it has ended: told in the first run" {
     echo 3 >number
-    STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:3 run_apart timeout 60 "$tool" run -- "$identity" rewrite
+    STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:3 run_apart timeout "$hangs" "$tool" run -- "$identity" rewrite
     [ "$status" -eq 137 ]
-    [ "$(grep -c 'has opened the file number for reading, and writes it now' err)" -eq 1 ] || complain rewrite "not told"
+    [ "$(grep -c 'writes the file number that it has read' err)" -eq 1 ] || complain rewrite "not told"
     refused_for_file rewrite 'had other content then'
 }
 

@@ -97,3 +97,42 @@ find_tool() {
     [ "$status" -eq 1 ]
     [ ! -e told ]
 }
+
+# The jobs of both scripts, with a program that ends with 75: stopped_jobs
+stopped_jobs() {
+    run_apart "$jobs/slurm.sh" sh -c 'exit 75'
+    [ "$status" -eq 75 ] || complain slurm.sh wrong
+    grep "$1" out || complain slurm.sh "silent"
+    run_apart "$jobs/pbs.sh"
+    [ "$status" -eq 75 ] || complain pbs.sh wrong
+    grep "$1" out || complain pbs.sh "silent"
+}
+
+@test "a job that was stopped is put into the queue again only where a recovery line is, and not for ever" {
+    setup_job
+    export SLURM_SUBMIT_DIR=$PWD SLURM_JOB_NAME=protected SLURM_JOB_ID=17
+    printf '#!/bin/sh\nexit 75\n' >stopped
+    chmod +x stopped
+    export PBS_O_WORKDIR=$PWD PBS_JOBNAME=protected PBS_JOBID=17.host COMMAND=./stopped
+    stopped_jobs "before the first checkpoint"
+    mkdir "$STARPU_TIC_DIR"
+    stopped_jobs "before the first checkpoint"
+    rmdir "$STARPU_TIC_DIR"
+    STARPU_TIC_EVERY=20 crash task-end:100 "$program"
+    MOST_RUNS=3 SLURM_RESTART_COUNT=2 RUN=3 stopped_jobs "after 3 runs"
+    [ ! -e told ]
+    for file in "$STARPU_TIC_DIR"/p0-line-*; do # no line that can be read is none
+        chmod u+w "$file"
+        truncate -s 100 "$file"
+    done
+    stopped_jobs "before the first checkpoint"
+    [ ! -e told ]
+}
+
+@test "a job that was stopped with a recovery line is put into the queue again" {
+    setup_job
+    export SLURM_SUBMIT_DIR=$PWD SLURM_JOB_NAME=protected SLURM_JOB_ID=17
+    STARPU_TIC_EVERY=20 crash task-end:100 "$program"
+    MOST_RUNS=3 SLURM_RESTART_COUNT=1 run_apart "$jobs/slurm.sh" sh -c 'exit 75'
+    grep -q 'scontrol requeue 17' told
+}

@@ -3,6 +3,8 @@
 # Checks how runs start, end, continue and refuse.
 load common
 
+sync=commit # as it is by default
+
 expected() { # the output of a run without faults
     STARPU_TIC_PROTOCOL=off "$tool" run -- "$program" | grep -v progress
 }
@@ -28,11 +30,11 @@ expected() { # the output of a run without faults
 
 @test "a program that a protected one starts runs unprotected in the same directory" {
     local child="env -u P_START P_QUIET=1 P_TASKS=20 $program"
-    P_START=$child P_QUIET=1 run_apart timeout 60 "$tool" run -- "$program"
+    P_START=$child P_QUIET=1 run_apart timeout "$hangs" "$tool" run -- "$program"
     [ "$status" -eq 0 ] && [ "$(cat out)" = "$(P_QUIET=1 P_TASKS=20 $program; P_QUIET=1 $program)" ] ||
         complain program "wrong, or its child was refused"
     grep -q 'not protected: the program that started it uses STARPU_TIC_DIR' err
-    P_START="env STARPU_TIC_DIR=other $child" P_QUIET=1 run_apart timeout 60 "$tool" run -- "$program"
+    P_START="env STARPU_TIC_DIR=other $child" P_QUIET=1 run_apart timeout "$hangs" "$tool" run -- "$program"
     [ "$status" -eq 0 ] && ! grep -q 'not protected' err || complain program "its child is not protected elsewhere"
 }
 
@@ -78,8 +80,8 @@ expected() { # the output of a run without faults
 }
 
 @test "forks run unprotected: each would take the recovery lines of another one for its own" {
-    expected=$(timeout 60 "$lib/starters" 2 fork)
-    run_apart timeout 60 "$tool" run -- "$lib/starters" 2 fork
+    expected=$(timeout "$hangs" "$lib/starters" 2 fork)
+    run_apart timeout "$hangs" "$tool" run -- "$lib/starters" 2 fork
     [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain starters "wrong"
     [ "$(grep -c 'not protected: it is a fork' err)" -eq 2 ] && [ ! -e "$STARPU_TIC_DIR" ] ||
         complain starters "its children are protected, or were not told"
@@ -94,7 +96,7 @@ expected() { # the output of a run without faults
     run_apart "$tool" run -- "$lib/rehearsed" input <other
     [ "$status" -eq 78 ] && grep -q 'its standard input was a file with other content' err ||
         complain rehearsed "not refused"
-    run_apart timeout 60 "$tool" run -- "$lib/rehearsed" input <one
+    run_apart timeout "$hangs" "$tool" run -- "$lib/rehearsed" input <one
     is_right "$expected" "lines" || complain rehearsed "wrong with its input"
 }
 
@@ -112,7 +114,7 @@ open(sys.argv[1], "wb").write(binary)
 EOF
     run_apart "$tool" run -- ./built
     [ "$status" -eq 78 ] && grep -q 'the program was built anew since then' err || complain built "not refused"
-    STARPU_TIC_PROGRAM=any run_apart timeout 60 "$tool" run -- ./built
+    STARPU_TIC_PROGRAM=any run_apart timeout "$hangs" "$tool" run -- ./built
     [ "$status" -eq 0 ] && [ "$(grep -v progress out)" = "$expected" ] && [ "$(stat_of recovered)" = true ] ||
         complain built "wrong, or from the beginning"
 }
@@ -120,16 +122,20 @@ EOF
 @test "StarPU takes longer to start than STARPU_TIC_PATIENCE" {
     expected=$(expected)
     STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
-    STARPU_TIC_PATIENCE=0.001 run_apart timeout 60 "$tool" run -- "$program"
+    STARPU_TIC_PATIENCE=0.001 run_apart timeout "$hangs" "$tool" run -- "$program"
     [ "$status" -eq 0 ] && [ "$(grep -v progress out)" = "$expected" ] || complain program "wrong, or crashed"
 }
 
 @test "main() that waits for a kernel, which a restart skips, is told of" {
     export P_POST=1 STARPU_TIC_EVERY=20
     crash line-renamed:1 "$program"
-    STARPU_TIC_PATIENCE=0.2 run_apart timeout -s KILL 5 "$tool" run -- "$program"
-    [ "$status" -eq 137 ] && grep -q 'the replay stands still: main() waits outside of StarPU' err ||
-        complain program "did not stand still, or told nothing"
+    STARPU_TIC_PATIENCE=0.2 "$tool" run -- "$program" >out 2>err 3>&- &
+    until grep -q 'the replay stands still: main() waits outside of StarPU' err; do
+        kill -0 $! || complain program "did not stand still, or told nothing"
+        sleep 0.05 # until it looks
+    done
+    kill -KILL $!
+    wait $! || [ $? -eq 137 ]
 }
 
 @test "who dies after the last task, in an exit handler, goes on from the last line" {
@@ -145,7 +151,7 @@ EOF
     [ "$("$lib/late")" = 200 ] || skip "StarPU's development files are not there"
     LATE_DEEP=1 run_apart "$tool" run -- "$lib/late"
     [ "$status" -eq 0 ] && [ "$(cat out)" = 200 ]
-    [ "$(wc -l <err)" -eq 1 ] && grep -q "not protected: .*libstarpu.* was not reached.*RTLD_DEEPBIND" err ||
+    [ "$(wc -l <err)" -eq 1 ] && grep -q "not protected: .*libstarpu.* was not reached" err ||
         complain late "not told, or not once"
     # StarPU that is loaded and not started, protection that is not wanted, StarPU that is reached
     LATE_DEEP=1 LATE_IDLE=1 run_apart "$tool" run -- "$lib/late"
@@ -185,8 +191,7 @@ EOF
     STARPU_TIC_KEEP=1 STARPU_TIC_EVERY=20 run "$tool" run -- "$program"
     STARPU_TIC_KEEP=1 STARPU_TIC_EVERY=20 run "$tool" run -- "$program" other
     [ "$(ls -d program-????????.tic | wc -l)" -eq 2 ]
-    [ "$(stat -c %a program-????????.tic | sort -u)" = 700 ]
-    [ "$(stat -c %a program-????????.tic/* | sort -u)" = 600 ]
+    [ -z "$(find program-????????.tic -perm /077)" ] # nobody else reads or writes them
 }
 
 @test "killed and started again: the work is skipped, the result is the same" {
@@ -304,7 +309,7 @@ EOF
     STARPU_TIC_DIR=$PWD/again P_INPUT=5 run_apart "$tool" run -- "$program"
     [ "$status" -eq 0 ]
     [ "$(cat out)" = "$expected" ]
-    [ "$(grep -c "held other content in the recorded run" err)" -eq 1 ]
+    [ "$(grep -c "held other content when a task first read it" err)" -eq 1 ]
 }
 
 @test "other input at any moment: the result is that of the recorded one" {
@@ -451,7 +456,7 @@ store_size() {
         [ "$size" -le "$space" ] || [ "$size" -eq 0 ]
         if [ "$(stat_of suspended)" = true ]; then
             [[ $output == *"STARPU_TIC_SPACE"* ]]
-            [ "$(stat_of checkpoints)" -gt 0 ] || [[ $output == *"there is no recovery line yet"* ]]
+            [ "$(stat_of checkpoints)" -gt 0 ] || [[ $output == *"there is no recovery line"* ]]
             [ "$(stat_of checkpoints)" -eq 0 ] || [[ $output == *"the last recovery line stays"* ]]
         fi
     done
@@ -495,9 +500,9 @@ store_size() {
     reference=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$lib/sizes" 200)
     crash task-end:750 "$lib/sizes" 200
     [ "$(find "$STARPU_TIC_DIR" -name 'p0-segment-*' | wc -l)" -gt 16 ]
-    run bash -c 'ulimit -n 64; exec "$@"' bash "$tool" run -- "$lib/sizes" 200
+    run bash -c 'ulimit -n 16; exec "$@"' bash "$tool" run -- "$lib/sizes" 200
     [ "$status" -eq 78 ]
-    [[ $output == *"more open files than a quarter of the 64"*"ulimit -n"* ]]
+    [[ $output == *"more open files than the 16"*"ulimit -n"* ]]
     run_apart "$tool" run -- "$lib/sizes" 200
     is_right "$reference" yes
 }
@@ -529,15 +534,20 @@ store_size() {
     STARPU_TIC_SPACE=1 "$tool" run -- "$program" 2>&5 | tail -4 >sums
     [ "${PIPESTATUS[0]}" -eq 0 ]
     [ "$(cat sums)" = "$(expected | tail -4)" ]
+    exec 4<>pipe # it is full, and somebody may read some day
+    dd if=/dev/zero of=pipe bs=4096 count=100 oflag=nonblock 2>/dev/null || :
+    STARPU_TIC_SPACE=1 timeout "$hangs" "$tool" run -- "$program" 2>&4 | tail -4 >sums
+    [ "${PIPESTATUS[0]}" -eq 0 ]
+    [ "$(cat sums)" = "$(expected | tail -4)" ]
 }
 
 # Which of the threads is main() for protection is a race: it ends when the second one comes.
 @test "threads that start StarPU, and shut it down, at the same time" {
     local expected
-    expected=$(timeout 60 "$lib/starters" 3)
+    expected=$(timeout "$hangs" "$lib/starters" 3)
     for _ in {1..5}; do
         rm -rf "$STARPU_TIC_DIR"
-        run_apart timeout 60 "$tool" run -- "$lib/starters" 3
+        run_apart timeout "$hangs" "$tool" run -- "$lib/starters" 3
         [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain starters "wrong"
         [ "$(grep -c 'another thread starts StarPU' err)" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] ||
             complain starters "it did not say once that protection ends"
@@ -549,7 +559,7 @@ store_size() {
 swap_with() {
     mkdir -p swap
     STARPU_DISK_SWAP=$PWD/swap STARPU_DISK_SWAP_BACKEND=unistd STARPU_DISK_SWAP_SIZE=200 \
-        run_apart timeout 60 env LD_PRELOAD="$library:$TIC_BUILD/.libs/kinds.so" "$@"
+        run_apart timeout "$hangs" env LD_PRELOAD="$library:$TIC_BUILD/.libs/kinds.so" "$@"
 }
 
 @test "a start that is refused because of a CUDA device leaves no file" {
@@ -579,7 +589,7 @@ swap_with() {
 other_access() {
     rm -rf "$STARPU_TIC_DIR"
     M_MODE=$3 STARPU_TIC_EVERY=20 crash task-end:200 "$lib/mainaccess"
-    run_apart env "$1=$2" timeout 60 "$tool" run -- "$lib/mainaccess"
+    run_apart env "$1=$2" timeout "$hangs" "$tool" run -- "$lib/mainaccess"
     [ "$status" -eq 70 ]
     grep -Eo 'main\(\) accesses handle .* in the recorded run' err >said
 }
@@ -605,7 +615,7 @@ other_access() {
         export STARPU_TIC_PROTOCOL=$protocol
         rm -rf "$STARPU_TIC_DIR"
         STARPU_TIC_EVERY=20 crash task-end:150 "$lib/patterns" listed
-        run_apart timeout 60 "$tool" run -- "$lib/patterns" listed
+        run_apart timeout "$hangs" "$tool" run -- "$lib/patterns" listed
         is_right "$expected" lines || complain "$protocol" "wrong"
         [ $(($(stat_of tasks_skipped) + $(stat_of forced_used))) -ge 5 ] ||
             complain "$protocol" "skipped too little"
@@ -618,7 +628,7 @@ other_access() {
         export STARPU_TIC_PROTOCOL=$protocol
         rm -rf "$STARPU_TIC_DIR"
         STARPU_TIC_EVERY=20 crash task-end:150 "$lib/patterns" listed-done
-        run_apart timeout 60 "$tool" run -- "$lib/patterns" listed-done
+        run_apart timeout "$hangs" "$tool" run -- "$lib/patterns" listed-done
         [ "$status" -eq 70 ] || complain "$protocol" "not stopped"
         grep -q 'starpu_task_get_task_succs gives main() 0 tasks, and gave 1' err
     done
@@ -643,11 +653,11 @@ other_access() {
 
 @test "StarPU is shut down while data is about to leave: no crash, and the same after a kill" {
     expected=$("$lib/leaving")
-    run_apart timeout 60 "$tool" run -- "$lib/leaving"
+    run_apart timeout "$hangs" "$tool" run -- "$lib/leaving"
     is_right "$expected" "" || complain leaving "wrong, or it crashed"
     for at in 100 300; do
         STARPU_TIC_EVERY=20 crash task-end:$at "$lib/leaving"
-        run_apart timeout 60 "$tool" run -- "$lib/leaving"
+        run_apart timeout "$hangs" "$tool" run -- "$lib/leaving"
         is_right "$expected" yes || complain leaving "wrong after task $at"
     done
 }

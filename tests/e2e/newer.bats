@@ -13,7 +13,7 @@ need_newer() {
 refuses() {
     local expected
     expected=$("$lib/newer" "$1") || { status=$?; complain "$1" "fails unprotected"; }
-    STARPU_TIC_EVERY=11 run_apart timeout 60 "$tool" run -- "$lib/newer" "$1"
+    STARPU_TIC_EVERY=11 run_apart timeout "$hangs" "$tool" run -- "$lib/newer" "$1"
     [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain "$1" "is not $expected"
     [ "$(stat_of protected)" = false ] || complain "$1" "is protected"
     [ "$(grep -c 'protection ends' err)" -eq 1 ] || complain "$1" "no single message"

@@ -23,7 +23,7 @@ need_numa() {
 # Runs in a place, and is killed at a failpoint, or ends before: dies PLACE FAILPOINT EXPECTED COMMAND...
 dies() {
     local -n where=$1
-    STARPU_TIC_FAIL=$2 run_apart env "${where[@]}" timeout 60 "$tool" run -- "${@:4}"
+    STARPU_TIC_FAIL=$2 run_apart env "${where[@]}" timeout "$hangs" "$tool" run -- "${@:4}"
     [ "$status" -eq 137 ] || is_right "$3" "" || complain "${*:4}" "wrong on $1 before $2"
 }
 
@@ -33,7 +33,7 @@ ends() {
     local -n where=$1
     local held
     held=$(find "$STARPU_TIC_DIR" -name '*-line-*.h5' 2>/dev/null)
-    run_apart env "${where[@]}" timeout 60 "$tool" run -- "${@:3}"
+    run_apart env "${where[@]}" timeout "$hangs" "$tool" run -- "${@:3}"
     is_right "$2" "$held" || complain "${*:3}" "wrong on $1"
     [ $(($(stat_of tasks_skipped) + $(stat_of forced_used))) -eq 0 ] || continued=$((continued + 1))
 }
@@ -85,7 +85,7 @@ moves() { # PLACE PLACE PLACE COMMAND...
 # Runs the program on the device, which seems to be of CUDA: as_cuda VARIABLE=VALUE...
 as_cuda() {
     run_apart env "${device[@]}" "$@" LD_PRELOAD="$library:$TIC_BUILD/.libs/kinds.so" \
-        timeout 60 "$lib/nodes" 7 300 1000
+        timeout "$hangs" "$lib/nodes" 7 300 1000
 }
 
 @test "devices with which nothing was tried: only where STARPU_TIC_DEVICES=all says so" {
@@ -136,7 +136,7 @@ refuses() {
     local expected
     expected=$("${@:2}")
     rm -rf "$STARPU_TIC_DIR"
-    run_apart env "${numa[@]}" timeout 60 "$tool" run -- "${@:2}"
+    run_apart env "${numa[@]}" timeout "$hangs" "$tool" run -- "${@:2}"
     [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain "${*:2}" "wrong"
     grep -q "$1.* not protected yet where StarPU has several memory nodes" err ||
         complain "${*:2}" "no message: $1"

@@ -6,18 +6,18 @@
 load common
 
 setup_file() {
-    export STARPU_TIC_EVERY=1 STARPU_TIC_SYNC=never # a kill of the process loses no file
+    export STARPU_TIC_EVERY=1
 }
 
 protected() { # scenario: from the start
     rm -rf "$STARPU_TIC_DIR"
-    run_apart timeout 60 "$tool" run -- "$lib/orders" "$1"
+    run_apart timeout "$hangs" "$tool" run -- "$lib/orders" "$1"
 }
 
 # Protected without a message, and killed at points spread over its tasks and resumed on other
 # numbers of workers, a scenario prints what it prints unprotected: keeps_order SCENARIO [EXPECTED]
 keeps_order() {
-    local expected=${2-$(timeout 60 "$lib/orders" "$1")} tasks workers=0 skipped=0 point
+    local expected=${2-$(timeout "$hangs" "$lib/orders" "$1")} tasks workers=0 skipped=0 point
     protected "$1"
     is_right "$expected" "" && says_nothing || complain "$1" "wrong without a kill"
     tasks=$(stat_of tasks_executed)
@@ -53,7 +53,7 @@ ends_protection() { # scenario, expected output
         STARPU_TIC_FAIL=$point protected "$1"
         [ "$status" -eq 137 ] || is_unprotected_and_right "$2" ||
             complain "$1" "wrong before $point"
-        STARPU_NCPU=3 run_apart timeout 60 "$tool" run -- "$lib/orders" "$1"
+        STARPU_NCPU=3 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" "$1"
         is_unprotected_and_right "$2" || complain "$1" "wrong after $point"
     done
 }
@@ -61,7 +61,7 @@ ends_protection() { # scenario, expected output
 end_protection() { # scenarios...
     local scenario
     for scenario in "$@"; do
-        ends_protection "$scenario" "$(timeout 60 "$lib/orders" "$scenario")"
+        ends_protection "$scenario" "$(timeout "$hangs" "$lib/orders" "$scenario")"
     done
 }
 
@@ -74,7 +74,7 @@ exit_as_usual() { # scenarios...
             complain "$scenario" "wrong without a kill"
         STARPU_TIC_FAIL=task-end:4 protected "$scenario" # the tasks before it, at least
         [ "$status" -eq 137 ] || complain "$scenario" "not killed"
-        STARPU_NCPU=3 run_apart timeout 60 "$tool" run -- "$lib/orders" "$scenario"
+        STARPU_NCPU=3 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" "$scenario"
         [ "$status" -eq 0 ] && [ "$(cat out)" = bye ] || complain "$scenario" "wrong after a kill"
     done
 }
@@ -186,7 +186,7 @@ exit_as_usual() { # scenarios...
     expected=$("$lib/orders" look-current)
     STARPU_TIC_EVERY=3 crash line-renamed:2 "$lib/orders" look-current
     STARPU_LIMIT_MAX_SUBMITTED_TASKS=4 STARPU_LIMIT_MIN_SUBMITTED_TASKS=2 \
-        run_apart timeout 60 "$tool" run -- "$lib/orders" look-current
+        run_apart timeout "$hangs" "$tool" run -- "$lib/orders" look-current
     [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain look-current "wrong, or stands still"
 }
 
@@ -197,7 +197,7 @@ exit_as_usual() { # scenarios...
     for i in {1..6}; do
         rm -rf "$STARPU_TIC_DIR"
         crash line-renamed:1 "$lib/orders" look-halo
-        run_apart timeout 60 "$tool" run -- "$lib/orders" look-halo
+        run_apart timeout "$hangs" "$tool" run -- "$lib/orders" look-halo
         is_right "$expected" "" || complain look-halo "wrong, or refused"
     done
 }
@@ -215,7 +215,7 @@ exit_as_usual() { # scenarios...
     STARPU_TIC_VERBOSE=0 keep_order look-address-written # else it is told that tasks write some
     ! grep -q "behind StarPU's back" err # what differs is ours
     crash task-end:6 "$lib/orders" look-address-moved
-    run_apart timeout 60 "$tool" run -- "$lib/orders" look-address-moved
+    run_apart timeout "$hangs" "$tool" run -- "$lib/orders" look-address-moved
     [ "$status" -eq 78 ] && grep -q "it holds addresses, which are others in each run" err ||
         complain look-address-moved "not refused"
 }
@@ -249,7 +249,7 @@ reads_before_callback() {
     expected=$("$lib/orders" "$1")
     STARPU_TIC_FAIL=task-end:6 protected "$1"
     [ "$status" -eq 137 ] || complain "$1" "not killed"
-    ORDERS_LATE=1 STARPU_NCPU=1 run_apart timeout 60 "$tool" run -- "$lib/orders" "$1"
+    ORDERS_LATE=1 STARPU_NCPU=1 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" "$1"
     is_right "$expected" "" && [ "$(stat_of recovered)" = true ] || complain "$1" wrong
 }
 
@@ -266,7 +266,7 @@ reads_before_callback() {
 resume_with_input() {
     STARPU_TIC_EVERY=7 STARPU_TIC_VERIFY=100 STARPU_TIC_FAIL=line-renamed:1 protected "$1"
     [ "$status" -eq 137 ] || complain "$1" "not killed"
-    ORDERS_INPUT=5 run_apart timeout 60 "$tool" run -- "$lib/orders" "$1"
+    ORDERS_INPUT=5 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" "$1"
 }
 
 @test "data whose parts are used first holds other input in a restart" {
@@ -275,7 +275,7 @@ resume_with_input() {
     expected=$("$lib/orders" parts-input)
     resume_with_input parts-input
     is_right "$expected" "" && [ "$(stat_of recovered)" = true ] || complain parts-input wrong
-    grep -q "held other content in the recorded run" err
+    grep -q "held other content when a task first read it" err
     resume_with_input parts-input-read
     [ "$status" -eq 78 ] && grep -q "the input of this run differs" err ||
         complain parts-input-read "not refused"
@@ -331,7 +331,7 @@ resume_slowly() { # scenario, failpoint
     export STARPU_TIC_VERIFY=0
     STARPU_NCPU=1 STARPU_TIC_FAIL=$2 protected "$1"
     [ "$status" -eq 137 ] || complain "$1" "not killed"
-    ORDERS_SLOW=1 run_apart timeout 60 "$tool" run -- "$lib/orders" "$1"
+    ORDERS_SLOW=1 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" "$1"
     [ "$(stat_of recovered)" = true ] || complain "$1" "not resumed"
 }
 
@@ -362,7 +362,7 @@ resume_slowly() { # scenario, failpoint
     expected=$("$lib/orders" $scenario)
     STARPU_NCPU=2 ORDERS_FIRST=1 STARPU_TIC_FAIL=line-renamed:1 protected $scenario
     [ "$status" -eq 137 ] || complain $scenario "not killed"
-    STARPU_NCPU=2 ORDERS_SLOW=1 run_apart timeout 60 "$tool" run -- "$lib/orders" $scenario
+    STARPU_NCPU=2 ORDERS_SLOW=1 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" $scenario
     [ "$(stat_of recovered)" = true ] || complain $scenario "not resumed"
     is_right "$expected" "" || complain $scenario "wrong after a kill"
 }
@@ -373,7 +373,7 @@ resume_slowly() { # scenario, failpoint
     expected=$("$lib/orders" $scenario)
     STARPU_TIC_FAIL=task-begin:8 protected $scenario
     [ "$status" -eq 137 ] || complain $scenario "not killed"
-    ORDERS_SLOW=1 run_apart timeout 60 "$tool" run -- "$lib/orders" $scenario
+    ORDERS_SLOW=1 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" $scenario
     is_right "$expected" recovered || complain $scenario "wrong after a kill"
 }
 
@@ -382,21 +382,21 @@ resume_slowly() { # scenario, failpoint
     expected=$("$lib/orders" $scenario)
     STARPU_TIC_FAIL=task-end:15 protected $scenario
     [ "$status" -eq 137 ] || complain $scenario "not killed"
-    grep -q 'STARPU_TIC_UNUSED=leave' err || complain $scenario "not told"
+    grep -q 'starpu-tic explain behind' err || complain $scenario "not told"
     cp -r "$STARPU_TIC_DIR" kept
-    run_apart timeout 60 "$tool" run -- "$lib/orders" $scenario
+    run_apart timeout "$hangs" "$tool" run -- "$lib/orders" $scenario
     [ "$(cat out)" != "$expected" ] || complain $scenario "the addresses do not matter"
-    grep -q 'start it with STARPU_TIC_UNUSED=leave' err || complain $scenario "not told again"
+    grep -q 'starpu-tic explain unused' err || complain $scenario "not told again"
     rm -rf "$STARPU_TIC_DIR"
     mv kept "$STARPU_TIC_DIR"
-    STARPU_TIC_UNUSED=leave run_apart timeout 60 "$tool" run -- "$lib/orders" $scenario
+    STARPU_TIC_UNUSED=leave run_apart timeout "$hangs" "$tool" run -- "$lib/orders" $scenario
     is_right "$expected" lines || complain $scenario "wrong after a kill"
 }
 
 @test "a main() that waits where it did not wait is stopped, and does not hang" {
     STARPU_NCPU=1 STARPU_TIC_FAIL=task-begin:3 protected late-callback-chain
     [ "$status" -eq 137 ]
-    ORDERS_SLOW=1 STARPU_TIC_PATIENCE=0.2 run_apart timeout 60 \
+    ORDERS_SLOW=1 STARPU_TIC_PATIENCE=0.2 run_apart timeout "$hangs" \
         "$tool" run -- "$lib/orders" late-callback-chain
     [ "$status" -eq 70 ]
     grep -q "main() waits for tasks where it did not wait" err
@@ -420,7 +420,7 @@ resume_slowly() { # scenario, failpoint
         for turn in 1 2; do
             rm -rf "$STARPU_TIC_DIR"
             TEAM=$turn crash task-end:70 "$lib/team"
-            TEAM=0 run_apart timeout 60 "$tool" run -- "$lib/team"
+            TEAM=0 run_apart timeout "$hangs" "$tool" run -- "$lib/team"
             is_right "$expected" lines || complain team "wrong or stopped, turn $turn"
         done
     done

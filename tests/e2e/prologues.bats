@@ -18,7 +18,7 @@ resumes_after() { # expected output, workers, form, points
         STARPU_NCPU=2 crash "$point" "$lib/prologues" "$form"
     done
     held=$(find "$STARPU_TIC_DIR" -name '*-line-*.h5')
-    STARPU_NCPU=$workers run_apart "$tool" run -- "$lib/prologues" "$form"
+    LATE=${LATE:+looks} STARPU_NCPU=$workers run_apart "$tool" run -- "$lib/prologues" "$form"
     is_right "$expected" "$held" || complain "$form" "wrong after $*"
 }
 
@@ -88,6 +88,14 @@ survives_twice() { # form, points
 @test "accesses by callback beside prologues" {
     survives called task-end:8 task-end:14 task-end:21 task-end:30
     survives_twice called task-end:12 task-end:9
+}
+
+@test "prologues come before accesses by callback that are granted after them, also where those last" {
+    local expected workers
+    expected=$("$lib/prologues" called)
+    for workers in 1 3; do
+        LATE=main resumes_after "$expected" $workers called task-end:21
+    done
 }
 
 @test "a task without a kernel writes data without a home node" {

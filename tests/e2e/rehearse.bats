@@ -11,7 +11,7 @@ rehearsed=$TIC_BUILD/tests/lib/rehearsed
 rehearse() {
     mkdir -p temporary
     [ -e given ] || : >given
-    TMPDIR=$PWD/temporary run_apart timeout 120 "$tool" rehearse --seed 7 "$@" <given
+    TMPDIR=$PWD/temporary run_apart timeout "$hangs" "$tool" rehearse --seed 7 "$@" <given
     [ -z "$(ls -A temporary)" ]
     [ ! -e "$STARPU_TIC_DIR" ]
     [ ! -e "$STARPU_TIC_STATS" ]
@@ -86,6 +86,17 @@ answers() { # status, begin of the first line
     [ "$status" -ne 1 ]
 }
 
+@test "runs on as many workers are compared first: random numbers, processes and addresses are not workers" {
+    for by in random process address; do # a coin would often fall alike
+        rehearse --kills 2 -- "$rehearsed" $by
+        answers 1 "Not safe: under protection, even without a kill: Of two runs on "
+        ! grep -q 'submits .* tasks, on ' out
+        grep -q 'not from random numbers' <(tr '\n' ' ' <out | tr -s ' ')
+    done
+    rehearse --kills 2 -- "$rehearsed" time # it is recorded
+    answers 0 "Safe: "
+}
+
 @test "memory that is not initialised is read" {
     rehearse --kills 2 -- "$rehearsed" fresh
     answers 1 "Not safe: "
@@ -95,9 +106,39 @@ answers() { # status, begin of the first line
     grep -q 'never written' out
 }
 
+# Each is put back before a run.
+@test "files that tasks, main() and callbacks write: lines come twice after a kill" {
+    for by in append append-main dump; do
+        file=steps who="main()"
+        [ $by != append ] || who="task advance"
+        [ $by != dump ] || file=calls.json who="task advance" # or its callback
+        rm -f calls.json
+        printf '7\n' >$file
+        rehearse --kills 2 --cpus 2 -- "$rehearsed" $by
+        answers 1 "Not safe: after kill "
+        grep -Fq "The file $file, written by $who, is another one: " out
+        grep -Fqx "  Written     $file, by $who; compared" out
+    done
+    [ "$(head -n 1 steps)" = 7 ]
+    [ "$(grep -c '^step 0$' steps)" -eq 1 ] # of the last run, without protection
+}
+
+@test "a file that main() writes once is compared; one that varies is not, unless it is left out" {
+    printf 'before\n' >steps
+    rehearse --kills 2 --cpus 2 --json -- "$rehearsed" report
+    [ "$status" -eq 0 ] || complain report "wrong"
+    jq -e '.files == [{"name": "steps", "writers": "main()", "compared": true}]' out
+    [ "$(wc -l <steps)" -eq 2 ]
+    rehearse --kills 2 --cpus 2 -- "$rehearsed" stamp
+    answers 3 "Cannot say: All restarts were right, but the file steps (main()) was not compared: "
+    grep -Fqx "  For example --ignore 'steps'" out
+    rehearse --kills 2 --cpus 2 --ignore 'st*' -- "$rehearsed" stamp
+    answers 0 "Safe: "
+}
+
 # Runs 1 and 2 are plain and alike, 3 is closed, 4 and 5 are protected; 6 and on are plain.
 @test "a program that varies by itself, though its first runs are alike" {
-    rehearse --kills 2 -- "$rehearsed" varies
+    rehearse --kills 2 --ignore runs -- "$rehearsed" varies
     answers 3 "Cannot say: The program varies by itself: two runs without protection print another line 1"
     ! grep -Eq 'valgrind|never written' out
     [ "$(wc -c <runs)" -eq 7 ]
@@ -108,7 +149,7 @@ answers() { # status, begin of the first line
 import pty, sys
 sys.exit(pty.spawn(sys.argv[1:]) >> 8)
 END
-    run_apart timeout 60 /usr/bin/python3 terminal.py "$tool" rehearse -k 1 -- "$rehearsed" terminal
+    run_apart timeout "$hangs" /usr/bin/python3 terminal.py "$tool" rehearse -k 1 -- "$rehearsed" terminal
     [ "$status" -eq 3 ] || complain terminal "wrong status"
     grep -q 'Cannot say: The program reads from the terminal' out
 }
@@ -139,17 +180,17 @@ END
 }
 
 @test "tasks that write no data: a restart is right, and skips nothing" {
-    rehearse --kills 6 --cpus 2 -- "$lib/unseen" reads-only 0.5
+    rehearse --kills 6 --cpus 2 -- "$lib/unseen" reads-only 0.2
     answers 0 "Safe: "
     grep -q '^  Note  *no restart skipped a task' out
 }
 
 @test "tasks write memory that nobody registered" {
-    rehearse --kills 12 -- "$lib/unseen" result-arg 0.5
+    rehearse --kills 12 -- "$lib/unseen" result-arg 0.2
     answers 1 "Not restartable: after kill "
     grep -Fq 'STARPU_TIC_POINTERS=trust' out
     export STARPU_TIC_POINTERS=trust
-    rehearse --kills 12 -- "$lib/unseen" result-arg 0.5
+    rehearse --kills 12 -- "$lib/unseen" result-arg 0.2
     answers 1 "Not safe: after kill "
     grep -q '^  Expected  *result-arg ' out
     grep -Fq 'kernels must write registered data only' <(tr '\n' ' ' <out | tr -s ' ')
@@ -229,7 +270,7 @@ END
         run_apart "$tool" rehearse $arguments </dev/null
         [ "$status" -eq 2 ]
         [ ! -s out ]
-        grep -q '^Usage: starpu-tic rehearse' err
+        grep -q '^Usage: starpu-tic rehearse\|^`starpu-tic rehearse --help` tells more' err
     done
     rehearse --filter 's/(/' -- "$program"
     answers 3 "Cannot say: sed -E does not take the filter"

@@ -27,7 +27,7 @@ stops() { # at its place: a last checkpoint
 }
 goes_on() { # TASKS that are skipped at least
     rm ready go
-    run_apart timeout 60 "$tool" run -- "$program"
+    run_apart timeout "$hangs" "$tool" run -- "$program"
     is_right "$expected" "lines" && [ "$(stat_of tasks_skipped)" -ge "$1" ] ||
         complain "$program" "did not go on"
 }
@@ -73,6 +73,58 @@ goes_on() { # TASKS that are skipped at least
     [ "$(stat_of tasks_skipped)" -eq 100 ]
 }
 
+# The command starts $program, and does not become it.
+stops_within() { # SIGNAL COMMAND...
+    local name=$1
+    shift
+    rm -rf "$STARPU_TIC_DIR"
+    env --default-signal "$tool" run --max-restarts 5 -- "$@" >out 2>err 3>&- &
+    running=$!
+    cat ready
+    kill -s "$name" "$running"
+    status=0
+    wait "$running" || status=$?
+    [ "$status" -eq 75 ] && grep -q 'stopped by signal' err && ls "$STARPU_TIC_DIR"/*-line-*.h5 >/dev/null ||
+        complain "$*" "not stopped by $name"
+    [ "$(grep -c 'restart 1 of' err)" -eq 0 ] && [ ! -e after ] || complain "$*" "went on"
+}
+
+@test "a script that does not become the program: the supervisor waits for the program, and tells its status" {
+    export P_QUIET=1 P_FREEZE=100 program
+    expected=$("$program")
+    mkfifo ready go
+    printf '#!/bin/sh\n"%s"\n: >after\n' "$program" >script
+    chmod +x script
+    stops_within TERM ./script
+    stops_within TERM sh -c '"$program"; : >after'
+    stops_within TERM sh -c 'sh -c "\"\$program\"; exit \$?"; exit $?'
+    stops_within TERM bash -c '"$program" | cat; : >after'
+    stops_within TERM bash -c '"$program" & wait; : >after'
+    stops_within TERM timeout 100 "$program"
+    stops_within TERM sh -c 'timeout 100 "$program"; exit $?'
+    stops_within TERM nice env setsid --wait "$program"
+    # Shells run traps of theirs when the program that they wait for has ended.
+    stops_within TERM bash -c 'trap "exit 143" TERM; "$program"; exit $?'
+    stops_within TERM bash -c 'trap "kill -TERM \$!" TERM; "$program" & wait; wait $!; exit $?'
+    STARPU_TIC_STOP=usr1 stops_within USR1 sh -c '"$program"; exit $?'
+    goes_on 100
+}
+
+@test "a script that leaves the program running: its status is that of the program" {
+    export P_QUIET=1 P_FREEZE=100 program
+    expected=$("$program")
+    mkfifo ready go
+    # The shell ends when the program is there.
+    env "$tool" run --max-restarts 5 -- bash -c '"$program" & echo $! >pid; read -r _ <go; exit 0' >out 2>err 3>&- &
+    running=$!
+    cat ready
+    release
+    while [ "$(ps -o ppid= -p "$(cat pid)" | tr -d ' ')" != "$running" ]; do sleep 0.02; done
+    kill -TERM "$running"
+    ends_with 75
+    goes_on 100
+}
+
 @test "without the setting SIGTERM ends the program as ever" {
     P_FREEZE=100 run_to_place
     kill -TERM "$running"
@@ -83,8 +135,8 @@ goes_on() { # TASKS that are skipped at least
 @test "other signals, by their names; those that are not named do what they do" {
     export P_QUIET=1 P_FREEZE=100
     expected=$("$program")
-    export STARPU_TIC_STOP=usr1+usr2
-    for name in USR1 USR2; do
+    export STARPU_TIC_STOP=usr1+usr2+xcpu
+    for name in USR1 USR2 XCPU; do
         rm -rf "$STARPU_TIC_DIR"
         run_to_place
         kill -s $name "$running"
@@ -125,7 +177,7 @@ goes_on() { # TASKS that are skipped at least
     export P_QUIET=1 P_FORK=1
     expected=$("$program")
     [ "$(head -1 <<<"$expected")" = "the child is dead" ]
-    STARPU_TIC_STOP=term run_apart timeout 60 "$tool" run -- "$program"
+    STARPU_TIC_STOP=term run_apart timeout "$hangs" "$tool" run -- "$program"
     is_right "$expected" "" || complain "$program" "wrong"
 }
 

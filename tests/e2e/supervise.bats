@@ -4,8 +4,9 @@
 # and leaves them their signals, their input and their exit status.
 load common
 
-supervised() { # COMMAND...
-    run_apart "$tool" run --max-restarts 20 --backoff 0 -- "$@"
+supervised() { # [--no-progress N --] COMMAND...
+    [ "$1" = --no-progress ] || set -- -- "$@"
+    run_apart "$tool" run --max-restarts 20 --backoff 0 "$@"
 }
 
 # In the background: the process is $supervisor.
@@ -30,7 +31,7 @@ ended() { # the exit status of the supervisor
     [ "$(stat_of recovered)" = true ]
     [ "$(stat_of tasks_skipped)" -ge 180 ]
     [ "$(grep -c 'died of signal 9 (Killed)' err)" -ge 5 ]
-    grep -q 'restart 2 of 20 in 0.0 s, from recovery line 2, with ' err
+    grep -q 'restart 2 of 20 in 0.0 s, the newest recovery line is 2, with ' err
     [ ! -e "$STARPU_TIC_DIR" ]
 }
 
@@ -66,11 +67,26 @@ ended() { # the exit status of the supervisor
     ls "$STARPU_TIC_DIR"/p0-line-*.h5
 }
 
-@test "without a recovery line the second crash is the end; the message tells of the period" {
+@test "SIGKILL says nothing of the program: the third restart that brings no line is the end" {
     STARPU_TIC_FAIL=task-begin:20 supervised "$program"
     [ "$status" -eq 137 ]
-    [ "$(grep -c 'died of signal' err)" -eq 2 ]
-    grep -q 'There is no recovery line yet; a shorter --period' err
+    [ "$(grep -c 'died of signal' err)" -eq 4 ]
+    grep -q 'came further (--no-progress 3): no more restarts' err
+    grep -q 'there is no recovery line yet; a shorter --period' err
+    for many in 1 2 5; do
+        STARPU_TIC_FAIL=task-begin:20 supervised --no-progress $many -- "$program"
+        [ "$(grep -c 'died of signal' err)" -eq $((many + 1)) ]
+    done
+    supervised --no-progress 2 -- sh -c 'kill -SEGV $$'
+    [ "$(grep -c 'died of signal' err)" -eq 3 ]
+}
+
+@test "killed twice from outside before its first line: it goes on" {
+    expected=$(P_QUIET=1 "$program")
+    export P_QUIET=1 program STARPU_TIC_EVERY=20
+    supervised bash -c 'echo >>runs; [ "$(wc -l <runs)" -gt 2 ] || kill -KILL $$; exec "$program"'
+    is_right "$expected" "" || complain "$program" "wrong, or given up"
+    [ "$(grep -c 'died of signal 9' err)" -eq 2 ]
 }
 
 @test "results of sel are progress exactly if a restart uses them" {
@@ -121,12 +137,12 @@ ended() { # the exit status of the supervisor
 @test "signals come through; one that asks to end is followed by no restart" {
     mkfifo got
     run_supervised --max-restarts 5 -- bash -c '
-        for name in HUP QUIT USR1 USR2 INT CONT; do trap "echo $name >got" $name; done
+        for name in HUP QUIT USR1 USR2 XCPU INT CONT; do trap "echo $name >got" $name; done
         trap "exit 42" TERM
         echo ready >got
         while :; do sleep infinity & wait; done'
     [ "$(cat got)" = ready ]
-    for name in USR1 USR2 CONT HUP QUIT INT; do
+    for name in USR1 USR2 CONT HUP QUIT XCPU INT; do
         kill -s $name "$supervisor"
         [ "$(cat got)" = $name ]
     done
@@ -182,7 +198,7 @@ ended() { # the exit status of the supervisor
         exec 5<alive
         cat ready
         kill -KILL "$supervisor"
-        timeout 60 cat <&5
+        timeout "$hangs" cat <&5
         exec 5<&-
         grep -q 'starpu-tic run, which supervised this program, was killed: so is the program' err
     done
@@ -206,7 +222,7 @@ ended() { # the exit status of the supervisor
     mkfifo over
     bash -c 'exec "$@" > >(cat >shown; echo over >over)' bash "$tool" run -r 1 --backoff 0 -- \
         sh -c '[ -e once ] && { echo again; exit; }; : >once; kill -SEGV $$' 2>err 3>&-
-    timeout 60 cat over
+    timeout "$hangs" cat over
     [ "$(cat shown)" = again ]
     grep -q 'signal 11' err
 }
@@ -233,7 +249,7 @@ reads_and_dies='read -r number; [ -e once ] || fail=line-renamed:3; : >once
     expected=$(P_INPUT=7 P_QUIET=1 "$program")
     export program STARPU_TIC_EVERY=20 P_QUIET=1
     printf '7\nmore\n' | { await_end
-        timeout 60 "$tool" run -r 5 --backoff 0 -- bash -c "$reads_and_dies" >out 2>err; }
+        timeout "$hangs" "$tool" run -r 5 --backoff 0 -- bash -c "$reads_and_dies" >out 2>err; }
     [ "$(cat out)" = "$expected" ] && grep -q 'restart 1 of 5' err || complain program "wrong"
     [ "$(stat_of recovered)" = true ]
     ! grep -q gone err || complain program "says more"
@@ -249,10 +265,10 @@ reads_and_dies='read -r number; [ -e once ] || fail=line-renamed:3; : >once
     exec 5<>pipe
     echo 7 >&5
     status=0
-    timeout 60 "$tool" run -r 5 --backoff 0 -- bash -c 'read -r line; kill -SEGV $$' <pipe >out 2>err || status=$?
-    [ "$status" -eq 139 ] && grep -q 'may have read of it is gone: no restart' err || complain bash "restarted"
+    timeout "$hangs" "$tool" run -r 5 --backoff 0 -- bash -c 'read -r line; kill -SEGV $$' <pipe >out 2>err || status=$?
+    [ "$status" -eq 139 ] && grep -q 'may have read it: no restart' err || complain bash "restarted"
     # Nothing has come.
-    timeout 60 "$tool" run -r 5 --backoff 0 -- bash -c '[ -e once ] && exit; : >once; kill -SEGV $$' <pipe >out 2>err
+    timeout "$hangs" "$tool" run -r 5 --backoff 0 -- bash -c '[ -e once ] && exit; : >once; kill -SEGV $$' <pipe >out 2>err
     grep -q 'restart 1 of 5' err && grep -q 'is a pipe that is still open' err || complain bash "no restart"
     exec 5>&-
 }
@@ -282,7 +298,8 @@ reads_and_dies='read -r number; [ -e once ] || fail=line-renamed:3; : >once
 }
 
 @test "wrong values of the options are errors" {
-    for arguments in "-r -1" "-r x" "-r" "--max-restarts 1x" "--backoff -1" "--backoff nan" "--backoff x"; do
+    for arguments in "-r -1" "-r x" "-r" "--max-restarts 1x" "--backoff -1" "--backoff nan" "--backoff x" \
+        "--no-progress 0" "--no-progress x"; do
         run_apart "$tool" run $arguments -- true
         [ "$status" -eq 2 ]
         [ -s err ]

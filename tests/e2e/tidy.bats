@@ -156,7 +156,7 @@ with open(sys.argv[2] + "/p0.lock", "r+") as file:
     "$tool" stats new.json | grep -q '^  new .* 3$'
     echo '[' >new.json
     run "$tool" stats new.json
-    [ "$status" -eq 1 ]
+    [ "$status" -eq 2 ]
 }
 
 @test "bash completes commands, options and files" {
@@ -164,7 +164,7 @@ with open(sys.argv[2] + "/p0.lock", "r+") as file:
         bash -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _starpu_tic; echo "${COMPREPLY[@]}"' \
             bash "$BATS_TEST_DIRNAME/../../plugin/tools/completion.bash" "$tool" "$@"
     }
-    [ "$(complete_words ex)" = extract ]
+    [ "$(complete_words ext)" = extract ]
     [ "$(complete_words prune --k)" = --keep ]
     [ "$(complete_words run --max)" = --max-restarts ]
     [ "$(complete_words run --protocol ti | xargs)" = "tic tic+sel" ]

@@ -22,13 +22,59 @@ resumes_after_all() { # the lines are still there, and the command continues fro
 
 # ---- security ------------------------------------------------------------------------------------
 
-@test "the directory is 0700 and its files 0600 from the first moment, whatever the umask" {
+@test "the directory is 0700 and its files 0600, lines 0400, from the first moment, whatever the umask" {
     umask 0
     STARPU_TIC_EVERY=20 crash segment-format:1 "$program"
     [ "$(stat -c %a "$STARPU_TIC_DIR")" = 700 ]
     [ "$(stat -c %a "$STARPU_TIC_DIR"/* | sort -u)" = 600 ]
     STARPU_TIC_EVERY=20 crash line-written:2 "$program"
-    [ "$(stat -c %a "$STARPU_TIC_DIR"/* | sort -u)" = 600 ]
+    [ "$(stat -c %a "$STARPU_TIC_DIR"/*-line-* | sort -u)" = 400 ]
+    [ "$(stat -c %a "$STARPU_TIC_DIR"/*-segment-* "$STARPU_TIC_DIR"/*.lock | sort -u)" = 600 ]
+}
+
+# A table: what somebody does to each file of a store to look at it, in Python, `name` being the file.
+lookers() {
+    cat <<'END'
+a: h5py.File(name, "a").close()
+r+ and flush: f = h5py.File(name, "r+"); f.flush(); f.close()
+r+ and death: f = h5py.File(name, "r+"); f.flush(); os._exit(0)
+latest: h5py.File(name, "r+", libver="latest").close()
+read: h5py.File(name, "r").close()
+times: os.utime(name, (1, 1))
+mode: os.chmod(name, 0o644)
+copy: shutil.copyfile(name, name + "~"); os.unlink(name); os.rename(name + "~", name)
+END
+}
+
+@test "looking at a checkpoint, also with tools that open it to write, leaves it as good as it was" {
+    need_h5py
+    STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
+    cp -r "$STARPU_TIC_DIR" saved
+    while IFS= read -r row; do
+        rm -rf "$STARPU_TIC_DIR" && cp -r saved "$STARPU_TIC_DIR"
+        for file in "$STARPU_TIC_DIR"/*.h5; do
+            HDF5_USE_FILE_LOCKING=FALSE /usr/bin/python3 -c "import h5py, os, shutil, sys; name = sys.argv[1]
+${row#*: }" "$file" || complain "$row" "cannot be done"
+        done
+        run "$tool" verify "$STARPU_TIC_DIR"
+        [ "$status" -eq 0 ] && [[ $output != *damaged* ]] || { echo "$row: $output"; return 1; }
+        resumes_after_all || complain "$row" "not resumed"
+    done < <(lookers)
+    [ -n "$row" ] || [ "$(lookers | wc -l)" -eq 8 ]
+}
+
+@test "a line that was really changed is not used, and the one before it is" {
+    need_h5py
+    for change in 'f.attrs["note"] = 1' 'del f["/values"]' 'f.attrs["workers"] = 7'; do
+        rm -rf "$STARPU_TIC_DIR"
+        STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
+        /usr/bin/python3 -c "import h5py, sys
+f = h5py.File(sys.argv[1], 'r+'); $change; f.close()" "$STARPU_TIC_DIR/p0-line-00000002.h5"
+        run "$tool" verify "$STARPU_TIC_DIR"
+        [ "$status" -ne 0 ] && [[ $output == *damaged* ]]
+        resumes_after_all
+        grep -q 'p0-line-00000002.h5 is not used' err && grep -q 'continuing from recovery line 1 ' err
+    done
 }
 
 @test "symbolic links in the directory are not followed" {
@@ -50,7 +96,7 @@ resumes_after_all() { # the lines are still there, and the command continues fro
     for as in "ln -s $PWD/away" mkfifo mkdir; do
         rm "$STARPU_TIC_DIR/p0.lock"
         $as "$STARPU_TIC_DIR/p0.lock"
-        run timeout 60 "$tool" run -- "$program"
+        run timeout "$hangs" "$tool" run -- "$program"
         [ "$status" -eq 78 ]
         [[ $output == *"lock"*"is not a regular file"*"Remove it"* ]]
         [ ! -e away ]
@@ -66,13 +112,13 @@ resumes_after_all() { # the lines are still there, and the command continues fro
         mv "$segment" "$segment.real"
         ln -s "$segment.real" "$segment"
     done
-    run timeout 60 "$tool" run -- "$program"
+    run timeout "$hangs" "$tool" run -- "$program"
     [ "$status" -eq 78 ]
     for segment in "$STARPU_TIC_DIR"/p0-segment-*.h5; do
         rm "$segment"
         mkfifo "$segment"
     done
-    run timeout 60 "$tool" run -- "$program"
+    run timeout "$hangs" "$tool" run -- "$program"
     [ "$status" -eq 78 ]
     for segment in "$STARPU_TIC_DIR"/p0-segment-*.h5; do
         mv "$segment.real" "$segment"
@@ -145,10 +191,19 @@ resumes_after_all() { # the lines are still there, and the command continues fro
     resumes_after_all
 }
 
-@test "a file system without locks is refused" {
+@test "a file system without locks is refused, whatever error it says so with" {
+    local error # ENOLCK, ENOSYS, ENOTSUP, the kernel's ENOTSUPP
     STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
-    LD_PRELOAD=$TIC_BUILD/.libs/faults.so TIC_FAULT_LOCKS=1 run "$tool" run -- "$program"
-    [ "$status" -eq 78 ]
-    [[ $output == *"has no locks"*"another file system"* ]]
+    for error in 37 38 95 524; do
+        LD_PRELOAD=$TIC_BUILD/.libs/faults.so TIC_FAULT_LOCKS=$error run "$tool" run -- "$program"
+        [ "$status" -eq 78 ]
+        [[ $output == *"has no locks"*"another file system"* ]]
+    done
+    resumes_after_all
+}
+
+@test "a file system that lacks flock() only is used as any other" {
+    export LD_PRELOAD=$TIC_BUILD/.libs/faults.so TIC_FAULT_FLOCK=524
+    STARPU_TIC_EVERY=20 crash line-renamed:2 "$program"
     resumes_after_all
 }

@@ -124,7 +124,7 @@ policy_of() { # environment assignments...
         reference=$("$TIC_BUILD/tests/lib/patterns" $name)
         rm -rf "$STARPU_TIC_DIR"
         crash task-end:50 "$TIC_BUILD/tests/lib/patterns" $name
-        run timeout 60 "$tool" run -- "$TIC_BUILD/tests/lib/patterns" $name
+        run timeout "$hangs" "$tool" run -- "$TIC_BUILD/tests/lib/patterns" $name
         [ "$status" -eq 0 ] && [ "$output" = "$reference" ] || { echo "$name: $output"; return 1; }
         [ "$(stat_of recovered)" = true ]
     done
@@ -166,7 +166,7 @@ policy_of() { # environment assignments...
         rm -rf "$STARPU_TIC_DIR"
         run_apart env $setting STARPU_TIC_EVERY=3 "$tool" run -- "$patterns" freed
         [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain "$setting" "wrong"
-        grep -q 'main() gives memory back (free)' err || complain "$setting" "not told of"
+        grep -q 'main() gives memory of registered data back (free)' err || complain "$setting" "not told of"
         for at in 90 130 180; do
             rm -rf "$STARPU_TIC_DIR"
             STARPU_TIC_EVERY=5 crash task-end:$at env $setting "$patterns" freed

@@ -29,7 +29,7 @@ static bool fd_is_ours(int fd)
     if (!tic_calls_path)
         return false;
     int before = errno;
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
     ssize_t length = readlink(link, file, sizeof(file) - 1);
     errno = before;
     if (length <= 0)
@@ -43,7 +43,7 @@ static bool is_ours(int directory, const char *name)
     if (!tic_calls_path)
         return false;
     return name[0] == '/' && strncmp(name, "/proc/", 6) != 0 ? is_below(name)
-           : strncmp(name, "/proc/self/fd/", 14) == 0        ? fd_is_ours(atoi(name + 14))
+           : strncmp(name, "/proc/thread-self/fd/", 21) == 0 ? fd_is_ours(atoi(name + 21))
                                                              : fd_is_ours(directory);
 }
 

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -79,7 +80,7 @@ static bool is_before_threads(void)
     char name[16] = "";
 
     pthread_getname_np(pthread_self(), name, sizeof(name));
-    if (strncmp(name, "tic-", 4) == 0)
+    if (strncmp(name, "tic-", 4) == 0 && strcmp(name, "tic-files") != 0) /* what main() waits for */
         ours = true;
     return !ours && !getenv("TIC_FAULT_START");
 }
@@ -204,7 +205,15 @@ void *dlopen(const char *file, int flags)
     return real(file, store ? flags & ~RTLD_DEEPBIND : flags);
 }
 
-/* A file system without locks, if TIC_FAULT_LOCKS is set. */
+/* A file system without locks of fcntl(), or of flock(): TIC_FAULT_LOCKS, TIC_FAULT_FLOCK say its
+ * error. */
+static bool lacks(const char *name)
+{
+    const char *error = getenv(name);
+    errno = error ? atoi(error) : errno;
+    return error;
+}
+
 #define FCNTL(name)                                                                                \
     int name(int fd, int command, ...)                                                             \
     {                                                                                              \
@@ -213,13 +222,17 @@ void *dlopen(const char *file, int flags)
         va_start(args, command);                                                                   \
         void *argument = va_arg(args, void *);                                                     \
         va_end(args);                                                                              \
-        if (command != F_SETLK || !getenv("TIC_FAULT_LOCKS"))                                      \
-            return real(fd, command, argument);                                                    \
-        errno = ENOLCK;                                                                            \
-        return -1;                                                                                 \
+        bool fails = command == F_SETLK && lacks("TIC_FAULT_LOCKS");                               \
+        return fails ? -1 : real(fd, command, argument);                                           \
     }
 FCNTL(fcntl)
 FCNTL(fcntl64)
+
+int flock(int fd, int command)
+{
+    int (*real)(int, int) = next("flock");
+    return lacks("TIC_FAULT_FLOCK") ? -1 : real(fd, command);
+}
 
 /* ---- memory --------------------------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@ static bool is_meant(int fd)
     const char *where = getenv("TIC_HANG");
     char link[64], path[4096];
 
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
     ssize_t length = where ? readlink(link, path, sizeof(path) - 1) : -1;
     if (length < 0)
         return false;

@@ -44,6 +44,16 @@ static void count(void *arg)
     work->found = ++number * 1000 + mixed % 1000;
 }
 
+/* LATE: main, which submits tasks when those before have ended; or looks, which last so long that
+ * in a restart prologues before them would come meanwhile. */
+static void be_late(const char *whose)
+{
+    const char *late = getenv("LATE");
+
+    if (late && strcmp(late, whose) == 0)
+        usleep(2000);
+}
+
 static void count_only(void *arg)
 {
     ((struct work *)arg)->found = ++number;
@@ -113,6 +123,7 @@ static void change(unsigned i)
 static void look(void *arg)
 {
     (void)arg;
+    be_late("looks");
     mixed = mixed * 31 + values[0];
     starpu_data_release(data[0]);
 }
@@ -121,6 +132,7 @@ static void submit_called(unsigned i)
 {
     set_prologue(create(&use_codelet, i, 0), count_only, i % 2);
     must(starpu_task_submit(tasks[i]));
+    be_late("main");
     if (i % 4 == 3)
         must(starpu_data_acquire_cb(data[0], STARPU_R, look, NULL));
 }

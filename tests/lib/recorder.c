@@ -6,29 +6,32 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "lib/calls.h"
 #include "lib/stream.h"
 
-static int stream = -1; /* immutable after start */
+static const char *stream_path; /* immutable after start */
+/* Threads of the library have another table of descriptors than the program's. */
+static __thread int stream = -1;
 /* Held over each call and its record, so that both have the same order. */
 static pthread_mutex_t order = PTHREAD_MUTEX_INITIALIZER;
 
 static void append(const void *bytes, size_t size)
 {
     ssize_t (*real)(int, const void *, size_t) = next("write");
+    if (stream < 0)
+        stream = (int)syscall(SYS_openat, AT_FDCWD, stream_path,
+                              O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (real(stream, bytes, size) != (ssize_t)size)
         abort();
 }
 
 __attribute__((constructor)) static void start(void)
 {
-    const char *path = getenv("TIC_RECORD"), *directory = getenv("TIC_RECORD_PATH");
-    int fd = path && directory ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
-
-    stream = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 300);
-    tic_calls_path = stream < 0 ? NULL : directory;
+    stream_path = getenv("TIC_RECORD");
+    tic_calls_path = stream_path ? getenv("TIC_RECORD_PATH") : NULL;
 }
 
 static void record(enum tic_call call, uint64_t file, uint64_t offset, uint64_t size,

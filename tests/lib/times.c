@@ -22,7 +22,9 @@ struct record {
     uint32_t worker, kind;
 };
 
-static int file = -1;
+static const char *path; /* of the file; NULL: none */
+/* Threads of the library have another table of descriptors than the program's. */
+static __thread int file = -1;
 static struct starpu_sched_policy policy; /* as it was before */
 static __thread uint64_t current;
 
@@ -30,8 +32,10 @@ static void note(enum kind kind, uint64_t task)
 {
     struct timespec now;
 
-    if (file < 0)
+    if (!path)
         return;
+    if (file < 0)
+        file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     clock_gettime(CLOCK_REALTIME, &now);
     struct record record = {(uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, task,
                             (uint32_t)starpu_worker_get_id(), kind};
@@ -92,12 +96,12 @@ static void *kill_later(void *arg)
 static void watch(void)
 {
     struct starpu_sched_policy *own = starpu_sched_ctx_get_sched_policy(0);
-    const char *path = getenv("TIC_TIMES"), *when = getenv("TIC_TIMES_KILL");
+    const char *when = getenv("TIC_TIMES_KILL");
     pthread_t thread;
 
-    if (!own || !path || policy.policy_name)
+    if (!own || !getenv("TIC_TIMES") || policy.policy_name)
         return;
-    file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    path = getenv("TIC_TIMES");
     policy = *own;
     own->pre_exec_hook = begin;
     own->post_exec_hook = end;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -67,7 +66,7 @@ static void test_write_and_read(void **state)
 
     for (int started = 0; started < 2; started++) {
         if (started)
-            assert_int_equal(tic_io_start(LONG, 100), 0);
+            assert_int_equal(tic_io_start(LONG), 0);
         check_write(1, 5);
         check_write(TIC_IO_SMALL, 100);
         check_write(TIC_IO_SMALL + 1, 3);
@@ -118,12 +117,12 @@ static void await_passed(unsigned passed)
         sched_yield();
 }
 
-/* With threads for this share, of which one has begun a call that hangs. */
-static void start_and_hang(unsigned percent)
+/* With threads, of which one has begun a call that hangs. */
+static void start_and_hang(void)
 {
     gate.passed = 0;
     open_gate(false);
-    assert_int_equal(tic_io_start(SHORT, percent), 0);
+    assert_int_equal(tic_io_start(SHORT), 0);
     do
         assert_int_equal(tic_io_call(pass_gate, NULL), -ETIME);
     while (!tic_io_is_stuck());
@@ -135,7 +134,7 @@ static void test_a_call_that_hangs(void **state)
     char byte = 'x';
     struct iovec piece = {.iov_base = &byte, .iov_len = 1};
 
-    start_and_hang(100);
+    start_and_hang();
     assert_int_equal(tic_io_write(fd, &piece, 1, 0), -ETIME); /* at once */
     assert_int_equal(tic_io_read(fd, &byte, 1, 0), -ETIME);
     assert_int_equal(tic_io_call(pass_gate, NULL), -ETIME);
@@ -143,7 +142,7 @@ static void test_a_call_that_hangs(void **state)
     open_gate(true);
     await_passed(1);
     tic_io_stop();
-    assert_int_equal(tic_io_start(LONG, 100), 0);
+    assert_int_equal(tic_io_start(LONG), 0);
     assert_int_equal(tic_io_write(fd, &piece, 1, 0), 0);
     assert_int_equal(tic_io_call(pass_gate, NULL), 0);
 }
@@ -151,145 +150,53 @@ static void test_a_call_that_hangs(void **state)
 static void test_stop_and_start_while_it_hangs(void **state)
 {
     (void)state;
-    start_and_hang(100);
+    start_and_hang();
     tic_io_stop();
-    assert_int_equal(tic_io_start(SHORT, 100), 0);
+    assert_int_equal(tic_io_start(SHORT), 0);
     assert_int_equal(tic_io_call(pass_gate, NULL), -ETIME); /* still */
     tic_io_stop();
     open_gate(true);
     await_passed(1); /* its thread ends, too */
-    assert_int_equal(tic_io_start(LONG, 100), 0);
+    assert_int_equal(tic_io_start(LONG), 0);
     for (unsigned i = 0; i < 3 * TIC_IO_THREADS; i++)
         assert_int_equal(tic_io_call(pass_gate, NULL), 0);
     assert_int_equal(gate.passed, 1 + 3 * TIC_IO_THREADS);
     tic_io_stop();
 }
 
-static enum tic_io_way way;
-
-static void *write_ten_times(void *arg)
-{
-    (void)arg;
-    tic_io_set_way(way);
-    for (unsigned i = 0; i < 10; i++) {
-        char byte = 'x';
-        struct iovec piece = {.iov_base = &byte, .iov_len = 1};
-        assert_int_equal(tic_io_write(fd, &piece, 1, i), 0);
-        assert_int_equal(tic_io_read(fd, &byte, 1, i), 1);
-    }
-    return NULL;
-}
-
-/* Each thread has its own; none has spent anything before its first call. */
-static void test_share_of_the_time(void **state)
-{
-    (void)state;
-
-    for (unsigned i = 0; i < 3; i++) {
-        unsigned percent = i == 0 ? 100 : 0;
-        way = i == 2 ? TIC_IO_ALWAYS : TIC_IO_SHARE;
-        uint64_t handed = tic_io_handed(), not_handed = tic_io_not_handed();
-        assert_int_equal(tic_io_start(LONG, percent), 0);
-        for (unsigned k = 0; k < 2; k++) {
-            pthread_t thread;
-            assert_int_equal(tic_thread_start(&thread, write_ten_times, NULL), 0);
-            pthread_join(thread, NULL);
-        }
-        assert_int_equal(tic_io_handed() - handed, i == 1 ? 2 : 40);
-        assert_int_equal(tic_io_not_handed() - not_handed, i == 1 ? 38 : 0);
-        tic_io_stop();
-    }
-}
-
-/* However busy the machine is: a call costs no more than 0.1 ms, as far as the share goes. */
-static void *write_seldom(void *arg)
-{
-    (void)arg;
-    uint64_t begun = tic_nanoseconds(CLOCK_MONOTONIC);
-
-    for (unsigned i = 0; i < 5; i++) {
-        char byte = 'x';
-        struct iovec piece = {.iov_base = &byte, .iov_len = 1};
-        assert_int_equal(tic_io_write(fd, &piece, 1, i), 0);
-        while (tic_nanoseconds(CLOCK_MONOTONIC) - begun < (i + 1) * 3000000u)
-            sched_yield(); /* 0.1 ms are 5 % of 2 ms; its time began a little later */
-    }
-    return NULL;
-}
-
-static void test_long_tasks_have_all_calls_made(void **state)
-{
-    (void)state;
-    uint64_t handed = tic_io_handed(), not_handed = tic_io_not_handed();
-    pthread_t thread;
-
-    assert_int_equal(tic_io_start(LONG, 5), 0);
-    assert_int_equal(tic_thread_start(&thread, write_seldom, NULL), 0);
-    pthread_join(thread, NULL);
-    assert_int_equal(tic_io_handed() - handed, 5);
-    assert_int_equal(tic_io_not_handed() - not_handed, 0);
-}
-
-/* Nor does anybody make a call himself while one hangs. */
-static void test_share_while_a_call_hangs(void **state)
+/* A thread of ours whose calls nobody waits for makes them itself. */
+static void test_own_calls(void **state)
 {
     (void)state;
     char byte = 'x';
     struct iovec piece = {.iov_base = &byte, .iov_len = 1};
+    uint64_t handed = tic_io_handed();
 
-    start_and_hang(0);
-    assert_int_equal(tic_io_write(fd, &piece, 1, 0), -ETIME);
-    assert_int_equal(tic_io_read(fd, &byte, 1, 0), -ETIME);
-    open_gate(true);
-    await_passed(1);
+    assert_int_equal(tic_io_start(LONG), 0);
+    for (int own = 1; own >= 0; own--) {
+        assert_int_equal(tic_io_set_own(own), !own);
+        assert_int_equal(tic_io_write(fd, &piece, 1, 0), 0);
+        assert_int_equal(tic_io_read(fd, &byte, 1, 0), 1);
+        assert_int_equal(tic_io_handed() - handed, own ? 0 : 2);
+    }
 }
 
-/* ---- who makes calls himself, and waits ------------------------------------------------------ */
-
-static __thread bool gated;
-
-ssize_t pwritev(int file, const struct iovec *pieces, int count, off_t offset)
-{
-    if (gated)
-        pass_gate(NULL);
-    return (ssize_t)syscall(SYS_pwritev, file, pieces, count, offset, 0);
-}
-
-static void *write_at_gate(void *own)
-{
-    char byte = 'x';
-    struct iovec piece = {.iov_base = &byte, .iov_len = 1};
-
-    tic_io_set_way(own ? TIC_IO_OWN : TIC_IO_SHARE);
-    gated = true;
-    return tic_io_write(-1, &piece, 1, 0) == -EBADF ? NULL : own;
-}
-
-/* Not a thread of ours, whom nobody waits for; and also if others make calls that end. */
-static void test_who_waits(void **state)
+/* What a file that is mapped cannot take by memory, the kernel is asked for, which says why not. */
+static void test_maps(void **state)
 {
     (void)state;
-    pthread_t ours, theirs;
-    int own;
+    char byte = 'x', back = 0;
+    struct iovec piece = {.iov_base = &byte, .iov_len = 1};
 
-    gate.passed = 0;
-    open_gate(false);
-    assert_int_equal(tic_thread_start(&ours, write_at_gate, &own), 0);
-    for (unsigned i = 0; i < 1000; i++) {
-        assert_false(tic_io_waits(0));
-        sched_yield();
-    }
-    assert_int_equal(tic_thread_start(&theirs, write_at_gate, NULL), 0);
-    while (!tic_io_waits(0)) {
-        struct iovec none = {0};
-        assert_int_equal(tic_io_write(-1, &none, 1, 0), 0);
-    }
-    assert_false(tic_io_waits(LONG));
-    open_gate(true);
-    pthread_join(ours, NULL);
-    pthread_join(theirs, NULL);
-    assert_int_equal(gate.passed, 2);
-    assert_false(tic_io_waits(0));
+    tic_io_use_maps(true);
+    assert_int_equal(ftruncate(fd, 8192), 0);
+    tic_io_map(fd);
+    assert_int_equal(tic_io_write(fd, &piece, 1, 5000), 0);
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_int_equal(tic_io_write(fd, &piece, 1, 5000), 0);
+    assert_int_equal(tic_io_read(fd, &back, 1, 5000), 1);
+    assert_int_equal(back, 'x');
+    tic_io_use_maps(false);
 }
 
 /* ---- many at a time -------------------------------------------------------------------------- */
@@ -309,7 +216,7 @@ static void test_more_callers_than_threads(void **state)
     enum { CALLERS = 2 * TIC_IO_THREADS };
     pthread_t threads[CALLERS];
 
-    assert_int_equal(tic_io_start(LONG, 100), 0);
+    assert_int_equal(tic_io_start(LONG), 0);
     for (uintptr_t i = 0; i < CALLERS; i++)
         assert_int_equal(tic_thread_start(&threads[i], write_often, (void *)i), 0);
     for (unsigned i = 0; i < CALLERS; i++)
@@ -324,10 +231,8 @@ int main(void)
         TEST(test_write_and_read),
         TEST(test_a_call_that_hangs),
         TEST(test_stop_and_start_while_it_hangs),
-        TEST(test_share_of_the_time),
-        TEST(test_share_while_a_call_hangs),
-        TEST(test_long_tasks_have_all_calls_made),
-        TEST(test_who_waits),
+        TEST(test_own_calls),
+        TEST(test_maps),
         TEST(test_more_callers_than_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -21,8 +23,16 @@
 enum { WORDS = 4, MANY = TIC_SIGNATURE_BLOCK + 10 };
 
 static struct tic_rig rig;
+static time_t set_back; /* seconds, of the clock */
 static uint64_t memory[WORDS];
 static char text[4096]; /* what the child said */
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int status = (int)syscall(SYS_clock_gettime, clock, now);
+    now->tv_sec -= clock == CLOCK_REALTIME ? set_back : 0;
+    return status;
+}
 
 /* `lines` checkpoints; the one numbered n holds tasks 0 .. n - 1 and value 100 + n. Then the end.
  */
@@ -93,6 +103,28 @@ static void test_newest_line_is_loaded(void **state)
     assert_true(handle->pending);
     assert_int_equal(tic_store_read(&rig.store, &handle->current.saved, &handle->layout), 0);
     assert_int_equal(memory[0], 103);
+}
+
+static int start_and_tell(void *arg)
+{
+    static struct tic_rig other;
+    (void)arg;
+    other = rig;
+    tic_rig_prepare(&other);
+    tic_log_set_level(TIC_LOG_INFO);
+    bool recovered = tic_rig_open_store(&other);
+    tic_rig_stop(&other);
+    return recovered;
+}
+
+static void test_line_of_the_future_is_young(void **state)
+{
+    (void)state;
+    run(1);
+    set_back = 1000;
+    assert_int_equal(tic_child_run(start_and_tell, NULL, text, sizeof(text)), 1);
+    set_back = 0;
+    assert_non_null(strstr(text, "1 tasks done, 0 seconds old"));
 }
 
 static void test_replay_is_complete_after_the_last_done_task(void **state)
@@ -496,6 +528,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_nothing_to_recover),
         TEST(test_newest_line_is_loaded),
+        TEST(test_line_of_the_future_is_young),
         TEST(test_replay_is_complete_after_the_last_done_task),
         TEST(test_signature_blocks_are_loaded),
         TEST(test_another_number_of_workers_is_fine),

@@ -202,7 +202,6 @@ static bool child_follows(void)
  * last line. */
 static void test_claim(void **state)
 {
-    struct tic_store other;
     char claim[300];
     (void)state;
     open_store(TIC_STORE_CREATE);
@@ -216,10 +215,6 @@ static void test_claim(void **state)
     assert_int_equal(pwrite(store.lock.file, claim, (size_t)size, 0), size);
     assert_true(tic_claim_is_followed(store.lock.file));
     assert_false(child_follows());
-    other = store;
-    other.lock.claimed = false; /* the program has closed all descriptors, and opened others */
-    other.lock.file = other.directory;
-    assert_int_equal(tic_store_claim(&other), -EBADF);
     tic_store_close(&store);
     open_store(TIC_STORE_USE);
     assert_true(tic_claim_is_followed(store.lock.file));
@@ -665,30 +660,6 @@ static void test_remove_leaves_what_is_not_ours(void **state)
     assert_true(tic_tmpdir_has(&dir, "notes.txt"));
 }
 
-/* The size of the table, from the kernel; a child begins with a small one. */
-static int descriptors(void *arg)
-{
-    unsigned long size = 0;
-    char line[128];
-
-    (void)arg;
-    tic_store_make_room_for_fds();
-    FILE *status = fopen("/proc/self/status", "re");
-    while (status && size == 0 && fgets(line, sizeof(line), status))
-        if (strncmp(line, "FDSize:", 7) == 0)
-            size = strtoul(line + 7, NULL, 10);
-    if (status)
-        fclose(status);
-    int fd = tic_store_keep_fd(open("/", O_RDONLY));
-    return size <= (unsigned long)fd;
-}
-
-static void test_room_for_descriptors(void **state)
-{
-    (void)state;
-    assert_int_equal(tic_child_run(descriptors, NULL, NULL, 0), 0);
-}
-
 static int set_up(void **state)
 {
     (void)state;
@@ -713,7 +684,6 @@ int main(void)
         TEST(test_lock_refuses_a_second_run),
         TEST(test_open_while_another_run_ends),
         TEST(test_claim),
-        TEST(test_room_for_descriptors),
         TEST(test_reasons),
         TEST(test_values_come_back),
         TEST(test_provide_fills_the_shortage_only),

@@ -80,8 +80,8 @@ static enum tic_restart_verdict crash(struct tic_restart *restart, struct tic_pr
     return tic_restart_decide(restart, &rules, &end);
 }
 
-/* checks that two crashes with nothing new between them are the end; a line with another number
- * that holds no more is nothing new, and what was further once is not forgotten */
+/* checks that three restarts with nothing new are the end; a line with another number that holds no
+ * more is nothing new, and what was further once is not forgotten */
 static void test_progress(void **state)
 {
     struct tic_restart restart = {0};
@@ -92,11 +92,47 @@ static void test_progress(void **state)
     assert_int_equal(crash(&restart, (struct tic_progress){2, 10, 31, 0}), TIC_RESTART_AGAIN);
     assert_int_equal(crash(&restart, (struct tic_progress){2, 10, 31, 1}), TIC_RESTART_AGAIN);
     assert_int_equal(crash(&restart, (struct tic_progress){3, 11, 31, 0}), TIC_RESTART_AGAIN);
-    assert_int_equal(crash(&restart, (struct tic_progress){2, 10, 31, 9}), TIC_RESTART_STUCK);
-    assert_int_equal(crash(&restart, (struct tic_progress){4, 11, 31, 0}), TIC_RESTART_STUCK);
-    restart = (struct tic_restart){0};
-    assert_int_equal(crash(&restart, (struct tic_progress){0}), TIC_RESTART_AGAIN);
-    assert_int_equal(crash(&restart, (struct tic_progress){0}), TIC_RESTART_STUCK);
+    assert_int_equal(crash(&restart, (struct tic_progress){2, 10, 31, 9}), TIC_RESTART_AGAIN);
+    assert_int_equal(crash(&restart, (struct tic_progress){4, 11, 31, 0}), TIC_RESTART_AGAIN);
+    assert_int_equal(crash(&restart, (struct tic_progress){4, 12, 31, 0}), TIC_RESTART_AGAIN);
+    assert_int_equal(crash(&restart, (struct tic_progress){4, 12, 31, 0}), TIC_RESTART_AGAIN);
+    assert_int_equal(crash(&restart, (struct tic_progress){4, 12, 31, 0}), TIC_RESTART_AGAIN);
+    assert_int_equal(crash(&restart, (struct tic_progress){5, 12, 31, 0}), TIC_RESTART_STUCK);
+}
+
+/* The restarts until it is the end, where none brings anything, and the last pause. */
+static unsigned long restarts_of(const struct tic_restart_rules *by, int status, double *wait)
+{
+    struct tic_restart restart = {0};
+    struct tic_restart_end end = end_of(status, 0, 7);
+    enum tic_restart_verdict verdict;
+
+    while ((verdict = tic_restart_decide(&restart, by, &end)) == TIC_RESTART_AGAIN)
+        *wait = restart.wait;
+    assert_int_equal(verdict, TIC_RESTART_STUCK);
+    assert_int_equal(restart.idle, restart.restarts);
+    return restart.restarts;
+}
+
+/* checks that a signal from outside is not taken for a crash of the program, which comes again at
+ * the same place; that the user's number counts for all; and that pauses grow after long runs, too
+ */
+static void test_idle(void **state)
+{
+    const struct tic_restart_rules short_wait = {.most = 100, .backoff = 0.5};
+    const struct tic_restart_rules five = {.most = 100, .backoff = 0.5, .idle = 5};
+    double wait;
+
+    (void)state;
+    assert_int_equal(restarts_of(&short_wait, SIGKILL, &wait), 3);
+    assert_true(wait == 2);
+    assert_int_equal(restarts_of(&short_wait, exited(128 + SIGKILL), &wait), 3);
+    assert_int_equal(restarts_of(&short_wait, SIGSEGV, &wait), 1);
+    assert_true(wait == 0.5);
+    assert_int_equal(restarts_of(&short_wait, exited(79), &wait), 1);
+    assert_int_equal(restarts_of(&five, SIGKILL, &wait), 5);
+    assert_true(wait == 8);
+    assert_int_equal(restarts_of(&five, SIGSEGV, &wait), 5);
 }
 
 /* checks that there are no more restarts than are allowed */
@@ -191,10 +227,10 @@ static void test_long_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ends),       cmocka_unit_test(test_status),
-        cmocka_unit_test(test_progress),   cmocka_unit_test(test_most),
-        cmocka_unit_test(test_backoff),    cmocka_unit_test(test_culprits),
-        cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_ends),     cmocka_unit_test(test_status),
+        cmocka_unit_test(test_progress), cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_most),     cmocka_unit_test(test_backoff),
+        cmocka_unit_test(test_culprits), cmocka_unit_test(test_long_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

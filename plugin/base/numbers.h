@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Numbers as text, in the C locale whatever locale the program has set: settings, traces and
+ * messages mean the same in each run. `tests/names` checks that nobody else calls strtod(). */
+#ifndef TIC_BASE_NUMBERS_H
+#define TIC_BASE_NUMBERS_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* As strtod(), snprintf() and vsnprintf(). */
+double tic_numbers_parse(const char *text, char **end);
+int tic_numbers_print(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+int tic_numbers_vprint(char *text, size_t size, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
+#endif

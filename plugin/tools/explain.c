@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* starpu-tic explain: more of messages that name it. */
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/tool.h"
+
+static const struct {
+    const char *name, *text;
+} rows[] = {
+#define EXPLAIN(name, text) {name, text},
+#include "tools/explain.def"
+#undef EXPLAIN
+};
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+static void print_row(size_t i, bool roff)
+{
+    if (!roff) {
+        printf("%s: %s\n", rows[i].name, rows[i].text);
+        return;
+    }
+    printf(".TP\n.B ");
+    tic_tool_print_roff(rows[i].name);
+    printf("\n");
+    tic_tool_print_roff(rows[i].text);
+    printf("\n");
+}
+
+static int explain(const char *name)
+{
+    size_t i = 0;
+
+    while (i < ROWS && strcmp(rows[i].name, name) != 0)
+        i++;
+    if (i == ROWS) {
+        fprintf(stderr, "starpu-tic: no message names \"%s\"; `starpu-tic explain` lists all\n",
+                name);
+        return TIC_TOOL_USAGE;
+    }
+    print_row(i, false);
+    return TIC_TOOL_OK;
+}
+
+int tic_tool_explain(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"help", no_argument, NULL, 'h'}, {"roff", no_argument, NULL, 'r'}, {0}};
+    int option, status = TIC_TOOL_OK;
+    bool roff = false;
+
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        if (option != 'r')
+            return tic_tool_usage("explain", option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
+        roff = true;
+    }
+    for (size_t i = 0; optind == argc && i < ROWS; i++)
+        print_row(i, roff);
+    for (; optind < argc && status == TIC_TOOL_OK; optind++)
+        status = explain(argv[optind]);
+    return status;
+}
