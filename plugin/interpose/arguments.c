@@ -262,8 +262,8 @@ void tic_arguments_begin(struct starpu_task *task, struct tic_slot *slot, uint64
     atomic_store(&slot->arguments_shared, false);
     atomic_store(&slot->arguments, task->cl_arg); /* of two that begin, one finds the other */
     for (unsigned i = 0; i < cut->slot_count; i++)
-        if (&cut->slots[i] != slot)
-            meet(slot, &cut->slots[i], task, task->cl_arg);
+        if (tic_cut_slot(cut, i) != slot)
+            meet(slot, tic_cut_slot(cut, i), task, task->cl_arg);
     memcpy(slot->arguments_before, task->cl_arg, task->cl_arg_size);
 }
 

@@ -55,8 +55,9 @@ static struct tic_slot *own_slot(void)
 {
     unsigned worker = (unsigned)tic_real.starpu_worker_get_id();
 
-    return __builtin_expect(tic_nodes_several, 0) ? tic_writeback_slot(worker)
-                                                  : &tic_session->snapshot.cut.slots[worker];
+    return __builtin_expect(tic_nodes_several, 0)
+               ? tic_writeback_slot(worker)
+               : tic_cut_slot(&tic_session->snapshot.cut, worker);
 }
 
 /* Of data that a protected task uses: never foreign. */
@@ -110,14 +111,14 @@ static void show_begin(const struct tic_slot *slot, const struct starpu_task *ta
     bool numbered = !(slot->sequence & TIC_SPAWN_KEY);
 
     if (__builtin_expect(session->beacon != NULL, 0))
-        tic_beacon_begin(session->beacon, tic_cut_place(&session->snapshot.cut, slot),
+        tic_beacon_begin(session->beacon, slot->number,
                          numbered ? slot->sequence + 1 : TIC_BEACON_NO_NUMBER, tic_task_name(task));
 }
 
 /* For `starpu-tic report`. */
 static void trace_begin(const struct tic_slot *slot, const struct starpu_task *task)
 {
-    tic_trace_begin(tic_cut_place(&tic_session->snapshot.cut, slot),
+    tic_trace_begin(slot->number,
                     slot->sequence & TIC_SPAWN_KEY ? TIC_TRACE_NO_NUMBER : slot->sequence,
                     tic_ws_victim_of(task), tic_task_name(task));
 }
@@ -127,7 +128,7 @@ static void show_end(const struct tic_slot *slot)
     struct tic_session *session = tic_session;
 
     if (__builtin_expect(session->beacon != NULL, 0))
-        tic_beacon_end(session->beacon, tic_cut_place(&session->snapshot.cut, slot));
+        tic_beacon_end(session->beacon, slot->number);
 }
 
 /* Its effect is elsewhere: what changes in a wait of main() may be its own, also if a restart may
@@ -143,7 +144,7 @@ static void finish(struct tic_slot *slot)
 
     tic_printed_note_task(slot->printed);
     if (tic_trace_is_on())
-        tic_trace_end(tic_cut_place(&session->snapshot.cut, slot));
+        tic_trace_end(slot->number);
     tic_failpoint(TIC_FAIL_TASK_END);
     if (has_effect_elsewhere(slot))
         tic_statics_note_again(true);
@@ -161,7 +162,7 @@ static void finish(struct tic_slot *slot)
             tic_spawns_remove(&session->graph.spawns, spawn);
     }
     if (__builtin_expect(atomic_load_explicit(&tic_marks_any, memory_order_relaxed), 0))
-        tic_marks_note_end(tic_cut_place(&session->snapshot.cut, slot));
+        tic_marks_note_end(slot->number);
     tic_snapshot_task_end(&session->snapshot, slot);
 }
 
@@ -171,8 +172,8 @@ static struct tic_slot *find_slot(const struct starpu_task *task)
     struct tic_cut *cut = &tic_session->snapshot.cut;
 
     for (unsigned i = 0; i < cut->slot_count; i++)
-        if (atomic_load_explicit(&cut->slots[i].task, memory_order_relaxed) == task)
-            return &cut->slots[i];
+        if (atomic_load_explicit(&tic_cut_slot(cut, i)->task, memory_order_relaxed) == task)
+            return tic_cut_slot(cut, i);
     return NULL;
 }
 
@@ -245,7 +246,7 @@ void tic_hooks_end_submitted(uint64_t from, uint64_t to)
     struct tic_cut *cut = &tic_session->snapshot.cut;
 
     for (unsigned i = 0; i < cut->slot_count; i++) {
-        struct tic_slot *slot = &cut->slots[i];
+        struct tic_slot *slot = tic_cut_slot(cut, i);
         const void *task = atomic_load_explicit(&slot->task, memory_order_acquire);
         uint64_t sequence = atomic_load_explicit(&slot->sequence, memory_order_relaxed);
         if (!task || task == TIC_SLOT_ENDING || sequence < from || sequence >= to ||
@@ -335,7 +336,7 @@ static void begin_task(struct starpu_task *task)
     tic_extend_begin(task, slot);
     tic_repeat_begin(task, slot, key);
     if (__builtin_expect(atomic_load_explicit(&tic_marks_any, memory_order_relaxed), 0))
-        tic_marks_note_begin(tic_cut_place(&session->snapshot.cut, slot), task);
+        tic_marks_note_begin(slot->number, task);
     slot->printed = tic_printed_pending();
     begun.task = task;
     begun.slot = slot;

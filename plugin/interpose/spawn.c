@@ -188,7 +188,7 @@ static const char *identify_by_content(struct starpu_task *task, uint64_t conten
 
 static struct tic_slot *own_slot(void)
 {
-    return &tic_session->snapshot.cut.slots[tic_kernels_current_worker()];
+    return tic_cut_slot(&tic_session->snapshot.cut, tic_kernels_current_worker());
 }
 
 /* The task in whose kernel this thread is. */

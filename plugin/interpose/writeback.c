@@ -48,11 +48,6 @@ static struct {
     _Atomic unsigned waiting; /* seq_cst: raised before under_way is read */
 } waits = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
 
-static unsigned place_of(const struct tic_slot *slot)
-{
-    return tic_cut_place(&tic_session->snapshot.cut, slot);
-}
-
 /* ---- which tasks ----------------------------------------------------------------------------- */
 
 static const char *why_not_access(const struct tic_access *access)
@@ -114,10 +109,10 @@ struct tic_slot *tic_writeback_slot(unsigned worker)
     unsigned step = snapshot->about.workers;
 
     if (!tic_nodes_is_away(worker))
-        return &cut->slots[worker];
+        return tic_cut_slot(cut, worker);
     for (unsigned i = worker; i < cut->slot_count; i += step)
-        if (is_free(&cut->slots[i]))
-            return &cut->slots[i];
+        if (is_free(tic_cut_slot(cut, i)))
+            return tic_cut_slot(cut, i);
     tic_snapshot_break(snapshot, "too many values are under way from a device to main memory");
     return NULL;
 }
@@ -177,7 +172,7 @@ static void log_read(const struct writeback *writeback, const struct value *valu
 static void land(struct writeback *writeback)
 {
     struct tic_slot *slot = writeback->slot;
-    unsigned index = place_of(slot);
+    unsigned index = slot->number;
     struct tic_forced_taken before;
 
     for (unsigned i = 0; i < writeback->count; i++) {
@@ -243,7 +238,7 @@ static void ask(struct writeback *writeback)
 
 void tic_writeback_take_result(const struct tic_slot *slot)
 {
-    tic_forced_exchange(NULL, &running[place_of(slot)]);
+    tic_forced_exchange(NULL, &running[slot->number]);
 }
 
 void tic_writeback_begin(struct starpu_task *task, struct tic_slot *slot, bool more,
@@ -260,10 +255,10 @@ void tic_writeback_begin(struct starpu_task *task, struct tic_slot *slot, bool m
     writeback->slot = slot;
     writeback->more = more;
     writeback->end = end;
-    writeback->result = running[place_of(slot)];
+    writeback->result = running[slot->number];
     writeback->left = writeback->count + 1;
     writeback->number = atomic_fetch_add(&begun, 1) + 1;
-    atomic_store(&under_way[place_of(slot)], writeback->number);
+    atomic_store(&under_way[slot->number], writeback->number);
     ask(writeback);
 }
 

@@ -41,8 +41,8 @@ static struct totals sum_slots(const struct tic_cut *cut)
 {
     struct totals totals = {0};
     for (unsigned i = 0; i < cut->slot_count; i++) {
-        totals.executed += atomic_load(&cut->slots[i].executed);
-        add_held(&totals, &cut->slots[i].held);
+        totals.executed += atomic_load(&tic_cut_slot(cut, i)->executed);
+        add_held(&totals, &tic_cut_slot(cut, i)->held);
     }
     return totals;
 }

@@ -132,7 +132,7 @@ bool tic_marks_all_skippable_since(const struct tic_cut *cut, struct tic_marks_m
         return false;
     atomic_thread_fence(memory_order_seq_cst);
     for (unsigned i = 0; i < cut->slot_count && !others_run; i++) {
-        if (atomic_load(&cut->slots[i].state) % 4 != TIC_SLOT_RUNNING)
+        if (atomic_load(&tic_cut_slot(cut, i)->state) % 4 != TIC_SLOT_RUNNING)
             continue;
         bool is_skippable = atomic_load_explicit(&seats[i].is_skippable, memory_order_relaxed);
         runs |= is_skippable;

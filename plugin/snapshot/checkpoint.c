@@ -61,7 +61,7 @@ static int gather_dirty(struct tic_snapshot *snapshot, uint64_t cut)
     int status = 0;
 
     for (unsigned i = 0; i < snapshot->cut.slot_count && status == 0; i++) {
-        struct tic_handle_list *dirty = &snapshot->cut.slots[i].dirty[cut & 1];
+        struct tic_handle_list *dirty = &tic_cut_slot(&snapshot->cut, i)->dirty[cut & 1];
         snapshot->cycle.dirtied_before += dirty->count;
         status = append_handles(&snapshot->cycle.due, dirty);
     }

@@ -4,17 +4,28 @@
  * Every worker has a slot. A task announces itself there with the epoch that it read, and reads
  * the epoch again: if it is still the same, whoever raises the epoch later sees the announcement.
  * Cut c is the set of tasks whose epoch is <= c. Taking it means: active_cut := c, epoch := c + 1,
- * then wait until no slot holds a task of the cut any more. */
+ * then wait until no slot holds a task of the cut any more.
+ *
+ * Slots are added while tasks run, for tasks whose worker begins another one before they end. The
+ * number of slots is raised before the task announces itself in the new one, and is read after the
+ * epoch was raised. So a task that read the same epoch again is in a slot that is looked at, and a
+ * task in a slot that is not looked at belongs to no cut yet. The same holds for other questions to
+ * all slots that follow a seq_cst store which begin hooks read after their announcement. */
 #ifndef TIC_SNAPSHOT_CUT_H
 #define TIC_SNAPSHOT_CUT_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "graph/handle.h"
 
-enum { TIC_MAX_WORKERS = 256 };
+enum {
+    TIC_MAX_WORKERS = 256,
+    TIC_CUT_CHUNK = TIC_MAX_WORKERS, /* slots that are allocated together */
+    TIC_CUT_CHUNKS = 4096,           /* at most: a million tasks that have not ended */
+};
 
 enum tic_slot_state { TIC_SLOT_IDLE = 0, TIC_SLOT_ENTERING = 1, TIC_SLOT_RUNNING = 2 };
 
@@ -69,23 +80,37 @@ struct tic_slot {
     _Atomic uint64_t reuse_clock;      /* of reuse.h, when the task began; seq_cst */
     _Atomic uint64_t executed;         /* relaxed: statistics, written by the worker */
     struct tic_held held;
+    unsigned number; /* immutable */
 } __attribute__((aligned(128)));
 
 struct tic_cut {
-    _Atomic uint64_t epoch;      /* seq_cst */
-    _Atomic uint64_t active_cut; /* the cut being taken, or 0; seq_cst */
-    unsigned slot_count;         /* immutable after init */
-    struct tic_slot *slots;
+    _Atomic uint64_t epoch;                  /* seq_cst */
+    _Atomic uint64_t active_cut;             /* the cut being taken, or 0; seq_cst */
+    _Atomic unsigned slot_count;             /* only grows; seq_cst: see above */
+    struct tic_slot *chunks[TIC_CUT_CHUNKS]; /* never move; set before slot_count tells of them */
+    pthread_mutex_t mutex;                   /* a leaf */
+    struct tic_slot **spare; /* guarded by mutex: slots without a task and a worker */
+    unsigned long spare_count, spare_capacity; /* the same; there is room for all slots */
 };
 
-/* Its number: that of its worker. */
-static inline unsigned tic_cut_place(const struct tic_cut *cut, const struct tic_slot *slot)
+/* Slots of so many numbers, from 0 on; those of workers come first. */
+int tic_cut_init(struct tic_cut *cut, unsigned slots);
+void tic_cut_fini(struct tic_cut *cut);
+
+/* The slot of a number below slot_count: of a worker, or a spare one. */
+static inline struct tic_slot *tic_cut_slot(const struct tic_cut *cut, unsigned number)
 {
-    return (unsigned)(slot - cut->slots);
+    return &cut->chunks[number / TIC_CUT_CHUNK][number % TIC_CUT_CHUNK];
 }
 
-int tic_cut_init(struct tic_cut *cut, unsigned workers);
-void tic_cut_fini(struct tic_cut *cut);
+/* No task runs: ends those that were cut off, and has the slots of all numbers from `workers` on to
+ * spare. 0 or -ENOMEM. */
+int tic_cut_start(struct tic_cut *cut, unsigned workers);
+/* A slot for a task whose worker's own one is in use: one to spare, of the lowest numbers if they
+ * are free, or a new one; NULL: no memory. Until it is given back nobody else gets it. */
+struct tic_slot *tic_cut_take_spare(struct tic_cut *cut);
+/* Its task has ended. Not of a worker's own slot. */
+void tic_cut_give_back(struct tic_cut *cut, struct tic_slot *slot);
 
 /* ---- a worker, around one task: begin, write for each handle it writes, running; end -------- */
 static inline uint64_t tic_cut_begin(struct tic_cut *cut, struct tic_slot *slot, uint64_t sequence)

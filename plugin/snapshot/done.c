@@ -35,9 +35,9 @@ int tic_snapshot_merge_done(struct tic_snapshot *snapshot, uint64_t cut)
     tic_unlock(&snapshot->graph->lock);
 
     for (unsigned i = 0; i < snapshot->cut.slot_count; i++) {
-        int merged = merge_list(snapshot->graph, &snapshot->cut.slots[i].ended[cut & 1]);
+        int merged = merge_list(snapshot->graph, &tic_cut_slot(&snapshot->cut, i)->ended[cut & 1]);
         status = status ? status : merged;
-        if (snapshot->cut.slots[i].failed) /* its lists lack something */
+        if (tic_cut_slot(&snapshot->cut, i)->failed) /* its lists lack something */
             status = -ENOMEM;
     }
     return status;

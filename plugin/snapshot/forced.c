@@ -197,7 +197,7 @@ static int force(struct tic_snapshot *snapshot, const struct tic_slot *slot,
                              replaced);
     if (status)
         return status;
-    unsigned writer = tic_cut_place(&snapshot->cut, slot);
+    unsigned writer = slot->number;
     status = tic_snapshot_append(snapshot, writer, TIC_LOGGED_FINISHED, words,
                                  tic_forced_encode(forced, words), &result.file);
     if (status)

@@ -150,7 +150,8 @@ static uint64_t count_listed(struct tic_snapshot *snapshot)
     uint64_t dirtied = 0;
 
     for (unsigned i = 0; i < snapshot->cut.slot_count; i++)
-        dirtied += atomic_load_explicit(&snapshot->cut.slots[i].dirtied, memory_order_relaxed);
+        dirtied +=
+            atomic_load_explicit(&tic_cut_slot(&snapshot->cut, i)->dirtied, memory_order_relaxed);
     tic_lock(&snapshot->graph->lock);
     uint64_t others = snapshot->graph->changed.count;
     tic_unlock(&snapshot->graph->lock);

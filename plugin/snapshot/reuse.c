@@ -77,7 +77,7 @@ static uint64_t find_oldest(const struct tic_cut *cut)
     uint64_t oldest = UINT64_MAX;
 
     for (unsigned i = 0; i < cut->slot_count; i++) {
-        struct tic_slot *slot = &cut->slots[i];
+        struct tic_slot *slot = tic_cut_slot(cut, i);
         uint64_t clock = atomic_load(&slot->reuse_clock);
         if (atomic_load(&slot->state) != TIC_SLOT_IDLE && clock < oldest)
             oldest = clock;

@@ -338,9 +338,9 @@ int tic_snapshot_begin(struct tic_snapshot *snapshot)
     if (snapshot->started_ns == 0)
         snapshot->started_ns = tic_verify_begin_period(snapshot);
     /* StarPU has stopped meanwhile: what it ran has ended. */
-    for (unsigned i = 0; i < snapshot->cut.slot_count; i++)
-        if (atomic_load(&snapshot->cut.slots[i].state) != TIC_SLOT_IDLE)
-            tic_cut_end(&snapshot->cut.slots[i]);
+    int status = tic_cut_start(&snapshot->cut, (unsigned)snapshot->about.workers);
+    if (status)
+        return status;
     snapshot->control.stopping = snapshot->control.hurry = snapshot->control.exited =
         false; /* it may have run before */
     atomic_store(&snapshot->store->hurry, false);
@@ -351,7 +351,7 @@ int tic_snapshot_begin(struct tic_snapshot *snapshot)
     snapshot->period = tic_pace_choose(&snapshot->pace, snapshot->period);
     bool waits =
         snapshot->options.log_all && snapshot->store->kept_count == 0 && !snapshot->cycle.began;
-    int status = tic_thread_start(&snapshot->thread, checkpoint_thread, snapshot);
+    status = tic_thread_start(&snapshot->thread, checkpoint_thread, snapshot);
     snapshot->started = status == 0;
     if (waits && status == 0)
         await_first(snapshot);

@@ -66,7 +66,7 @@ static void keep(unsigned place, const struct tic_handle *handle)
 
 void tic_followed_begin(struct starpu_task *task, const struct tic_slot *slot)
 {
-    unsigned place = tic_cut_place(&tic_session->snapshot.cut, slot);
+    unsigned place = slot->number;
 
     before[place].handle = NULL;
     if (tic_nodes_several || /* what main memory holds may be older, or on a disk */
@@ -93,7 +93,7 @@ static bool is_as_it_was(unsigned place)
 
 void tic_followed_end(struct starpu_task *task, const struct tic_slot *slot)
 {
-    unsigned place = tic_cut_place(&tic_session->snapshot.cut, slot);
+    unsigned place = slot->number;
 
     if (__builtin_expect(!before[place].handle, 1))
         return;

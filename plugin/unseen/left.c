@@ -91,7 +91,7 @@ static void keep(struct kept *kept, struct tic_handle *handle)
 
 static struct task *own_task(const struct tic_slot *slot, bool make)
 {
-    struct task **own = &tasks[tic_cut_place(&tic_session->snapshot.cut, slot)];
+    struct task **own = &tasks[slot->number];
 
     if (!*own && make)
         *own = calloc(1, sizeof(**own));

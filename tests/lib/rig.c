@@ -125,7 +125,7 @@ void tic_rig_provide(struct tic_rig *rig, const struct tic_handle *handle, uint6
 void tic_rig_begin(struct tic_rig *rig, unsigned worker, uint64_t sequence,
                    struct tic_handle *handle)
 {
-    struct tic_slot *slot = &rig->snapshot.cut.slots[worker];
+    struct tic_slot *slot = tic_cut_slot(&rig->snapshot.cut, worker);
     uint64_t epoch = tic_cut_begin(&rig->snapshot.cut, slot, sequence);
     if (handle)
         tic_snapshot_write(&rig->snapshot, slot, epoch, handle);
@@ -134,7 +134,7 @@ void tic_rig_begin(struct tic_rig *rig, unsigned worker, uint64_t sequence,
 
 void tic_rig_end(struct tic_rig *rig, unsigned worker)
 {
-    tic_snapshot_task_end(&rig->snapshot, &rig->snapshot.cut.slots[worker]);
+    tic_snapshot_task_end(&rig->snapshot, tic_cut_slot(&rig->snapshot.cut, worker));
 }
 
 void tic_rig_task(struct tic_rig *rig, uint64_t sequence, struct tic_handle *handle, uint64_t word)

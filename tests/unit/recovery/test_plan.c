@@ -70,7 +70,7 @@ static void finish(uint64_t sequence, unsigned which, uint64_t word)
     assert_true(tic_rig_submit(&rig, sequence + 1));
     tic_rig_begin(&rig, 1, sequence, handles[which]);
     memory[which][0] = word;
-    assert_true(tic_snapshot_force(&rig.snapshot, &rig.snapshot.cut.slots[1], &forced));
+    assert_true(tic_snapshot_force(&rig.snapshot, tic_cut_slot(&rig.snapshot.cut, 1), &forced));
     tic_rig_end(&rig, 1);
 }
 

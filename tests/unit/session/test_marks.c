@@ -63,16 +63,16 @@ static struct starpu_codelet marked = {.cpu_funcs = {one}}, plain = {.cpu_funcs 
 static void begin(unsigned slot, struct starpu_codelet *codelet)
 {
     const struct starpu_task task = {.cl = codelet};
-    uint64_t epoch = tic_cut_begin(&cut, &cut.slots[slot], slot);
+    uint64_t epoch = tic_cut_begin(&cut, tic_cut_slot(&cut, slot), slot);
 
     tic_marks_note_begin(slot, &task);
-    tic_cut_running(&cut.slots[slot], epoch);
+    tic_cut_running(tic_cut_slot(&cut, slot), epoch);
 }
 
 static void end(unsigned slot)
 {
     tic_marks_note_end(slot);
-    tic_cut_end(&cut.slots[slot]);
+    tic_cut_end(tic_cut_slot(&cut, slot));
 }
 
 static bool all_since(struct tic_marks_moment moment)
@@ -108,9 +108,9 @@ static void test_moments(void **state)
     assert_false(all_since(now)); /* and has ended */
     now = tic_marks_now(&cut);
     begin(0, &marked);
-    tic_cut_begin(&cut, &cut.slots[2], 2); /* its kernel has done nothing yet */
+    tic_cut_begin(&cut, tic_cut_slot(&cut, 2), 2); /* its kernel has done nothing yet */
     assert_true(all_since(now));
-    tic_cut_retract(&cut.slots[2]);
+    tic_cut_retract(tic_cut_slot(&cut, 2));
     end(0);
     tic_cut_fini(&cut);
 }

@@ -152,7 +152,7 @@ static void wait_for_lines(void)
 /* False when there are enough tasks. */
 static bool run_task(const struct task *task, unsigned worker)
 {
-    struct tic_slot *slot = &rig.snapshot.cut.slots[worker];
+    struct tic_slot *slot = tic_cut_slot(&rig.snapshot.cut, worker);
 
     wait_for_lines();
     for (unsigned i = 0; i < task->count; i++)

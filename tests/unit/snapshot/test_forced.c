@@ -52,7 +52,7 @@ static void steal(uint64_t sequence, unsigned which, uint64_t word, uint64_t eve
     assert_true(tic_rig_submit(&rig, sequence + 1));
     tic_rig_begin(&rig, THIEF, sequence, handles[which]);
     memory[which][0] = word;
-    (void)tic_snapshot_force(&rig.snapshot, &rig.snapshot.cut.slots[THIEF], &forced);
+    (void)tic_snapshot_force(&rig.snapshot, tic_cut_slot(&rig.snapshot.cut, THIEF), &forced);
     tic_rig_end(&rig, THIEF);
 }
 
@@ -193,7 +193,7 @@ static void test_budget_of_nothing_saves_nothing(void **state)
 {
     (void)state;
     rig.snapshot.options.forced_percent = 0;
-    rig.snapshot.cut.slots[THIEF].forced_ns = 1;
+    tic_cut_slot(&rig.snapshot.cut, THIEF)->forced_ns = 1;
     steal(3, 1, 42, 0);
     assert_int_equal(rig.snapshot.results.kept_count, 0);
 }

@@ -44,7 +44,7 @@ static void begin(unsigned worker, uint64_t sequence, struct tic_handle *handle)
 {
     assert_true(tic_rig_submit(&rig, sequence + 1));
     tic_rig_begin(&rig, worker, sequence, handle);
-    tic_reuse_note_begin(&rig.snapshot.results.reuse, &rig.snapshot.cut.slots[worker]);
+    tic_reuse_note_begin(&rig.snapshot.results.reuse, tic_cut_slot(&rig.snapshot.cut, worker));
 }
 
 /* A task that is logged, and sets the first word of a handle; again: a restart executes it again.
@@ -59,7 +59,8 @@ static void write_word_by(uint64_t sequence, unsigned which, uint64_t word, bool
     if (again)
         tic_reuse_note_use(handles[which], &rig.snapshot.cut);
     memory[which][0] = word;
-    assert_true(tic_snapshot_force(&rig.snapshot, &rig.snapshot.cut.slots[WORKER], &forced));
+    assert_true(
+        tic_snapshot_force(&rig.snapshot, tic_cut_slot(&rig.snapshot.cut, WORKER), &forced));
     tic_rig_end(&rig, WORKER);
 }
 
@@ -164,7 +165,8 @@ static void test_value_that_was_read_before_a_late_result_is_not(void **state)
     tic_reuse_note_use(handles[0], &rig.snapshot.cut);
     tic_rig_end(&rig, READER);
     memory[0][0] = 3;
-    assert_true(tic_snapshot_force(&rig.snapshot, &rig.snapshot.cut.slots[WORKER], &forced));
+    assert_true(
+        tic_snapshot_force(&rig.snapshot, tic_cut_slot(&rig.snapshot.cut, WORKER), &forced));
     struct tic_row late = handles[0]->current.saved.row;
     tic_rig_end(&rig, WORKER);
     write_many(5, 0);

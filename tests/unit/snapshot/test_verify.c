@@ -227,7 +227,7 @@ static void test_main_writes_between_end_and_save(void **state)
     wait_for_tasks();
     memory[0][0] = 99;
     tic_verify_enter(&rig.snapshot);
-    tic_cut_end(&rig.snapshot.cut.slots[0]);
+    tic_cut_end(tic_cut_slot(&rig.snapshot.cut, 0));
     release();
     expect_difference();
     assert_int_equal(saved_word(0), 99);
@@ -260,7 +260,8 @@ static void test_worker_saves_before_it_writes(void **state)
     hold_with_a_writer();
     memory[0][0] = 2; /* its kernel; its end hook comes late */
     uint64_t cut = atomic_load(&rig.snapshot.cut.active_cut);
-    tic_snapshot_save_before(&rig.snapshot, &rig.snapshot.cut.slots[1], cut + 1, handles[0]);
+    tic_snapshot_save_before(&rig.snapshot, tic_cut_slot(&rig.snapshot.cut, 1), cut + 1,
+                             handles[0]);
     memory[0][0] = 3; /* the kernel of the next task */
     tic_lock(&handles[0]->lock);
     tic_verify_check_locked(&rig.snapshot, handles[0], cut, false);
