@@ -138,10 +138,7 @@ const char *tic_spawn_why_out_of_order(struct starpu_task *task, const struct ti
 /* Where the kernel is tells codelets without a name apart. */
 static uint64_t hash_kernel(const struct starpu_task *task, unsigned *bound)
 {
-    char *symbol =
-        task->cl->name
-            ? NULL
-            : tic_symbol_name((const void *)tic_kernels_original(task->cl->cpu_funcs[0]));
+    char *symbol = task->cl->name ? NULL : tic_symbol_name(tic_kernels_first(task->cl));
     uint64_t hash = symbol ? XXH3_64bits(symbol, strlen(symbol)) : 0;
 
     *bound = symbol && strstr(symbol, "+0x") ? TIC_BOUND_BUILD : 0;

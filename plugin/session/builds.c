@@ -269,16 +269,12 @@ static void note_function(const void *function, const struct starpu_task *task, 
 void tic_builds_note_task(const struct starpu_task *task, const char *path)
 {
     const struct starpu_codelet *codelet = task->cl;
+    const void *functions[TIC_KERNEL_KINDS];
 
-    for (unsigned i = 0; codelet && i < STARPU_MAXIMPLEMENTATIONS; i++) {
-        const void *functions[] = {(const void *)tic_kernels_original(codelet->cpu_funcs[i]),
-                                   (const void *)codelet->opencl_funcs[i],
-                                   (const void *)codelet->cuda_funcs[i]};
-        if (!codelet->cpu_funcs[i] && !functions[1] && !functions[2])
-            break;
-        for (size_t n = 0; n < sizeof(functions) / sizeof(functions[0]); n++)
-            note_function(functions[n], task, path);
-    }
+    for (unsigned i = 0;
+         codelet && i < STARPU_MAXIMPLEMENTATIONS && tic_kernels_of(codelet, i, functions); i++)
+        for (unsigned kind = 0; kind < TIC_KERNEL_KINDS; kind++)
+            note_function(functions[kind], task, path);
     note_function((const void *)task->callback_func, task, path);
     note_function((const void *)task->prologue_callback_func, task, path);
     note_function((const void *)task->prologue_callback_pop_func, task, path);

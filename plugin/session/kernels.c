@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* CPU functions of codelets, and functions of ours that stand in their place. */
+/* Functions of codelets, and functions of ours that stand in place of those for processors. */
 #include "session/kernels.h"
 
 #include <errno.h>
 #include <pthread.h>
 
 #include "real/real.h"
+#include "real/since.h"
 
 tic_kernels_runner tic_kernels_run;
 __thread struct tic_acting tic_acting __attribute__((tls_model("initial-exec")));
@@ -98,6 +99,32 @@ tic_kernel_function tic_kernels_original(tic_kernel_function function)
     unsigned place = find_stand_in(function);
 
     return place < TIC_KERNELS ? kernels[place].function : function;
+}
+
+bool tic_kernels_of(const struct starpu_codelet *codelet, unsigned implementation,
+                    const void *functions[TIC_KERNEL_KINDS])
+{
+    functions[0] = (const void *)tic_kernels_original(codelet->cpu_funcs[implementation]);
+    functions[1] = (const void *)codelet->cuda_funcs[implementation];
+    functions[2] = (const void *)codelet->opencl_funcs[implementation];
+#if TIC_STARPU_1_4
+    functions[3] = (const void *)codelet->hip_funcs[implementation];
+#else
+    functions[3] = NULL;
+#endif
+    return functions[0] || functions[1] || functions[2] || functions[3];
+}
+
+const void *tic_kernels_first(const struct starpu_codelet *codelet)
+{
+    const void *functions[TIC_KERNEL_KINDS];
+    unsigned kind = 0;
+
+    if (!tic_kernels_of(codelet, 0, functions))
+        return NULL;
+    while (!functions[kind])
+        kind++;
+    return functions[kind];
 }
 
 bool tic_kernels_can_fail(const struct starpu_codelet *codelet)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* CPU functions of codelets, and functions of ours that stand in their place where a kernel may
+/* Functions of codelets, and functions of ours that stand in their place where a kernel may
  * have to be executed more than once (interpose/repeat.h). StarPU calls the function that the
  * codelet names when the task begins; ours knows which one stood there, whoever calls it. */
 #ifndef TIC_SESSION_KERNELS_H
@@ -29,6 +29,13 @@ extern tic_kernels_runner tic_kernels_run;
 int tic_kernels_replace(struct starpu_codelet *codelet, bool can_fail);
 /* The codelet's own function, if this is one of ours; else the same. Any thread. */
 tic_kernel_function tic_kernels_original(tic_kernel_function function);
+/* The codelet's own functions of an implementation, for each kind of worker (NULL: it has none):
+ * processors first. False: it has none at all. Any thread. */
+enum { TIC_KERNEL_KINDS = 4 };
+bool tic_kernels_of(const struct starpu_codelet *codelet, unsigned implementation,
+                    const void *functions[TIC_KERNEL_KINDS]);
+/* Its first one, or NULL. Any thread. */
+const void *tic_kernels_first(const struct starpu_codelet *codelet);
 /* May a kernel of this codelet fail, by the word of the program or the user? Any thread. */
 bool tic_kernels_can_fail(const struct starpu_codelet *codelet);
 /* Is the kernel a function of this codelet? */

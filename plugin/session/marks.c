@@ -20,13 +20,6 @@ static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
 static struct marked marked[TIC_MARKS];
 static _Atomic unsigned count; /* release: those below it are complete */
 
-/* That of another kind of worker, if it has none for processors. */
-static const void *first_function(const struct starpu_codelet *codelet)
-{
-    return codelet->cpu_funcs[0] ? (const void *)tic_kernels_original(codelet->cpu_funcs[0])
-                                 : (const void *)codelet->opencl_funcs[0];
-}
-
 static struct marked *find(const struct starpu_codelet *codelet)
 {
     unsigned known = atomic_load_explicit(&count, memory_order_acquire), i = 0;
@@ -38,7 +31,8 @@ static struct marked *find(const struct starpu_codelet *codelet)
 
 static bool is_it(const struct marked *found, const struct starpu_codelet *codelet)
 {
-    return atomic_load_explicit(&found->function, memory_order_relaxed) == first_function(codelet);
+    return atomic_load_explicit(&found->function, memory_order_relaxed) ==
+           tic_kernels_first(codelet);
 }
 
 static int set_locked(const struct starpu_codelet *codelet, enum tic_mark mark)
@@ -52,7 +46,7 @@ static int set_locked(const struct starpu_codelet *codelet, enum tic_mark mark)
         return -ENOSPC;
     struct marked *entry = found ? found : &marked[known];
     entry->codelet = codelet;
-    atomic_store(&entry->function, first_function(codelet));
+    atomic_store(&entry->function, tic_kernels_first(codelet));
     atomic_store(&entry->mark, (int)mark);
     if (!found)
         atomic_store_explicit(&count, known + 1, memory_order_release);

@@ -15,39 +15,50 @@ bool tic_nodes_several;
 /* Immutable after tic_nodes_start. */
 static struct {
     unsigned count;
-    bool disk, device, slaves;
+    bool disk, device, slaves, gpu;
     bool away[TIC_MAX_WORKERS];      /* workers */
     const void *tables[MOST_TABLES]; /* of devices */
     unsigned table_count;
 } nodes;
 
-/* StarPU brings data from and to them as with others. */
-static bool is_untried(enum starpu_node_kind kind)
+static bool is_hip(enum starpu_node_kind kind)
 {
 #if TIC_STARPU_1_4
-    if (kind == STARPU_HIP_RAM)
-        return true;
+    return kind == STARPU_HIP_RAM;
+#else
+    (void)kind;
+    return false;
 #endif
-    return kind == STARPU_CUDA_RAM;
+}
+
+static bool is_fpga(enum starpu_node_kind kind)
+{
+#if TIC_STARPU_1_4
+    return kind == STARPU_MAX_FPGA_RAM;
+#else
+    (void)kind;
+    return false;
+#endif
 }
 
 static const char *why_not(enum starpu_node_kind kind, bool untried)
 {
     switch (kind) {
     case STARPU_CPU_RAM:
+    case STARPU_CUDA_RAM:
     case STARPU_OPENCL_RAM:
     case STARPU_DISK_RAM:
 #if TIC_STARPU_1_4
+    case STARPU_HIP_RAM:
     case STARPU_TCPIP_MS_RAM:
 #endif
         return NULL;
     default:
-        if (!is_untried(kind))
-            return "StarPU uses a kind of device (FPGA, MIC, slaves by MPI) with which nothing was "
-                   "tried yet";
+        if (!is_fpga(kind))
+            return "StarPU uses a kind of device (MIC, slaves by MPI) with which nothing was tried "
+                   "yet";
         return untried ? NULL
-                       : "StarPU uses CUDA or HIP devices, with which nothing was tried yet; "
-                         "STARPU_NCUDA=0 or STARPU_NHIP=0 leaves them out, and "
+                       : "StarPU uses an FPGA, with which nothing was tried yet; "
                          "STARPU_TIC_DEVICES=all protects the program nevertheless";
     }
 }
@@ -91,27 +102,27 @@ static void look_at_workers(void)
 
 const char *tic_nodes_start(bool untried)
 {
-    const char *why = NULL;
-    bool any = false;
+    const char *why = NULL, *new = NULL;
 
     nodes.count = tic_real.starpu_memory_nodes_get_count();
     tic_nodes_several = nodes.count > 1;
-    nodes.disk = nodes.device = nodes.slaves = false;
+    nodes.disk = nodes.device = nodes.slaves = nodes.gpu = false;
     for (unsigned i = 0; tic_nodes_several && i < nodes.count && !why; i++) {
         enum starpu_node_kind kind = tic_real.starpu_node_get_kind(i);
         why = why_not(kind, untried);
-        any |= is_untried(kind);
+        new = is_hip(kind) ? "HIP devices" : is_fpga(kind) ? "an FPGA" : new;
+        nodes.gpu |= kind == STARPU_CUDA_RAM || is_hip(kind);
         nodes.disk |= kind == STARPU_DISK_RAM;
         nodes.device |= kind != STARPU_DISK_RAM && i != STARPU_MAIN_RAM;
         nodes.slaves |= is_slave(kind);
     }
     look_at_workers();
-    if (!why && any && nodes.disk)
+    if (!why && nodes.gpu && nodes.disk)
         why = "StarPU uses CUDA or HIP devices and a disk (STARPU_DISK_SWAP), which is not "
               "supported together";
-    if (!why && any)
-        tic_log(TIC_LOG_WARN, "StarPU uses CUDA or HIP devices, with which nothing was tried on a "
-                              "real device. Compare results");
+    if (!why && new)
+        tic_log(TIC_LOG_WARN,
+                "StarPU uses %s, with which nothing was tried on a real one. Compare results", new);
     return why;
 }
 
@@ -137,6 +148,11 @@ bool tic_nodes_has_processor(void)
 bool tic_nodes_has_disk(void)
 {
     return nodes.disk;
+}
+
+bool tic_nodes_has_gpu(void)
+{
+    return nodes.gpu;
 }
 
 bool tic_nodes_has_slaves(void)

@@ -21,8 +21,8 @@
 /* Has StarPU more than one? Immutable after tic_nodes_start. */
 extern bool tic_nodes_several;
 
-/* Looks at what StarPU has. Why that cannot be protected, or NULL. untried: kinds of devices with
- * which nothing was tried are protected, after a message. Owner thread, once it runs. */
+/* Looks at what StarPU has. Why that cannot be protected, or NULL. untried: FPGAs, with which
+ * nothing was tried, are protected, after a message. Owner thread, once it runs. */
 const char *tic_nodes_start(bool untried);
 /* Does the worker compute in other memory than the main one, or may its results leave that at once
  * (a disk)? */
@@ -35,6 +35,9 @@ bool tic_nodes_has_processor(void);
 
 /* May StarPU move data without a home node out of main memory at any time? There is a disk. */
 bool tic_nodes_has_disk(void);
+/* Is there a CUDA or HIP device, whose driver pins memory and does not survive in a child process?
+ */
+bool tic_nodes_has_gpu(void);
 /* Do other processes execute kernels (session/slave.h)? */
 bool tic_nodes_has_slaves(void);
 /* Why data with this home cannot be protected, or NULL. */

@@ -109,7 +109,7 @@ static const char *symbol_of(const void *kernel)
 
 const char *tic_task_name(const struct starpu_task *task)
 {
-    const void *kernel = (const void *)tic_kernels_original(task->cl->cpu_funcs[0]);
+    const void *kernel = tic_kernels_first(task->cl);
     const char *symbol = task->cl->name || !kernel ? NULL : symbol_of(kernel);
 
     return symbol ? symbol : tic_task_identity(task);

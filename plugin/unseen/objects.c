@@ -105,14 +105,16 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *arg)
 int tic_objects_add(const struct starpu_codelet *codelet, struct tic_spans *known)
 {
     struct search search = {.known = known};
+    const void *codes[TIC_KERNEL_KINDS];
 
     if (objects.count == 0)
         dl_iterate_phdr(add_object, &search);
-    for (unsigned i = 0; i < STARPU_MAXIMPLEMENTATIONS && codelet->cpu_funcs[i]; i++) {
-        search.code = (const void *)(uintptr_t)tic_kernels_original(codelet->cpu_funcs[i]);
-        if (!tic_objects_have(search.code))
-            dl_iterate_phdr(add_object, &search);
-    }
+    for (unsigned i = 0; i < STARPU_MAXIMPLEMENTATIONS && tic_kernels_of(codelet, i, codes); i++)
+        for (unsigned kind = 0; kind < TIC_KERNEL_KINDS; kind++) {
+            search.code = codes[kind];
+            if (search.code && !tic_objects_have(search.code))
+                dl_iterate_phdr(add_object, &search);
+        }
     return search.status;
 }
 

@@ -3,6 +3,7 @@
 #include "unseen/statics.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -280,6 +281,45 @@ void tic_statics_note_call(struct starpu_task *task, const char *call)
     tic_unlock(&statics.lock);
 }
 
+static const struct tic_beside *segment_of(const char *at)
+{
+    const struct tic_beside *segments;
+    unsigned count = tic_objects_segments(&segments), i = 0;
+
+    while (i < count && !(at >= segments[i].span.begin && at < segments[i].span.end))
+        i++;
+    return i < count ? &segments[i] : NULL;
+}
+
+/* Compilers lay out in another order: the guard of a variable that is being initialised, that
+ * variable, the handle, and the stub's address. */
+static bool is_of_stub(const char *at, const void *stub)
+{
+    const uint32_t begun = 0x100, waiting = 0x10000; /* of guards, in the ABI of C++ for Linux */
+    uintptr_t word;
+
+    memcpy(&word, at, sizeof(word));
+    return word == (uintptr_t)stub || ((uint32_t)word & ~waiting) == begun;
+}
+
+void tic_statics_note_stub(const char *handle, const void *stub)
+{
+    const ptrdiff_t reach = 3 * sizeof(void *);
+    const char *first = handle, *last = handle;
+
+    tic_lock(&statics.lock);
+    const struct tic_beside *segment = segment_of(handle);
+    for (const char *at = handle - reach; segment && at <= handle + reach; at += sizeof(void *))
+        if (at >= segment->span.begin && at + sizeof(void *) <= segment->span.end &&
+            is_of_stub(at, stub)) {
+            first = at < first ? at : first;
+            last = at > last ? at : last;
+        }
+    if (segment)
+        know(first, (size_t)(last - first) + sizeof(void *));
+    tic_unlock(&statics.lock);
+}
+
 static void note_known(const struct tic_span *run, void *arg)
 {
     (void)run;
@@ -288,12 +328,7 @@ static void note_known(const struct tic_span *run, void *arg)
 
 static bool is_constant(const char *at)
 {
-    const struct tic_beside *segments;
-    unsigned count = tic_objects_segments(&segments), i = 0;
-
-    while (i < count && !(at >= segments[i].span.begin && at < segments[i].span.end))
-        i++;
-    return i == count && tic_symbol_is_in_object(at);
+    return !segment_of(at) && tic_symbol_is_in_object(at);
 }
 
 /* To memory that tasks can write, and that belongs neither to registered data nor to StarPU. */

@@ -37,6 +37,9 @@ void tic_statics_leave_observation(void);
 void tic_statics_enter_callback(void);
 /* A kernel calls a function of the C library that has a state of its own. */
 void tic_statics_note_call(struct starpu_task *task, const char *call);
+/* A kernel calls the stub of a device's kernel for the first time, which keeps a handle here. Any
+ * thread that holds no lock. */
+void tic_statics_note_stub(const char *handle, const void *stub);
 /* Data of these words, which holds nothing but addresses, is as it was before a task that declares
  * to read and write it. Any thread that holds no lock. */
 void tic_statics_note_followed(struct starpu_task *task, uint64_t id, const uint64_t *words,

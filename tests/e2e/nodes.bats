@@ -16,6 +16,10 @@ need_device() {
     ldd "$lib/nodes" | grep -q libOpenCL || skip "built without OpenCL"
 }
 
+is_newer() {
+    grep -q 'PACKAGE_STARPU_VERSION "1.4"' "$TIC_BUILD/config.h"
+}
+
 need_numa() {
     [ "$(nproc)" -ge 2 ] || skip "one processor"
 }
@@ -88,20 +92,40 @@ as_cuda() {
         timeout "$hangs" "$lib/nodes" 7 300 1000
 }
 
-@test "devices with which nothing was tried: only where STARPU_TIC_DEVICES=all says so" {
+# Killed and resumed with these variables, which may name another kind; err is what the restart said.
+resumes_as_cuda() {
+    rm -rf "$STARPU_TIC_DIR"
+    as_cuda "$@" STARPU_TIC_FAIL=task-end:120
+    [ "$status" -eq 137 ] || complain nodes "not killed"
+    as_cuda "$@"
+    is_right "$("$lib/nodes" 7 300 1000)" lines || complain nodes "wrong"
+    [ "$(stat_of tasks_skipped)" -gt 0 ]
+}
+
+@test "CUDA devices are protected by default, and HIP devices with a line that says they are untried" {
+    need_device
+    export STARPU_TIC_EVERY=10
+    resumes_as_cuda
+    ! grep 'nothing was tried' err
+    is_newer || return 0
+    resumes_as_cuda KINDS=hip
+    [ "$(grep -c 'StarPU uses HIP devices, with which nothing was tried on a real one' err)" -eq 1 ]
+}
+
+@test "devices with which nothing was tried: FPGAs only where STARPU_TIC_DEVICES=all says so, others never" {
     need_device
     local expected
     expected=$("$lib/nodes" 7 300 1000)
     export STARPU_TIC_EVERY=10
-    as_cuda
+    as_cuda KINDS=mpi STARPU_TIC_DEVICES=all
     [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain nodes "wrong without protection"
-    grep -q 'not protected: StarPU uses CUDA or HIP devices.*STARPU_TIC_DEVICES=all' err
-    as_cuda STARPU_TIC_DEVICES=all STARPU_TIC_FAIL=task-end:120
-    [ "$status" -eq 137 ]
-    as_cuda STARPU_TIC_DEVICES=all
-    is_right "$expected" lines || complain nodes "wrong"
-    [ "$(grep -c 'nothing was tried on a real device' err)" -eq 1 ]
-    [ "$(stat_of tasks_skipped)" -gt 0 ]
+    grep -q 'not protected: StarPU uses a kind of device (MIC, slaves by MPI)' err
+    is_newer || return 0
+    as_cuda KINDS=fpga
+    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain nodes "wrong without protection"
+    grep -q 'not protected: StarPU uses an FPGA.*STARPU_TIC_DEVICES=all' err
+    resumes_as_cuda KINDS=fpga STARPU_TIC_DEVICES=all
+    [ "$(grep -c 'nothing was tried on a real one' err)" -eq 1 ]
 }
 
 @test "NUMA nodes: resumed on them, on one node, and back" {

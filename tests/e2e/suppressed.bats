@@ -5,32 +5,44 @@
 load common
 
 suppressed=$lib/suppressed
+run=("$tool" run --)
 
 killed() { # mode
     rm -rf "$STARPU_TIC_DIR"
-    STARPU_TIC_EVERY=20 STARPU_TIC_FAIL=task-end:300 run_apart timeout "$hangs" "$tool" run -- "$suppressed" "$1"
+    STARPU_TIC_EVERY=20 STARPU_TIC_FAIL=task-end:300 run_apart timeout "$hangs" "${run[@]}" "$suppressed" "$1"
     [ "$status" -eq 137 ] || complain "$1" "not killed"
 }
 
 goes_on() { # mode
     killed "$1"
     ! grep 'not registered' err
-    run_apart timeout "$hangs" "$tool" run -- "$suppressed" "$1"
+    run_apart timeout "$hangs" "${run[@]}" "$suppressed" "$1"
     is_right "$("$suppressed" "$1")" lines || complain "$1" "does not go on"
 }
 
 is_refused() { # mode, what the message says
     killed "$1"
     grep -q "not registered data: .*$2" err || complain "$1" "not told"
-    run_apart timeout "$hangs" "$tool" run -- "$suppressed" "$1"
+    run_apart timeout "$hangs" "${run[@]}" "$suppressed" "$1"
     [ "$status" -eq 78 ] && grep -q "$2" err || complain "$1" "not refused"
 }
 
 @test "what gcov, sanitizers, nvcc and the environment need is known" {
     local mode
-    for mode in gcov asan tsan nvcc environ; do
+    for mode in gcov asan tsan nvcc guard handle cudart environ; do
         goes_on "$mode"
     done
+}
+
+# What launches find out is known without names; what a function for devices may write is looked at.
+@test "nvcc's stubs in stripped programs; libraries that only CUDA functions of a codelet are in" {
+    local cudart=$TIC_BUILD/.libs/cudart.so
+    suppressed=$PWD/stripped
+    "$TIC_BUILD/libtool" --mode=install cp "$lib/suppressed" "$suppressed" >install.log 2>&1
+    strip "$suppressed"
+    run=(env LD_PRELOAD="$library:$cudart")
+    LD_PRELOAD=$cudart goes_on stub
+    is_refused library executions
 }
 
 @test "a variable of the program's own is refused with the line that suppresses it" {
