@@ -264,6 +264,8 @@ void tic_session_on_initialize_after(int result)
     session->snapshot.about.workers = workers;
     session->snapshot.options.other_memory =
         (struct tic_other_memory){tic_nodes_several, tic_movable_ask};
+    if (tic_nodes_has_gpu()) /* for good: contexts may outlive starpu_shutdown() */
+        session->snapshot.options.image_least = session->store.rows.image_least = 0;
     tic_session_own();
     int64_t number = session->starts++;
     uint64_t known = tic_tail_total(&session->graph.events);

@@ -128,6 +128,28 @@ resumes_as_cuda() {
     [ "$(grep -c 'nothing was tried on a real one' err)" -eq 1 ]
 }
 
+# Values that main() gets back are in one, or copied: images CHECK VARIABLE=VALUE...
+images() {
+    rm -rf "$STARPU_TIC_DIR"
+    run_apart env "${numa[@]}" STARPU_TIC_IMAGE=1000 STARPU_TIC_EVERY=5 NODES_DATA=2 "${@:2}" \
+        timeout "$hangs" "$lib/nodes" 1 30 1000000
+    [ "$status" -eq 0 ] && [ "$(stat_of values_in_images)" "$1" 0 ] ||
+        complain "$*" "$(stat_of values_in_images) values in images"
+}
+
+@test "no process images, for which a driver would copy what is pinned, where there is a CUDA device" {
+    need_numa
+    images -ge LD_PRELOAD="$library"
+    [ "$(stat_of values_in_images)" -gt 0 ] || skip "no process images in this job"
+    images -eq LD_PRELOAD="$library:$TIC_BUILD/.libs/kinds.so"
+}
+
+# System calls of base/image.c aside, which the test above is about.
+@test "nothing of ours starts another process" {
+    nm -D --undefined-only "$library" "$TIC_BUILD"/.libs/tic-store.so >imported
+    ! grep -Ew '_*(v?fork|_Fork|clone3?|popen|system|posix_spawnp?|daemon|forkpty|execv[a-z]*)(@.*)?$' imported
+}
+
 @test "NUMA nodes: resumed on them, on one node, and back" {
     need_numa
     local continued=0
