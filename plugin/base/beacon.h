@@ -43,7 +43,7 @@ struct tic_beacon {
     char directory[PATH_MAX]; /* absolute; that process writes it once, the supervisor reads it when
                                  the process is dead */
     struct tic_beacon_counts counts;
-    struct tic_beacon_task running[TIC_BEACON_TASKS]; /* by slot of a worker */
+    struct tic_beacon_task running[TIC_BEACON_TASKS]; /* by slot, of the first ones */
 };
 
 /* The one of this process, or NULL if nobody supervises it: a program that the supervised one
@@ -62,14 +62,16 @@ bool tic_beacon_is_orphaned(void);
 static inline void tic_beacon_begin(struct tic_beacon *beacon, unsigned slot, uint64_t number,
                                     const char *name)
 {
+    if (__builtin_expect(slot >= TIC_BEACON_TASKS, 0))
+        return;
     struct tic_beacon_task *task = &beacon->running[slot];
-
     memccpy(task->name, name, '\0', sizeof(task->name) - 1); /* the last byte stays 0 */
     atomic_store_explicit(&task->number, number, memory_order_release);
 }
 static inline void tic_beacon_end(struct tic_beacon *beacon, unsigned slot)
 {
-    atomic_store_explicit(&beacon->running[slot].number, 0, memory_order_relaxed);
+    if (__builtin_expect(slot < TIC_BEACON_TASKS, 1))
+        atomic_store_explicit(&beacon->running[slot].number, 0, memory_order_relaxed);
 }
 
 #endif

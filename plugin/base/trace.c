@@ -57,7 +57,7 @@ static struct {
     pthread_cond_t changed;
     char text[TEXT]; /* rare events */
     unsigned used;
-    uint64_t lost;            /* of them */
+    _Atomic uint64_t lost;    /* of them, and of workers in slots without memory; relaxed */
     uint64_t wanted, drained; /* flushes that were asked for, and that are over */
     /* the trace's thread only */
     char out[TEXT];
@@ -67,6 +67,11 @@ static struct {
 } trace = {.lock = TIC_LOCK_INITIALIZER(TIC_RANK_TRACE)};
 
 /* ---- workers -------------------------------------------------------------------------------- */
+
+static void note_lost(void)
+{
+    atomic_fetch_add_explicit(&trace.lost, 1, memory_order_relaxed);
+}
 
 static struct ring *ring_of(unsigned slot)
 {
@@ -111,6 +116,8 @@ void tic_trace_end(unsigned slot)
 {
     struct ring *ring = ring_of(slot);
 
+    if (!ring)
+        note_lost();
     if (!ring || ring->current.begin == 0)
         return;
     ring->current.end = tic_nanoseconds(CLOCK_MONOTONIC);
@@ -176,7 +183,7 @@ void tic_trace_put(const char *kind, const char *members, ...)
         memcpy(trace.text + trace.used, line, length);
         trace.used += length;
     } else {
-        trace.lost++;
+        note_lost();
     }
     tic_unlock(&trace.lock);
 }
@@ -307,7 +314,7 @@ static void drain_events(void)
 {
     tic_lock(&trace.lock);
     unsigned used = trace.used;
-    uint64_t lost = trace.lost;
+    uint64_t lost = atomic_exchange_explicit(&trace.lost, 0, memory_order_relaxed);
     if (used > TEXT - trace.out_used) { /* room for all of them, without a call under the lock */
         tic_unlock(&trace.lock);
         write_out();
@@ -317,7 +324,6 @@ static void drain_events(void)
     memcpy(trace.out + trace.out_used, trace.text, used);
     trace.out_used += used;
     trace.used = 0;
-    trace.lost = 0;
     tic_unlock(&trace.lock);
     if (lost > 0)
         print("{\"kind\": \"dropped\", \"records\": %" PRIu64 "}\n", lost);

@@ -35,6 +35,7 @@ void tic_trace_flush(void);
 
 /* ---- a worker; one thread at a time for each slot ---------------------------------------------
  */
+/* Of more than TIC_TRACE_SLOTS the ends of tasks are counted as left out. */
 /* victim: the worker that the task was stolen from, or -1. */
 void tic_trace_begin(unsigned slot, uint64_t number, int victim, const char *name);
 void tic_trace_end(unsigned slot);

@@ -169,6 +169,15 @@ static void log_all(const struct tic_slot *slot, const void *at, const char *now
         tic_snapshot_break(&tic_session->snapshot, "out of memory");
 }
 
+/* For those who look for slots with arguments. All look at the first ones, which workers have. */
+static void note_watching(const struct tic_slot *slot, int more)
+{
+    unsigned chunk = slot->number / TIC_CUT_CHUNK;
+
+    if (chunk > 0)
+        atomic_fetch_add(&tic_session->snapshot.cut.watching[chunk], (unsigned)more);
+}
+
 /* Its kernel has returned. Whoever has taken them. */
 static void end_taken(struct tic_slot *slot, const void *at)
 {
@@ -186,6 +195,7 @@ static void end_taken(struct tic_slot *slot, const void *at)
         log_all(slot, at, now);
     slot->arguments_changed = changed;
     atomic_store_explicit(&slot->arguments, NULL, memory_order_release);
+    note_watching(slot, -1);
 }
 
 /* ---- who may end them ------------------------------------------------------------------------ */
@@ -260,9 +270,12 @@ void tic_arguments_begin(struct starpu_task *task, struct tic_slot *slot, uint64
     slot->codelet = task->cl;
     slot->arguments_size = task->cl_arg_size;
     atomic_store(&slot->arguments_shared, false);
+    note_watching(slot, 1);
     atomic_store(&slot->arguments, task->cl_arg); /* of two that begin, one finds the other */
     for (unsigned i = 0; i < cut->slot_count; i++)
-        if (tic_cut_slot(cut, i) != slot)
+        if (i >= TIC_CUT_CHUNK && atomic_load(&cut->watching[i / TIC_CUT_CHUNK]) == 0)
+            i |= TIC_CUT_CHUNK - 1; /* none of this chunk */
+        else if (tic_cut_slot(cut, i) != slot)
             meet(slot, tic_cut_slot(cut, i), task, task->cl_arg);
     memcpy(slot->arguments_before, task->cl_arg, task->cl_arg_size);
 }

@@ -116,7 +116,7 @@ static void log_start(const struct tic_slot *slot, uint64_t workers)
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     const uint64_t words[2] = {slot->sequence, workers};
 
-    tic_snapshot_append(snapshot, slot->number, TIC_LOGGED_STARTED, words, 2, NULL);
+    tic_snapshot_append_of(snapshot, slot, TIC_LOGGED_STARTED, words, 2, NULL);
 }
 
 /* A restart puts no result in the place of a task that does more than to write it

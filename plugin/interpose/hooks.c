@@ -37,6 +37,7 @@
 #include "interpose/repeat.h"
 #include "interpose/shape.h"
 #include "interpose/shown.h"
+#include "interpose/slots.h"
 #include "interpose/spawn.h"
 #include "unseen/statics.h"
 #include "interpose/writeback.h"
@@ -49,16 +50,6 @@ static __thread struct {
     const struct starpu_task *task;
     struct tic_slot *slot;
 } begun __attribute__((tls_model("initial-exec")));
-
-/* NULL: there is none, and protection has ended. */
-static struct tic_slot *own_slot(void)
-{
-    unsigned worker = (unsigned)tic_real.starpu_worker_get_id();
-
-    return __builtin_expect(tic_nodes_several, 0)
-               ? tic_writeback_slot(worker)
-               : tic_cut_slot(&tic_session->snapshot.cut, worker);
-}
 
 /* Of data that a protected task uses: never foreign. */
 static struct tic_handle *handle_of(struct starpu_task *task, unsigned buffer)
@@ -101,8 +92,6 @@ static void begin_writes(struct starpu_task *task, struct tic_slot *slot, uint64
         tic_looks_note_write(handle);
     }
 }
-
-_Static_assert((int)TIC_BEACON_TASKS >= (int)TIC_MAX_WORKERS, "each worker has a place");
 
 /* For the supervisor, who can name the task if this process dies in it. */
 static void show_begin(const struct tic_slot *slot, const struct starpu_task *task)
@@ -162,30 +151,14 @@ static void finish(struct tic_slot *slot)
             tic_spawns_remove(&session->graph.spawns, spawn);
     }
     if (__builtin_expect(atomic_load_explicit(&tic_marks_any, memory_order_relaxed), 0))
-        tic_marks_note_end(slot->number);
+        tic_marks_note_end(slot);
     tic_snapshot_task_end(&session->snapshot, slot);
-}
-
-/* With end dependencies the hook comes late, on any thread; then the worker may have moved on. */
-static struct tic_slot *find_slot(const struct starpu_task *task)
-{
-    struct tic_cut *cut = &tic_session->snapshot.cut;
-
-    for (unsigned i = 0; i < cut->slot_count; i++)
-        if (atomic_load_explicit(&tic_cut_slot(cut, i)->task, memory_order_relaxed) == task)
-            return tic_cut_slot(cut, i);
-    return NULL;
-}
-
-/* Of those who want to end the task one does. */
-static bool take(struct tic_slot *slot, const void *task)
-{
-    return atomic_compare_exchange_strong_explicit(&slot->task, &task, TIC_SLOT_ENDING,
-                                                   memory_order_acq_rel, memory_order_acquire);
+    tic_slots_end(&session->snapshot, slot);
 }
 
 /* StarPU ends a task once. Where the thread that began it does, nobody else can want to: the others
- * are that thread, when it begins its next task, and who ends the task in its place. */
+ * are that thread, when it begins its next task, and who ends the task in its place. Another worker
+ * may have a slot to spare by now, and a task at the same address: of those away one is taken. */
 static bool is_mine(const struct starpu_task *task)
 {
     return begun.task == task &&
@@ -197,7 +170,8 @@ static void settle(struct tic_slot *slot, bool more)
 {
     tic_left_end(slot);
     tic_forced_end(slot, more);
-    tic_extend_end(slot, more);
+    if (!slot->away) /* else it was told before, where the kernel has run */
+        tic_extend_end(slot, more);
     finish(slot);
 }
 
@@ -210,10 +184,10 @@ static void end_away(struct starpu_task *task, struct tic_slot *slot, bool more)
 static void end_task(struct starpu_task *task)
 {
     bool mine = is_mine(task);
-    struct tic_slot *slot = mine ? begun.slot : find_slot(task);
+    struct tic_slot *slot = mine ? begun.slot : tic_slots_find(&tic_session->snapshot, task);
 
     task->hypervisor_tag = 0; /* the application may submit the same structure again */
-    if (mine || (slot && take(slot, task))) {
+    if (slot && ((mine && !slot->away) || tic_slots_take(slot, task))) {
         tic_data_check_shapes(task, slot);
         if (mine)
             tic_exclude_end(task, slot->sequence);
@@ -236,7 +210,7 @@ static void end_last(struct tic_slot *slot)
         (task = atomic_load_explicit(&slot->task, memory_order_acquire)) != NULL, 0)) {
         if (task == TIC_SLOT_ENDING)
             sched_yield(); /* a few instructions of another thread */
-        else if (take(slot, task))
+        else if (tic_slots_take(slot, task))
             finish(slot);
     }
 }
@@ -250,7 +224,7 @@ void tic_hooks_end_submitted(uint64_t from, uint64_t to)
         const void *task = atomic_load_explicit(&slot->task, memory_order_acquire);
         uint64_t sequence = atomic_load_explicit(&slot->sequence, memory_order_relaxed);
         if (!task || task == TIC_SLOT_ENDING || sequence < from || sequence >= to ||
-            !take(slot, task))
+            !tic_slots_take(slot, task))
             continue;
         if (atomic_load_explicit(&slot->sequence, memory_order_relaxed) == sequence)
             finish(slot);
@@ -293,16 +267,16 @@ static bool runs_again(struct starpu_task *task, const struct tic_spawn *spawn)
 
 static void log_reads(struct starpu_task *task, struct tic_slot *slot, uint64_t key, uint64_t epoch)
 {
-    slot->reads_key = key;
-    slot->reads_late = slot->away && tic_writeback_reads_late(task);
-    if (!slot->reads_late)
+    slot->reads.key = key;
+    slot->reads.late = slot->away && tic_writeback_reads_late(task);
+    if (!slot->reads.late)
         tic_reads_log(task, key, epoch);
 }
 
 static void begin_task(struct starpu_task *task)
 {
     struct tic_session *session = tic_session;
-    struct tic_slot *slot = own_slot();
+    struct tic_slot *slot = tic_slots_own(&session->snapshot);
     struct tic_spawn *spawn = tic_spawn_of(task);
 
     if (__builtin_expect(!slot, 0))
@@ -311,7 +285,7 @@ static void begin_task(struct starpu_task *task)
     uint64_t epoch = announce(slot, slot_sequence(task, spawn));
 
     slot->away = tic_nodes_several && tic_writeback_is_away();
-    slot->reads_late = false;
+    slot->reads.late = false;
     tic_callback_note_begin(task);
     if (spawn)
         atomic_store_explicit(&spawn->started, epoch, memory_order_release);
@@ -336,10 +310,11 @@ static void begin_task(struct starpu_task *task)
     tic_extend_begin(task, slot);
     tic_repeat_begin(task, slot, key);
     if (__builtin_expect(atomic_load_explicit(&tic_marks_any, memory_order_relaxed), 0))
-        tic_marks_note_begin(slot->number, task);
+        tic_marks_note_begin(slot, task);
     slot->printed = tic_printed_pending();
     begun.task = task;
     begun.slot = slot;
+    tic_slots_note(slot, task);
     atomic_store_explicit(&slot->task, task, memory_order_release);
     tic_cut_running(slot, epoch);
     if (task->dyn_modes && STARPU_TASK_GET_NBUFFERS(task) <= STARPU_NMAXBUFS && !spawn &&

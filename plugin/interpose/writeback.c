@@ -26,27 +26,24 @@ struct value {
 
 struct writeback {
     struct tic_slot *slot;
-    uint64_t number;
+    uint64_t number;                   /* of its begin */
+    struct writeback *previous, *next; /* guarded by the mutex below */
     bool more;
-    struct tic_forced_taken result;
     void (*end)(struct tic_slot *slot, bool more);
     _Atomic unsigned left; /* accesses that are not granted, and whoever asks for them; acq_rel */
     unsigned count;
     struct value values[];
 };
 
-/* By slot, of the task that has it: touched by the thread that drives its worker, which may begin
- * tasks of others before this one ends. */
-static struct tic_forced_taken running[TIC_MAX_WORKERS];
-
-static _Atomic uint64_t begun;                      /* how many; seq_cst */
-static _Atomic uint64_t under_way[TIC_MAX_WORKERS]; /* by slot: their numbers, or 0; seq_cst */
-
+/* Those under way, in the order of their numbers. */
 static struct {
     pthread_mutex_t mutex; /* a leaf */
-    pthread_cond_t ended;
-    _Atomic unsigned waiting; /* seq_cst: raised before under_way is read */
-} waits = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+    /* guarded by mutex */
+    pthread_cond_t ended; /* the first of them; by CLOCK_MONOTONIC once somebody waits */
+    bool has_waited;
+    uint64_t begun; /* how many, so far */
+    struct writeback *first, *last;
+} under_way = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, 0, NULL, NULL};
 
 /* ---- which tasks ----------------------------------------------------------------------------- */
 
@@ -97,26 +94,6 @@ bool tic_writeback_is_away(void)
     return worker >= 0 && tic_nodes_is_away((unsigned)worker);
 }
 
-static bool is_free(const struct tic_slot *slot)
-{
-    return atomic_load_explicit(&slot->task, memory_order_acquire) == NULL;
-}
-
-struct tic_slot *tic_writeback_slot(unsigned worker)
-{
-    struct tic_snapshot *snapshot = &tic_session->snapshot;
-    struct tic_cut *cut = &snapshot->cut;
-    unsigned step = snapshot->about.workers;
-
-    if (!tic_nodes_is_away(worker))
-        return tic_cut_slot(cut, worker);
-    for (unsigned i = worker; i < cut->slot_count; i += step)
-        if (is_free(tic_cut_slot(cut, i)))
-            return tic_cut_slot(cut, i);
-    tic_snapshot_break(snapshot, "too many values are under way from a device to main memory");
-    return NULL;
-}
-
 static bool writes_it(const struct tic_slot *slot, const struct tic_handle *handle)
 {
     bool found = false;
@@ -150,29 +127,37 @@ bool tic_writeback_reads_late(struct starpu_task *task)
 
 /* ---- the end of a task ----------------------------------------------------------------------- */
 
-static void note_end(unsigned slot, uint64_t number)
+static void note_begin(struct writeback *writeback)
 {
-    /* The worker may have taken the slot for another task by now. */
-    atomic_compare_exchange_strong(&under_way[slot], &number, 0);
-    if (atomic_load(&waits.waiting) == 0)
-        return;
-    pthread_mutex_lock(&waits.mutex);
-    pthread_cond_broadcast(&waits.ended);
-    pthread_mutex_unlock(&waits.mutex);
+    pthread_mutex_lock(&under_way.mutex);
+    writeback->number = ++under_way.begun;
+    writeback->previous = under_way.last;
+    *(under_way.last ? &under_way.last->next : &under_way.first) = writeback;
+    under_way.last = writeback;
+    pthread_mutex_unlock(&under_way.mutex);
+}
+
+static void note_end(struct writeback *writeback)
+{
+    pthread_mutex_lock(&under_way.mutex);
+    if (!writeback->previous)
+        pthread_cond_broadcast(&under_way.ended);
+    *(writeback->previous ? &writeback->previous->next : &under_way.first) = writeback->next;
+    *(writeback->next ? &writeback->next->previous : &under_way.last) = writeback->previous;
+    pthread_mutex_unlock(&under_way.mutex);
 }
 
 static void log_read(const struct writeback *writeback, const struct value *value)
 {
     uint64_t epoch = atomic_load_explicit(&writeback->slot->state, memory_order_relaxed) / 4;
 
-    tic_reads_log_late(value->handle, (unsigned)value->buffer, writeback->slot->reads_key, epoch);
+    tic_reads_log_late(value->handle, (unsigned)value->buffer, writeback->slot->reads.key, epoch);
 }
 
 /* All accesses are granted. They go last: then others may change the values. */
 static void land(struct writeback *writeback)
 {
     struct tic_slot *slot = writeback->slot;
-    unsigned index = slot->number;
     struct tic_forced_taken before;
 
     for (unsigned i = 0; i < writeback->count; i++) {
@@ -180,10 +165,10 @@ static void land(struct writeback *writeback)
         if (writeback->values[i].buffer != WRITTEN)
             log_read(writeback, &writeback->values[i]);
     }
-    tic_forced_exchange(&writeback->result, &before);
-    writeback->end(slot, writeback->more);
+    tic_forced_exchange(slot->result, &before);
+    writeback->end(slot, writeback->more); /* another task may have the slot from now on */
     tic_forced_exchange(&before, NULL);
-    note_end(index, writeback->number);
+    note_end(writeback);
     tic_guard++;
     for (unsigned i = 0; i < writeback->count; i++)
         tic_real.starpu_data_release_on_node(writeback->values[i].data, STARPU_MAIN_RAM);
@@ -206,7 +191,7 @@ static void add_value(struct writeback *writeback, struct tic_handle *handle, in
 
 static struct writeback *create(struct starpu_task *task, struct tic_slot *slot)
 {
-    unsigned buffers = slot->reads_late ? STARPU_TASK_GET_NBUFFERS(task) : 0;
+    unsigned buffers = slot->reads.late ? STARPU_TASK_GET_NBUFFERS(task) : 0;
     struct writeback *writeback =
         calloc(1, sizeof(*writeback) + (slot->writing.count + buffers) * sizeof(struct value));
     if (!writeback)
@@ -214,7 +199,7 @@ static struct writeback *create(struct starpu_task *task, struct tic_slot *slot)
     for (unsigned long i = 0; i < slot->writing.count; i++)
         add_value(writeback, slot->writing.items[i], WRITTEN);
     for (unsigned i = 0; i < buffers; i++)
-        if (tic_reads_are_logged(task, i, slot->reads_key))
+        if (tic_reads_are_logged(task, i, slot->reads.key))
             add_value(writeback, tic_handle_of(STARPU_TASK_GET_HANDLE(task, i)), (int)i);
     return writeback;
 }
@@ -229,16 +214,26 @@ static void ask(struct writeback *writeback)
         status = tic_real.starpu_data_acquire_on_node_cb_sequential_consistency(
             writeback->values[i].data, STARPU_MAIN_RAM, STARPU_R, granted, writeback, 0);
     tic_guard--;
-    if (status) /* the others hold it until the process ends */
-        tic_snapshot_break(&tic_session->snapshot,
-                           "StarPU gives no access to what a task has written (%d)", status);
-    else
+    if (status == 0) {
         granted(writeback);
+        return;
+    }
+    note_end(writeback); /* the others hold it until the process ends */
+    tic_snapshot_break(&tic_session->snapshot,
+                       "StarPU gives no access to what a task has written (%d)", status);
 }
 
-void tic_writeback_take_result(const struct tic_slot *slot)
+void tic_writeback_take_result(struct tic_slot *slot)
 {
-    tic_forced_exchange(NULL, &running[slot->number]);
+    struct tic_forced_taken taken;
+
+    tic_forced_exchange(NULL, &taken);
+    if (taken.slot && !slot->result)
+        slot->result = malloc(sizeof(*slot->result));
+    if (slot->result)
+        *slot->result = taken;
+    else if (taken.slot)
+        tic_snapshot_break(&tic_session->snapshot, "out of memory");
 }
 
 void tic_writeback_begin(struct starpu_task *task, struct tic_slot *slot, bool more,
@@ -255,35 +250,31 @@ void tic_writeback_begin(struct starpu_task *task, struct tic_slot *slot, bool m
     writeback->slot = slot;
     writeback->more = more;
     writeback->end = end;
-    writeback->result = running[slot->number];
     writeback->left = writeback->count + 1;
-    writeback->number = atomic_fetch_add(&begun, 1) + 1;
-    atomic_store(&under_way[slot->number], writeback->number);
+    note_begin(writeback);
     ask(writeback);
 }
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-static bool is_under_way(unsigned slot, uint64_t last)
+static bool is_under_way_locked(uint64_t last)
 {
-    uint64_t number = atomic_load(&under_way[slot]);
-
-    return number != 0 && number <= last;
+    return under_way.first && under_way.first->number <= last;
 }
 
 void tic_writeback_settle(void)
 {
-    uint64_t last = atomic_load(&begun);
     struct timespec until = tic_after(LONGEST);
     int status = 0;
 
     if (atomic_load(&tic_session->paused))
         return; /* while StarPU is paused nothing comes */
-    atomic_fetch_add(&waits.waiting, 1);
-    pthread_mutex_lock(&waits.mutex);
-    for (unsigned i = 0; i < TIC_MAX_WORKERS && status != ETIMEDOUT; i++)
-        while (is_under_way(i, last) && status != ETIMEDOUT)
-            status = pthread_cond_timedwait(&waits.ended, &waits.mutex, &until);
-    pthread_mutex_unlock(&waits.mutex);
-    atomic_fetch_sub(&waits.waiting, 1);
+    pthread_mutex_lock(&under_way.mutex);
+    uint64_t last = under_way.begun;
+    if (!under_way.has_waited)
+        tic_cond_init(&under_way.ended);
+    under_way.has_waited = true;
+    while (is_under_way_locked(last) && status != ETIMEDOUT)
+        status = pthread_cond_timedwait(&under_way.ended, &under_way.mutex, &until);
+    pthread_mutex_unlock(&under_way.mutex);
 }

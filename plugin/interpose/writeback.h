@@ -27,9 +27,6 @@ const char *tic_writeback_refuse(struct starpu_task *task, const struct tic_acce
 
 /* Does it compute in other memory than the main one? On several nodes. */
 bool tic_writeback_is_away(void);
-/* A slot for the task that it begins: one of its own where those before may still be under way;
- * NULL if there is none, and protection has ended. On several nodes. */
-struct tic_slot *tic_writeback_slot(unsigned worker);
 /* It begins to write the handle: ends protection where the values of its last writer are still
  * under way, as StarPU orders both in another way than by data. On several nodes. */
 void tic_writeback_check(const struct tic_slot *slot, const struct tic_handle *handle);
@@ -38,7 +35,7 @@ void tic_writeback_check(const struct tic_slot *slot, const struct tic_handle *h
 bool tic_writeback_reads_late(struct starpu_task *task);
 /* tic_forced_begin was called for the task of the slot: what is to be saved of it waits until its
  * end, as this thread may drive several workers, and begin their tasks meanwhile. */
-void tic_writeback_take_result(const struct tic_slot *slot);
+void tic_writeback_take_result(struct tic_slot *slot);
 /* The kernel of the task, whose slot is taken, has ended: `end` is called, maybe on another thread,
  * when main memory holds its values. more: its kernel has changed its arguments. */
 void tic_writeback_begin(struct starpu_task *task, struct tic_slot *slot, bool more,

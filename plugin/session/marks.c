@@ -83,22 +83,16 @@ bool tic_marks_runs_again(const struct starpu_task *task)
 
 /* ---- which tasks run ------------------------------------------------------------------------- */
 
-/* By slot, and written by who has it. */
-static struct {
-    _Atomic bool is_skippable;           /* its task; relaxed: before the slot says that it runs */
-    _Atomic uint64_t others, skippables; /* that have ended; relaxed: before the slot says so */
-} seats[TIC_MAX_WORKERS];
-
-void tic_marks_note_begin(unsigned slot, const struct starpu_task *task)
+void tic_marks_note_begin(struct tic_slot *slot, const struct starpu_task *task)
 {
-    atomic_store_explicit(&seats[slot].is_skippable, tic_marks_of(task) == TIC_MARK_CAN_SKIP,
+    atomic_store_explicit(&slot->marks.is_skippable, tic_marks_of(task) == TIC_MARK_CAN_SKIP,
                           memory_order_relaxed);
 }
 
-void tic_marks_note_end(unsigned slot)
+void tic_marks_note_end(struct tic_slot *slot)
 {
-    bool is_skippable = atomic_load_explicit(&seats[slot].is_skippable, memory_order_relaxed);
-    _Atomic uint64_t *ended = is_skippable ? &seats[slot].skippables : &seats[slot].others;
+    bool is_skippable = atomic_load_explicit(&slot->marks.is_skippable, memory_order_relaxed);
+    _Atomic uint64_t *ended = is_skippable ? &slot->marks.skippables : &slot->marks.others;
 
     atomic_store_explicit(ended, atomic_load_explicit(ended, memory_order_relaxed) + 1,
                           memory_order_relaxed);
@@ -110,8 +104,9 @@ struct tic_marks_moment tic_marks_now(const struct tic_cut *cut)
         .known = atomic_load_explicit(&tic_marks_any, memory_order_relaxed)};
 
     for (unsigned i = 0; i < cut->slot_count && moment.known; i++) {
-        moment.others += atomic_load_explicit(&seats[i].others, memory_order_relaxed);
-        moment.skippable += atomic_load_explicit(&seats[i].skippables, memory_order_relaxed);
+        const struct tic_slot_marks *marks = &tic_cut_slot(cut, i)->marks;
+        moment.others += atomic_load_explicit(&marks->others, memory_order_relaxed);
+        moment.skippable += atomic_load_explicit(&marks->skippables, memory_order_relaxed);
     }
     return moment;
 }
@@ -126,9 +121,10 @@ bool tic_marks_all_skippable_since(const struct tic_cut *cut, struct tic_marks_m
         return false;
     atomic_thread_fence(memory_order_seq_cst);
     for (unsigned i = 0; i < cut->slot_count && !others_run; i++) {
-        if (atomic_load(&tic_cut_slot(cut, i)->state) % 4 != TIC_SLOT_RUNNING)
+        const struct tic_slot *slot = tic_cut_slot(cut, i);
+        if (atomic_load(&slot->state) % 4 != TIC_SLOT_RUNNING)
             continue;
-        bool is_skippable = atomic_load_explicit(&seats[i].is_skippable, memory_order_relaxed);
+        bool is_skippable = atomic_load_explicit(&slot->marks.is_skippable, memory_order_relaxed);
         runs |= is_skippable;
         others_run = !is_skippable;
     }

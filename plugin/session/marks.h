@@ -40,8 +40,8 @@ bool tic_marks_runs_again(const struct starpu_task *task);
 
 /* ---- which tasks run: a worker, around one that the slot has ----------------------------------
  */
-void tic_marks_note_begin(unsigned slot, const struct starpu_task *task);
-void tic_marks_note_end(unsigned slot);
+void tic_marks_note_begin(struct tic_slot *slot, const struct starpu_task *task);
+void tic_marks_note_end(struct tic_slot *slot);
 
 /* Have only tasks that can be skipped run since then? False if none has. Any thread. */
 struct tic_marks_moment {

@@ -45,6 +45,7 @@ static void clear(struct tic_slot *slot)
     }
     free(slot->writing.items);
     free(slot->arguments_before);
+    free(slot->result);
 }
 
 void tic_cut_fini(struct tic_cut *cut)

@@ -44,6 +44,22 @@ struct tic_held {
     _Atomic uint64_t times[TIC_HELD_CLASSES]; /* below 2^i microseconds; the last: longer */
 };
 
+/* What codelets with a mark (session/marks.h) ran here; relaxed, each written by whoever has the
+ * task, before the slot says that it runs or has ended. */
+struct tic_slot_marks {
+    _Atomic bool is_skippable;           /* its task */
+    _Atomic uint64_t others, skippables; /* that have ended */
+};
+
+/* Of a task that writes no data: what it reads is logged when it ends, as it is under way to main
+ * memory when the task begins; and for whom. Whoever has the task. */
+struct tic_slot_reads {
+    bool late;
+    uint64_t key;
+};
+
+struct tic_forced_taken;
+
 #define TIC_SLOT_ENDING ((const void *)1)
 
 struct tic_slot {
@@ -68,10 +84,11 @@ struct tic_slot {
     bool again;                    /* worker only: a restart executes it again, before the cut */
     size_t printed;                /* worker only: what stdout held when the task began */
     uint64_t children;             /* worker only: tasks that it has submitted */
-    bool away;           /* whoever has the task: it computes in other memory than main memory */
-    bool reads_late;     /* the same: what it reads is logged at its end */
-    uint64_t reads_key;  /* the same: for whom */
-    _Atomic bool failed; /* relaxed: a list could not grow; protection ends */
+    bool away; /* whoever has the task: it computes in other memory than main memory */
+    struct tic_slot_reads reads;
+    struct tic_forced_taken *result;   /* the same: what is to be saved of it at its end; NULL until
+                                          there is some */
+    _Atomic bool failed;               /* relaxed: a list could not grow; protection ends */
     struct tic_handle_list writing;    /* worker only: what the running task writes */
     struct tic_sequence_list ended[2]; /* by epoch parity: done tasks */
     struct tic_handle_list dirty[2];   /* by epoch parity: handles that became dirty */
@@ -80,15 +97,18 @@ struct tic_slot {
     _Atomic uint64_t reuse_clock;      /* of reuse.h, when the task began; seq_cst */
     _Atomic uint64_t executed;         /* relaxed: statistics, written by the worker */
     struct tic_held held;
+    struct tic_slot_marks marks;
     unsigned number; /* immutable */
 } __attribute__((aligned(128)));
 
 struct tic_cut {
-    _Atomic uint64_t epoch;                  /* seq_cst */
-    _Atomic uint64_t active_cut;             /* the cut being taken, or 0; seq_cst */
-    _Atomic unsigned slot_count;             /* only grows; seq_cst: see above */
-    struct tic_slot *chunks[TIC_CUT_CHUNKS]; /* never move; set before slot_count tells of them */
-    pthread_mutex_t mutex;                   /* a leaf */
+    _Atomic uint64_t epoch;                    /* seq_cst */
+    _Atomic uint64_t active_cut;               /* the cut being taken, or 0; seq_cst */
+    _Atomic unsigned slot_count;               /* only grows; seq_cst: see above */
+    struct tic_slot *chunks[TIC_CUT_CHUNKS];   /* never move; set before slot_count tells of them */
+    _Atomic unsigned watching[TIC_CUT_CHUNKS]; /* slots there with arguments, but in the first;
+                                                  seq_cst: raised before, lowered after */
+    pthread_mutex_t mutex;                     /* a leaf */
     struct tic_slot **spare; /* guarded by mutex: slots without a task and a worker */
     unsigned long spare_count, spare_capacity; /* the same; there is room for all slots */
 };

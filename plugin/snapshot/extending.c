@@ -37,8 +37,8 @@ bool tic_extension_begin(struct tic_snapshot *snapshot, const struct tic_slot *s
     ended->began = atomic_fetch_add(&snapshot->extension.ticks, 1);
     ended->started = tic_nanoseconds(CLOCK_REALTIME);
     const uint64_t words[TIC_BEGUN_WORDS] = {ended->key, ended->workers, ended->run, ended->began};
-    bool logged = tic_snapshot_append(snapshot, slot->number, TIC_LOGGED_STARTED, words,
-                                      TIC_BEGUN_WORDS, NULL) == 0;
+    bool logged = tic_snapshot_append_of(snapshot, slot, TIC_LOGGED_STARTED, words, TIC_BEGUN_WORDS,
+                                         NULL) == 0;
     if (!logged)
         tic_extension_note_hole(&snapshot->extension, ended->epoch);
     return logged;
@@ -196,8 +196,8 @@ void tic_extension_end(struct tic_snapshot *snapshot, const struct tic_slot *slo
     }
     ended->count = whole ? slot->writing.count : 0;
     ended->ended = atomic_fetch_add(&snapshot->extension.ticks, 1);
-    bool logged = tic_snapshot_append(snapshot, slot->number, TIC_LOGGED_ENDED, words,
-                                      tic_ended_encode(ended, words), NULL) == 0;
+    bool logged = tic_snapshot_append_of(snapshot, slot, TIC_LOGGED_ENDED, words,
+                                         tic_ended_encode(ended, words), NULL) == 0;
     if (!whole || !logged)
         tic_extension_note_hole(&snapshot->extension, ended->epoch);
     tic_snapshot_note_volume(snapshot, bytes);
@@ -212,6 +212,6 @@ bool tic_extension_note(struct tic_snapshot *snapshot, const struct tic_slot *sl
     uint64_t words[TIC_LOG_MOST_WORDS];
     size_t count = tic_submitted_encode(submitted, words);
 
-    return count > 0 && tic_snapshot_append(snapshot, slot->number, TIC_LOGGED_SUBMITTED, words,
-                                            count, NULL) == 0;
+    return count > 0 &&
+           tic_snapshot_append_of(snapshot, slot, TIC_LOGGED_SUBMITTED, words, count, NULL) == 0;
 }

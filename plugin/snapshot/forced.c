@@ -19,7 +19,7 @@ enum { FORCED_TRIES = 3, LOG_TRIES = 1000 };
 
 unsigned tic_snapshot_owner_writer(const struct tic_snapshot *snapshot)
 {
-    return snapshot->log.writer_count - 1;
+    return snapshot->log.lent_from - 1;
 }
 
 int tic_snapshot_append(struct tic_snapshot *snapshot, unsigned writer, enum tic_logged kind,
@@ -36,6 +36,18 @@ int tic_snapshot_append(struct tic_snapshot *snapshot, unsigned writer, enum tic
     }
     if (status && status != -ECANCELED)
         tic_snapshot_suspend(snapshot, status);
+    return status;
+}
+
+int tic_snapshot_append_of(struct tic_snapshot *snapshot, const struct tic_slot *slot,
+                           enum tic_logged kind, const uint64_t *words, size_t count,
+                           uint64_t *file)
+{
+    if (slot->number < tic_snapshot_owner_writer(snapshot))
+        return tic_snapshot_append(snapshot, slot->number, kind, words, count, file);
+    unsigned writer = tic_eventlog_borrow(&snapshot->log);
+    int status = tic_snapshot_append(snapshot, writer, kind, words, count, file);
+    tic_eventlog_give_back(&snapshot->log, writer);
     return status;
 }
 
@@ -197,9 +209,8 @@ static int force(struct tic_snapshot *snapshot, const struct tic_slot *slot,
                              replaced);
     if (status)
         return status;
-    unsigned writer = slot->number;
-    status = tic_snapshot_append(snapshot, writer, TIC_LOGGED_FINISHED, words,
-                                 tic_forced_encode(forced, words), &result.file);
+    status = tic_snapshot_append_of(snapshot, slot, TIC_LOGGED_FINISHED, words,
+                                    tic_forced_encode(forced, words), &result.file);
     if (status)
         return status == -EAGAIN ? -ECANCELED : status;
     tic_failpoint(TIC_FAIL_FORCED_WRITTEN);

@@ -48,10 +48,14 @@ bool tic_snapshot_force(struct tic_snapshot *snapshot, struct tic_slot *slot,
                         struct tic_forced *forced);
 
 /* Appends to the event log, waiting for a block of it if need be; a failure suspends protection.
- * Nothing is logged meanwhile. Writers are the numbers of slots, and the owner thread. 0 or -errno.
+ * Nothing is logged meanwhile. Writers are the slots of workers, and the owner thread. 0 or -errno.
  */
 int tic_snapshot_append(struct tic_snapshot *snapshot, unsigned writer, enum tic_logged kind,
                         const uint64_t *words, size_t count, uint64_t *file);
+/* The same, for the task of a slot: a writer is lent to those that no worker has. */
+int tic_snapshot_append_of(struct tic_snapshot *snapshot, const struct tic_slot *slot,
+                           enum tic_logged kind, const uint64_t *words, size_t count,
+                           uint64_t *file);
 unsigned tic_snapshot_owner_writer(const struct tic_snapshot *snapshot);
 /* How many events main() has come to, and their hash. Any thread. */
 void tic_snapshot_events(struct tic_snapshot *snapshot, uint64_t *count, uint64_t *hash);

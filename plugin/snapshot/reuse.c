@@ -120,7 +120,17 @@ static void release_locked(struct tic_reuse *reuse, const struct tic_cut *cut,
     reuse->looked = reuse->count - reuse->first;
 }
 
-/* The slots are looked at once for as many rows as there are slots. */
+/* The slots are looked at once for as many rows as there are slots, but often enough where there
+ * are very many. */
+static bool is_time_locked(const struct tic_reuse *reuse, const struct tic_cut *cut)
+    TIC_REQUIRES(reuse->lock)
+{
+    unsigned slots = cut->slot_count;
+
+    return reuse->count - reuse->first >=
+           reuse->looked + (slots < TIC_MAX_WORKERS ? slots : TIC_MAX_WORKERS);
+}
+
 void tic_reuse_add(struct tic_reuse *reuse, const struct tic_cut *cut, struct tic_rows *rows,
                    struct tic_replaced *replaced, unsigned count)
 {
@@ -131,7 +141,7 @@ void tic_reuse_add(struct tic_reuse *reuse, const struct tic_cut *cut, struct ti
         replaced[i].clock = atomic_fetch_add(&reuse->clock, 1);
         append_locked(reuse, &replaced[i]);
     }
-    if (reuse->count - reuse->first >= reuse->looked + cut->slot_count)
+    if (is_time_locked(reuse, cut))
         release_locked(reuse, cut, rows);
     tic_unlock(&reuse->lock);
 }

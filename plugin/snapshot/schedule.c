@@ -39,7 +39,7 @@ int tic_snapshot_init(struct tic_snapshot *snapshot, struct tic_graph *graph,
     tic_cond_init(&snapshot->served);
     snapshot->options.periodic = true;
     tic_reuse_init(&snapshot->results.reuse);
-    int status = tic_eventlog_init(&snapshot->log, store, workers + 1);
+    int status = tic_eventlog_init(&snapshot->log, store, workers + 1, TIC_MAX_WORKERS);
     return status ? status : tic_cut_init(&snapshot->cut, workers);
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,7 @@ struct tic_log_writer {
     uint64_t file; /* 0: none yet */
     int fd;
     int64_t at, end;
+    _Atomic bool borrowed; /* acq_rel */
 } __attribute__((aligned(64)));
 
 struct tic_log_file {
@@ -53,14 +55,17 @@ static void name_file(const struct tic_store *store, uint64_t number, char name[
     snprintf(name, NAME_SIZE, TIC_FILE_LOG, store->process, (unsigned long long)number);
 }
 
-int tic_eventlog_init(struct tic_eventlog *log, struct tic_store *store, unsigned writers)
+int tic_eventlog_init(struct tic_eventlog *log, struct tic_store *store, unsigned writers,
+                      unsigned lent)
 {
     memset(log, 0, sizeof(*log));
     log->store = store;
     log->next_file = 1;
     tic_lock_init(&log->lock, TIC_RANK_LOG);
-    log->writers = calloc(writers + 1, sizeof(*log->writers)); /* the last: committing thread */
-    log->writer_count = log->writers ? writers : 0;
+    log->writers =
+        calloc(writers + lent + 1, sizeof(*log->writers)); /* the last: committing thread */
+    log->writer_count = log->writers ? writers + lent : 0;
+    log->lent_from = writers;
     return log->writers ? 0 : -ENOMEM;
 }
 
@@ -303,6 +308,24 @@ int tic_eventlog_append(struct tic_eventlog *log, unsigned writer, enum tic_logg
     if (status == 0 && file)
         *file = log->writers[writer].file;
     return status;
+}
+
+/* The first that is free, so that few of them have a block. */
+unsigned tic_eventlog_borrow(struct tic_eventlog *log)
+{
+    unsigned i = log->lent_from;
+
+    while (atomic_exchange_explicit(&log->writers[i].borrowed, true, memory_order_acq_rel))
+        if (++i == log->writer_count) {
+            i = log->lent_from;
+            sched_yield();
+        }
+    return i;
+}
+
+void tic_eventlog_give_back(struct tic_eventlog *log, unsigned writer)
+{
+    atomic_store_explicit(&log->writers[writer].borrowed, false, memory_order_release);
 }
 
 void tic_eventlog_note_newest(struct tic_eventlog *log)

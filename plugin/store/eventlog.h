@@ -52,18 +52,25 @@ struct tic_eventlog {
     uint64_t next_file; /* committing thread only */
     uint64_t noted;     /* the same: the newest line that a record tells of, or 0 */
     struct tic_log_writer *writers;
-    unsigned writer_count;           /* immutable after init */
+    unsigned writer_count;           /* immutable after init; as the next */
+    unsigned lent_from;              /* writers from this on are lent */
     _Atomic uint64_t bytes, records; /* relaxed: statistics */
 };
 
-/* `writers` threads append; and the committing one. 0 or -errno. */
-int tic_eventlog_init(struct tic_eventlog *log, struct tic_store *store, unsigned writers);
+/* `writers` threads append; and the committing one, and who borrows one of so many that are `lent`.
+ * 0 or -errno. */
+int tic_eventlog_init(struct tic_eventlog *log, struct tic_store *store, unsigned writers,
+                      unsigned lent);
 void tic_eventlog_fini(struct tic_eventlog *log);
 
 /* Appends a record of `count` words. One thread at a time per writer. *file, if not NULL: where it
  * is. 0; -EAGAIN when no block is free; other -errno. */
 int tic_eventlog_append(struct tic_eventlog *log, unsigned writer, enum tic_logged kind,
                         const uint64_t *words, size_t count, uint64_t *file);
+
+/* A writer for a record or more; waits while as many threads as there are have one. */
+unsigned tic_eventlog_borrow(struct tic_eventlog *log);
+void tic_eventlog_give_back(struct tic_eventlog *log, unsigned writer);
 
 /* ---- committing thread ---------------------------------------------------------------------- */
 /* Formats a file when less than half of one is free. 0 or -errno. */

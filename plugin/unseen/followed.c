@@ -17,7 +17,7 @@ enum {
     MOST_LOOKS = 256 /* where they may lead, each with system calls */
 };
 
-/* By the place of the slot: whoever has the task. Each in cache lines of its own. */
+/* By the slot of a worker: whoever has the task. Each in cache lines of its own. */
 static struct {
     const struct tic_handle *handle; /* NULL: none, or the task has written it */
     size_t size;
@@ -68,6 +68,8 @@ void tic_followed_begin(struct starpu_task *task, const struct tic_slot *slot)
 {
     unsigned place = slot->number;
 
+    if (slot->away)
+        return;
     before[place].handle = NULL;
     if (tic_nodes_several || /* what main memory holds may be older, or on a disk */
         atomic_load_explicit(&looks, memory_order_relaxed) >= MOST_LOOKS)

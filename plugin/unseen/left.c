@@ -65,7 +65,7 @@ struct kept {
     uint64_t before[WORDS];
 };
 
-/* By the place of the slot: whoever has the task. Of the session, and used by all after it. */
+/* By the slot of a worker: whoever has the task. Of the session, and used by all after it. */
 static struct task {
     struct known *of;
     unsigned count;
@@ -91,11 +91,11 @@ static void keep(struct kept *kept, struct tic_handle *handle)
 
 static struct task *own_task(const struct tic_slot *slot, bool make)
 {
-    struct task **own = &tasks[slot->number];
-
-    if (!*own && make)
-        *own = calloc(1, sizeof(**own));
-    return *own;
+    if (slot->away)
+        return NULL;
+    if (!tasks[slot->number] && make)
+        tasks[slot->number] = calloc(1, sizeof(struct task));
+    return tasks[slot->number];
 }
 
 void tic_left_begin(const struct starpu_task *task, const struct tic_slot *slot)

@@ -150,6 +150,46 @@ images() {
     ! grep -Ew '_*(v?fork|_Fork|clone3?|popen|system|posix_spawnp?|daemon|forkpty|execv[a-z]*)(@.*)?$' imported
 }
 
+# Each of twelve thousand tasks writes data of its own, or what one of the first has written:
+# crowd VARIABLE=VALUE...
+crowd() {
+    run_apart env "${device_only[@]}" NODES_APART=1 NODES_MAIN=0 NODES_DATA=10000 NODES_HOME=2 "$@" \
+        timeout "$hangs" "$lib/nodes" 9 12000 1
+}
+
+# The values of ten thousand tasks are under way to main memory at once: is_protected VARIABLE=VALUE...
+is_protected() {
+    crowd LD_PRELOAD="$library:$TIC_BUILD/.libs/underway.so" UNDERWAY=10000 "$@"
+    grep -q '^10000 values under way' err && ! grep '^starpu-tic: ' err
+}
+
+# Killed when they were, and resumed, so many at least not executed again:
+# crowd_dies SKIPPED FAILPOINT VARIABLE=VALUE
+crowd_dies() {
+    rm -rf "$STARPU_TIC_DIR"
+    is_protected "$3" STARPU_TIC_FAIL="$2"
+    [ "$status" -eq 137 ]
+    [ "$(du -sm "$STARPU_TIC_DIR" | cut -f1)" -lt 100 ] # no block of the log for each slot
+    crowd "$3" LD_PRELOAD="$library"
+    cmp out expected && [ "$status" -eq 0 ] || complain "$3" "wrong"
+    [ $(($(stat_of tasks_skipped) + $(stat_of forced_used))) -ge "$1" ] || complain "$3" "began anew"
+}
+
+@test "OpenCL: ten thousand independent tasks that have not ended are protected" {
+    need_device
+    export STARPU_TIC_VERIFY=0
+    crowd
+    [ "$status" -eq 0 ]
+    mv out expected
+    crowd_dies 0 task-end:8000 STARPU_TIC_PERIOD=0.05 # cuts are raised while slots are added
+    crowd_dies 4000 line-renamed:1 STARPU_TIC_EVERY=4000
+    crowd_dies 7000 task-end:8000 STARPU_TIC_PROTOCOL=sel
+    rm -rf "$STARPU_TIC_DIR"
+    is_protected STARPU_TIC_EVERY=4000
+    cmp out expected && [ "$status" -eq 0 ] || complain nodes "wrong, not killed"
+    [ "$(stat_of checkpoints)" -gt 1 ]
+}
+
 @test "NUMA nodes: resumed on them, on one node, and back" {
     need_numa
     local continued=0

@@ -10,6 +10,7 @@
  *                keep it to themselves; else they run on processors where there are slaves
  *   NODES_MAIN   0: main() only submits
  *   NODES_DATA   how many (6)
+ *   NODES_APART  each task changes one, in turns, on a device
  *   NODES_LONG   microseconds for which a kernel sleeps
  *   NODES_DIE    a slave kills itself when it begins so many kernels
  *   NODES_FAIL   a slave's kernel of this number says that it has failed */
@@ -22,7 +23,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MOST = 1024, PARTS = 3, READS = 4096 };
+enum { MOST = 16384, PARTS = 3, READS = 4096 };
 
 static unsigned count_data = 6;
 
@@ -252,6 +253,10 @@ static void submit(unsigned kind, starpu_data_handle_t to, starpu_data_handle_t 
 
 static void step(uint64_t i)
 {
+    if (getenv("NODES_APART")) {
+        submit(0, data[i % count_data], NULL, i, 1);
+        return;
+    }
     unsigned kind = draw(5), to = draw(count_data),
              from = (to + 1 + draw(count_data - 1)) % count_data;
 

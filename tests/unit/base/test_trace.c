@@ -116,11 +116,13 @@ static void test_many(void **state)
     (void)state;
     for (i = 0; i < MANY; i++)
         tic_trace_stall(5, i, i + 1);
+    tic_trace_begin(TIC_TRACE_SLOTS, 1, -1, "in a slot without memory");
+    tic_trace_end(TIC_TRACE_SLOTS);
     tic_trace_flush();
     json_t *events = load_events();
     json_array_foreach(events, i, event) left_out +=
         (size_t)json_integer_value(json_object_get(event, "records"));
-    assert_int_equal(count_kind(events, "stall", NULL) + left_out, MANY);
+    assert_int_equal(count_kind(events, "stall", NULL) + left_out, MANY + 1);
     json_decref(events);
 }
 

@@ -65,13 +65,13 @@ static void begin(unsigned slot, struct starpu_codelet *codelet)
     const struct starpu_task task = {.cl = codelet};
     uint64_t epoch = tic_cut_begin(&cut, tic_cut_slot(&cut, slot), slot);
 
-    tic_marks_note_begin(slot, &task);
+    tic_marks_note_begin(tic_cut_slot(&cut, slot), &task);
     tic_cut_running(tic_cut_slot(&cut, slot), epoch);
 }
 
 static void end(unsigned slot)
 {
-    tic_marks_note_end(slot);
+    tic_marks_note_end(tic_cut_slot(&cut, slot));
     tic_cut_end(tic_cut_slot(&cut, slot));
 }
 

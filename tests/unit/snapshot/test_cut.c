@@ -202,7 +202,8 @@ static void test_slots_are_added_beside_cuts(void **state)
     atomic_store(&closed, 0);
     for (unsigned i = 0; i < WORKERS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, work_ahead, NULL), 0);
-    for (int round = 0; round < ROUNDS / 10; round++)
+    for (int round = 0; round < ROUNDS / 10 || atomic_load(&cut.slot_count) < WORKERS + AHEAD;
+         round++)
         take_cut();
     atomic_store(&stop, true);
     for (unsigned i = 0; i < WORKERS; i++)

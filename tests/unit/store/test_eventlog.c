@@ -14,7 +14,7 @@
 #include "store/segment.h"
 #include "store/store.h"
 
-enum { WRITERS = 3, WORDS = 4 };
+enum { WRITERS = 3, LENT = 2, WORDS = 4 };
 
 static struct tic_tmpdir dir;
 static struct tic_store store;
@@ -25,7 +25,7 @@ static int setup(void **state)
     (void)state;
     tic_tmpdir_create(&dir);
     assert_int_equal(tic_store_open(&store, dir.path, TIC_STORE_CREATE, false, &tic_h5_ops), 0);
-    assert_int_equal(tic_eventlog_init(&event_log, &store, WRITERS), 0);
+    assert_int_equal(tic_eventlog_init(&event_log, &store, WRITERS, LENT), 0);
     return 0;
 }
 
@@ -207,8 +207,29 @@ static void test_record_of_any_size(void **state)
     assert_int_equal(
         tic_eventlog_append(&event_log, 0, TIC_LOGGED_RUN, words, TIC_LOG_MOST_WORDS + 1, NULL),
         -EINVAL);
-    assert_int_equal(tic_eventlog_append(&event_log, WRITERS, TIC_LOGGED_RUN, NULL, 0, NULL),
+    assert_int_equal(tic_eventlog_append(&event_log, WRITERS + LENT, TIC_LOGGED_RUN, NULL, 0, NULL),
                      -EINVAL);
+}
+
+/* As few of those that are lent as have one at the same time get a block. */
+static void test_writers_are_lent(void **state)
+{
+    const uint64_t word = 0;
+    (void)state;
+    assert_int_equal(tic_eventlog_provide(&event_log), 0);
+    unsigned first = tic_eventlog_borrow(&event_log), second = tic_eventlog_borrow(&event_log);
+    assert_int_equal(first, WRITERS);
+    assert_int_equal(second, WRITERS + 1);
+    tic_eventlog_give_back(&event_log, first);
+    for (unsigned i = 0; i < 100; i++) {
+        unsigned writer = tic_eventlog_borrow(&event_log);
+        assert_int_equal(writer, first);
+        assert_int_equal(
+            tic_eventlog_append(&event_log, writer, TIC_LOGGED_ACQUIRED, &word, 1, NULL), 0);
+        tic_eventlog_give_back(&event_log, writer);
+    }
+    tic_eventlog_give_back(&event_log, second);
+    assert_true(tic_eventlog_used(&event_log) < 2 * TIC_LOG_BLOCK);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -223,6 +244,7 @@ int main(void)
         TEST(test_incomplete_file_holds_nothing),
         TEST(test_sweep_removes_what_nobody_needs),
         TEST(test_record_of_any_size),
+        TEST(test_writers_are_lent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
