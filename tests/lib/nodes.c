@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Tasks that write the same data on processors and on OpenCL devices, or slaves, in turns, for
- * reading and writing and for writing only; tasks that only read; and main() that reads, writes and
- * partitions data between them. What each does follows from a seed, and not where it runs, so that
- * all runs print the same: nodes SEED TASKS LENGTH. Knobs:
+/* Tasks that write the same data on processors and on devices (OpenCL, CUDA), or slaves, in turns,
+ * for reading and writing and for writing only; tasks that only read; and main() that reads, writes
+ * and partitions data between them. What each does follows from a seed, and not where it runs, so
+ * that all runs print the same: nodes SEED TASKS LENGTH. Knobs:
  *   NODES_HOME   0: data has no home node; 1: every second has (default); 2: all have
  *   NODES_EACH   something is done on each device first, as starpu_cublas_init does
  *   NODES_PLAIN  no device is asked for: StarPU chooses
+ *   NODES_PINNED the program pins memory of data, or has pinned memory from StarPU, in turns
  *   NODES_READS  0: tasks that only read run anywhere, and what they read is not printed, as slaves
  *                keep it to themselves; else they run on processors where there are slaves
  *   NODES_MAIN   0: main() only submits
@@ -204,9 +205,23 @@ static void read_opencl(void *buffers[], void *arg)
 #define OPENCL(name)
 #endif
 
+#if defined(STARPU_USE_CUDA) && defined(NODES_CUDA)
+#include "nodes_cuda.h"
+static void read_cuda(void *buffers[], void *arg)
+{
+    uint64_t *copy = nodes_cuda_read(buffers[0]);
+
+    sums[*(uint64_t *)arg % READS] ^= hash(copy, STARPU_VECTOR_GET_NX(buffers[0]));
+    free(copy);
+}
+#define CUDA(name) .cuda_funcs = {name##_cuda}, .cuda_flags = {STARPU_CUDA_ASYNC},
+#else
+#define CUDA(name)
+#endif
+
 #define CODELET(name_, count, ...)                                                                 \
     {                                                                                              \
-        .cpu_funcs = {name_##_cpu}, NAMED(name_) OPENCL(name_).nbuffers = count,                   \
+        .cpu_funcs = {name_##_cpu}, NAMED(name_) OPENCL(name_) CUDA(name_).nbuffers = count,       \
         .modes = {__VA_ARGS__}, .name = #name_                                                     \
     }
 static struct starpu_codelet codelets[] = {
@@ -220,7 +235,7 @@ enum { READ = 4 };
 
 static unsigned length, places, homes = 1;
 static uint32_t others; /* the second place */
-static bool slaves, prints_reads = true;
+static bool slaves, cuda, prints_reads = true;
 static uint64_t *memory[MOST];
 static starpu_data_handle_t data[MOST];
 
@@ -303,11 +318,26 @@ static void change(unsigned which, enum starpu_data_access_mode mode, uint64_t b
     starpu_data_release(data[which]);
 }
 
+static uint64_t *make_memory(unsigned which)
+{
+    void *made = NULL;
+    size_t size = length * sizeof(uint64_t);
+
+    if (getenv("NODES_PINNED") && which % 4 == 0) {
+        starpu_malloc(&made, size);
+        return made;
+    }
+    made = malloc(size);
+    if (getenv("NODES_PINNED"))
+        starpu_memory_pin(made, size);
+    return made;
+}
+
 static void open_data(void)
 {
     for (unsigned d = 0; d < count_data; d++) {
         bool home = has_home(d);
-        memory[d] = malloc(length * sizeof(uint64_t));
+        memory[d] = make_memory(d);
         for (unsigned i = 0; i < length; i++)
             memory[d][i] = d * 1000 + i;
         starpu_vector_data_register(&data[d], home ? STARPU_MAIN_RAM : -1,
@@ -339,9 +369,15 @@ int main(int argc, char *argv[])
         starpu_execute_on_each_worker(prepare, NULL, STARPU_OPENCL);
     places = both && !getenv("NODES_PLAIN") ? 2 : 1;
 #endif
+#if defined(STARPU_USE_CUDA) && defined(NODES_CUDA)
+    cuda = starpu_cuda_worker_get_count() > 0;
+    if (getenv("NODES_EACH"))
+        starpu_execute_on_each_worker(prepare, NULL, STARPU_CUDA);
+#endif
     slaves = COUNT_SLAVES() > 0;
-    others = slaves ? SLAVES : STARPU_OPENCL;
-    if (slaves && !getenv("NODES_PLAIN") && starpu_worker_get_count_by_type(STARPU_CPU_WORKER) > 0)
+    others = slaves ? SLAVES : cuda ? STARPU_CUDA : STARPU_OPENCL;
+    if ((slaves || cuda) && !getenv("NODES_PLAIN") &&
+        starpu_worker_get_count_by_type(STARPU_CPU_WORKER) > 0)
         places = 2;
     if (getenv("NODES_READS"))
         prints_reads = atoi(getenv("NODES_READS")) != 0;
