@@ -8,6 +8,10 @@ opencl=(STARPU_NOPENCL=1 STARPU_OPENCL_ON_CPUS=1 OCL_ICD_VENDORS=/etc/OpenCL/ven
 device=("${opencl[@]}" STARPU_NCPU=1)
 device_only=("${opencl[@]}" STARPU_NCPU=0)
 processors=(STARPU_NCPU=2)
+# With a card, or with what stands in for CUDA's runtime library.
+cuda=(STARPU_NCUDA=1 STARPU_NCPU=1)
+cuda_only=(STARPU_NCUDA=1 STARPU_NCPU=0)
+cuda_pipeline=(STARPU_NCUDA=1 STARPU_NCPU=1 STARPU_CUDA_PIPELINE=4 STARPU_NWORKER_PER_CUDA=2)
 disk=(STARPU_DISK_SWAP=swap STARPU_DISK_SWAP_SIZE=200 STARPU_LIMIT_CPU_MEM=2 STARPU_NCPU=2)
 numa=(STARPU_USE_NUMA=1 HWLOC_SYNTHETIC="numa:2 core:1 pu:1" HWLOC_THISSYSTEM=1 STARPU_NCPU=2)
 
@@ -18,6 +22,11 @@ need_device() {
 
 is_newer() {
     grep -q 'PACKAGE_STARPU_VERSION "1.4"' "$TIC_BUILD/config.h"
+}
+
+need_cuda() {
+    [ -d "$lib/cuda/.libs" ] || skip "StarPU has no CUDA, or there is no nvcc"
+    [ -e /dev/nvidia0 ] || export LD_LIBRARY_PATH=$lib/cuda/.libs:$LD_LIBRARY_PATH
 }
 
 need_numa() {
@@ -62,6 +71,20 @@ moves() { # PLACE PLACE PLACE COMMAND...
         moves processors device processors "$lib/nodes" 2 300 1000
         moves device device_only device "$lib/nodes" 3 300 1000
     done
+    [ "$continued" -gt 0 ]
+}
+
+@test "CUDA: resumed on the device, on processors only, and back; kernels that nvcc has compiled" {
+    need_cuda
+    local continued=0
+    export STARPU_TIC_EVERY=10
+    for NODES_HOME in 0 2; do
+        export NODES_HOME
+        moves cuda processors cuda "$lib/nodes" 1 300 1000
+        moves processors cuda processors "$lib/nodes" 2 300 1000
+        moves cuda_pipeline cuda_only cuda "$lib/nodes" 3 300 1000
+    done
+    NODES_PINNED=1 NODES_PLAIN=1 moves cuda cuda cuda_only "$lib/nodes" 4 300 1000
     [ "$continued" -gt 0 ]
 }
 
