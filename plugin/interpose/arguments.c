@@ -169,13 +169,13 @@ static void log_all(const struct tic_slot *slot, const void *at, const char *now
         tic_snapshot_break(&tic_session->snapshot, "out of memory");
 }
 
-/* For those who look for slots with arguments. All look at the first ones, which workers have. */
+/* For those who look for slots with arguments. All look at those of workers. */
 static void note_watching(const struct tic_slot *slot, int more)
 {
-    unsigned chunk = slot->number / TIC_CUT_CHUNK;
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
 
-    if (chunk > 0)
-        atomic_fetch_add(&tic_session->snapshot.cut.watching[chunk], (unsigned)more);
+    if (slot->number >= snapshot->about.workers)
+        atomic_fetch_add(&snapshot->cut.watching[slot->number / TIC_CUT_CHUNK], (unsigned)more);
 }
 
 /* Its kernel has returned. Whoever has taken them. */
@@ -262,6 +262,7 @@ static void meet(struct tic_slot *slot, struct tic_slot *other, struct starpu_ta
 void tic_arguments_begin(struct starpu_task *task, struct tic_slot *slot, uint64_t key)
 {
     const struct tic_cut *cut = &tic_session->snapshot.cut;
+    const uint64_t workers = tic_session->snapshot.about.workers;
 
     slot->arguments_changed = false;
     if (__builtin_expect(!are_watched(task) || !make_room(task, slot), 1))
@@ -273,8 +274,8 @@ void tic_arguments_begin(struct starpu_task *task, struct tic_slot *slot, uint64
     note_watching(slot, 1);
     atomic_store(&slot->arguments, task->cl_arg); /* of two that begin, one finds the other */
     for (unsigned i = 0; i < cut->slot_count; i++)
-        if (i >= TIC_CUT_CHUNK && atomic_load(&cut->watching[i / TIC_CUT_CHUNK]) == 0)
-            i |= TIC_CUT_CHUNK - 1; /* none of this chunk */
+        if (i >= workers && atomic_load(&cut->watching[i / TIC_CUT_CHUNK]) == 0)
+            i |= TIC_CUT_CHUNK - 1; /* no other of this chunk */
         else if (tic_cut_slot(cut, i) != slot)
             meet(slot, tic_cut_slot(cut, i), task, task->cl_arg);
     memcpy(slot->arguments_before, task->cl_arg, task->cl_arg_size);

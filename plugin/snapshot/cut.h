@@ -106,7 +106,7 @@ struct tic_cut {
     _Atomic uint64_t active_cut;               /* the cut being taken, or 0; seq_cst */
     _Atomic unsigned slot_count;               /* only grows; seq_cst: see above */
     struct tic_slot *chunks[TIC_CUT_CHUNKS];   /* never move; set before slot_count tells of them */
-    _Atomic unsigned watching[TIC_CUT_CHUNKS]; /* slots there with arguments, but in the first;
+    _Atomic unsigned watching[TIC_CUT_CHUNKS]; /* spare slots there with arguments;
                                                   seq_cst: raised before, lowered after */
     pthread_mutex_t mutex;                     /* a leaf */
     struct tic_slot **spare; /* guarded by mutex: slots without a task and a worker */
