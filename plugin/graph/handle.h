@@ -102,7 +102,7 @@ struct tic_replayed_access {
     struct tic_saved saved;
 };
 
-/* Data that StarPU may move out of main memory between accesses. */
+/* Where the value may be, on several memory nodes of StarPU. */
 enum tic_asked {
     TIC_ASKED_NOT,
     TIC_ASKED_NOW,  /* somebody is in the call that asks */
@@ -110,9 +110,13 @@ enum tic_asked {
     TIC_ASKED
 };
 struct tic_movable {
-    bool may;               /* immutable after registration */
-    _Atomic int asked;      /* enum tic_asked: for an access, to save it; from NOT to NOW under the
-                               handle's lock, while it does not leave */
+    bool may;           /* StarPU may move it out of main memory between accesses; immutable after
+                           registration */
+    _Atomic int asked;  /* enum tic_asked: for an access, to save or to fetch it; from NOT to NOW
+                           under the handle's lock, while it does not leave */
+    _Atomic bool stale; /* main memory lacks the value: snapshot/window.h; seq_cst */
+    _Atomic bool eager; /* no task leaves it stale; set under lock; seq_cst */
+    bool closed;        /* guarded by lock: it has parts, so that StarPU gives no access */
     _Atomic bool lacks_row; /* it could not be saved for that; relaxed */
 };
 

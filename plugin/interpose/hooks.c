@@ -178,7 +178,10 @@ static void settle(struct tic_slot *slot, bool more)
 static void end_away(struct starpu_task *task, struct tic_slot *slot, bool more)
 {
     tic_extend_end(slot, true); /* its values cannot stand for it yet */
-    tic_writeback_begin(task, slot, more, settle);
+    if (tic_writeback_is_spared(slot))
+        settle(slot, more);
+    else
+        tic_writeback_begin(task, slot, more, settle);
 }
 
 static void end_task(struct starpu_task *task)
@@ -286,6 +289,8 @@ static void begin_task(struct starpu_task *task)
 
     slot->away = tic_nodes_several && tic_writeback_is_away();
     slot->reads.late = false;
+    if (__builtin_expect(tic_nodes_several, 0) && !slot->away)
+        tic_writeback_found(task);
     tic_callback_note_begin(task);
     if (spawn)
         atomic_store_explicit(&spawn->started, epoch, memory_order_release);

@@ -11,6 +11,7 @@
 #include "session/lookup.h"
 #include "session/nodes.h"
 #include "session/task.h"
+#include "snapshot/window.h"
 
 /* ---- threads of ours ------------------------------------------------------------------------- */
 
@@ -34,8 +35,7 @@ static void granted(void *arg)
     struct request request = *(struct request *)arg;
 
     free(arg);
-    tic_handle_locate(request.handle,
-                      tic_real.starpu_data_get_interface_on_node(request.data, STARPU_MAIN_RAM));
+    tic_handle_locate_homeless(request.handle);
     tic_snapshot_save_granted(&tic_session->snapshot, request.handle);
     note_granted(request.handle);
     tic_guard++;
@@ -43,9 +43,8 @@ static void granted(void *arg)
     tic_guard--;
 }
 
-static void ask(void *arg)
+static void ask(struct tic_handle *handle)
 {
-    struct tic_handle *handle = arg;
     struct request *request = malloc(sizeof(*request));
     int state = TIC_ASKED_NOW, status = -1;
 
@@ -66,10 +65,25 @@ static void ask(void *arg)
         atomic_store(&handle->movable.asked, TIC_ASKED_NOT);
 }
 
-/* Its end may begin callbacks of the program. */
-void tic_movable_ask(struct tic_handle *handle)
+struct list {
+    struct tic_handle **handles;
+    unsigned long count;
+};
+
+static void ask_all(void *arg)
 {
-    tic_apart_call_beside(ask, handle);
+    const struct list *list = arg;
+
+    for (unsigned long i = 0; i < list->count; i++)
+        ask(list->handles[i]);
+}
+
+/* The end of an access may begin callbacks of the program. */
+void tic_movable_ask(struct tic_handle **handles, unsigned long count)
+{
+    struct list list = {handles, count};
+
+    tic_apart_call_beside(ask_all, &list);
 }
 
 void tic_movable_leave(struct tic_handle *handle)
@@ -81,15 +95,43 @@ void tic_movable_leave(struct tic_handle *handle)
 
 /* ---- the owner thread ------------------------------------------------------------------------ */
 
+static void set_closed(struct tic_handle *handle, bool closed)
+{
+    tic_lock(&handle->lock);
+    handle->movable.closed = closed;
+    tic_unlock(&handle->lock);
+}
+
+void tic_movable_close(struct tic_handle *handle)
+{
+    set_closed(handle, true);
+    while (atomic_load(&handle->movable.asked) != TIC_ASKED_NOT)
+        sched_yield();
+    if (tic_movable_hold(handle))
+        tic_movable_drop(handle->data);
+}
+
+void tic_movable_open(struct tic_handle *handle)
+{
+    set_closed(handle, false);
+}
+
+void tic_movable_found(struct tic_handle *handle)
+{
+    tic_handle_locate_homeless(handle);
+    tic_window_unmark(handle);
+}
+
 bool tic_movable_hold(struct tic_handle *handle)
 {
-    if (!handle->movable.may || !tic_nodes_holds(handle->data))
+    if ((!handle->movable.may && !atomic_load(&handle->movable.stale)) ||
+        !tic_nodes_holds(handle->data))
         return false;
     tic_guard++;
     int status = tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, STARPU_R);
     tic_guard--;
     if (status == 0)
-        tic_handle_locate_homeless(handle);
+        tic_movable_found(handle);
     return status == 0;
 }
 
@@ -157,5 +199,5 @@ void tic_movable_find(starpu_data_handle_t data)
         tic_nodes_several && tic_session_is_watching() ? tic_handle_of(data) : NULL;
 
     if (handle)
-        tic_handle_locate_homeless(handle);
+        tic_movable_found(handle);
 }

@@ -13,11 +13,17 @@
 #include "graph/handle.h"
 #include "session/accesses.h"
 
-/* Asks StarPU for an access to read: the value is saved when it is granted. Any thread of ours. */
-void tic_movable_ask(struct tic_handle *handle);
-/* It is leaving, so nobody asks any more: waits for those who do. Owner thread. */
+/* Asks StarPU for accesses to read: the values are in main memory then, and are saved if the active
+ * cut needs them. */
+void tic_movable_ask(struct tic_handle **handles, unsigned long count);
+/* Nobody begins to ask any more, as it leaves, or is invalidated: waits for those who do. */
 void tic_movable_leave(struct tic_handle *handle);
-/* Around what saves it on the owner thread when its tasks have ended. False: there is no value. */
+/* It is partitioned: nobody asks any more, until it is whole again. What main memory lacks is
+ * brought there. Owner thread. */
+void tic_movable_close(struct tic_handle *handle);
+void tic_movable_open(struct tic_handle *handle);
+/* Around what saves it on the owner thread when its tasks have ended. False: it is in main memory,
+ * and stays there, or there is no value. */
 bool tic_movable_hold(struct tic_handle *handle);
 void tic_movable_drop(starpu_data_handle_t data);
 
@@ -30,7 +36,9 @@ bool tic_movable_keep(struct starpu_task *task, const struct tic_accesses *acces
 enum starpu_data_access_mode tic_movable_mode(starpu_data_handle_t data,
                                               enum starpu_data_access_mode mode);
 
-/* main() has got an access: where it is now, on several nodes. */
+/* The caller has an access in main memory, on several nodes: its value is there. */
+void tic_movable_found(struct tic_handle *handle);
+/* main() has got one. */
 void tic_movable_find(starpu_data_handle_t data);
 
 #endif

@@ -18,6 +18,7 @@
 #include "interpose/looks_list.h"
 #include "session/lookup.h"
 #include "session/nodes.h"
+#include "interpose/movable.h"
 #include "interpose/order.h"
 #include "interpose/place.h"
 #include "interpose/record.h"
@@ -152,6 +153,8 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
     }
     if (tic_data_has_task_values(handle)) {
         tic_data_wait(handle);
+        if (tic_nodes_several)
+            tic_movable_close(handle);
         tic_snapshot_save_now(&tic_session->snapshot, handle);
     }
 }
@@ -222,6 +225,8 @@ static bool gather(struct tic_handle *parent, bool noted)
         tic_data_restore(child, inner);
         if ((tic_data_has_task_values(child) || child->mentioned) && !inner)
             tic_data_wait(child);
+        if (tic_nodes_several)
+            tic_movable_close(child);
         changed |= atomic_load(&child->version) > 0;
         written |= child->submitted_writes > 0;
         tic_data_forget(child->data);
@@ -272,6 +277,8 @@ void tic_data_on_unpartition_before(starpu_data_handle_t data)
 void tic_data_on_unpartition_after(starpu_data_handle_t data)
 {
     struct tic_handle *parent = tic_handle_of(data);
+    if (parent)
+        tic_movable_open(parent);
     if (parent && !parent->parent && tic_data_holds_values(parent))
         tic_data_restore(parent, true);
 }

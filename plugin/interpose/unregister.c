@@ -133,7 +133,7 @@ void tic_data_leave(struct tic_handle *handle)
     tic_lock(&handle->lock);
     handle->leaves = true;
     tic_unlock(&handle->lock);
-    if (handle->movable.may)
+    if (tic_nodes_several)
         tic_movable_leave(handle);
     tic_looks_remove(handle);
 }
@@ -168,7 +168,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
         tic_data_restore_leaving(handle);
     if (is_in_use(handle))
         tic_data_wait(handle);
-    bool held = is_in_use(handle) && tic_movable_hold(handle);
+    bool held = (pinned || handle->movable.may) && is_in_use(handle) && tic_movable_hold(handle);
     tic_family_part(&tic_session->graph, handle);
     if (pinned && handle->family && !handle->family->planned)
         note_departure(handle);
@@ -180,10 +180,22 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
         tic_movable_drop(data);
 }
 
-/* What may be elsewhere is brought to main memory. */
+/* May it be elsewhere, and is it to be saved? Then it is brought to main memory. */
+static bool is_brought(const struct tic_handle *handle)
+{
+    return handle->movable.may || (tic_nodes_several && is_pinned(handle));
+}
+
 static int node_of_leaving(const struct tic_handle *handle)
 {
-    return handle->movable.may ? STARPU_MAIN_RAM : tic_nodes_of_wait(STARPU_MAIN_RAM);
+    return is_brought(handle) ? STARPU_MAIN_RAM : tic_nodes_of_wait(STARPU_MAIN_RAM);
+}
+
+static enum starpu_data_access_mode mode_of_leaving(const struct tic_handle *handle)
+{
+    bool reads = is_brought(handle) && handle->home_node >= 0 && !atomic_load(&handle->invalid);
+
+    return reads ? STARPU_RW : tic_movable_mode(handle->data, STARPU_W);
 }
 
 /* All tasks that use it have ended. */
@@ -193,8 +205,8 @@ static void leave_later(void *arg)
     starpu_data_handle_t data = handle->data;
     int node = node_of_leaving(handle);
 
-    if (handle->movable.may)
-        tic_handle_locate_homeless(handle);
+    if (is_brought(handle))
+        tic_movable_found(handle);
     tic_snapshot_remove(&tic_session->snapshot, handle, is_pinned(handle));
     tic_guard++;
     tic_real.starpu_data_release_on_node(data, node);
@@ -247,7 +259,7 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
     tic_family_part(&tic_session->graph, handle);
     tic_guard++;
     int status = tic_real.starpu_data_acquire_on_node_cb(
-        data, node_of_leaving(handle), tic_movable_mode(data, STARPU_W), leave_later, handle);
+        data, node_of_leaving(handle), mode_of_leaving(handle), leave_later, handle);
     tic_guard--;
     if (status)
         tic_session_unprotect("starpu_data_unregister_submit", "StarPU gives no access to it");

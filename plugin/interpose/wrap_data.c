@@ -25,6 +25,7 @@
 #include "interpose/switch.h"
 #include "interpose/unregister.h"
 #include "session/uses.h"
+#include "snapshot/window.h"
 #include "interpose/waits.h"
 #include "real/real.h"
 
@@ -236,6 +237,10 @@ static bool note_invalid(starpu_data_handle_t data)
 {
     struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
     fold(data);
+    if (handle && tic_nodes_several) {
+        tic_window_end_for(&tic_session->snapshot, handle);
+        tic_movable_leave(handle);
+    }
     if (!handle || !tic_session_is_owner())
         return true;
     if (handle->movable.may) {

@@ -13,6 +13,7 @@
 #include "real/real.h"
 #include "session/context.h"
 #include "session/nodes.h"
+#include "snapshot/window.h"
 
 enum { WRITTEN = -1 }; /* in place of the number of a buffer that is read */
 enum { LONGEST = 60 }; /* seconds for which main() waits at most */
@@ -28,6 +29,7 @@ struct writeback {
     struct tic_slot *slot;
     uint64_t number;                   /* of its begin */
     struct writeback *previous, *next; /* guarded by the mutex below */
+    uint64_t asked_ns;                 /* CLOCK_MONOTONIC */
     bool more;
     void (*end)(struct tic_slot *slot, bool more);
     _Atomic unsigned left; /* accesses that are not granted, and whoever asks for them; acq_rel */
@@ -119,8 +121,8 @@ bool tic_writeback_reads_late(struct starpu_task *task)
 
     for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task) && !late; i++) {
         const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        late =
-            handle && STARPU_TASK_GET_MODE(task, i) & STARPU_R && atomic_load(&handle->writers) > 0;
+        late = handle && STARPU_TASK_GET_MODE(task, i) & STARPU_R &&
+               (atomic_load(&handle->movable.stale) || atomic_load(&handle->writers) > 0);
     }
     return late;
 }
@@ -161,10 +163,14 @@ static void land(struct writeback *writeback)
     struct tic_forced_taken before;
 
     for (unsigned i = 0; i < writeback->count; i++) {
-        tic_handle_locate_homeless(writeback->values[i].handle);
+        tic_movable_found(writeback->values[i].handle);
         if (writeback->values[i].buffer != WRITTEN)
             log_read(writeback, &writeback->values[i]);
     }
+    if (slot->result && slot->result->slot)
+        atomic_fetch_add_explicit(&tic_session->snapshot.window.forced_ns,
+                                  tic_nanoseconds(CLOCK_MONOTONIC) - writeback->asked_ns,
+                                  memory_order_relaxed);
     tic_forced_exchange(slot->result, &before);
     writeback->end(slot, writeback->more); /* another task may have the slot from now on */
     tic_forced_exchange(&before, NULL);
@@ -236,6 +242,26 @@ void tic_writeback_take_result(struct tic_slot *slot)
         tic_snapshot_break(&tic_session->snapshot, "out of memory");
 }
 
+void tic_writeback_found(struct starpu_task *task)
+{
+    for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task); i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (!handle || !atomic_load(&handle->movable.stale))
+            continue;
+        tic_lock(&handle->lock); /* others may read it, too */
+        tic_movable_found(handle);
+        tic_unlock(&handle->lock);
+    }
+}
+
+bool tic_writeback_is_spared(const struct tic_slot *slot)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+    bool forces = slot->result && slot->result->slot && tic_window_may_force(snapshot);
+
+    return !slot->reads.late && !forces && tic_window_mark(snapshot, slot);
+}
+
 void tic_writeback_begin(struct starpu_task *task, struct tic_slot *slot, bool more,
                          void (*end)(struct tic_slot *slot, bool more))
 {
@@ -250,6 +276,7 @@ void tic_writeback_begin(struct starpu_task *task, struct tic_slot *slot, bool m
     writeback->slot = slot;
     writeback->more = more;
     writeback->end = end;
+    writeback->asked_ns = tic_nanoseconds(CLOCK_MONOTONIC);
     writeback->left = writeback->count + 1;
     note_begin(writeback);
     ask(writeback);

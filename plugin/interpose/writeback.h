@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Write-back: where StarPU has several memory nodes, a task that computes in another one than main
- * memory ends for us when StarPU has brought its values there (session/nodes.h).
+ * memory ends for us when StarPU has brought its values there (session/nodes.h), while a window is
+ * open (snapshot/window.h). Outside of windows it ends at once, and leaves its values there.
  *
  * The kernel changes nothing in main memory, which keeps the value before the task until StarPU
  * brings the new one: so copy on write in the begin hook takes it from there, also where StarPU has
@@ -30,12 +31,16 @@ bool tic_writeback_is_away(void);
 /* It begins to write the handle: ends protection where the values of its last writer are still
  * under way, as StarPU orders both in another way than by data. On several nodes. */
 void tic_writeback_check(const struct tic_slot *slot, const struct tic_handle *handle);
-/* A task that writes no data begins: is something that it reads under way to main memory? Then it
- * is logged when the task ends. */
+/* A task that writes no data begins: does main memory lack something that it reads? Then that is
+ * logged when the task ends. */
 bool tic_writeback_reads_late(struct starpu_task *task);
 /* tic_forced_begin was called for the task of the slot: what is to be saved of it waits until its
  * end, as this thread may drive several workers, and begin their tasks meanwhile. */
 void tic_writeback_take_result(struct tic_slot *slot);
+/* The calling worker computes in main memory, and has begun the task: its values are there. */
+void tic_writeback_found(struct starpu_task *task);
+/* May the task of the slot end now, and leave its values where they are? */
+bool tic_writeback_is_spared(const struct tic_slot *slot);
 /* The kernel of the task, whose slot is taken, has ended: `end` is called, maybe on another thread,
  * when main memory holds its values. more: its kernel has changed its arguments. */
 void tic_writeback_begin(struct starpu_task *task, struct tic_slot *slot, bool more,

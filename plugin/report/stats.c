@@ -96,8 +96,13 @@ static json_t *describe_pace(struct tic_session *session)
 {
     const struct tic_snapshot *snapshot = &session->snapshot;
 
-    return json_pack("{s:b, s:f, s:f, s:f}", "period_auto", (int)snapshot->pace.adaptive, //
-                     "period_seconds", snapshot->period,                                  //
+    return json_pack("{s:b, s:f, s:I, s:f, s:I, s:I, s:f, s:f}", "period_auto",
+                     (int)snapshot->pace.adaptive,                                         //
+                     "period_seconds", snapshot->period,                                   //
+                     "windows", (json_int_t)atomic_load(&snapshot->window.opened),         //
+                     "window_seconds", (double)atomic_load(&snapshot->window.ns) * 1e-9,   //
+                     "values_fetched", (json_int_t)atomic_load(&snapshot->window.fetched), //
+                     "bytes_fetched", (json_int_t)atomic_load(&snapshot->window.bytes),    //
                      "checkpoint_cost_seconds",
                      (double)atomic_load(&snapshot->pace.cost_ns) * 1e-9, //
                      "checkpoint_latency_seconds",

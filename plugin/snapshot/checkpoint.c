@@ -18,6 +18,7 @@
 #include "snapshot/provide.h"
 #include "snapshot/save.h"
 #include "snapshot/suspend.h"
+#include "snapshot/window.h"
 #include "store/compact.h"
 #include "store/held.h"
 #include "store/space.h"
@@ -404,7 +405,9 @@ static int run(struct tic_snapshot *snapshot)
     if (status == 0)
         tic_snapshot_move_values(snapshot);
     status = status ? status : tic_provide_rows(snapshot);
+    status = status ? status : tic_window_open(snapshot);
     status = status ? status : save(snapshot, &cut);
+    tic_window_close(snapshot);
     if (status == 0) {
         tic_printed_flush_for_line(snapshot->cycle.of_point);
         if (snapshot->unregistered.look)

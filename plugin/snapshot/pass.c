@@ -7,6 +7,7 @@
 #include "snapshot/provide.h"
 #include "snapshot/save.h"
 #include "snapshot/suspend.h"
+#include "snapshot/window.h"
 #include "store/held.h"
 
 /* 0 saved or not needed; -EBUSY a task of the cut writes it, or has begun to; -EAGAIN no row is
@@ -42,21 +43,20 @@ static void ask(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64
 {
     if (!tic_save_lock(snapshot, handle, cut))
         return;
-    bool asks =
-        !handle->leaves && handle->data && atomic_load(&handle->movable.asked) == TIC_ASKED_NOT;
-    if (asks)
-        atomic_store(&handle->movable.asked, TIC_ASKED_NOW);
+    bool asks = tic_window_claim_locked(snapshot, handle);
     tic_unlock(&handle->lock);
     if (asks)
-        snapshot->options.other_memory.ask(handle);
+        snapshot->options.other_memory.ask(&handle, 1);
 }
 
 void tic_snapshot_save_granted(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     uint64_t cut = atomic_load(&snapshot->cut.active_cut);
-    int status =
-        cut != 0 && !tic_snapshot_is_broken(snapshot) ? save_here(snapshot, handle, cut) : 0;
 
+    tic_window_granted(snapshot, handle);
+    if (cut == 0 || tic_snapshot_is_broken(snapshot))
+        return;
+    int status = save_here(snapshot, handle, cut);
     if (status == -EAGAIN)
         atomic_store_explicit(&handle->movable.lacks_row, true, memory_order_relaxed);
     else if (status && status != -EBUSY && status != -ECANCELED)

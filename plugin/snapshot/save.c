@@ -64,7 +64,7 @@ int tic_save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *hand
 {
     struct tic_layout packed = {.stride = {1}};
 
-    if (!handle->packer && !handle->layout.base)
+    if ((!handle->packer && !handle->layout.base) || atomic_load(&handle->movable.stale))
         return -EINVAL; /* nobody knows where it is: a row of nothing must not look like a value */
     if (!handle->packer) {
         struct tic_layout layout = handle->layout;
@@ -295,6 +295,8 @@ static bool may_block(struct tic_snapshot *snapshot, unsigned idle)
         snapshot->control.vain_calls = calls + 1;
         return true;
     }
+    if (atomic_load(&snapshot->window.open)) /* it brings values to main memory */
+        return true;
     return atomic_load(&snapshot->cut.active_cut) != 0 &&
            (idle > COUNT_PATIENCE || snapshot->options.other_memory.written ||
             atomic_load_explicit(&snapshot->late_ends, memory_order_relaxed));

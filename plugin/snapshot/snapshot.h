@@ -61,10 +61,11 @@ struct tic_unregistered {
 
 /* Values that are not in main memory. Immutable while StarPU runs. */
 struct tic_other_memory {
-    bool written;                           /* tasks end when their values have come to main memory,
-                                               which workers see to between tasks */
-    void (*ask)(struct tic_handle *handle); /* for an access to data that may be elsewhere, under no
-                                               lock; then tic_snapshot_save_granted is called */
+    bool written; /* tasks end when their values have come to main memory,
+                     which workers see to between tasks */
+    /* For accesses to data that may be elsewhere, under no lock; then tic_snapshot_save_granted is
+     * called. */
+    void (*ask)(struct tic_handle **handles, unsigned long count);
 };
 
 /* Settings. Immutable after start. */
@@ -141,6 +142,7 @@ struct tic_cycle {
     uint64_t committed;            /* the cut of the newest line of this run */
     uint64_t given_up;             /* cut whose tasks may still run, or 0 */
     uint64_t waited_ns;            /* for tasks of the last cut */
+    uint64_t window_ns;            /* when it was opened */
     unsigned stalled;              /* looks at a cut that does not end */
     uint64_t ended_before;         /* tasks, at the last of them */
     uint64_t executed_before;      /* tasks executed at the last line */
@@ -187,6 +189,15 @@ struct tic_snapshot_counts {
     _Atomic uint64_t forced_saved;
 };
 
+/* Of write-through: window.h. */
+struct tic_window {
+    _Atomic bool open;      /* seq_cst: set before stale data is looked for, read after it is
+                               marked */
+    _Atomic uint32_t asked; /* accesses that StarPU was asked for, and has not granted; seq_cst */
+    _Atomic uint64_t forced_ns; /* for which results of stolen tasks were on their way; relaxed */
+    _Atomic uint64_t opened, ns, fetched, bytes; /* statistics; relaxed */
+};
+
 struct tic_snapshot {
     struct tic_graph *graph;
     struct tic_store *store;
@@ -211,6 +222,7 @@ struct tic_snapshot {
     struct tic_pace pace;           /* pace.h */
     struct tic_verify verify;       /* verify.h */
     struct tic_point point;         /* point.h */
+    struct tic_window window;       /* window.h */
     struct tic_eventlog log;        /* forced.h */
     struct tic_results results;     /* forced.h */
     struct tic_extension extension; /* extension.h */

@@ -18,6 +18,9 @@ bool tic_sums_take_used(struct tic_sums *sums, const struct tic_handle *handle, 
     uint64_t bytes = tic_shape_bytes(&layout.shape);
     clockid_t clock = bytes < SHORT ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
     uint64_t start = tic_nanoseconds(clock);
+
+    if (atomic_load(&handle->movable.stale)) /* memory holds an older value */
+        return false;
     bool is_there = tic_layout_checksum_there(&layout, sum);
 
     atomic_fetch_add_explicit(&sums->ns, tic_nanoseconds(clock) - start, memory_order_relaxed);

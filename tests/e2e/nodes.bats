@@ -135,6 +135,35 @@ resumes_as_cuda() {
     [ "$(grep -c 'StarPU uses HIP devices, with which nothing was tried on a real one' err)" -eq 1 ]
 }
 
+@test "OpenCL: main memory gets values when a line is due, each at most once, and not before" {
+    need_device
+    export STARPU_TIC_EVERY=50 NODES_MAIN=0
+    run_apart env "${device_only[@]}" "$tool" run -- "$lib/nodes" 7 600 1000
+    [ "$status" -eq 0 ]
+    [ "$(stat_of checkpoints)" -ge 2 ]
+    [ "$(stat_of windows)" -ge "$(stat_of checkpoints)" ]
+    [ "$(stat_of values_fetched)" -gt 0 ]
+    [ "$(stat_of values_fetched)" -le $(($(stat_of windows) * 6)) ] # data
+    [ "$(stat_of bytes_fetched)" -ge $(($(stat_of values_fetched) * 8000)) ]
+    STARPU_TIC_PROTOCOL=sel run_apart env "${device_only[@]}" "$tool" run -- "$lib/nodes" 7 600 1000
+    [ "$status" -eq 0 ]
+    [ "$(stat_of windows)" -eq 0 ]
+}
+
+@test "OpenCL: killed at each step of a window" {
+    need_device
+    local continued=0 expected
+    export STARPU_TIC_EVERY=20
+    expected=$("$lib/nodes" 8 300 1000)
+    for step in opened:3 fetched:9 filled:3 closed:3; do
+        rm -rf "$STARPU_TIC_DIR"
+        dies device "window-$step" "$expected" "$lib/nodes" 8 300 1000
+        [ "$status" -eq 137 ]
+        ends device_only "$expected" "$lib/nodes" 8 300 1000
+    done
+    [ "$continued" -eq 4 ]
+}
+
 @test "devices with which nothing was tried: FPGAs only where STARPU_TIC_DEVICES=all says so, others never" {
     need_device
     local expected
