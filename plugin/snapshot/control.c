@@ -63,7 +63,7 @@ uint64_t tic_snapshot_progress(struct tic_snapshot *snapshot)
 {
     return atomic_load(&snapshot->store->counts.values_written) +
            atomic_load(&snapshot->counts.checkpoints) + atomic_load(&snapshot->ended) +
-           atomic_load(&snapshot->verify.sums.bytes);
+           atomic_load(&snapshot->verify.sums.bytes) + atomic_load(&snapshot->window.fetched);
 }
 
 bool tic_snapshot_await_locked(struct tic_snapshot *snapshot, const struct timespec *until)
