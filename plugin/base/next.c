@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 void *tic_next_function(_Atomic(void *) *known, const char *name)
 {
@@ -17,4 +18,17 @@ void *tic_next_function(_Atomic(void *) *known, const char *name)
     looking = false;
     atomic_store_explicit(known, function, memory_order_relaxed);
     return function;
+}
+
+void *tic_next_of(const void *caller, const void *own, const char *name)
+{
+    _Atomic(void *) known = NULL;
+    Dl_info object;
+    void *library =
+        dladdr(caller, &object) != 0 ? dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    void *found = library ? dlsym(library, name) : NULL;
+
+    if (library)
+        dlclose(library);
+    return found && found != own ? found : tic_next_function(&known, name);
 }

@@ -9,5 +9,8 @@
 /* `known` keeps it. NULL: there is none, or this thread is looking for one already: dlsym() frees
  * the text of an earlier error. */
 void *tic_next_function(_Atomic(void *) *known, const char *name);
+/* The same for a library of which there may be several, by the libraries that the caller's is
+ * linked with. own: the function that it is not. */
+void *tic_next_of(const void *caller, const void *own, const char *name);
 
 #endif

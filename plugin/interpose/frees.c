@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Calls of main() that give memory back in which registered data lies. The calls do what they
+/* Calls that give memory back in which registered data lies, or pin it. The calls do what they
  * always do. They may come before any constructor. */
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/freed.h"
 #include "base/next.h"
+#include "interpose/pins.h"
 #include "session/context.h"
 #include "unseen/blocks.h"
 
 #define PUBLIC __attribute__((visibility("default")))
-
-static _Atomic(void *) real_free, real_realloc;
 
 static void tell(void)
 {
@@ -42,31 +44,80 @@ static void note(const void *block, size_t bytes)
         tell();
 }
 
+/* Elsewhere the addresses would mean what was there. */
+static void unpin(void *at, size_t bytes)
+{
+    if (at && bytes > 0)
+        tic_pins_release(at, bytes);
+}
+
 PUBLIC void free(void *block);
 void free(void *block)
 {
-    void *function = tic_next_function(&real_free, "free");
+    static _Atomic(void *) known;
+    void *function = tic_next_function(&known, "free");
     void (*real)(void *);
 
     if (!function)
         return; /* a text is lost */
     memcpy(&real, &function, sizeof(real));
     note(block, bytes_of(block));
+    if (__builtin_expect(tic_pins_are_any(), 0))
+        unpin(block, malloc_usable_size(block));
     real(block);
 }
 
 PUBLIC void *realloc(void *block, size_t size);
 void *realloc(void *block, size_t size)
 {
-    void *function = tic_next_function(&real_realloc, "realloc");
+    static _Atomic(void *) known;
+    void *function = tic_next_function(&known, "realloc");
     void *(*real)(void *, size_t);
     size_t bytes = bytes_of(block);
 
     if (!function)
         return NULL;
     memcpy(&real, &function, sizeof(real));
+    if (__builtin_expect(tic_pins_are_any(), 0))
+        unpin(block, malloc_usable_size(block));
     void *now = real(block, size);
     if (now != block && (now || size == 0))
         note(block, bytes);
     return now;
 }
+
+PUBLIC int munmap(void *at, size_t bytes);
+int munmap(void *at, size_t bytes)
+{
+    static _Atomic(void *) known;
+    void *function = tic_next_function(&known, "munmap");
+    int (*real)(void *, size_t);
+
+    if (__builtin_expect(tic_pins_are_any(), 0))
+        unpin(at, bytes);
+    memcpy(&real, &function, sizeof(real));
+    return real ? real(at, bytes) : (int)syscall(SYS_munmap, at, bytes);
+}
+
+PUBLIC int starpu_memory_pin(void *at, size_t bytes)
+{
+    unpin(at, bytes);
+    return RESOLVED(starpu_memory_pin)(at, bytes);
+}
+
+/* Of NVIDIA's library and of AMD's. */
+#define REGISTER(name)                                                                             \
+    PUBLIC int name(void *at, size_t bytes, unsigned flags);                                       \
+    int name(void *at, size_t bytes, unsigned flags)                                               \
+    {                                                                                              \
+        enum { UNKNOWN = 999 };                                                                    \
+        int (*real)(void *, size_t, unsigned);                                                     \
+        void *function = tic_next_of(__builtin_return_address(0), (const void *)name, #name);      \
+                                                                                                   \
+        unpin(at, bytes);                                                                          \
+        memcpy(&real, &function, sizeof(real));                                                    \
+        return real ? real(at, bytes, flags) : UNKNOWN;                                            \
+    }
+
+REGISTER(cudaHostRegister)
+REGISTER(hipHostRegister)

@@ -27,6 +27,7 @@
 #include "session/peers.h"
 #include "session/slave.h"
 #include "interpose/opening.h"
+#include "interpose/pins.h"
 #include "interpose/policy.h"
 #include "interpose/position.h"
 #include "interpose/record.h"
@@ -239,6 +240,13 @@ static void take_beacon(void *arg)
     session->beacon = tic_beacon_take(session->store.path);
 }
 
+/* Their contexts may outlive starpu_shutdown(). */
+static void prepare_for_gpus(struct tic_session *session)
+{
+    session->snapshot.options.image_least = session->store.rows.image_least = 0;
+    tic_pins_start(session->report ? 0 : session->settings.pin);
+}
+
 void tic_session_on_initialize_after(int result)
 {
     struct tic_session *session = tic_session_opened();
@@ -264,8 +272,8 @@ void tic_session_on_initialize_after(int result)
     session->snapshot.about.workers = workers;
     session->snapshot.options.other_memory =
         (struct tic_other_memory){tic_nodes_several, tic_movable_ask};
-    if (tic_nodes_has_gpu()) /* for good: contexts may outlive starpu_shutdown() */
-        session->snapshot.options.image_least = session->store.rows.image_least = 0;
+    if (tic_nodes_has_gpu())
+        prepare_for_gpus(session);
     tic_session_own();
     int64_t number = session->starts++;
     uint64_t known = tic_tail_total(&session->graph.events);

@@ -22,6 +22,7 @@
 #include "unseen/statics.h"
 #include "report/pages.h"
 #include "report/perturb.h"
+#include "interpose/pins.h"
 #include "interpose/redux.h"
 #include "interpose/retry.h"
 #include "interpose/runner.h"
@@ -101,6 +102,8 @@ WRAPPER void starpu_shutdown(void)
     }
     tic_session_enter_life();
     bool stops = tic_session_on_shutdown_before();
+    if (stops)
+        tic_pins_end();
     tic_guard++;
     RESOLVED(starpu_shutdown)();
     tic_guard--;
@@ -356,6 +359,7 @@ WRAPPER int starpu_task_wait(struct starpu_task *task)
         while (tic_wait_settle_all(result));                                                       \
         if (tic_nodes_several && tic_session_is_watching())                                        \
             tic_writeback_settle();                                                                \
+        tic_pins_settle();                                                                         \
         tic_wait_end(#name);                                                                       \
         return result;                                                                             \
     }

@@ -23,6 +23,7 @@
 #include "interpose/replayed.h"
 #include "interpose/restore_all.h"
 #include "interpose/switch.h"
+#include "interpose/pins.h"
 #include "interpose/unregister.h"
 #include "session/uses.h"
 #include "snapshot/window.h"
@@ -57,6 +58,8 @@ WRAPPER void starpu_data_register(starpu_data_handle_t *data, int home_node, voi
     tic_guard--;
     if (watching)
         tic_data_on_register_after(*data, home_node);
+    if (tic_guard == 0)
+        tic_pins_register(*data, home_node);
     tic_pages_close("starpu_data_register");
 }
 
@@ -70,9 +73,11 @@ WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
     fold(data);
     if (tic_session_is_watching())
         tic_data_on_unregister_before(data, true);
+    const void *place = tic_pins_place(data);
     tic_guard++;
     RESOLVED(starpu_data_unregister)(data);
     tic_guard--;
+    tic_pins_leave(place, false);
     tic_digest_after_unregister(&returned);
     tic_wait_end("starpu_data_unregister");
 }
@@ -84,9 +89,11 @@ WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
         tic_looks_note_left(tic_handle_of(data));
         tic_data_on_unregister_before(data, false);
     }
+    const void *place = tic_pins_place(data);
     tic_guard++;
     RESOLVED(starpu_data_unregister_no_coherency)(data);
     tic_guard--;
+    tic_pins_leave(place, false);
     tic_pages_close("starpu_data_unregister_no_coherency");
 }
 
@@ -97,9 +104,11 @@ WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
     fold(data);
     if (tic_session_is_watching())
         tic_data_on_unregister_submit_before(data);
+    const void *place = tic_pins_place(data);
     tic_guard++;
     RESOLVED(starpu_data_unregister_submit)(data);
     tic_guard--;
+    tic_pins_leave(place, true);
 }
 
 WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data_filter *filter)

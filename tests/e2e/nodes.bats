@@ -242,6 +242,48 @@ crowd_dies() {
     [ "$(stat_of checkpoints)" -gt 1 ]
 }
 
+# Nodes seem to be CUDA devices, and this has been pinned, at most and at the end: pins MODE "PINNED REFUSED" VARIABLE=VALUE...
+pins() {
+    local expected
+    expected=$("$lib/pinned" "$1")
+    rm -rf "$STARPU_TIC_DIR"
+    run_apart timeout "$hangs" env "${numa[@]}" PINS="$PWD/pins" "${@:3}" \
+        LD_PRELOAD="$library:$TIC_BUILD/.libs/kinds.so:$TIC_BUILD/.libs/pins.so" "$lib/pinned" "$1"
+    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain "$1" "wrong"
+    read -r pinned refused most left <pins
+    [ "$pinned $refused $left" = "$2 0" ] || complain "$1" "$pinned pinned, $refused refused, $left bytes left"
+}
+
+@test "memory of data is pinned while it is registered, once, and as a whole" {
+    need_numa
+    local pinned refused most left
+    pins alone "2 0"
+    [ "$most" -ge 4194304 ] && [ "$most" -lt 4200000 ]
+    pins tiles "1 0"
+    pins gaps "1 0"
+    pins across "2 0"
+    pins small "0 0"
+    pins small "1 0" STARPU_TIC_PIN=1000
+    pins alone "0 0" STARPU_TIC_PIN=0
+}
+
+@test "pinned memory is unpinned before the program can give it back" {
+    need_numa
+    local mode pinned refused most left
+    for mode in submit mapped given left; do
+        pins "$mode" "1 0"
+    done
+}
+
+@test "what the program pins is its own" {
+    need_numa
+    local pinned refused most left
+    pins own "1 1"
+    pins own "1 1" STARPU_TIC_VERBOSE=2
+    [ "$(grep -c 'memory of data is not pinned' err)" -eq 1 ]
+    pins then "2 0"
+}
+
 @test "NUMA nodes: resumed on them, on one node, and back" {
     need_numa
     local continued=0
