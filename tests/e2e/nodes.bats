@@ -145,7 +145,8 @@ resumes_as_cuda() {
     [ "$(stat_of values_fetched)" -gt 0 ]
     [ "$(stat_of values_fetched)" -le $(($(stat_of windows) * 6)) ] # data
     [ "$(stat_of bytes_fetched)" -ge $(($(stat_of values_fetched) * 8000)) ]
-    STARPU_TIC_PROTOCOL=sel run_apart env "${device_only[@]}" "$tool" run -- "$lib/nodes" 7 600 1000
+    export STARPU_TIC_PROTOCOL=sel STARPU_TIC_VERIFY=0
+    run_apart env "${device_only[@]}" "$tool" run -- "$lib/nodes" 7 600 1000
     [ "$status" -eq 0 ]
     [ "$(stat_of windows)" -eq 0 ]
 }
