@@ -102,11 +102,39 @@ static void set_closed(struct tic_handle *handle, bool closed)
     tic_unlock(&handle->lock);
 }
 
-void tic_movable_close(struct tic_handle *handle)
+static void close_for_others(struct tic_handle *handle)
 {
     set_closed(handle, true);
     while (atomic_load(&handle->movable.asked) != TIC_ASKED_NOT)
         sched_yield();
+}
+
+static struct tic_handle *of_main(starpu_data_handle_t data)
+{
+    return tic_nodes_several && tic_session_is_watching() && tic_session_is_owner()
+               ? tic_handle_of(data)
+               : NULL;
+}
+
+void tic_movable_begin_reading(starpu_data_handle_t data)
+{
+    struct tic_handle *handle = of_main(data);
+
+    if (handle && !handle->movable.may)
+        close_for_others(handle);
+}
+
+void tic_movable_end_reading(starpu_data_handle_t data)
+{
+    struct tic_handle *handle = of_main(data);
+
+    if (handle && atomic_load(&handle->holds) == 0 && !atomic_load(&handle->split))
+        tic_movable_open(handle);
+}
+
+void tic_movable_close(struct tic_handle *handle)
+{
+    close_for_others(handle);
     if (tic_movable_hold(handle))
         tic_movable_drop(handle->data);
 }

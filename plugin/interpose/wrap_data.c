@@ -332,9 +332,13 @@ COPY(starpu_data_cpy_priority, priority,
             tic_session_is_watching() && tic_access_on_acquire_before(data, reads, writes, #name); \
         if (tic_nodes_several && tic_session_is_watching())                                        \
             mode = tic_movable_mode(data, mode);                                                   \
+        if (!writes)                                                                               \
+            tic_movable_begin_reading(data);                                                       \
         tic_guard++;                                                                               \
         int result = RESOLVED(name) arguments;                                                     \
         tic_guard--;                                                                               \
+        if (result != 0)                                                                           \
+            tic_movable_end_reading(data);                                                         \
         if (result == 0)                                                                           \
             tic_movable_find(data);                                                                \
         if (writes && result == 0)                                                                 \
@@ -433,6 +437,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
         tic_guard++;                                                                               \
         RESOLVED(name) arguments;                                                                  \
         tic_guard--;                                                                               \
+        tic_movable_end_reading(data);                                                             \
         if (tic_session_is_watching() && tic_session_is_owner())                                   \
             tic_clock_tick();                                                                      \
         tic_main_has_come();                                                                       \
