@@ -75,8 +75,8 @@ extern const size_t tic_setting_count;
 
 /* Reads all settings from the environment through `get` (getenv, or a test's own).
  * 0, or -EINVAL after writing one sentence about the first bad value into message. Strings point
- * into the environment, paths are absolute (base/path.h). Unknown STARPU_TIC_* variables are an error too: a typing mistake must
- * not silently mean "default". */
+ * into the environment, paths are absolute (base/path.h). Unknown STARPU_TIC_* variables are an
+ * error too: a typing mistake must not silently mean "default". */
 int tic_settings_read(struct tic_settings *out, const char *(*get)(const char *name),
                       char *const *environment, char *message, size_t message_size);
 

@@ -134,6 +134,8 @@ void tic_movable_end_reading(starpu_data_handle_t data)
 
 void tic_movable_close(struct tic_handle *handle)
 {
+    if (!tic_nodes_several)
+        return;
     close_for_others(handle);
     if (tic_movable_hold(handle))
         tic_movable_drop(handle->data);

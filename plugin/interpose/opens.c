@@ -143,7 +143,8 @@ static void note(int directory, const char *path, int fd, enum use use)
     errno = error;
 }
 
-__attribute__((unused)) static void note_open(const void *caller, int directory, const char *path, int flags, int fd)
+__attribute__((unused)) static void note_open(const void *caller, int directory, const char *path,
+                                              int flags, int fd)
 {
     if (!is_of_main(caller) || (flags & (O_DIRECTORY | O_PATH)) != 0)
         return;
@@ -153,7 +154,8 @@ __attribute__((unused)) static void note_open(const void *caller, int directory,
         note(directory, path, fd, (flags & (O_TRUNC | O_EXCL)) != 0 ? ANEW : WRITES);
 }
 
-__attribute__((unused)) static void note_stream(const void *caller, const char *path, const char *mode, FILE *file)
+__attribute__((unused)) static void note_stream(const void *caller, const char *path,
+                                                const char *mode, FILE *file)
 {
     if (!path || !is_of_main(caller))
         return;

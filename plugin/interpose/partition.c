@@ -153,8 +153,7 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
     }
     if (tic_data_has_task_values(handle)) {
         tic_data_wait(handle);
-        if (tic_nodes_several)
-            tic_movable_close(handle);
+        tic_movable_close(handle);
         tic_snapshot_save_now(&tic_session->snapshot, handle);
     }
 }
@@ -225,8 +224,7 @@ static bool gather(struct tic_handle *parent, bool noted)
         tic_data_restore(child, inner);
         if ((tic_data_has_task_values(child) || child->mentioned) && !inner)
             tic_data_wait(child);
-        if (tic_nodes_several)
-            tic_movable_close(child);
+        tic_movable_close(child);
         changed |= atomic_load(&child->version) > 0;
         written |= child->submitted_writes > 0;
         tic_data_forget(child->data);

@@ -4,10 +4,11 @@
  * Values are saved from main memory, and restored into it. Where there are several nodes, what
  * a task writes in another one comes to main memory when a line is due (snapshot/window.h). So when
  * the epoch is raised, and until the values of the cut are saved, main memory holds the value of
- * each datum between its tasks, as it does where it is the only node. StarPU is believed in that its coherence is right: an access to read
- * in main memory finds there what was written last, and a kernel on another node changes nothing
- * in main memory but the data that its task writes, until the task has ended (StarPU 1.4 may map
- * memory into a device or a slave of the same machine, so that there is but one copy).
+ * each datum between its tasks, as it does where it is the only node. StarPU is believed in that
+ * its coherence is right: an access to read in main memory finds there what was written last, and a
+ * kernel on another node changes nothing in main memory but the data that its task writes, until
+ * the task has ended (StarPU 1.4 may map memory into a device or a slave of the same machine, so
+ * that there is but one copy).
  *
  * Slaves are other processes (session/slave.h). Nothing of ours is around a kernel there, and
  * memory that it writes beside its data stays there: no check of ours sees it, and none may count
