@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LENGTH = 2000, EARLIER = 5, OTHERS = 10 };
+enum { LENGTH = 2000, EARLIER = 5, OTHERS = 10, LAST = 40 };
 
 static uint32_t values[LENGTH], beside[LENGTH];
 
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
     starpu_data_release(data);
     submit(data, 50, later);
     starpu_task_wait_for_all();
-    submit(other, 200, OTHERS);
+    submit(other, 200, LAST); /* a second line is counted here, however late the first one came */
     starpu_data_unregister(data);
     starpu_data_unregister(other);
     printf("%" PRIx64 " %" PRIx64 " %" PRIx64 "\n", seen, hash(values), hash(beside));

@@ -80,6 +80,11 @@ static void leave(void)
         else if (!is("left") && !is("given"))
             starpu_data_unregister(data[i]);
     starpu_task_wait_for_all();
+    if (is("given")) { /* the tasks may have been executed elsewhere */
+        if (starpu_data_acquire(data[0], STARPU_R) != 0)
+            exit(5);
+        starpu_data_release(data[0]);
+    }
     count = 0;
 }
 
