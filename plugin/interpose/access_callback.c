@@ -13,6 +13,7 @@
 #include "interpose/place.h"
 #include "interpose/position.h"
 #include "interpose/reads.h"
+#include "interpose/release.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"
@@ -247,7 +248,7 @@ void tic_callback_access_settle(struct tic_handle *handle)
         return;
     tic_guard++;
     if (tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, STARPU_W) == 0)
-        tic_real.starpu_data_release_on_node(handle->data, STARPU_MAIN_RAM);
+        tic_release(handle->data, STARPU_MAIN_RAM);
     tic_guard--;
 }
 

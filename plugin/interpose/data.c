@@ -14,6 +14,7 @@
 #include "interpose/pack.h"
 #include "interpose/place.h"
 #include "interpose/record.h"
+#include "interpose/release.h"
 #include "interpose/replayed.h"
 #include "report/report.h"
 #include "interpose/shape.h"
@@ -150,7 +151,7 @@ static void acquire_once(const struct tic_handle *handle, int node)
 {
     tic_guard++;
     if (tic_real.starpu_data_acquire_on_node(handle->data, node, STARPU_W) == 0)
-        tic_real.starpu_data_release_on_node(handle->data, node);
+        tic_release(handle->data, node);
     tic_guard--;
 }
 

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
+#include "interpose/release.h"
 #include "real/real.h"
-#include "session/context.h"
 
 struct fill {
     starpu_data_handle_t data;
@@ -19,9 +19,7 @@ static void granted(void *arg)
     if (fill->write)
         fill->write(fill->arg,
                     tic_real.starpu_data_get_interface_on_node(fill->data, STARPU_MAIN_RAM));
-    tic_guard++;
-    tic_real.starpu_data_release_on_node(fill->data, STARPU_MAIN_RAM);
-    tic_guard--;
+    tic_release(fill->data, STARPU_MAIN_RAM);
     free(fill);
 }
 

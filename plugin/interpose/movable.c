@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/apart.h"
+#include "interpose/release.h"
 #include "interpose/shape.h"
 #include "real/real.h"
 #include "session/context.h"
@@ -38,9 +39,7 @@ static void granted(void *arg)
     tic_handle_locate_homeless(request.handle);
     tic_snapshot_save_granted(&tic_session->snapshot, request.handle);
     note_granted(request.handle);
-    tic_guard++;
-    tic_real.starpu_data_release_on_node(request.data, STARPU_MAIN_RAM);
-    tic_guard--;
+    tic_release(request.data, STARPU_MAIN_RAM);
 }
 
 static void ask(struct tic_handle *handle)
@@ -109,29 +108,6 @@ static void close_for_others(struct tic_handle *handle)
         sched_yield();
 }
 
-static struct tic_handle *of_main(starpu_data_handle_t data)
-{
-    return tic_nodes_several && tic_session_is_watching() && tic_session_is_owner()
-               ? tic_handle_of(data)
-               : NULL;
-}
-
-void tic_movable_begin_reading(starpu_data_handle_t data)
-{
-    struct tic_handle *handle = of_main(data);
-
-    if (handle && !handle->movable.may)
-        close_for_others(handle);
-}
-
-void tic_movable_end_reading(starpu_data_handle_t data)
-{
-    struct tic_handle *handle = of_main(data);
-
-    if (handle && atomic_load(&handle->holds) == 0 && !atomic_load(&handle->split))
-        tic_movable_open(handle);
-}
-
 void tic_movable_close(struct tic_handle *handle)
 {
     if (!tic_nodes_several)
@@ -167,9 +143,7 @@ bool tic_movable_hold(struct tic_handle *handle)
 
 void tic_movable_drop(starpu_data_handle_t data)
 {
-    tic_guard++;
-    tic_real.starpu_data_release_on_node(data, STARPU_MAIN_RAM);
-    tic_guard--;
+    tic_release(data, STARPU_MAIN_RAM);
 }
 
 /* ---- accesses -------------------------------------------------------------------------------- */

@@ -22,10 +22,6 @@ void tic_movable_leave(struct tic_handle *handle);
  * brought there. Owner thread. */
 void tic_movable_close(struct tic_handle *handle);
 void tic_movable_open(struct tic_handle *handle);
-/* Around an access of main() that only reads: nobody asks meanwhile. StarPU loses count, and what
- * follows main()'s next access never begins, where an access of ours ends at the same time. */
-void tic_movable_begin_reading(starpu_data_handle_t data);
-void tic_movable_end_reading(starpu_data_handle_t data);
 /* Around what saves it on the owner thread when its tasks have ended. False: it is in main memory,
  * and stays there, or there is no value. */
 bool tic_movable_hold(struct tic_handle *handle);

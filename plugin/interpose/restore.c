@@ -19,6 +19,7 @@
 #include "session/lookup.h"
 #include "session/nodes.h"
 #include "interpose/pack.h"
+#include "interpose/release.h"
 #include "interpose/shape.h"
 #include "session/task.h"
 #include "real/real.h"
@@ -203,7 +204,7 @@ void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
                  (unsigned long long)handle->id, tic_name_of(handle->id));
     read_value(&restore, tic_real.starpu_data_get_interface_on_node(handle->data, home));
     if (!direct)
-        tic_real.starpu_data_release_on_node(handle->data, STARPU_MAIN_RAM);
+        tic_release(handle->data, STARPU_MAIN_RAM);
     tic_guard--;
     free(restore.packed);
 }
@@ -301,7 +302,7 @@ static bool fill_now(starpu_data_handle_t copy, const struct restore *model)
     if (tic_real.starpu_data_acquire_on_node(copy, STARPU_MAIN_RAM, STARPU_W) != 0)
         return false;
     read_value(model, tic_real.starpu_data_get_interface_on_node(copy, STARPU_MAIN_RAM));
-    tic_real.starpu_data_release_on_node(copy, STARPU_MAIN_RAM);
+    tic_release(copy, STARPU_MAIN_RAM);
     free(model->packed);
     return true;
 }

@@ -18,6 +18,7 @@
 #include "interpose/place.h"
 #include "interpose/record.h"
 #include "interpose/redux.h"
+#include "interpose/release.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"
@@ -75,7 +76,7 @@ static bool is_at_rest(const struct tic_handle *handle)
     bool rests =
         tic_real.starpu_data_acquire_on_node_try(handle->data, handle->home_node, STARPU_W) == 0;
     if (rests)
-        tic_real.starpu_data_release_on_node(handle->data, handle->home_node);
+        tic_release(handle->data, handle->home_node);
     tic_guard--;
     return rests;
 }
@@ -208,9 +209,7 @@ static void leave_later(void *arg)
     if (is_brought(handle))
         tic_movable_found(handle);
     tic_snapshot_remove(&tic_session->snapshot, handle, is_pinned(handle));
-    tic_guard++;
-    tic_real.starpu_data_release_on_node(data, node);
-    tic_guard--;
+    tic_release(data, node);
 }
 
 /* All tasks that use it have ended. Readers that a cut does not hold may still need the value. */
@@ -220,9 +219,7 @@ static void lose_value(void *arg)
 
     if (tic_snapshot_hold(&tic_session->snapshot, handle, NULL) != 0)
         tic_snapshot_break(&tic_session->snapshot, "out of memory");
-    tic_guard++;
-    tic_real.starpu_data_release_on_node(handle->data, STARPU_MAIN_RAM);
-    tic_guard--;
+    tic_release(handle->data, STARPU_MAIN_RAM);
 }
 
 void tic_data_on_invalidate_before(struct tic_handle *handle)

@@ -20,6 +20,7 @@
 #include "interpose/partition.h"
 #include "interpose/place.h"
 #include "interpose/redux.h"
+#include "interpose/release.h"
 #include "interpose/replayed.h"
 #include "interpose/restore_all.h"
 #include "interpose/switch.h"
@@ -332,13 +333,9 @@ COPY(starpu_data_cpy_priority, priority,
             tic_session_is_watching() && tic_access_on_acquire_before(data, reads, writes, #name); \
         if (tic_nodes_several && tic_session_is_watching())                                        \
             mode = tic_movable_mode(data, mode);                                                   \
-        if (!writes)                                                                               \
-            tic_movable_begin_reading(data);                                                       \
         tic_guard++;                                                                               \
         int result = RESOLVED(name) arguments;                                                     \
         tic_guard--;                                                                               \
-        if (result != 0)                                                                           \
-            tic_movable_end_reading(data);                                                         \
         if (result == 0)                                                                           \
             tic_movable_find(data);                                                                \
         if (writes && result == 0)                                                                 \
@@ -424,7 +421,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
     return result;
 }
 
-#define RELEASE(name, parameters, arguments)                                                       \
+#define RELEASE(name, node, parameters)                                                            \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
         tic_pages_open();                                                                          \
@@ -434,18 +431,15 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
             tic_access_on_release_before(data);                                                    \
             tic_data_note_hold(tic_handle_of(data), false);                                        \
         }                                                                                          \
-        tic_guard++;                                                                               \
-        RESOLVED(name) arguments;                                                                  \
-        tic_guard--;                                                                               \
-        tic_movable_end_reading(data);                                                             \
+        tic_release_of_program(data, node);                                                        \
         if (tic_session_is_watching() && tic_session_is_owner())                                   \
             tic_clock_tick();                                                                      \
         tic_main_has_come();                                                                       \
         tic_pages_close(#name);                                                                    \
     }
 
-RELEASE(starpu_data_release, (starpu_data_handle_t data), (data))
-RELEASE(starpu_data_release_on_node, (starpu_data_handle_t data, int node), (data, node))
+RELEASE(starpu_data_release, TIC_NODE_HOME, (starpu_data_handle_t data))
+RELEASE(starpu_data_release_on_node, node, (starpu_data_handle_t data, int node))
 
 static void note_unpack(starpu_data_handle_t data, const char *call)
 {

@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "interpose/movable.h"
 #include "interpose/reads.h"
+#include "interpose/release.h"
 #include "interpose/shape.h"
 #include "real/real.h"
 #include "session/context.h"
@@ -175,10 +176,8 @@ static void land(struct writeback *writeback)
     writeback->end(slot, writeback->more); /* another task may have the slot from now on */
     tic_forced_exchange(&before, NULL);
     note_end(writeback);
-    tic_guard++;
     for (unsigned i = 0; i < writeback->count; i++)
-        tic_real.starpu_data_release_on_node(writeback->values[i].data, STARPU_MAIN_RAM);
-    tic_guard--;
+        tic_release(writeback->values[i].data, STARPU_MAIN_RAM);
     free(writeback);
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 struct tic_real tic_real;
+__thread int tic_guard __attribute__((tls_model("initial-exec")));
 
 /* The tables agree with the headers of the StarPU that this is built for. */
 #define REAL(type, name, parameters)                                                               \

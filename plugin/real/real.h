@@ -29,6 +29,8 @@ struct tic_real {
 
 /* Immutable after tic_real_resolve has returned true. */
 extern struct tic_real tic_real;
+/* Depth of real calls on this thread: nested calls of StarPU's own are not the application's. */
+extern __thread int tic_guard __attribute__((tls_model("initial-exec")));
 
 /* Resolves everything, as soon as StarPU is loaded. True when no needed function is missing; else
  * *missing names the first (protection is then impossible, the program itself may be fine). */

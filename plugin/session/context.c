@@ -6,7 +6,6 @@
 struct tic_session *tic_session;
 
 __thread bool tic_is_owner __attribute__((tls_model("initial-exec")));
-__thread int tic_guard __attribute__((tls_model("initial-exec")));
 __thread int tic_in_callback __attribute__((tls_model("initial-exec")));
 
 /* OpenMP's, if the program has one: who of a team submits what can be a race, whoever main() is. */

@@ -74,8 +74,6 @@ static inline bool tic_session_is_owner(void)
 /* The calling thread is that of main(), as StarPU has started. */
 void tic_session_own(void);
 
-/* Depth of real calls on this thread: nested calls of StarPU's own are not the application's. */
-extern __thread int tic_guard __attribute__((tls_model("initial-exec")));
 /* Is this the thread that called starpu_init? */
 extern __thread bool tic_is_owner __attribute__((tls_model("initial-exec")));
 /* Nonzero while an application callback runs on this thread. */

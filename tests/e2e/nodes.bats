@@ -285,6 +285,18 @@ pins() {
     pins then "2 0"
 }
 
+# StarPU would lose count, and what follows main()'s next access would never begin.
+@test "NUMA nodes: no two threads end accesses on the same data at the same time" {
+    need_numa
+    local all twice
+    STARPU_TIC_PROTOCOL=sel STARPU_TIC_VERIFY=0 run_apart timeout "$hangs" env "${numa[@]}" \
+        ENDS="$PWD/ends" LD_PRELOAD="$library:$TIC_BUILD/.libs/ends.so" "$lib/nodes" 8 300 1000
+    [ "$status" -eq 0 ] && [ "$(cat out)" = "$("$lib/nodes" 8 300 1000)" ] || complain nodes "wrong"
+    read -r all twice <ends
+    [ "$all" -ge 50 ]
+    [ "$twice" -eq 0 ]
+}
+
 @test "NUMA nodes: resumed on them, on one node, and back" {
     need_numa
     local continued=0

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The end of accesses, one at a time for each datum, where StarPU has several memory nodes.
+ *
+ * StarPU counts the accesses after which something may begin, looks at the count before it locks it
+ * (_starpu_unlock_post_sync_tasks, to 1.4.12), and counts an access of ours down that was never
+ * counted up, as it is without sequential consistency. Two ends at the same time may so bring it
+ * below zero: what follows the next access then never begins. */
+#ifndef TIC_INTERPOSE_RELEASE_H
+#define TIC_INTERPOSE_RELEASE_H
+
+#include <starpu.h>
+
+enum { TIC_NODE_HOME = -1000 }; /* in place of a node: starpu_data_release */
+
+/* Ends an access of ours, now or where another thread that ends one on this data goes on. Neither
+ * the data nor its handle may be used after it. */
+void tic_release(starpu_data_handle_t data, int node);
+/* The same for the program's, which is over afterwards if it is not a callback that ends it. */
+void tic_release_of_program(starpu_data_handle_t data, int node);
+
+#endif
