@@ -105,14 +105,15 @@ PUBLIC int starpu_memory_pin(void *at, size_t bytes)
     return RESOLVED(starpu_memory_pin)(at, bytes);
 }
 
-/* Of NVIDIA's library and of AMD's. */
+/* Of NVIDIA's library and of AMD's, whose headers may be there, with types of their own. */
 #define REGISTER(name)                                                                             \
-    PUBLIC int name(void *at, size_t bytes, unsigned flags);                                       \
-    int name(void *at, size_t bytes, unsigned flags)                                               \
+    int tic_##name(void *at, size_t bytes, unsigned flags) __asm__(#name) PUBLIC;                  \
+    int tic_##name(void *at, size_t bytes, unsigned flags)                                         \
     {                                                                                              \
         enum { UNKNOWN = 999 };                                                                    \
         int (*real)(void *, size_t, unsigned);                                                     \
-        void *function = tic_next_of(__builtin_return_address(0), (const void *)name, #name);      \
+        void *function =                                                                           \
+            tic_next_of(__builtin_return_address(0), (const void *)tic_##name, #name);             \
                                                                                                    \
         unpin(at, bytes);                                                                          \
         memcpy(&real, &function, sizeof(real));                                                    \
