@@ -58,7 +58,7 @@ campaign_begin() {
     trap 'rm -rf "$work"' EXIT
     unset DISPLAY LD_PRELOAD
     use_reference_blas
-    export STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_SILENT=1 STARPU_BUS_CALIBRATE=0
+    export OCL_ICD_VENDORS=/nonexistent STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_SILENT=1 STARPU_BUS_CALIBRATE=0
     export STARPU_HOME=$work/home STARPU_TIC_PERIOD=1000 STARPU_TIC_VERBOSE=0
     export STARPU_TIC_DIR=$work/store STARPU_TIC_STATS=$work/stats
     export OMPI_MCA_ess_singleton_isolated=1 # one MPI process without MPI's daemon
