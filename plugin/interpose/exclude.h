@@ -15,7 +15,8 @@
 #include "session/context.h"
 
 /* 0; -EINVAL: it has no content, or cannot be saved anyway; -EBUSY: it was used; -ENOTSUP: it is a
- * part of other data, shares its memory, or is reduced, or StarPU has several memory nodes. Owner thread. */
+ * part of other data, shares its memory, or is reduced, or StarPU has several memory nodes. Owner
+ * thread. */
 int tic_exclude_data(struct tic_handle *handle);
 
 /* The same of a part of excluded data, which is new. */

@@ -5,8 +5,8 @@
 
 #include "session/context.h"
 
-/* StarPU is about to start: what handles a signal afterwards that nobody has handled before comes with
- * StarPU's libraries, not from the program. */
+/* StarPU is about to start: what handles a signal afterwards that nobody has handled before comes
+ * with StarPU's libraries, not from the program. */
 void tic_leave_note_program(void);
 /* From now on the signals of STARPU_TIC_STOP end this process so, but for those that the program
  * handles or ignores. Owner thread, once StarPU runs. */
