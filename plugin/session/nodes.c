@@ -15,7 +15,7 @@ bool tic_nodes_several;
 /* Immutable after tic_nodes_start. */
 static struct {
     unsigned count;
-    bool disk, device, slaves, gpu;
+    bool disk, device, slaves, gpu, processor;
     bool away[TIC_MAX_WORKERS];      /* workers */
     const void *tables[MOST_TABLES]; /* of devices */
     unsigned table_count;
@@ -95,9 +95,12 @@ static void look_at_workers(void)
         nodes.away[i] =
             nodes.disk || (tic_nodes_several && i < count &&
                            tic_real.starpu_worker_get_memory_node(i) != STARPU_MAIN_RAM);
-    for (unsigned i = 0; i < count; i++)
-        if (tic_real.starpu_worker_get_type((int)i) == STARPU_OPENCL_WORKER)
+    for (unsigned i = 0; i < count; i++) {
+        enum starpu_worker_archtype type = tic_real.starpu_worker_get_type((int)i);
+        nodes.processor |= type == STARPU_CPU_WORKER;
+        if (type == STARPU_OPENCL_WORKER)
             note_table(i);
+    }
 }
 
 const char *tic_nodes_start(bool untried)
@@ -106,7 +109,7 @@ const char *tic_nodes_start(bool untried)
 
     nodes.count = tic_real.starpu_memory_nodes_get_count();
     tic_nodes_several = nodes.count > 1;
-    nodes.disk = nodes.device = nodes.slaves = nodes.gpu = false;
+    nodes.disk = nodes.device = nodes.slaves = nodes.gpu = nodes.processor = false;
     for (unsigned i = 0; tic_nodes_several && i < nodes.count && !why; i++) {
         enum starpu_node_kind kind = tic_real.starpu_node_get_kind(i);
         why = why_not(kind, untried);
@@ -142,7 +145,7 @@ bool tic_nodes_is_away(unsigned worker)
 
 bool tic_nodes_has_processor(void)
 {
-    return tic_real.starpu_cpu_worker_get_count() > 0;
+    return nodes.processor;
 }
 
 bool tic_nodes_has_disk(void)
