@@ -2,6 +2,7 @@
 /* Calls that give memory back in which registered data lies, or pin it. The calls do what they
  * always do. They may come before any constructor. */
 #include <malloc.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +98,27 @@ int munmap(void *at, size_t bytes)
         unpin(at, bytes);
     memcpy(&real, &function, sizeof(real));
     return real ? real(at, bytes) : (int)syscall(SYS_munmap, at, bytes);
+}
+
+PUBLIC void *mremap(void *at, size_t bytes, size_t wanted, int flags, ...);
+void *mremap(void *at, size_t bytes, size_t wanted, int flags, ...)
+{
+    static _Atomic(void *) known;
+    void *function = tic_next_function(&known, "mremap"), *to = NULL;
+    void *(*real)(void *, size_t, size_t, int, ...);
+    va_list rest;
+
+    va_start(rest, flags);
+    if (flags & MREMAP_FIXED)
+        to = va_arg(rest, void *);
+    va_end(rest);
+    if (__builtin_expect(tic_pins_are_any(), 0)) {
+        unpin(at, bytes);
+        unpin(to, wanted);
+    }
+    memcpy(&real, &function, sizeof(real));
+    return real ? real(at, bytes, wanted, flags, to)
+                : (void *)syscall(SYS_mremap, at, bytes, wanted, flags, to);
 }
 
 PUBLIC int starpu_memory_pin(void *at, size_t bytes)

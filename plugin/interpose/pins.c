@@ -251,10 +251,9 @@ const void *tic_pins_place(starpu_data_handle_t data)
 
 void tic_pins_leave(const void *at, bool later)
 {
-    const struct range range = {at, at};
-
     if (!at)
         return;
+    const struct range range = {at, (const char *)at + 1};
     pthread_mutex_lock(&pins.mutex);
     struct pin *pin = find_locked(has, &range);
     if (pin) {

@@ -24,9 +24,8 @@ struct turn {
 
 static struct {
     pthread_mutex_t mutex; /* a leaf */
-    pthread_cond_t ended;
-    struct turn *first; /* guarded by mutex; one for each data at most */
-} turns = {.mutex = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
+    struct turn *first;    /* guarded by mutex; one for each data at most */
+} turns = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static void release_now(starpu_data_handle_t data, int node)
 {
@@ -47,20 +46,6 @@ static struct turn *find_locked(starpu_data_handle_t data)
     return turn;
 }
 
-static bool is_own(const struct turn *turn)
-{
-    return turn && pthread_equal(turn->thread, pthread_self());
-}
-
-static bool has_any_locked(void)
-{
-    const struct turn *turn = turns.first;
-
-    while (turn && !is_own(turn))
-        turn = turn->next;
-    return turn != NULL;
-}
-
 static void begin_locked(struct turn *turn)
 {
     turn->last = &turn->first;
@@ -75,7 +60,6 @@ static void end_locked(const struct turn *turn)
     while (*at != turn)
         at = &(*at)->next;
     *at = turn->next;
-    pthread_cond_broadcast(&turns.ended);
 }
 
 /* The thread whose turn it is does it, too. False when out of memory. */
@@ -110,43 +94,30 @@ static bool take(struct turn *turn, int *node)
 
 enum way { IN_TURN, AT_ONCE, LEFT };
 
-/* A thread that waits has no turn and is none of StarPU's: whoever it waits for needs nothing that
- * it holds up. */
-static enum way begin(struct turn *turn, int node, bool may_wait)
+static enum way begin(struct turn *turn, int node)
 {
     enum way way = IN_TURN;
 
     pthread_mutex_lock(&turns.mutex);
-    bool waits = may_wait && !has_any_locked();
-    while (waits && find_locked(turn->data))
-        pthread_cond_wait(&turns.ended, &turns.mutex);
     struct turn *other = find_locked(turn->data);
     if (!other)
         begin_locked(turn);
+    else if (pthread_equal(other->thread, turn->thread) || !leave_locked(other, node))
+        way = AT_ONCE;
     else
-        way = is_own(other) || !leave_locked(other, node) ? AT_ONCE : LEFT;
+        way = LEFT;
     pthread_mutex_unlock(&turns.mutex);
     return way;
 }
 
-static void release(starpu_data_handle_t data, int node, bool may_wait)
+void tic_release(starpu_data_handle_t data, int node)
 {
     struct turn turn = {.data = data, .thread = pthread_self()};
-    enum way way = tic_nodes_several ? begin(&turn, node, may_wait) : AT_ONCE;
+    enum way way = tic_nodes_several ? begin(&turn, node) : AT_ONCE;
 
     if (way == LEFT)
         return;
     do
         release_now(data, node);
     while (way == IN_TURN && take(&turn, &node));
-}
-
-void tic_release(starpu_data_handle_t data, int node)
-{
-    release(data, node, false);
-}
-
-void tic_release_of_program(starpu_data_handle_t data, int node)
-{
-    release(data, node, tic_nodes_several && tic_real.starpu_worker_get_id() < 0);
 }

@@ -12,10 +12,9 @@
 
 enum { TIC_NODE_HOME = -1000 }; /* in place of a node: starpu_data_release */
 
-/* Ends an access of ours, now or where another thread that ends one on this data goes on. Neither
- * the data nor its handle may be used after it. */
+/* Ends an access, now, or soon where another thread that ends one on this data goes on. Nobody
+ * waits, as nobody does in StarPU's own function. The caller has done with the data and its handle.
+ */
 void tic_release(starpu_data_handle_t data, int node);
-/* The same for the program's, which is over afterwards if it is not a callback that ends it. */
-void tic_release_of_program(starpu_data_handle_t data, int node);
 
 #endif

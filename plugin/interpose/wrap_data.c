@@ -431,7 +431,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
             tic_access_on_release_before(data);                                                    \
             tic_data_note_hold(tic_handle_of(data), false);                                        \
         }                                                                                          \
-        tic_release_of_program(data, node);                                                        \
+        tic_release(data, node);                                                                   \
         if (tic_session_is_watching() && tic_session_is_owner())                                   \
             tic_clock_tick();                                                                      \
         tic_main_has_come();                                                                       \

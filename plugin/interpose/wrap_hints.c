@@ -1,27 +1,35 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The wrappers of hints about where data is wanted next. */
+#include "interpose/replayed.h"
 #include "real/real.h"
 #include "report/pages.h"
 #include "session/context.h"
 #include "session/lookup.h"
 
 /* starpu_data_wont_use asks for an idle prefetch itself, after it has released the data, which
- * main() may have invalidated or unregistered by then. What tasks have written is in main memory,
- * or on its way there: nothing moves. */
+ * main() may have invalidated or unregistered by then. To main memory it would move what a window
+ * fetches when a line is due. */
 static bool moves_nothing(unsigned node, unsigned async)
 {
     return async != 0 && node == STARPU_MAIN_RAM && tic_session_watches();
 }
 
-/* StarPU has no value yet that is restored later. */
+/* StarPU refuses to move data for which nobody has been submitted who writes it, as where that task
+ * is skipped; and main() cannot tell whether a hint was followed. */
+static bool may_lack_value(starpu_data_handle_t data)
+{
+    const struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
+
+    return handle && (handle->pending || !tic_session_is_replayed(tic_session));
+}
+
 #define HINT(name, idle, parameters, arguments)                                                    \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
         if ((idle) && moves_nothing(node, async))                                                  \
             return 0;                                                                              \
         tic_pages_open();                                                                          \
-        struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;        \
-        if (handle && handle->pending)                                                             \
+        if (may_lack_value(data))                                                                  \
             return 0;                                                                              \
         tic_guard++;                                                                               \
         int result = RESOLVED(name) arguments;                                                     \
@@ -46,9 +54,7 @@ HINT(starpu_data_idle_prefetch_on_node_prio, true,
 WRAPPER void starpu_data_wont_use(starpu_data_handle_t data)
 {
     tic_pages_open();
-    bool watching = tic_session_is_watching();
-    struct tic_handle *handle = watching ? tic_handle_of(data) : NULL;
-    if (handle && handle->pending)
+    if (may_lack_value(data))
         return;
     tic_guard++;
     RESOLVED(starpu_data_wont_use)(data);

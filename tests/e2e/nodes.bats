@@ -274,6 +274,7 @@ pins() {
     for mode in submit mapped given left; do
         pins "$mode" "1 0"
     done
+    pins beside "3 0"
 }
 
 @test "what the program pins is its own" {

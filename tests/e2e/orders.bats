@@ -80,7 +80,7 @@ exit_as_usual() { # scenarios...
 }
 
 @test "who reads first; values that main() moves; the same data twice in a task" {
-    keep_order read-first fetch same-data kept-reader
+    keep_order read-first fetch fetch-left same-data kept-reader
 }
 
 @test "main() goes by a starpu_data_acquire_try that failed" {

@@ -54,6 +54,19 @@ static void run_fetch(void)
     starpu_data_unregister(homeless);
 }
 
+/* The same, and the data leaves with its last task. */
+static void run_fetch_left(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        starpu_data_handle_t homeless = register_homeless();
+
+        submit(&assign_codelet, homeless, round);
+        must(starpu_data_prefetch_on_node(homeless, STARPU_MAIN_RAM, 1));
+        submit_pair(&join_codelet, handles[0], homeless);
+        starpu_data_unregister_submit(homeless);
+    }
+}
+
 /* main() looks at what tasks have written, without an access. */
 static void run_look(void)
 {
@@ -295,6 +308,7 @@ const struct mode orders_access[] = {{"unpack", run_unpack},
                                      {"reader-again", run_reader_again},
                                      {"reader-held", run_reader_held},
                                      {"fetch", run_fetch},
+                                     {"fetch-left", run_fetch_left},
                                      {"look", run_look},
                                      {"same-data", run_same_data},
                                      {"homeless-changed", run_homeless_changed},

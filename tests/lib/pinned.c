@@ -11,6 +11,7 @@
  *   mapped   the same of a mapping, and munmap()
  *   given    free() of a block that is registered
  *   left     nobody unregisters it
+ *   beside   two halves of a mapping; one leaves, comes again, leaves, and is moved
  * Prints a sum. */
 #include <starpu.h>
 #include <stdbool.h>
@@ -60,6 +61,9 @@ static void register_all(void)
     else if (is("across"))
         for (unsigned i = 0; i < 3; i++)
             register_rows(block + (i < 2 ? 2 * i * quarter : quarter), 2 * quarter, 2 * quarter, 1);
+    else if (is("beside"))
+        for (unsigned i = 0; i < 2; i++)
+            register_rows(block + i * LENGTH / 2, LENGTH / 2, LENGTH / 2, 1);
     else
         register_rows(block, is("small") ? 1024 : LENGTH, is("small") ? 1024 : LENGTH, 1);
 }
@@ -88,11 +92,27 @@ static void leave(void)
     count = 0;
 }
 
+static void go_and_come(void)
+{
+    long *second = block + LENGTH / 2;
+
+    for (unsigned i = 0; i < 2; i++) {
+        starpu_data_unregister(data[1]);
+        if (i == 0)
+            starpu_vector_data_register(&data[1], STARPU_MAIN_RAM, (uintptr_t)second, LENGTH / 2,
+                                        sizeof(*second));
+    }
+    count = 1;
+    if (mremap(second, BYTES / 2, BYTES, MREMAP_MAYMOVE) == MAP_FAILED)
+        exit(6);
+}
+
 static void round_of(void)
 {
-    long *memory = is("mapped") || is("across") ? mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
-                                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                                                : malloc(BYTES);
+    const bool maps = is("mapped") || is("across") || is("beside");
+    long *memory =
+        maps ? mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+             : malloc(BYTES);
 
     block = memset(memory, 0, BYTES);
     if (is("own") && starpu_memory_pin(memory, BYTES) != 0)
@@ -101,13 +121,15 @@ static void round_of(void)
     if (is("then") && starpu_memory_pin(memory, BYTES) != 0)
         exit(4);
     compute();
+    if (is("beside"))
+        go_and_come();
     leave();
     if ((is("own") || is("then")) && starpu_memory_unpin(memory, BYTES) != 0)
         exit(4);
     if (!is("left"))
         printf("%ld\n", block[0] + block[LENGTH / 4]);
-    if (is("mapped") || is("across"))
-        munmap(memory, BYTES);
+    if (maps)
+        munmap(memory, is("beside") ? BYTES / 2 : BYTES);
     else if (!is("left"))
         free(memory);
 }

@@ -94,6 +94,16 @@ int munmap(void *at, size_t bytes)
     return real(at, bytes);
 }
 
+void *mremap(void *at, size_t bytes, size_t wanted, int flags, ...)
+{
+    static void *(*real)(void *, size_t, size_t, int, ...);
+
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "mremap");
+    check(at, bytes);
+    return real(at, bytes, wanted, flags);
+}
+
 __attribute__((destructor)) static void write_counts(void)
 {
     FILE *file = getenv("PINS") ? fopen(getenv("PINS"), "w") : NULL;

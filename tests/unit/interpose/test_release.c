@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Checks that no two threads end accesses on one datum at the same time; who waits for whom: the
- * program, unless it is in a callback or on a worker; and that no circle of them is left. */
+/* Checks that no two threads end accesses on one datum at the same time, that all are ended, and
+ * that nobody waits for another. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -15,7 +15,6 @@ enum { DATA = 2, THREADS = 4, TIMES = 20000 };
 struct tic_real tic_real;
 bool tic_nodes_several = true;
 __thread int tic_guard __attribute__((tls_model("initial-exec")));
-static __thread int worker = -1;
 
 bool tic_real_resolve(const char **missing)
 {
@@ -58,11 +57,6 @@ static void end_at_home(starpu_data_handle_t of)
     end_access(of, TIC_NODE_HOME);
 }
 
-static int get_worker(void)
-{
-    return worker;
-}
-
 static int set_up(void **state)
 {
     pthread_mutexattr_t recursive;
@@ -77,23 +71,16 @@ static int set_up(void **state)
     atomic_store(&overlaps, 0);
     atomic_store(&with_guard, 0);
     begins = NULL;
-    worker = -1;
     tic_real.starpu_data_release_on_node = end_access;
     tic_real.starpu_data_release = end_at_home;
-    tic_real.starpu_worker_get_id = get_worker;
     return 0;
 }
 
 static void *end_many(void *arg)
 {
-    bool of_program = arg != NULL;
-
-    for (unsigned i = 0; i < TIMES; i++) {
-        if (of_program)
-            tic_release_of_program(data(i % DATA), i % 3 ? 0 : TIC_NODE_HOME);
-        else
-            tic_release(data(i % DATA), 0);
-    }
+    (void)arg;
+    for (unsigned i = 0; i < TIMES; i++)
+        tic_release(data(i % DATA), i % 3 ? 0 : TIC_NODE_HOME);
     return NULL;
 }
 
@@ -103,7 +90,7 @@ static void test_many(void **state)
 
     (void)state;
     for (unsigned i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, end_many, i % 2 ? state : NULL), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, end_many, NULL), 0);
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     for (unsigned i = 0; i < DATA; i++)
@@ -147,35 +134,13 @@ static void test_left(void **state)
     (void)state;
     pthread_t thread = begin_one(end_one);
     tic_release(data(0), 0); /* comes back, as the other thread goes on with it */
-    worker = 1;
-    tic_release_of_program(data(0), 0);
+    tic_release(data(0), TIC_NODE_HOME);
     assert_int_equal(atomic_load(&ended[0]), 0);
     tic_release(data(1), 0); /* other data waits for nobody */
     assert_int_equal(atomic_load(&ended[1]), 1);
     sem_post(&may_end);
     pthread_join(thread, NULL);
     assert_int_equal(atomic_load(&ended[0]), 3);
-    assert_int_equal(atomic_load(&overlaps), 0);
-}
-
-static void *let_end(void *arg)
-{
-    (void)arg;
-    sem_post(&may_end);
-    return NULL;
-}
-
-static void test_program_waits(void **state)
-{
-    pthread_t other;
-
-    (void)state;
-    pthread_t thread = begin_one(end_one);
-    assert_int_equal(pthread_create(&other, NULL, let_end, NULL), 0);
-    tic_release_of_program(data(0), TIC_NODE_HOME);
-    assert_int_equal(atomic_load(&ended[0]), 2); /* its own is over, too */
-    pthread_join(other, NULL);
-    pthread_join(thread, NULL);
     assert_int_equal(atomic_load(&overlaps), 0);
 }
 
@@ -187,14 +152,14 @@ static void cross(unsigned of, int node)
     if (node != 1)
         return;
     pthread_barrier_wait(&both_inside);
-    tic_release_of_program(data(1 - of), 0);
-    tic_release_of_program(data(of), 0);
+    tic_release(data(1 - of), 0);
+    tic_release(data(of), 0);
 }
 
 static void *end_second(void *arg)
 {
     (void)arg;
-    tic_release_of_program(data(1), 1);
+    tic_release(data(1), 1);
     return NULL;
 }
 
@@ -206,7 +171,7 @@ static void test_crossed(void **state)
     begins = cross;
     pthread_barrier_init(&both_inside, NULL, 2);
     assert_int_equal(pthread_create(&thread, NULL, end_second, NULL), 0);
-    tic_release_of_program(data(0), 1);
+    tic_release(data(0), 1);
     pthread_join(thread, NULL);
     assert_int_equal(atomic_load(&ended[0]), 3);
     assert_int_equal(atomic_load(&ended[1]), 3);
@@ -218,7 +183,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_many, set_up),
         cmocka_unit_test_setup(test_left, set_up),
-        cmocka_unit_test_setup(test_program_waits, set_up),
         cmocka_unit_test_setup(test_crossed, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
