@@ -4,7 +4,11 @@
  * StarPU counts the accesses after which something may begin, looks at the count before it locks it
  * (_starpu_unlock_post_sync_tasks, to 1.4.12), and counts an access of ours down that was never
  * counted up, as it is without sequential consistency. Two ends at the same time may so bring it
- * below zero: what follows the next access then never begins. */
+ * below zero: what follows the next access then never begins.
+ *
+ * Whom this believes: the program, that a callback which begins in the end of an access does not
+ * wait for a thread that has ended one on this data and waits for the next; StarPU asks callbacks
+ * not to wait. */
 #ifndef TIC_INTERPOSE_RELEASE_H
 #define TIC_INTERPOSE_RELEASE_H
 
