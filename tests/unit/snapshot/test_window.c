@@ -32,7 +32,7 @@ static void copy_back(struct tic_handle *handle)
 
 /* Accesses are granted when the test says so, or at once. */
 static struct tic_handle *waiting[HANDLES];
-static unsigned waiting_count;
+static _Atomic unsigned waiting_count; /* release: the first so many are there */
 static bool waits;
 
 static void grant(struct tic_handle *handle)
@@ -48,7 +48,8 @@ static void ask(struct tic_handle **asked, unsigned long count)
 {
     for (unsigned long i = 0; i < count; i++) {
         if (waits) {
-            waiting[waiting_count++] = asked[i];
+            waiting[waiting_count] = asked[i];
+            atomic_fetch_add(&waiting_count, 1);
             continue;
         }
         pthread_mutex_lock(&exclusive[index_of(asked[i])]);
@@ -172,7 +173,7 @@ static void test_the_epoch_waits_for_what_is_asked_for(void **state)
     waits = true;
     task(0, 0, 5);
     assert_int_equal(pthread_create(&thread, NULL, run_checkpoint, &status), 0);
-    while (atomic_load(&rig.snapshot.window.asked) == 0)
+    while (atomic_load(&waiting_count) == 0)
         sched_yield();
     task(1, 1, 6); /* ends in the window */
     assert_int_equal(copies, 1);
@@ -273,7 +274,7 @@ static int open_rig(void **state)
     }
     copies = 0;
     waits = false;
-    waiting_count = 0;
+    atomic_store(&waiting_count, 0);
     return 0;
 }
 
