@@ -116,7 +116,7 @@ struct tic_movable {
                            under the handle's lock, while it does not leave */
     _Atomic bool stale; /* main memory lacks the value: snapshot/window.h; seq_cst */
     _Atomic bool eager; /* no task leaves it stale; set under lock; seq_cst */
-    bool closed;        /* guarded by lock: nobody asks: it has parts, or main() reads it */
+    bool closed;        /* guarded by lock: it has parts, so that StarPU gives no access */
     _Atomic bool lacks_row; /* it could not be saved for that; relaxed */
 };
 

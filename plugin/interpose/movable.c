@@ -101,18 +101,13 @@ static void set_closed(struct tic_handle *handle, bool closed)
     tic_unlock(&handle->lock);
 }
 
-static void close_for_others(struct tic_handle *handle)
-{
-    set_closed(handle, true);
-    while (atomic_load(&handle->movable.asked) != TIC_ASKED_NOT)
-        sched_yield();
-}
-
 void tic_movable_close(struct tic_handle *handle)
 {
     if (!tic_nodes_several)
         return;
-    close_for_others(handle);
+    set_closed(handle, true);
+    while (atomic_load(&handle->movable.asked) != TIC_ASKED_NOT)
+        sched_yield();
     if (tic_movable_hold(handle))
         tic_movable_drop(handle->data);
 }

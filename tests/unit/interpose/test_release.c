@@ -109,30 +109,23 @@ static void stay(unsigned of, int node)
     }
 }
 
-/* A thread that is within an access on the first datum until sem_post(&may_end). */
-static pthread_t begin_one(void *(*function)(void *))
-{
-    pthread_t thread;
-
-    sem_init(&is_inside, 0, 0);
-    sem_init(&may_end, 0, 0);
-    begins = stay;
-    assert_int_equal(pthread_create(&thread, NULL, function, NULL), 0);
-    sem_wait(&is_inside);
-    return thread;
-}
-
 static void *end_one(void *arg)
 {
-    (void)arg;
-    tic_release(data(0), 1);
+    tic_release(*(starpu_data_handle_t *)arg, 1);
     return NULL;
 }
 
 static void test_left(void **state)
 {
+    starpu_data_handle_t first = data(0);
+    pthread_t thread;
+
     (void)state;
-    pthread_t thread = begin_one(end_one);
+    sem_init(&is_inside, 0, 0);
+    sem_init(&may_end, 0, 0);
+    begins = stay;
+    assert_int_equal(pthread_create(&thread, NULL, end_one, &first), 0);
+    sem_wait(&is_inside);
     tic_release(data(0), 0); /* comes back, as the other thread goes on with it */
     tic_release(data(0), TIC_NODE_HOME);
     assert_int_equal(atomic_load(&ended[0]), 0);
@@ -156,21 +149,15 @@ static void cross(unsigned of, int node)
     tic_release(data(of), 0);
 }
 
-static void *end_second(void *arg)
-{
-    (void)arg;
-    tic_release(data(1), 1);
-    return NULL;
-}
-
 static void test_crossed(void **state)
 {
+    starpu_data_handle_t second = data(1);
     pthread_t thread;
 
     (void)state;
     begins = cross;
     pthread_barrier_init(&both_inside, NULL, 2);
-    assert_int_equal(pthread_create(&thread, NULL, end_second, NULL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, end_one, &second), 0);
     tic_release(data(0), 1);
     pthread_join(thread, NULL);
     assert_int_equal(atomic_load(&ended[0]), 3);
