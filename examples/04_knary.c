@@ -4,11 +4,11 @@
  * recovery line holds the child, as nobody would submit it again. Every node adds its worth to one
  * sum, by writes that commute.
  *
- *   ./04_knary [DEPTH [WIDTH [WORK]]]                                    plain
- *   starpu-tic run -- ./04_knary                                         protected
- *   STARPU_TIC_EVERY=50 STARPU_TIC_FAIL=task-end:200 \
- *       starpu-tic run -- ./04_knary                                     killed after 200 tasks
- *   starpu-tic run -- ./04_knary                                         resumed
+ *   ./04_knary [DEPTH [WIDTH [WORK]]]                                plain
+ *   starpu-tic run -- ./04_knary                                     protected
+ *   STARPU_TIC_EVERY=50 STARPU_TIC_FAIL=line-renamed:1 \
+ *       starpu-tic run -- ./04_knary                                 killed with a recovery line
+ *   starpu-tic run -- ./04_knary                                     resumed
  *
  * Three rules for kernels that submit tasks: arguments are values (STARPU_VALUE), not pointers;
  * codelets are variables of the program; data is registered by main(). */

@@ -109,8 +109,8 @@ survives() {
     "$tool" extract --json "$STARPU_TIC_DIR" | jq -e '[.data[] | select(.name | startswith("matrix")) | .bytes] | add == 4194304'
 }
 
-# The head of an example has a command that kills it each time, and most times with a recovery line:
-# where kernels submit the tasks, a kill may come before the first one is committed.
+# The head of an example has a command that kills it each time, and most times with a recovery line.
+# Where kernels submit the tasks, tasks await no cut: there the command kills at a line.
 @test "the commands in the heads of the examples kill them" {
     local source name command lines tried=0
     unset STARPU_TIC_DIR
