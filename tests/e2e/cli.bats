@@ -105,7 +105,7 @@ bats_require_minimum_version 1.5.0
 
 @test "info tells about lines in words and in JSON, also where StarPU is not installed" {
     export STARPU_TIC_EVERY=20
-    crash line-renamed:5 "$program"
+    STARPU_NCPU=1 crash line-renamed:5 "$program"
     run "$tool" info "$STARPU_TIC_DIR"
     [ "$status" -eq 0 ]
     [[ $output == *"p0-line-00000005.h5: good"* && $output == *"tasks done of 200"* ]]

@@ -27,7 +27,8 @@ need_examples() {
     [ -d "$examples" ] || skip "no starpu-examples"
 }
 
-# Runs a command until a failpoint kills it: crash FAILPOINT COMMAND...
+# Runs a command until a failpoint kills it: crash FAILPOINT COMMAND... On several workers a line may come
+# of two or three counts of STARPU_TIC_EVERY, as those that do not wait go on; on one it comes of each.
 crash() {
     local failpoint=$1
     shift

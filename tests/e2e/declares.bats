@@ -64,7 +64,7 @@ END
     need_jq
     expected=$("$declares" names)
     make_named
-    D_OTHER=1 STARPU_TIC_EVERY=20 crash line-retired:2 "$declares" names
+    D_OTHER=1 STARPU_NCPU=1 STARPU_TIC_EVERY=20 crash line-retired:2 "$declares" names
     "$tool" info --json "$STARPU_TIC_DIR" |
         jq -e '.lines[0].names | map(.name) | .[0] == "other" and .[1] == "two lines" and length == 5'
     run_apart "$tool" run -- "$declares" names
@@ -255,7 +255,7 @@ wrote='tasks write memory that is not registered data'
         export STARPU_TIC_EVERY=13 STARPU_TIC_PROTOCOL=$protocol
         export STARPU_TIC_VERIFY=$([ $protocol = tic ] && echo 2 || echo 0)
         expected=$("$declares" excluded-once)
-        crash line-renamed:4 "$declares" excluded-once
+        STARPU_NCPU=1 crash line-renamed:4 "$declares" excluded-once
         D_WRONG=1 run_apart "$tool" run -- "$declares" excluded-once
         [ "$status" -eq 70 ] || complain excluded-once "not stopped"
         grep -q 'task "generate" (submission 2), which is executed again, has written other content to data 7 ' err

@@ -17,7 +17,7 @@ killed_with() { # MODE BUILD [COMMAND...]: expected is what it prints
     build_of "$build"
     expected=$("$@" "$libraries" "$mode" ./libk.so)
     build_of "$build"
-    STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:5 run_apart "$@" "$tool" run -- "$libraries" "$mode" ./libk.so
+    STARPU_NCPU=1 STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:5 run_apart "$@" "$tool" run -- "$libraries" "$mode" ./libk.so
     [ "$status" -eq 137 ] && says_nothing || complain "$mode $build" "not killed, or messages"
 }
 # A run with one build is killed. The other one is refused by its name, and with the first one it
@@ -57,7 +57,7 @@ another_is_refused() {
         AFTER=after.sh another_is_refused opened library3 library5
         build_of nameless3
         rm -rf "$STARPU_TIC_DIR"
-        AFTER=after.sh STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:5 run_apart "$tool" run -- "$libraries" opened ./libk.so
+        AFTER=after.sh STARPU_NCPU=1 STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:5 run_apart "$tool" run -- "$libraries" opened ./libk.so
         [ "$status" -eq 137 ] && [ "$(grep -c 'libk.so has no build ID, and its file' err)" -eq 1 ] ||
             complain "$way" "not killed, or not told"
         for build in nameless3 nameless5; do
@@ -79,7 +79,7 @@ another_is_refused() {
     mkdir one two
     cp "$TIC_BUILD/.libs/library3.so" one/libk.so
     cp "$TIC_BUILD/.libs/library5.so" two/libk.so
-    STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:5 LD_LIBRARY_PATH=$PWD/one run_apart "$tool" run -- "$libraries" opened libk.so
+    STARPU_NCPU=1 STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:5 LD_LIBRARY_PATH=$PWD/one run_apart "$tool" run -- "$libraries" opened libk.so
     [ "$status" -eq 137 ]
     LD_LIBRARY_PATH=$PWD/two run_apart timeout "$hangs" "$tool" run -- "$libraries" opened libk.so
     [ "$status" -eq 78 ] && grep -q 'the library libk.so' err || complain two "not refused"
@@ -106,7 +106,7 @@ another_is_refused() {
         mkdir folder
         cp "$libraries" folder/prog
         echo "$way" >before.sh
-        BEFORE=before.sh STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:5 run_apart "$tool" run -- folder/prog opened ./libk.so
+        BEFORE=before.sh STARPU_NCPU=1 STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:5 run_apart "$tool" run -- folder/prog opened ./libk.so
         [ "$status" -eq 137 ] && says_nothing || complain "$way" "not killed, or messages"
         rm -rf folder
         mkdir folder
@@ -121,7 +121,7 @@ another_is_refused() {
     ln -s 'x (deleted)' link
     build_of library3
     expected=$(./link opened ./libk.so)
-    STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:5 run_apart "$tool" run -- ./link opened ./libk.so
+    STARPU_NCPU=1 STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:5 run_apart "$tool" run -- ./link opened ./libk.so
     [ "$status" -eq 137 ]
     "$tool" info "$STARPU_TIC_DIR" | grep -q 'x (deleted)'
     run_apart timeout "$hangs" "$tool" run -- './x (deleted)' opened ./libk.so

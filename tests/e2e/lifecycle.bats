@@ -103,7 +103,7 @@ expected() { # the output of a run without faults
 @test "another build of the program is refused, unless it does the same" {
     cp "$program" built
     expected=$(./built | grep -v progress)
-    STARPU_TIC_EVERY=20 STARPU_TIC_FAIL=line-renamed:3 run_apart "$tool" run -- ./built
+    STARPU_NCPU=1 STARPU_TIC_EVERY=20 STARPU_TIC_FAIL=line-renamed:3 run_apart "$tool" run -- ./built
     [ "$status" -eq 137 ]
     python3 - built <<'EOF'
 import re, sys
@@ -247,7 +247,7 @@ EOF
 
 @test "a damaged newest line: the older one is used, with a warning" {
     reference=$(expected)
-    STARPU_TIC_EVERY=20 crash line-renamed:3 "$program"
+    STARPU_NCPU=1 STARPU_TIC_EVERY=20 crash line-renamed:3 "$program"
     printf X | dd of="$STARPU_TIC_DIR"/p0-line-00000003.h5 bs=1 seek=2000 conv=notrunc 2>/dev/null
     run "$tool" info "$STARPU_TIC_DIR"
     [ "$status" -eq 1 ]
@@ -363,7 +363,7 @@ EOF
 }
 
 @test "verify tells what is damaged and which line is good" {
-    STARPU_TIC_EVERY=20 crash line-renamed:3 "$program"
+    STARPU_NCPU=1 STARPU_TIC_EVERY=20 crash line-renamed:3 "$program"
     run "$tool" verify "$STARPU_TIC_DIR"
     [ "$status" -eq 0 ]
     [ "$(grep -c '  good: ' <<<"$output")" -ge 2 ]
@@ -421,7 +421,7 @@ EOF
 @test "STARPU_TIC_KEEP_LINES says how many lines are kept, also across a restart" {
     export STARPU_TIC_EVERY=20
     reference=$(expected)
-    STARPU_TIC_KEEP_LINES=4 crash line-retired:2 "$program"
+    STARPU_NCPU=1 STARPU_TIC_KEEP_LINES=4 crash line-retired:2 "$program"
     [ "$(ls "$STARPU_TIC_DIR"/p0-line-*.h5 | wc -l)" -eq 4 ]
     for file in $(ls "$STARPU_TIC_DIR"/p0-line-*.h5 | tail -n 2); do
         truncate -s -1 "$file"

@@ -6,7 +6,7 @@ load common
 
 # Two stores, a.tic with two lines and b.tic with one, of a run that was killed: make_stores
 make_stores() {
-    STARPU_TIC_EVERY=20 STARPU_TIC_DIR=$PWD/a.tic crash line-retired:2 "$program"
+    STARPU_NCPU=1 STARPU_TIC_EVERY=20 STARPU_TIC_DIR=$PWD/a.tic crash line-retired:2 "$program"
     cp -r a.tic b.tic
     rm "$(printf '%s\n' b.tic/p0-line-* | sort | head -1)"
     [ "$(ls a.tic/p0-line-* | wc -l)" -gt 1 ] && [ "$(ls b.tic/p0-line-* | wc -l)" -eq 1 ]
