@@ -5,10 +5,10 @@
  * sum, by writes that commute.
  *
  *   ./04_knary [DEPTH [WIDTH [WORK]]]                                plain
- *   starpu-tic run -- ./04_knary                                     protected
+ *   starpu-tic run -- ./04_knary 6                                   protected
  *   STARPU_TIC_EVERY=50 STARPU_TIC_FAIL=line-renamed:1 \
- *       starpu-tic run -- ./04_knary                                 killed with a recovery line
- *   starpu-tic run -- ./04_knary                                     resumed
+ *       starpu-tic run -- ./04_knary 6                               killed with a recovery line
+ *   starpu-tic run -- ./04_knary 6                                   resumed
  *
  * Three rules for kernels that submit tasks: arguments are values (STARPU_VALUE), not pointers;
  * codelets are variables of the program; data is registered by main(). */
