@@ -148,20 +148,20 @@ static bool is_in_region(uint64_t number)
     return high == regions[0] + 1;
 }
 
-/* Two small numbers side by side look like a page at a multiple of 4 GiB. There may be one. */
+/* Two small numbers that stand side by side look like the beginning of a region. */
 static bool is_pair(uint64_t number)
 {
-    return (number & UINT32_MAX) < 4096 && !is_mapped(number);
+    return (number & UINT32_MAX) < 4096;
 }
 
 bool tic_symbol_may_be_pointer(uint64_t number)
 {
-    return number >> REGION_BITS != 0 && tic_symbol_is_address(number);
+    return number >> REGION_BITS != 0 && !is_pair(number) && is_in_region(number);
 }
 
 bool tic_symbol_is_address(uint64_t number)
 {
-    return is_in_region(number) && !is_pair(number);
+    return !is_pair(number) && is_in_region(number);
 }
 
 bool tic_symbol_is_pointer(uint64_t number)

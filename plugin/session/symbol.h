@@ -17,7 +17,7 @@ void *tic_symbol_find(const char *name);
 /* Could this number be an address of this process: in its program, heap, stacks or libraries? Says
  * the same in every process for a number that is none, but for rare luck. */
 bool tic_symbol_is_pointer(uint64_t number);
-/* The same, but nothing may be mapped there: costs no system call, but near multiples of 4 GiB. */
+/* The same, but nothing may be mapped there: costs no system call. */
 bool tic_symbol_is_address(uint64_t number);
 /* Could it be one of another process that runs the same program? */
 bool tic_symbol_may_be_pointer(uint64_t number);

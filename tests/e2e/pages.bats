@@ -242,7 +242,6 @@ told() {
     grep -q '^Note: main() goes on .* that its interface packs (the first: data 0, by number of registration)' out ||
         complain packed "not told by check"
     told addresses 'tasks write addresses of memory of this process into data 0'
-    told boundary 'tasks write addresses of memory of this process into data 0'
     told blind 'task "read_all" declares no data'
     STARPU_TIC_VERBOSE=2 told callback 'task "add_one" has a callback, and does not declare data 1 (number of registration, 8 bytes)'
     run_apart timeout "$hangs" "$tool" check "$lib/told" callback
