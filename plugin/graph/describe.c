@@ -122,6 +122,9 @@ static int describe_tails_locked(struct tic_graph *graph, uint64_t cut, struct t
     status = status ? status : tic_tail_describe(&graph->callbacks, cut, line);
     status = status ? status : tic_tail_describe(&graph->looks, cut, line);
     status = status ? status : tic_tail_describe(&graph->ran, cut, line);
+    status = status ? status
+                    : tic_history_describe(&graph->history, cut,
+                                           line->clock << TIC_WAIT_BITS | line->waits, line);
     status = status ? status : tic_tail_describe(&graph->inputs, cut, line);
     status = status ? status : tic_tail_describe(&graph->events, cut, line);
     return status ? status : tic_tail_describe(&graph->acquires, cut, line);
@@ -143,8 +146,9 @@ int tic_graph_describe(struct tic_graph *graph, uint64_t cut, struct tic_line *l
 
 void tic_graph_drop_tail(struct tic_graph *graph, uint32_t number, size_t count)
 {
-    struct tic_tail *tails[] = {&graph->inputs,    &graph->events, &graph->acquires, &graph->reads,
-                                &graph->callbacks, &graph->looks,  &graph->ran};
+    struct tic_tail *tails[] = {&graph->inputs, &graph->events,      &graph->acquires,
+                                &graph->reads,  &graph->callbacks,   &graph->looks,
+                                &graph->ran,    &graph->history.tail};
 
     if (number == TIC_TABLE_SIGNATURES)
         graph->signature.in_blocks += count;

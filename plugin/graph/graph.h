@@ -8,7 +8,7 @@
 #include "graph/handle.h"
 #include "graph/signature.h"
 #include "graph/spawn.h"
-#include "graph/tail.h"
+#include "history/history.h"
 #include "graph/views.h"
 
 /* kinds of logged events; the numbers are on disk */
@@ -24,9 +24,6 @@ enum tic_event {
     TIC_EVENT_ASKED = 8,    /* the position at which main() goes on after the answers before it */
     TIC_EVENT_ANSWER = 16,  /* and numbers from there on: an answer of the call of that number */
 };
-
-/* Operations of main() are compared with the recorded run, its waits are not. */
-enum { TIC_WAIT_BITS = 16 };
 
 /* A callback that had run by the recovered cut. */
 struct tic_known_callback {
@@ -87,6 +84,7 @@ struct tic_graph {
     struct tic_tail callbacks; /* that have run */
     struct tic_tail looks;     /* wait by wait */
     struct tic_tail ran;       /* tasks that write no content, by the epoch in which they started */
+    struct tic_history history; /* these seven are projections of it; see there */
 
     _Atomic uint64_t registered; /* handles ever; under lock; relaxed */
     _Atomic uint64_t clock;      /* operations of main() begun; owner thread writes; release */
@@ -182,16 +180,25 @@ int tic_graph_note_acquire_locked(struct tic_graph *graph, const struct tic_line
 /* Does main(), within the recovered cut, still come to unpartition this handle? */
 bool tic_graph_expects_unpartition(const struct tic_graph *graph, uint64_t id);
 
+/* Whose read it is, and of which datum. */
+struct tic_reader {
+    enum tic_history_role role;
+    uint64_t handle; /* id */
+};
+
 /* What a recovered task that is executed again read by this access. False: nothing is recorded. */
 bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer,
                          struct tic_line_read *read);
 /* Any thread. 0 or -ENOMEM. */
-int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *read, uint64_t epoch);
+int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *read,
+                        const struct tic_reader *reader, uint64_t epoch);
 int tic_graph_note_read_locked(struct tic_graph *graph, const struct tic_line_read *read,
-                               uint64_t epoch);
+                               const struct tic_reader *reader, uint64_t epoch);
 
 /* A task that writes no content begins in this epoch. Any thread. 0 or -ENOMEM. */
 int tic_graph_note_ran(struct tic_graph *graph, uint64_t task, uint64_t epoch);
+/* Its kernel has returned. */
+int tic_graph_note_ran_end(struct tic_graph *graph, uint64_t task, uint64_t epoch);
 /* Did it, within the recovered cut? */
 bool tic_graph_has_run(const struct tic_graph *graph, uint64_t task);
 
@@ -217,6 +224,12 @@ uint64_t tic_graph_last_look(const struct tic_graph *graph);
 int tic_graph_note_callback(struct tic_graph *graph, uint64_t task);
 /* The same in this epoch: only cuts from then on know it. */
 int tic_graph_note_callback_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch);
+/* The callback of a task has returned, in this epoch. 0 or -ENOMEM. */
+int tic_graph_note_callback_end_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch);
+/* main() comes back from a call that waits (kind RETURN, id 0), or gives a datum back (RELEASE). 0
+ * or -ENOMEM. */
+int tic_graph_note_main_locked(struct tic_graph *graph, enum tic_history_kind kind, uint64_t id,
+                               uint64_t epoch);
 /* Had this callback run by the recovered cut? *clock: how far main() must have come before it may
  * run in a replay. *rank: its place among those that had run; UINT64_MAX: it had not. */
 bool tic_graph_find_callback(const struct tic_graph *graph, uint64_t task, uint64_t *clock,

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/lock.h"
-#include "graph/tail.h"
+#include "history/tail.h"
 #include "store/line.h"
 
 #define TIC_SPAWN_KEY (UINT64_C(1) << 63)

@@ -146,7 +146,23 @@ int tic_graph_load_tables(struct tic_graph *graph, struct tic_line *line)
     status = status ? status : load_acquires(graph, line);
     status = status ? status : load_reads(graph, line);
     status = status ? status : load_callbacks(graph, line);
-    return status ? status : load_looks(graph, line);
+    status = status ? status : load_looks(graph, line);
+    return status ? status : tic_history_load(&graph->history, line);
+}
+
+/* ---- the history ----------------------------------------------------------------------------- */
+
+/* Beside an entry of another table, under the same lock. */
+static int append_locked(struct tic_graph *graph, struct tic_line_entry entry, uint64_t epoch)
+{
+    entry.position = atomic_load(&graph->position);
+    return tic_history_append(&graph->history, &entry, epoch);
+}
+
+int tic_graph_note_main_locked(struct tic_graph *graph, enum tic_history_kind kind, uint64_t id,
+                               uint64_t epoch)
+{
+    return append_locked(graph, (struct tic_line_entry){.kind = kind, .subject = id}, epoch);
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
@@ -177,6 +193,7 @@ int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash, ui
         return known->hash == hash ? 0 : -EILSEQ;
     tic_lock(&graph->lock);
     int status = tic_tail_append(&graph->inputs, &entry, epoch);
+    status = status ? status : tic_graph_note_main_locked(graph, TIC_HISTORY_INPUT, id, epoch);
     tic_unlock(&graph->lock);
     return status;
 }
@@ -203,7 +220,12 @@ bool tic_graph_expects_unpartition(const struct tic_graph *graph, uint64_t id)
 int tic_graph_note_acquire_locked(struct tic_graph *graph, const struct tic_line_acquire *acquire,
                                   uint64_t epoch)
 {
-    return tic_tail_append(&graph->acquires, acquire, epoch);
+    const bool merges = acquire->writes == TIC_ACQUIRE_UNPARTITION;
+    int status = tic_tail_append(&graph->acquires, acquire, epoch);
+
+    return status ? status
+                  : tic_graph_note_main_locked(
+                        graph, merges ? TIC_HISTORY_MERGE : TIC_HISTORY_VALUE, acquire->id, epoch);
 }
 
 int tic_graph_note_acquire(struct tic_graph *graph, const struct tic_line_acquire *acquire,
@@ -229,21 +251,36 @@ bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer
 }
 
 int tic_graph_note_read_locked(struct tic_graph *graph, const struct tic_line_read *read,
-                               uint64_t epoch)
+                               const struct tic_reader *reader, uint64_t epoch)
 {
+    const struct tic_line_entry entry = {.kind = TIC_HISTORY_VALUE,
+                                         .role = reader->role,
+                                         .actor = read->task,
+                                         .subject = reader->handle,
+                                         .part = read->buffer};
     struct tic_line_read known;
 
-    return tic_graph_find_read(graph, read->task, read->buffer, &known)
-               ? 0
-               : tic_tail_append(&graph->reads, read, epoch);
+    if (tic_graph_find_read(graph, read->task, read->buffer, &known))
+        return 0;
+    int status = tic_tail_append(&graph->reads, read, epoch);
+    return status ? status : append_locked(graph, entry, epoch);
 }
 
-int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *read, uint64_t epoch)
+int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *read,
+                        const struct tic_reader *reader, uint64_t epoch)
 {
     tic_lock(&graph->lock);
-    int status = tic_graph_note_read_locked(graph, read, epoch);
+    int status = tic_graph_note_read_locked(graph, read, reader, epoch);
     tic_unlock(&graph->lock);
     return status;
+}
+
+/* An actor that the recovered line does not know begins, or one ends. */
+static int note_actor_locked(struct tic_graph *graph, enum tic_history_kind kind,
+                             enum tic_history_role role, uint64_t task, uint64_t epoch)
+{
+    return append_locked(graph, (struct tic_line_entry){.kind = kind, .role = role, .actor = task},
+                         epoch);
 }
 
 static const struct tic_known_callback *find_callback(const struct tic_graph *graph, uint64_t task)
@@ -260,7 +297,16 @@ int tic_graph_note_callback_locked(struct tic_graph *graph, uint64_t task, uint6
 {
     struct tic_line_callback entry = {task, atomic_load(&graph->clock)};
 
-    return find_callback(graph, task) ? 0 : tic_tail_append(&graph->callbacks, &entry, epoch);
+    if (find_callback(graph, task))
+        return 0;
+    int status = tic_tail_append(&graph->callbacks, &entry, epoch);
+    return status ? status
+                  : note_actor_locked(graph, TIC_HISTORY_BEGIN, TIC_HISTORY_CALLBACK, task, epoch);
+}
+
+int tic_graph_note_callback_end_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch)
+{
+    return note_actor_locked(graph, TIC_HISTORY_END, TIC_HISTORY_CALLBACK, task, epoch);
 }
 
 int tic_graph_note_callback(struct tic_graph *graph, uint64_t task)
@@ -285,8 +331,20 @@ bool tic_graph_find_callback(const struct tic_graph *graph, uint64_t task, uint6
 
 int tic_graph_note_ran(struct tic_graph *graph, uint64_t task, uint64_t epoch)
 {
+    if (tic_graph_has_run(graph, task))
+        return 0;
     tic_lock(&graph->lock);
     int status = tic_tail_append(&graph->ran, &task, epoch);
+    status = status ? status
+                    : note_actor_locked(graph, TIC_HISTORY_BEGIN, TIC_HISTORY_KERNEL, task, epoch);
+    tic_unlock(&graph->lock);
+    return status;
+}
+
+int tic_graph_note_ran_end(struct tic_graph *graph, uint64_t task, uint64_t epoch)
+{
+    tic_lock(&graph->lock);
+    int status = note_actor_locked(graph, TIC_HISTORY_END, TIC_HISTORY_KERNEL, task, epoch);
     tic_unlock(&graph->lock);
     return status;
 }
@@ -300,11 +358,19 @@ bool tic_graph_has_run(const struct tic_graph *graph, uint64_t task)
 
 /* ---- what main() may look at ----------------------------------------------------------------- */
 
+static int note_bytes_locked(struct tic_graph *graph, uint64_t wait, uint64_t id, uint64_t epoch)
+{
+    return append_locked(
+        graph, (struct tic_line_entry){.kind = TIC_HISTORY_BYTES, .actor = wait, .subject = id},
+        epoch);
+}
+
 int tic_graph_mark_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t id, uint64_t epoch)
 {
     struct tic_line_look look = {.wait = wait, .id = id};
+    int status = tic_tail_append(&graph->looks, &look, epoch);
 
-    return tic_tail_append(&graph->looks, &look, epoch);
+    return status ? status : note_bytes_locked(graph, wait, id, epoch);
 }
 
 int tic_graph_note_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t id,
@@ -319,7 +385,7 @@ int tic_graph_note_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t 
                size - done < TIC_LOOK_BYTES ? size - done : TIC_LOOK_BYTES);
         status = tic_tail_append(&graph->looks, &look, epoch);
     }
-    return status;
+    return status ? status : note_bytes_locked(graph, wait, id, epoch);
 }
 
 /* The first entry that is not before this one. */

@@ -264,6 +264,8 @@ void tic_access_on_release_before(starpu_data_handle_t data)
 
     if (handle && tic_callback_access_give_back(handle))
         return;
+    if (handle && tic_session_is_owner() && tic_session_context() == TIC_CONTEXT_MAIN)
+        tic_snapshot_note_main(&tic_session->snapshot, TIC_HISTORY_RELEASE, handle->id);
     if (handle && handle->main_fills && !handle->pending)
         touch(handle);
     if (handle)

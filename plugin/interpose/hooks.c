@@ -127,6 +127,17 @@ static bool has_effect_elsewhere(const struct tic_slot *slot)
     return slot->writing.count == 0 && (tic_session->settings.rerun || !slot->counts);
 }
 
+/* Of a task that a restart executes again: its begin, then its end. */
+static void note_ran(uint64_t key, uint64_t epoch,
+                     int (*note)(struct tic_graph *graph, uint64_t task, uint64_t epoch))
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+
+    if (snapshot->verify.percent > 0 && !snapshot->options.dry &&
+        !tic_snapshot_is_broken(snapshot) && note(snapshot->graph, key, epoch) != 0)
+        tic_snapshot_break(snapshot, "out of memory");
+}
+
 static void finish(struct tic_slot *slot)
 {
     struct tic_session *session = tic_session;
@@ -144,6 +155,8 @@ static void finish(struct tic_slot *slot)
         tic_shown_end(slot);
     if (__builtin_expect(slot->again, 0))
         tic_position_note_again();
+    if (!slot->counts)
+        note_ran(slot->reads.key, tic_snapshot_epoch(&session->snapshot), tic_graph_note_ran_end);
     if (slot->sequence & TIC_SPAWN_KEY && !slot->counts) {
         struct tic_spawn *spawn =
             tic_spawns_get(&session->graph.spawns, (uint32_t)(slot->sequence & ~TIC_SPAWN_KEY));
@@ -250,16 +263,6 @@ static uint64_t announce(struct tic_slot *slot, uint64_t sequence)
     return epoch;
 }
 
-/* A restart executes the task again. */
-static void note_ran(uint64_t key, uint64_t epoch)
-{
-    struct tic_snapshot *snapshot = &tic_session->snapshot;
-
-    if (snapshot->verify.percent > 0 && !snapshot->options.dry &&
-        !tic_snapshot_is_broken(snapshot) && tic_graph_note_ran(snapshot->graph, key, epoch) != 0)
-        tic_snapshot_break(snapshot, "out of memory");
-}
-
 /* Does a restart execute it again, if it writes no data? Of one that a restart submits itself that
  * was said when it was submitted. */
 static bool runs_again(struct starpu_task *task, const struct tic_spawn *spawn)
@@ -303,7 +306,7 @@ static void begin_task(struct starpu_task *task)
     if (has_effect_elsewhere(slot))
         tic_statics_note_again(false);
     if (!slot->counts) {
-        note_ran(key, epoch);
+        note_ran(key, epoch, tic_graph_note_ran);
         log_reads(task, slot, key, epoch);
     }
     if (__builtin_expect(slot->again, 0))

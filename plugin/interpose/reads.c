@@ -57,8 +57,10 @@ static bool is_from_tasks(struct tic_handle *handle)
     return from_tasks;
 }
 
-static int log_value(struct tic_handle *handle, uint64_t task, unsigned buffer, uint64_t epoch)
+static int log_value(struct tic_handle *handle, enum tic_history_role role, uint64_t task,
+                     unsigned buffer, uint64_t epoch)
 {
+    const struct tic_reader reader = {role, handle->id};
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     struct tic_line_read known;
     struct tic_saved saved;
@@ -72,7 +74,7 @@ static int log_value(struct tic_handle *handle, uint64_t task, unsigned buffer, 
     if (status)
         return status;
     struct tic_line_read read = {task, buffer, saved.row.extent, saved.row.row, saved.checksum};
-    status = tic_graph_note_read(snapshot->graph, &read, epoch);
+    status = tic_graph_note_read(snapshot->graph, &read, &reader, epoch);
     if (fresh)
         tic_rows_settle(&snapshot->store->rows, saved.row);
     return status;
@@ -85,9 +87,10 @@ static bool may_log(void)
     return !snapshot->options.dry && !tic_snapshot_is_broken(snapshot);
 }
 
-static void log_or_end(struct tic_handle *handle, uint64_t key, unsigned buffer, uint64_t epoch)
+static void log_or_end(struct tic_handle *handle, enum tic_history_role role, uint64_t key,
+                       unsigned buffer, uint64_t epoch)
 {
-    int status = log_value(handle, key, buffer, epoch);
+    int status = log_value(handle, role, key, buffer, epoch);
 
     if (status && status != -ECANCELED)
         tic_snapshot_break(&tic_session->snapshot, "cannot keep what a task read: %s",
@@ -118,15 +121,15 @@ static void *interface_of(struct starpu_task *task, unsigned buffer, bool elsewh
 void tic_reads_log(struct starpu_task *task, uint64_t key, uint64_t epoch)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-    bool elsewhere = tic_nodes_several || tic_nowhere_has_key(key);
+    bool nowhere = tic_nowhere_has_key(key);
 
     for (unsigned i = 0; i < buffers && may_log(); i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         if (!tic_reads_are_logged(task, i, key))
             continue;
         if (handle->home_node < 0)
-            tic_handle_locate(handle, interface_of(task, i, elsewhere));
-        log_or_end(handle, key, i, epoch);
+            tic_handle_locate(handle, interface_of(task, i, tic_nodes_several || nowhere));
+        log_or_end(handle, nowhere ? TIC_HISTORY_CALLBACK : TIC_HISTORY_KERNEL, key, i, epoch);
     }
 }
 
@@ -140,14 +143,14 @@ void tic_reads_log_before(struct starpu_task *task, uint64_t key, uint64_t epoch
     for (unsigned i = 0; i < buffers && may_log() && !tic_nodes_several; i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         if (STARPU_TASK_GET_MODE(task, i) & STARPU_R && can_log(handle) && handle->home_node >= 0)
-            log_or_end(handle, key, i, epoch);
+            log_or_end(handle, TIC_HISTORY_CALLBACK, key, i, epoch);
     }
 }
 
 void tic_reads_log_late(struct tic_handle *handle, unsigned buffer, uint64_t key, uint64_t epoch)
 {
     if (may_log())
-        log_or_end(handle, key, buffer, epoch);
+        log_or_end(handle, TIC_HISTORY_KERNEL, key, buffer, epoch);
 }
 
 void tic_reads_log_access(struct tic_handle *handle, uint64_t key)
@@ -157,7 +160,7 @@ void tic_reads_log_access(struct tic_handle *handle, uint64_t key)
     if (tic_handle_is_empty(handle) || snapshot->options.dry || tic_snapshot_is_broken(snapshot))
         return;
     tic_handle_locate_homeless(handle);
-    int status = log_value(handle, key, 0, tic_snapshot_epoch(snapshot));
+    int status = log_value(handle, TIC_HISTORY_CALLBACK, key, 0, tic_snapshot_epoch(snapshot));
     if (status && status != -ECANCELED)
         tic_snapshot_break(snapshot, "cannot keep what main() read: %s",
                            tic_snapshot_reason(status));

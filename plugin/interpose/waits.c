@@ -117,8 +117,11 @@ void tic_looks_refuse_thread(const char *call)
 void tic_wait_end(const char *call)
 {
     if (tic_session && tic_guard == 0) {
-        if (tic_session_is_owner() && tic_session_context() == TIC_CONTEXT_MAIN)
+        if (tic_session_is_owner() && tic_session_context() == TIC_CONTEXT_MAIN) {
             tic_extension_leave(&tic_session->snapshot.extension);
+            if (tic_session_is_watching())
+                tic_snapshot_note_main(&tic_session->snapshot, TIC_HISTORY_RETURN, 0);
+        }
         tic_statics_leave();
         tic_looks_leave();
     }

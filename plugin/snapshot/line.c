@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/input.h"
 #include "base/thread.h"
+#include "history/waits.h"
 #include "snapshot/copier.h"
 #include "snapshot/forced.h"
 #include "store/blocks.h"
@@ -177,6 +178,20 @@ static int check_index(struct tic_snapshot *snapshot, uint64_t cut)
     tic_line_clear(&all);
     return same ? 0 : status ? status : -ECANCELED;
 }
+
+static int check_history(struct tic_snapshot *snapshot, const struct tic_line *line)
+{
+    const char *table = tic_history_find_difference(line);
+    struct tic_history_wait wait;
+    enum tic_history_trouble trouble = tic_history_find_cycle(line, &wait);
+
+    if (table)
+        tic_snapshot_break(snapshot, "internal error: %s differs from the history", table);
+    else if (trouble != TIC_HISTORY_FINE)
+        tic_snapshot_break(snapshot, "internal error: entry %zu of the history cannot pass",
+                           wait.entry);
+    return table || trouble != TIC_HISTORY_FINE ? -ECANCELED : 0;
+}
 #endif
 
 /* A restart gives data what the event log says that tasks have written. Where that was replaced
@@ -231,6 +246,9 @@ int tic_snapshot_describe(struct tic_snapshot *snapshot, uint64_t cut, struct ti
         status = snapshot->cycle.of_point
                      ? tic_point_describe_line(&snapshot->point, snapshot->graph, line)
                      : tic_graph_describe(snapshot->graph, cut, line);
+#ifdef TIC_DEBUG
+    status = status ? status : check_history(snapshot, line);
+#endif
     status = status ? status : tic_held_resolve(&snapshot->store->rows, line);
     status = status ? status : save_all_full_blocks(snapshot, line);
     return status ? status : tic_index_write(index, snapshot->store, line);

@@ -373,6 +373,7 @@ static bool forget_value_locked(struct tic_snapshot *snapshot, struct tic_handle
 struct hold {
     const struct tic_line_acquire *access; /* by main(), or NULL */
     const struct tic_line_read *read;      /* by a callback, or NULL */
+    struct tic_reader reader;
 };
 
 static int hold_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
@@ -388,7 +389,9 @@ static int hold_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
     uint64_t epoch = epoch_locked(snapshot);
     if (hold->access)
         return tic_graph_note_acquire_locked(snapshot->graph, hold->access, epoch);
-    return hold->read ? tic_graph_note_read_locked(snapshot->graph, hold->read, epoch) : 0;
+    return hold->read
+               ? tic_graph_note_read_locked(snapshot->graph, hold->read, &hold->reader, epoch)
+               : 0;
 }
 
 /* While memory is looked at for a quiescent line, an access of main() waits: the line is to have it
@@ -421,7 +424,8 @@ int tic_snapshot_hold(struct tic_snapshot *snapshot, struct tic_handle *handle,
 int tic_snapshot_hold_by_callback(struct tic_snapshot *snapshot, struct tic_handle *handle,
                                   const struct tic_line_read *read)
 {
-    return hold_value(snapshot, handle, &(struct hold){.read = read});
+    return hold_value(snapshot, handle,
+                      &(struct hold){.read = read, .reader = {TIC_HISTORY_CALLBACK, handle->id}});
 }
 
 int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_line_acquire *access)
@@ -445,6 +449,8 @@ int tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
     struct tic_running_callback **first = &snapshot->verify.callbacks;
 
     tic_lock(&snapshot->graph->lock);
+    running->task = task;
+    running->begun = true;
     running->epoch = snapshot->verify.percent > 0 ? epoch_locked(snapshot) : 0;
     int status = tic_graph_note_callback_locked(snapshot->graph, task, running->epoch);
     if (snapshot->verify.percent > 0) {
@@ -461,12 +467,28 @@ int tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
 
 void tic_snapshot_end_callback(struct tic_snapshot *snapshot, struct tic_running_callback *running)
 {
-    if (!running->listed)
+    if (!running->begun)
         return;
-    running->listed = false;
     tic_lock(&snapshot->graph->lock);
-    *running->link = running->next;
-    if (running->next)
+    int status =
+        tic_graph_note_callback_end_locked(snapshot->graph, running->task, epoch_locked(snapshot));
+    if (running->listed)
+        *running->link = running->next;
+    if (running->listed && running->next)
         running->next->link = running->link;
     tic_unlock(&snapshot->graph->lock);
+    running->begun = running->listed = false;
+    if (status)
+        tic_snapshot_break(snapshot, "out of memory");
+}
+
+void tic_snapshot_note_main(struct tic_snapshot *snapshot, enum tic_history_kind kind, uint64_t id)
+{
+    if (tic_snapshot_is_broken(snapshot) || snapshot->options.dry)
+        return;
+    tic_lock(&snapshot->graph->lock);
+    int status = tic_graph_note_main_locked(snapshot->graph, kind, id, epoch_locked(snapshot));
+    tic_unlock(&snapshot->graph->lock);
+    if (status)
+        tic_snapshot_break(snapshot, "out of memory");
 }

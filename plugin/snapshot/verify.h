@@ -36,7 +36,9 @@ enum tic_calm {
 
 /* A callback of the program. Guarded by the graph's lock. */
 struct tic_running_callback {
+    uint64_t task;                             /* key */
     uint64_t epoch;                            /* in which it began */
+    bool begun;                                /* its own thread only */
     bool listed;                               /* its own thread only */
     struct tic_running_callback *next, **link; /* guarded by the graph's lock */
 };

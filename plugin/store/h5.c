@@ -23,6 +23,7 @@ enum { DEFLATE_AT_ONCE = 1 << 16 }; /* at level 9 a tenth of a second, at the wo
 #define TABLE_FIELDS(path, S, array, count, FIELDS)                                                \
     static const struct tic_field array##_fields[] = {FIELDS(S, TIC_FIELD_ROW){NULL, 0, 0}};
 TIC_LINE_TABLES(TABLE_FIELDS)
+TIC_LINE_LATER_TABLES(TABLE_FIELDS)
 
 static hid_t field_type(char type, bool in_memory)
 {
@@ -154,6 +155,7 @@ static int write_line(hid_t file, const struct tic_line *line)
     TIC_LINE_LATER_NUMBERS(WRITE_NUMBER)
     TIC_LINE_NAMED_NUMBERS(WRITE_NAMED_NUMBER)
     TIC_LINE_TABLES(WRITE_TABLE)
+    TIC_LINE_LATER_TABLES(WRITE_TABLE)
     status = status ? status
                     : write_attribute(file, TIC_LINE_CREATED, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
                                       &line->created);
@@ -298,6 +300,9 @@ static int read_line(hid_t file, struct tic_line *line)
     status = status ? status                                                                       \
                     : read_table(file, path, array##_fields, sizeof(struct S), &line->array,       \
                                  &line->count);
+#define READ_LATER_TABLE(path, S, array, count, FIELDS)                                            \
+    if (status == 0 && H5Lexists(file, path, H5P_DEFAULT) > 0)                                     \
+    READ_TABLE(path, S, array, count, FIELDS)
 #define READ_ARRAY(path, type, array, count)                                                       \
     status = status ? status                                                                       \
                     : read_array(file, path, H5T_NATIVE_##type, sizeof(*line->array),              \
@@ -316,6 +321,7 @@ static int read_line(hid_t file, struct tic_line *line)
     TIC_LINE_LATER_NUMBERS(READ_LATER_NUMBER)
     TIC_LINE_NAMED_NUMBERS(READ_NAMED_NUMBER)
     TIC_LINE_TABLES(READ_TABLE)
+    TIC_LINE_LATER_TABLES(READ_LATER_TABLE)
     TRY(read_number(file, TIC_LINE_CREATED, H5T_NATIVE_DOUBLE, &line->created))
     TIC_LINE_ARRAYS(READ_ARRAY)
     TIC_LINE_LATER_ARRAYS(READ_LATER_ARRAY)

@@ -37,6 +37,7 @@ void tic_line_clear(struct tic_line *line)
                      line->kept_writes,
                      line->looks,
                      line->ran,
+                     line->history,
                      line->known.files.text,
                      line->known.names.text,
                      line->on.machine,

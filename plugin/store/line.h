@@ -29,7 +29,8 @@ enum tic_table_number {
     TIC_TABLE_KEPT_WRITES = 9,
     TIC_TABLE_LOOKS = 10,
     TIC_TABLE_RAN = 11,
-    TIC_TABLES = 12, /* one above the last */
+    TIC_TABLE_HISTORY = 12,
+    TIC_TABLES = 13, /* one above the last */
 };
 
 /* Entries of tables of plain numbers. */
@@ -155,6 +156,40 @@ struct tic_line_look {
 struct tic_line_callback {
     uint64_t task;  /* key */
     uint64_t clock; /* operations of main() on tasks and data begun by then */
+};
+
+/* A position of main() is how many operations it has begun, and in the lower bits the waits since.
+ */
+enum { TIC_WAIT_BITS = 16 };
+
+/* What the history of a run holds (history/history.h). The numbers are on disk. */
+enum tic_history_kind {
+    TIC_HISTORY_BEGIN = 1,   /* the actor begins */
+    TIC_HISTORY_END = 2,     /* it has returned; of kernels: or somebody saw that it has */
+    TIC_HISTORY_VALUE = 3,   /* it may look at the datum `subject`; of kernels, by access `part` */
+    TIC_HISTORY_RETURN = 4,  /* a call of main() that waits for tasks returns */
+    TIC_HISTORY_RELEASE = 5, /* main() gives the datum `subject` back */
+    TIC_HISTORY_BYTES = 6,   /* `actor` is as in /looks, and looked at the datum `subject` */
+    TIC_HISTORY_ANSWER = 7,  /* StarPU answered a question of the kind `subject` */
+    TIC_HISTORY_INPUT = 8,   /* what `subject`, as in /inputs, held is known by its hash */
+    TIC_HISTORY_MERGE = 9,   /* main() has unpartitioned the datum `subject` */
+    TIC_HISTORY_KINDS,
+};
+
+enum tic_history_role {
+    TIC_HISTORY_MAIN = 0,     /* its actor is 0 */
+    TIC_HISTORY_CALLBACK = 1, /* its actor is a key, as in /callbacks */
+    TIC_HISTORY_KERNEL = 2,   /* its actor is the key of a task */
+    TIC_HISTORY_ROLES,
+};
+
+struct tic_line_entry {
+    uint64_t position; /* of main() then */
+    uint64_t actor;
+    uint64_t subject;
+    uint32_t kind; /* enum tic_history_kind */
+    uint32_t role; /* enum tic_history_role */
+    uint32_t part; /* 0, or as the kind says */
 };
 
 /* A task that another task submitted, and that a restart must submit in its place. */
@@ -309,6 +344,8 @@ struct tic_line {
     size_t ran_count;
     struct tic_line_callback *callbacks; /* as they ran; of a task the first counts */
     size_t callback_count;
+    struct tic_line_entry *history; /* in its order */
+    size_t history_count;
     uint64_t *spawned; /* identities of done replayed tasks, each once */
     size_t spawned_count;
     struct tic_line_kept *kept; /* in order of submission */

@@ -29,14 +29,13 @@ static int write_all(int fd, const void *bytes, size_t size)
     return 0;
 }
 
-static void make_header(char header[TIC_HEADER_SIZE], unsigned major, const void *image,
-                        size_t size)
+static void make_header(char header[TIC_HEADER_SIZE], const void *image, size_t size)
 {
     XXH128_hash_t hash = XXH3_128bits(image, size);
     memset(header, '\n', TIC_HEADER_SIZE);
-    int length = snprintf(header, TIC_HEADER_SIZE, TIC_HEADER_FORMAT, major, TIC_FORMAT_MINOR,
-                          (unsigned long long)size, (unsigned long long)hash.high64,
-                          (unsigned long long)hash.low64);
+    int length = snprintf(header, TIC_HEADER_SIZE, TIC_HEADER_FORMAT, TIC_FORMAT_MAJOR,
+                          TIC_FORMAT_MINOR, (unsigned long long)size,
+                          (unsigned long long)hash.high64, (unsigned long long)hash.low64);
     header[length] = '\n';
 }
 
@@ -54,8 +53,7 @@ int tic_linefile_write(int directory, const char *name, const struct tic_h5_ops 
     int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0400);
     if (fd < 0)
         status = -errno;
-    make_header(header, line->point.number ? TIC_FORMAT_POINT_MAJOR : TIC_FORMAT_MAJOR, image,
-                size);
+    make_header(header, image, size);
     status = status ? status : write_all(fd, header, sizeof(header));
     status = status ? status : write_all(fd, image, size);
     if (status == 0 && sync && fsync(fd) != 0)
@@ -97,7 +95,7 @@ static int check_header(char *file, size_t size, const char **what)
     memcpy(header, file, TIC_HEADER_SIZE);
     if (sscanf(header, TIC_HEADER_MAGIC "\nformat %u.%u\n", &major, &minor) != 2)
         return -EBADMSG;
-    if (major != TIC_FORMAT_MAJOR && major != TIC_FORMAT_POINT_MAJOR)
+    if (major < TIC_FORMAT_OLDEST_MAJOR || major > TIC_FORMAT_MAJOR)
         return -EPROTONOSUPPORT;
     if (sscanf(header, TIC_HEADER_SCAN, &major, &minor, &bytes, &high, &low) != 5)
         return -EBADMSG;

@@ -138,6 +138,15 @@ static bool rows_are_sane(const struct tic_line *line)
     return true;
 }
 
+static bool history_is_sane(const struct tic_line *line)
+{
+    for (size_t i = 0; i < line->history_count; i++)
+        if (line->history[i].kind == 0 || line->history[i].kind >= TIC_HISTORY_KINDS ||
+            line->history[i].role >= TIC_HISTORY_ROLES)
+            return false;
+    return true;
+}
+
 bool tic_line_tables_are_sane(const struct tic_line *line)
 {
     uint64_t end = line->done_count ? line->done[line->done_count - 1].last + 1 : 0;
@@ -146,7 +155,8 @@ bool tic_line_tables_are_sane(const struct tic_line *line)
         if (line->values[i].id >= INT32_MAX ||
             (i > 0 && line->values[i].id <= line->values[i - 1].id))
             return false;
-    return rows_are_sane(line) && (line->point.number || line->signature_count >= end) &&
+    return rows_are_sane(line) && history_is_sane(line) &&
+           (line->point.number || line->signature_count >= end) &&
            line->signature_count <= INT32_MAX &&
            has_nothing_twice(line->reads, line->read_count, sizeof(*line->reads),
                              tic_line_by_read) &&

@@ -3,10 +3,12 @@
 #ifndef TIC_STORE_SCHEMA_H
 #define TIC_STORE_SCHEMA_H
 
-#define TIC_FORMAT_MAJOR 5
-#define TIC_FORMAT_MINOR 10
-/* Lines of commit points: a reader of 5.8 would begin them anew. */
-#define TIC_FORMAT_POINT_MAJOR 6
+#define TIC_FORMAT_MAJOR 7
+#define TIC_FORMAT_MINOR 0
+/* Lines without a history; and of those, the ones of commit points. */
+#define TIC_FORMAT_OLDEST_MAJOR 5
+#define TIC_FORMAT_SEGMENT_MAJOR 5
+#define TIC_FORMAT_SEGMENT_MINOR 10
 
 /* Files of process P in the store directory. */
 #define TIC_FILE_LOCK "p%u.lock"
@@ -107,6 +109,9 @@
     X("/kept", tic_line_kept, kept, kept_count, TIC_KEPT_FIELDS)                                   \
     X("/kept_writes", tic_line_kept_write, kept_writes, kept_write_count, TIC_KEPT_WRITE_FIELDS)   \
     X("/kept_buffers", tic_line_buffer, buffers, buffer_count, TIC_BUFFER_FIELDS)
+/* The same, from format 7.0 on; empty in lines of before. */
+#define TIC_LINE_LATER_TABLES(X)                                                                   \
+    X("/history", tic_line_entry, history, history_count, TIC_ENTRY_FIELDS)
 
 #define TIC_EXTENT_FIELDS(S, F)                                                                    \
     F(S, "segment", segment, U64)                                                                  \
@@ -146,6 +151,11 @@
     F(S, "bytes", bytes, U32)                                                                      \
     F(S, "word0", words[0], U64) F(S, "word1", words[1], U64) F(S, "word2", words[2], U64)         \
         F(S, "word3", words[3], U64) F(S, "word4", words[4], U64)
+#define TIC_ENTRY_FIELDS(S, F)                                                                     \
+    F(S, "position", position, U64)                                                                \
+    F(S, "actor", actor, U64)                                                                      \
+    F(S, "subject", subject, U64)                                                                  \
+    F(S, "kind", kind, U32) F(S, "role", role, U32) F(S, "part", part, U32)
 #define TIC_KEPT_FIELDS(S, F)                                                                      \
     F(S, "root", root, U64)                                                                        \
     F(S, "id", id, U64)                                                                            \
@@ -198,7 +208,8 @@
     X(TIC_TABLE_KEPT_WRITES, tic_line_kept_write, kept_writes, kept_write_count, 32768,            \
       TIC_KEPT_WRITE_FIELDS)                                                                       \
     X(TIC_TABLE_LOOKS, tic_line_look, looks, look_count, 32768, TIC_LOOK_FIELDS)                   \
-    X(TIC_TABLE_RAN, tic_number64, ran, ran_count, 32768, TIC_NUMBER64_FIELDS)
+    X(TIC_TABLE_RAN, tic_number64, ran, ran_count, 32768, TIC_NUMBER64_FIELDS)                     \
+    X(TIC_TABLE_HISTORY, tic_line_entry, history, history_count, 32768, TIC_ENTRY_FIELDS)
 #define TIC_NUMBER32_FIELDS(S, F) F(S, "number", number, U32)
 #define TIC_NUMBER64_FIELDS(S, F) F(S, "number", number, U64)
 

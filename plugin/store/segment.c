@@ -68,9 +68,10 @@ static int write_header(int fd, const struct tic_line_extent *extents, size_t co
     if (status == 0) {
         XXH128_hash_t hash = XXH3_128bits(table, length);
         memset(header, '\n', size);
-        int title = snprintf(header, TITLE_SIZE, TIC_SEGMENT_HEADER_FORMAT, TIC_FORMAT_MAJOR,
-                             TIC_FORMAT_MINOR, (unsigned long long)count,
-                             (unsigned long long)hash.high64, (unsigned long long)hash.low64);
+        int title =
+            snprintf(header, TITLE_SIZE, TIC_SEGMENT_HEADER_FORMAT, TIC_FORMAT_SEGMENT_MAJOR,
+                     TIC_FORMAT_SEGMENT_MINOR, (unsigned long long)count,
+                     (unsigned long long)hash.high64, (unsigned long long)hash.low64);
         memcpy(header + title, table, length);
         size_t used = (size_t)title + length;
         print_types(header + used, size - used, extents, count);
@@ -294,7 +295,7 @@ int tic_segment_read(int fd, struct tic_line_extent **extents, size_t *count)
     if (!text ||
         sscanf(text, TIC_SEGMENT_HEADER_SCAN "%n", &major, &minor, &entries, &high, &low, &title) !=
             5 ||
-        title == 0 || major != TIC_FORMAT_MAJOR || entries >= UINT16_MAX) {
+        title == 0 || major != TIC_FORMAT_SEGMENT_MAJOR || entries >= UINT16_MAX) {
         free(text);
         return -EBADMSG;
     }

@@ -145,6 +145,46 @@ END
     done
 }
 
+# Killed once more, the run has a history from the restart on, and the tables from before.
+@test "5.10: stores without a history are continued, killed, and continued" {
+    need_same_machine
+    export STARPU_TIC_PROGRAM=any STARPU_TIC_EVERY=30
+    for name in tic tree; do
+        scenario=${name/tic/flow}
+        continues "0.2/$name" 80 "$scenario" 16
+        unpack "0.2/$name"
+        ! h5dump -n "$STARPU_TIC_DIR"/p0-line-*2.h5 | grep -q /history
+        crash line-retired:1 "$golden" "$scenario" 16
+        "$tool" verify "$STARPU_TIC_DIR"
+        run_apart "$tool" run -- "$golden" "$scenario" 16
+        [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ]
+        LD_PRELOAD=$fixed_time "$golden" "$scenario" 16 | cmp out -
+    done
+}
+
+@test "what actors of a run observed is in its history, as it is in its tables" {
+    need_h5py
+    for scenario in flow tree; do
+        rm -rf "$STARPU_TIC_DIR"
+        STARPU_TIC_EVERY=40 crash line-renamed:2 "$golden" "$scenario" 16
+        "$tool" verify "$STARPU_TIC_DIR"
+        /usr/bin/python3 - "$STARPU_TIC_DIR"/p0-line-*2.h5 <<'END'
+import h5py, sys
+for path in sys.argv[1:]:
+    with h5py.File(path, "r") as file:
+        history = file["/history"][()]
+        table = lambda name: len(file[name])
+        count = lambda kind, *roles: sum(entry["kind"] == kind and entry["role"] in roles for entry in history)
+        assert len(file["/blocks"]) == 0
+        assert count(1, 1) == table("/callbacks") and count(1, 2) == table("/ran")
+        assert count(2, 1) <= count(1, 1) and count(2, 2) <= count(1, 2)
+        assert count(3, 0) + count(9, 0) == table("/acquires") and count(3, 1, 2) == table("/reads")
+        assert count(7, 0) == table("/events") and count(8, 0) == table("/inputs")
+        assert len(history) > 0
+END
+    done
+}
+
 # From here on: stores of each architecture, which this one must read and continue; all pairs are what
 # tests/platforms/matrix goes through.
 elements=$TIC_BUILD/tests/golden/elements

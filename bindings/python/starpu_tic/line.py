@@ -13,7 +13,7 @@ except ImportError:
     xxhash = None
 
 HEADER = 512
-MAJORS = 5, 6  # 6: lines of commit points
+MAJORS = 5, 6, 7  # 6: lines of commit points
 VALUES = 2  # the number of the table in /blocks
 VALUE = numpy.dtype([("id", "<u8"), ("version", "<u8"), ("checksum", "<u8"), ("extent", "<u4"),
                      ("row", "<u4"), ("gone", "<u4")])

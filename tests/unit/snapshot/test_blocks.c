@@ -10,7 +10,12 @@
 #include "lib/testing.h"
 #include "store/table.h"
 
-enum { WORDS = 4, STEP = 3000, ROUNDS = 6 };
+enum {
+    WORDS = 4,
+    STEP = 3000,
+    ROUNDS = 6,
+    OBSERVED = 7
+}; /* entries of the history that a round of log_one() makes */
 
 static struct tic_rig rig;
 static uint64_t memory[WORDS];
@@ -59,7 +64,8 @@ static void log_one(uint64_t i)
     struct tic_line_acquire acquire = {0, 0, 1, saved.checksum, saved.row.extent, saved.row.row};
     struct tic_line_read read = {i, 0, saved.row.extent, saved.row.row, saved.checksum};
     assert_int_equal(tic_graph_note_acquire(graph, &acquire, epoch), 0);
-    assert_int_equal(tic_graph_note_read(graph, &read, epoch), 0);
+    assert_int_equal(
+        tic_graph_note_read(graph, &read, &(struct tic_reader){TIC_HISTORY_KERNEL, 0}, epoch), 0);
     assert_int_equal(tic_graph_note_input(graph, i, i * 3, 0), 0);
     assert_int_equal(tic_graph_event(graph, TIC_EVENT_TIME, &value), 0);
     assert_int_equal(tic_graph_note_callback(graph, i * 7), 0);
@@ -114,6 +120,8 @@ static void expect_everything(void)
     assert_int_equal(line.look_count, logged);
     assert_int_equal(line.kept_write_count, logged);
     assert_int_equal(line.signature_count, logged);
+    assert_int_equal(line.history_count, OBSERVED * logged);
+    assert_null(tic_history_find_difference(&line));
     for (uint64_t i = 0; i < logged; i++) {
         assert_int_equal(line.events[i].value, i);
         assert_int_equal(line.inputs[i].hash, i * 3);
@@ -153,8 +161,9 @@ static void test_lines_hold_what_is_new(void **state)
             const struct tic_table *table = tic_table_find(number);
             uint64_t own = *tic_table_count(table, newest);
             assert_true(own < tic_table_capacity(table));
+            uint64_t whole = number == TIC_TABLE_HISTORY ? OBSERVED * logged : logged;
             if (number != TIC_TABLE_VALUES)
-                assert_int_equal(own + tic_table_in_blocks(newest, number), logged);
+                assert_int_equal(own + tic_table_in_blocks(newest, number), whole);
         }
     }
     uint64_t before = atomic_load(&rig.store.counts.bytes_written);

@@ -2,8 +2,8 @@
 /* The tail of a table that only grows: what it got since its last block on disk. A line holds the
  * tail and refers to the blocks, so it costs what is new. Pure data structure; the caller
  * synchronises. */
-#ifndef TIC_GRAPH_TAIL_H
-#define TIC_GRAPH_TAIL_H
+#ifndef TIC_HISTORY_TAIL_H
+#define TIC_HISTORY_TAIL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Checks that a line gets what came up to its cut, in order, and that nothing gets lost or doubled
  * when the front of a tail goes to blocks. */
-#include "graph/tail.h"
+#include "history/tail.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The tail of a table that only grows: what it got since its last block on disk. */
-#include "graph/tail.h"
+#include "history/tail.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The history of a run: what its actors observed, one entry after the other. */
+#include "history/history.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/schema.h"
+
+void tic_history_init(struct tic_history *history)
+{
+    memset(history, 0, sizeof(*history));
+    tic_tail_init(&history->tail, TIC_TABLE_HISTORY);
+}
+
+void tic_history_fini(struct tic_history *history)
+{
+    tic_tail_fini(&history->tail);
+    free(history->ended);
+    memset(history, 0, sizeof(*history));
+}
+
+/* ---- what an earlier run left ---------------------------------------------------------------- */
+
+static int by_actor(const void *a, const void *b)
+{
+    const struct tic_line_entry *x = a, *y = b;
+
+    if (x->role != y->role)
+        return x->role < y->role ? -1 : 1;
+    return x->actor < y->actor ? -1 : x->actor > y->actor;
+}
+
+int tic_history_load(struct tic_history *history, struct tic_line *line)
+{
+    const uint64_t cut = line->clock << TIC_WAIT_BITS | line->waits;
+    size_t count = 0;
+
+    history->ended = calloc(line->history_count + 1, sizeof(*history->ended));
+    if (!history->ended)
+        return -ENOMEM;
+    history->returned = history->released = line->history_count > 0 ? 0 : cut;
+    for (size_t i = 0; i < line->history_count; i++) {
+        const struct tic_line_entry *entry = &line->history[i];
+        if (entry->kind == TIC_HISTORY_END)
+            history->ended[count++] = *entry;
+        else if (entry->kind == TIC_HISTORY_RETURN)
+            history->returned = entry->position;
+        else if (entry->kind == TIC_HISTORY_RELEASE)
+            history->released = entry->position;
+    }
+    history->ended_count = count;
+    qsort(history->ended, count, sizeof(*history->ended), by_actor);
+    return tic_tail_load(&history->tail, line);
+}
+
+static bool is_recovered(const struct tic_history *history, const struct tic_line_entry *entry)
+{
+    switch (entry->kind) {
+    case TIC_HISTORY_END:
+        return history->ended_count > 0 && bsearch(entry, history->ended, history->ended_count,
+                                                   sizeof(*history->ended), by_actor) != NULL;
+    case TIC_HISTORY_RETURN:
+        return entry->position <= history->returned;
+    case TIC_HISTORY_RELEASE:
+        return entry->position <= history->released;
+    default:
+        return false;
+    }
+}
+
+int tic_history_append(struct tic_history *history, const struct tic_line_entry *entry,
+                       uint64_t epoch)
+{
+    return is_recovered(history, entry) ? 0 : tic_tail_append(&history->tail, entry, epoch);
+}
+
+int tic_history_describe(struct tic_history *history, uint64_t cut, uint64_t position,
+                         struct tic_line *line)
+{
+    struct tic_line_entry *entries = (struct tic_line_entry *)(void *)history->tail.items;
+
+    for (unsigned long i = 0; i < history->tail.count; i++)
+        if (history->tail.epochs[i] <= cut && entries[i].position > position)
+            entries[i].position = position;
+    return tic_tail_describe(&history->tail, cut, line);
+}
+
+/* ---- projections ----------------------------------------------------------------------------- */
+
+static bool is_acquire(const struct tic_line *line, size_t i, const struct tic_line_entry *entry)
+{
+    const bool merges = line->acquires[i].writes == TIC_ACQUIRE_UNPARTITION;
+
+    return entry->subject == line->acquires[i].id && (entry->kind == TIC_HISTORY_MERGE) == merges;
+}
+
+static bool is_read(const struct tic_line *line, size_t i, const struct tic_line_entry *entry)
+{
+    return entry->actor == line->reads[i].task && entry->part == line->reads[i].buffer;
+}
+
+static bool is_input(const struct tic_line *line, size_t i, const struct tic_line_entry *entry)
+{
+    return entry->subject == line->inputs[i].id;
+}
+
+static bool is_event(const struct tic_line *line, size_t i, const struct tic_line_entry *entry)
+{
+    return entry->subject == line->events[i].kind;
+}
+
+static bool is_callback(const struct tic_line *line, size_t i, const struct tic_line_entry *entry)
+{
+    return entry->actor == line->callbacks[i].task;
+}
+
+static bool is_ran(const struct tic_line *line, size_t i, const struct tic_line_entry *entry)
+{
+    return entry->actor == line->ran[i];
+}
+
+static bool is_look(const struct tic_line *line, size_t i, const struct tic_line_entry *entry)
+{
+    return entry->actor == line->looks[i].wait && entry->subject == line->looks[i].id;
+}
+
+#define KIND(name) (1u << TIC_HISTORY_##name)
+
+/* A table, and the entries of the history that it is made of. */
+struct projection {
+    const char *table;
+    size_t count; /* offset of its count in struct tic_line */
+    unsigned kinds, roles;
+    bool (*is)(const struct tic_line *line, size_t i, const struct tic_line_entry *entry);
+};
+
+static const struct projection projections[] = {
+    {TIC_LINE_ACQUIRES, offsetof(struct tic_line, acquire_count), KIND(VALUE) | KIND(MERGE),
+     KIND(MAIN), is_acquire},
+    {TIC_LINE_READS, offsetof(struct tic_line, read_count), KIND(VALUE),
+     KIND(CALLBACK) | KIND(KERNEL), is_read},
+    {"/inputs", offsetof(struct tic_line, input_count), KIND(INPUT), KIND(MAIN), is_input},
+    {"/events", offsetof(struct tic_line, event_count), KIND(ANSWER), KIND(MAIN), is_event},
+    {"/callbacks", offsetof(struct tic_line, callback_count), KIND(BEGIN), KIND(CALLBACK),
+     is_callback},
+    {"/ran", offsetof(struct tic_line, ran_count), KIND(BEGIN), KIND(KERNEL), is_ran},
+    {"/looks", offsetof(struct tic_line, look_count), KIND(BYTES), KIND(MAIN), is_look},
+};
+
+/* The rows of a look are one entry of the history; arguments of tasks are none. */
+static bool has_entry(const struct tic_line *line, const struct projection *projection, size_t i)
+{
+    return projection->is != is_look ||
+           (line->looks[i].part == 0 && line->looks[i].id != TIC_LOOK_ARGUMENTS);
+}
+
+static bool is_projection(const struct tic_line *line, const struct projection *projection)
+{
+    size_t at = *(const size_t *)(const void *)((const char *)line + projection->count);
+
+    for (size_t i = line->history_count; i-- > 0;) {
+        const struct tic_line_entry *entry = &line->history[i];
+        if (!(projection->kinds >> entry->kind & 1) || !(projection->roles >> entry->role & 1))
+            continue;
+        while (at > 0 && !has_entry(line, projection, at - 1))
+            at--;
+        if (at == 0)
+            return true;
+        if (!projection->is(line, --at, entry))
+            return false;
+    }
+    return true;
+}
+
+const char *tic_history_find_difference(const struct tic_line *line)
+{
+    for (size_t i = 0; i < sizeof(projections) / sizeof(projections[0]); i++)
+        if (!is_projection(line, &projections[i]))
+            return projections[i].table;
+    return NULL;
+}
