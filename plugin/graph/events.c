@@ -42,7 +42,6 @@ int tic_graph_note_event(struct tic_graph *graph, enum tic_event kind, int64_t v
 
     tic_lock(&graph->lock);
     int status = tic_tail_append(&graph->events, &event, 0);
-    status = status ? status : tic_graph_note_main_locked(graph, TIC_HISTORY_ANSWER, kind, 0);
     graph->next_event += status == 0;
     graph->event_chain = tic_graph_chain(graph->event_chain, &event);
     tic_unlock(&graph->lock);
@@ -117,8 +116,6 @@ void tic_graph_rewind_events(struct tic_graph *graph)
     graph->events.items = NULL;
     tic_tail_fini(&graph->events);
     tic_tail_init(&graph->events, TIC_TABLE_EVENTS);
-    tic_history_fini(&graph->history);
-    tic_history_init(&graph->history);
     graph->next_event = 0;
 }
 

@@ -220,10 +220,12 @@ bool tic_graph_was_looked_at(const struct tic_graph *graph, uint64_t id);
 /* The last wait that has entries there; 0: none. */
 uint64_t tic_graph_last_look(const struct tic_graph *graph);
 
-/* The callback of a task begins. Any thread. 0 or -ENOMEM. */
+/* The callback of a task need not wait for main() in a restart. Any thread. 0 or -ENOMEM. */
 int tic_graph_note_callback(struct tic_graph *graph, uint64_t task);
-/* The same in this epoch: only cuts from then on know it. */
-int tic_graph_note_callback_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch);
+/* The callback of a task begins in this epoch; `always`: cuts of before are told that it has, too.
+ * 0 or -ENOMEM. */
+int tic_graph_note_callback_begin_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch,
+                                         bool always);
 /* The callback of a task has returned, in this epoch. 0 or -ENOMEM. */
 int tic_graph_note_callback_end_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch);
 /* main() comes back from a call that waits (kind RETURN, id 0), or gives a datum back (RELEASE). 0

@@ -293,26 +293,35 @@ static const struct tic_known_callback *find_callback(const struct tic_graph *gr
                          sizeof(key), tic_line_by_number);
 }
 
-int tic_graph_note_callback_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch)
+static int append_callback_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch)
 {
     struct tic_line_callback entry = {task, atomic_load(&graph->clock)};
 
+    return tic_tail_append(&graph->callbacks, &entry, epoch);
+}
+
+int tic_graph_note_callback_begin_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch,
+                                         bool always)
+{
     if (find_callback(graph, task))
         return 0;
-    int status = tic_tail_append(&graph->callbacks, &entry, epoch);
+    int status = append_callback_locked(graph, task, always ? 0 : epoch);
     return status ? status
                   : note_actor_locked(graph, TIC_HISTORY_BEGIN, TIC_HISTORY_CALLBACK, task, epoch);
 }
 
 int tic_graph_note_callback_end_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch)
 {
+    if (find_callback(graph, task) &&
+        !tic_history_was_running(&graph->history, TIC_HISTORY_CALLBACK, task))
+        return 0;
     return note_actor_locked(graph, TIC_HISTORY_END, TIC_HISTORY_CALLBACK, task, epoch);
 }
 
 int tic_graph_note_callback(struct tic_graph *graph, uint64_t task)
 {
     tic_lock(&graph->lock);
-    int status = tic_graph_note_callback_locked(graph, task, 0);
+    int status = find_callback(graph, task) ? 0 : append_callback_locked(graph, task, 0);
     tic_unlock(&graph->lock);
     return status;
 }
@@ -343,6 +352,9 @@ int tic_graph_note_ran(struct tic_graph *graph, uint64_t task, uint64_t epoch)
 
 int tic_graph_note_ran_end(struct tic_graph *graph, uint64_t task, uint64_t epoch)
 {
+    if (tic_graph_has_run(graph, task) &&
+        !tic_history_was_running(&graph->history, TIC_HISTORY_KERNEL, task))
+        return 0;
     tic_lock(&graph->lock);
     int status = note_actor_locked(graph, TIC_HISTORY_END, TIC_HISTORY_KERNEL, task, epoch);
     tic_unlock(&graph->lock);

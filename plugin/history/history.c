@@ -19,7 +19,7 @@ void tic_history_init(struct tic_history *history)
 void tic_history_fini(struct tic_history *history)
 {
     tic_tail_fini(&history->tail);
-    free(history->ended);
+    free(history->open);
     memset(history, 0, sizeof(*history));
 }
 
@@ -31,7 +31,27 @@ static int by_actor(const void *a, const void *b)
 
     if (x->role != y->role)
         return x->role < y->role ? -1 : 1;
-    return x->actor < y->actor ? -1 : x->actor > y->actor;
+    if (x->actor != y->actor)
+        return x->actor < y->actor ? -1 : 1;
+    return x->kind < y->kind ? -1 : x->kind > y->kind;
+}
+
+static bool is_same_actor(const struct tic_line_entry *a, const struct tic_line_entry *b)
+{
+    return a->role == b->role && a->actor == b->actor;
+}
+
+/* Of begins and ends, sorted, those begins that no end follows. */
+static size_t keep_open(struct tic_line_entry *entries, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const bool last = i + 1 == count || !is_same_actor(&entries[i], &entries[i + 1]);
+        if (last && entries[i].kind == TIC_HISTORY_BEGIN)
+            entries[kept++] = entries[i];
+    }
+    return kept;
 }
 
 int tic_history_load(struct tic_history *history, struct tic_line *line)
@@ -39,37 +59,37 @@ int tic_history_load(struct tic_history *history, struct tic_line *line)
     const uint64_t cut = line->clock << TIC_WAIT_BITS | line->waits;
     size_t count = 0;
 
-    history->ended = calloc(line->history_count + 1, sizeof(*history->ended));
-    if (!history->ended)
+    history->open = calloc(line->history_count + 1, sizeof(*history->open));
+    if (!history->open)
         return -ENOMEM;
     history->returned = history->released = line->history_count > 0 ? 0 : cut;
     for (size_t i = 0; i < line->history_count; i++) {
         const struct tic_line_entry *entry = &line->history[i];
-        if (entry->kind == TIC_HISTORY_END)
-            history->ended[count++] = *entry;
+        if (entry->kind == TIC_HISTORY_BEGIN || entry->kind == TIC_HISTORY_END)
+            history->open[count++] = *entry;
         else if (entry->kind == TIC_HISTORY_RETURN)
             history->returned = entry->position;
         else if (entry->kind == TIC_HISTORY_RELEASE)
             history->released = entry->position;
     }
-    history->ended_count = count;
-    qsort(history->ended, count, sizeof(*history->ended), by_actor);
+    qsort(history->open, count, sizeof(*history->open), by_actor);
+    history->open_count = keep_open(history->open, count);
     return tic_tail_load(&history->tail, line);
+}
+
+bool tic_history_was_running(const struct tic_history *history, enum tic_history_role role,
+                             uint64_t actor)
+{
+    const struct tic_line_entry key = {.kind = TIC_HISTORY_BEGIN, .role = role, .actor = actor};
+
+    return history->open_count > 0 && bsearch(&key, history->open, history->open_count,
+                                              sizeof(*history->open), by_actor) != NULL;
 }
 
 static bool is_recovered(const struct tic_history *history, const struct tic_line_entry *entry)
 {
-    switch (entry->kind) {
-    case TIC_HISTORY_END:
-        return history->ended_count > 0 && bsearch(entry, history->ended, history->ended_count,
-                                                   sizeof(*history->ended), by_actor) != NULL;
-    case TIC_HISTORY_RETURN:
-        return entry->position <= history->returned;
-    case TIC_HISTORY_RELEASE:
-        return entry->position <= history->released;
-    default:
-        return false;
-    }
+    return (entry->kind == TIC_HISTORY_RETURN && entry->position <= history->returned) ||
+           (entry->kind == TIC_HISTORY_RELEASE && entry->position <= history->released);
 }
 
 int tic_history_append(struct tic_history *history, const struct tic_line_entry *entry,
@@ -108,11 +128,6 @@ static bool is_input(const struct tic_line *line, size_t i, const struct tic_lin
     return entry->subject == line->inputs[i].id;
 }
 
-static bool is_event(const struct tic_line *line, size_t i, const struct tic_line_entry *entry)
-{
-    return entry->subject == line->events[i].kind;
-}
-
 static bool is_callback(const struct tic_line *line, size_t i, const struct tic_line_entry *entry)
 {
     return entry->actor == line->callbacks[i].task;
@@ -144,21 +159,25 @@ static const struct projection projections[] = {
     {TIC_LINE_READS, offsetof(struct tic_line, read_count), KIND(VALUE),
      KIND(CALLBACK) | KIND(KERNEL), is_read},
     {"/inputs", offsetof(struct tic_line, input_count), KIND(INPUT), KIND(MAIN), is_input},
-    {"/events", offsetof(struct tic_line, event_count), KIND(ANSWER), KIND(MAIN), is_event},
     {"/callbacks", offsetof(struct tic_line, callback_count), KIND(BEGIN), KIND(CALLBACK),
      is_callback},
     {"/ran", offsetof(struct tic_line, ran_count), KIND(BEGIN), KIND(KERNEL), is_ran},
     {"/looks", offsetof(struct tic_line, look_count), KIND(BYTES), KIND(MAIN), is_look},
 };
 
-/* The rows of a look are one entry of the history; arguments of tasks are none. */
-static bool has_entry(const struct tic_line *line, const struct projection *projection, size_t i)
+/* The rows of a look are one entry of the history; arguments of tasks are none. Of callbacks some
+ * are only said not to wait for main(): find the next row that is this one. */
+static bool has_entry(const struct tic_line *line, const struct projection *projection, size_t i,
+                      const struct tic_line_entry *entry)
 {
+    if (projection->is == is_callback)
+        return is_callback(line, i, entry);
     return projection->is != is_look ||
            (line->looks[i].part == 0 && line->looks[i].id != TIC_LOOK_ARGUMENTS);
 }
 
-static bool is_projection(const struct tic_line *line, const struct projection *projection)
+static bool is_projection(const struct tic_line *line, const struct projection *projection,
+                          bool complete)
 {
     size_t at = *(const size_t *)(const void *)((const char *)line + projection->count);
 
@@ -166,20 +185,20 @@ static bool is_projection(const struct tic_line *line, const struct projection *
         const struct tic_line_entry *entry = &line->history[i];
         if (!(projection->kinds >> entry->kind & 1) || !(projection->roles >> entry->role & 1))
             continue;
-        while (at > 0 && !has_entry(line, projection, at - 1))
+        while (at > 0 && !has_entry(line, projection, at - 1, entry))
             at--;
         if (at == 0)
-            return true;
+            return !complete;
         if (!projection->is(line, --at, entry))
             return false;
     }
     return true;
 }
 
-const char *tic_history_find_difference(const struct tic_line *line)
+const char *tic_history_find_difference(const struct tic_line *line, bool complete)
 {
     for (size_t i = 0; i < sizeof(projections) / sizeof(projections[0]); i++)
-        if (!is_projection(line, &projections[i]))
+        if (!is_projection(line, &projections[i], complete))
             return projections[i].table;
     return NULL;
 }

@@ -11,8 +11,8 @@
 
 struct tic_history {
     struct tic_tail tail;
-    struct tic_line_entry *ended; /* immutable: recovered entries END, by role and actor */
-    size_t ended_count;
+    struct tic_line_entry *open; /* immutable: recovered BEGIN without an END, by role and actor */
+    size_t open_count;
     uint64_t returned, released; /* immutable: positions of the last recovered RETURN and RELEASE;
                                     of a line without a history, of its cut */
 };
@@ -21,9 +21,11 @@ void tic_history_init(struct tic_history *history);
 void tic_history_fini(struct tic_history *history);
 /* Takes over what a complete line tells. 0 or -ENOMEM. */
 int tic_history_load(struct tic_history *history, struct tic_line *line);
-/* 0, or -ENOMEM. epoch: cuts from this one on have it. What a restart does once more, and the
- * recovered history has, is not appended again: END by its actor, RETURN and RELEASE by their
- * position; the caller knows of the others. */
+/* Was it running at the recovered cut? */
+bool tic_history_was_running(const struct tic_history *history, enum tic_history_role role,
+                             uint64_t actor);
+/* 0, or -ENOMEM. epoch: cuts from this one on have it. RETURN and RELEASE that main() comes to once
+ * more in a restart are not appended again; the caller knows of the others. */
 int tic_history_append(struct tic_history *history, const struct tic_line_entry *entry,
                        uint64_t epoch);
 
@@ -33,9 +35,9 @@ int tic_history_append(struct tic_history *history, const struct tic_line_entry 
 int tic_history_describe(struct tic_history *history, uint64_t cut, uint64_t position,
                          struct tic_line *line);
 
-/* Compares the tables of a line, complete or not, with its history: as many entries from the end as
- * both have. The path of a table that differs, or NULL. A store of a version without histories has
- * more in its tables; never the other way round in a complete line. */
-const char *tic_history_find_difference(const struct tic_line *line);
+/* Compares the tables of a line with its history: whether each entry has its row, in the same
+ * order, as far as the line has both; one that is complete has them all. The path of a table that
+ * differs, or NULL. A store of a version without histories has more rows than entries. */
+const char *tic_history_find_difference(const struct tic_line *line, bool complete);
 
 #endif

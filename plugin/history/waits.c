@@ -73,26 +73,15 @@ static bool is_in_order(const struct tic_line_entry *entry, bool begun)
     }
 }
 
-/* Has it an entry for each actor that has begun? */
-static bool is_whole(const struct tic_line *line)
-{
-    size_t begun = 0;
-
-    for (size_t i = 0; i < line->history_count; i++)
-        begun += line->history[i].kind == TIC_HISTORY_BEGIN;
-    return begun == line->callback_count + line->ran_count;
-}
-
 enum tic_history_trouble tic_history_find_unbegun(const struct tic_line *line,
                                                   struct tic_history_wait *wait)
 {
     struct place *places = calloc(line->history_count + 1, sizeof(*places));
     enum tic_history_trouble trouble = TIC_HISTORY_FINE;
-    const bool whole = is_whole(line);
     size_t count = 0;
     bool begun = false;
 
-    for (size_t i = 0; i < line->history_count && places && whole; i++)
+    for (size_t i = 0; i < line->history_count && places; i++)
         if (line->history[i].role != TIC_HISTORY_MAIN)
             places[count++] = (struct place){&line->history[i], i};
     if (places)

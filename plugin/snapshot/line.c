@@ -181,7 +181,7 @@ static int check_index(struct tic_snapshot *snapshot, uint64_t cut)
 
 static int check_history(struct tic_snapshot *snapshot, const struct tic_line *line)
 {
-    const char *table = tic_history_find_difference(line);
+    const char *table = tic_history_find_difference(line, false);
     struct tic_history_wait wait;
     enum tic_history_trouble trouble = tic_history_find_cycle(line, &wait);
 

@@ -451,8 +451,9 @@ int tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
     tic_lock(&snapshot->graph->lock);
     running->task = task;
     running->begun = true;
-    running->epoch = snapshot->verify.percent > 0 ? epoch_locked(snapshot) : 0;
-    int status = tic_graph_note_callback_locked(snapshot->graph, task, running->epoch);
+    running->epoch = epoch_locked(snapshot);
+    int status = tic_graph_note_callback_begin_locked(snapshot->graph, task, running->epoch,
+                                                      snapshot->verify.percent == 0);
     if (snapshot->verify.percent > 0) {
         running->listed = true;
         running->next = *first;

@@ -170,9 +170,8 @@ enum tic_history_kind {
     TIC_HISTORY_RETURN = 4,  /* a call of main() that waits for tasks returns */
     TIC_HISTORY_RELEASE = 5, /* main() gives the datum `subject` back */
     TIC_HISTORY_BYTES = 6,   /* `actor` is as in /looks, and looked at the datum `subject` */
-    TIC_HISTORY_ANSWER = 7,  /* StarPU answered a question of the kind `subject` */
-    TIC_HISTORY_INPUT = 8,   /* what `subject`, as in /inputs, held is known by its hash */
-    TIC_HISTORY_MERGE = 9,   /* main() has unpartitioned the datum `subject` */
+    TIC_HISTORY_INPUT = 7,   /* what `subject`, as in /inputs, held is known by its hash */
+    TIC_HISTORY_MERGE = 8,   /* main() has unpartitioned the datum `subject` */
     TIC_HISTORY_KINDS,
 };
 

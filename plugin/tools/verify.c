@@ -105,7 +105,7 @@ static void note_newest(struct verification *verification, const struct tic_line
 static const char *find_trouble(const struct tic_line *line)
 {
     struct tic_history_wait wait;
-    const char *table = tic_history_find_difference(line);
+    const char *table = tic_history_find_difference(line, true);
 
     if (!table && (tic_history_find_cycle(line, &wait) != TIC_HISTORY_FINE ||
                    tic_history_find_unbegun(line, &wait) != TIC_HISTORY_FINE))

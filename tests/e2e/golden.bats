@@ -176,11 +176,10 @@ for path in sys.argv[1:]:
         table = lambda name: len(file[name])
         count = lambda kind, *roles: sum(entry["kind"] == kind and entry["role"] in roles for entry in history)
         assert len(file["/blocks"]) == 0
-        assert count(1, 1) == table("/callbacks") and count(1, 2) == table("/ran")
+        assert 0 < count(1, 1) + count(1, 2) and count(1, 1) <= table("/callbacks") and count(1, 2) == table("/ran")
         assert count(2, 1) <= count(1, 1) and count(2, 2) <= count(1, 2)
-        assert count(3, 0) + count(9, 0) == table("/acquires") and count(3, 1, 2) == table("/reads")
-        assert count(7, 0) == table("/events") and count(8, 0) == table("/inputs")
-        assert len(history) > 0
+        assert count(3, 0) + count(8, 0) == table("/acquires") and count(3, 1, 2) == table("/reads")
+        assert count(7, 0) == table("/inputs")
 END
     done
 }

@@ -27,10 +27,6 @@ static struct tic_line line_of(struct tic_line_entry *entries, size_t count, uin
 
     line.clock = cut >> TIC_WAIT_BITS;
     line.waits = cut & ((1u << TIC_WAIT_BITS) - 1);
-    for (size_t i = 0; i < count; i++) {
-        line.callback_count += entries[i].kind == BEGIN && entries[i].role == CALLBACK;
-        line.ran_count += entries[i].kind == BEGIN && entries[i].role == KERNEL;
-    }
     return line;
 }
 
@@ -131,16 +127,6 @@ static void test_actors(void **state)
     assert_int_equal(unbegun(before, TIC_COUNT(before)), TIC_HISTORY_FINE);
 }
 
-/* A store of before has actors in its tables only. */
-static void test_of_a_history_without_its_beginning(void **state)
-{
-    struct tic_line_entry entries[] = {ENTRY(1, CALLBACK, 4, END)};
-    struct tic_line line = LINE(entries, 9);
-    (void)state;
-    line.callback_count = 1;
-    expect_fine(&line);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,7 +136,6 @@ int main(void)
         cmocka_unit_test(test_cycle),
         cmocka_unit_test(test_behind_the_cut),
         cmocka_unit_test(test_actors),
-        cmocka_unit_test(test_of_a_history_without_its_beginning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ enum {
     WORDS = 4,
     STEP = 3000,
     ROUNDS = 6,
-    OBSERVED = 7
+    OBSERVED = 5
 }; /* entries of the history that a round of log_one() makes */
 
 static struct tic_rig rig;
@@ -121,7 +121,7 @@ static void expect_everything(void)
     assert_int_equal(line.kept_write_count, logged);
     assert_int_equal(line.signature_count, logged);
     assert_int_equal(line.history_count, OBSERVED * logged);
-    assert_null(tic_history_find_difference(&line));
+    assert_null(tic_history_find_difference(&line, true));
     for (uint64_t i = 0; i < logged; i++) {
         assert_int_equal(line.events[i].value, i);
         assert_int_equal(line.inputs[i].hash, i * 3);
