@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Whether a restart that redoes a history could wait for ever. It passes the entries one after the
  * other, each when main() has come to its position; main() comes back from a call that waits, or is
- * granted an access, when the entry that says so has passed; an actor has what it observes after
- * its begin. So who waits for whom is a function of the history alone. Pure. */
+ * granted an access, when the entry that says so has passed. So who waits for whom is a function of
+ * the history alone. Of lines that were written with STARPU_TIC_VERIFY=0 it tells nothing: their
+ * clock is later than their cut. Pure. */
 #ifndef TIC_HISTORY_WAITS_H
 #define TIC_HISTORY_WAITS_H
 
@@ -12,10 +13,8 @@
 
 enum tic_history_trouble {
     TIC_HISTORY_FINE,
-    TIC_HISTORY_CYCLE,   /* `entry` needs main() where it is only after `other`, which stands behind
-                          */
+    TIC_HISTORY_CYCLE,   /* `entry` needs main() where it is only after `other`, which is behind */
     TIC_HISTORY_NO_MORE, /* `entry` needs main() behind the cut */
-    TIC_HISTORY_UNBEGUN, /* the actor of `entry` has not begun, or has ended before */
 };
 
 struct tic_history_wait {
@@ -26,9 +25,5 @@ struct tic_history_wait {
  * complete it tells about the entries that the line has. */
 enum tic_history_trouble tic_history_find_cycle(const struct tic_line *line,
                                                 struct tic_history_wait *wait);
-/* The same of entries of actors, of a complete line. TIC_HISTORY_FINE also when out of memory, and
- * where the store was begun in a format without a history, so that actors have begun before it. */
-enum tic_history_trouble tic_history_find_unbegun(const struct tic_line *line,
-                                                  struct tic_history_wait *wait);
 
 #endif

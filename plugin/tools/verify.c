@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "graph/doneset.h"
-#include "history/waits.h"
+#include "history/history.h"
 #include "store/forced.h"
 #include "store/linefile.h"
 #include "store/mirror.h"
@@ -101,18 +101,6 @@ static void note_newest(struct verification *verification, const struct tic_line
         verification->spawned |= tic_doneset_add_range(&verification->done, line->done[i]) != 0;
 }
 
-/* What the history of the line does not fit; NULL: it fits. */
-static const char *find_trouble(const struct tic_line *line)
-{
-    struct tic_history_wait wait;
-    const char *table = tic_history_find_difference(line, true);
-
-    if (!table && (tic_history_find_cycle(line, &wait) != TIC_HISTORY_FINE ||
-                   tic_history_find_unbegun(line, &wait) != TIC_HISTORY_FINE))
-        return "together: a restart could wait for ever";
-    return table;
-}
-
 static bool verify_line(void *arg, const char *name, int status, struct tic_line *line)
 {
     struct verification *verification = arg;
@@ -133,18 +121,18 @@ static bool verify_line(void *arg, const char *name, int status, struct tic_line
         return false;
     }
     tic_line_each(line, verify_row, verification);
-    const char *history = find_trouble(line);
+    const char *table = tic_history_find_difference(line, true);
     if (verification->damaged > MOST_TOLD)
         printf("  and %" PRIu64 " more\n", verification->damaged - MOST_TOLD);
     if (verification->damaged > 0)
         printf("  damaged: %" PRIu64 " of %" PRIu64 " values\n", verification->damaged,
                verification->rows);
-    else if (history)
-        printf("  damaged: its history does not fit %s\n", history);
+    else if (table)
+        printf("  damaged: its history does not fit %s\n", table);
     else
         printf("  good: %" PRIu64 " tasks done, %" PRIu64 " values\n", line->tasks_done,
                verification->rows);
-    if (verification->damaged == 0 && !history && verification->good++ == 0)
+    if (verification->damaged == 0 && !table && verification->good++ == 0)
         note_newest(verification, line);
     return false;
 }

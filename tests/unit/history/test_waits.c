@@ -37,7 +37,6 @@ static void expect_fine(const struct tic_line *line)
     struct tic_history_wait wait;
 
     assert_int_equal(tic_history_find_cycle(line, &wait), TIC_HISTORY_FINE);
-    assert_int_equal(tic_history_find_unbegun(line, &wait), TIC_HISTORY_FINE);
 }
 
 /* submit T(c: n++); wait; print n */
@@ -99,34 +98,6 @@ static void test_behind_the_cut(void **state)
     assert_int_equal(wait.entry, 1);
 }
 
-static enum tic_history_trouble unbegun(struct tic_line_entry *entries, size_t count)
-{
-    struct tic_line line = line_of(entries, count, 9);
-    struct tic_history_wait wait;
-
-    return tic_history_find_unbegun(&line, &wait);
-}
-
-static void test_actors(void **state)
-{
-    struct tic_line_entry ends[] = {ENTRY(1, KERNEL, 4, BEGIN), ENTRY(1, KERNEL, 5, END)};
-    struct tic_line_entry twice[] = {ENTRY(1, KERNEL, 4, BEGIN), ENTRY(1, KERNEL, 4, END),
-                                     ENTRY(1, KERNEL, 4, END)};
-    struct tic_line_entry reads[] = {ENTRY(1, KERNEL, 4, VALUE), ENTRY(1, KERNEL, 4, BEGIN)};
-    struct tic_line_entry roles[] = {ENTRY(1, CALLBACK, 4, BEGIN), ENTRY(1, KERNEL, 4, END)};
-    struct tic_line_entry again[] = {ENTRY(1, CALLBACK, 4, BEGIN), ENTRY(1, CALLBACK, 4, END),
-                                     ENTRY(2, CALLBACK, 4, BEGIN), ENTRY(2, CALLBACK, 4, END)};
-    struct tic_line_entry before[] = {ENTRY(1, CALLBACK, 4, VALUE), ENTRY(1, CALLBACK, 4, BEGIN),
-                                      ENTRY(1, CALLBACK, 4, VALUE)};
-    (void)state;
-    assert_int_equal(unbegun(ends, TIC_COUNT(ends)), TIC_HISTORY_UNBEGUN);
-    assert_int_equal(unbegun(twice, TIC_COUNT(twice)), TIC_HISTORY_UNBEGUN);
-    assert_int_equal(unbegun(reads, TIC_COUNT(reads)), TIC_HISTORY_UNBEGUN);
-    assert_int_equal(unbegun(roles, TIC_COUNT(roles)), TIC_HISTORY_UNBEGUN);
-    assert_int_equal(unbegun(again, TIC_COUNT(again)), TIC_HISTORY_FINE);
-    assert_int_equal(unbegun(before, TIC_COUNT(before)), TIC_HISTORY_FINE);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,7 +106,6 @@ int main(void)
         cmocka_unit_test(test_callback_that_runs_at_the_cut),
         cmocka_unit_test(test_cycle),
         cmocka_unit_test(test_behind_the_cut),
-        cmocka_unit_test(test_actors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
