@@ -122,9 +122,8 @@ static int describe_tails_locked(struct tic_graph *graph, uint64_t cut, struct t
     status = status ? status : tic_tail_describe(&graph->callbacks, cut, line);
     status = status ? status : tic_tail_describe(&graph->looks, cut, line);
     status = status ? status : tic_tail_describe(&graph->ran, cut, line);
-    status = status ? status
-                    : tic_history_describe(&graph->history, cut,
-                                           line->clock << TIC_WAIT_BITS | line->waits, line);
+    status =
+        status ? status : tic_history_describe(&graph->history, cut, tic_line_position(line), line);
     status = status ? status : tic_tail_describe(&graph->inputs, cut, line);
     status = status ? status : tic_tail_describe(&graph->events, cut, line);
     return status ? status : tic_tail_describe(&graph->acquires, cut, line);

@@ -8,8 +8,8 @@
 #include "graph/handle.h"
 #include "graph/signature.h"
 #include "graph/spawn.h"
-#include "history/history.h"
 #include "graph/views.h"
+#include "history/history.h"
 
 /* kinds of logged events; the numbers are on disk */
 enum tic_event {
@@ -84,7 +84,7 @@ struct tic_graph {
     struct tic_tail callbacks; /* that have run */
     struct tic_tail looks;     /* wait by wait */
     struct tic_tail ran;       /* tasks that write no content, by the epoch in which they started */
-    struct tic_history history; /* these seven are projections of it; see there */
+    struct tic_history history; /* all of these but events are projections of it */
 
     _Atomic uint64_t registered; /* handles ever; under lock; relaxed */
     _Atomic uint64_t clock;      /* operations of main() begun; owner thread writes; release */

@@ -89,7 +89,7 @@ static int load_callbacks(struct tic_graph *graph, struct tic_line *line)
     graph->recovered.callbacks = callbacks;
     graph->recovered.callback_count = used;
     graph->recovered.clock = line->clock;
-    graph->recovered.position = line->clock << TIC_WAIT_BITS | line->waits;
+    graph->recovered.position = tic_line_position(line);
     return tic_tail_load(&graph->callbacks, line);
 }
 

@@ -56,7 +56,7 @@ static size_t keep_open(struct tic_line_entry *entries, size_t count)
 
 int tic_history_load(struct tic_history *history, struct tic_line *line)
 {
-    const uint64_t cut = line->clock << TIC_WAIT_BITS | line->waits;
+    const uint64_t cut = tic_line_position(line);
     size_t count = 0;
 
     history->open = calloc(line->history_count + 1, sizeof(*history->open));

@@ -13,7 +13,7 @@ static bool lets_main_go_on(const struct tic_line_entry *entry)
 enum tic_history_trouble tic_history_find_cycle(const struct tic_line *line,
                                                 struct tic_history_wait *wait)
 {
-    const uint64_t cut = line->clock << TIC_WAIT_BITS | line->waits;
+    const uint64_t cut = tic_line_position(line);
     uint64_t reached = UINT64_MAX; /* as far as main() may be before one that stands behind */
 
     for (size_t i = line->history_count; i-- > 0;) {

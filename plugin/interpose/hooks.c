@@ -156,7 +156,8 @@ static void finish(struct tic_slot *slot)
     if (__builtin_expect(slot->again, 0))
         tic_position_note_again();
     if (!slot->counts)
-        note_ran(slot->reads.key, tic_snapshot_epoch(&session->snapshot), tic_graph_note_ran_end);
+        note_ran(slot->reads.key, atomic_load(&session->snapshot.cut.epoch),
+                 tic_graph_note_ran_end);
     if (slot->sequence & TIC_SPAWN_KEY && !slot->counts) {
         struct tic_spawn *spawn =
             tic_spawns_get(&session->graph.spawns, (uint32_t)(slot->sequence & ~TIC_SPAWN_KEY));

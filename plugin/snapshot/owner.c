@@ -450,35 +450,31 @@ int tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
 
     tic_lock(&snapshot->graph->lock);
     running->task = task;
-    running->begun = true;
     running->epoch = epoch_locked(snapshot);
     int status = tic_graph_note_callback_begin_locked(snapshot->graph, task, running->epoch,
                                                       snapshot->verify.percent == 0);
-    if (snapshot->verify.percent > 0) {
-        running->listed = true;
-        running->next = *first;
-        running->link = first;
-        if (running->next)
-            running->next->link = &running->next;
-        *first = running;
-    }
+    running->listed = true;
+    running->next = *first;
+    running->link = first;
+    if (running->next)
+        running->next->link = &running->next;
+    *first = running;
     tic_unlock(&snapshot->graph->lock);
     return status;
 }
 
 void tic_snapshot_end_callback(struct tic_snapshot *snapshot, struct tic_running_callback *running)
 {
-    if (!running->begun)
+    if (!running->listed)
         return;
     tic_lock(&snapshot->graph->lock);
     int status =
         tic_graph_note_callback_end_locked(snapshot->graph, running->task, epoch_locked(snapshot));
-    if (running->listed)
-        *running->link = running->next;
-    if (running->listed && running->next)
+    *running->link = running->next;
+    if (running->next)
         running->next->link = running->link;
     tic_unlock(&snapshot->graph->lock);
-    running->begun = running->listed = false;
+    running->listed = false;
     if (status)
         tic_snapshot_break(snapshot, "out of memory");
 }

@@ -38,7 +38,6 @@ enum tic_calm {
 struct tic_running_callback {
     uint64_t task;                             /* key */
     uint64_t epoch;                            /* in which it began */
-    bool begun;                                /* its own thread only */
     bool listed;                               /* its own thread only */
     struct tic_running_callback *next, **link; /* guarded by the graph's lock */
 };

@@ -361,6 +361,12 @@ struct tic_line {
     size_t signature_count;
 };
 
+/* Where main() was at the cut. */
+static inline uint64_t tic_line_position(const struct tic_line *line)
+{
+    return line->clock << TIC_WAIT_BITS | line->waits;
+}
+
 /* A payload row that an entry of a line refers to. */
 struct tic_line_reference {
     const char *table; /* path in the file */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Checks that histories in whose order a restart cannot go are found, and that those of programs
- * which ran are none of these. Programs: s task, w wait of main(), c callback, k kernel without
- * output. */
+ * which ran are none of these. In the programs K is a kernel without output, and c a callback. */
 #include "history/waits.h"
 
 #include "lib/testing.h"
