@@ -7,6 +7,7 @@ lib=$TIC_BUILD/tests/lib
 program=$lib/program
 oracle=$TIC_BUILD/.libs/oracle.so
 fixed_time=$TIC_BUILD/.libs/fixed_time.so
+idle=$TIC_BUILD/.libs/idle.so # where a file of tests sets calm=$idle, workers without a task sleep
 hangs=600 # seconds: what takes longer hangs. Beside a load, runs that are right take a minute
 # shellcheck source=tests/lib/blas.bash
 . "$BATS_TEST_DIRNAME/../lib/blas.bash"
@@ -15,6 +16,7 @@ examples=$(dpkg -L starpu-examples 2>/dev/null | grep '/cholesky_implicit$' | xa
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     unset LD_PRELOAD DISPLAY
+    [ -z "${calm-}" ] || is_soak || export LD_PRELOAD=$calm
     use_reference_blas
     export STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_SILENT=1 STARPU_BUS_CALIBRATE=0
     export OCL_ICD_VENDORS=/nonexistent # StarPU opens OpenCL's libraries even where no device is wanted
@@ -126,34 +128,58 @@ resumes() {
     skipped=$((skipped + $(stat_of tasks_skipped)))
 }
 
+# Whether a test has all of its rounds (make check-soak), or those that make check has time for.
+is_soak() {
+    [ -n "${TIC_SOAK-}" ]
+}
+
+# Kills a program at points, each in the restart of the run before, and resumes it, on 1, 2 and 3 workers
+# in turns; what ends before its point must be right. With TIC_SOAK each point has a first run and a
+# restart of its own. Adds to `skipped`: resumes_through "POINT..." EXPECTED COMMAND...
+resumes_through() {
+    local points=$1 expected=$2 point held workers=0 processors=$STARPU_NCPU
+    shift 2
+    if is_soak; then
+        for point in $points; do
+            resumes "$point" $((workers++ % 3 + 1)) "$expected" "$@"
+        done
+        return
+    fi
+    rm -rf "$STARPU_TIC_DIR"
+    for point in $points ""; do
+        [ -n "$point" ] || [ "$status" -eq 137 ] || return 0 # it has ended
+        held=$(find "$STARPU_TIC_DIR" -name '*-line-*.h5' 2>/dev/null) || true # it may not be there
+        STARPU_NCPU=$processors STARPU_TIC_FAIL=$point run_apart timeout "$hangs" "$tool" run -- "$@"
+        processors=$((workers++ % 3 + 1))
+        [ "$status" -ne 137 ] || [ -z "$point" ] || continue
+        is_right "$expected" "$held" || complain "$*" "wrong, killed at $points, until ${point:-the end}"
+        skipped=$((skipped + $(stat_of tasks_skipped)))
+    done
+}
+
 # resumes_always EXPECTED COMMAND...: the same under each protocol, from several points and on several
 # numbers of workers, of which sel has the first two and tic+sel the others; each has something to skip
 resumes_always() {
-    local expected=$1 protocol skipped
+    local expected=$1 protocol skipped early="line-renamed:2 task-end:150" late="copy-on-write:3 task-begin:250"
     shift
     for protocol in tic sel tic+sel; do
         export STARPU_TIC_PROTOCOL=$protocol
         [ $protocol = tic ] || export STARPU_TIC_VERIFY=0
         skipped=0
-        if [ $protocol != tic+sel ]; then
-            resumes line-renamed:2 1 "$expected" "$@"
-            resumes task-end:150 2 "$expected" "$@"
-        fi
-        if [ $protocol != sel ]; then
-            resumes copy-on-write:3 2 "$expected" "$@"
-            resumes task-begin:250 3 "$expected" "$@"
-        fi
+        case $protocol in
+        tic) resumes_through "$early $late" "$expected" "$@" ;;
+        sel) resumes_through "$early" "$expected" "$@" ;;
+        *) resumes_through "$late" "$expected" "$@" ;;
+        esac
         [ "$skipped" -gt 0 ] || complain "$*" "nothing was skipped under $protocol"
     done
 }
 
 # Kills a program at several points and resumes it on other numbers of workers: survives COMMAND...
 survives() {
-    local reference point workers=0 skipped=0
+    local reference skipped=0
     reference=$("$@") || { status=$?; complain "$*" "fails unprotected"; }
-    for point in line-renamed:1 line-renamed:5 task-end:230; do
-        resumes "$point" $((++workers)) "$reference" "$@"
-    done
+    resumes_through "line-renamed:1 line-renamed:5 task-end:230" "$reference" "$@"
     [ "$skipped" -gt 0 ] || complain "$*" "nothing was ever skipped"
 }
 

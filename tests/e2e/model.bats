@@ -3,6 +3,7 @@
 # Checks StarPU's programming model part by part: programs that use one part each, killed and
 # resumed, continue and print what they print without protection.
 load common
+calm=$idle
 
 @test "kernels submit tasks: a tree" {
     export STARPU_TIC_EVERY=11
@@ -12,16 +13,18 @@ load common
 
 # What was executed again lies in the windows between the last line and the kill: TASKS in all, run
 # i executes KILL_i and starts with START_i done.
-# TIC_TREE_KILLS=20 is a longer one.
-@test "a tree of 10^5 tasks, killed again and again, executes only the lost windows again" {
-    export STARPU_TIC_EVERY=2000
-    kills=${TIC_TREE_KILLS:-6} total=137257 start=0 executed=0 lost=0
-    reference=$("$lib/knary" commute)
+# TIC_TREE_KILLS=20 is a longer one; make check-soak has a tree of more than 10^5 tasks.
+@test "a large tree of tasks, killed again and again, executes only the lost windows again" {
+    local tree=("$lib/knary" commute 5 8)
+    kills=${TIC_TREE_KILLS:-6} total=37449 start=0 executed=0 lost=0
+    ! is_soak || tree=("$lib/knary" commute 6 7) total=137257
+    export STARPU_TIC_EVERY=$((total / 68))
+    reference=$("${tree[@]}")
     echo "seed ${TIC_TEST_SEED:=20261121}"
     RANDOM=$((TIC_TEST_SEED % 32768))
     for ((i = 1; i <= kills; i++)); do
-        at=$((2500 + RANDOM % (80000 / kills)))
-        STARPU_NCPU=$((1 + i % 4)) STARPU_TIC_FAIL=task-end:$at run_apart "$tool" run -- "$lib/knary" commute
+        at=$((total / 55 + RANDOM % (total * 3 / 5 / kills)))
+        STARPU_NCPU=$((1 + i % 4)) STARPU_TIC_FAIL=task-end:$at run_apart "$tool" run -- "${tree[@]}"
         [ "$status" -eq 137 ] || complain "kill $i" "not killed"
         done=$("$tool" info --json "$STARPU_TIC_DIR" | jq '.lines[0].tasks_done')
         [ "$done" -ge "$start" ] || complain "kill $i" "$done tasks done after $start"
@@ -29,7 +32,7 @@ load common
         [ "$done" -le $((start + at + 4)) ] || complain "kill $i" "$done done of $((start + at))"
         executed=$((executed + at)) lost=$((lost + start + at - done)) start=$done
     done
-    run_apart "$tool" run -- "$lib/knary" commute
+    run_apart "$tool" run -- "${tree[@]}"
     [ "$status" -eq 0 ]
     [ "$(cat out)" = "$reference" ]
     [ "$(stat_of recovered_tasks)" -eq "$start" ]

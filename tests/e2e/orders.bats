@@ -4,6 +4,7 @@
 # before what, is the same protected, and killed and resumed. A test that is skipped tells what is
 # still wrong.
 load common
+calm=$idle
 
 setup_file() {
     export STARPU_TIC_EVERY=1
@@ -14,16 +15,28 @@ protected() { # scenario: from the start
     run_apart timeout "$hangs" "$tool" run -- "$lib/orders" "$1"
 }
 
-# Protected without a message, and killed at points spread over its tasks and resumed on other
-# numbers of workers, a scenario prints what it prints unprotected: keeps_order SCENARIO [EXPECTED]
+# Where a scenario of so many tasks is killed: spread over a run, or over a run and its restart, which
+# has at most two thirds and three of them left.
+kill_points() {
+    local third=$(($1 / 3)) late
+    if is_soak; then
+        echo "task-end:$((third + 1)) task-begin:$(($1 * 2 / 3 + 1)) task-end:$1"
+    else
+        late=$(($1 - third - 2))
+        echo "task-end:$((third + 1)) task-end:$((late > 0 ? late : 1))"
+    fi
+}
+
+# Protected without a message, and killed and resumed on other numbers of workers, a scenario prints
+# what it prints unprotected: keeps_order SCENARIO [EXPECTED]
 keeps_order() {
-    local expected=${2-$(timeout "$hangs" "$lib/orders" "$1")} tasks workers=0 skipped=0 point
+    local expected=${2-$(timeout "$hangs" "$lib/orders" "$1")} skipped=0 tasks
     protected "$1"
     is_right "$expected" "" && says_nothing || complain "$1" "wrong without a kill"
     tasks=$(stat_of tasks_executed)
-    for point in task-end:$((tasks / 3 + 1)) task-begin:$((tasks * 2 / 3 + 1)) task-end:"$tasks"; do
-        resumes "$point" $((++workers)) "$expected" "$lib/orders" "$1"
-    done
+    resumes_through "$(kill_points "$tasks")" "$expected" "$lib/orders" "$1"
+    [ "$skipped" -gt 0 ] || # few tasks, and lines that came late
+        TIC_SOAK=1 resumes_through "$(TIC_SOAK=1 kill_points "$tasks")" "$expected" "$lib/orders" "$1"
     # Where kernels wait for each other no worker waits for a line: it may not be there in time.
     [ "$skipped" -gt 0 ] || resumes line-renamed:1 2 "$expected" "$lib/orders" "$1"
     [ "$skipped" -gt 0 ] || complain "$1" "nothing was ever skipped"
@@ -117,8 +130,10 @@ exit_as_usual() { # scenarios...
 }
 
 @test "data that only kernels' children write" {
-    keep_order children-only children-only-read children-only-homeless children-registered-again \
-        children-callback parts-children parts-children-planned
+    # Of a restart that is killed, too, the next one may be refused: the codelet, which StarPU writes, is
+    # taken for memory that a task has written. Until that is mended each kill has a first run of its own.
+    TIC_SOAK=1 keep_order children-only children-only-read children-only-homeless \
+        children-registered-again children-callback parts-children parts-children-planned
 }
 
 @test "tasks that end when others have" {

@@ -3,6 +3,7 @@
 # Checks that prologues of tasks come in a restart in the order, and to the data, that they had
 # (tests/lib/prologues.c), while main() is far ahead of them.
 load common
+calm=$idle
 
 setup_file() {
     export STARPU_TIC_EVERY=5
@@ -23,12 +24,13 @@ resumes_after() { # expected output, workers, form, points
 }
 
 # Killed where the first line is there, and when so many tasks have ended; resumed by more and by
-# fewer workers.
+# fewer workers, in turns or, in make check-soak, both.
 survives() { # form, points
-    local expected point workers
+    local expected point workers turn=1
     expected=$("$lib/prologues" "$1")
     for point in line-renamed:1 "${@:2}"; do
-        for workers in 1 3; do
+        turn=$((4 - turn)) # 3, 1, 3 ...
+        for workers in $(is_soak && echo 1 3 || echo $turn); do
             resumes_after "$expected" $workers "$1" "$point"
         done
     done
