@@ -17,6 +17,16 @@ rehearse() {
     [ ! -e "$STARPU_TIC_STATS" ]
 }
 
+# The same with so many kills on the default numbers of workers; in make check it kills twice, on two
+# workers, which has fewer runs: rehearse_briefly KILLS [OPTION...] -- COMMAND...
+rehearse_briefly() {
+    if is_soak; then
+        rehearse --kills "$@"
+    else
+        rehearse --kills 2 --cpus 2 "${@:2}"
+    fi
+}
+
 answers() { # status, begin of the first line
     [ "$status" -eq "$1" ] && [[ $(head -n 1 out) == "$2"* ]] && return
     echo "status $status, not $1; out, err:"
@@ -43,7 +53,7 @@ answers() { # status, begin of the first line
 
 @test "all protocols" {
     for protocol in sel tic+sel; do
-        P_QUIET=1 rehearse --kills 3 --protocol $protocol --json -- "$program"
+        P_QUIET=1 rehearse_briefly 3 --protocol $protocol --json -- "$program"
         [ "$status" -eq 0 ] || complain $protocol "wrong"
         [ "$(jq -r .protocol out)" = $protocol ]
     done
@@ -51,17 +61,17 @@ answers() { # status, begin of the first line
 
 @test "Debian's examples" {
     need_examples
-    rehearse --kills 4 -- "$examples/vector_scal"
+    rehearse_briefly 4 -- "$examples/vector_scal"
     answers 0 "Safe: "
-    rehearse --kills 4 --filter '/^[0-9]/d' -- "$examples/cholesky_implicit" -size 320 -nblocks 5
+    rehearse_briefly 4 --filter '/^[0-9]/d' -- "$examples/cholesky_implicit" -size 320 -nblocks 5
     answers 0 "Safe: "
 }
 
 @test "what was not compared is said" {
-    rehearse --kills 3 -- "$rehearsed" open
+    rehearse_briefly 3 -- "$rehearsed" open
     answers 0 "Safe: "
     grep -q 'no data was compared' out
-    rehearse --kills 3 -- "$rehearsed" silent
+    rehearse_briefly 3 -- "$rehearsed" silent
     answers 3 "Cannot say: There is nothing to compare but the exit status"
 }
 
@@ -73,7 +83,7 @@ answers() { # status, begin of the first line
 
 @test "main() decides by the standard input: each run gets it" {
     echo 10 20 30 >given
-    rehearse --kills 4 --json -- "$rehearsed" input
+    rehearse_briefly 4 --json -- "$rehearsed" input
     [ "$status" -eq 0 ] || complain input "wrong"
     [ "$(jq -r '.tasks, .data' out | tr '\n' ' ')" = "60 1 " ]
 }
@@ -93,12 +103,12 @@ answers() { # status, begin of the first line
         ! grep -q 'submits .* tasks, on ' out
         grep -q 'not from random numbers' <(tr '\n' ' ' <out | tr -s ' ')
     done
-    rehearse --kills 2 -- "$rehearsed" time # it is recorded
+    rehearse_briefly 2 -- "$rehearsed" time # it is recorded
     answers 0 "Safe: "
 }
 
 @test "memory that is not initialised is read" {
-    rehearse --kills 2 -- "$rehearsed" fresh
+    rehearse_briefly 2 -- "$rehearsed" fresh
     answers 1 "Not safe: "
     grep -q '^  Expected  *result ' out
     grep -q '^  Found  *result ' out
@@ -156,7 +166,7 @@ END
 
 @test "a restart is refused: the message is told" {
     export STARPU_TIC_INPUTS=check
-    rehearse --kills 6 -- "$lib/patterns" pid-data
+    rehearse_briefly 6 -- "$lib/patterns" pid-data
     [ "$status" -eq 3 ] # its output tells
     rehearse --kills 12 --filter d -- "$lib/patterns" pid-data
     answers 1 "Not restartable: after kill "
@@ -165,66 +175,66 @@ END
 }
 
 @test "main() reads large data by its plain pointer: the place is named, and runs follow the advice" {
-    rehearse --kills 6 -- "$rehearsed" history
+    rehearse_briefly 6 -- "$rehearsed" history
     answers 0 "Safe: "
     grep -Eq '^  main\(\) reads data 0 \(.* bytes\) by its pointer, .* at rehearsed.c:[0-9]+ ' out
     grep -q '^  What to do  call starpu_data_acquire' out
     grep -Fq "$STARPU_TIC_DIR.advice" <(tr '\n' ' ' <out | tr -s ' ')
     grep -Fxq 'log 0' "$STARPU_TIC_DIR.advice"
-    rehearse --kills 2 --json -- "$rehearsed" history
+    rehearse_briefly 2 --json -- "$rehearsed" history
     [ "$(jq -r '.touched | length' out)" -ge 1 ]
     [ "$(jq -r .advice_file out)" = "$STARPU_TIC_DIR.advice" ]
-    P_QUIET=1 rehearse --kills 1 --json -- "$program"
+    P_QUIET=1 rehearse --kills 1 --cpus 2 --json -- "$program"
     [ "$(jq -r '.touched | length' out)" -eq 0 ]
     [ "$(jq -r .advice_file out)" = "" ]
 }
 
 @test "tasks that write no data: a restart is right, and skips nothing" {
-    rehearse --kills 6 --cpus 2 -- "$lib/unseen" reads-only 0.2
+    rehearse --kills "$(is_soak && echo 6 || echo 3)" --cpus 2 -- "$lib/unseen" reads-only 0.2
     answers 0 "Safe: "
     grep -q '^  Note  *no restart skipped a task' out
 }
 
 @test "tasks write memory that nobody registered" {
-    rehearse --kills 12 -- "$lib/unseen" result-arg 0.2
+    rehearse --kills 12 --cpus 2 -- "$lib/unseen" result-arg 0.2
     answers 1 "Not restartable: after kill "
     grep -Fq 'STARPU_TIC_POINTERS=trust' out
     export STARPU_TIC_POINTERS=trust
-    rehearse --kills 12 -- "$lib/unseen" result-arg 0.2
+    rehearse --kills 12 --cpus 2 -- "$lib/unseen" result-arg 0.2
     answers 1 "Not safe: after kill "
     grep -q '^  Expected  *result-arg ' out
     grep -Fq 'kernels must write registered data only' <(tr '\n' ' ' <out | tr -s ' ')
 }
 
 @test "a program that prints a clock: nothing can be said, but with a filter" {
-    rehearse --kills 2 -- "$rehearsed" clock
+    rehearse_briefly 2 -- "$rehearsed" clock
     answers 3 "Cannot say: "
     grep -qF -- "--filter '/elapsed/d'" out
-    rehearse --kills 4 --filter '/elapsed/d' -- "$rehearsed" clock
+    rehearse_briefly 4 --filter '/elapsed/d' -- "$rehearsed" clock
     answers 0 "Safe: "
 }
 
 @test "tasks that print: a restart need not print again" {
-    rehearse --kills 4 -- "$rehearsed" talk
+    rehearse_briefly 4 -- "$rehearsed" talk
     answers 0 "Safe: "
     grep -q '^  Note  *tasks print\.' out
 }
 
 # Other buffers than stdout of C are not known: the rehearsal does what a kill does.
 @test "tasks that print into a buffer of the program's own: their lines are lost" {
-    rehearse --kills 4 -- "$rehearsed" murmur
+    rehearse_briefly 4 -- "$rehearsed" murmur
     answers 1 "Not safe: after kill "
     grep -Fq 'SIGKILL takes along what the program has printed' <(tr '\n' ' ' <out | tr -s ' ')
 }
 
 @test "a program that always fails fails in restarts, too" {
-    rehearse --kills 4 -- "$rehearsed" fail
+    rehearse_briefly 4 -- "$rehearsed" fail
     answers 0 "Safe: "
     grep -q 'ends with status 3' out
 }
 
 @test "protection ends: the message is told" {
-    rehearse --kills 2 -- "$lib/patterns" child-pointer
+    rehearse_briefly 2 -- "$lib/patterns" child-pointer
     answers 1 "Not protected: "
     grep -q '^  Message .*with_pointer' out
 }
@@ -239,14 +249,14 @@ END
 
 @test "settings of a run do not disturb" {
     P_QUIET=1 STARPU_TIC_FAIL=task-end:5 STARPU_TIC_EVERY=10 STARPU_TIC_KEEP=1 STARPU_TIC_COPY=$PWD/copy \
-        rehearse --kills 3 -- "$program"
+        rehearse_briefly 3 -- "$program"
     answers 0 "Safe: "
     [ ! -e copy ]
 }
 
 @test "--keep keeps the files of all runs" {
     mkdir temporary
-    P_QUIET=1 TMPDIR=$PWD/temporary run_apart "$tool" rehearse --kills 2 --keep -- "$program" </dev/null
+    P_QUIET=1 TMPDIR=$PWD/temporary run_apart "$tool" rehearse --kills 2 --cpus 2 --keep -- "$program" </dev/null
     [ "$status" -eq 0 ] || complain keep "wrong"
     folder=$(sed -n 's/^  Files  *//p' out)
     [ -s "$folder/plain1.out" ]
