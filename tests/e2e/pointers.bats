@@ -4,6 +4,7 @@
 # and callbacks (tests/lib/inside.c): protected and right after a kill, or not protected and told
 # why. Never wrong.
 load common
+calm=$idle
 
 inside=$lib/inside
 killer=$TIC_BUILD/.libs/killer.so
@@ -25,13 +26,14 @@ is_refused() {
         complain "$1" "not refused as it should be"
 }
 
-# Killed after so many tasks, protected or not, and resumed, it is right, or the start is refused:
-# right_or_stopped MODE EXPECTED TASKS...
+# Killed after so many tasks, protected or not, and resumed on several numbers of workers, or on one of
+# them in turns, it is right, or the start is refused: right_or_stopped MODE EXPECTED TASKS...
 right_or_stopped() {
-    local mode=$1 expected=$2 at workers
+    local mode=$1 expected=$2 at workers all=(1 2 4)
     shift 2
     for at in "$@"; do
-        for workers in 1 2 4; do
+        turn=$((turn + 1))
+        for workers in $(is_soak && echo "${all[@]}" || echo "${all[turn % 3]}"); do
             rm -rf "$STARPU_TIC_DIR"
             LD_PRELOAD=$killer TIC_KILL_TASK=$at run_apart timeout "$hangs" "$tool" run -- "$inside" "$mode"
             [ "$status" -eq 137 ] || complain "$mode" "not killed at task $at"
@@ -45,11 +47,9 @@ right_or_stopped() {
 
 # Kills at failpoints, and resumes: survives MODE EXPECTED TASKS...
 survives() {
-    local mode=$1 expected=$2 at workers=0 skipped=0
+    local mode=$1 expected=$2 skipped=0
     shift 2
-    for at in "$@"; do
-        resumes "task-end:$at" $((workers = workers % 3 + 1)) "$expected" "$inside" "$mode"
-    done
+    resumes_through "${*/#/task-end:}" "$expected" "$inside" "$mode"
     [ "$skipped" -gt 0 ] || complain "$mode" "nothing was ever skipped"
 }
 
@@ -114,9 +114,7 @@ survives() {
     survives nowhere "$expected" 20 60 100 150 195
     for protocol in sel tic+sel; do
         export STARPU_TIC_PROTOCOL=$protocol skipped=0
-        for at in 20 100 195; do
-            resumes "task-end:$at" 2 "$expected" "$inside" nowhere
-        done
+        resumes_through "task-end:20 task-end:100 task-end:195" "$expected" "$inside" nowhere
     done
 }
 
@@ -276,9 +274,7 @@ wrote='tasks write memory that is not registered data'
         is_right "$expected" ""
         [ "$(grep -c "$wrote" err)" -eq 0 ] || complain $mode "told of without reason"
         skipped=0
-        for at in 15 55 100; do
-            resumes task-end:$at 2 "$expected" "$lib/counts" $mode
-        done
+        resumes_through "task-end:15 task-end:55 task-end:100" "$expected" "$lib/counts" $mode
         [ "$skipped" -gt 0 ]
     done
 }
@@ -310,9 +306,7 @@ wrote='tasks write memory that is not registered data'
         [ "$(grep -c "$wrote" err)" -eq 0 ] || complain $mode "told of without reason"
         [ $mode = given ] && continue # tasks write an address: refused, and told for that
         skipped=0
-        for at in 15 55 100; do
-            resumes task-end:$at 2 "$expected" "$lib/followed" $mode
-        done
+        resumes_through "task-end:15 task-end:55 task-end:100" "$expected" "$lib/followed" $mode
         [ "$skipped" -gt 0 ]
     done
 }
@@ -345,9 +339,7 @@ wrote='tasks write memory that is not registered data'
         is_right "$expected" ""
         [ "$(grep -c "$wrote" err)" -eq 0 ] || complain $mode "told of without reason"
         skipped=0
-        for at in 300 1000 1590; do
-            resumes task-end:$at 2 "$expected" "$lib/beside" $mode
-        done
+        resumes_through "task-end:300 task-end:1000 task-end:1590" "$expected" "$lib/beside" $mode
         [ "$skipped" -gt 0 ]
     done
 }
