@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # What the parts of the crash campaigns share that `make check` runs. TIC_BUILD: the build directory.
+[ -n "${TIC_SOAK-}" ] || export TIC_IDLE_LIB=$TIC_BUILD/.libs/idle.so
+
+# How many rounds: of make check-soak, or of make check.
+rounds() { # SOAK CHECK
+    [ -n "${TIC_SOAK-}" ] && echo "$1" || echo "$2"
+}
 
 # Runs a campaign, and prints only what is not ok.
 campaign() { # campaign or corpus, its options

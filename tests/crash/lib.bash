@@ -136,6 +136,7 @@ environment() {
     esac
     [[ $oracle != *hashes* ]] || preload=$preload:$hash_library words+=("TIC_ORACLE=$work/hashes")
     ! has time || preload=$preload:$time_library
+    preload=$preload${TIC_IDLE_LIB:+:$TIC_IDLE_LIB}
     # What a killed run printed counts, so nothing of it may wait in a buffer.
     [[ $oracle != *union* ]] || words+=(GFORTRAN_UNBUFFERED_ALL=1 stdbuf -oL)
     words=("LD_PRELOAD=${preload#:}" "${words[@]}")

@@ -18,6 +18,8 @@ def clean_environment(home):
     """The environment without settings of StarPU, for CPUs only; 4 workers fit on any machine."""
     kept = {k: v for k, v in os.environ.items()
             if not k.startswith("STARPU") and k not in ("LD_PRELOAD", "DISPLAY")}
+    if "TIC_IDLE_LIB" in os.environ: # tests/lib/idle.c
+        kept["LD_PRELOAD"] = os.environ["TIC_IDLE_LIB"]
     return dict(kept, STARPU_NCUDA="0", STARPU_NOPENCL="0", STARPU_SILENT="1",
                 STARPU_BUS_CALIBRATE="0", STARPU_HOME=home, STARPU_WORKERS_NOBIND="1",
                 OCL_ICD_VENDORS="/nonexistent")
