@@ -4,7 +4,6 @@
 # of a run without a kill; where and when it was killed, on another number of workers, under all
 # protocols; and that what keeps main() from going on there is refused by name.
 load common
-calm=$idle
 
 commits=$lib/commits
 

@@ -61,16 +61,22 @@ moves() { # PLACE PLACE PLACE COMMAND...
     ends "$3" "$expected" "${@:4}"
 }
 
+# With data at each home, or, in make check, at this one: moves_from_homes HOME PLACE PLACE PLACE COMMAND...
+moves_from_homes() {
+    local NODES_HOME
+    for NODES_HOME in $(is_soak && echo 0 2 || echo "$1"); do
+        export NODES_HOME
+        moves "${@:2}"
+    done
+}
+
 @test "OpenCL: resumed on the device, on processors only, and back" {
     need_device
     local continued=0
     export STARPU_TIC_EVERY=10
-    for NODES_HOME in 0 2; do
-        export NODES_HOME
-        moves device processors device "$lib/nodes" 1 300 1000
-        moves processors device processors "$lib/nodes" 2 300 1000
-        moves device device_only device "$lib/nodes" 3 300 1000
-    done
+    moves_from_homes 0 device processors device "$lib/nodes" 1 300 1000
+    moves_from_homes 2 processors device processors "$lib/nodes" 2 300 1000
+    moves_from_homes 0 device device_only device "$lib/nodes" 3 300 1000
     [ "$continued" -gt 0 ]
 }
 
@@ -78,13 +84,10 @@ moves() { # PLACE PLACE PLACE COMMAND...
     need_cuda
     local continued=0
     export STARPU_TIC_EVERY=10
-    for NODES_HOME in 0 2; do
-        export NODES_HOME
-        moves cuda processors cuda "$lib/nodes" 1 300 1000
-        moves processors cuda processors "$lib/nodes" 2 300 1000
-        moves cuda_pipeline cuda_only cuda "$lib/nodes" 3 300 1000
-    done
-    NODES_PINNED=1 NODES_PLAIN=1 moves cuda cuda cuda_only "$lib/nodes" 4 300 1000
+    moves_from_homes 0 cuda processors cuda "$lib/nodes" 1 300 1000
+    moves_from_homes 2 processors cuda processors "$lib/nodes" 2 300 1000
+    moves_from_homes 0 cuda_pipeline cuda_only cuda "$lib/nodes" 3 300 1000
+    NODES_HOME=2 NODES_PINNED=1 NODES_PLAIN=1 moves cuda cuda cuda_only "$lib/nodes" 4 300 1000
     [ "$continued" -gt 0 ]
 }
 
@@ -302,12 +305,9 @@ pins() {
     need_numa
     local continued=0
     export STARPU_TIC_EVERY=10
-    for NODES_HOME in 0 2; do
-        export NODES_HOME
-        moves numa processors numa "$lib/nodes" 1 300 1000
-        moves numa numa processors "$lib/nodes" 2 300 1000
-    done
-    STARPU_TIC_PROTOCOL=sel STARPU_TIC_VERIFY=0 moves numa numa numa "$lib/nodes" 3 300 1000
+    moves_from_homes 0 numa processors numa "$lib/nodes" 1 300 1000
+    moves_from_homes 2 numa numa processors "$lib/nodes" 2 300 1000
+    NODES_HOME=2 STARPU_TIC_PROTOCOL=sel STARPU_TIC_VERIFY=0 moves numa numa numa "$lib/nodes" 3 300 1000
     [ "$continued" -gt 0 ]
 }
 
