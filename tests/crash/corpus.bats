@@ -5,5 +5,5 @@
 load common
 
 @test "a few kills of every kind of program" {
-    campaign corpus --quick
+    campaign corpus --quick --most "$(rounds 3 1)" --random "$(rounds 3 1)"
 }

@@ -3,6 +3,7 @@
 # Checks what a program declares by starpu_tic.h: names of data, codelets that can be skipped or have
 # effects, excluded data.
 load common
+calm=$idle
 
 declares=$lib/declares
 
