@@ -5,10 +5,11 @@ load common
 
 @test "the reader takes no number of a line on trust" {
     [ -x "$TIC_BUILD/tests/fuzz/reader" ] || skip "built without cmocka"
-    campaign ../fuzz/reader-campaign --seconds 10
+    campaign ../fuzz/reader-campaign --seconds "$(rounds 10 5)"
 }
 
 @test "bit flips, truncations and spliced blocks: found, or harmless" {
     [ -x "$TIC_BUILD/tests/lib/damage" ] || skip "built without cmocka"
-    campaign damage --flips 300 --truncations 60 --splices 60 --restarts 5
+    campaign damage --flips "$(rounds 300 100)" --truncations "$(rounds 60 20)" --splices "$(rounds 60 20)" \
+        --restarts "$(rounds 5 3)"
 }
