@@ -245,6 +245,8 @@ struct tic_handle {
                         access, and by lock */
     uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */
     struct tic_order_place place;
+    bool queued; /* a restart has queued a task that uses it, or data that shares its memory;
+                    guarded by the submission lock */
     struct tic_view view;
 
     /* ---- guarded by the graph lock */

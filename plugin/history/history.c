@@ -20,6 +20,7 @@ void tic_history_fini(struct tic_history *history)
 {
     tic_tail_fini(&history->tail);
     free(history->open);
+    free(history->entries);
     memset(history, 0, sizeof(*history));
 }
 
@@ -60,8 +61,12 @@ int tic_history_load(struct tic_history *history, struct tic_line *line)
     size_t count = 0;
 
     history->open = calloc(line->history_count + 1, sizeof(*history->open));
-    if (!history->open)
+    history->entries = calloc(line->history_count + 1, sizeof(*history->entries));
+    if (!history->open || !history->entries)
         return -ENOMEM;
+    history->entry_count = line->history_count;
+    if (line->history_count > 0)
+        memcpy(history->entries, line->history, line->history_count * sizeof(*line->history));
     history->returned = history->released = line->history_count > 0 ? 0 : cut;
     for (size_t i = 0; i < line->history_count; i++) {
         const struct tic_line_entry *entry = &line->history[i];
@@ -75,6 +80,13 @@ int tic_history_load(struct tic_history *history, struct tic_line *line)
     qsort(history->open, count, sizeof(*history->open), by_actor);
     history->open_count = keep_open(history->open, count);
     return tic_tail_load(&history->tail, line);
+}
+
+void tic_history_forget_entries(struct tic_history *history)
+{
+    free(history->entries);
+    history->entries = NULL;
+    history->entry_count = 0;
 }
 
 bool tic_history_was_running(const struct tic_history *history, enum tic_history_role role,

@@ -17,6 +17,7 @@
 #include "interpose/order.h"
 #include "interpose/place.h"
 #include "interpose/record.h"
+#include "interpose/redo.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"
@@ -96,11 +97,15 @@ static bool replay_access(struct tic_handle *handle, const struct tic_line_acqui
         return false;
     *access = (struct tic_replayed_access){
         .pending = true,
-        .late = tic_data_is_live(handle) || tic_callback_access_is_open(handle),
+        .late = !tic_replay_is_on() &&
+                (tic_data_is_live(handle) || tic_callback_access_is_open(handle)),
         .read = known->recorded,
         .saved = {{known->extent, known->row}, known->checksum},
     };
-    if (!access->late && access->read && atomic_load(&handle->holds) == 0) {
+    bool shows = !access->late && access->read && atomic_load(&handle->holds) == 0;
+    if (shows && tic_replay_is_on()) {
+        tic_redo_show(handle, &access->saved);
+    } else if (shows) {
         tic_shown_take(handle, &access->saved);
         tic_data_deliver(handle, &access->saved);
         tic_shown_give(handle);

@@ -21,10 +21,13 @@
 #include "interpose/order.h"
 #include "interpose/position.h"
 #include "interpose/prologue_hold.h"
+#include "interpose/record.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
+#include "interpose/skip.h"
 #include "interpose/spawn.h"
 #include "session/task.h"
+#include "snapshot/forced.h"
 #include "session/uses.h"
 #include "interpose/workers.h"
 
@@ -168,6 +171,35 @@ void tic_admit(struct starpu_task *task, struct tic_submission *submission)
         tic_admit_deliver(task, submission);
     }
     tic_admit_live(task, submission);
+}
+
+static void note_created(struct starpu_task *task, const struct tic_submission *submission)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+    bool writes = false;
+
+    if (__builtin_expect(!snapshot->options.log_all, 1) || submission->context != TIC_CONTEXT_MAIN)
+        return;
+    for (unsigned i = 0; i < submission->accesses->count; i++)
+        writes |= (submission->accesses->items[i].mode & STARPU_W) != 0;
+    if (writes && !tic_skip_ends_alone(task))
+        tic_snapshot_need_lines(snapshot, tic_task_name(task),
+                                "a tag, a callback or a structure that stays with the program");
+    tic_record_created(task, submission->sequence);
+}
+
+void tic_admit_undone(struct starpu_task *task, struct tic_submission *submission)
+{
+    note_created(task, submission);
+    tic_admit_deliver(task, submission);
+    tic_admit_live(task, submission);
+}
+
+/* Control tasks of main() are known by the operation that submits them; nobody asks for others. */
+uint64_t tic_control_key(enum tic_context context)
+{
+    return context == TIC_CONTEXT_MAIN ? tic_clock_now() | UINT64_C(1) << TIC_CONTROL_KEY_BIT
+                                       : UINT64_MAX;
 }
 
 bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn)

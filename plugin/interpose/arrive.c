@@ -18,6 +18,7 @@
 #include "interpose/restore_all.h"
 #include "interpose/runner.h"
 #include "interpose/shown.h"
+#include "replay/replay.h"
 
 void tic_clock_release(void)
 {
@@ -56,12 +57,19 @@ bool tic_position_holds_tasks(void)
 }
 
 /* Whoever still sees main() ahead of it writes nothing any more. */
-static void arrive(void)
+void tic_position_restore(void)
 {
     tic_looks_packed_arrive();
     tic_lock(&tic_session->submit);
     tic_data_restore_image();
     atomic_store(&tic_session->snapshot.replaying, false);
+    tic_unlock(&tic_session->submit);
+}
+
+static void arrive(void)
+{
+    tic_position_restore();
+    tic_lock(&tic_session->submit);
     struct starpu_task *open = tic_position_take_gate_locked();
     tic_unlock(&tic_session->submit);
     tic_clock_release(); /* callbacks of tasks that were done come before the tasks after them */
@@ -77,7 +85,7 @@ static void arrive(void)
 
 static bool is_there(void)
 {
-    return tic_position_is_ahead() &&
+    return tic_position_is_ahead() && !tic_replay_is_on() &&
            atomic_load(&tic_session->graph.position) >= tic_session->graph.recovered.position;
 }
 

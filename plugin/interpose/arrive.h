@@ -20,4 +20,7 @@ void tic_clock_release(void);
 /* Is main() ahead of the recovered cut, or is it just letting live tasks go? */
 bool tic_position_holds_tasks(void);
 
+/* The values of the line come back: main() is where it was at the cut. */
+void tic_position_restore(void);
+
 #endif

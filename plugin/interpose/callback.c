@@ -16,6 +16,7 @@
 #include "interpose/position.h"
 #include "interpose/prologue.h"
 #include "session/task.h"
+#include "replay/replay.h"
 #include "real/real.h"
 
 struct wrapped_callback {
@@ -67,7 +68,11 @@ static void run_wrapped(struct wrapped_callback *wrapped)
     tic_reads_put_back(task, wrapped->lent);
     tic_reads_end_loan(wrapped->lent);
     free(wrapped);
-    if (!run || hold(task, key, &small)) {
+    if (run && tic_replay_is_on()) {
+        tic_lock(&tic_session->submit);
+        tic_clock_redo_callback_locked(task, key, task->destroy && task->detach, &small);
+        tic_unlock(&tic_session->submit);
+    } else if (!run || hold(task, key, &small)) {
         ;
     } else if (control && tic_in_callback > 0) {
         tic_clock_put_off_ended(task, key, expected, &small);

@@ -34,6 +34,7 @@
 #include "unseen/observe.h"
 #include "interpose/position.h"
 #include "interpose/reads.h"
+#include "interpose/redo.h"
 #include "interpose/repeat.h"
 #include "interpose/shape.h"
 #include "interpose/shown.h"
@@ -42,6 +43,7 @@
 #include "unseen/statics.h"
 #include "interpose/writeback.h"
 #include "session/task.h"
+#include "replay/replay.h"
 #include "real/real.h"
 #include "sched/tic_ws.h"
 
@@ -153,8 +155,10 @@ static void finish(struct tic_slot *slot)
     tic_arguments_end(slot);
     if (__builtin_expect(slot->aliases != NULL, 0))
         tic_shown_end(slot);
-    if (__builtin_expect(slot->again, 0))
+    if (__builtin_expect(slot->again, 0)) {
         tic_position_note_again();
+        tic_redo_end_kernel(slot->reads.key);
+    }
     if (!slot->counts)
         note_ran(slot->reads.key, atomic_load(&session->snapshot.cut.epoch),
                  tic_graph_note_ran_end);
@@ -310,7 +314,7 @@ static void begin_task(struct starpu_task *task)
         note_ran(key, epoch, tic_graph_note_ran);
         log_reads(task, slot, key, epoch);
     }
-    if (__builtin_expect(slot->again, 0))
+    if (__builtin_expect(slot->again && !tic_replay_is_on(), 0))
         tic_shown_begin(task, slot);
     tic_arguments_begin(task, slot, key);
     tic_forced_begin(task, slot);
@@ -411,6 +415,9 @@ static void pre_exec(struct starpu_task *task, unsigned context)
 
     if (policy->pre_exec_hook)
         policy->pre_exec_hook(task, context);
+    if (__builtin_expect(atomic_load(&tic_replay_phase) == TIC_REPLAY_PLAYING, 0) &&
+        !tic_task_is_own(task))
+        tic_replay_await_end();
     if (!is_protected(task))
         return;
     int size = parts();

@@ -21,6 +21,7 @@
 #include "interpose/turns.h"
 #include "unseen/statics.h"
 #include "session/task.h"
+#include "replay/replay.h"
 
 struct held {
     struct tic_postponed postponed; /* first: what the backlog gives back is this */
@@ -312,6 +313,49 @@ static void run_held(void *arg)
         tic_turn_end(&turn);
     }
     free(arg);
+}
+
+static void await_end(void *buffers[], void *arg)
+{
+    (void)buffers;
+    (void)arg;
+    tic_replay_await_end();
+}
+
+/* On a worker, as of another task: who waits for all tasks waits for it. */
+static void play_callback(void *arg)
+{
+    static struct starpu_codelet codelet = {
+        .where = STARPU_CPU, .cpu_funcs = {await_end}, .name = "tic_callback"};
+    struct starpu_task *task = tic_task_create();
+
+    if (!task)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    task->cl = &codelet;
+    task->callback_func = run_held;
+    task->callback_arg = arg;
+    if (!tic_task_submit(task))
+        tic_stop(TIC_EXIT_REFUSED, "cannot submit a task for a callback in the replay");
+}
+
+static void queue_locked(struct held *held)
+{
+    if (!tic_replay_queue(play_callback, held))
+        play_callback(held);
+}
+
+bool tic_clock_redo_callback_locked(struct starpu_task *task, uint64_t key, bool owned,
+                                    const struct tic_small *small)
+{
+    struct held held = callback_of(task, key, owned, small);
+
+    if (!held.run)
+        return false;
+    keep_locked(task, owned);
+    struct held *copy = copy_of(&held);
+    if (!tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, run_held, copy))
+        queue_locked(copy);
+    return true;
 }
 
 /* ---- what is due ----------------------------------------------------------------------------- */

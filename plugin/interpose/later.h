@@ -37,6 +37,10 @@ bool tic_clock_hold_to_cut_locked(uint64_t key, void (*run)(void *), void *argum
  * look at, of a task that has ended, whose data may be gone; else NULL. */
 bool tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key, bool owned,
                                     const struct tic_small *small);
+/* The same in a restart that redoes its history, which says when the callback runs; if it had not
+ * begun, when what is queued is played: of a task of ours, as its own has ended. */
+bool tic_clock_redo_callback_locked(struct starpu_task *task, uint64_t key, bool owned,
+                                    const struct tic_small *small);
 /* Runs the callback of a task that ends at its submission by main(), which it may want something
  * of; before, a worker did. expected: tic_position_expect said so. meanwhile: main() goes on. */
 void tic_clock_run_apart(struct starpu_task *task, uint64_t key, bool expected, bool meanwhile,

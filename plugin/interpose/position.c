@@ -21,6 +21,7 @@
 #include "interpose/restore.h"
 #include "interpose/runner.h"
 #include "session/task.h"
+#include "replay/replay.h"
 #include "real/real.h"
 
 /* Guarded by the submission lock: what live tasks wait for; NULL: nothing waits yet. */
@@ -110,7 +111,7 @@ static bool look_for_progress(void *arg)
     uint64_t calls = atomic_load(&session->graph.calls), executed = tic_cut_count_executed(cut);
     bool reads = look_for_reads(&session->store);
     bool same = calls == stuck.calls && executed == stuck.executed && !reads;
-    bool idle = same && tic_cut_is_idle(cut) && !tic_runner_is_busy();
+    bool idle = same && tic_cut_is_idle(cut) && !tic_runner_is_busy() && !tic_replay_is_busy();
 
     stuck.calls = calls;
     stuck.executed = executed;

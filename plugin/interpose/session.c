@@ -31,6 +31,7 @@
 #include "interpose/policy.h"
 #include "interpose/position.h"
 #include "interpose/record.h"
+#include "interpose/redo.h"
 #include "interpose/redux.h"
 #include "interpose/replayed.h"
 #include "report/report.h"
@@ -243,6 +244,8 @@ static void take_beacon(void *arg)
 /* Their contexts may outlive starpu_shutdown(). */
 static void prepare_for_gpus(struct tic_session *session)
 {
+    if (!tic_nodes_has_gpu())
+        return;
     session->snapshot.options.image_least = session->store.rows.image_least = 0;
     tic_pins_start(session->report ? 0 : session->settings.pin);
 }
@@ -272,8 +275,7 @@ void tic_session_on_initialize_after(int result)
     session->snapshot.about.workers = workers;
     session->snapshot.options.other_memory =
         (struct tic_other_memory){tic_nodes_several, tic_movable_ask};
-    if (tic_nodes_has_gpu())
-        prepare_for_gpus(session);
+    prepare_for_gpus(session);
     tic_session_own();
     int64_t number = session->starts++;
     uint64_t known = tic_tail_total(&session->graph.events);
@@ -293,6 +295,7 @@ void tic_session_on_initialize_after(int result)
     bool first = !tic_session;
     tic_session = session;
     if (first) {
+        tic_redo_start(session);
         if (!session->report)
             tic_apart_call(take_beacon, session);
         tell_protected(session);

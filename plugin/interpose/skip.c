@@ -11,6 +11,7 @@
 #include "interpose/prologue_hold.h"
 #include "interpose/record.h"
 #include "session/task.h"
+#include "replay/replay.h"
 #include "real/real.h"
 
 /* Nobody waits for a part of it that only its own end can give. A structure that stays with the
@@ -56,7 +57,8 @@ enum tic_verdict tic_skip_done(struct starpu_task *task, uint64_t key)
     tic_prologue_hold_done(task, key);
     tic_arguments_give_back_locked(task, key);
     bool plain = is_plain_but_for_callback(task);
-    bool held = tic_clock_hold_callback_locked(task, key, plain, NULL);
+    bool held = tic_replay_is_on() ? tic_clock_redo_callback_locked(task, key, plain, NULL)
+                                   : tic_clock_hold_callback_locked(task, key, plain, NULL);
     if (!held && plain && tic_callback_of(task) && !tic_order_is_behind(task))
         held = tic_clock_put_off_locked(task, key);
     plain = plain && (held || !tic_callback_of(task));
@@ -67,6 +69,36 @@ enum tic_verdict tic_skip_done(struct starpu_task *task, uint64_t key)
         return held ? TIC_DROP : drop(task);
     task->hypervisor_tag = 0;
     if (!tic_callback_wrap(task, true, key, held))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    return TIC_CONTROL;
+}
+
+/* It ends by itself: who asks for its end asks for that of the task that it was made of. */
+static struct starpu_task *duplicate(struct starpu_task *task)
+{
+    struct starpu_task *copy = tic_real.starpu_task_dup(task);
+
+    if (!copy)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    copy->destroy = copy->detach = 1;
+    copy->synchronous = copy->use_tag = 0;
+    copy->nb_termination_call_required = 0;
+    if (!task->destroy)
+        copy->cl_arg_free = copy->callback_arg_free = 0;
+    task->cl_arg_free = task->callback_arg_free = 0;
+    return copy;
+}
+
+enum tic_verdict tic_skip_kernel(struct starpu_task *task, uint64_t key,
+                                 struct starpu_task **kernel)
+{
+    if (is_plain_but_for_callback(task)) {
+        *kernel = task;
+        return TIC_HELD;
+    }
+    *kernel = duplicate(task);
+    task->hypervisor_tag = 0;
+    if (!tic_callback_wrap(task, true, key, true))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     return TIC_CONTROL;
 }

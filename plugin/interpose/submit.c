@@ -29,6 +29,7 @@
 #include "interpose/prologue.h"
 #include "interpose/prologue_hold.h"
 #include "interpose/record.h"
+#include "interpose/redo.h"
 #include "interpose/refuse.h"
 #include "report/report.h"
 #include "report/unprotected.h"
@@ -173,19 +174,16 @@ static void hold_control(struct starpu_task *task, uint64_t key, bool reads)
         tic_prologue_hold_done(task, key);
 }
 
-/* Control tasks of main() are known by the operation that submits them. */
 static enum tic_verdict pass_control(struct starpu_task *task,
                                      const struct tic_submission *submission, const char **why)
 {
     enum tic_context context = submission->context;
-    uint64_t key = tic_clock_now() | UINT64_C(1) << TIC_CONTROL_KEY_BIT;
+    uint64_t key = tic_control_key(context);
     bool recorded = context == TIC_CONTEXT_MAIN && tic_session->recovered &&
                     tic_clock_now() <= tic_session->graph.recovered.clock;
 
-    if (context != TIC_CONTEXT_MAIN)
-        key = UINT64_MAX; /* nobody asks for it */
     bool reads = tic_nowhere_reads(task, submission->accesses);
-    if (recorded)
+    if (recorded && !tic_replay_is_on())
         hold_control(task, key, reads);
     if (reads)
         tic_nowhere_note(submission->accesses);
@@ -239,21 +237,6 @@ static void note_races(const struct tic_accesses *accesses, enum tic_context con
     atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
 }
 
-static void note_created(struct starpu_task *task, const struct tic_submission *submission)
-{
-    struct tic_snapshot *snapshot = &tic_session->snapshot;
-    bool writes = false;
-
-    if (__builtin_expect(!snapshot->options.log_all, 1) || submission->context != TIC_CONTEXT_MAIN)
-        return;
-    for (unsigned i = 0; i < submission->accesses->count; i++)
-        writes |= (submission->accesses->items[i].mode & STARPU_W) != 0;
-    if (writes && !tic_skip_ends_alone(task))
-        tic_snapshot_need_lines(snapshot, tic_task_name(task),
-                                "a tag, a callback or a structure that stays with the program");
-    tic_record_created(task, submission->sequence);
-}
-
 /* Only the owner thread changes the position. */
 bool tic_submit_is_done(const struct starpu_task *task)
 {
@@ -275,7 +258,21 @@ static enum tic_verdict decide_nowhere(struct starpu_task *task,
     *why = tic_pointers_refuse(task, submission->accesses, false);
     if (!*why && tic_nowhere_reads(task, submission->accesses))
         *why = tic_nowhere_refuse(submission->accesses);
-    return *why ? TIC_PASS : pass_control(task, submission, why);
+    if (!*why && tic_nowhere_reads(task, submission->accesses))
+        tic_redo_refuse("tasks that run nowhere, and whose callbacks read");
+    if (*why)
+        return TIC_PASS;
+    return tic_redo_queue_control_locked(task, submission) ? TIC_HELD
+                                                           : pass_control(task, submission, why);
+}
+
+static enum tic_verdict run_or_queue(struct starpu_task *task, struct tic_submission *submission)
+{
+    enum tic_verdict verdict = TIC_PASS;
+
+    if (!tic_replay_is_on() || !tic_redo_task_locked(task, submission, &verdict))
+        tic_admit_undone(task, submission);
+    return verdict;
 }
 
 /* Under the submission lock. */
@@ -329,12 +326,8 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
     if (!done && submission->context == TIC_CONTEXT_TASK &&
         tic_early_hold_locked(task, &submission->spawn))
         return TIC_HELD;
-    if (!done) {
-        note_created(task, submission);
-        tic_admit_deliver(task, submission);
-        tic_admit_live(task, submission);
-        return TIC_PASS;
-    }
+    if (!done)
+        return run_or_queue(task, submission);
     tic_admit_note_writes(submission->accesses, false);
     note_skipped(submission->accesses);
     return tic_skip_done(task, tic_submission_key(submission));
@@ -380,10 +373,12 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
         return TIC_PASS;
     }
     if (submission.context == TIC_CONTEXT_MAIN) {
-        if (tic_position_is_ahead() && tic_submit_is_done(task))
+        bool done = tic_position_is_ahead() && tic_submit_is_done(task);
+        if (done)
             tic_clock_tick_late();
         else
             tic_clock_tick();
+        tic_redo_begin(task->synchronous && !done ? TIC_REPLAY_WAITS : TIC_REPLAY_SUBMITS);
         tic_pointers_note(task, &accesses);
     }
     tic_lock(&session->submit);

@@ -11,6 +11,7 @@
 #include "interpose/looks.h"
 #include "report/looks_tell.h"
 #include "report/pages.h"
+#include "interpose/redo.h"
 #include "interpose/redux.h"
 #include "interpose/replayed.h"
 #include "interpose/restore_all.h"
@@ -21,12 +22,21 @@
 
 /* ---- the clock of main() -------------------------------------------------------------------- */
 
-void tic_main_comes(void)
+void tic_main_comes(bool waits)
 {
     if (!tic_session_is_watching() || !tic_session_is_owner())
         return;
     tic_clock_tick();
+    tic_redo_begin(waits ? TIC_REPLAY_WAITS : TIC_REPLAY_ASKS);
     tic_clock_release();
+}
+
+void tic_main_returns(void)
+{
+    if (!tic_session_is_watching())
+        return;
+    tic_snapshot_note_main(&tic_session->snapshot, TIC_HISTORY_RETURN, 0);
+    tic_replay_return(atomic_load(&tic_session->graph.position));
 }
 
 void tic_main_has_come(void)
@@ -83,9 +93,10 @@ void tic_wait_begin_at(bool operates, const void *frame)
 {
     tic_pages_open();
     if (operates)
-        tic_main_comes();
+        tic_main_comes(true);
     else if (tic_session_is_watching() && tic_session_is_owner()) {
         tic_clock_wait();
+        tic_redo_begin(TIC_REPLAY_WAITS);
         tic_clock_release();
     }
     if (tic_session_is_watching() && tic_session_is_owner()) {
@@ -119,8 +130,7 @@ void tic_wait_end(const char *call)
     if (tic_session && tic_guard == 0) {
         if (tic_session_is_owner() && tic_session_context() == TIC_CONTEXT_MAIN) {
             tic_extension_leave(&tic_session->snapshot.extension);
-            if (tic_session_is_watching())
-                tic_snapshot_note_main(&tic_session->snapshot, TIC_HISTORY_RETURN, 0);
+            tic_main_returns();
         }
         tic_statics_leave();
         tic_looks_leave();

@@ -7,10 +7,13 @@
 #include <starpu.h>
 #include <stdbool.h>
 
-/* An operation on data begins: what was held back until then must not wait for its end. */
-void tic_main_comes(void);
+/* An operation on data begins, which waits for tasks or does not: what was held back until then
+ * must not wait for its end. */
+void tic_main_comes(bool waits);
 /* An operation has ended. */
 void tic_main_has_come(void);
+/* main() comes back from a call that has waited. */
+void tic_main_returns(void);
 /* main() has skipped a task. */
 void tic_main_has_skipped(void);
 /* main() is about to submit a task. If that runs, or contributes to a reduction, it comes after

@@ -25,7 +25,9 @@
 #include "interpose/pins.h"
 #include "interpose/redux.h"
 #include "interpose/retry.h"
+#include "interpose/redo.h"
 #include "interpose/runner.h"
+#include "replay/replay.h"
 #include "interpose/session.h"
 #include "interpose/skip.h"
 #include "interpose/submit.h"
@@ -128,14 +130,19 @@ static void reduce(struct starpu_task *task)
  * task is submitted first, and then waited for. */
 static void wait_for(struct starpu_task *task)
 {
-    bool stays = !task->destroy;
+    bool stays = !task->destroy, is_main = tic_session_is_owner();
+    uint64_t position = atomic_load(&tic_session->graph.position);
 
     tic_redux_after_submit();
     tic_main_has_come();
     tic_looks_enter();
+    if (is_main)
+        tic_replay_await(position);
     tic_guard++;
     tic_real.starpu_task_wait(task);
     tic_guard--;
+    if (is_main)
+        tic_main_returns();
     tic_looks_leave();
     if (stays)
         task->synchronous = 1;
@@ -186,8 +193,10 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
         tic_main_submits(task);
         tic_workers_place(task);
     }
-    if (ours && tic_redux_concerns(task))
+    if (ours && tic_redux_concerns(task)) {
+        tic_redo_refuse("reductions");
         reduce(task);
+    }
     int result = tic_session_is_watching() ? submit_watched(task, __builtin_dwarf_cfa(), &skipped)
                                            : RESOLVED(starpu_task_submit)(task);
     if (!ours)
@@ -380,7 +389,7 @@ WAIT_FOR_ALL(starpu_task_wait_for_all_in_ctx, (unsigned context), (context))
  * wait of main(), which must not wait for tasks that wait for it. */
 static int throttle(unsigned count)
 {
-    return tic_position_holds_tasks() || tic_task_is_submitting()
+    return tic_position_holds_tasks() || tic_replay_plays() || tic_task_is_submitting()
                ? 0
                : RESOLVED(starpu_task_wait_for_n_submitted)(count);
 }

@@ -3,6 +3,8 @@
 #include <alloca.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "interpose/access.h"
 #include "interpose/access_callback.h"
@@ -19,6 +21,7 @@
 #include "interpose/movable.h"
 #include "interpose/partition.h"
 #include "interpose/place.h"
+#include "interpose/redo.h"
 #include "interpose/redux.h"
 #include "interpose/release.h"
 #include "interpose/replayed.h"
@@ -98,10 +101,8 @@ WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
     tic_pages_close("starpu_data_unregister_no_coherency");
 }
 
-WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
+static void unregister_submit(starpu_data_handle_t data)
 {
-    tic_pages_open();
-    tic_main_comes();
     fold(data);
     if (tic_session_is_watching())
         tic_data_on_unregister_submit_before(data);
@@ -112,10 +113,23 @@ WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
     tic_pins_leave(place, true);
 }
 
+static void play_unregister_submit(void *data)
+{
+    unregister_submit(*(starpu_data_handle_t *)data);
+}
+
+WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
+{
+    tic_pages_open();
+    tic_main_comes(false);
+    if (!tic_redo_queue_call(data, play_unregister_submit, &data, sizeof(data)))
+        unregister_submit(data);
+}
+
 WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data_filter *filter)
 {
     tic_pages_open();
-    tic_main_comes();
+    tic_main_comes(true);
     fold(data);
     if (tic_session_is_watching())
         tic_data_on_partition_before(data);
@@ -125,6 +139,8 @@ WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data
     tic_guard--;
     if (watching)
         tic_data_on_partition_after(data);
+    if (watching && tic_session_is_owner())
+        tic_main_returns();
 }
 
 WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
@@ -159,10 +175,45 @@ WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
                                                      : filter->nchildren);
 }
 
-#define CLEAN(name, parameters, arguments)                                                         \
+/* A call on planned parts. */
+struct queued_plan {
+    starpu_data_handle_t a, *c; /* c: copied, as StarPU reads it during the call */
+    unsigned b;
+    int d, e;
+};
+
+static bool queue_plan(void (*play)(void *), starpu_data_handle_t a, unsigned b,
+                       starpu_data_handle_t *c, int d, int e)
+{
+    struct queued_plan queued = {.a = a, .b = b, .d = d, .e = e};
+
+    if (!tic_replay_is_on())
+        return false;
+    queued.c = c ? malloc((b + 1) * sizeof(*c)) : NULL;
+    if (queued.c)
+        memcpy(queued.c, c, b * sizeof(*c));
+    bool fine = (queued.c || !c) && tic_redo_queue_call(a, play, &queued, sizeof(queued));
+    if (!fine)
+        free(queued.c);
+    return fine;
+}
+
+#define CLEAN(name, number, parameters, arguments)                                                 \
+    static void play_##name(void *queued)                                                          \
+    {                                                                                              \
+        const struct queued_plan *of = queued;                                                     \
+        starpu_data_handle_t data = of->a, *parts = of->c;                                         \
+        const unsigned count = of->b;                                                              \
+        const int node = of->d;                                                                    \
+        (void)node;                                                                                \
+        name arguments;                                                                            \
+        free(parts);                                                                               \
+    }                                                                                              \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
         tic_pages_open();                                                                          \
+        if (queue_plan(play_##name, data, count, parts, number, 0))                                \
+            return;                                                                                \
         fold(data);                                                                                \
         if (tic_session_is_watching())                                                             \
             tic_data_on_clean_before(parts, count);                                                \
@@ -171,21 +222,33 @@ WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
         tic_guard--;                                                                               \
     }
 
-CLEAN(starpu_data_partition_clean,
+CLEAN(starpu_data_partition_clean, 0,
       (starpu_data_handle_t data, unsigned count, starpu_data_handle_t *parts),
       (data, count, parts))
 #if TIC_STARPU_1_4
-CLEAN(starpu_data_partition_clean_node,
+CLEAN(starpu_data_partition_clean_node, node,
       (starpu_data_handle_t data, unsigned count, starpu_data_handle_t *parts, int node),
       (data, count, parts, node))
 #endif
 
 /* Switches between planned partitions: they move no content on one memory node, and are not to be
  * taken for accesses. */
-#define SWITCH(name, kind, instead, parameters, arguments)                                         \
+#define SWITCH(name, kind, instead, parameters, arguments, all)                                    \
+    static void play_##name(void *queued)                                                          \
+    {                                                                                              \
+        struct queued_plan *of = queued;                                                           \
+        starpu_data_handle_t a = of->a, *c = of->c;                                                \
+        unsigned b = of->b;                                                                        \
+        int d = of->d, e = of->e;                                                                  \
+        (void)b, (void)c, (void)d, (void)e;                                                        \
+        name arguments;                                                                            \
+        free(of->c);                                                                               \
+    }                                                                                              \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
         tic_pages_open();                                                                          \
+        if (queue_plan(play_##name, SWITCH_ALL all))                                               \
+            return;                                                                                \
         fold(a);                                                                                   \
         enum tic_switch does = tic_guard == 0 ? tic_switch_before(a, kind) : kind;                 \
         if (does == TIC_SWITCH_NOTHING)                                                            \
@@ -198,7 +261,9 @@ CLEAN(starpu_data_partition_clean_node,
             RESOLVED(instead) arguments;                                                           \
         tic_guard--;                                                                               \
     }
+#define SWITCH_ALL(...) __VA_ARGS__
 #include "real/switches.def"
+#undef SWITCH_ALL
 #undef SWITCH
 
 WRAPPER void starpu_data_set_reduction_methods(starpu_data_handle_t data,
@@ -274,10 +339,14 @@ static void note_valid(starpu_data_handle_t data)
 
 /* Invalid data of main() keeps its last value for us, nobody can tell; other data is freed. */
 #define INVALIDATE(name)                                                                           \
+    static void play_##name(void *data)                                                            \
+    {                                                                                              \
+        name(*(starpu_data_handle_t *)data);                                                       \
+    }                                                                                              \
     WRAPPER void name(starpu_data_handle_t data)                                                   \
     {                                                                                              \
         tic_pages_open();                                                                          \
-        if (!note_invalid(data))                                                                   \
+        if (tic_redo_queue_call(data, play_##name, &data, sizeof(data)) || !note_invalid(data))    \
             return;                                                                                \
         tic_guard++;                                                                               \
         RESOLVED(name)(data);                                                                      \
@@ -410,6 +479,8 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
 {
     tic_pages_open();
     fold(data);
+    if (tic_session_context() != TIC_CONTEXT_STARPU && tic_guard == 0)
+        tic_redo_refuse("accesses with a callback");
     if (tic_session_context() != TIC_CONTEXT_STARPU)
         require_main_memory(node, "starpu_data_acquire_on_node_cb");
     if (tic_session_is_watching() && tic_session_context() != TIC_CONTEXT_STARPU)
@@ -433,7 +504,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
         }                                                                                          \
         tic_release(data, node);                                                                   \
         if (tic_session_is_watching() && tic_session_is_owner())                                   \
-            tic_clock_tick();                                                                      \
+            tic_main_comes(false);                                                                 \
         tic_main_has_come();                                                                       \
         tic_pages_close(#name);                                                                    \
     }

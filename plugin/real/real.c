@@ -17,7 +17,7 @@ __thread int tic_guard __attribute__((tls_model("initial-exec")));
     _Static_assert(__builtin_types_compatible_p(__typeof__(name), type parameters),                \
                    "StarPU declares " #name " differently");
 #define UNSUPPORTED(type, name, parameters, arguments) REAL(type, name, parameters)
-#define SWITCH(name, kind, instead, parameters, arguments) REAL(void, name, parameters)
+#define SWITCH(name, kind, instead, parameters, arguments, all) REAL(void, name, parameters)
 #define ANSWER(number, type, name, parameters, arguments, key) REAL(type, name, parameters)
 #include "real/real.def"
 #include "real/answers.def"
@@ -46,7 +46,7 @@ static const struct entry entries[] = {
     {#name, offsetof(struct tic_real, name), false},
 #include "real/unsupported.def"
 #undef UNSUPPORTED
-#define SWITCH(name, kind, instead, parameters, arguments)                                         \
+#define SWITCH(name, kind, instead, parameters, arguments, all)                                    \
     {#name, offsetof(struct tic_real, name), false},
 #include "real/switches.def"
 #undef SWITCH

@@ -22,7 +22,7 @@ struct tic_real {
 #define UNSUPPORTED(type, name, parameters, arguments) type(*name) parameters;
 #include "real/unsupported.def"
 #undef UNSUPPORTED
-#define SWITCH(name, kind, instead, parameters, arguments) void(*name) parameters;
+#define SWITCH(name, kind, instead, parameters, arguments, all) void(*name) parameters;
 #include "real/switches.def"
 #undef SWITCH
 };

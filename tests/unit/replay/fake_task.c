@@ -345,6 +345,17 @@ struct starpu_task *starpu_task_create(void)
     return task;
 }
 
+struct starpu_task *starpu_task_dup(struct starpu_task *task)
+{
+    struct starpu_task *copy = malloc(sizeof(*copy));
+
+    if (!copy)
+        fake_stop("out of memory");
+    *copy = *task;
+    copy->starpu_private = NULL;
+    return copy;
+}
+
 void starpu_task_destroy(struct starpu_task *task)
 {
     if (task->cl_arg_free)

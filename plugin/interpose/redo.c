@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "interpose/redo.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "graph/family.h"
+#include "interpose/arrive.h"
+#include "interpose/callback.h"
+#include "interpose/restore.h"
+#include "real/real.h"
+#include "session/accesses.h"
+#include "session/clock.h"
+#include "session/context.h"
+#include "session/lookup.h"
+#include "session/nodes.h"
+#include "session/task.h"
+
+void tic_redo_refuse(const char *what)
+{
+    if (tic_replay_is_on())
+        tic_stop(
+            TIC_EXIT_REFUSED,
+            "cannot continue from %s: STARPU_TIC_REPLAY=redo does not know %s before main() is "
+            "where it was at the checkpoint. Start again without it",
+            tic_session->store.path, what);
+}
+
+/* ---- tasks that were not done ---------------------------------------------------------------- */
+
+struct queued_task {
+    struct starpu_task *task;
+    struct tic_submission submission;
+    struct tic_accesses accesses;
+};
+
+/* StarPU reads it only while the task is submitted, and the program may free it then. */
+static bool copy_flags(struct starpu_task *task)
+{
+    size_t count = STARPU_TASK_GET_NBUFFERS(task);
+
+    if (!task->handles_sequential_consistency || count == 0)
+        return true;
+    unsigned char *copy = malloc(count);
+    if (copy)
+        memcpy(copy, task->handles_sequential_consistency, count);
+    task->handles_sequential_consistency = copy;
+    return copy != NULL;
+}
+
+/* The context of the thread that submits it. */
+static void keep_context(struct starpu_task *task)
+{
+    unsigned context = tic_real.starpu_sched_ctx_get_context();
+
+    if (task->sched_ctx == STARPU_NMAX_SCHED_CTXS && context != STARPU_NMAX_SCHED_CTXS)
+        task->sched_ctx = context;
+}
+
+static void submit(struct starpu_task *task, const char *name)
+{
+    tic_guard++;
+    int status = tic_real.starpu_task_submit(task);
+    tic_guard--;
+    if (status)
+        tic_stop(TIC_EXIT_REFUSED, "cannot continue from %s: StarPU does not take task \"%s\": %s",
+                 tic_session->store.path, name, strerror(-status));
+}
+
+static void play_task(void *arg)
+{
+    struct queued_task *queued = arg;
+    struct starpu_task *task = queued->task;
+    const char *name = tic_task_name(task);
+
+    if (!tic_accesses_list(task, &queued->accesses))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    tic_lock(&tic_session->submit);
+    tic_admit_undone(task, &queued->submission);
+    tic_unlock(&tic_session->submit);
+    tic_accesses_drop(&queued->accesses);
+    submit(task, name);
+    free(queued);
+}
+
+/* Data that shares memory has one order. */
+static struct tic_handle *keeper(struct tic_handle *handle)
+{
+    return handle->family ? handle->family->root : handle;
+}
+
+static struct queued_task *describe(struct starpu_task *task,
+                                    const struct tic_submission *submission)
+{
+    struct queued_task *queued = malloc(sizeof(*queued));
+
+    if (!queued || !copy_flags(task))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    *queued = (struct queued_task){.task = task, .submission = *submission};
+    queued->submission.accesses = &queued->accesses;
+    keep_context(task);
+    return queued;
+}
+
+/* What comes later on this data comes after it. */
+static bool queue_locked(struct queued_task *queued, void (*play)(void *),
+                         const struct tic_accesses *accesses)
+{
+    for (unsigned i = 0; i < accesses->count; i++)
+        if (accesses->items[i].handle)
+            keeper(accesses->items[i].handle)->queued = true;
+    bool on = tic_replay_queue(play, queued);
+    if (!on)
+        free(queued);
+    return on;
+}
+
+static bool queue_task_locked(struct starpu_task *task, const struct tic_submission *submission)
+{
+    if (task->synchronous)
+        tic_redo_refuse("a synchronous task that was not done");
+    return queue_locked(describe(task, submission), play_task, submission->accesses);
+}
+
+static void play_control(void *arg)
+{
+    struct queued_task *queued = arg;
+
+    submit(queued->task, "a task without a kernel");
+    free(queued);
+}
+
+bool tic_redo_queue_control_locked(struct starpu_task *task,
+                                   const struct tic_submission *submission)
+{
+    const struct tic_accesses *accesses = submission->accesses;
+    bool follows = false;
+
+    if (!tic_replay_is_on())
+        return false;
+    for (unsigned i = 0; i < accesses->count; i++)
+        follows |= accesses->items[i].handle && keeper(accesses->items[i].handle)->queued;
+    if (!follows)
+        return false;
+    if (task->synchronous)
+        tic_redo_refuse("a synchronous task that runs nowhere");
+    struct queued_task *queued = describe(task, submission);
+    if (!tic_callback_wrap(task, false, tic_control_key(submission->context), false))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    return queue_locked(queued, play_control, accesses);
+}
+
+/* ---- kernels that write no data -------------------------------------------------------------- */
+
+struct kernel {
+    uint64_t key;
+    struct starpu_task *task;
+    unsigned count;
+    struct tic_handle **handles; /* what it accesses */
+    bool runs;
+    struct kernel *next;
+};
+
+/* Those that the replay is to run, or runs. */
+static struct {
+    pthread_mutex_t mutex; /* before the graph lock */
+    struct kernel *first;
+} kernels = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static bool share_memory(struct tic_handle *a, const struct tic_handle *b)
+{
+    bool found = a == b;
+
+    tic_lock(&tic_session->graph.lock);
+    for (unsigned long i = 0; i < a->overlap_count && !found; i++)
+        found = a->overlaps[i] == b;
+    tic_unlock(&tic_session->graph.lock);
+    return found;
+}
+
+/* What a kernel has to do with data that is to get a value. */
+enum use { USES_NOT, USES_THIS, USES_OTHER };
+
+static enum use use_of(const struct kernel *kernel, struct tic_handle *handle,
+                       const struct tic_saved *saved)
+{
+    struct tic_line_read read;
+    enum use use = USES_NOT;
+
+    for (unsigned i = 0; i < kernel->count && use != USES_OTHER; i++) {
+        if (!kernel->handles[i] || !share_memory(handle, kernel->handles[i]))
+            continue;
+        bool same = kernel->handles[i] == handle &&
+                    tic_graph_find_read(&tic_session->graph, kernel->key, i, &read) &&
+                    read.extent == saved->row.extent && read.row == saved->row.row;
+        use = same ? USES_THIS : USES_OTHER;
+    }
+    return use;
+}
+
+/* The value is there if a kernel reads it; one that reads another value there comes first: *key. */
+static enum use find_use(struct tic_handle *handle, const struct tic_saved *saved, uint64_t *key)
+{
+    enum use use = USES_NOT;
+
+    pthread_mutex_lock(&kernels.mutex);
+    for (const struct kernel *kernel = kernels.first; kernel && use != USES_OTHER;
+         kernel = kernel->next) {
+        const enum use its = kernel->runs ? use_of(kernel, handle, saved) : USES_NOT;
+        use = its == USES_NOT ? use : its;
+        *key = kernel->key;
+    }
+    pthread_mutex_unlock(&kernels.mutex);
+    return use;
+}
+
+void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved)
+{
+    uint64_t key;
+    enum use use;
+
+    while ((use = find_use(handle, saved, &key)) == USES_OTHER)
+        tic_replay_await_kernel(key);
+    if (use == USES_NOT)
+        tic_data_deliver(handle, saved);
+}
+
+/* StarPU has nothing else that uses its data but what was done, and other kernels. */
+static void run_kernel(void *arg)
+{
+    struct kernel *kernel = arg;
+    const char *name = tic_task_name(kernel->task);
+    struct tic_line_read read;
+
+    for (unsigned i = 0; i < kernel->count; i++)
+        if (tic_graph_find_read(&tic_session->graph, kernel->key, i, &read)) {
+            const struct tic_saved saved = {{read.extent, read.row}, read.checksum};
+            tic_redo_show(kernel->handles[i], &saved);
+        }
+    pthread_mutex_lock(&kernels.mutex);
+    kernel->runs = true;
+    pthread_mutex_unlock(&kernels.mutex);
+    submit(kernel->task, name);
+}
+
+/* Some that has not returned uses the data, or data that shares its memory. */
+static bool is_used_by_kernel(struct tic_handle *handle)
+{
+    bool used = false;
+
+    pthread_mutex_lock(&kernels.mutex);
+    for (const struct kernel *kernel = kernels.first; kernel && !used; kernel = kernel->next)
+        for (unsigned i = 0; i < kernel->count && !used; i++)
+            used = kernel->handles[i] && keeper(kernel->handles[i]) == keeper(handle);
+    pthread_mutex_unlock(&kernels.mutex);
+    return used;
+}
+
+void tic_redo_end_kernel(uint64_t key)
+{
+    pthread_mutex_lock(&kernels.mutex);
+    struct kernel **at = &kernels.first, *kernel;
+    while (*at && (*at)->key != key)
+        at = &(*at)->next;
+    kernel = *at;
+    if (kernel)
+        *at = kernel->next;
+    pthread_mutex_unlock(&kernels.mutex);
+    if (kernel)
+        free(kernel->handles);
+    free(kernel);
+    tic_replay_end_kernel(key);
+}
+
+static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
+                                            const struct tic_submission *submission)
+{
+    const struct tic_accesses *accesses = submission->accesses;
+    struct kernel *kernel = malloc(sizeof(*kernel));
+    struct tic_handle **handles = calloc(accesses->count + 1, sizeof(struct tic_handle *));
+
+    if (!kernel || !handles)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    *kernel = (struct kernel){
+        .key = tic_submission_key(submission), .count = accesses->count, .handles = handles};
+    for (unsigned i = 0; i < accesses->count; i++)
+        handles[i] = accesses->items[i].handle;
+    enum tic_verdict verdict = tic_skip_kernel(task, kernel->key, &kernel->task);
+    pthread_mutex_lock(&kernels.mutex);
+    kernel->next = kernels.first;
+    kernels.first = kernel;
+    pthread_mutex_unlock(&kernels.mutex);
+    bool fine = tic_callback_wrap(kernel->task, false, kernel->key, false);
+    if (submission->context == TIC_CONTEXT_MAIN)
+        kernel->task->hypervisor_tag = (int)submission->sequence + 1;
+    else
+        fine = fine && tic_admit_register(kernel->task, &submission->spawn);
+    if (!fine || !tic_replay_add_actor(TIC_HISTORY_KERNEL, kernel->key, run_kernel, kernel))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    atomic_fetch_add_explicit(&tic_session->rerun, 1, memory_order_relaxed);
+    return verdict;
+}
+
+bool tic_redo_task_locked(struct starpu_task *task, const struct tic_submission *submission,
+                          enum tic_verdict *verdict)
+{
+    if (submission->context == TIC_CONTEXT_THREAD)
+        tic_redo_refuse("tasks of threads");
+    if (tic_task_has_prologue(task))
+        tic_redo_refuse("prologues");
+    *verdict = TIC_HELD;
+    if (!tic_graph_has_run(&tic_session->graph, tic_submission_key(submission)))
+        return queue_task_locked(task, submission);
+    *verdict = begin_kernel_locked(task, submission);
+    return true;
+}
+
+/* ---- calls on data --------------------------------------------------------------------------- */
+
+struct queued_call {
+    void (*play)(void *);
+    char argument[]; /* a copy */
+};
+
+static void play_call(void *arg)
+{
+    struct queued_call *queued = arg;
+
+    queued->play(queued->argument);
+    free(queued);
+}
+
+static bool is_queued(starpu_data_handle_t data)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    tic_lock(&tic_session->submit);
+    bool queued = handle && keeper(handle)->queued;
+    tic_unlock(&tic_session->submit);
+    if (!queued && handle && is_used_by_kernel(handle))
+        tic_redo_refuse("calls on data that a task which writes no data is to read");
+    return queued;
+}
+
+bool tic_redo_queue_call(starpu_data_handle_t data, void (*play)(void *), const void *argument,
+                         size_t size)
+{
+    if (!tic_replay_is_on() || tic_guard > 0 || tic_replay_plays() || !is_queued(data))
+        return false;
+    struct queued_call *queued = malloc(sizeof(*queued) + size);
+    if (!queued)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    queued->play = play;
+    memcpy(queued->argument, argument, size);
+    if (tic_replay_queue(play_call, queued))
+        return true;
+    free(queued);
+    return false;
+}
+
+/* ---- the start ------------------------------------------------------------------------------- */
+
+static const char *why_not_entry(const struct tic_line_entry *entry)
+{
+    if (entry->role == TIC_HISTORY_CALLBACK && entry->kind == TIC_HISTORY_VALUE)
+        return "callbacks that read data";
+    return NULL;
+}
+
+static const char *why_not(const struct tic_session *session)
+{
+    const struct tic_graph *graph = &session->graph;
+    const struct tic_history *history = &graph->history;
+    const char *why = NULL;
+
+    if (!tic_position_is_ahead())
+        return "a line without the position of main()";
+    if (history->entry_count == 0 &&
+        (graph->recovered.callback_count > 0 || graph->recovered.acquire_count > 0))
+        return "a line of a version without histories";
+    if (graph->recovered.point.number > 0)
+        return "commit points";
+    if (session->snapshot.recovery.result_count > 0)
+        return "results of the event log";
+    if (tic_spawns_has_kept(&graph->spawns))
+        return "tasks of kernels";
+    if (tic_nodes_several)
+        return "several memory nodes";
+    for (size_t i = 0; i < history->entry_count && !why; i++)
+        why = why_not_entry(&history->entries[i]);
+    return why;
+}
+
+/* What is played is what the program calls on main()'s thread, which waits meanwhile, or calls
+ * nothing. */
+static void play(bool begins)
+{
+    tic_is_owner = begins;
+    if (!begins)
+        tic_history_forget_entries(&tic_session->graph.history);
+}
+
+void tic_redo_start(struct tic_session *session)
+{
+    static const struct tic_replay_steps steps = {tic_position_restore, play};
+    const struct tic_history *history = &session->graph.history;
+
+    if (!session->recovered || session->settings.replay != TIC_REPLAY_REDO)
+        return;
+    const char *why = why_not(session);
+    if (why) {
+        tic_log(TIC_LOG_INFO, "STARPU_TIC_REPLAY=redo does not know %s: restarting by hold", why);
+        return;
+    }
+    int status = tic_replay_start(history->entries, history->entry_count,
+                                  session->graph.recovered.position, &steps);
+    if (status)
+        tic_stop(TIC_EXIT_REFUSED, "cannot start the replay: %s", strerror(-status));
+}
+
+void tic_redo_begin(enum tic_replay_operation operation)
+{
+    tic_replay_begin(atomic_load(&tic_session->graph.position), operation);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* STARPU_TIC_REPLAY=redo: what the program calls before main() is at the recovered cut, and StarPU
+ * is not to hear of until then. */
+#ifndef TIC_INTERPOSE_REDO_H
+#define TIC_INTERPOSE_REDO_H
+
+#include <starpu.h>
+#include <stdbool.h>
+
+#include "interpose/admit.h"
+#include "interpose/skip.h"
+#include "replay/replay.h"
+
+/* StarPU has started. Redo begins if it is asked for, and knows all that the recovered history has;
+ * else the other engine restarts the program. Owner thread. */
+void tic_redo_start(struct tic_session *session);
+
+/* main() begins its next operation, at the position that it has come to. */
+void tic_redo_begin(enum tic_replay_operation operation);
+/* The task was not done: it is submitted when the queue is played or, if it writes no data and had
+ * begun, when the history says so. Under the submission lock. False when the replay is over. */
+bool tic_redo_task_locked(struct starpu_task *task, const struct tic_submission *submission,
+                          enum tic_verdict *verdict);
+/* A task without a kernel comes after queued tasks that use its data. */
+bool tic_redo_queue_control_locked(struct starpu_task *task,
+                                   const struct tic_submission *submission);
+/* A kernel that the replay has run has returned. Any thread. */
+void tic_redo_end_kernel(uint64_t key);
+/* Data gets the value that main() saw in an access, before that is granted. */
+void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved);
+/* A call on data that queued tasks use comes after them: true, it is queued, with so many bytes of
+ * its argument. */
+bool tic_redo_queue_call(starpu_data_handle_t data, void (*play)(void *), const void *argument,
+                         size_t size);
+/* Stops the start when the replay is on. */
+void tic_redo_refuse(const char *what);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How far a restart has come in the history that it redoes. */
+#include "replay/cursor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int tic_cursor_init(struct tic_cursor *cursor, const struct tic_line_entry *entries, size_t count)
+{
+    uint64_t reach = 0;
+
+    *cursor = (struct tic_cursor){.entries = entries, .count = count};
+    cursor->reach = calloc(count + 1, sizeof(*cursor->reach));
+    if (!cursor->reach)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        reach = entries[i].position > reach ? entries[i].position : reach;
+        cursor->reach[i] = reach;
+    }
+    return 0;
+}
+
+void tic_cursor_fini(struct tic_cursor *cursor)
+{
+    free(cursor->reach);
+    memset(cursor, 0, sizeof(*cursor));
+}
+
+bool tic_cursor_returns(const struct tic_line_entry *entry)
+{
+    return entry->role == TIC_HISTORY_MAIN &&
+           (entry->kind == TIC_HISTORY_RETURN || entry->kind == TIC_HISTORY_VALUE ||
+            entry->kind == TIC_HISTORY_MERGE);
+}
+
+size_t tic_cursor_count_before(const struct tic_cursor *cursor, uint64_t position)
+{
+    size_t low = 0, high = cursor->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (cursor->reach[middle] < position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool tic_cursor_find_return(const struct tic_cursor *cursor, uint64_t position, size_t *entry)
+{
+    size_t i = tic_cursor_count_before(cursor, position);
+
+    while (i < cursor->count &&
+           !(tic_cursor_returns(&cursor->entries[i]) && cursor->entries[i].position >= position))
+        i++;
+    *entry = i;
+    return i < cursor->count && cursor->entries[i].position == position;
+}

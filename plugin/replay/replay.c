@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A restart redoes the history of the recovered cut: a thread passes the entries, runs callbacks or
+ * has others run them, and plays the queue at the end. */
+#include "replay/replay.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/thread.h"
+#include "replay/cursor.h"
+
+_Atomic int tic_replay_phase;
+
+struct work {
+    void (*run)(void *);
+    void *argument;
+};
+
+/* Who had begun by the cut. */
+struct actor {
+    uint64_t key;
+    uint32_t role; /* enum tic_history_role */
+    struct work work;
+    bool known, returned; /* the program has come to it; and so on */
+};
+
+static struct {
+    pthread_mutex_t mutex; /* a leaf */
+    pthread_cond_t changed;
+    struct tic_replay_steps steps; /* immutable; and: */
+    uint64_t cut;
+    struct actor *actors; /* by role and key; the array is immutable */
+    size_t actor_count;
+    /* guarded by the mutex */
+    struct tic_cursor cursor;
+    uint64_t position, returned; /* where main() is, and where it came back last */
+    bool arrived;                /* main() is at the cut, and the values are restored */
+    unsigned running;            /* actors */
+    struct {
+        struct work *items;
+        unsigned long count, capacity;
+    } queue; /* to be played */
+} replay = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static __thread bool plays __attribute__((tls_model("initial-exec")));
+
+static void change_locked(void)
+{
+    pthread_cond_broadcast(&replay.changed);
+}
+
+static void wait_locked(void)
+{
+    pthread_cond_wait(&replay.changed, &replay.mutex);
+}
+
+static void await_end_locked(void)
+{
+    while (tic_replay_is_on())
+        wait_locked();
+}
+
+/* ---- actors ---------------------------------------------------------------------------------- */
+
+static int by_key(const void *a, const void *b)
+{
+    const struct actor *x = a, *y = b;
+
+    if (x->role != y->role)
+        return x->role < y->role ? -1 : 1;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static struct actor *find_actor(uint32_t role, uint64_t key)
+{
+    const struct actor sought = {.key = key, .role = role};
+
+    return replay.actor_count == 0
+               ? NULL
+               : bsearch(&sought, replay.actors, replay.actor_count, sizeof(sought), by_key);
+}
+
+static int list_actors(const struct tic_line_entry *entries, size_t count)
+{
+    replay.actors = calloc(count + 1, sizeof(*replay.actors));
+    if (!replay.actors)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].kind == TIC_HISTORY_BEGIN)
+            replay.actors[replay.actor_count++] =
+                (struct actor){.key = entries[i].actor, .role = entries[i].role};
+    qsort(replay.actors, replay.actor_count, sizeof(*replay.actors), by_key);
+    return 0;
+}
+
+bool tic_replay_add_actor(enum tic_history_role role, uint64_t key, void (*run)(void *),
+                          void *argument)
+{
+    struct actor *actor = find_actor(role, key);
+
+    pthread_mutex_lock(&replay.mutex);
+    bool begins = actor && !actor->known;
+    if (begins) {
+        actor->work = (struct work){run, argument};
+        actor->known = true;
+        change_locked();
+    }
+    pthread_mutex_unlock(&replay.mutex);
+    return begins;
+}
+
+static void end_actor_locked(struct actor *actor)
+{
+    actor->returned = true;
+    replay.running--;
+    change_locked();
+}
+
+static void work_locked(const struct actor *actor)
+{
+    pthread_mutex_unlock(&replay.mutex);
+    actor->work.run(actor->work.argument);
+    pthread_mutex_lock(&replay.mutex);
+}
+
+void tic_replay_end_kernel(uint64_t key)
+{
+    struct actor *actor = find_actor(TIC_HISTORY_KERNEL, key);
+
+    pthread_mutex_lock(&replay.mutex);
+    if (actor && !actor->returned)
+        end_actor_locked(actor);
+    pthread_mutex_unlock(&replay.mutex);
+}
+
+void tic_replay_await_kernel(uint64_t key)
+{
+    const struct actor *actor = find_actor(TIC_HISTORY_KERNEL, key);
+
+    pthread_mutex_lock(&replay.mutex);
+    while (actor && !actor->returned)
+        wait_locked();
+    pthread_mutex_unlock(&replay.mutex);
+}
+
+static void *run_apart(void *arg)
+{
+    pthread_setname_np(pthread_self(), "tic-callback");
+    pthread_mutex_lock(&replay.mutex);
+    work_locked(arg);
+    end_actor_locked(arg);
+    pthread_mutex_unlock(&replay.mutex);
+    return NULL;
+}
+
+static void start_apart(struct actor *actor)
+{
+    pthread_t thread;
+
+    if (tic_thread_start_beside(&thread, run_apart, actor) != 0)
+        tic_stop(TIC_EXIT_REFUSED, "cannot start a thread for a callback in the replay");
+    pthread_detach(thread);
+}
+
+/* ---- passing --------------------------------------------------------------------------------- */
+
+/* One that returns before anything else happens runs here: whoever it waits for needs this thread
+ * for nothing. */
+static bool ends_next_locked(const struct tic_line_entry *begin)
+{
+    const struct tic_cursor *cursor = &replay.cursor;
+    const struct tic_line_entry *next =
+        cursor->next < cursor->count ? &cursor->entries[cursor->next] : NULL;
+
+    return next && next->kind == TIC_HISTORY_END && next->role == begin->role &&
+           next->actor == begin->actor;
+}
+
+static void begin_actor_locked(const struct tic_line_entry *entry)
+{
+    struct actor *actor = find_actor(entry->role, entry->actor);
+
+    while (!actor->known)
+        wait_locked();
+    replay.running++;
+    replay.cursor.next++;
+    change_locked();
+    if (entry->role == TIC_HISTORY_KERNEL) {
+        work_locked(actor);
+    } else if (ends_next_locked(entry)) {
+        work_locked(actor);
+        end_actor_locked(actor);
+    } else {
+        start_apart(actor);
+    }
+}
+
+static bool has_come_back_locked(const struct tic_line_entry *entry)
+{
+    return replay.returned >= entry->position || replay.position > entry->position;
+}
+
+static void pass_locked(const struct tic_line_entry *entry)
+{
+    while (replay.position < entry->position)
+        wait_locked();
+    if (entry->kind == TIC_HISTORY_BEGIN) {
+        begin_actor_locked(entry);
+        return;
+    }
+    if (entry->kind == TIC_HISTORY_END) {
+        const struct actor *actor = find_actor(entry->role, entry->actor);
+        while (actor && !actor->returned)
+            wait_locked();
+    }
+    while ((tic_cursor_returns(entry) || entry->kind == TIC_HISTORY_RELEASE) &&
+           !has_come_back_locked(entry))
+        wait_locked();
+    replay.cursor.next++;
+    change_locked();
+}
+
+/* ---- playing --------------------------------------------------------------------------------- */
+
+/* What it plays may add to the queue. */
+static void play_locked(void)
+{
+    plays = true;
+    atomic_store(&tic_replay_phase, TIC_REPLAY_PLAYING);
+    pthread_mutex_unlock(&replay.mutex);
+    replay.steps.play(true);
+    pthread_mutex_lock(&replay.mutex);
+    for (unsigned long i = 0; i < replay.queue.count; i++) {
+        struct work work = replay.queue.items[i];
+        pthread_mutex_unlock(&replay.mutex);
+        work.run(work.argument);
+        pthread_mutex_lock(&replay.mutex);
+    }
+    plays = false;
+    atomic_store(&tic_replay_phase, TIC_REPLAY_OFF);
+    pthread_mutex_unlock(&replay.mutex);
+    replay.steps.play(false);
+    pthread_mutex_lock(&replay.mutex);
+    change_locked();
+}
+
+static void *redo(void *arg)
+{
+    (void)arg;
+    pthread_setname_np(pthread_self(), "tic-redo");
+    pthread_mutex_lock(&replay.mutex);
+    while (replay.cursor.next < replay.cursor.count)
+        pass_locked(&replay.cursor.entries[replay.cursor.next]);
+    while (!replay.arrived)
+        wait_locked();
+    play_locked();
+    pthread_mutex_unlock(&replay.mutex);
+    return NULL;
+}
+
+bool tic_replay_queue(void (*play)(void *), void *argument)
+{
+    pthread_mutex_lock(&replay.mutex);
+    bool on = tic_replay_is_on();
+    struct work *grown = on ? tic_grow(replay.queue.items, &replay.queue.capacity,
+                                       replay.queue.count + 1, sizeof(*grown))
+                            : NULL;
+    if (grown) {
+        replay.queue.items = grown;
+        replay.queue.items[replay.queue.count++] = (struct work){play, argument};
+    }
+    pthread_mutex_unlock(&replay.mutex);
+    if (on && !grown)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    return on;
+}
+
+void tic_replay_await_end(void)
+{
+    pthread_mutex_lock(&replay.mutex);
+    await_end_locked();
+    pthread_mutex_unlock(&replay.mutex);
+}
+
+bool tic_replay_plays(void)
+{
+    return plays;
+}
+
+bool tic_replay_is_busy(void)
+{
+    pthread_mutex_lock(&replay.mutex);
+    bool busy = replay.running > 0 || atomic_load(&tic_replay_phase) == TIC_REPLAY_PLAYING;
+    pthread_mutex_unlock(&replay.mutex);
+    return busy;
+}
+
+/* ---- main() ---------------------------------------------------------------------------------- */
+
+/* What an earlier replay has left. */
+static void forget(void)
+{
+    tic_cursor_fini(&replay.cursor);
+    free(replay.actors);
+    replay.actors = NULL;
+    replay.actor_count = 0;
+    replay.position = replay.returned = 0;
+    replay.arrived = false;
+    replay.queue.count = 0;
+}
+
+int tic_replay_start(const struct tic_line_entry *entries, size_t count, uint64_t cut,
+                     const struct tic_replay_steps *steps)
+{
+    pthread_t thread;
+
+    forget();
+    int status = tic_cursor_init(&replay.cursor, entries, count);
+    status = status ? status : list_actors(entries, count);
+    if (status)
+        return status;
+    replay.steps = *steps;
+    replay.cut = cut;
+    atomic_store(&tic_replay_phase, TIC_REPLAY_PASSING);
+    status = tic_thread_start_beside(&thread, redo, NULL);
+    if (status) {
+        atomic_store(&tic_replay_phase, TIC_REPLAY_OFF);
+        return status;
+    }
+    pthread_detach(thread);
+    return 0;
+}
+
+static void await_passed_locked(size_t count)
+{
+    while (replay.cursor.next < count)
+        wait_locked();
+}
+
+/* Until main() may come back from the operation, if it had by the cut: true. */
+static bool await_return_locked(uint64_t position)
+{
+    size_t own;
+    bool returns = tic_cursor_find_return(&replay.cursor, position, &own);
+
+    await_passed_locked(returns ? own : tic_cursor_count_before(&replay.cursor, position));
+    return returns;
+}
+
+static void arrive_locked(uint64_t position, bool waits)
+{
+    bool returns = true;
+
+    if (waits)
+        returns = await_return_locked(position);
+    else
+        await_passed_locked(tic_cursor_count_before(&replay.cursor, position));
+    if (!returns)
+        await_passed_locked(replay.cursor.count);
+    pthread_mutex_unlock(&replay.mutex);
+    replay.steps.arrive();
+    pthread_mutex_lock(&replay.mutex);
+    replay.arrived = true;
+    change_locked();
+    if (!returns)
+        await_end_locked();
+}
+
+void tic_replay_begin(uint64_t position, enum tic_replay_operation operation)
+{
+    if (!tic_replay_is_on())
+        return;
+    pthread_mutex_lock(&replay.mutex);
+    replay.position = position;
+    change_locked();
+    if (!tic_replay_is_on())
+        ;
+    else if (replay.arrived)
+        await_end_locked();
+    else if (position >= replay.cut)
+        arrive_locked(position, operation == TIC_REPLAY_WAITS);
+    else if (operation == TIC_REPLAY_WAITS)
+        await_return_locked(position);
+    else if (operation == TIC_REPLAY_ASKS)
+        await_passed_locked(tic_cursor_count_before(&replay.cursor, position));
+    pthread_mutex_unlock(&replay.mutex);
+}
+
+void tic_replay_await(uint64_t position)
+{
+    if (!tic_replay_is_on())
+        return;
+    pthread_mutex_lock(&replay.mutex);
+    if (tic_replay_is_on() && !await_return_locked(position) && replay.arrived)
+        await_end_locked();
+    pthread_mutex_unlock(&replay.mutex);
+}
+
+void tic_replay_return(uint64_t position)
+{
+    if (!tic_replay_is_on())
+        return;
+    pthread_mutex_lock(&replay.mutex);
+    replay.returned = position;
+    change_locked();
+    pthread_mutex_unlock(&replay.mutex);
+}

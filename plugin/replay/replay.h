@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A restart redoes the history of the recovered cut. Until main() has come to where it was then,
+ * StarPU gets nothing that was not done: calls for that are queued. Then the values of the line are
+ * restored, once, and the queue is played, in its order, as if the program called now. Callbacks
+ * that had begun by the cut, and kernels that write no data, run when main() has come as far as it
+ * had; main() comes back from a call that waits when those have returned that had returned then.
+ *
+ * Why nobody waits for ever: an entry waits for entries before it and for main() at its position,
+ * and main() there for entries before its own; so the order of the recorded run is one in which all
+ * can go on (history/waits.h). */
+#ifndef TIC_REPLAY_REPLAY_H
+#define TIC_REPLAY_REPLAY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/line.h"
+
+enum tic_replay_phase {
+    TIC_REPLAY_OFF,     /* a first run, or the replay is over */
+    TIC_REPLAY_PASSING, /* the history passes; main() may have come to the cut */
+    TIC_REPLAY_PLAYING, /* it has passed, and the queue is played */
+};
+
+extern _Atomic int tic_replay_phase; /* enum tic_replay_phase */
+
+static inline bool tic_replay_is_on(void)
+{
+    return __builtin_expect(atomic_load(&tic_replay_phase) != TIC_REPLAY_OFF, 0);
+}
+
+struct tic_replay_steps {
+    void (*arrive)(void);      /* main() is at the cut: restores the values; on its thread */
+    void (*play)(bool begins); /* around the play of the queue; on the thread that plays */
+};
+
+/* Begins to redo the history, which stays the caller's until the phase is OFF. cut: where main()
+ * was. Owner thread. 0 or -errno. */
+int tic_replay_start(const struct tic_line_entry *entries, size_t count, uint64_t cut,
+                     const struct tic_replay_steps *steps);
+
+/* What main() does next. */
+enum tic_replay_operation {
+    TIC_REPLAY_SUBMITS, /* submits a task, and waits for nothing */
+    TIC_REPLAY_ASKS,    /* any other call that does not wait */
+    TIC_REPLAY_WAITS,   /* a call that waits */
+};
+
+/* main() begins the operation at this position; waits until it may. */
+void tic_replay_begin(uint64_t position, enum tic_replay_operation operation);
+/* Waits until main() may come back from the operation at this position, which waits. */
+void tic_replay_await(uint64_t position);
+/* It comes back. */
+void tic_replay_return(uint64_t position);
+
+/* This actor is there: a callback whose task has ended, or a kernel. Runs it when the history says
+ * so, a callback on a thread of its own; of a kernel, run() submits its task. False: it had not
+ * begun by the cut. Any thread. */
+bool tic_replay_add_actor(enum tic_history_role role, uint64_t key, void (*run)(void *),
+                          void *argument);
+/* A kernel that the replay has run has returned; and until then. Any thread. */
+void tic_replay_end_kernel(uint64_t key);
+void tic_replay_await_kernel(uint64_t key);
+/* Plays this after what is queued already. False when the replay is over: do it now. Any thread. */
+bool tic_replay_queue(void (*play)(void *), void *argument);
+/* Does this thread play? */
+bool tic_replay_plays(void);
+/* A kernel that StarPU starts while the queue is played waits here: what is queued behind its task
+ * comes before what it does. */
+void tic_replay_await_end(void);
+/* Do callbacks run that main() may be waiting for, or does the queue play? */
+bool tic_replay_is_busy(void);
+
+#endif

@@ -1,0 +1,53 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Checks restarts that redo the history of their line (STARPU_TIC_REPLAY=redo): killed at a committed
+# line, a program goes on by it, and its result is that of a run without protection.
+load common
+
+setup_file() {
+    export STARPU_TIC_EVERY=1
+}
+
+# Killed when it has committed so many lines, and started again on another number of workers. `times`: it
+# prints times, and checks its result itself.
+redoes() { # lines, command...
+    local lines=$1 expected
+    shift
+    expected=$(timeout "$hangs" "$@" 2>/dev/null)
+    rm -rf "$STARPU_TIC_DIR"
+    STARPU_TIC_FAIL=line-renamed:$lines STARPU_NCPU=1 run_apart timeout "$hangs" "$tool" run -- "$@"
+    [ "$status" -eq 137 ] || complain "$*" "it has not come to line $lines"
+    STARPU_TIC_REPLAY=redo STARPU_TIC_VERBOSE=1 STARPU_NCPU=3 \
+        run_apart timeout "$hangs" "$tool" run -- "$@"
+    [ "$status" -eq 0 ] && [ -n "${times-}" -o "$(cat out)" = "$expected" ] || complain "$*" "wrong from line $lines"
+    grep -q 'continuing from recovery line' err && ! grep -q 'restarting by hold' err ||
+        complain "$*" "its history was not redone"
+}
+
+@test "tasks, callbacks and accesses of main()" {
+    redoes 2 "$lib/orders" fetch
+    redoes 1 "$lib/orders" alias-changed
+    redoes 1 "$lib/orders" fold-after-callback
+    redoes 2 "$lib/orders" callback-awaited
+    redoes 2 "$lib/orders" callback-tags
+}
+
+@test "Debian's programs, which check their results" {
+    need_examples
+    export STARPU_TIC_EVERY=10
+    times=1
+    redoes 3 "$examples/cholesky_implicit" -size 960 -nblocks 6 -check
+    redoes 2 "$examples/lu_implicit_example_float" -size 960 -nblocks 6 -check
+}
+
+@test "what it does not know stops the start by name; without it the run goes on" {
+    rm -rf "$STARPU_TIC_DIR"
+    STARPU_TIC_FAIL=line-renamed:2 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" fold-before-callback
+    [ "$status" -eq 137 ]
+    STARPU_TIC_REPLAY=redo run_apart timeout "$hangs" "$tool" run -- "$lib/orders" fold-before-callback
+    [ "$status" -eq 78 ]
+    grep -q 'STARPU_TIC_REPLAY=redo does not know reductions' err
+    run_apart timeout "$hangs" "$tool" run -- "$lib/orders" fold-before-callback
+    [ "$status" -eq 0 ]
+    [ "$(cat out)" = "$("$lib/orders" fold-before-callback)" ]
+}

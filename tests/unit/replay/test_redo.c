@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Checks the order in which a restart redoes a history: threads stand for main() and for callbacks,
+ * and say what they do. */
+#include "replay/replay.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <string.h>
+
+#include "lib/testing.h"
+#include "replay/cursor.h"
+
+enum { MAIN = TIC_HISTORY_MAIN, CALLBACK = TIC_HISTORY_CALLBACK, KERNEL = TIC_HISTORY_KERNEL };
+enum { BEGIN = TIC_HISTORY_BEGIN, END = TIC_HISTORY_END, RETURN = TIC_HISTORY_RETURN };
+
+#define ENTRY(position_, role_, actor_, kind_)                                                     \
+    {                                                                                              \
+        .position = (position_), .actor = (actor_), .kind = (kind_), .role = (role_)               \
+    }
+
+static char said[64]; /* guarded by the mutex: what happened, a letter each */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static sem_t go;
+
+static char letter_a = 'a', letter_k = 'k', letter_q = 'q', letter_r = 'r';
+
+static void say(char what)
+{
+    pthread_mutex_lock(&mutex);
+    said[strlen(said)] = what;
+    pthread_mutex_unlock(&mutex);
+}
+
+static void arrive(void)
+{
+    say('|');
+}
+
+static void play(bool begins)
+{
+    say(begins ? '<' : '>');
+}
+
+static void callback(void *arg)
+{
+    say(*(const char *)arg);
+}
+
+static void waiting_callback(void *arg)
+{
+    sem_wait(&go);
+    say(*(const char *)arg);
+}
+
+static void kernel(void *arg)
+{
+    say(*(const char *)arg);
+    tic_replay_end_kernel(5);
+}
+
+static void start(const struct tic_line_entry *entries, size_t count, uint64_t cut)
+{
+    static const struct tic_replay_steps steps = {arrive, play};
+
+    memset(said, 0, sizeof(said));
+    assert_int_equal(tic_replay_start(entries, count, cut, &steps), 0);
+}
+
+/* main() waits once more, behind the cut: all is over then. */
+static void finish(uint64_t position, const char *expected)
+{
+    tic_replay_begin(position, TIC_REPLAY_WAITS);
+    assert_false(tic_replay_is_on());
+    assert_string_equal(said, expected);
+}
+
+static void wait_at(uint64_t position)
+{
+    tic_replay_begin(position, TIC_REPLAY_WAITS);
+    tic_replay_return(position);
+}
+
+/* submit T(a); wait; print */
+static void test_wait_returns_after_callback(void **state)
+{
+    static const struct tic_line_entry entries[] = {
+        ENTRY(1, CALLBACK, 7, BEGIN), ENTRY(1, CALLBACK, 7, END), ENTRY(2, MAIN, 0, RETURN)};
+    (void)state;
+    start(entries, TIC_COUNT(entries), 3);
+    tic_replay_begin(1, TIC_REPLAY_SUBMITS);
+    assert_true(tic_replay_add_actor(TIC_HISTORY_CALLBACK, 7, callback, &letter_a));
+    wait_at(2);
+    say('m');
+    finish(3, "am|<>");
+}
+
+/* submit T(a: waits for main()); main() lets it go between its operations */
+static void test_callback_waits_for_main(void **state)
+{
+    static const struct tic_line_entry entries[] = {
+        ENTRY(1, CALLBACK, 7, BEGIN), ENTRY(2, MAIN, 0, RETURN), ENTRY(2, CALLBACK, 7, END)};
+    (void)state;
+    sem_init(&go, 0, 0);
+    start(entries, TIC_COUNT(entries), 3);
+    tic_replay_begin(1, TIC_REPLAY_SUBMITS);
+    assert_true(tic_replay_add_actor(TIC_HISTORY_CALLBACK, 7, waiting_callback, &letter_a));
+    wait_at(2);
+    say('m');
+    sem_post(&go);
+    finish(3, "ma|<>");
+}
+
+/* The same where main() is at the cut: it had come back from its wait. */
+static void test_callback_waits_for_main_at_cut(void **state)
+{
+    static const struct tic_line_entry entries[] = {
+        ENTRY(1, CALLBACK, 7, BEGIN), ENTRY(2, MAIN, 0, RETURN), ENTRY(2, CALLBACK, 7, END)};
+    (void)state;
+    sem_init(&go, 0, 0);
+    start(entries, TIC_COUNT(entries), 2);
+    tic_replay_begin(1, TIC_REPLAY_SUBMITS);
+    assert_true(tic_replay_add_actor(TIC_HISTORY_CALLBACK, 7, waiting_callback, &letter_a));
+    wait_at(2);
+    say('m');
+    assert_true(tic_replay_queue(callback, &letter_q));
+    sem_post(&go);
+    finish(3, "|ma<q>");
+}
+
+/* A kernel without output that had begun; what was not done, also a callback, is queued. */
+static void test_kernel_and_queue(void **state)
+{
+    static const struct tic_line_entry entries[] = {
+        ENTRY(2, KERNEL, 5, BEGIN), ENTRY(2, KERNEL, 5, END), ENTRY(3, MAIN, 0, RETURN)};
+    (void)state;
+    start(entries, TIC_COUNT(entries), 4);
+    tic_replay_begin(1, TIC_REPLAY_SUBMITS);
+    assert_true(tic_replay_add_actor(TIC_HISTORY_KERNEL, 5, kernel, &letter_k));
+    assert_false(tic_replay_add_actor(TIC_HISTORY_CALLBACK, 5, callback, &letter_a));
+    assert_true(tic_replay_queue(callback, &letter_a));
+    assert_true(tic_replay_queue(callback, &letter_q));
+    tic_replay_begin(2, TIC_REPLAY_ASKS);
+    wait_at(3);
+    finish(4, "k|<aq>");
+    assert_false(tic_replay_queue(callback, &letter_r));
+}
+
+static void test_cursor(void **state)
+{
+    static const struct tic_line_entry entries[] = {
+        ENTRY(1, CALLBACK, 7, BEGIN), ENTRY(3, MAIN, 0, RETURN), ENTRY(2, CALLBACK, 7, END),
+        ENTRY(5, MAIN, 0, RETURN)};
+    struct tic_cursor cursor;
+    size_t entry;
+    (void)state;
+    assert_int_equal(tic_cursor_init(&cursor, entries, TIC_COUNT(entries)), 0);
+    assert_int_equal(tic_cursor_count_before(&cursor, 1), 0);
+    assert_int_equal(tic_cursor_count_before(&cursor, 3), 1);
+    assert_int_equal(tic_cursor_count_before(&cursor, 4), 3);
+    assert_int_equal(tic_cursor_count_before(&cursor, 9), 4);
+    assert_true(tic_cursor_find_return(&cursor, 3, &entry));
+    assert_int_equal(entry, 1);
+    assert_false(tic_cursor_find_return(&cursor, 4, &entry));
+    assert_true(tic_cursor_find_return(&cursor, 5, &entry));
+    assert_int_equal(entry, 3);
+    tic_cursor_fini(&cursor);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cursor),
+        cmocka_unit_test(test_wait_returns_after_callback),
+        cmocka_unit_test(test_callback_waits_for_main),
+        cmocka_unit_test(test_callback_waits_for_main_at_cut),
+        cmocka_unit_test(test_kernel_and_queue),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
