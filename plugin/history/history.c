@@ -82,13 +82,6 @@ int tic_history_load(struct tic_history *history, struct tic_line *line)
     return tic_tail_load(&history->tail, line);
 }
 
-void tic_history_forget_entries(struct tic_history *history)
-{
-    free(history->entries);
-    history->entries = NULL;
-    history->entry_count = 0;
-}
-
 bool tic_history_was_running(const struct tic_history *history, enum tic_history_role role,
                              uint64_t actor)
 {

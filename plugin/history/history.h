@@ -11,7 +11,7 @@
 
 struct tic_history {
     struct tic_tail tail;
-    struct tic_line_entry *entries; /* immutable: of the line, until they are forgotten */
+    struct tic_line_entry *entries; /* immutable: of the line */
     size_t entry_count;
     struct tic_line_entry *open; /* immutable: of these, BEGIN without an END, by role and actor */
     size_t open_count;
@@ -23,8 +23,6 @@ void tic_history_init(struct tic_history *history);
 void tic_history_fini(struct tic_history *history);
 /* Takes over what a complete line tells. 0 or -ENOMEM. */
 int tic_history_load(struct tic_history *history, struct tic_line *line);
-/* Nobody redoes it any more. */
-void tic_history_forget_entries(struct tic_history *history);
 /* Was it running at the recovered cut? */
 bool tic_history_was_running(const struct tic_history *history, enum tic_history_role role,
                              uint64_t actor);

@@ -399,8 +399,6 @@ static const char *why_not(const struct tic_session *session)
 static void play(bool begins)
 {
     tic_is_owner = begins;
-    if (!begins)
-        tic_history_forget_entries(&tic_session->graph.history);
 }
 
 void tic_redo_start(struct tic_session *session)

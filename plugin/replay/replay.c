@@ -37,7 +37,10 @@ static struct {
     struct tic_cursor cursor;
     uint64_t position, returned; /* where main() is, and where it came back last */
     bool arrived;                /* main() is at the cut, and the values are restored */
-    unsigned running;            /* actors */
+    size_t wanted;               /* main() waits until so many entries have passed; or SIZE_MAX */
+    uint64_t needed; /* the next entry waits for main() at this position; or UINT64_MAX */
+    const struct actor *missed; /* and for this actor; or NULL */
+    unsigned running;           /* actors */
     struct {
         struct work *items;
         unsigned long count, capacity;
@@ -105,8 +108,9 @@ bool tic_replay_add_actor(enum tic_history_role role, uint64_t key, void (*run)(
     if (begins) {
         actor->work = (struct work){run, argument};
         actor->known = true;
-        change_locked();
     }
+    if (begins && replay.missed == actor)
+        change_locked();
     pthread_mutex_unlock(&replay.mutex);
     return begins;
 }
@@ -178,15 +182,23 @@ static bool ends_next_locked(const struct tic_line_entry *begin)
            next->actor == begin->actor;
 }
 
+static void advance_locked(void)
+{
+    replay.cursor.next++;
+    if (replay.cursor.next >= replay.wanted)
+        change_locked();
+}
+
 static void begin_actor_locked(const struct tic_line_entry *entry)
 {
     struct actor *actor = find_actor(entry->role, entry->actor);
 
+    replay.missed = actor;
     while (!actor->known)
         wait_locked();
+    replay.missed = NULL;
     replay.running++;
-    replay.cursor.next++;
-    change_locked();
+    advance_locked();
     if (entry->role == TIC_HISTORY_KERNEL) {
         work_locked(actor);
     } else if (ends_next_locked(entry)) {
@@ -204,8 +216,10 @@ static bool has_come_back_locked(const struct tic_line_entry *entry)
 
 static void pass_locked(const struct tic_line_entry *entry)
 {
+    replay.needed = entry->position;
     while (replay.position < entry->position)
         wait_locked();
+    replay.needed = UINT64_MAX;
     if (entry->kind == TIC_HISTORY_BEGIN) {
         begin_actor_locked(entry);
         return;
@@ -215,34 +229,41 @@ static void pass_locked(const struct tic_line_entry *entry)
         while (actor && !actor->returned)
             wait_locked();
     }
+    replay.needed = entry->position + 1;
     while ((tic_cursor_returns(entry) || entry->kind == TIC_HISTORY_RELEASE) &&
            !has_come_back_locked(entry))
         wait_locked();
-    replay.cursor.next++;
-    change_locked();
+    replay.needed = UINT64_MAX;
+    advance_locked();
 }
 
 /* ---- playing --------------------------------------------------------------------------------- */
 
-/* What it plays may add to the queue. */
+static void call_play_locked(bool begins)
+{
+    plays = begins;
+    pthread_mutex_unlock(&replay.mutex);
+    replay.steps.play(begins);
+    pthread_mutex_lock(&replay.mutex);
+}
+
+/* What it plays may add to the queue, and so may callbacks meanwhile. */
 static void play_locked(void)
 {
-    plays = true;
+    unsigned long next = 0;
+
     atomic_store(&tic_replay_phase, TIC_REPLAY_PLAYING);
-    pthread_mutex_unlock(&replay.mutex);
-    replay.steps.play(true);
-    pthread_mutex_lock(&replay.mutex);
-    for (unsigned long i = 0; i < replay.queue.count; i++) {
-        struct work work = replay.queue.items[i];
-        pthread_mutex_unlock(&replay.mutex);
-        work.run(work.argument);
-        pthread_mutex_lock(&replay.mutex);
-    }
-    plays = false;
+    do {
+        call_play_locked(true);
+        while (next < replay.queue.count) {
+            struct work work = replay.queue.items[next++];
+            pthread_mutex_unlock(&replay.mutex);
+            work.run(work.argument);
+            pthread_mutex_lock(&replay.mutex);
+        }
+        call_play_locked(false);
+    } while (next < replay.queue.count);
     atomic_store(&tic_replay_phase, TIC_REPLAY_OFF);
-    pthread_mutex_unlock(&replay.mutex);
-    replay.steps.play(false);
-    pthread_mutex_lock(&replay.mutex);
     change_locked();
 }
 
@@ -300,7 +321,7 @@ bool tic_replay_is_busy(void)
 /* ---- main() ---------------------------------------------------------------------------------- */
 
 /* What an earlier replay has left. */
-static void forget(void)
+static void forget_locked(void)
 {
     tic_cursor_fini(&replay.cursor);
     free(replay.actors);
@@ -308,6 +329,9 @@ static void forget(void)
     replay.actor_count = 0;
     replay.position = replay.returned = 0;
     replay.arrived = false;
+    replay.wanted = SIZE_MAX;
+    replay.needed = UINT64_MAX;
+    replay.missed = NULL;
     replay.queue.count = 0;
 }
 
@@ -316,13 +340,15 @@ int tic_replay_start(const struct tic_line_entry *entries, size_t count, uint64_
 {
     pthread_t thread;
 
-    forget();
+    pthread_mutex_lock(&replay.mutex);
+    forget_locked();
     int status = tic_cursor_init(&replay.cursor, entries, count);
     status = status ? status : list_actors(entries, count);
-    if (status)
-        return status;
     replay.steps = *steps;
     replay.cut = cut;
+    pthread_mutex_unlock(&replay.mutex);
+    if (status)
+        return status;
     atomic_store(&tic_replay_phase, TIC_REPLAY_PASSING);
     status = tic_thread_start_beside(&thread, redo, NULL);
     if (status) {
@@ -335,8 +361,10 @@ int tic_replay_start(const struct tic_line_entry *entries, size_t count, uint64_
 
 static void await_passed_locked(size_t count)
 {
+    replay.wanted = count;
     while (replay.cursor.next < count)
         wait_locked();
+    replay.wanted = SIZE_MAX;
 }
 
 /* Until main() may come back from the operation, if it had by the cut: true. */
@@ -374,7 +402,8 @@ void tic_replay_begin(uint64_t position, enum tic_replay_operation operation)
         return;
     pthread_mutex_lock(&replay.mutex);
     replay.position = position;
-    change_locked();
+    if (position >= replay.needed)
+        change_locked();
     if (!tic_replay_is_on())
         ;
     else if (replay.arrived)

@@ -36,7 +36,7 @@ struct tic_replay_steps {
     void (*play)(bool begins); /* around the play of the queue; on the thread that plays */
 };
 
-/* Begins to redo the history, which stays the caller's until the phase is OFF. cut: where main()
+/* Begins to redo the history, which stays until the phase is OFF. cut: where main()
  * was. Owner thread. 0 or -errno. */
 int tic_replay_start(const struct tic_line_entry *entries, size_t count, uint64_t cut,
                      const struct tic_replay_steps *steps);
