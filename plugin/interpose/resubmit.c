@@ -14,6 +14,7 @@
 #include "interpose/spawn.h"
 #include "session/symbol.h"
 #include "session/uses.h"
+#include "unseen/statics.h"
 
 static void refuse(const char *what, const char *name)
 {
@@ -129,6 +130,7 @@ static int submit_again(const struct tic_spawn *spawn)
         return -ENOMEM;
     tic_lock(&tic_session->submit);
     tic_builds_note_task(task, tic_session->store.path);
+    tic_statics_note_task(task);
     tic_unlock(&tic_session->submit);
     unsigned char *ordered = task->handles_sequential_consistency;
     if (!tic_submit_kept(task, &model))
