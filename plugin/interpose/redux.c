@@ -365,6 +365,11 @@ const char *tic_redux_on_submit(struct starpu_task *task)
     return why;
 }
 
+bool tic_redux_is_contributing(void)
+{
+    return contributing;
+}
+
 void tic_redux_after_submit(void)
 {
     if (!contributing)

@@ -31,6 +31,8 @@ static inline bool tic_redux_concerns(struct starpu_task *task)
 
 /* After the real submission. */
 void tic_redux_after_submit(void);
+/* Has this thread submitted a contribution, and not told that it is in StarPU? */
+bool tic_redux_is_contributing(void);
 /* Before any other access to the data (may be NULL): submits what brings its value up to date. True
  * when there was something. */
 bool tic_redux_fold(struct tic_handle *handle);

@@ -182,6 +182,24 @@ static int submit_watched(struct starpu_task *task, const void *frame, bool *ski
     return result;
 }
 
+/* Protection may end, on another thread, while this one contributes to a reduction. Tasks that wait
+ * for that must not wait for the end of this one. */
+static int submit_unwatched(struct starpu_task *task)
+{
+    bool stays = !task->destroy;
+
+    if (!task->synchronous || !tic_redux_is_contributing())
+        return RESOLVED(starpu_task_submit)(task);
+    task->synchronous = task->detach = 0;
+    int result = RESOLVED(starpu_task_submit)(task);
+    tic_redux_after_submit();
+    if (result == 0)
+        RESOLVED(starpu_task_wait)(task);
+    if (result != 0 || stays)
+        task->synchronous = 1;
+    return result;
+}
+
 WRAPPER int starpu_task_submit(struct starpu_task *task)
 {
     tic_pages_open();
@@ -198,7 +216,7 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
         reduce(task);
     }
     int result = tic_session_is_watching() ? submit_watched(task, __builtin_dwarf_cfa(), &skipped)
-                                           : RESOLVED(starpu_task_submit)(task);
+                                           : submit_unwatched(task);
     if (!ours)
         return result;
     tic_redux_after_submit();
