@@ -35,6 +35,7 @@ struct queued_task {
     struct starpu_task *task;
     struct tic_submission submission;
     struct tic_accesses accesses;
+    uint64_t control; /* its key, if it has no kernel */
 };
 
 /* StarPU reads it only while the task is submitted, and the program may free it then. */
@@ -129,6 +130,11 @@ static void play_control(void *arg)
 {
     struct queued_task *queued = arg;
 
+    tic_lock(&tic_session->submit);
+    bool fine = tic_callback_wrap(queued->task, false, queued->control, false);
+    tic_unlock(&tic_session->submit);
+    if (!fine)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     submit(queued->task, "a task without a kernel");
     free(queued);
 }
@@ -148,8 +154,7 @@ bool tic_redo_queue_control_locked(struct starpu_task *task,
     if (task->synchronous)
         tic_redo_refuse("a synchronous task that runs nowhere");
     struct queued_task *queued = describe(task, submission);
-    if (!tic_callback_wrap(task, false, tic_control_key(submission->context), false))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    queued->control = tic_control_key(submission->context);
     return queue_locked(queued, play_control, accesses);
 }
 
@@ -363,18 +368,10 @@ bool tic_redo_queue_call(starpu_data_handle_t data, void (*play)(void *), const 
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-static const char *why_not_entry(const struct tic_line_entry *entry)
-{
-    if (entry->role == TIC_HISTORY_CALLBACK && entry->kind == TIC_HISTORY_VALUE)
-        return "callbacks that read data";
-    return NULL;
-}
-
 static const char *why_not(const struct tic_session *session)
 {
     const struct tic_graph *graph = &session->graph;
     const struct tic_history *history = &graph->history;
-    const char *why = NULL;
 
     if (!tic_position_is_ahead())
         return "a line without the position of main()";
@@ -389,9 +386,11 @@ static const char *why_not(const struct tic_session *session)
         return "tasks of kernels";
     if (tic_nodes_several)
         return "several memory nodes";
-    for (size_t i = 0; i < history->entry_count && !why; i++)
-        why = why_not_entry(&history->entries[i]);
-    return why;
+    for (size_t i = 0; i < history->entry_count; i++)
+        if (history->entries[i].role == TIC_HISTORY_CALLBACK &&
+            history->entries[i].kind == TIC_HISTORY_VALUE)
+            return "callbacks that read data";
+    return NULL;
 }
 
 /* What is played is what the program calls on main()'s thread, which waits meanwhile, or calls

@@ -256,10 +256,11 @@ static enum tic_verdict decide_nowhere(struct starpu_task *task,
     if (tic_callback_has_any(task))
         tic_looks_note_callback_of(task);
     *why = tic_pointers_refuse(task, submission->accesses, false);
-    if (!*why && tic_nowhere_reads(task, submission->accesses))
+    if (!*why && tic_nowhere_reads(task, submission->accesses)) {
         *why = tic_nowhere_refuse(submission->accesses);
-    if (!*why && tic_nowhere_reads(task, submission->accesses))
-        tic_redo_refuse("tasks that run nowhere, and whose callbacks read");
+        if (!*why)
+            tic_redo_refuse("tasks that run nowhere, and whose callbacks read");
+    }
     if (*why)
         return TIC_PASS;
     return tic_redo_queue_control_locked(task, submission) ? TIC_HELD

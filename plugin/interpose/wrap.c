@@ -126,11 +126,23 @@ static void reduce(struct starpu_task *task)
         tic_redux_on_submit(task); /* what is open must still be folded */
 }
 
+/* A synchronous task that was submitted as another one. */
+static void await_submitted(struct starpu_task *task)
+{
+    bool stays = !task->destroy;
+
+    tic_guard++;
+    tic_real.starpu_task_wait(task);
+    tic_guard--;
+    if (stays)
+        task->synchronous = 1;
+}
+
 /* What waits for the end of a submission by main() must not wait for its task, too: a synchronous
  * task is submitted first, and then waited for. */
 static void wait_for(struct starpu_task *task)
 {
-    bool stays = !task->destroy, is_main = tic_session_is_owner();
+    bool is_main = tic_session_is_owner();
     uint64_t position = atomic_load(&tic_session->graph.position);
 
     tic_redux_after_submit();
@@ -138,14 +150,10 @@ static void wait_for(struct starpu_task *task)
     tic_looks_enter();
     if (is_main)
         tic_replay_await(position);
-    tic_guard++;
-    tic_real.starpu_task_wait(task);
-    tic_guard--;
+    await_submitted(task);
     if (is_main)
         tic_main_returns();
     tic_looks_leave();
-    if (stays)
-        task->synchronous = 1;
 }
 
 static int submit_watched(struct starpu_task *task, const void *frame, bool *skipped)
@@ -186,16 +194,14 @@ static int submit_watched(struct starpu_task *task, const void *frame, bool *ski
  * for that must not wait for the end of this one. */
 static int submit_unwatched(struct starpu_task *task)
 {
-    bool stays = !task->destroy;
-
     if (!task->synchronous || !tic_redux_is_contributing())
         return RESOLVED(starpu_task_submit)(task);
     task->synchronous = task->detach = 0;
     int result = RESOLVED(starpu_task_submit)(task);
     tic_redux_after_submit();
     if (result == 0)
-        RESOLVED(starpu_task_wait)(task);
-    if (result != 0 || stays)
+        await_submitted(task);
+    else
         task->synchronous = 1;
     return result;
 }

@@ -94,18 +94,23 @@ static void test_wait_returns_after_callback(void **state)
     finish(3, "am|<>");
 }
 
-/* submit T(a: waits for main()); main() lets it go between its operations */
-static void test_callback_waits_for_main(void **state)
+/* submit T(a: waits for main()); wait; then main() lets it go */
+static void begin_with_callback_that_waits(uint64_t cut)
 {
     static const struct tic_line_entry entries[] = {
         ENTRY(1, CALLBACK, 7, BEGIN), ENTRY(2, MAIN, 0, RETURN), ENTRY(2, CALLBACK, 7, END)};
-    (void)state;
     sem_init(&go, 0, 0);
-    start(entries, TIC_COUNT(entries), 3);
+    start(entries, TIC_COUNT(entries), cut);
     tic_replay_begin(1, TIC_REPLAY_SUBMITS);
     assert_true(tic_replay_add_actor(TIC_HISTORY_CALLBACK, 7, waiting_callback, &letter_a));
     wait_at(2);
     say('m');
+}
+
+static void test_callback_waits_for_main(void **state)
+{
+    (void)state;
+    begin_with_callback_that_waits(3);
     sem_post(&go);
     finish(3, "ma|<>");
 }
@@ -113,15 +118,8 @@ static void test_callback_waits_for_main(void **state)
 /* The same where main() is at the cut: it had come back from its wait. */
 static void test_callback_waits_for_main_at_cut(void **state)
 {
-    static const struct tic_line_entry entries[] = {
-        ENTRY(1, CALLBACK, 7, BEGIN), ENTRY(2, MAIN, 0, RETURN), ENTRY(2, CALLBACK, 7, END)};
     (void)state;
-    sem_init(&go, 0, 0);
-    start(entries, TIC_COUNT(entries), 2);
-    tic_replay_begin(1, TIC_REPLAY_SUBMITS);
-    assert_true(tic_replay_add_actor(TIC_HISTORY_CALLBACK, 7, waiting_callback, &letter_a));
-    wait_at(2);
-    say('m');
+    begin_with_callback_that_waits(2);
     assert_true(tic_replay_queue(callback, &letter_q));
     sem_post(&go);
     finish(3, "|ma<q>");
