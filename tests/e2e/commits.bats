@@ -82,7 +82,7 @@ goes_on() {
     export STARPU_TIC_PERIOD=0.1 STARPU_TIC_EVERY=120
     while read -r wrong words; do
         plain "$commits" 400 11 "$wrong"
-        crash task-end:600 "$commits" 400 11 "$wrong"
+        crash task-end:2400 "$commits" 400 11 "$wrong" # of 3,000: it has come to points where a line was due
         [[ $output == *"no recovery line is taken at commit point "*"$words"* ]]
         ends "$commits" 400 11 "$wrong"
         ! grep -q "main() goes on from commit point" err
