@@ -80,8 +80,8 @@ resume() {
     export STARPU_TIC_COPY=$PWD/copy
     expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
     recovered=0
-    for point in line-copied:1 line-copied:2 task-end:200 task-end:500 task-end:900 task-end:1600 \
-        task-end:2900; do
+    for point in line-copied:1 line-copied:2 task-end:500 task-end:2900 \
+        $(is_soak && echo task-end:200 task-end:900 task-end:1600); do
         rm -rf "$STARPU_TIC_DIR" copy
         crash "$point" "$program"
         rm -rf "$STARPU_TIC_DIR"

@@ -9,7 +9,6 @@ load common
 survives() {
     rm -rf folder "$STARPU_TIC_DIR"
     mkdir folder
-    expected=$("$lib/takes" none 7 "$PWD/folder" 0)
     STARPU_TIC_FAIL=task-end:300 run_apart "$tool" run -- "$lib/takes" "$1" 7 "$PWD/folder" "$2"
     [ "$status" -eq 137 ] || complain "$1" "not killed"
     STARPU_NCPU=3 run_apart "$tool" run -- "$lib/takes" "$1" 7 "$PWD/folder" "$2"
@@ -21,6 +20,8 @@ survives() {
 }
 
 prepare() {
+    mkdir folder
+    expected=$("$lib/takes" none 7 "$PWD/folder" 0)
     export STARPU_TIC_EVERY=20 STARPU_TIC_VERBOSE=1 STARPU_TIC_POINTERS=trust
 }
 
