@@ -22,7 +22,7 @@ def clean_environment(home):
         kept["LD_PRELOAD"] = os.environ["TIC_IDLE_LIB"]
     return dict(kept, STARPU_NCUDA="0", STARPU_NOPENCL="0", STARPU_SILENT="1",
                 STARPU_BUS_CALIBRATE="0", STARPU_HOME=home, STARPU_WORKERS_NOBIND="1",
-                OCL_ICD_VENDORS="/nonexistent")
+                OCL_ICD_VENDORS="/nonexistent", HWLOC_PLUGINS_PATH="/nonexistent")
 
 
 def end_group(process):

@@ -66,7 +66,7 @@ on_all() { # MODE [EXPECTED]
     STARPU_NCPU=2 run_apart timeout "$hangs" "$tool" run -- "$answers" turns
     local expected
     expected=$(plain 2 turns)
-    [ "$(cat out)" = "$expected" ] || complain turns "wrong without a kill"
+    [ "$(<out)" = "$expected" ] || complain turns "wrong without a kill"
     grep -q 'protection ends here: advance_here: its place in the order of a worker' err
 }
 
@@ -184,7 +184,7 @@ on_all() { # MODE [EXPECTED]
     local bytes
     export STARPU_TIC_KEEP=1 STARPU_TIC_PROTOCOL=tic+sel
     run_apart "$tool" run -- "$answers" asks
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$(plain 2 asks)" ]
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$(plain 2 asks)" ]
     "$tool" verify "$STARPU_TIC_DIR"
     bytes=$(du -sb "$STARPU_TIC_DIR" | cut -f1)
     echo "$bytes bytes"

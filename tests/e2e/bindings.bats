@@ -70,7 +70,7 @@ END
         -lstarputic $(pkg-config --libs "$starpu")
     STARPU_TIC_PROTOCOL=off run_apart ./program
     [ "$status" -eq 0 ]
-    expected=$(cat out)
+    expected=$(<out)
     [[ $expected == *" 0 0 0" ]]
     skipped=0
     for tasks in 60 75 90; do
@@ -116,7 +116,7 @@ tells() {
 have_effect() {
     need_jq
     STARPU_TIC_PROTOCOL=off run_apart ./program none
-    expected=$(cat out)
+    expected=$(<out)
     grep -q '^told 40 times$' err
     tells skip 0 25 1 1
     tells none 40 40 15 41
@@ -394,7 +394,7 @@ END
     echo "$output"
     [ "$status" -eq 0 ]
     PYTHONPATH=installed /usr/bin/python3 -c 'import starpu_tic; print("starpu-tic", starpu_tic.__version__)' >version
-    [ "$(cat version)" = "$("$tool" --version)" ]
+    [ "$(<version)" = "$("$tool" --version)" ]
     [ -e "installed/starpu_tic-$(cut -d ' ' -f 2 version).dist-info" ]
 }
 

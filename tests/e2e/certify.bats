@@ -8,7 +8,7 @@ failing() {
     run_apart timeout "$hangs" "$tool" run -- "$lib/failing" "$@"
 }
 is_expected() {
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain failing "not $expected"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain failing "not $expected"
     [ "$(stat_of certify_different)" -eq 0 ]
 }
 
@@ -142,7 +142,7 @@ plain() { # TASKS: what the program prints
 @test "without protection there is none, and a message says so" {
     expected=$(plain 100)
     STARPU_TIC_PROTOCOL=off failing plain 100
-    [ "$(cat out)" = "$expected" ]
+    [ "$(<out)" = "$expected" ]
     grep -q 'STARPU_TIC_CERTIFY and STARPU_TIC_RETRY have no effect with STARPU_TIC_PROTOCOL=off' err
 }
 

@@ -116,7 +116,7 @@ printed() { # what the program prints by itself
     check sh -c 'echo shell'
     [ "$status" -eq 3 ]
     grep -q 'does not start StarPU' err
-    [ "$(cat out)" = shell ]
+    [ "$(<out)" = shell ]
 }
 
 @test "settings of a run do not disturb" {
@@ -221,7 +221,7 @@ printed() { # what the program prints by itself
     need_examples
     cholesky=("$examples/cholesky_implicit" -size 960 -nblocks 6)
     run_apart "$tool" run -- "${cholesky[@]}"
-    [ "$(cat said)" = "starpu-tic: protected: a checkpoint every 1000 s in $STARPU_TIC_DIR (STARPU_TIC_VERBOSE=0 silences this)" ]
+    [ "$(<said)" = "starpu-tic: protected: a checkpoint every 1000 s in $STARPU_TIC_DIR (STARPU_TIC_VERBOSE=0 silences this)" ]
     [ "$(wc -l <err)" -eq 2 ]
     rm "$STARPU_TIC_STATS"
     check "${cholesky[@]}"

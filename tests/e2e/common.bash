@@ -7,19 +7,22 @@ lib=$TIC_BUILD/tests/lib
 program=$lib/program
 oracle=$TIC_BUILD/.libs/oracle.so
 fixed_time=$TIC_BUILD/.libs/fixed_time.so
-idle=$TIC_BUILD/.libs/idle.so # where a file of tests sets calm=$idle, workers without a task sleep
+calm=$TIC_BUILD/.libs/idle.so # workers without a task sleep
 hangs=600 # seconds: what takes longer hangs. Beside a load, runs that are right take a minute
 # shellcheck source=tests/lib/blas.bash
 . "$BATS_TEST_DIRNAME/../lib/blas.bash"
-examples=$(dpkg -L starpu-examples 2>/dev/null | grep '/cholesky_implicit$' | xargs -r dirname)
+# Asked once for each file of tests. Starting a command costs a tenth of a run of a program: what tests do again
+# and again is done by the shell itself.
+export examples=${examples-$(dpkg -L starpu-examples 2>/dev/null | grep '/cholesky_implicit$' | xargs -r dirname)}
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
     unset LD_PRELOAD DISPLAY
-    [ -z "${calm-}" ] || is_soak || export LD_PRELOAD=$calm
+    is_soak || export LD_PRELOAD=$calm
     use_reference_blas
     export STARPU_NCPU=2 STARPU_NCUDA=0 STARPU_NOPENCL=0 STARPU_SILENT=1 STARPU_BUS_CALIBRATE=0
-    export OCL_ICD_VENDORS=/nonexistent # StarPU opens OpenCL's libraries even where no device is wanted
+    # StarPU opens OpenCL's libraries even where no device is wanted, and hwloc those of OpenCL, X11 and XML.
+    export OCL_ICD_VENDORS=/nonexistent HWLOC_PLUGINS_PATH=/nonexistent
     export STARPU_HOME=$BATS_FILE_TMPDIR STARPU_TIC_PERIOD=1000 STARPU_TIC_DIR=$PWD/store
     export STARPU_TIC_STATS=$PWD/stats.json
     export STARPU_TIC_SYNC=${sync-never} # a kill of the process loses no file
@@ -34,16 +37,21 @@ need_examples() {
 crash() {
     local failpoint=$1
     shift
-    run env STARPU_TIC_FAIL="$failpoint" "$tool" run -- "$@"
+    STARPU_TIC_FAIL=$failpoint run "$tool" run -- "$@"
     [ "$status" -eq 137 ] && return
     echo "not killed at $failpoint: $*: status $status; its output:"
     echo "$output"
     return 1
 }
 
-# The value of a field of the statistics, which are a field a line. Without jq: tests ask often.
+# The value of a field of the statistics, which are a field a line.
 stat_of() {
-    sed -n "s/^  \"$1\": \"\?\([^\",]*\)\"\?,\?\$/\1/p" "$STARPU_TIC_STATS"
+    local stats
+    stats=$(<"$STARPU_TIC_STATS") && [[ $stats =~ $'\n'"  \"$1\": "\"?([^\",$'\n']*) ]] && echo "${BASH_REMATCH[1]}"
+}
+
+is_stat() { # field, value
+    [[ $(<"$STARPU_TIC_STATS") == *$'\n'"  \"$1\": $2"[,$'\n']* ]]
 }
 
 # Debian's Python with the module of bindings/python.
@@ -73,8 +81,15 @@ flip_at() { # file, byte
 run_apart() {
     status=0
     "$@" >out 2>err || status=$?
-    grep -a '^starpu-tic: protected: ' err >said || return 0
-    sed -i '/^starpu-tic: protected: /d' err
+    local line messages
+    mapfile -t messages <err
+    for line in "${messages[@]}"; do
+        if [[ $line == 'starpu-tic: protected: '* ]]; then
+            echo "$line" >&3
+        else
+            printf '%s\n' "$line"
+        fi
+    done >err 3>said
 }
 
 complain() { # the command, then what is wrong
@@ -105,10 +120,14 @@ says_nothing() {
     [ "$(grep -cv 'results of single tasks are logged' err)" -eq 0 ]
 }
 
+has_lines() { # the store
+    compgen -G "$STARPU_TIC_DIR/*-line-*.h5" >/dev/null
+}
+
 # The last run printed what it should, protected, and continued from the lines that were there.
 is_right() { # expected output, recovery lines before it
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$1" ] && [ "$(stat_of protected)" = true ] || return 1
-    [ -z "$2" ] || [ "$(stat_of recovered)" = true ]
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$1" ] && is_stat protected true || return 1
+    [ -z "$2" ] || is_stat recovered true
 }
 
 # Kills a program at a point and resumes it; where it is not killed it must be right. Adds what the
@@ -122,7 +141,8 @@ resumes() {
         is_right "$expected" "" || complain "$*" "wrong before $point"
         return
     fi
-    held=$(find "$STARPU_TIC_DIR" -name '*-line-*.h5')
+    held=
+    ! has_lines || held=yes
     STARPU_NCPU=$workers run_apart timeout "$hangs" "$tool" run -- "$@"
     is_right "$expected" "$held" || complain "$*" "wrong after $point"
     skipped=$((skipped + $(stat_of tasks_skipped)))
@@ -148,7 +168,8 @@ resumes_through() {
     rm -rf "$STARPU_TIC_DIR"
     for point in $points ""; do
         [ -n "$point" ] || [ "$status" -eq 137 ] || return 0 # it has ended
-        held=$(find "$STARPU_TIC_DIR" -name '*-line-*.h5' 2>/dev/null) || true # it may not be there
+        held=
+        ! has_lines || held=yes
         STARPU_NCPU=$processors STARPU_TIC_FAIL=$point run_apart timeout "$hangs" "$tool" run -- "$@"
         processors=$((workers++ % 3 + 1))
         [ "$status" -ne 137 ] || [ -z "$point" ] || continue

@@ -73,5 +73,5 @@ resumes_crowd() {
     done
     [ "$recovered" = true ]
     # each wait looks at all data, but asks the system for each page of them, not for each of them
-    [ "$(cat probes)" -lt $((280 * 5000 / 20)) ] || complain behind "asked $(cat probes) times"
+    [ "$(<probes)" -lt $((280 * 5000 / 20)) ] || complain behind "asked $(<probes) times"
 }

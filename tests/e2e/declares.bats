@@ -3,7 +3,6 @@
 # Checks what a program declares by starpu_tic.h: names of data, codelets that can be skipped or have
 # effects, excluded data.
 load common
-calm=$idle
 
 declares=$lib/declares
 
@@ -167,7 +166,7 @@ wrote='tasks write memory that is not registered data'
     expected=$("$declares" effects-and-data)
     cp effects effects.plain
     run_apart "$tool" run -- "$declares" effects-and-data
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] && [ "$(stat_of protected)" = false ]
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] && [ "$(stat_of protected)" = false ]
     cmp effects effects.plain
     grep -q 'protection ends here: step_and_tell: its codelet has effects beside data' err
     [ "$(stat_of tasks_executed)" -eq 0 ]
@@ -262,7 +261,7 @@ wrote='tasks write memory that is not registered data'
         grep -q 'task "generate" (submission 2), which is executed again, has written other content to data 7 ' err
         cp -r "$STARPU_TIC_DIR" kept
         D_WRONG=1 STARPU_TIC_INPUTS=ignore run_apart "$tool" run -- "$declares" excluded-once
-        [ "$status" -eq 0 ] && [ "$(cat out)" != "$expected" ] || complain excluded-once "not ignored"
+        [ "$status" -eq 0 ] && [ "$(<out)" != "$expected" ] || complain excluded-once "not ignored"
         rm -rf "$STARPU_TIC_DIR"
         mv kept "$STARPU_TIC_DIR"
         run_apart "$tool" run -- "$declares" excluded-once
@@ -296,7 +295,7 @@ wrote='tasks write memory that is not registered data'
     expected=$("$declares" excluded-in-turn)
     crash task-begin:150 "$declares" excluded-in-turn
     D_END=1 run_apart "$tool" run -- "$declares" excluded-in-turn
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain excluded-in-turn wrong
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain excluded-in-turn wrong
     [ "$(stat_of recovered)" = true ] && [ "$(stat_of protected)" = false ]
 }
 
@@ -360,13 +359,13 @@ wrote='tasks write memory that is not registered data'
     while IFS='|' read -r mode message; do
         expected=$("$declares" excluded-$mode)
         run_apart timeout "$hangs" "$tool" run -- "$declares" excluded-$mode
-        [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] && [ "$(stat_of protected)" = false ] &&
+        [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] && [ "$(stat_of protected)" = false ] &&
             [ "$(grep -c 'protection ends here' err)" -eq 1 ] && grep -q "protection ends here: $message" err ||
             complain excluded-$mode "not refused as it should be"
         STARPU_TIC_EVERY=13 crash task-end:50 "$declares" excluded-$mode
         run_apart timeout "$hangs" "$tool" run -- "$declares" excluded-$mode
         case $status in
-        0) [ "$(cat out)" = "$expected" ] || complain excluded-$mode wrong ;;
+        0) [ "$(<out)" = "$expected" ] || complain excluded-$mode wrong ;;
         70 | 78) rm -rf "$STARPU_TIC_DIR" ;;
         *) complain excluded-$mode "neither right nor stopped" ;;
         esac

@@ -40,12 +40,12 @@ survives() {
 
 @test "02_cholesky: its residual is that of rounding" {
     STARPU_TIC_EVERY=20 survives 200 60 "$here/02_cholesky"
-    [[ $(cat out) == "residual "* ]]
+    [[ $(<out) == "residual "* ]]
 }
 
 @test "03_stencil: main() decides by the data when to stop" {
     STARPU_TIC_EVERY=50 survives 300 150 "$here/03_stencil"
-    [[ $(cat out) == *" steps, the last one changed 0.1"* ]]
+    [[ $(<out) == *" steps, the last one changed 0.1"* ]]
 }
 
 @test "04_knary: kernels submit tasks" {
@@ -55,13 +55,13 @@ survives() {
 
 @test "05_fib: a tree of tasks with temporary data" {
     STARPU_TIC_EVERY=20 survives 130 50 "$here/05_fib"
-    [ "$(cat out)" = "F(16) = 1597" ]
+    [ "$(<out)" = "F(16) = 1597" ]
     STARPU_TIC_EVERY=20 survives 130 50 "$here/05_fib" 12 3 5
 }
 
 @test "06_qap: branch and bound finds the optima that are published" {
     STARPU_TIC_EVERY=100 survives 700 500 "$here/06_qap"
-    [[ $(cat out) == "578: "* ]]
+    [[ $(<out) == "578: "* ]]
     skipped=0
     STARPU_TIC_EVERY=50 resumes task-end:300 1 "1014: 9 8 13 2 1 11 7 14 3 4 12 5 6 10" "$here/06_qap" 14 2
     [ "$skipped" -gt 0 ]

@@ -22,7 +22,7 @@ killed() {
 resumed() { # by so many workers, the command
     STARPU_NCPU=$1 run_apart "$tool" run -- "${@:2}"
     [ "$status" -eq 0 ] || complain "$2" "not resumed"
-    [ "$(cat out)" = "$expected" ] || complain "$2" "wrong"
+    [ "$(<out)" = "$expected" ] || complain "$2" "wrong"
 }
 
 @test "tasks that kernels submit: what has ended is not executed again" {
@@ -59,7 +59,7 @@ resumed() { # by so many workers, the command
     STARPU_TIC_EVERY=100 crash task-end:1500 "$TIC_BUILD/examples/06_qap" 12
     run_apart "$tool" run -- "$TIC_BUILD/examples/06_qap" 12
     [ "$status" -eq 0 ]
-    [ "$(cat out)" = "$expected" ]
+    [ "$(<out)" = "$expected" ]
     [ "$(stat_of recovered_tasks)" -ge 1400 ]
 }
 
@@ -106,7 +106,7 @@ resumed() { # by so many workers, the command
     [[ $output == *"protection ends here: relay: a task submits it"* ]]
     run_apart "$tool" run -- "$lib/dynamic" relay
     [ "$status" -eq 0 ]
-    [ "$(cat out)" = "$expected" ]
+    [ "$(<out)" = "$expected" ]
     [ "$(stat_of recovered_tasks)" -eq 10 ]
 }
 

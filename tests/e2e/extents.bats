@@ -13,7 +13,7 @@ protected() { # mode
 
 is_refused() { # mode, what it is longer than
     protected "$1"
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$("$extents" "$1")" ] &&
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$("$extents" "$1")" ] &&
         [ "$(stat_of protected)" = false ] && [ "$(grep -c 'protection ends here' err)" -eq 1 ] &&
         grep -Eq "starpu_data_register: data of [0-9]+ bytes .* beyond $2\. " err ||
         complain "$1" "not refused as it should be"

@@ -201,7 +201,7 @@ resumes() {
     for arch in amd64 i386 arm64; do
         resumes $arch ELEMENTS_UNTYPED=1 STARPU_TIC_PROGRAM=any
         [ "$status" -eq 0 ]
-        [ "$output" = "$(cat plain)" ]
+        [ "$output" = "$(<plain)" ]
         [ "$(stat_of tasks_skipped)" -gt 100 ]
     done
     if [ "$(uname -m)" = x86_64 ]; then # builds for two architectures cannot be the same
@@ -218,11 +218,11 @@ resumes() {
     "$elements" flow >plain
     resumes s390x
     [ "$status" -eq 0 ]
-    [ "$output" = "$(cat plain)" ]
+    [ "$output" = "$(<plain)" ]
     [ "$(stat_of tasks_skipped)" -gt 100 ]
     resumes s390x ELEMENTS_UNTYPED=1
     [ "$status" -eq 0 ]
-    [ "$output" = "$(cat plain)" ]
+    [ "$output" = "$(<plain)" ]
     [[ $stderr == *"was written on s390x, and is converted"* ]]
 }
 
@@ -251,11 +251,11 @@ resumes() {
         is_refused 78 "of 8 bytes of data" "$tool" run -- "$elements" flow
     run --separate-stderr env STARPU_TIC_TYPES="$types" "$tool" run -- "$elements" flow
     [ "$status" -eq 0 ]
-    [ "$output" = "$(cat plain)" ]
+    [ "$output" = "$(<plain)" ]
     [ "$(stat_of tasks_skipped)" -gt 100 ]
     # What is declared decides: with other types the result is another one.
     unpack machines/s390x-untyped
     run --separate-stderr env STARPU_TIC_INPUTS=ignore STARPU_TIC_TYPES="${types/8=double/8=2*float}" \
         "$tool" run -- "$elements" flow
-    [ "$output" != "$(cat plain)" ]
+    [ "$output" != "$(<plain)" ]
 }

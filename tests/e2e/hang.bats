@@ -22,7 +22,7 @@ answer_after() { # message
     await_message "$1"
     touch back
     wait $!
-    [ "$(cat out)" = "$expected" ]
+    [ "$(<out)" = "$expected" ]
 }
 
 # The run in the background is protected again; then it goes on and may be killed, and the next one
@@ -45,7 +45,7 @@ goes_on_and_continues() { # protocol
         timeout "$hangs" "$tool" run -- "$lib/mainaccess" >out 2>err 3>&- &
     await_message "store answers slowly: a value is being read\|the replay differs"
     touch back
-    wait $! && [ "$(cat out)" = "$expected" ] || complain mainaccess "is not right"
+    wait $! && [ "$(<out)" = "$expected" ] || complain mainaccess "is not right"
     [ "$(stat_of recovered)" = true ]
 }
 
@@ -58,14 +58,14 @@ goes_on_and_continues() { # protocol
             LD_PRELOAD=$TIC_BUILD/.libs/faults.so TIC_FAULT_AT=$at STARPU_TIC_PROTOCOL=$protocol \
                 run_apart "$tool" run -- "$program"
             [ "$status" -eq 0 ]
-            [ "$(cat out)" = "$expected" ]
+            [ "$(<out)" = "$expected" ]
             [ "$(grep -c "protection is suspended: .*store: it does not answer" err)" -le 1 ]
             grep -q "store does not answer: recovery lines may be left" err
             [ -d store ]
             unset LD_PRELOAD
             run_apart "$tool" run -- "$program" # what was left is as good as ever
             [ "$status" -eq 0 ]
-            [ "$(cat out)" = "$expected" ]
+            [ "$(<out)" = "$expected" ]
         done
     done
 }
@@ -107,7 +107,7 @@ goes_on_and_continues() { # protocol
         mv store away
         sh -c ': >go'
         wait $!
-        [ "$(cat out)" = "$expected" ]
+        [ "$(<out)" = "$expected" ]
         grep -q "protection is suspended: cannot write to .*store: it was moved or removed" err
         [ "$(stat_of protected)" = true ]
         rm -rf away

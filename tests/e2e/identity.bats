@@ -12,7 +12,7 @@ phases_resume() {
     run_apart env STARPU_TIC_EVERY=7 STARPU_TIC_FAIL="$1" timeout "$hangs" "$tool" run -- "$identity" exec
     [ "$status" -eq 137 ] || complain exec "not killed"
     run_apart timeout "$hangs" "$tool" run -- "$identity" exec
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$2" ] || complain exec "wrong"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$2" ] || complain exec "wrong"
     grep -q 'continuing from recovery line' err || complain exec "not continued"
     [ ! -e "$STARPU_TIC_DIR" ]
 }
@@ -20,7 +20,7 @@ phases_resume() {
 @test "a program that executes itself: each phase computes what is its own" {
     expected=$("$identity" exec)
     STARPU_TIC_EVERY=7 run_apart timeout "$hangs" "$tool" run -- "$identity" exec
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain exec "wrong"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain exec "wrong"
     [ "$(grep -c 'not protected: .* what this process ran before exec' err)" -eq 2 ] || complain exec "says nothing"
     [ "$(grep -c 'starpu-tic: ' err)" -eq 2 ] || complain exec "says more"
     [ ! -e "$STARPU_TIC_DIR" ]
@@ -32,12 +32,12 @@ phases_resume() {
     expected=$("$identity" exec)
     # No line of the first phase: those of a second one would be found by the first one in a restart.
     STARPU_TIC_PERIOD=1000 run_apart timeout "$hangs" "$tool" run -- "$identity" exec
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain exec "wrong"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain exec "wrong"
     [ "$(grep -c 'not protected: ' err)" -eq 2 ] || complain exec "protected"
     unset STARPU_TIC_DIR
     export EACH=1
     STARPU_TIC_EVERY=7 run_apart timeout "$hangs" "$tool" run -- "$identity" exec
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain exec "wrong"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain exec "wrong"
     says_nothing || complain exec "not protected"
 }
 
@@ -46,7 +46,7 @@ phases_resume() {
     expected=$("$identity" exec)
     rm number
     STARPU_TIC_COPY=$PWD/copy STARPU_TIC_EVERY=7 run_apart timeout "$hangs" "$tool" run -- "$identity" exec
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain exec "wrong"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain exec "wrong"
     [ "$(grep -c 'not protected: .* what this process ran before exec' err)" -eq 2 ] || complain exec "says nothing"
 }
 
@@ -55,7 +55,7 @@ phases_resume() {
     unset STARPU_TIC_DIR
     STARPU_TIC_EVERY=7 STARPU_TIC_FAIL=line-renamed:3 run_apart timeout 100 \
         "$tool" run --max-restarts 20 --backoff 0 -- "$identity" exec
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain exec "wrong"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain exec "wrong"
     grep -q 'restart 2 of 20' err
     [ -z "$(ls -d ./*.tic)" ]
 }
@@ -139,7 +139,7 @@ EOF
     [ "$status" -eq 78 ] && grep -q 'reads the file number, which was there then' err || complain steps "not refused"
     echo 2 >number # as it was
     run_apart timeout "$hangs" "$tool" run -- "$identity" state
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$(sed -n 2p <<<"$expected")" ] || complain steps "wrong"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$(sed -n 2p <<<"$expected")" ] || complain steps "wrong"
 }
 
 @test "a file that main() reads, and overwrites before it has ended: told in the first run" {

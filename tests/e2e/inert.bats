@@ -50,5 +50,5 @@ load common
     expected=$(P_QUIET=1 "$program")
     P_QUIET=1 TIC_TEST_ERRNO=11 STARPU_TIC_PROTOCOL=off run_apart env \
         LD_PRELOAD="$TIC_BUILD/.libs/nothread.so" "$tool" run -- "$program"
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] && [ ! -s err ] || complain "$program" "not as without us"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] && [ ! -s err ] || complain "$program" "not as without us"
 }

@@ -123,9 +123,9 @@ answers() { # the command answered without a complaint
     interval --tc 5 --mtbf ""
     [ "$status" -eq 2 ]
     interval --tc 5 --mtbf 100 --phi 1.5
-    [ "$(cat err)" = "starpu-tic: --phi 1.5: it must be 0, or a number from 1e-12 to 1" ]
+    [ "$(<err)" = "starpu-tic: --phi 1.5: it must be 0, or a number from 1e-12 to 1" ]
     interval --mtbf 100
-    [ "$(cat err)" = "starpu-tic: --tc, or --from, is needed" ]
+    [ "$(<err)" = "starpu-tic: --tc, or --from, is needed" ]
 }
 
 @test "extreme numbers give an answer" {

@@ -93,7 +93,7 @@ another_is_refused() {
     build_of library3
     expected=$("$libraries" apart ./libk.so)
     run_apart timeout "$hangs" "$tool" run -- "$libraries" apart ./libk.so
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain apart "wrong"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain apart "wrong"
     [ "$(grep -c 'a function of task "others" is in no file' err)" -eq 1 ] || complain apart "says nothing, or more"
 }
 
@@ -137,7 +137,7 @@ another_is_refused() {
     is_right "$expected" "" && says_nothing || complain ranks "one process is not protected"
     for from in 1 30; do # MPI starts before the first task, or later
         RANKS=2 RANKS_FROM=$from run_apart timeout "$hangs" "$tool" run -- "$libraries" opened ./libk.so
-        [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] && [ "$(stat_of protected)" = false ] || complain ranks "protected"
+        [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] && [ "$(stat_of protected)" = false ] || complain ranks "protected"
         [ "$(grep -c 'several MPI processes are not protected yet (starpu_mpi_world_size() is' err)" -eq 1 ] || complain ranks "says nothing"
     done
 }
@@ -186,7 +186,7 @@ another_is_refused() {
     STARPU_TIC_FAIL=line-renamed:2 run_apart "$tool" run -- ./sanitized
     [ "$status" -eq 137 ] || complain sanitized "not killed"
     LD_PRELOAD=$fixed_time run_apart "$tool" run -- ./sanitized
-    is_right "$(cat plain)" lines || complain sanitized "does not go on"
+    is_right "$(<plain)" lines || complain sanitized "does not go on"
     run_apart "$tool" check ./sanitized
     [ "$status" -eq 0 ] || complain sanitized "not checked"
 }

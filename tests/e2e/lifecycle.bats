@@ -31,7 +31,7 @@ expected() { # the output of a run without faults
 @test "a program that a protected one starts runs unprotected in the same directory" {
     local child="env -u P_START P_QUIET=1 P_TASKS=20 $program"
     P_START=$child P_QUIET=1 run_apart timeout "$hangs" "$tool" run -- "$program"
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$(P_QUIET=1 P_TASKS=20 $program; P_QUIET=1 $program)" ] ||
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$(P_QUIET=1 P_TASKS=20 $program; P_QUIET=1 $program)" ] ||
         complain program "wrong, or its child was refused"
     grep -q 'not protected: the program that started it uses STARPU_TIC_DIR' err
     P_START="env STARPU_TIC_DIR=other $child" P_QUIET=1 run_apart timeout "$hangs" "$tool" run -- "$program"
@@ -82,7 +82,7 @@ expected() { # the output of a run without faults
 @test "forks run unprotected: each would take the recovery lines of another one for its own" {
     expected=$(timeout "$hangs" "$lib/starters" 2 fork)
     run_apart timeout "$hangs" "$tool" run -- "$lib/starters" 2 fork
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain starters "wrong"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain starters "wrong"
     [ "$(grep -c 'not protected: it is a fork' err)" -eq 2 ] && [ ! -e "$STARPU_TIC_DIR" ] ||
         complain starters "its children are protected, or were not told"
 }
@@ -150,7 +150,7 @@ EOF
 @test "a program that opens StarPU with RTLD_DEEPBIND is not protected, and is told so once" {
     [ "$("$lib/late")" = 200 ] || skip "StarPU's development files are not there"
     LATE_DEEP=1 run_apart "$tool" run -- "$lib/late"
-    [ "$status" -eq 0 ] && [ "$(cat out)" = 200 ]
+    [ "$status" -eq 0 ] && [ "$(<out)" = 200 ]
     [ "$(wc -l <err)" -eq 1 ] && grep -q "not protected: .*libstarpu.* was not reached" err ||
         complain late "not told, or not once"
     # StarPU that is loaded and not started, protection that is not wanted, StarPU that is reached
@@ -308,7 +308,7 @@ EOF
     [ "$status" -eq 0 ]
     STARPU_TIC_DIR=$PWD/again P_INPUT=5 run_apart "$tool" run -- "$program"
     [ "$status" -eq 0 ]
-    [ "$(cat out)" = "$expected" ]
+    [ "$(<out)" = "$expected" ]
     [ "$(grep -c "held other content when a task first read it" err)" -eq 1 ]
 }
 
@@ -527,18 +527,18 @@ store_size() {
     head -c 1024 /dev/zero >full
     bash -c 'ulimit -f 1; "$@" 2>>full | tail -4 >&3; exit ${PIPESTATUS[0]}' bash \
         "$tool" run -- "$program" 3>sums
-    [ "$(cat sums)" = "$(expected | tail -4)" ]
+    [ "$(<sums)" = "$(expected | tail -4)" ]
     mkfifo pipe
     exec 4<>pipe 5>pipe
     exec 4<&- # nobody reads
     STARPU_TIC_SPACE=1 "$tool" run -- "$program" 2>&5 | tail -4 >sums
     [ "${PIPESTATUS[0]}" -eq 0 ]
-    [ "$(cat sums)" = "$(expected | tail -4)" ]
+    [ "$(<sums)" = "$(expected | tail -4)" ]
     exec 4<>pipe # it is full, and somebody may read some day
     dd if=/dev/zero of=pipe bs=4096 count=100 oflag=nonblock 2>/dev/null || :
     STARPU_TIC_SPACE=1 timeout "$hangs" "$tool" run -- "$program" 2>&4 | tail -4 >sums
     [ "${PIPESTATUS[0]}" -eq 0 ]
-    [ "$(cat sums)" = "$(expected | tail -4)" ]
+    [ "$(<sums)" = "$(expected | tail -4)" ]
 }
 
 # Which of the threads is main() for protection is a race: it ends when the second one comes.
@@ -548,7 +548,7 @@ store_size() {
     for _ in {1..5}; do
         rm -rf "$STARPU_TIC_DIR"
         run_apart timeout "$hangs" "$tool" run -- "$lib/starters" 3
-        [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain starters "wrong"
+        [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain starters "wrong"
         [ "$(grep -c 'another thread starts StarPU' err)" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] ||
             complain starters "it did not say once that protection ends"
     done
@@ -639,7 +639,7 @@ other_access() {
     STARPU_TIC_EVERY=20 STARPU_TIC_FAIL=task-end:100 run_apart "$tool" run -- "$lib/late"
     [ "$status" -eq 137 ]
     run_apart "$tool" run -- "$lib/late"
-    [ "$status" -eq 0 ] && [ "$(cat out)" = 200 ]
+    [ "$status" -eq 0 ] && [ "$(<out)" = 200 ]
     [ "$(stat_of recovered)" = true ]
     [ "$(stat_of tasks_skipped)" -gt 0 ]
 }
@@ -647,7 +647,7 @@ other_access() {
 @test "what dlopen() has given is no memory of the program" {
     [ "$("$lib/late")" = 200 ] || skip "StarPU's development files are not there"
     LATE_AGAIN=1 run_apart "$tool" run -- "$lib/late"
-    [ "$status" -eq 0 ] && [ "$(cat out)" = 200 ]
+    [ "$status" -eq 0 ] && [ "$(<out)" = 200 ]
     [ ! -s err ]
 }
 

@@ -3,7 +3,6 @@
 # Checks StarPU's programming model part by part: programs that use one part each, killed and
 # resumed, continue and print what they print without protection.
 load common
-calm=$idle
 
 @test "kernels submit tasks: a tree" {
     export STARPU_TIC_EVERY=11
@@ -34,7 +33,7 @@ calm=$idle
     done
     run_apart "$tool" run -- "${tree[@]}"
     [ "$status" -eq 0 ]
-    [ "$(cat out)" = "$reference" ]
+    [ "$(<out)" = "$reference" ]
     [ "$(stat_of recovered_tasks)" -eq "$start" ]
     executed=$((executed + $(stat_of tasks_executed)))
     echo "$executed tasks executed, $total without faults, $lost in lost windows"
@@ -100,7 +99,7 @@ calm=$idle
     export STARPU_TIC_EVERY=3
     run_apart "$tool" run -- "$lib/dynamic" grandchildren
     [ "$status" -eq 0 ]
-    [ "$(cat out)" = "$expected" ]
+    [ "$(<out)" = "$expected" ]
     [ "$(grep -c 'protection ends here: step: a task submits it on data that other tasks use' err)" -eq 1 ]
     for point in 4 7 11 16 25; do
         rm -rf "$STARPU_TIC_DIR"
@@ -108,6 +107,6 @@ calm=$idle
         [ "$status" -eq 137 ] || [ "$status" -eq 0 ]
         run_apart "$tool" run -- "$lib/dynamic" grandchildren
         [ "$status" -eq 0 ]
-        [ "$(cat out)" = "$expected" ]
+        [ "$(<out)" = "$expected" ]
     done
 }

@@ -189,7 +189,7 @@ meanwhile() {
     expected=$(P_QUIET=1 "$program")
     for case in "11 RLIMIT_NPROC" "12 RLIMIT_AS" "1 not permitted"; do
         P_QUIET=1 TIC_TEST_ERRNO=${case%% *} run_apart env LD_PRELOAD="$TIC_BUILD/.libs/nothread.so" "$tool" run -- "$program"
-        [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain "$case" wrong
+        [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain "$case" wrong
         grep "not protected: cannot create a thread: .*${case#* }" err || complain "$case" silent
         rm -rf "$STARPU_TIC_DIR"
     done

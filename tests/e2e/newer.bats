@@ -14,7 +14,7 @@ refuses() {
     local expected
     expected=$("$lib/newer" "$1") || { status=$?; complain "$1" "fails unprotected"; }
     STARPU_TIC_EVERY=11 run_apart timeout "$hangs" "$tool" run -- "$lib/newer" "$1"
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain "$1" "is not $expected"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain "$1" "is not $expected"
     [ "$(stat_of protected)" = false ] || complain "$1" "is protected"
     [ "$(grep -c 'protection ends' err)" -eq 1 ] || complain "$1" "no single message"
     grep -q "protection ends here: $2" err || complain "$1" "the message does not name $2"
@@ -67,7 +67,7 @@ refuses() {
     export STARPU_SCHED_LIB=$library STARPU_SCHED=tic-ws
     expected=$(STARPU_SCHED= "$lib/modes" bundle)
     run_apart "$lib/modes" bundle
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain modes "wrong"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain modes "wrong"
     [ "$(grep -c 'this run is not protected: STARPU_SCHED_LIB' err)" -eq 1 ]
     [ "$(grep -c starpu-tic err)" -eq 1 ]
     STARPU_SILENT=0 STARPU_TIC_PROTOCOL=off run_apart "$lib/modes" bundle
@@ -83,5 +83,5 @@ refuses() {
     need_newer
     export STARPU_SCHED_LIB=$library STARPU_SCHED=tic-ws
     run_apart "$lib/modes" contexts
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$(STARPU_SCHED_LIB= STARPU_SCHED= "$lib/modes" contexts)" ]
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$(STARPU_SCHED_LIB= STARPU_SCHED= "$lib/modes" contexts)" ]
 }

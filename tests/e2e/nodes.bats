@@ -174,11 +174,11 @@ resumes_as_cuda() {
     expected=$("$lib/nodes" 7 300 1000)
     export STARPU_TIC_EVERY=10
     as_cuda KINDS=mpi STARPU_TIC_DEVICES=all
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain nodes "wrong without protection"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain nodes "wrong without protection"
     grep -q 'not protected: StarPU uses a kind of device (MIC, slaves by MPI)' err
     is_newer || return 0
     as_cuda KINDS=fpga
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain nodes "wrong without protection"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain nodes "wrong without protection"
     grep -q 'not protected: StarPU uses an FPGA.*STARPU_TIC_DEVICES=all' err
     resumes_as_cuda KINDS=fpga STARPU_TIC_DEVICES=all
     [ "$(grep -c 'nothing was tried on a real one' err)" -eq 1 ]
@@ -253,7 +253,7 @@ pins() {
     rm -rf "$STARPU_TIC_DIR"
     run_apart timeout "$hangs" env "${numa[@]}" PINS="$PWD/pins" "${@:3}" \
         LD_PRELOAD="$library:$TIC_BUILD/.libs/kinds.so:$TIC_BUILD/.libs/pins.so" "$lib/pinned" "$1"
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain "$1" "wrong"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain "$1" "wrong"
     read -r pinned refused most left <pins
     [ "$pinned $refused $left" = "$2 0" ] || complain "$1" "$pinned pinned, $refused refused, $left bytes left"
 }
@@ -295,7 +295,7 @@ pins() {
     local all twice
     STARPU_TIC_PROTOCOL=sel STARPU_TIC_VERIFY=0 run_apart timeout "$hangs" env "${numa[@]}" \
         ENDS="$PWD/ends" LD_PRELOAD="$library:$TIC_BUILD/.libs/ends.so" "$lib/nodes" 8 300 1000
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$("$lib/nodes" 8 300 1000)" ] || complain nodes "wrong"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$("$lib/nodes" 8 300 1000)" ] || complain nodes "wrong"
     read -r all twice <ends
     [ "$all" -ge 50 ]
     [ "$twice" -eq 0 ]
@@ -331,7 +331,7 @@ refuses() {
     expected=$("${@:2}")
     rm -rf "$STARPU_TIC_DIR"
     run_apart env "${numa[@]}" timeout "$hangs" "$tool" run -- "${@:2}"
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain "${*:2}" "wrong"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain "${*:2}" "wrong"
     grep -q "$1.* not protected yet where StarPU has several memory nodes" err ||
         complain "${*:2}" "no message: $1"
 }

@@ -4,7 +4,6 @@
 # before what, is the same protected, and killed and resumed. A test that is skipped tells what is
 # still wrong.
 load common
-calm=$idle
 
 setup_file() {
     export STARPU_TIC_EVERY=1
@@ -51,7 +50,7 @@ keep_order() { # scenarios...
 
 # The program was told once that it is not protected, and printed what it should.
 is_unprotected_and_right() { # expected output
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$1" ] && [ "$(stat_of protected)" = false ] &&
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$1" ] && [ "$(stat_of protected)" = false ] &&
         [ "$(grep -c 'protection ends here' err)" -eq 1 ]
 }
 
@@ -83,12 +82,12 @@ exit_as_usual() { # scenarios...
     local scenario
     for scenario in "$@"; do
         protected "$scenario"
-        [ "$status" -eq 0 ] && [ "$(cat out)" = bye ] && ! grep -v 'declares no data' err ||
+        [ "$status" -eq 0 ] && [ "$(<out)" = bye ] && ! grep -v 'declares no data' err ||
             complain "$scenario" "wrong without a kill"
         STARPU_TIC_FAIL=task-end:4 protected "$scenario" # the tasks before it, at least
         [ "$status" -eq 137 ] || complain "$scenario" "not killed"
         STARPU_NCPU=3 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" "$scenario"
-        [ "$status" -eq 0 ] && [ "$(cat out)" = bye ] || complain "$scenario" "wrong after a kill"
+        [ "$status" -eq 0 ] && [ "$(<out)" = bye ] || complain "$scenario" "wrong after a kill"
     done
 }
 
@@ -202,7 +201,7 @@ exit_as_usual() { # scenarios...
     STARPU_TIC_EVERY=3 crash line-renamed:2 "$lib/orders" look-current
     STARPU_LIMIT_MAX_SUBMITTED_TASKS=4 STARPU_LIMIT_MIN_SUBMITTED_TASKS=2 \
         run_apart timeout "$hangs" "$tool" run -- "$lib/orders" look-current
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain look-current "wrong, or stands still"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain look-current "wrong, or stands still"
 }
 
 @test "tasks read what nobody has initialised, and it is unregistered" {
@@ -400,7 +399,7 @@ resume_slowly() { # scenario, failpoint
     grep -q 'starpu-tic explain behind' err || complain $scenario "not told"
     cp -r "$STARPU_TIC_DIR" kept
     run_apart timeout "$hangs" "$tool" run -- "$lib/orders" $scenario
-    [ "$(cat out)" != "$expected" ] || complain $scenario "the addresses do not matter"
+    [ "$(<out)" != "$expected" ] || complain $scenario "the addresses do not matter"
     grep -q 'starpu-tic explain unused' err || complain $scenario "not told again"
     rm -rf "$STARPU_TIC_DIR"
     mv kept "$STARPU_TIC_DIR"

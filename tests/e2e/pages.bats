@@ -230,7 +230,7 @@ nothing() {
 told() {
     rm -rf "$STARPU_TIC_DIR" "$STARPU_TIC_DIR.advice"
     run_apart timeout "$hangs" "$tool" run -- "$lib/told" "$1"
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$("$lib/told" "$1")" ] || complain "$1" "wrong"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$("$lib/told" "$1")" ] || complain "$1" "wrong"
     [ "$(grep -c "$2" err)" -eq 1 ] || complain "$1" "was not told"
 }
 

@@ -97,5 +97,5 @@ auto() { # settings, then a command
         [ "$status" -eq 2 ] || complain "$bad" "not refused by run"
     done
     run_apart "$tool" run --period auto -- sh -c 'echo $STARPU_TIC_PERIOD'
-    [ "$(cat out)" = auto ]
+    [ "$(<out)" = auto ]
 }

@@ -4,7 +4,6 @@
 # and callbacks (tests/lib/inside.c): protected and right after a kill, or not protected and told
 # why. Never wrong.
 load common
-calm=$idle
 
 inside=$lib/inside
 killer=$TIC_BUILD/.libs/killer.so
@@ -21,7 +20,7 @@ protected() { # mode: from the start
 # Ends protection with one message, and goes on: is_refused MODE EXPECTED MESSAGE
 is_refused() {
     protected "$1"
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$2" ] && [ "$(stat_of protected)" = false ] &&
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$2" ] && [ "$(stat_of protected)" = false ] &&
         [ "$(grep -c 'protection ends here' err)" -eq 1 ] && grep -q "protection ends here: $3" err ||
         complain "$1" "not refused as it should be"
 }
@@ -39,7 +38,7 @@ right_or_stopped() {
             [ "$status" -eq 137 ] || complain "$mode" "not killed at task $at"
             STARPU_NCPU=$workers run_apart timeout "$hangs" "$tool" run -- "$inside" "$mode"
             [ "$status" -eq 70 ] || [ "$status" -eq 78 ] ||
-                { [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ]; } ||
+                { [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ]; } ||
                 complain "$mode" "wrong after task $at, on $workers workers"
         done
     done

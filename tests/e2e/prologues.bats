@@ -3,7 +3,6 @@
 # Checks that prologues of tasks come in a restart in the order, and to the data, that they had
 # (tests/lib/prologues.c), while main() is far ahead of them.
 load common
-calm=$idle
 
 setup_file() {
     export STARPU_TIC_EVERY=5
@@ -118,6 +117,6 @@ survives_twice() { # form, points
 @test "a prologue asks for a pointer to data without a home node" {
     expected=$("$lib/looking" homeless)
     run_apart "$tool" run -- "$lib/looking" homeless
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ]
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ]
     grep -q "protection ends here: .*pointers to data without a home node" err
 }

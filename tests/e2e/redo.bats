@@ -19,7 +19,7 @@ redoes() { # lines, command...
     [ "$status" -eq 137 ] || complain "$*" "it has not come to line $lines"
     STARPU_TIC_REPLAY=redo STARPU_TIC_VERBOSE=1 STARPU_NCPU=3 \
         run_apart timeout "$hangs" "$tool" run -- "$@"
-    [ "$status" -eq 0 ] && [ -n "${times-}" -o "$(cat out)" = "$expected" ] || complain "$*" "wrong from line $lines"
+    [ "$status" -eq 0 ] && [ -n "${times-}" -o "$(<out)" = "$expected" ] || complain "$*" "wrong from line $lines"
     grep -q 'continuing from recovery line' err && ! grep -q 'restarting by hold' err ||
         complain "$*" "its history was not redone"
 }
@@ -49,5 +49,5 @@ redoes() { # lines, command...
     grep -q 'STARPU_TIC_REPLAY=redo does not know reductions' err
     run_apart timeout "$hangs" "$tool" run -- "$lib/orders" fold-before-callback
     [ "$status" -eq 0 ]
-    [ "$(cat out)" = "$("$lib/orders" fold-before-callback)" ]
+    [ "$(<out)" = "$("$lib/orders" fold-before-callback)" ]
 }

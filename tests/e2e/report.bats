@@ -144,5 +144,5 @@ setup_file() {
     expected=$(P_QUIET=1 "$program")
     (ulimit -f 1 && P_QUIET=1 STARPU_TIC_STATS='' STARPU_TIC_DIR='' STARPU_TIC_TRACE=$PWD/small \
         "$tool" run -- "$program" >out 2>err)
-    [ "$(cat out)" = "$expected" ]
+    [ "$(<out)" = "$expected" ]
 }

@@ -8,7 +8,7 @@ failing() {
     run_apart timeout "$hangs" "$tool" run -- "$lib/failing" "$@"
 }
 is_expected() {
-    [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain failing "not $expected"
+    [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain failing "not $expected"
 }
 # Stopped, after one message that says so.
 is_stopped() { # TEXT of the message

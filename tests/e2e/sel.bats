@@ -180,7 +180,7 @@ loses_nothing() {
                 sees | many | calls) STARPU_NCPU=1 loses_nothing $protocol 20 400 2 "$lib/replaced" $mode ;;
                 *) STARPU_NCPU=1 loses_nothing $protocol 0 400 2 "$lib/replaced" $mode ;;
             esac
-            [ "$(cat out)" = "$expected" ] || complain "replaced $mode" "wrong"
+            [ "$(<out)" = "$expected" ] || complain "replaced $mode" "wrong"
         done
     done
 }
@@ -253,7 +253,7 @@ loses_nothing() {
             D_LATE=1 crash "task-end:$point" "$lib/dynamic" callback-late
             run_apart timeout "$hangs" "$tool" run -- "$lib/dynamic" callback-late
             [ "$status" -eq 0 ]
-            [ "$(cat out)" = "$expected" ]
+            [ "$(<out)" = "$expected" ]
             [ "$(stat_of forced_used)" -ge 10 ]
         done
     done
@@ -447,7 +447,7 @@ loses_nothing() {
     echo old >tasks.dot
     run "$tool" graph "$BATS_FILE_TMPDIR" -o tasks.dot
     [ "$status" -eq 1 ]
-    [ "$(cat tasks.dot)" = old ]
+    [ "$(<tasks.dot)" = old ]
     crash task-end:320 "$lib/orders" odd-names
     run "$tool" graph "$STARPU_TIC_DIR" -o /dev/full
     [ "$status" -eq 1 ]

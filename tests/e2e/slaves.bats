@@ -130,7 +130,7 @@ ended_by_slave() {
     [ "$(grep -c 'executes kernels for its master (127.0.0.1)' err)" -eq 1 ]
     [ "$(grep -c 'not protected' err)" -eq 0 ]
     [ "$(grep -c 'StarPU hangs at its start where machines' err)" -eq 1 ]
-    [ "$(cat ended)" = 0 ]
+    [ "$(<ended)" = 0 ]
     rm -rf "$STARPU_TIC_DIR"
     STARPU_TIC_DIR=$PWD/other with 1 "$lib/nodes" 8 100 100
     [ ! -e "$STARPU_TIC_DIR" ]

@@ -119,7 +119,7 @@ stops_within() { # SIGNAL COMMAND...
     running=$!
     cat ready
     release
-    while [ "$(ps -o ppid= -p "$(cat pid)" | tr -d ' ')" != "$running" ]; do sleep 0.02; done
+    while [ "$(ps -o ppid= -p "$(<pid)" | tr -d ' ')" != "$running" ]; do sleep 0.02; done
     kill -TERM "$running"
     ends_with 75
     goes_on 100
@@ -170,7 +170,7 @@ stops_within() { # SIGNAL COMMAND...
     kill -TERM "$running"
     release
     ends_with 0
-    [ "$(cat out)" = "$expected" ]
+    [ "$(<out)" = "$expected" ]
 }
 
 @test "a child that the program has forked dies of it, and the program goes on" {

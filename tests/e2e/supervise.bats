@@ -93,7 +93,7 @@ ended() { # the exit status of the supervisor
     export STARPU_TIC_FAIL=task-begin:50 P_QUIET=1 STARPU_TIC_PROTOCOL=sel
     STARPU_TIC_VERIFY=0 supervised "$program"
     [ "$status" -eq 0 ] || complain "$program" "did not end"
-    [ "$(cat out)" = "$(STARPU_TIC_FAIL= "$program" 2>/dev/null)" ]
+    [ "$(<out)" = "$(STARPU_TIC_FAIL= "$program" 2>/dev/null)" ]
     supervised "$program"
     [ "$status" -eq 137 ]
     grep -q 'no more restarts' err
@@ -112,15 +112,15 @@ ended() { # the exit status of the supervisor
 
 @test "an exit status is the end, unless it is asked for; 70, 78, 126 and 127 always are" {
     supervised sh -c 'echo started; exit 5'
-    [ "$status" -eq 5 ] && [ "$(cat out)" = started ] && [ ! -s err ]
+    [ "$status" -eq 5 ] && [ "$(<out)" = started ] && [ ! -s err ]
     for final in 70 78 126 127; do
         run_supervised -r 5 --restart-on-exit -- sh -c "echo started; exit $final"
         ended
-        [ "$status" -eq $final ] && [ "$(cat out)" = started ]
+        [ "$status" -eq $final ] && [ "$(<out)" = started ]
     done
     run_apart "$tool" run -r 5 --backoff 0 --restart-on-exit -- \
         sh -c 'echo started; [ -e once ] && exit; : >once; exit 5'
-    [ "$status" -eq 0 ] && [ "$(cat out)" = $'started\nstarted' ]
+    [ "$status" -eq 0 ] && [ "$(<out)" = $'started\nstarted' ]
     grep -q 'ended with status 5 .*: restart 1 of 5' err
     run_supervised -r 5 --restart-on-exit -- ./no-such-program
     ended
@@ -141,10 +141,10 @@ ended() { # the exit status of the supervisor
         trap "exit 42" TERM
         echo ready >got
         while :; do sleep infinity & wait; done'
-    [ "$(cat got)" = ready ]
+    [ "$(<got)" = ready ]
     for name in USR1 USR2 CONT HUP QUIT XCPU INT; do
         kill -s $name "$supervisor"
-        [ "$(cat got)" = $name ]
+        [ "$(<got)" = $name ]
     done
     kill -s TERM "$supervisor"
     ended
@@ -171,7 +171,7 @@ ended() { # the exit status of the supervisor
 @test "signals that were ignored stay so" {
     run_apart env --ignore-signal=HUP "$tool" run -r 5 --backoff 0 -- sh -c '
         if [ -e once ]; then kill -HUP $$; echo again; exit; fi; : >once; kill -HUP $PPID; kill -KILL $$'
-    [ "$status" -eq 0 ] && [ "$(cat out)" = again ]
+    [ "$status" -eq 0 ] && [ "$(<out)" = again ]
 }
 
 @test "who kills the supervisor kills the program" {
@@ -223,7 +223,7 @@ ended() { # the exit status of the supervisor
     bash -c 'exec "$@" > >(cat >shown; echo over >over)' bash "$tool" run -r 1 --backoff 0 -- \
         sh -c '[ -e once ] && { echo again; exit; }; : >once; kill -SEGV $$' 2>err 3>&-
     timeout "$hangs" cat over
-    [ "$(cat shown)" = again ]
+    [ "$(<shown)" = again ]
     grep -q 'signal 11' err
 }
 
@@ -231,7 +231,7 @@ ended() { # the exit status of the supervisor
     printf 'first\nsecond\n' >input
     setsid --wait "$tool" run -r 5 --backoff 0 -- bash -c '
         read -r line; echo "$line"; [ -e once ] && exit; : >once; kill -SEGV $$' <input >out 2>err
-    [ "$(cat out)" = $'first\nfirst' ]
+    [ "$(<out)" = $'first\nfirst' ]
     grep -q 'signal 11' err
     echo piped | "$tool" run -r 5 -- cat | grep -qx piped
 }
@@ -250,14 +250,14 @@ reads_and_dies='read -r number; [ -e once ] || fail=line-renamed:3; : >once
     export program STARPU_TIC_EVERY=20 P_QUIET=1
     printf '7\nmore\n' | { await_end
         timeout "$hangs" "$tool" run -r 5 --backoff 0 -- bash -c "$reads_and_dies" >out 2>err; }
-    [ "$(cat out)" = "$expected" ] && grep -q 'restart 1 of 5' err || complain program "wrong"
+    [ "$(<out)" = "$expected" ] && grep -q 'restart 1 of 5' err || complain program "wrong"
     [ "$(stat_of recovered)" = true ]
     ! grep -q gone err || complain program "says more"
     # What no run has read stays.
     rm once
     seq 3 | { await_end
         "$tool" run -r 5 --backoff 0 -- bash -c '[ -e once ] && exit; : >once; kill -SEGV $$' 2>/dev/null; cat; } >rest
-    [ "$(cat rest)" = "$(seq 3)" ]
+    [ "$(<rest)" = "$(seq 3)" ]
 }
 
 @test "a pipe that is still open: what was read of it is gone, and there is no restart" {
@@ -284,12 +284,12 @@ reads_and_dies='read -r number; [ -e once ] || fail=line-renamed:3; : >once
         if [ -z "$quiet" ]; then
             cat ready &
             stdbuf -o0 tr '\r' '\n' <typescript | grep -m 1 '^starpu-tic: 100 of 200 tasks; no checkpoint yet'
-            kill -KILL "$(cat pid)"
+            kill -KILL "$(<pid)"
         else
             cat typescript >shown &
             reader=$!
             cat ready
-            kill -TERM "$(cat pid)"
+            kill -TERM "$(<pid)"
             wait "$reader"
             [ "$(grep -c 'of 200 tasks' shown)" -eq 0 ]
             [ "$(grep -c 'asked to end' shown)" -eq 0 ]

@@ -17,7 +17,7 @@ as_nobody() {
 resumes_after_all() { # the lines are still there, and the command continues from them
     P_QUIET=1 run_apart "$tool" run -- "$program"
     [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ]
-    [ "$(cat out)" = "$(P_QUIET=1 STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")" ]
+    [ "$(<out)" = "$(P_QUIET=1 STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")" ]
 }
 
 # ---- security ------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ f = h5py.File(sys.argv[1], 'r+'); $change; f.close()" "$STARPU_TIC_DIR/p0-line-0
         ln -s "$PWD/precious" "$STARPU_TIC_DIR/$name"
         STARPU_TIC_EVERY=20 STARPU_TIC_KEEP=1 run "$tool" run -- "$program"
         [ "$status" -eq 0 ] || [ "$status" -eq 78 ]
-        [ "$(cat precious)" = precious ]
+        [ "$(<precious)" = precious ]
     done
     # they are in the way of the lock and of lines only
     [ "$status" -eq 0 ]

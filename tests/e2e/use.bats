@@ -18,12 +18,12 @@ load common
     example=$TIC_BUILD/examples/08_api
     run_apart "$example"
     [ "$status" -eq 0 ]
-    reference=$(cat out)
+    reference=$(<out)
     STARPU_TIC_FAIL=line-renamed:3 run "$example"
     [ "$status" -eq 137 ]
     run_apart "$example"
     [ "$status" -eq 0 ]
-    [ "$(cat out)" = "$reference" ]
+    [ "$(<out)" = "$reference" ]
     [ "$(stat_of recovered)" = true ]
     grep -q "was done before" err
 }
@@ -136,13 +136,13 @@ policy_of() { # environment assignments...
     for setting in STARPU_TIC_PERIOD=10 STARPU_TIC_EVERY=1 STARPU_TIC_VERIFY=0; do
         rm -rf "$STARPU_TIC_DIR"
         env $setting "$tool" run -- "$patterns" unmapped >out 2>err
-        [ "$(cat out)" = "$expected" ]
+        [ "$(<out)" = "$expected" ]
         for at in 70 178; do
             rm -rf "$STARPU_TIC_DIR"
             STARPU_TIC_EVERY=5 crash task-end:$at env $setting "$patterns" unmapped
             run_apart env $setting "$tool" run -- "$patterns" unmapped
             [ "$status" -eq 0 ] || complain "$setting, $at" "failed"
-            [ "$(cat out)" = "$expected" ]
+            [ "$(<out)" = "$expected" ]
         done
     done
 }
@@ -165,13 +165,13 @@ policy_of() { # environment assignments...
     for setting in STARPU_TIC_PERIOD=10 STARPU_TIC_PROTOCOL=sel STARPU_TIC_UNUSED=leave; do
         rm -rf "$STARPU_TIC_DIR"
         run_apart env $setting STARPU_TIC_EVERY=3 "$tool" run -- "$patterns" freed
-        [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain "$setting" "wrong"
+        [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain "$setting" "wrong"
         grep -q 'main() gives memory of registered data back (free)' err || complain "$setting" "not told of"
         for at in 90 130 180; do
             rm -rf "$STARPU_TIC_DIR"
             STARPU_TIC_EVERY=5 crash task-end:$at env $setting "$patterns" freed
             STARPU_NCPU=3 run_apart env $setting "$tool" run -- "$patterns" freed
-            [ "$status" -eq 0 ] && [ "$(cat out)" = "$expected" ] || complain "$setting, $at" "wrong"
+            [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain "$setting, $at" "wrong"
         done
     done
 }
@@ -179,6 +179,6 @@ policy_of() { # environment assignments...
 @test "a program that closes all descriptors ends right, and nothing is left" {
     STARPU_TIC_VERBOSE=0 run_apart "$tool" run -- "$TIC_BUILD/tests/lib/patterns" closefds
     [ "$status" -eq 0 ]
-    [ "$(cat out)" = "$("$TIC_BUILD/tests/lib/patterns")" ]
+    [ "$(<out)" = "$("$TIC_BUILD/tests/lib/patterns")" ]
     [ ! -e "$STARPU_TIC_DIR" ]
 }

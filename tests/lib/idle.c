@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-enum { MOMENT_NS = 100000 };
+enum { MOMENT_NS = 300000 };
 
 /* StarPU's, which exports it, and calls it by its name where a worker has no task. */
 int _starpu_execute_registered_idle_hooks(void);
