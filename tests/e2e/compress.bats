@@ -9,14 +9,14 @@ prepare() { # where a run is killed
     export STARPU_TIC_COMPRESS=6 STARPU_TIC_EVERY=40 TIC_ORACLE=$PWD/hashes
     command=("$examples/cholesky_implicit" -size 1920 -nblocks 12)
     [ -e plain ] || {
-        LD_PRELOAD=$oracle "${command[@]}"
+        LD_PRELOAD=$oracle:$calm "${command[@]}"
         mv hashes plain
     }
     crash "$1" "${command[@]}"
 }
 
 resume() {
-    LD_PRELOAD=$oracle "$tool" run -- "${command[@]}"
+    LD_PRELOAD=$oracle:$calm "$tool" run -- "${command[@]}"
     cmp hashes plain
     [ "$(stat_of recovered)" = true ]
     [ "$(stat_of tasks_skipped)" -gt 20 ]

@@ -107,7 +107,7 @@ resume() {
 @test "a file system that never answers: the run is right, and ends" {
     expected=$(STARPU_TIC_PROTOCOL=off "$tool" run -- "$program")
     export STARPU_TIC_COPY=$PWD/copy
-    LD_PRELOAD=$TIC_BUILD/.libs/hang.so TIC_HANG=$PWD/copy run_apart "$tool" run -- "$program"
+    LD_PRELOAD=$TIC_BUILD/.libs/hang.so:$calm TIC_HANG=$PWD/copy run_apart "$tool" run -- "$program"
     is_right "$expected" ""
     [ "$(stat_of copies)" -eq 0 ]
     [ "$(stat_of checkpoints)" -gt 3 ]

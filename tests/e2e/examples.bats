@@ -11,7 +11,7 @@ outcome() {
     local file=$1
     shift
     rm -f hashes
-    LD_PRELOAD=$oracle TIC_ORACLE=$PWD/hashes run_apart timeout "$hangs" "$@"
+    LD_PRELOAD=$oracle:$calm TIC_ORACLE=$PWD/hashes run_apart timeout "$hangs" "$@"
     [ "$status" -eq 0 ] || complain "$*" "failed"
     sort hashes 2>/dev/null | cat out - >"$file"
 }

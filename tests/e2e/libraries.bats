@@ -181,6 +181,7 @@ another_is_refused() {
     eval "flags=($(pkg-config --cflags --libs "$starpu"))"
     cc -fsanitize=address -o sanitized "$BATS_TEST_DIRNAME/../../examples/01_vector.c" "${flags[@]}" 2>/dev/null ||
         skip "no AddressSanitizer"
+    unset LD_PRELOAD
     export ASAN_OPTIONS=detect_leaks=0 STARPU_TIC_EVERY=5
     ./sanitized >plain
     STARPU_TIC_FAIL=line-renamed:2 run_apart "$tool" run -- ./sanitized

@@ -114,7 +114,7 @@ moves_from_homes() {
 
 # Runs the program on the device, which seems to be of CUDA: as_cuda VARIABLE=VALUE...
 as_cuda() {
-    run_apart env "${device[@]}" "$@" LD_PRELOAD="$library:$TIC_BUILD/.libs/kinds.so" \
+    run_apart env "${device[@]}" "$@" LD_PRELOAD="$library:$TIC_BUILD/.libs/kinds.so:$calm" \
         timeout "$hangs" "$lib/nodes" 7 300 1000
 }
 
@@ -195,9 +195,9 @@ images() {
 
 @test "no process images, for which a driver would copy what is pinned, where there is a CUDA device" {
     need_numa
-    images -ge LD_PRELOAD="$library"
+    images -ge LD_PRELOAD="$library:$calm"
     [ "$(stat_of values_in_images)" -gt 0 ] || skip "no process images in this job"
-    images -eq LD_PRELOAD="$library:$TIC_BUILD/.libs/kinds.so"
+    images -eq LD_PRELOAD="$library:$TIC_BUILD/.libs/kinds.so:$calm"
 }
 
 # System calls of base/image.c aside, which the test above is about.
@@ -207,9 +207,9 @@ images() {
 }
 
 # Each of twelve thousand tasks writes data of its own, or what one of the first has written:
-# crowd VARIABLE=VALUE...
+# crowd VARIABLE=VALUE... Workers spin: where they have no task they look whether the device has ended one.
 crowd() {
-    run_apart env "${device_only[@]}" NODES_APART=1 NODES_MAIN=0 NODES_DATA=10000 NODES_HOME=2 "$@" \
+    run_apart env "${device_only[@]}" LD_PRELOAD= NODES_APART=1 NODES_MAIN=0 NODES_DATA=10000 NODES_HOME=2 "$@" \
         timeout "$hangs" "$lib/nodes" 9 12000 1
 }
 
@@ -252,7 +252,7 @@ pins() {
     expected=$("$lib/pinned" "$1")
     rm -rf "$STARPU_TIC_DIR"
     run_apart timeout "$hangs" env "${numa[@]}" PINS="$PWD/pins" "${@:3}" \
-        LD_PRELOAD="$library:$TIC_BUILD/.libs/kinds.so:$TIC_BUILD/.libs/pins.so" "$lib/pinned" "$1"
+        LD_PRELOAD="$library:$TIC_BUILD/.libs/kinds.so:$TIC_BUILD/.libs/pins.so:$calm" "$lib/pinned" "$1"
     [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain "$1" "wrong"
     read -r pinned refused most left <pins
     [ "$pinned $refused $left" = "$2 0" ] || complain "$1" "$pinned pinned, $refused refused, $left bytes left"
@@ -294,7 +294,7 @@ pins() {
     need_numa
     local all twice
     STARPU_TIC_PROTOCOL=sel STARPU_TIC_VERIFY=0 run_apart timeout "$hangs" env "${numa[@]}" \
-        ENDS="$PWD/ends" LD_PRELOAD="$library:$TIC_BUILD/.libs/ends.so" "$lib/nodes" 8 300 1000
+        ENDS="$PWD/ends" LD_PRELOAD="$library:$TIC_BUILD/.libs/ends.so:$calm" "$lib/nodes" 8 300 1000
     [ "$status" -eq 0 ] && [ "$(<out)" = "$("$lib/nodes" 8 300 1000)" ] || complain nodes "wrong"
     read -r all twice <ends
     [ "$all" -ge 50 ]

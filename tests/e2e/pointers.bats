@@ -34,7 +34,7 @@ right_or_stopped() {
         turn=$((turn + 1))
         for workers in $(is_soak && echo "${all[@]}" || echo "${all[turn % 3]}"); do
             rm -rf "$STARPU_TIC_DIR"
-            LD_PRELOAD=$killer TIC_KILL_TASK=$at run_apart timeout "$hangs" "$tool" run -- "$inside" "$mode"
+            LD_PRELOAD=$killer:$calm TIC_KILL_TASK=$at run_apart timeout "$hangs" "$tool" run -- "$inside" "$mode"
             [ "$status" -eq 137 ] || complain "$mode" "not killed at task $at"
             STARPU_NCPU=$workers run_apart timeout "$hangs" "$tool" run -- "$inside" "$mode"
             [ "$status" -eq 70 ] || [ "$status" -eq 78 ] ||

@@ -505,7 +505,7 @@ PYTHON
     recorded() {
         rm -rf "$STARPU_TIC_DIR" stream
         TIC_RECORD=$PWD/stream TIC_RECORD_PATH=$STARPU_TIC_DIR \
-            LD_PRELOAD=$TIC_BUILD/.libs/recorder.so "$tool" run -- "$program" >/dev/null
+            LD_PRELOAD=$TIC_BUILD/.libs/recorder.so:$calm "$tool" run -- "$program" >/dev/null
         calls_of stream >calls
     }
     recorded
@@ -584,7 +584,7 @@ PYTHON
 @test "values that share rows come back, killed and resumed" {
     need_examples
     local command=("$examples/cg" -n 512 -nblocks 4 -no-reduction -maxiter 20) protocol point
-    STARPU_TIC_PROTOCOL=off TIC_ORACLE=$PWD/expected LD_PRELOAD=$oracle \
+    STARPU_TIC_PROTOCOL=off TIC_ORACLE=$PWD/expected LD_PRELOAD=$oracle:$calm \
         "$tool" run -- "${command[@]}" >/dev/null 2>&1
     [ -s expected ]
     for protocol in sel tic+sel tic; do
@@ -594,7 +594,7 @@ PYTHON
             crash "task-end:$point" "${command[@]}"
             run_apart "$tool" verify "$STARPU_TIC_DIR"
             [ "$status" -eq 0 ]
-            TIC_ORACLE=$PWD/got LD_PRELOAD=$oracle run_apart "$tool" run -- "${command[@]}"
+            TIC_ORACLE=$PWD/got LD_PRELOAD=$oracle:$calm run_apart "$tool" run -- "${command[@]}"
             [ "$status" -eq 0 ]
             [ "$(stat_of recovered)" = true ]
             # Which versions checkpoints meet is chance; the log meets all.
