@@ -66,7 +66,7 @@ void tic_looks_add(struct tic_handle *handle)
     if (!handle->imaged)
         return;
     if (!is_logged(handle)) {
-        tic_looks_note_large();
+        tic_looks_note_large(handle);
         return;
     }
     tic_lock(&tic_session->submit);

@@ -136,7 +136,7 @@ void tic_wait_end(const char *call)
         tic_looks_leave();
     }
     tic_looks_refuse_thread(call);
-    tic_pages_close(call);
+    tic_pages_close(call, true);
 }
 
 void tic_wait_has_been(const char *call)

@@ -232,7 +232,7 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
         tic_main_has_come();
     if (waits) {
         tic_looks_refuse_thread("a synchronous task");
-        tic_pages_close("a synchronous task");
+        tic_pages_close("a synchronous task", true);
     }
     return result;
 }

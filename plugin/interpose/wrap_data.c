@@ -64,7 +64,7 @@ WRAPPER void starpu_data_register(starpu_data_handle_t *data, int home_node, voi
         tic_data_on_register_after(*data, home_node);
     if (tic_guard == 0)
         tic_pins_register(*data, home_node);
-    tic_pages_close("starpu_data_register");
+    tic_pages_close("starpu_data_register", false);
 }
 
 WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
@@ -98,7 +98,7 @@ WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
     RESOLVED(starpu_data_unregister_no_coherency)(data);
     tic_guard--;
     tic_pins_leave(place, false);
-    tic_pages_close("starpu_data_unregister_no_coherency");
+    tic_pages_close("starpu_data_unregister_no_coherency", true);
 }
 
 static void unregister_submit(starpu_data_handle_t data)
@@ -124,6 +124,7 @@ WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
     tic_main_comes(false);
     if (!tic_redo_queue_call(data, play_unregister_submit, &data, sizeof(data)))
         unregister_submit(data);
+    tic_pages_close("starpu_data_unregister_submit", false);
 }
 
 WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data_filter *filter)
@@ -141,6 +142,7 @@ WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data
         tic_data_on_partition_after(data);
     if (watching && tic_session_is_owner())
         tic_main_returns();
+    tic_pages_close("starpu_data_partition", false);
 }
 
 WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
@@ -173,6 +175,7 @@ WRAPPER void starpu_data_partition_plan(starpu_data_handle_t data,
         tic_data_on_plan_after(data, parts,
                                filter->get_nchildren ? filter->get_nchildren(filter, data)
                                                      : filter->nchildren);
+    tic_pages_close("starpu_data_partition_plan", false);
 }
 
 /* A call on planned parts. */
@@ -220,6 +223,7 @@ static bool queue_plan(void (*play)(void *), starpu_data_handle_t a, unsigned b,
         tic_guard++;                                                                               \
         RESOLVED(name) arguments;                                                                  \
         tic_guard--;                                                                               \
+        tic_pages_close(#name, false);                                                             \
     }
 
 CLEAN(starpu_data_partition_clean, 0,
@@ -260,6 +264,7 @@ CLEAN(starpu_data_partition_clean_node, node,
         else                                                                                       \
             RESOLVED(instead) arguments;                                                           \
         tic_guard--;                                                                               \
+        tic_pages_close(#name, false);                                                             \
     }
 #define SWITCH_ALL(...) __VA_ARGS__
 #include "real/switches.def"
@@ -351,6 +356,7 @@ static void note_valid(starpu_data_handle_t data)
         tic_guard++;                                                                               \
         RESOLVED(name)(data);                                                                      \
         tic_guard--;                                                                               \
+        tic_pages_close(#name, false);                                                             \
     }
 
 INVALIDATE(starpu_data_invalidate)
@@ -506,7 +512,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
         if (tic_session_is_watching() && tic_session_is_owner())                                   \
             tic_main_comes(false);                                                                 \
         tic_main_has_come();                                                                       \
-        tic_pages_close(#name);                                                                    \
+        tic_pages_close(#name, false);                                                             \
     }
 
 RELEASE(starpu_data_release, TIC_NODE_HOME, (starpu_data_handle_t data))

@@ -5,6 +5,7 @@
 #include "report/pages.h"
 #include "session/context.h"
 #include "session/lookup.h"
+#include "session/nodes.h"
 
 /* starpu_data_wont_use asks for an idle prefetch itself, after it has released the data, which
  * main() may have invalidated or unregistered by then. To main memory it would move what a window
@@ -34,6 +35,8 @@ static bool may_lack_value(starpu_data_handle_t data)
         tic_guard++;                                                                               \
         int result = RESOLVED(name) arguments;                                                     \
         tic_guard--;                                                                               \
+        if (!tic_nodes_several)                                                                    \
+            tic_pages_close(#name, false);                                                         \
         return result;                                                                             \
     }
 
@@ -59,4 +62,5 @@ WRAPPER void starpu_data_wont_use(starpu_data_handle_t data)
     tic_guard++;
     RESOLVED(starpu_data_wont_use)(data);
     tic_guard--;
+    tic_pages_close("starpu_data_wont_use", false);
 }

@@ -13,10 +13,16 @@
 
 #include "base/error.h"
 
+struct span {
+    uint64_t first, last; /* ids */
+};
+
 /* Immutable once it was read. */
-static uint64_t *logged; /* ids, ascending */
-static unsigned long count, capacity;
-static bool there;
+static struct {
+    struct span *logged, *seen; /* ascending; of `logged` each holds one id */
+    unsigned long count, capacity, seen_count, seen_capacity;
+    bool there;
+} advice;
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
@@ -57,34 +63,43 @@ static int open_trusted(const char *path, FILE **file)
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-static bool add(uint64_t id)
+static bool add(struct span **spans, unsigned long *count, unsigned long *capacity,
+                struct span span)
 {
-    uint64_t *grown = tic_grow(logged, &capacity, count + 1, sizeof(*logged));
+    struct span *grown = tic_grow(*spans, capacity, *count + 1, sizeof(*grown));
 
     if (!grown)
         return false;
-    logged = grown;
-    logged[count++] = id;
+    *spans = grown;
+    grown[(*count)++] = span;
     return true;
 }
 
 /* False: it says nothing that is known here. */
 static bool read_line(const char *line)
 {
-    uint64_t id;
+    struct span span;
     int end = 0;
 
     line += strspn(line, " \t");
     if (line[0] == '#' || line[strspn(line, " \t\r\n")] == '\0')
         return true;
-    return sscanf(line, "log %" SCNu64 "%n", &id, &end) == 1 &&
-           line[end + strspn(line + end, " \t\r\n")] == '\0' && add(id);
+    bool logs = sscanf(line, "log %" SCNu64 "%n", &span.first, &end) == 1;
+    if (logs)
+        span.last = span.first;
+    else if (sscanf(line, "seen %" SCNu64 " %" SCNu64 "%n", &span.first, &span.last, &end) != 2)
+        return false;
+    if (line[end + strspn(line + end, " \t\r\n")] != '\0')
+        return false;
+    return logs ? add(&advice.logged, &advice.count, &advice.capacity, span)
+                : add(&advice.seen, &advice.seen_count, &advice.seen_capacity, span);
 }
 
+/* 0: they overlap. */
 static int compare(const void *a, const void *b)
 {
-    const uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
-    return first < second ? -1 : first > second;
+    const struct span *first = a, *second = b;
+    return first->last < second->first ? -1 : first->first > second->last;
 }
 
 static void read_lines(FILE *file, const char *path)
@@ -94,9 +109,12 @@ static void read_lines(FILE *file, const char *path)
 
     for (unsigned long number = 1; getline(&line, &size, file) >= 0; number++)
         if (!read_line(line))
-            tic_log(TIC_LOG_WARN, "%s, line %lu, is ignored: it is not \"log ID\"", path, number);
+            tic_log(TIC_LOG_WARN,
+                    "%s, line %lu, is ignored: it is no \"log ID\" or \"seen FIRST LAST\"", path,
+                    number);
     free(line);
-    qsort(logged, count, sizeof(*logged), compare);
+    qsort(advice.logged, advice.count, sizeof(*advice.logged), compare);
+    qsort(advice.seen, advice.seen_count, sizeof(*advice.seen), compare);
 }
 
 void tic_advice_read(const char *directory)
@@ -105,8 +123,8 @@ void tic_advice_read(const char *directory)
     FILE *file = NULL;
     int status = path ? open_trusted(path, &file) : -ENOMEM;
 
-    count = 0;
-    there = file != NULL;
+    advice.count = advice.seen_count = 0;
+    advice.there = file != NULL;
     if (status)
         tic_log(TIC_LOG_WARN, "the advice in %s.advice is ignored: %s", directory,
                 status == -EPERM ? "it belongs to another user, or others may write to it"
@@ -115,17 +133,30 @@ void tic_advice_read(const char *directory)
         read_lines(file, path);
         fclose(file);
         tic_log(TIC_LOG_DETAIL, "advice in %s: main() touches %lu pieces of data by plain pointers",
-                path, count);
+                path, advice.count);
     }
     free(path);
 }
 
 bool tic_advice_is_there(void)
 {
-    return there;
+    return advice.there;
+}
+
+static bool holds(const struct span *spans, unsigned long count, uint64_t id)
+{
+    const struct span one = {id, id};
+
+    return count > 0 && bsearch(&one, spans, count, sizeof(one), compare);
 }
 
 bool tic_advice_logs(const struct tic_handle *handle)
 {
-    return count > 0 && bsearch(&handle->id, logged, count, sizeof(*logged), compare);
+    return holds(advice.logged, advice.count, handle->id);
+}
+
+bool tic_advice_saw(const struct tic_handle *handle)
+{
+    return handle->imaged && tic_shape_bytes(&handle->layout.shape) > TIC_ADVICE_SMALL &&
+           holds(advice.seen, advice.seen_count, handle->id);
 }

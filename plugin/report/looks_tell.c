@@ -14,7 +14,7 @@
 
 /* Owner thread only. */
 static struct {
-    bool large;      /* data that is too large to be logged was registered */
+    bool large;      /* data that is too large to be logged, and that no check has watched */
     uint64_t packed; /* data with a home node that its interface packs: its id + 1; or 0 */
     /* Data without a home node, written since main() had its pointer: its id + 1. */
     uint64_t exposed;
@@ -24,9 +24,9 @@ static struct {
 
 _Atomic bool tic_looks_visible;
 
-void tic_looks_note_large(void)
+void tic_looks_note_large(const struct tic_handle *handle)
 {
-    unlogged.large = true;
+    unlogged.large |= !tic_advice_saw(handle);
 }
 
 void tic_looks_note_packed(const struct tic_handle *handle)
@@ -145,11 +145,10 @@ static void tell_time(void)
                           "logged; starpu-tic explain waits");
 }
 
-/* In the first run, where there is still time for it, and if nobody has looked yet. */
+/* In the first run, where there is still time for it. */
 static void tell_large(void)
 {
-    if (!unlogged.large || unlogged.told_large || tic_session->recovered || tic_session->report ||
-        tic_advice_is_there())
+    if (!unlogged.large || unlogged.told_large || tic_session->recovered || tic_session->report)
         return;
     unlogged.told_large = true;
     tic_log(TIC_LOG_INFO, "main() goes on after it has waited for tasks, and may read large data; "
@@ -247,7 +246,7 @@ void tic_looks_tell_overwritten(const struct tic_handle *handle)
 {
     static bool told; /* guarded by the submission lock */
 
-    if (told || tic_advice_is_there())
+    if (told || tic_advice_saw(handle))
         return;
     told = true;
     char size[40] = "its interface packs it";

@@ -21,7 +21,7 @@ void tic_looks_note_exposed(const struct tic_handle *handle);
 /* main() unregisters the data without coherency, and may read it by its pointer. */
 void tic_looks_note_left(const struct tic_handle *handle);
 /* Data that is not logged was registered: it is too large, or its interface packs it. */
-void tic_looks_note_large(void);
+void tic_looks_note_large(const struct tic_handle *handle);
 void tic_looks_note_packed(const struct tic_handle *handle);
 /* A task with a callback declares larger data. Any thread. */
 void tic_looks_tell_large_of_callback(struct starpu_task *task);

@@ -22,6 +22,7 @@
 #include "session/context.h"
 #include "report/ranges.h"
 #include "report/touched.h"
+#include "report/watched.h"
 #include "real/real.h"
 #include "syscalls/syscalls.h"
 
@@ -47,7 +48,6 @@ static _Atomic uintptr_t lowest, highest;
 
 /* owner thread only */
 static struct tic_page_ranges spare;
-static struct tic_page_gaps gaps; /* when there was most of it */
 static uint64_t started_ns, waited_ns;
 
 static struct sigaction before; /* the program's own; changed while pages are open */
@@ -109,16 +109,10 @@ void tic_pages_open_all(void)
     errno = error;
 }
 
-static void refresh_ranges(struct tic_session *session)
+static void refresh_ranges(const struct tic_views *views, bool held)
 {
-    const struct tic_views *views = &session->graph.views;
-    bool held = atomic_load(&session->holds) > 0;
-
     if (!tic_page_ranges_find(&spare, &ranges, views, held))
         return;
-    struct tic_page_gaps found = tic_page_ranges_find_gaps(&spare, views, held);
-    if (found.count > gaps.count)
-        gaps = found;
     enter();
     struct tic_page_ranges old = ranges;
     ranges = spare;
@@ -380,13 +374,13 @@ static bool may_spend_locked(uint64_t now)
 }
 
 /* A task that main() has waited for counts as submitted a moment longer. */
-static bool is_quiet(void)
+static bool is_quiet(bool waited)
 {
     const uint64_t patience = 2000000, bound = 1000000000;
     uint64_t begin = now_ns(), now = begin;
 
     while (tic_real.starpu_task_nsubmitted() > 0) {
-        if (now - begin > patience || waited_ns > bound)
+        if (!waited || now - begin > patience || waited_ns > bound)
             return false;
         sched_yield();
         waited_ns += now_ns() - now;
@@ -415,26 +409,52 @@ void tic_pages_enable(bool report)
     tic_pages_enabled = true;
 }
 
-void tic_pages_close_all(const char *call)
+static int is_watched(struct tic_handle *handle, void *held)
 {
-    struct tic_session *session = tic_session;
+    return tic_page_ranges_watches(handle, *(bool *)held);
+}
 
-    if (!tic_session_is_watching() || !tic_session_is_owner() || !is_quiet())
-        return;
-    uint64_t begin = now_ns();
-    enter();
-    bool may = may_spend_locked(begin) && !atomic_load(&tic_pages_are_closed);
-    leave();
-    if (!may)
-        return;
-    refresh_ranges(session);
-    if (!install_handler() || !tic_touched_reserve(session->graph.next_handle))
-        return;
+/* main() goes on, and nothing is closed. That matters if there is data to be watched; without time
+ * nobody looks for it. */
+static void miss(const struct tic_graph *graph, bool held, enum tic_unwatched why)
+{
+    if (why == TIC_UNWATCHED_TIME ||
+        tic_views_visit(&graph->views, NULL, (const char *)UINTPTR_MAX, is_watched, &held))
+        tic_watched_miss(graph->next_handle, why);
+}
+
+static bool close_ranges(const struct tic_graph *graph, bool held, const char *call)
+{
+    if (!install_handler() || !tic_touched_reserve(graph->next_handle) ||
+        !tic_watched_begin(graph->next_handle))
+        return false;
+    refresh_ranges(&graph->views, held);
     enter();
     calls++;
     after = call;
     atomic_store(&tic_pages_are_closed, true);
     protect_locked(PROT_NONE);
+    tic_page_ranges_judge(&ranges, &graph->views, held);
+    leave();
+    return true;
+}
+
+void tic_pages_close_all(const char *call, bool waited)
+{
+    if (!tic_session || tic_guard > 0 || !tic_session_is_owner())
+        return;
+    const struct tic_graph *graph = &tic_session->graph;
+    bool quiet = tic_session_is_watching() && is_quiet(waited);
+    if ((!quiet && !waited) || atomic_load(&tic_pages_are_closed))
+        return;
+    uint64_t begin = now_ns();
+    bool held = atomic_load(&tic_session->holds) > 0;
+    enter();
+    bool may = may_spend_locked(begin);
+    leave();
+    if (!may || !quiet || !close_ranges(graph, held, call))
+        miss(graph, held, may ? TIC_UNWATCHED_TASKS : TIC_UNWATCHED_TIME);
+    enter();
     spent_ns += now_ns() - begin;
     leave();
 }
@@ -445,7 +465,5 @@ void tic_pages_report(json_t *report)
         return;
     tic_pages_open_all();
     tic_touched_report(report);
-    json_object_set_new(report, "unwatched",
-                        json_pack("[I, I, I]", (json_int_t)gaps.count, (json_int_t)gaps.id,
-                                  (json_int_t)gaps.bytes));
+    tic_watched_report(report);
 }

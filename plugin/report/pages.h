@@ -19,7 +19,7 @@ extern _Atomic bool tic_pages_are_closed; /* relaxed: the handler opens pages, t
 /* When the session begins; report: pages are to be closed. */
 void tic_pages_enable(bool report);
 void tic_pages_open_all(void);
-void tic_pages_close_all(const char *call);
+void tic_pages_close_all(const char *call, bool waited);
 
 /* The application calls StarPU. Any thread. */
 static inline void tic_pages_open(void)
@@ -28,13 +28,14 @@ static inline void tic_pages_open(void)
         tic_pages_open_all();
 }
 
-/* The application returns from this call (a literal). Does nothing on another thread than the
- * owner, and while there are tasks. */
-static inline void tic_pages_close(const char *call)
+/* The application returns from this call (a literal), in which it has waited for tasks or not.
+ * Does nothing on another thread than the owner. While there are tasks nothing is closed; after a
+ * wait that is told. */
+static inline void tic_pages_close(const char *call, bool waited)
 {
     tic_perturb_stack();
     if (__builtin_expect(tic_pages_enabled, 0))
-        tic_pages_close_all(call);
+        tic_pages_close_all(call, waited);
 }
 
 /* Adds the findings to a report. */

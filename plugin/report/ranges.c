@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/content.h"
+#include "report/advice.h"
+#include "report/watched.h"
 #include "session/uses.h"
 
 enum { OPEN = PROT_READ | PROT_WRITE };
@@ -47,9 +49,7 @@ static bool is_free(const struct tic_handle *handle, bool held)
 
 bool tic_page_ranges_watches(const struct tic_handle *handle, bool held)
 {
-    enum { SMALL = 4096 }; /* a run logs such data in any case */
-
-    return tic_shape_bytes(&handle->layout.shape) > SMALL && is_free(handle, held) &&
+    return tic_shape_bytes(&handle->layout.shape) > TIC_ADVICE_SMALL && is_free(handle, held) &&
            has_task_values(handle);
 }
 
@@ -315,10 +315,9 @@ static void keep_plain(struct tic_page_ranges *kept, const struct tic_page_range
 
 /* ---- what is not watched -------------------------------------------------------------------- */
 
-struct gaps {
+struct judgement {
     const struct tic_page_ranges *ranges;
     bool held;
-    struct tic_page_gaps found;
 };
 
 static int compare_end(const void *address, const void *item)
@@ -337,33 +336,29 @@ static int is_not_covered(char *run, uint64_t bytes, void *arg)
     const struct tic_page_range *end = ranges->items + ranges->count;
     const char *to = run + bytes;
 
-    while (range && range < end && range->end < to && range + 1 < end &&
+    while (range && range->protection != OPEN && range->end < to && range + 1 < end &&
            range[1].begin == range->end)
         range++;
-    return !range || range->end < to;
+    return !range || range->protection == OPEN || range->end < to;
 }
 
-static int count_gap(struct tic_handle *handle, void *arg)
+static int judge(struct tic_handle *handle, void *arg)
 {
-    struct gaps *gaps = arg;
+    const struct judgement *by = arg;
 
-    if (!tic_page_ranges_watches(handle, gaps->held) ||
-        tic_layout_visit(&handle->layout, is_not_covered, (void *)gaps->ranges) == 0)
-        return 0;
-    if (gaps->found.count++ == 0) {
-        gaps->found.id = handle->id;
-        gaps->found.bytes = tic_shape_bytes(&handle->layout.shape);
-    }
+    if (tic_page_ranges_watches(handle, by->held))
+        tic_watched_note(handle->id, tic_shape_bytes(&handle->layout.shape),
+                         tic_layout_visit(&handle->layout, is_not_covered, (void *)by->ranges) ==
+                             0);
     return 0;
 }
 
-struct tic_page_gaps tic_page_ranges_find_gaps(const struct tic_page_ranges *ranges,
-                                               const struct tic_views *views, bool held)
+void tic_page_ranges_judge(const struct tic_page_ranges *ranges, const struct tic_views *views,
+                           bool held)
 {
-    struct gaps gaps = {.ranges = ranges, .held = held};
+    struct judgement by = {ranges, held};
 
-    tic_views_visit(views, NULL, (const char *)UINTPTR_MAX, count_gap, &gaps);
-    return gaps.found;
+    tic_views_visit(views, NULL, (const char *)UINTPTR_MAX, judge, &by);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */

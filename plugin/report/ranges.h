@@ -32,12 +32,9 @@ bool tic_page_ranges_create(struct tic_page_ranges *ranges);
 bool tic_page_ranges_watches(const struct tic_handle *handle, bool held);
 /* Does this byte belong to the data? Any thread. */
 bool tic_page_ranges_has(const struct tic_handle *handle, const char *address);
-/* Data that should be watched and is not wholly, as its pages hold other memory, too. */
-struct tic_page_gaps {
-    uint64_t count, id, bytes; /* how much data, and the first of it */
-};
-struct tic_page_gaps tic_page_ranges_find_gaps(const struct tic_page_ranges *ranges,
-                                               const struct tic_views *views, bool held);
+/* Notes which of the data that is to be watched these ranges cover (report/watched.h). */
+void tic_page_ranges_judge(const struct tic_page_ranges *ranges, const struct tic_views *views,
+                           bool held);
 /* Finds the ranges, while all pages are open. True when they are others than `current`; else
  * *ranges is of no use. */
 bool tic_page_ranges_find(struct tic_page_ranges *ranges, const struct tic_page_ranges *current,

@@ -266,6 +266,21 @@ static size_t tell_written(const char *directory)
     return count;
 }
 
+static void tell_good(bool files, bool varies, bool unwatched)
+{
+    static const char *const ends[] = {
+        ".",
+        "; its files were not compared: `starpu-tic rehearse` compares them.",
+        "; main() was not watched throughout: `starpu-tic rehearse` tells more.",
+        "; its files were not compared, nor was main() watched throughout: `starpu-tic rehearse` "
+        "tells more.",
+    };
+
+    printf("%s can be protected%s%s\n", files ? "Its data" : "It",
+           varies ? ", if results differ by the order of sums only" : "",
+           ends[(unwatched ? 2 : 0) + (files ? 1 : 0)]);
+}
+
 /* third: of a run whose data was not closed, if the second, whose data was, differs. */
 static int tell(json_t *first, json_t *second, json_t *third, enum tic_check_conditions conditions,
                 const char *directory, const char *advice)
@@ -306,10 +321,9 @@ static int tell(json_t *first, json_t *second, json_t *third, enum tic_check_con
     if (ends || differs)
         puts("It cannot be protected as it is.");
     else
-        printf("%s can be protected%s%s.\n", files > 0 ? "Its data" : "It",
-               varies ? ", if results differ by the order of sums only" : "",
-               files > 0 ? "; its files were not compared: `starpu-tic rehearse` compares them"
-                         : "");
+        tell_good(files > 0, varies,
+                  conditions != TIC_CHECK_CLOSED || !tic_tool_has_watched_all(second) ||
+                      json_object_get(first, "packed"));
     if (!ends && !differs && conditions == TIC_CHECK_CLOSED &&
         !tic_tool_has_touched(second)) /* else it is there: runs need not warn again */
         free(tic_tool_leave_advice(second, advice, true));

@@ -126,18 +126,42 @@ static void tell_place(const json_t *place, bool others)
     free(line);
 }
 
-/* [how much data, the first of it, its bytes] */
+static long long number(const json_t *report, const char *list, size_t at)
+{
+    return json_integer_value(json_array_get(json_object_get(report, list), at));
+}
+
+bool tic_tool_has_watched_all(const json_t *report)
+{
+    return number(report, "watched", 0) == number(report, "watched", 1) &&
+           number(report, "missed", 1) + number(report, "missed", 2) == 0;
+}
+
+/* As in the report (report/watched.h). */
 static void tell_unwatched(const json_t *report)
 {
-    const json_t *gaps = json_object_get(report, "unwatched");
-    long long count = json_integer_value(json_array_get(gaps, 0));
+    long long count = number(report, "unwatched", 0), calls = number(report, "missed", 0);
+    long long late = number(report, "missed", 1), busy = number(report, "missed", 2);
 
+    if (late > 0)
+        printf("Note: main() was not watched after %lld of %lld calls of StarPU: that would have "
+               "taken more than a quarter of the time.\n",
+               late, calls);
+    if (busy > 0)
+        printf("Note: main() was not watched after %lld of %lld calls of StarPU: it had waited "
+               "for some tasks, and others were still there.\n",
+               busy, calls);
+    if (!tic_tool_has_watched_all(report))
+        printf("Note: %lld of %lld data handles that tasks wrote (of more than 4 KiB) were watched "
+               "whenever main() had waited. What it reads or writes by plain pointers in others "
+               "may not have been seen: runs go on to warn of it, and `starpu-tic rehearse` tells "
+               "whether it matters.\n",
+               number(report, "watched", 0), number(report, "watched", 1));
     if (count > 0)
         printf("Note: %lld data handles share pages with other memory, at data %lld (%lld bytes) "
                "first. What main() reads or writes there without starpu_data_acquire was not seen "
                "by this check.\n",
-               count, (long long)json_integer_value(json_array_get(gaps, 1)),
-               (long long)json_integer_value(json_array_get(gaps, 2)));
+               count, number(report, "unwatched", 1), number(report, "unwatched", 2));
 }
 
 void tic_tool_tell_touched(const json_t *report)
@@ -185,14 +209,19 @@ static char *find_path(const json_t *report)
 
 static void print_advice(FILE *file, const json_t *report)
 {
-    json_t *datum;
+    json_t *datum, *span;
     size_t i;
 
     fputs("# Left by starpu-tic check: runs do not warn again of what it has told.\n"
           "# Data that main() touches by plain pointers, as starpu-tic check has found it.\n"
           "# \"log ID\": runs are to log the value of the data with this number of registration "
-          "for main().\n",
+          "for main().\n"
+          "# \"seen FIRST LAST\": data with these numbers was watched whenever main() had waited; "
+          "runs warn of other data.\n",
           file);
+    json_array_foreach(json_object_get(report, "seen"), i, span)
+        fprintf(file, "seen %lld %lld\n", json_integer_value(json_array_get(span, 0)),
+                json_integer_value(json_array_get(span, 1)));
     json_array_foreach(json_object_get(report, "touched_data"), i, datum)
     {
         json_int_t kinds = json_integer_value(json_array_get(datum, 2));

@@ -14,6 +14,8 @@ extern const char *const tic_tool_closed_run[];
 /* Was anything found? */
 bool tic_tool_has_touched(const json_t *report);
 void tic_tool_tell_touched(const json_t *report);
+/* Was all data that tasks wrote watched, whenever main() had waited? */
+bool tic_tool_has_watched_all(const json_t *report);
 /* Writes it, a new file in the place of an older one. 0 or -errno. */
 int tic_tool_write_advice(const json_t *report, const char *path);
 /* The same where runs of the same command look for it, or in the file `chosen`. If nothing was

@@ -18,8 +18,10 @@ look() {
     [ "$status" -eq 0 ] || complain "$mode" "check failed"
     [ ! -s err ] || complain "$mode" "there are messages"
     cmp alone <(sed "/^$/,\$d" out)
-    grep -q '^The program writes files:' out || [ "$(tail -n 1 out)" = "It can be protected." ]
+    grep -q '^The program writes files:' out || [ "$(tail -n 1 out)" = "${verdict:-It can be protected.}" ]
 }
+
+in_part='It can be protected; main() was not watched throughout: `starpu-tic rehearse` tells more.'
 
 # found VERB ID AFTER: one line of the report.
 found() {
@@ -89,11 +91,12 @@ nothing() {
 }
 
 @test "tiles of a matrix whose columns are shorter than a page" {
-    look tile
+    # the pages at both ends are not theirs alone, and when one has left, none are
+    verdict=$in_part look tile
     finds 1
     grep -q '^  main() reads data 6 (80000 bytes) by its pointer' out
     sed -n 's/^log //p' "$STARPU_TIC_DIR.advice" | grep -qx 6
-    look held-tile
+    verdict=$in_part look held-tile
     finds 0
 }
 
@@ -125,6 +128,7 @@ nothing() {
     [ "$status" -eq 0 ]
     cmp alone <(sed "/^$/,\$d" out)
     grep -q '^Note: the program fails while its data is closed to it' out
+    grep -q '^Its data can be protected; its files were not compared, nor was main() watched throughout' out
     nothing
 }
 
@@ -187,7 +191,7 @@ nothing() {
 }
 
 @test "a run reads advice, but not what others may write" {
-    printf '# comment\n\nlog 3\n  log 0\nlog 7 8\n' >"$STARPU_TIC_DIR.advice"
+    printf '# comment\n\nlog 3\n  log 0\nlog 7 8\nseen 1 2\n' >"$STARPU_TIC_DIR.advice"
     STARPU_TIC_VERBOSE=2 LD_PRELOAD=$library run_apart "$touches" reads
     [ "$status" -eq 0 ]
     grep -q "advice in $STARPU_TIC_DIR.advice: .* 2 " err
@@ -221,7 +225,10 @@ nothing() {
     [ "$(grep -c "$note" err)" -eq 0 ]
     run_apart "$tool" run -- "$lib/unseen" sumlarge 0.2
     [ "$(grep -c "$note" err)" -eq 1 ]
-    : >"$STARPU_TIC_DIR.advice"
+    : >"$STARPU_TIC_DIR.advice" # nobody has looked
+    run_apart "$tool" run -- "$lib/unseen" sumlarge 0.2
+    [ "$(grep -c "$note" err)" -eq 1 ]
+    echo 'seen 0 99' >"$STARPU_TIC_DIR.advice"
     run_apart "$tool" run -- "$lib/unseen" sumlarge 0.2
     [ "$(grep -c "$note" err)" -eq 0 ]
 }
@@ -294,11 +301,41 @@ told() {
     finds 1
     grep -q '^  main() reads data 0 (4800 bytes) by its pointer' out
     rm -f "$STARPU_TIC_DIR.advice"
-    look static
+    verdict=$in_part look static
     nothing
     grep -q '^Note: 1 data handles share pages with other memory, at data 0 (800000 bytes) first' out
+    grep -q '^Note: 1 of 2 data handles that tasks wrote (of more than 4 KiB) were watched' out
     look reads
     ! grep -q '^Note: ' out
+}
+
+# restart MODE: it is killed in its last round, and the next run goes on from what it had then.
+restart() {
+    STARPU_TIC_EVERY=2 crash line-renamed:3 "$touches" "$1"
+    run_apart timeout "$hangs" "$tool" run -- "$touches" "$1"
+    [ "$status" -eq 0 ] && grep -q 'continuing from' err || complain "$1" "did not continue"
+}
+
+@test "advice silences the restart for data that check has watched whenever main() had waited, and no other" {
+    local later='main() goes on after waits, and may read data 0 (800000 bytes) as it is later'
+    look none
+    grep -qx 'seen 0 1' "$STARPU_TIC_DIR.advice"
+    restart none
+    cmp alone out && ! grep -q 'may read data' err || complain none "told, or wrong"
+    rm "$STARPU_TIC_DIR.advice"
+    restart none
+    grep -Fq "$later" err || complain none "not told"
+    # Its page holds other variables, too.
+    verdict=$in_part look static
+    grep -qx 'seen 1 1' "$STARPU_TIC_DIR.advice"
+    restart static
+    grep -Fq "$later" err || complain static "not told"
+    # When main() reads it a task is there.
+    verdict=$in_part look busy
+    grep -q '^Note: main() was not watched after 3 of [0-9]* calls of StarPU: it had waited for some tasks' out
+    ! grep -q '^seen' "$STARPU_TIC_DIR.advice"
+    restart busy
+    grep -Fq "${later/data 0/data 1}" err || complain busy "not told"
 }
 
 @test "a program that does something else where its data is closed: a third run tells" {

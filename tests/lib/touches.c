@@ -4,12 +4,13 @@
  * little more than a page), static (the same in the midst of a page of other variables), closed
  * (submits another task where its data is closed, as if it were slow), writes, changes (reads and
  * writes in one place), copies (memcpy), part (of a partitioned vector), tile (reads from one of
- * many), held-tile (acquires it), synchronous (after a synchronous task), beside (while it holds
- * other data), handler (has a handler of SIGSEGV, and use for it), crash (by a fault of its own),
- * input (data that no task writes), acquires, small (reads a small piece), gone (after it was
- * unregistered), system, stream (the same by write() to a file, by fwrite()), input-system,
- * input-stream (from a file, by read(), by fread()), kernel (a system call that libc has no
- * function for reads it). Prints a sum of what it saw. */
+ * many), held-tile (acquires it), synchronous (after a synchronous task), busy (the same while
+ * another task waits for main()), none (nothing), beside (while it holds other data), handler (has
+ * a handler of SIGSEGV, and use for it), crash (by a fault of its own), input (data that no task
+ * writes), acquires, small (reads a small piece), gone (after it was unregistered), system, stream
+ * (the same by write() to a file, by fwrite()), input-system, input-stream (from a file, by read(),
+ * by fread()), kernel (a system call that libc has no function for reads it). Prints a sum of what
+ * it saw. */
 #include <fcntl.h>
 #include <signal.h>
 #include <starpu.h>
@@ -54,6 +55,19 @@ static void step(void *buffers[], void *arg)
 
 static struct starpu_codelet change = {
     .cpu_funcs = {step}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "change"};
+
+static int go[2]; /* a pipe */
+
+static void step_late(void *buffers[], void *arg)
+{
+    char byte;
+
+    must((int)read(go[0], &byte, 1));
+    step(buffers, arg);
+}
+
+static struct starpu_codelet change_late = {
+    .cpu_funcs = {step_late}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "change_late"};
 
 static void fill(void *buffers[], void *arg)
 {
@@ -210,7 +224,7 @@ static long touch(void)
         return copy[WIDTH / 2 + WIDTH / 2 * WIDTH];
     if (is("held-tile"))
         return acquire_tile();
-    if (is("first") || is("heap") || is("static"))
+    if (is("first") || is("heap") || is("static") || is("busy"))
         return data[0];
     if (is("reads") || is("part") || is("synchronous"))
         return sum(data, LENGTH);
@@ -272,7 +286,9 @@ static void work(void)
         starpu_data_partition(handle, &filter);
         for (int i = 0; i < PARTS; i++)
             must(starpu_task_insert(&change, STARPU_RW, starpu_data_get_sub_data(handle, 1, i), 0));
-    } else if (is("synchronous")) {
+    } else if (is("synchronous") || is("busy")) {
+        if (is("busy"))
+            must(starpu_task_insert(&change_late, STARPU_RW, other_handle, 0));
         must(starpu_task_insert(&change, STARPU_RW, handle, STARPU_TASK_SYNCHRONOUS, 1, 0));
         return;
     } else {
@@ -291,6 +307,10 @@ static long run(void)
     for (int round = 0; round < 3; round++) {
         work();
         seen = (seen + touch()) % 1000003;
+        if (is("busy")) {
+            must((int)write(go[1], "", 1));
+            must(starpu_task_wait_for_all());
+        }
         if (is("part"))
             starpu_data_unpartition(handle, STARPU_MAIN_RAM);
     }
@@ -304,6 +324,7 @@ int main(int argc, char **argv)
     data = is("static") ? &fixed[1] : calloc(is("heap") ? HEAP : LENGTH, sizeof(*data));
     other = calloc(LENGTH, sizeof(*other));
     copy = calloc(LENGTH, sizeof(*copy));
+    must(pipe(go));
     must(starpu_init(NULL));
     if (is("handler"))
         handle_faults();
