@@ -222,10 +222,11 @@ uint64_t tic_graph_last_look(const struct tic_graph *graph);
 
 /* The callback of a task need not wait for main() in a restart. Any thread. 0 or -ENOMEM. */
 int tic_graph_note_callback(struct tic_graph *graph, uint64_t task);
-/* The callback of a task begins in this epoch; `always`: cuts of before are told that it has, too.
+/* The callback of a task begins in this epoch; nested: inside the call of main() that submits the
+ * task, or asks for the access; `always`: cuts of before are told that it has, too.
  * 0 or -ENOMEM. */
 int tic_graph_note_callback_begin_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch,
-                                         bool always);
+                                         bool nested, bool always);
 /* The callback of a task has returned, in this epoch. 0 or -ENOMEM. */
 int tic_graph_note_callback_end_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch);
 /* main() comes back from a call that waits (kind RETURN, id 0), or gives a datum back (RELEASE). 0

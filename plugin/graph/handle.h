@@ -90,6 +90,7 @@ struct tic_by_callback {
     bool put_off;      /* it is to be written then, wherever main() is */
     _Atomic unsigned later; /* asked for before the recovered cut, and to come after it: until
                                then they look at nothing */
+    _Atomic unsigned due;   /* granted by the recovered cut: the replay has still to make them */
     _Atomic uint8_t held;   /* one is granted: TIC_HELD_*; changed by who has the access */
 };
 enum { TIC_HELD_NOT, TIC_HELD_LIVE, TIC_HELD_REPLAYED };
@@ -247,6 +248,7 @@ struct tic_handle {
     struct tic_order_place place;
     bool queued; /* a restart has queued a task that uses it, or data that shares its memory;
                     guarded by the submission lock */
+    bool named;  /* the same of entries that the restart has still to pass */
     struct tic_view view;
 
     /* ---- guarded by the graph lock */

@@ -301,13 +301,17 @@ static int append_callback_locked(struct tic_graph *graph, uint64_t task, uint64
 }
 
 int tic_graph_note_callback_begin_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch,
-                                         bool always)
+                                         bool nested, bool always)
 {
+    const struct tic_line_entry entry = {.kind = TIC_HISTORY_BEGIN,
+                                         .role = TIC_HISTORY_CALLBACK,
+                                         .actor = task,
+                                         .part = nested ? TIC_HISTORY_NESTED : 0};
+
     if (find_callback(graph, task))
         return 0;
     int status = append_callback_locked(graph, task, always ? 0 : epoch);
-    return status ? status
-                  : note_actor_locked(graph, TIC_HISTORY_BEGIN, TIC_HISTORY_CALLBACK, task, epoch);
+    return status ? status : append_locked(graph, entry, epoch);
 }
 
 int tic_graph_note_callback_end_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch)

@@ -17,13 +17,14 @@
 #include "interpose/order.h"
 #include "interpose/place.h"
 #include "interpose/record.h"
-#include "interpose/redo.h"
+#include "interpose/redo_values.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"
 #include "interpose/shown.h"
 #include "session/uses.h"
 #include "real/real.h"
+#include "replay/replay.h"
 #include "snapshot/suspend.h"
 
 /* ---- accesses -------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/failpoint.h"
+#include "base/names.h"
 #include "base/words.h"
 #include "graph/family.h"
 #include "interpose/ending.h"
@@ -13,12 +14,14 @@
 #include "interpose/place.h"
 #include "interpose/position.h"
 #include "interpose/reads.h"
+#include "interpose/redo_values.h"
 #include "interpose/release.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"
 #include "interpose/shown.h"
 #include "real/real.h"
+#include "replay/replay.h"
 #include "session/clock.h"
 #include "session/context.h"
 #include "session/lookup.h"
@@ -30,12 +33,15 @@
 /* What the keys of accesses are hashes of, besides numbers: FORMAT.md, /reads. */
 enum { KEY_READS = 0x6361, KEY_WRITES = 0x6377 };
 
-struct wait {
+struct tic_callback_wait {
     struct tic_handle *handle;
+    enum starpu_data_access_mode mode;
     uint64_t key;
     bool writes;
     bool logs;    /* what it reads */
     bool unknown; /* no value that it read is recorded */
+    bool taken;   /* a replay has made it; or it makes it when it plays */
+    bool played;
     bool replays; /* it reads this */
     struct tic_saved saved;
     struct tic_running_callback running;
@@ -59,12 +65,16 @@ static uint64_t key_of_write(const struct tic_handle *handle, uint64_t number)
     return tic_words_hash(words, 3, 0) | TIC_SPAWN_KEY;
 }
 
-/* The read is recorded in the epoch in which the value before it was given up: this is known of
- * what was granted by the recovered cut, and of nothing else. */
-static bool was_granted(const struct tic_handle *handle, uint64_t number,
-                        struct tic_line_read *read)
+/* The read of a write is recorded in the epoch in which the value before it was given up: this is
+ * known of what was granted by the recovered cut, and of nothing else. */
+static bool find_value(uint64_t key, struct tic_saved *saved)
 {
-    return tic_graph_find_read(&tic_session->graph, key_of_write(handle, number), 0, read);
+    struct tic_line_read read;
+    bool found = tic_graph_find_read(&tic_session->graph, key, 0, &read);
+
+    if (found)
+        *saved = (struct tic_saved){{read.extent, read.row}, read.checksum};
+    return found;
 }
 
 bool tic_callback_access_is_open(struct tic_handle *handle)
@@ -77,10 +87,10 @@ bool tic_callback_access_is_open(struct tic_handle *handle)
 
 static bool expects_locked(const struct tic_handle *handle)
 {
-    struct tic_line_read read;
+    struct tic_saved saved;
 
     return handle->by_callback.replayed > 0 ||
-           was_granted(handle, handle->by_callback.asked, &read);
+           find_value(key_of_write(handle, handle->by_callback.asked), &saved);
 }
 
 bool tic_callback_access_expects(struct tic_handle *handle)
@@ -92,7 +102,7 @@ bool tic_callback_access_expects(struct tic_handle *handle)
 }
 
 /* Until it is given back. */
-static void note_hold(const struct wait *wait)
+static void note_hold(const struct tic_callback_wait *wait)
 {
     if (wait->unknown && tic_position_is_ahead())
         atomic_fetch_add(&wait->handle->by_callback.later, 1);
@@ -100,26 +110,28 @@ static void note_hold(const struct wait *wait)
 }
 
 /* To accesses after it, main() has submitted a task that writes. */
-static void ask_to_write(struct wait *wait)
+static void note_write(struct tic_callback_wait *wait)
 {
     struct tic_handle *handle = wait->handle;
     struct tic_by_callback *by_callback = &handle->by_callback;
-    struct tic_line_read read;
 
     tic_lock(&tic_session->submit);
-    wait->key = key_of_write(handle, by_callback->asked);
-    wait->replays = was_granted(handle, by_callback->asked, &read);
-    wait->unknown = !wait->replays;
-    by_callback->asked++;
     by_callback->open++;
     by_callback->replayed += wait->replays;
-    if (wait->replays)
-        wait->saved = (struct tic_saved){{read.extent, read.row}, read.checksum};
-    else
+    if (!wait->replays)
         tic_data_restore_locked(handle, false);
     tic_data_note_main_use(handle, true, tic_session->graph.signature.position + 1);
     tic_data_note_write(handle, !wait->replays);
     tic_unlock(&tic_session->submit);
+}
+
+static void ask_to_write(struct tic_callback_wait *wait)
+{
+    struct tic_handle *handle = wait->handle;
+
+    wait->replays = find_value(wait->key, &wait->saved);
+    wait->unknown = !wait->replays;
+    note_write(wait);
     /* To StarPU it may hold nothing, as those who wrote it are skipped. */
     if (wait->replays && handle->home_node < 0 && !handle->live && atomic_load(&handle->holds) == 0)
         tic_data_deliver(handle, &wait->saved);
@@ -129,7 +141,7 @@ static void ask_to_write(struct wait *wait)
 /* Tasks of this run that use the data already wait for one that writes. So a value of this run is
  * there only where it was restored; where others read, it may come from a task. That value waits
  * until the access is given back. */
-static void show_again(const struct wait *wait)
+static void show_again(const struct tic_callback_wait *wait)
 {
     struct tic_handle *handle = wait->handle;
 
@@ -162,7 +174,7 @@ static int record(struct tic_handle *handle, uint64_t key)
     return status;
 }
 
-static void begin_writing(struct wait *wait)
+static void begin_writing(struct tic_callback_wait *wait)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     struct tic_handle *handle = wait->handle;
@@ -176,7 +188,8 @@ static void begin_writing(struct wait *wait)
     tic_failpoint(TIC_FAIL_CALLBACK_GRANTED);
     atomic_store(&handle->by_callback.held, wait->replays ? TIC_HELD_REPLAYED : TIC_HELD_LIVE);
     if (wait->replays) {
-        show_again(wait);
+        if (!wait->taken)
+            show_again(wait);
     } else if (!tic_snapshot_is_broken(snapshot) && !snapshot->options.dry) {
         int status = record(handle, wait->key);
         if (status && status != -ECANCELED)
@@ -269,11 +282,11 @@ static void run(void (*callback)(void *), void *argument)
     running = false;
 }
 
-static void begin_reading(struct wait *wait)
+static void begin_reading(struct tic_callback_wait *wait)
 {
     if (wait->logs)
         tic_reads_log_access(wait->handle, wait->key);
-    if (wait->replays)
+    if (wait->replays && !wait->taken)
         show_again(wait);
     if (tic_session->settings.verify > 0 && atomic_load(&tic_session->watching) &&
         tic_snapshot_begin_callback(&tic_session->snapshot, wait->key, &wait->running) != 0)
@@ -282,7 +295,7 @@ static void begin_reading(struct wait *wait)
 
 static void granted_now(void *arg)
 {
-    struct wait wait = *(struct wait *)arg;
+    struct tic_callback_wait wait = *(struct tic_callback_wait *)arg;
 
     free(arg);
     tic_callback_open();
@@ -300,7 +313,7 @@ static void granted_now(void *arg)
  * again, or is recorded. One that writes comes when main() is where it was, as callbacks of tasks
  * do. It is noted before what it found is recorded, and the cut may lie between: then it had done
  * nothing by the cut. */
-static bool hold(struct wait *wait)
+static bool hold(struct tic_callback_wait *wait)
 {
     bool early = tic_position_is_ahead() && wait->unknown;
 
@@ -315,8 +328,14 @@ static bool hold(struct wait *wait)
 
 static void granted(void *arg)
 {
-    if (!hold(arg))
-        granted_now(arg);
+    struct tic_callback_wait *wait = arg;
+
+    if (tic_replay_is_on()) {
+        tic_clock_redo_access(wait->key, granted_now, wait);
+    } else if (!hold(wait)) {
+        wait->running.nested = tic_is_owner && tic_session->asking == wait->key + 1;
+        granted_now(wait);
+    }
 }
 
 static const char *why_no_write(const struct tic_handle *handle, enum starpu_data_access_mode mode,
@@ -354,17 +373,11 @@ static const char *why_not(const struct tic_handle *handle, enum starpu_data_acc
     return NULL;
 }
 
-static void ask_to_read(struct wait *wait)
+static void ask_to_read(struct tic_callback_wait *wait)
 {
-    static uint64_t count; /* owner thread only */
     struct tic_handle *handle = wait->handle;
-    struct tic_line_read read;
-    uint64_t words[2] = {KEY_READS, count++};
-
-    wait->key = tic_words_hash(words, 2, 0) | TIC_SPAWN_KEY;
-    bool known = tic_graph_find_read(&tic_session->graph, wait->key, 0, &read);
-    bool open = tic_callback_access_is_open(handle);
-    bool live = tic_data_is_live(handle) || open;
+    bool known = !wait->played && find_value(wait->key, &wait->saved);
+    bool live = tic_data_is_live(handle) || tic_callback_access_is_open(handle);
 
     /* Recorded accesses to what main() made read it again; the others what tasks wrote. */
     wait->logs = tic_data_holds_values(handle) && !known;
@@ -372,8 +385,6 @@ static void ask_to_read(struct wait *wait)
         tic_data_restore(handle, false);
     wait->unknown = !known;
     wait->replays = known && live;
-    if (known)
-        wait->saved = (struct tic_saved){{read.extent, read.row}, read.checksum};
     if (known && !live) { /* nobody uses it: StarPU gives the access now */
         tic_shown_take(handle, &wait->saved);
         tic_data_deliver(handle, &wait->saved);
@@ -383,31 +394,103 @@ static void ask_to_read(struct wait *wait)
         tic_shown_give(handle);
 }
 
-void tic_callback_access_before(starpu_data_handle_t data, enum starpu_data_access_mode mode,
-                                bool ordered, void (**callback)(void *), void **argument)
+/* The next one of this kind. */
+static uint64_t next_key(struct tic_handle *handle, bool writes)
+{
+    static uint64_t count; /* owner thread only */
+
+    if (writes) {
+        tic_lock(&tic_session->submit);
+        uint64_t key = key_of_write(handle, handle->by_callback.asked++);
+        tic_unlock(&tic_session->submit);
+        return key;
+    }
+    uint64_t words[2] = {KEY_READS, count++};
+    return tic_words_hash(words, 2, 0) | TIC_SPAWN_KEY;
+}
+
+struct tic_callback_wait *tic_callback_access_note(starpu_data_handle_t data,
+                                                   enum starpu_data_access_mode mode, bool ordered,
+                                                   void (*callback)(void *), void *argument)
 {
     struct tic_handle *handle = tic_handle_of(data);
     const char *why = why_not(handle, mode, ordered);
-    struct wait *wait = why ? NULL : malloc(sizeof(*wait));
+    struct tic_callback_wait *wait = why ? NULL : malloc(sizeof(*wait));
 
     if (!wait) {
         tic_session_unprotect(tic_session_place("starpu_data_acquire_cb"),
                               why ? why : "out of memory");
         tic_data_bring_up(handle);
-        return;
+        return NULL;
     }
     if (tic_clock_lags) /* prologues that are due show older values in the memory that it reads */
         tic_clock_catch_up();
     tic_session->waits_by_callback = true;
     atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
-    *wait = (struct wait){.handle = handle,
-                          .writes = mode & STARPU_W && !tic_handle_is_empty(handle),
-                          .callback = *callback,
-                          .argument = *argument};
+    bool writes = mode & STARPU_W && !tic_handle_is_empty(handle);
+    *wait = (struct tic_callback_wait){.handle = handle,
+                                       .mode = mode,
+                                       .key = next_key(handle, writes),
+                                       .writes = writes,
+                                       .callback = callback,
+                                       .argument = argument};
+    return wait;
+}
+
+void tic_callback_access_ask(struct tic_callback_wait *wait, void (**callback)(void *),
+                             void **argument)
+{
+    tic_session->asking = wait->key + 1;
     if (wait->writes)
         ask_to_write(wait);
     else
         ask_to_read(wait);
     *callback = granted;
     *argument = wait;
+}
+
+/* ---- redone ---------------------------------------------------------------------------------- */
+
+/* Whoever had it before has given it back, or is about to. Memory is written while nobody else has
+ * it; but StarPU may know nothing there, and must be told before. */
+static void take(void *arg)
+{
+    struct tic_callback_wait *wait = arg;
+    struct tic_handle *handle = wait->handle;
+    bool direct = tic_data_is_in_place(handle) &&
+                  (handle->family || tic_nodes_holds_alone(handle->data, handle->home_node));
+
+    atomic_fetch_sub(&handle->by_callback.due, 1);
+    if (!direct && wait->replays && atomic_load(&handle->holds) == 0)
+        tic_redo_show(handle, &wait->saved);
+    tic_guard++;
+    if (tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, wait->mode) != 0)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot continue from %s: StarPU does not give access to data %llu%s",
+                 tic_session->store.path, (unsigned long long)handle->id, tic_name_of(handle->id));
+    tic_guard--;
+    if (direct && wait->replays && atomic_load(&handle->holds) == 0)
+        tic_redo_show(handle, &wait->saved);
+    tic_data_note_hold(handle, true);
+}
+
+/* One that writes, and whose value the cut does not have, had done nothing by then. */
+bool tic_callback_access_redo(struct tic_callback_wait *wait)
+{
+    struct tic_handle *handle = wait->handle;
+    const struct tic_replay_actor taken = {take, granted_now, wait}, nothing = {NULL, NULL, NULL};
+
+    wait->taken = wait->replays = find_value(wait->key, &wait->saved);
+    wait->taken |= !wait->writes;
+    atomic_fetch_add(&handle->by_callback.due, 1);
+    if (wait->writes && wait->taken)
+        note_write(wait);
+    if (tic_replay_add_actor(TIC_HISTORY_CALLBACK, wait->key, wait->taken ? &taken : &nothing,
+                             true) &&
+        wait->taken)
+        return true;
+    atomic_fetch_sub(&handle->by_callback.due, 1);
+    wait->taken = wait->replays = false;
+    wait->played = true;
+    return false;
 }

@@ -15,9 +15,18 @@
 
 #include "graph/handle.h"
 
-/* main() asks for one. May replace the callback. */
-void tic_callback_access_before(starpu_data_handle_t data, enum starpu_data_access_mode mode,
-                                bool ordered, void (**callback)(void *), void **argument);
+struct tic_callback_wait;
+
+/* main() asks for one. NULL: it is not protected, and protection has ended. */
+struct tic_callback_wait *tic_callback_access_note(starpu_data_handle_t data,
+                                                   enum starpu_data_access_mode mode, bool ordered,
+                                                   void (*callback)(void *), void *argument);
+/* A restart redoes its history, and makes the access if it was granted by the cut; else StarPU is
+ * asked for it when the queue is played: false. */
+bool tic_callback_access_redo(struct tic_callback_wait *wait);
+/* StarPU is about to be asked for it, with this callback. */
+void tic_callback_access_ask(struct tic_callback_wait *wait, void (**callback)(void *),
+                             void **argument);
 /* Does this thread run the callback of an access? */
 bool tic_callback_access_is_running(void);
 

@@ -57,18 +57,18 @@ bool tic_position_holds_tasks(void)
 }
 
 /* Whoever still sees main() ahead of it writes nothing any more. */
-void tic_position_restore(void)
+void tic_position_restore(bool (*waits)(const struct tic_handle *handle))
 {
-    tic_looks_packed_arrive();
+    tic_looks_packed_arrive(waits);
     tic_lock(&tic_session->submit);
-    tic_data_restore_image();
+    tic_data_restore_image(waits);
     atomic_store(&tic_session->snapshot.replaying, false);
     tic_unlock(&tic_session->submit);
 }
 
 static void arrive(void)
 {
-    tic_position_restore();
+    tic_position_restore(NULL);
     tic_lock(&tic_session->submit);
     struct starpu_task *open = tic_position_take_gate_locked();
     tic_unlock(&tic_session->submit);

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+struct tic_handle;
+
 /* main() begins another operation; or a call that only waits. In a restart: at the position of the
  * recovered cut all values come back, and then live tasks may run. Not under the submission lock.
  */
@@ -20,7 +22,9 @@ void tic_clock_release(void);
 /* Is main() ahead of the recovered cut, or is it just letting live tasks go? */
 bool tic_position_holds_tasks(void);
 
-/* The values of the line come back: main() is where it was at the cut. */
-void tic_position_restore(void);
+/* The values of the line come back: main() is where it was at the cut. waits: not of these; or
+ * NULL.
+ */
+void tic_position_restore(bool (*waits)(const struct tic_handle *handle));
 
 #endif

@@ -156,6 +156,8 @@ bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, boo
     wrapped->expected = run && tic_position_expect(key);
     if (run)
         tic_looks_list_small(task, &wrapped->small);
+    if (run && tic_is_owner)
+        tic_session->asking = key + 1;
     task->callback_func = run_callback;
     task->callback_arg = wrapped;
     if (control)

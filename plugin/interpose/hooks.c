@@ -34,7 +34,7 @@
 #include "unseen/observe.h"
 #include "interpose/position.h"
 #include "interpose/reads.h"
-#include "interpose/redo.h"
+#include "interpose/redo_values.h"
 #include "interpose/repeat.h"
 #include "interpose/shape.h"
 #include "interpose/shown.h"
@@ -155,13 +155,13 @@ static void finish(struct tic_slot *slot)
     tic_arguments_end(slot);
     if (__builtin_expect(slot->aliases != NULL, 0))
         tic_shown_end(slot);
-    if (__builtin_expect(slot->again, 0)) {
+    if (__builtin_expect(slot->again, 0))
         tic_position_note_again();
+    if (!slot->counts) {
         tic_redo_end_kernel(slot->reads.key);
-    }
-    if (!slot->counts)
         note_ran(slot->reads.key, atomic_load(&session->snapshot.cut.epoch),
                  tic_graph_note_ran_end);
+    }
     if (slot->sequence & TIC_SPAWN_KEY && !slot->counts) {
         struct tic_spawn *spawn =
             tic_spawns_get(&session->graph.spawns, (uint32_t)(slot->sequence & ~TIC_SPAWN_KEY));

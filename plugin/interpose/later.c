@@ -104,7 +104,7 @@ static void show_data(uint64_t key)
 void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
 {
     struct tic_session *session = tic_session;
-    struct tic_running_callback running = {0};
+    struct tic_running_callback running = {.nested = tic_is_owner && session->asking == key + 1};
 
     tic_callback_open();
     if (session->recovered) {
@@ -338,7 +338,7 @@ static void play_callback(void *arg)
         tic_stop(TIC_EXIT_REFUSED, "cannot submit a task for a callback in the replay");
 }
 
-static void queue_locked(struct held *held)
+static void queue_held(struct held *held)
 {
     if (!tic_replay_queue(play_callback, held))
         play_callback(held);
@@ -353,9 +353,17 @@ bool tic_clock_redo_callback_locked(struct starpu_task *task, uint64_t key, bool
         return false;
     keep_locked(task, owned);
     struct held *copy = copy_of(&held);
-    if (!tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, run_held, copy))
-        queue_locked(copy);
+    const struct tic_replay_actor actor = {.run = run_held, .argument = copy};
+    if (!tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, tic_is_owner))
+        queue_held(copy);
     return true;
+}
+
+void tic_clock_redo_access(uint64_t key, void (*run)(void *), void *argument)
+{
+    const struct held held = {.key = key, .run = run, .argument = argument, .notes = true};
+
+    queue_held(copy_of(&held));
 }
 
 /* ---- what is due ----------------------------------------------------------------------------- */

@@ -41,6 +41,9 @@ bool tic_clock_hold_callback_locked(struct starpu_task *task, uint64_t key, bool
  * begun, when what is queued is played: of a task of ours, as its own has ended. */
 bool tic_clock_redo_callback_locked(struct starpu_task *task, uint64_t key, bool owned,
                                     const struct tic_small *small);
+/* StarPU grants an access with a callback while the queue is played: the callback comes after that.
+ * run notes itself what begins. */
+void tic_clock_redo_access(uint64_t key, void (*run)(void *), void *argument);
 /* Runs the callback of a task that ends at its submission by main(), which it may want something
  * of; before, a worker did. expected: tic_position_expect said so. meanwhile: main() goes on. */
 void tic_clock_run_apart(struct starpu_task *task, uint64_t key, bool expected, bool meanwhile,

@@ -19,6 +19,7 @@
 #include "interpose/looks_list.h"
 #include "interpose/looks_packed.h"
 #include "interpose/looks_replay.h"
+#include "replay/replay.h"
 #include "report/looks_tell.h"
 #include "interpose/shown.h"
 #include "unseen/statics.h"
@@ -257,15 +258,19 @@ void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
 }
 
 /* It may run under locks of StarPU: no lock of ours for those who have nothing to see. */
+static bool is_replayed(void)
+{
+    return tic_position_is_ahead() || tic_replay_is_on();
+}
+
 void tic_looks_show_callback(uint64_t key)
 {
-    if (!tic_position_is_ahead() || !tic_looks_has_callback(key))
+    if (!is_replayed() || !tic_looks_has_callback(key))
         return;
     tic_shown_pause();
     tic_lock(&tic_session->submit);
-    if (tic_position_is_ahead()) {
+    if (is_replayed())
         tic_looks_give_callback_back_locked(wait_of(key));
-    }
     tic_unlock(&tic_session->submit);
     tic_shown_resume(false);
 }

@@ -179,11 +179,11 @@ static bool is_to_come(struct tic_handle *handle)
 }
 
 /* What main() does by its pointers from now on is to stay. */
-void tic_looks_packed_arrive(void)
+void tic_looks_packed_arrive(bool (*waits)(const struct tic_handle *handle))
 {
     for (unsigned i = 0; i < count && !tic_nodes_several; i++) {
         struct tic_handle *handle = items[i].handle;
-        if (!is_to_come(handle))
+        if (!is_to_come(handle) || (waits && waits(handle)))
             continue;
         struct tic_saved saved = tic_data_recovered_value(handle);
         int status = tic_pack_restore(handle->data, &saved);

@@ -21,7 +21,7 @@ void tic_looks_packed_log(uint64_t wait);
  * saved. */
 void tic_looks_packed_compare(void);
 /* It comes to the recovered cut: small data is as it was then. */
-void tic_looks_packed_arrive(void);
+void tic_looks_packed_arrive(bool (*waits)(const struct tic_handle *handle));
 bool tic_looks_packed_has(uint64_t wait); /* something to give back */
 void tic_looks_packed_give_back(uint64_t wait);
 

@@ -106,7 +106,7 @@ static void restore_all_locked(struct tic_graph *graph)
 {
     unsigned long count = 1;
 
-    tic_data_restore_image();
+    tic_data_restore_image(NULL);
     for (unsigned long i = 0; i < count; i++) {
         tic_lock(&graph->lock);
         count = graph->handle_count;

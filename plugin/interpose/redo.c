@@ -10,12 +10,11 @@
 #include "graph/family.h"
 #include "interpose/arrive.h"
 #include "interpose/callback.h"
-#include "interpose/restore.h"
+#include "interpose/redo_values.h"
 #include "real/real.h"
 #include "session/accesses.h"
 #include "session/clock.h"
 #include "session/context.h"
-#include "session/lookup.h"
 #include "session/nodes.h"
 #include "session/task.h"
 
@@ -87,12 +86,6 @@ static void play_task(void *arg)
     free(queued);
 }
 
-/* Data that shares memory has one order. */
-static struct tic_handle *keeper(struct tic_handle *handle)
-{
-    return handle->family ? handle->family->root : handle;
-}
-
 static struct queued_task *describe(struct starpu_task *task,
                                     const struct tic_submission *submission)
 {
@@ -112,7 +105,7 @@ static bool queue_locked(struct queued_task *queued, void (*play)(void *),
 {
     for (unsigned i = 0; i < accesses->count; i++)
         if (accesses->items[i].handle)
-            keeper(accesses->items[i].handle)->queued = true;
+            tic_redo_keeper(accesses->items[i].handle)->queued = true;
     bool on = tic_replay_queue(play, queued);
     if (!on)
         free(queued);
@@ -148,7 +141,7 @@ bool tic_redo_queue_control_locked(struct starpu_task *task,
     if (!tic_replay_is_on())
         return false;
     for (unsigned i = 0; i < accesses->count; i++)
-        follows |= accesses->items[i].handle && keeper(accesses->items[i].handle)->queued;
+        follows |= accesses->items[i].handle && tic_redo_keeper(accesses->items[i].handle)->queued;
     if (!follows)
         return false;
     if (task->synchronous)
@@ -160,150 +153,38 @@ bool tic_redo_queue_control_locked(struct starpu_task *task,
 
 /* ---- kernels that write no data -------------------------------------------------------------- */
 
-struct kernel {
-    uint64_t key;
-    struct starpu_task *task;
-    unsigned count;
-    struct tic_handle **handles; /* what it accesses */
-    bool runs;
-    struct kernel *next;
-};
-
-/* Those that the replay is to run, or runs. */
-static struct {
-    pthread_mutex_t mutex; /* before the graph lock */
-    struct kernel *first;
-} kernels = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-
-static bool share_memory(struct tic_handle *a, const struct tic_handle *b)
-{
-    bool found = a == b;
-
-    tic_lock(&tic_session->graph.lock);
-    for (unsigned long i = 0; i < a->overlap_count && !found; i++)
-        found = a->overlaps[i] == b;
-    tic_unlock(&tic_session->graph.lock);
-    return found;
-}
-
-/* What a kernel has to do with data that is to get a value. */
-enum use { USES_NOT, USES_THIS, USES_OTHER };
-
-static enum use use_of(const struct kernel *kernel, struct tic_handle *handle,
-                       const struct tic_saved *saved)
-{
-    struct tic_line_read read;
-    enum use use = USES_NOT;
-
-    for (unsigned i = 0; i < kernel->count && use != USES_OTHER; i++) {
-        if (!kernel->handles[i] || !share_memory(handle, kernel->handles[i]))
-            continue;
-        bool same = kernel->handles[i] == handle &&
-                    tic_graph_find_read(&tic_session->graph, kernel->key, i, &read) &&
-                    read.extent == saved->row.extent && read.row == saved->row.row;
-        use = same ? USES_THIS : USES_OTHER;
-    }
-    return use;
-}
-
-/* The value is there if a kernel reads it; one that reads another value there comes first: *key. */
-static enum use find_use(struct tic_handle *handle, const struct tic_saved *saved, uint64_t *key)
-{
-    enum use use = USES_NOT;
-
-    pthread_mutex_lock(&kernels.mutex);
-    for (const struct kernel *kernel = kernels.first; kernel && use != USES_OTHER;
-         kernel = kernel->next) {
-        const enum use its = kernel->runs ? use_of(kernel, handle, saved) : USES_NOT;
-        use = its == USES_NOT ? use : its;
-        *key = kernel->key;
-    }
-    pthread_mutex_unlock(&kernels.mutex);
-    return use;
-}
-
-void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved)
-{
-    uint64_t key;
-    enum use use;
-
-    while ((use = find_use(handle, saved, &key)) == USES_OTHER)
-        tic_replay_await_kernel(key);
-    if (use == USES_NOT)
-        tic_data_deliver(handle, saved);
-}
-
 /* StarPU has nothing else that uses its data but what was done, and other kernels. */
 static void run_kernel(void *arg)
 {
-    struct kernel *kernel = arg;
-    const char *name = tic_task_name(kernel->task);
-    struct tic_line_read read;
+    struct tic_redo_kernel *kernel = arg;
+    struct starpu_task *task = kernel->task;
 
-    for (unsigned i = 0; i < kernel->count; i++)
-        if (tic_graph_find_read(&tic_session->graph, kernel->key, i, &read)) {
-            const struct tic_saved saved = {{read.extent, read.row}, read.checksum};
-            tic_redo_show(kernel->handles[i], &saved);
-        }
-    pthread_mutex_lock(&kernels.mutex);
-    kernel->runs = true;
-    pthread_mutex_unlock(&kernels.mutex);
-    submit(kernel->task, name);
-}
-
-/* Some that has not returned uses the data, or data that shares its memory. */
-static bool is_used_by_kernel(struct tic_handle *handle)
-{
-    bool used = false;
-
-    pthread_mutex_lock(&kernels.mutex);
-    for (const struct kernel *kernel = kernels.first; kernel && !used; kernel = kernel->next)
-        for (unsigned i = 0; i < kernel->count && !used; i++)
-            used = kernel->handles[i] && keeper(kernel->handles[i]) == keeper(handle);
-    pthread_mutex_unlock(&kernels.mutex);
-    return used;
-}
-
-void tic_redo_end_kernel(uint64_t key)
-{
-    pthread_mutex_lock(&kernels.mutex);
-    struct kernel **at = &kernels.first, *kernel;
-    while (*at && (*at)->key != key)
-        at = &(*at)->next;
-    kernel = *at;
-    if (kernel)
-        *at = kernel->next;
-    pthread_mutex_unlock(&kernels.mutex);
-    if (kernel)
-        free(kernel->handles);
-    free(kernel);
-    tic_replay_end_kernel(key);
+    tic_redo_show_kernel(kernel);
+    submit(task, tic_task_name(task));
 }
 
 static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
                                             const struct tic_submission *submission)
 {
     const struct tic_accesses *accesses = submission->accesses;
-    struct kernel *kernel = malloc(sizeof(*kernel));
+    struct tic_redo_kernel *kernel = malloc(sizeof(*kernel));
     struct tic_handle **handles = calloc(accesses->count + 1, sizeof(struct tic_handle *));
 
     if (!kernel || !handles)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    *kernel = (struct kernel){
+    *kernel = (struct tic_redo_kernel){
         .key = tic_submission_key(submission), .count = accesses->count, .handles = handles};
     for (unsigned i = 0; i < accesses->count; i++)
         handles[i] = accesses->items[i].handle;
     enum tic_verdict verdict = tic_skip_kernel(task, kernel->key, &kernel->task);
-    pthread_mutex_lock(&kernels.mutex);
-    kernel->next = kernels.first;
-    kernels.first = kernel;
-    pthread_mutex_unlock(&kernels.mutex);
+    tic_redo_note_kernel(kernel);
     bool fine = tic_callback_wrap(kernel->task, false, kernel->key, false);
     if (submission->context == TIC_CONTEXT_MAIN)
         kernel->task->hypervisor_tag = (int)submission->sequence + 1;
     else
         fine = fine && tic_admit_register(kernel->task, &submission->spawn);
-    if (!fine || !tic_replay_add_actor(TIC_HISTORY_KERNEL, kernel->key, run_kernel, kernel))
+    const struct tic_replay_actor actor = {.begin = run_kernel, .argument = kernel};
+    if (!fine || !tic_replay_add_actor(TIC_HISTORY_KERNEL, kernel->key, &actor, false))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     atomic_fetch_add_explicit(&tic_session->rerun, 1, memory_order_relaxed);
     return verdict;
@@ -338,24 +219,27 @@ static void play_call(void *arg)
     free(queued);
 }
 
-static bool is_queued(starpu_data_handle_t data)
+bool tic_redo_keeps(void)
 {
-    struct tic_handle *handle = tic_handle_of(data);
+    return tic_replay_is_on() && tic_guard == 0 && !tic_replay_plays();
+}
 
+static bool is_queued(struct tic_handle *handle)
+{
     tic_lock(&tic_session->submit);
-    bool queued = handle && keeper(handle)->queued;
+    bool queued = handle && tic_redo_keeper(handle)->queued;
     tic_unlock(&tic_session->submit);
-    if (!queued && handle && is_used_by_kernel(handle))
+    if (!queued && handle && tic_redo_is_used_by_kernel(handle))
         tic_redo_refuse("calls on data that a task which writes no data is to read");
+    if (!queued && handle && atomic_load(&handle->by_callback.due) > 0)
+        tic_redo_refuse("calls on data that an access with a callback is to use");
     return queued;
 }
 
-bool tic_redo_queue_call(starpu_data_handle_t data, void (*play)(void *), const void *argument,
-                         size_t size)
+static bool queue_call(void (*play)(void *), const void *argument, size_t size)
 {
-    if (!tic_replay_is_on() || tic_guard > 0 || tic_replay_plays() || !is_queued(data))
-        return false;
     struct queued_call *queued = malloc(sizeof(*queued) + size);
+
     if (!queued)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     queued->play = play;
@@ -364,6 +248,21 @@ bool tic_redo_queue_call(starpu_data_handle_t data, void (*play)(void *), const 
         return true;
     free(queued);
     return false;
+}
+
+bool tic_redo_queue_call(struct tic_handle *handle, void (*play)(void *), const void *argument,
+                         size_t size)
+{
+    return is_queued(handle) && queue_call(play, argument, size);
+}
+
+bool tic_redo_queue(struct tic_handle *handle, void (*play)(void *), const void *argument,
+                    size_t size)
+{
+    tic_lock(&tic_session->submit);
+    tic_redo_keeper(handle)->queued = true;
+    tic_unlock(&tic_session->submit);
+    return queue_call(play, argument, size);
 }
 
 /* ---- the start ------------------------------------------------------------------------------- */
@@ -388,21 +287,74 @@ static const char *why_not(const struct tic_session *session)
         return "several memory nodes";
     for (size_t i = 0; i < history->entry_count; i++)
         if (history->entries[i].role == TIC_HISTORY_CALLBACK &&
-            history->entries[i].kind == TIC_HISTORY_VALUE)
-            return "callbacks that read data";
+            history->entries[i].kind == TIC_HISTORY_VALUE &&
+            !(history->entries[i].actor & TIC_SPAWN_KEY)) /* not an access of its own */
+            return "callbacks that read data of their tasks";
     return NULL;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Of what these entries look at, sorted. */
+static uint64_t *list_ids(const struct tic_line_entry *entries, size_t count, size_t *id_count)
+{
+    uint64_t *ids = calloc(count + 1, sizeof(*ids));
+
+    if (!ids)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    *id_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].kind == TIC_HISTORY_VALUE || entries[i].kind == TIC_HISTORY_BYTES)
+            ids[(*id_count)++] = entries[i].subject;
+    qsort(ids, *id_count, sizeof(*ids), by_id);
+    return ids;
+}
+
+static void name_data(const struct tic_line_entry *entries, size_t count)
+{
+    struct tic_graph *graph = &tic_session->graph;
+    uint64_t *ids = list_ids(entries, count, &count);
+
+    tic_lock(&tic_session->submit);
+    tic_lock(&graph->lock);
+    for (unsigned long i = 0; i < graph->handle_count; i++)
+        if (bsearch(&graph->handles[i]->id, ids, count, sizeof(*ids), by_id))
+            tic_redo_keeper(graph->handles[i])->named = true;
+    tic_unlock(&graph->lock);
+    tic_unlock(&tic_session->submit);
+    free(ids);
+}
+
+static bool is_looked_at(const struct tic_handle *handle)
+{
+    return tic_redo_keeper(handle)->named || tic_redo_is_used_by_kernel(handle);
+}
+
+static void arrive(const struct tic_line_entry *entries, size_t count)
+{
+    name_data(entries, count);
+    tic_position_restore(is_looked_at);
 }
 
 /* What is played is what the program calls on main()'s thread, which waits meanwhile, or calls
  * nothing. */
 static void play(bool begins)
 {
+    if (begins)
+        tic_position_restore(NULL);
+    else
+        tic_session->asking = 0;
     tic_is_owner = begins;
 }
 
 void tic_redo_start(struct tic_session *session)
 {
-    static const struct tic_replay_steps steps = {tic_position_restore, play};
+    static const struct tic_replay_steps steps = {arrive, play};
     const struct tic_history *history = &session->graph.history;
 
     if (!session->recovered || session->settings.replay != TIC_REPLAY_REDO)
@@ -412,6 +364,7 @@ void tic_redo_start(struct tic_session *session)
         tic_log(TIC_LOG_INFO, "STARPU_TIC_REPLAY=redo does not know %s: restarting by hold", why);
         return;
     }
+    tic_redo_values_start(&session->graph);
     int status = tic_replay_start(history->entries, history->entry_count,
                                   session->graph.recovered.position, &steps);
     if (status)

@@ -24,14 +24,15 @@ bool tic_redo_task_locked(struct starpu_task *task, const struct tic_submission 
 /* A task without a kernel comes after queued tasks that use its data. */
 bool tic_redo_queue_control_locked(struct starpu_task *task,
                                    const struct tic_submission *submission);
-/* A kernel that the replay has run has returned. Any thread. */
-void tic_redo_end_kernel(uint64_t key);
-/* Data gets the value that main() saw in an access, before that is granted. */
-void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved);
-/* A call on data that queued tasks use comes after them: true, it is queued, with so many bytes of
- * its argument. */
-bool tic_redo_queue_call(starpu_data_handle_t data, void (*play)(void *), const void *argument,
+/* A call that the replay keeps, on data that queued tasks use, comes after them: true, it is
+ * queued, with so many bytes of its argument. handle: NULL, data that is not protected. */
+bool tic_redo_queue_call(struct tic_handle *handle, void (*play)(void *), const void *argument,
                          size_t size);
+/* The same, though none does, and what comes later on the data comes after it. */
+bool tic_redo_queue(struct tic_handle *handle, void (*play)(void *), const void *argument,
+                    size_t size);
+/* Is the program's call one that the replay keeps from StarPU? Not while it plays. */
+bool tic_redo_keeps(void);
 /* Stops the start when the replay is on. */
 void tic_redo_refuse(const char *what);
 

@@ -25,7 +25,8 @@ static unsigned depth_of(const struct tic_handle *handle)
     return depth;
 }
 
-static struct tic_handle **list_image(unsigned long *count, unsigned *deepest)
+static struct tic_handle **list_image(bool (*waits)(const struct tic_handle *handle),
+                                      unsigned long *count, unsigned *deepest)
 {
     struct tic_graph *graph = &tic_session->graph;
 
@@ -34,7 +35,8 @@ static struct tic_handle **list_image(unsigned long *count, unsigned *deepest)
     *count = *deepest = 0;
     for (unsigned long i = 0; handles && i < graph->handle_count; i++) {
         struct tic_handle *handle = graph->handles[i];
-        if (!handle->data || !handle->pending || !tic_data_is_in_place(handle))
+        if (!handle->data || !handle->pending || !tic_data_is_in_place(handle) ||
+            (waits && waits(handle)))
             continue;
         handles[(*count)++] = handle;
         unsigned depth = depth_of(handle);
@@ -96,11 +98,11 @@ static void restore_or_leave_locked(struct tic_handle *handle)
 }
 
 /* What was partitioned comes before its parts, which are later. */
-void tic_data_restore_image(void)
+void tic_data_restore_image(bool (*waits)(const struct tic_handle *handle))
 {
     unsigned long count;
     unsigned deepest;
-    struct tic_handle **handles = list_image(&count, &deepest);
+    struct tic_handle **handles = list_image(waits, &count, &deepest);
 
     if (!handles)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");

@@ -9,8 +9,8 @@ struct tic_handle;
 
 /* tic_data_restore_locked, outside of the submission lock. */
 void tic_data_restore(struct tic_handle *handle, bool now);
-/* All data in memory of main(). */
-void tic_data_restore_image(void);
+/* All data in memory of main(), but for what waits for something else (NULL: nothing does). */
+void tic_data_restore_image(bool (*waits)(const struct tic_handle *handle));
 /* A result of the event log became the value of this handle. Under the submission lock. */
 void tic_data_note_adopted(struct tic_handle *handle);
 /* Writes all that was adopted into memory: main() or a task may look at any of it. */

@@ -225,6 +225,10 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
                                            : submit_unwatched(task);
     if (!ours)
         return result;
+    if (tic_is_owner) {
+        tic_session->asking = 0;
+        tic_replay_run_inside();
+    }
     tic_redux_after_submit();
     if (skipped)
         tic_main_has_skipped();

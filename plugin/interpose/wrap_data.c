@@ -122,7 +122,8 @@ WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
 {
     tic_pages_open();
     tic_main_comes(false);
-    if (!tic_redo_queue_call(data, play_unregister_submit, &data, sizeof(data)))
+    if (!tic_redo_keeps() ||
+        !tic_redo_queue_call(tic_handle_of(data), play_unregister_submit, &data, sizeof(data)))
         unregister_submit(data);
     tic_pages_close("starpu_data_unregister_submit", false);
 }
@@ -195,7 +196,8 @@ static bool queue_plan(void (*play)(void *), starpu_data_handle_t a, unsigned b,
     queued.c = c ? malloc((b + 1) * sizeof(*c)) : NULL;
     if (queued.c)
         memcpy(queued.c, c, b * sizeof(*c));
-    bool fine = (queued.c || !c) && tic_redo_queue_call(a, play, &queued, sizeof(queued));
+    bool fine = (queued.c || !c) && tic_redo_keeps() &&
+                tic_redo_queue_call(tic_handle_of(a), play, &queued, sizeof(queued));
     if (!fine)
         free(queued.c);
     return fine;
@@ -351,7 +353,9 @@ static void note_valid(starpu_data_handle_t data)
     WRAPPER void name(starpu_data_handle_t data)                                                   \
     {                                                                                              \
         tic_pages_open();                                                                          \
-        if (tic_redo_queue_call(data, play_##name, &data, sizeof(data)) || !note_invalid(data))    \
+        if ((tic_redo_keeps() &&                                                                   \
+             tic_redo_queue_call(tic_handle_of(data), play_##name, &data, sizeof(data))) ||        \
+            !note_invalid(data))                                                                   \
             return;                                                                                \
         tic_guard++;                                                                               \
         RESOLVED(name)(data);                                                                      \
@@ -479,22 +483,61 @@ TRY_ACQUIRE(starpu_data_acquire_on_node_try, starpu_data_acquire_on_node, node,
             (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode),
             (data, node, mode))
 
+/* What StarPU is asked for when the replay plays. */
+struct access_call {
+    struct tic_callback_wait *wait;
+    starpu_data_handle_t data;
+    enum starpu_data_access_mode mode;
+    int node, sequential, quick, priority;
+};
+
+static void play_access(void *arg)
+{
+    const struct access_call *call = arg;
+    void (*callback)(void *);
+    void *argument;
+
+    tic_callback_access_ask(call->wait, &callback, &argument);
+    tic_guard++;
+    RESOLVED(starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids)
+    TIC_ACQUIRE_JOBIDS_LATER(call, callback, argument);
+    tic_guard--;
+}
+
 /* All accesses with a callback end here. */
 WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
     TIC_ACQUIRE_JOBIDS_PARAMETERS
 {
+    bool ours = tic_session_context() != TIC_CONTEXT_STARPU;
+    struct tic_callback_wait *wait = NULL;
+
     tic_pages_open();
     fold(data);
-    if (tic_session_context() != TIC_CONTEXT_STARPU && tic_guard == 0)
-        tic_redo_refuse("accesses with a callback");
-    if (tic_session_context() != TIC_CONTEXT_STARPU)
+    if (ours)
         require_main_memory(node, "starpu_data_acquire_on_node_cb");
-    if (tic_session_is_watching() && tic_session_context() != TIC_CONTEXT_STARPU)
-        tic_callback_access_before(data, mode, sequential != 0, &callback, &arg);
+    if (ours && tic_session_is_watching())
+        wait = tic_callback_access_note(data, mode, sequential != 0, callback, arg);
+    if (wait && tic_redo_keeps()) {
+        const struct access_call call = {
+            wait, data, mode, node, sequential, quick, TIC_ACQUIRE_JOBIDS_PRIORITY};
+        const struct tic_family *family = tic_handle_of(data)->family;
+        if (before || after)
+            tic_redo_refuse("the numbers of accesses with a callback");
+        if (family && family->planned)
+            tic_redo_refuse("accesses with a callback to planned partitions");
+        bool redone = tic_callback_access_redo(wait);
+        tic_replay_run_inside();
+        if (redone || tic_redo_queue(tic_handle_of(data), play_access, &call, sizeof(call)))
+            return 0;
+    }
+    if (wait)
+        tic_callback_access_ask(wait, &callback, &arg);
     tic_guard++;
     int result = RESOLVED(starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids)
         TIC_ACQUIRE_JOBIDS_ARGUMENTS;
     tic_guard--;
+    if (wait)
+        tic_session->asking = 0;
     return result;
 }
 

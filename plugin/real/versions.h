@@ -17,12 +17,21 @@
      void *arg, int sequential, int quick, long *before, long *after, int priority)
 #define TIC_ACQUIRE_JOBIDS_ARGUMENTS                                                               \
     (data, node, mode, acquired, callback, arg, sequential, quick, before, after, priority)
+/* Of these, what a call that is made later has. */
+#define TIC_ACQUIRE_JOBIDS_PRIORITY priority
+#define TIC_ACQUIRE_JOBIDS_LATER(call, callback, arg)                                              \
+    ((call)->data, (call)->node, (call)->mode, NULL, callback, arg, (call)->sequential,            \
+     (call)->quick, NULL, NULL, (call)->priority)
 #else
 #define TIC_ACQUIRE_JOBIDS_PARAMETERS                                                              \
     (starpu_data_handle_t data, int node, enum starpu_data_access_mode mode,                       \
      void (*callback)(void *), void *arg, int sequential, int quick, long *before, long *after)
 #define TIC_ACQUIRE_JOBIDS_ARGUMENTS                                                               \
     (data, node, mode, callback, arg, sequential, quick, before, after)
+#define TIC_ACQUIRE_JOBIDS_PRIORITY 0
+#define TIC_ACQUIRE_JOBIDS_LATER(call, callback, arg)                                              \
+    ((call)->data, (call)->node, (call)->mode, callback, arg, (call)->sequential, (call)->quick,   \
+     NULL, NULL)
 #endif
 
 /* Why a task that has run is not protected because of what only newer versions know, or NULL. */

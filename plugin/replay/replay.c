@@ -22,8 +22,11 @@ struct work {
 struct actor {
     uint64_t key;
     uint32_t role; /* enum tic_history_role */
-    struct work work;
-    bool known, returned; /* the program has come to it; and so on */
+    bool nested;   /* inside a call of main() */
+    struct tic_replay_actor is;
+    bool known; /* the program has come to it */
+    bool here;  /* main() has, and is to run it where it is; when it is due */
+    bool due, returned;
 };
 
 static struct {
@@ -33,6 +36,7 @@ static struct {
     uint64_t cut;
     struct actor *actors; /* by role and key; the array is immutable */
     size_t actor_count;
+    struct actor *inside; /* main() only: to be run inside its call */
     /* guarded by the mutex */
     struct tic_cursor cursor;
     uint64_t position, returned; /* where main() is, and where it came back last */
@@ -93,21 +97,26 @@ static int list_actors(const struct tic_line_entry *entries, size_t count)
     for (size_t i = 0; i < count; i++)
         if (entries[i].kind == TIC_HISTORY_BEGIN)
             replay.actors[replay.actor_count++] =
-                (struct actor){.key = entries[i].actor, .role = entries[i].role};
+                (struct actor){.key = entries[i].actor,
+                               .role = entries[i].role,
+                               .nested = entries[i].part == TIC_HISTORY_NESTED};
     qsort(replay.actors, replay.actor_count, sizeof(*replay.actors), by_key);
     return 0;
 }
 
-bool tic_replay_add_actor(enum tic_history_role role, uint64_t key, void (*run)(void *),
-                          void *argument)
+bool tic_replay_add_actor(enum tic_history_role role, uint64_t key,
+                          const struct tic_replay_actor *is, bool inside)
 {
     struct actor *actor = find_actor(role, key);
 
     pthread_mutex_lock(&replay.mutex);
     bool begins = actor && !actor->known;
     if (begins) {
-        actor->work = (struct work){run, argument};
+        actor->is = *is;
+        actor->here = inside && actor->nested;
         actor->known = true;
+        if (actor->here)
+            replay.inside = actor;
     }
     if (begins && replay.missed == actor)
         change_locked();
@@ -122,11 +131,32 @@ static void end_actor_locked(struct actor *actor)
     change_locked();
 }
 
-static void work_locked(const struct actor *actor)
+static void call_locked(void (*function)(void *), void *argument)
 {
     pthread_mutex_unlock(&replay.mutex);
-    actor->work.run(actor->work.argument);
+    if (function)
+        function(argument);
     pthread_mutex_lock(&replay.mutex);
+}
+
+static void run_locked(struct actor *actor)
+{
+    call_locked(actor->is.run, actor->is.argument);
+    end_actor_locked(actor);
+}
+
+void tic_replay_run_inside(void)
+{
+    struct actor *actor = replay.inside;
+
+    if (__builtin_expect(!actor, 1))
+        return;
+    replay.inside = NULL;
+    pthread_mutex_lock(&replay.mutex);
+    while (!actor->due)
+        wait_locked();
+    run_locked(actor);
+    pthread_mutex_unlock(&replay.mutex);
 }
 
 void tic_replay_end_kernel(uint64_t key)
@@ -153,8 +183,7 @@ static void *run_apart(void *arg)
 {
     pthread_setname_np(pthread_self(), "tic-callback");
     pthread_mutex_lock(&replay.mutex);
-    work_locked(arg);
-    end_actor_locked(arg);
+    run_locked(arg);
     pthread_mutex_unlock(&replay.mutex);
     return NULL;
 }
@@ -199,19 +228,22 @@ static void begin_actor_locked(const struct tic_line_entry *entry)
     replay.missed = NULL;
     replay.running++;
     advance_locked();
-    if (entry->role == TIC_HISTORY_KERNEL) {
-        work_locked(actor);
-    } else if (ends_next_locked(entry)) {
-        work_locked(actor);
-        end_actor_locked(actor);
-    } else {
+    call_locked(actor->is.begin, actor->is.argument);
+    if (actor->here) {
+        actor->due = true;
+        change_locked();
+    } else if (actor->is.run && ends_next_locked(entry)) {
+        run_locked(actor);
+    } else if (actor->is.run) {
         start_apart(actor);
     }
 }
 
+/* From the call of this entry; with RELEASE main() is not through with that before it goes on. */
 static bool has_come_back_locked(const struct tic_line_entry *entry)
 {
-    return replay.returned >= entry->position || replay.position > entry->position;
+    return replay.position > entry->position ||
+           (entry->kind != TIC_HISTORY_RELEASE && replay.returned >= entry->position);
 }
 
 static void pass_locked(const struct tic_line_entry *entry)
@@ -377,8 +409,10 @@ static bool await_return_locked(uint64_t position)
     return returns;
 }
 
+/* What main() does next may be what these entries wait for. */
 static void arrive_locked(uint64_t position, bool waits)
 {
+    const struct tic_cursor *cursor = &replay.cursor;
     bool returns = true;
 
     if (waits)
@@ -387,8 +421,9 @@ static void arrive_locked(uint64_t position, bool waits)
         await_passed_locked(tic_cursor_count_before(&replay.cursor, position));
     if (!returns)
         await_passed_locked(replay.cursor.count);
+    size_t next = cursor->next;
     pthread_mutex_unlock(&replay.mutex);
-    replay.steps.arrive();
+    replay.steps.arrive(cursor->entries + next, cursor->count - next);
     pthread_mutex_lock(&replay.mutex);
     replay.arrived = true;
     change_locked();

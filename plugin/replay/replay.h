@@ -32,8 +32,11 @@ static inline bool tic_replay_is_on(void)
 }
 
 struct tic_replay_steps {
-    void (*arrive)(void);      /* main() is at the cut: restores the values; on its thread */
-    void (*play)(bool begins); /* around the play of the queue; on the thread that plays */
+    /* main() is at the cut: restores the values of data that nobody is to look at in these entries,
+     * which have not passed; on its thread. */
+    void (*arrive)(const struct tic_line_entry *entries, size_t count);
+    /* Around the play of the queue, and before it the other values; on the thread that plays. */
+    void (*play)(bool begins);
 };
 
 /* Begins to redo the history, which stays until the phase is OFF. cut: where main()
@@ -55,11 +58,20 @@ void tic_replay_await(uint64_t position);
 /* It comes back. */
 void tic_replay_return(uint64_t position);
 
-/* This actor is there: a callback whose task has ended, or a kernel. Runs it when the history says
- * so, a callback on a thread of its own; of a kernel, run() submits its task. False: it had not
- * begun by the cut. Any thread. */
-bool tic_replay_add_actor(enum tic_history_role role, uint64_t key, void (*run)(void *),
-                          void *argument);
+/* What an actor does when the history says that it begins. */
+struct tic_replay_actor {
+    void (*begin)(void *); /* before any later entry passes; or NULL */
+    void (*run)(void *);   /* on a thread of its own; NULL: somebody tells when it has returned */
+    void *argument;        /* of both */
+};
+
+/* This actor is there: a callback whose task has ended, or a kernel. inside: in a call of main().
+ * False: it had not begun by the cut. Any thread. */
+bool tic_replay_add_actor(enum tic_history_role role, uint64_t key,
+                          const struct tic_replay_actor *is, bool inside);
+/* At the end of a call of main() that may have added one: it runs here if it ran inside that call
+ * in the recorded run. */
+void tic_replay_run_inside(void);
 /* A kernel that the replay has run has returned; and until then. Any thread. */
 void tic_replay_end_kernel(uint64_t key);
 void tic_replay_await_kernel(uint64_t key);

@@ -34,8 +34,10 @@ struct tic_session {
     _Atomic unsigned holds;         /* accesses that the program has not released */
     bool restored_all;              /* owner thread only: no recovered value waits any more */
     bool waits_by_callback;         /* owner thread only: main() has asked for such an access */
-    _Atomic bool racy;              /* some order in the program is a race; relaxed */
-    bool asks_successors;           /* immutable after open: main() asked for successors of tasks */
+    uint64_t asking; /* owner thread only: it submits a task, or asks for an access, with a callback
+                        of this key minus 1; 0: no */
+    _Atomic bool racy;          /* some order in the program is a race; relaxed */
+    bool asks_successors;       /* immutable after open: main() asked for successors of tasks */
     bool explicit_dependencies; /* guarded by submit: a task had a tag or declared dependencies */
     pid_t process;              /* immutable after start */
     /* The policies in use, as they were; each immutable once a task was submitted to its context.

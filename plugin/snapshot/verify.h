@@ -38,6 +38,7 @@ enum tic_calm {
 struct tic_running_callback {
     uint64_t task;                             /* key */
     uint64_t epoch;                            /* in which it began */
+    bool nested;                               /* inside the call of main() that asked for it */
     bool listed;                               /* its own thread only */
     struct tic_running_callback *next, **link; /* guarded by the graph's lock */
 };

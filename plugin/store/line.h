@@ -182,6 +182,10 @@ enum tic_history_role {
     TIC_HISTORY_ROLES,
 };
 
+/* The part of a BEGIN: inside the call of main() that submitted the task, or asked for the access.
+ */
+enum { TIC_HISTORY_NESTED = 1 };
+
 struct tic_line_entry {
     uint64_t position; /* of main() then */
     uint64_t actor;

@@ -32,6 +32,15 @@ redoes() { # lines, command...
     redoes 2 "$lib/orders" callback-tags
 }
 
+@test "accesses with a callback: that read, that write, and granted inside the call" {
+    for lines in 1 3 5; do
+        redoes $lines "$lib/modes" acquire-cb
+        redoes $lines "$lib/modes" acquire-cb-write
+    done
+    redoes 1 "$lib/orders" granted-inside
+    redoes 2 "$lib/orders" granted-inside
+}
+
 @test "Debian's programs, which check their results" {
     need_examples
     export STARPU_TIC_EVERY=10

@@ -295,6 +295,25 @@ static void run_full(void)
     starpu_data_unregister(large);
 }
 
+static int granted; /* main() only: accesses that came inside the call that asked for them */
+
+static void count_granted(void *handle)
+{
+    granted++;
+    starpu_data_release(handle);
+}
+
+/* Nobody uses the data: StarPU grants the access inside the call, and main() goes by that. */
+static void run_granted_inside(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        submit_row(handles[0], round);
+        must(starpu_data_acquire_cb(handles[1], STARPU_RW, count_granted, handles[1]));
+        submit(&step_codelet, handles[0], granted);
+    }
+    must(granted == ROUNDS ? 0 : -1);
+}
+
 const struct mode orders_access[] = {{"unpack", run_unpack},
                                      {"load-model", run_load_model},
                                      {"memory-full", run_full},
@@ -314,4 +333,5 @@ const struct mode orders_access[] = {{"unpack", run_unpack},
                                      {"homeless-changed", run_homeless_changed},
                                      {"odd-names", run_odd_names},
                                      {"try-in-vain", run_try_in_vain},
+                                     {"granted-inside", run_granted_inside},
                                      {NULL, NULL}};

@@ -21,6 +21,7 @@ enum { BEGIN = TIC_HISTORY_BEGIN, END = TIC_HISTORY_END, RETURN = TIC_HISTORY_RE
 static char said[64]; /* guarded by the mutex: what happened, a letter each */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static sem_t go;
+static size_t left; /* entries, when main() arrived */
 
 static char letter_a = 'a', letter_k = 'k', letter_q = 'q', letter_r = 'r';
 
@@ -31,8 +32,10 @@ static void say(char what)
     pthread_mutex_unlock(&mutex);
 }
 
-static void arrive(void)
+static void arrive(const struct tic_line_entry *entries, size_t count)
 {
+    (void)entries;
+    left = count;
     say('|');
 }
 
@@ -66,6 +69,13 @@ static void start(const struct tic_line_entry *entries, size_t count, uint64_t c
     assert_int_equal(tic_replay_start(entries, count, cut, &steps), 0);
 }
 
+static bool add_callback(uint64_t key, void (*run)(void *), void *argument)
+{
+    const struct tic_replay_actor actor = {.run = run, .argument = argument};
+
+    return tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, true);
+}
+
 /* main() waits once more, behind the cut: all is over then. */
 static void finish(uint64_t position, const char *expected)
 {
@@ -88,7 +98,7 @@ static void test_wait_returns_after_callback(void **state)
     (void)state;
     start(entries, TIC_COUNT(entries), 3);
     tic_replay_begin(1, TIC_REPLAY_SUBMITS);
-    assert_true(tic_replay_add_actor(TIC_HISTORY_CALLBACK, 7, callback, &letter_a));
+    assert_true(add_callback(7, callback, &letter_a));
     wait_at(2);
     say('m');
     finish(3, "am|<>");
@@ -102,7 +112,7 @@ static void begin_with_callback_that_waits(uint64_t cut)
     sem_init(&go, 0, 0);
     start(entries, TIC_COUNT(entries), cut);
     tic_replay_begin(1, TIC_REPLAY_SUBMITS);
-    assert_true(tic_replay_add_actor(TIC_HISTORY_CALLBACK, 7, waiting_callback, &letter_a));
+    assert_true(add_callback(7, waiting_callback, &letter_a));
     wait_at(2);
     say('m');
 }
@@ -133,14 +143,54 @@ static void test_kernel_and_queue(void **state)
     (void)state;
     start(entries, TIC_COUNT(entries), 4);
     tic_replay_begin(1, TIC_REPLAY_SUBMITS);
-    assert_true(tic_replay_add_actor(TIC_HISTORY_KERNEL, 5, kernel, &letter_k));
-    assert_false(tic_replay_add_actor(TIC_HISTORY_CALLBACK, 5, callback, &letter_a));
+    assert_true(tic_replay_add_actor(
+        TIC_HISTORY_KERNEL, 5, &(struct tic_replay_actor){.begin = kernel, .argument = &letter_k},
+        false));
+    assert_false(add_callback(5, callback, &letter_a));
     assert_true(tic_replay_queue(callback, &letter_a));
     assert_true(tic_replay_queue(callback, &letter_q));
     tic_replay_begin(2, TIC_REPLAY_ASKS);
     wait_at(3);
     finish(4, "k|<aq>");
     assert_false(tic_replay_queue(callback, &letter_r));
+}
+
+/* An access that was granted inside the call of main(): its callback runs there, after what came
+ * before it; another one between them does not wait for main(). */
+static void test_callback_inside_call(void **state)
+{
+    static const struct tic_line_entry entries[] = {
+        ENTRY(1, CALLBACK, 6, BEGIN),
+        ENTRY(1, CALLBACK, 6, END),
+        {.position = 1, .actor = 7, .kind = BEGIN, .role = CALLBACK, .part = TIC_HISTORY_NESTED},
+        ENTRY(1, CALLBACK, 7, END)};
+    const struct tic_replay_actor taken = {callback, callback, &letter_a};
+    (void)state;
+    start(entries, TIC_COUNT(entries), 2);
+    tic_replay_begin(1, TIC_REPLAY_SUBMITS);
+    assert_true(add_callback(6, callback, &letter_r));
+    tic_replay_run_inside();
+    assert_true(tic_replay_add_actor(TIC_HISTORY_CALLBACK, 7, &taken, true));
+    tic_replay_run_inside();
+    say('m');
+    finish(2, "raam|<>");
+}
+
+/* What has not passed when main() is at the cut is told to whoever restores values. */
+static void test_entries_left_at_cut(void **state)
+{
+    static const struct tic_line_entry entries[] = {
+        ENTRY(1, CALLBACK, 7, BEGIN), ENTRY(2, MAIN, 0, RETURN), ENTRY(2, CALLBACK, 7, END)};
+    (void)state;
+    sem_init(&go, 0, 0);
+    start(entries, TIC_COUNT(entries), 2);
+    tic_replay_begin(1, TIC_REPLAY_SUBMITS);
+    assert_true(add_callback(7, waiting_callback, &letter_a));
+    left = 0;
+    wait_at(2);
+    assert_int_equal(left, 2);
+    sem_post(&go);
+    finish(3, "|a<>");
 }
 
 static void test_cursor(void **state)
@@ -172,6 +222,8 @@ int main(void)
         cmocka_unit_test(test_callback_waits_for_main),
         cmocka_unit_test(test_callback_waits_for_main_at_cut),
         cmocka_unit_test(test_kernel_and_queue),
+        cmocka_unit_test(test_callback_inside_call),
+        cmocka_unit_test(test_entries_left_at_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
