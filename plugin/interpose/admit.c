@@ -26,6 +26,7 @@
 #include "interpose/restore_all.h"
 #include "interpose/skip.h"
 #include "interpose/spawn.h"
+#include "replay/replay.h"
 #include "session/task.h"
 #include "snapshot/forced.h"
 #include "session/uses.h"
@@ -113,6 +114,8 @@ bool tic_admit_register(struct starpu_task *task, const struct tic_spawn *model)
 
 static void hold_prologues(struct starpu_task *task, uint64_t key)
 {
+    if (tic_replay_is_on())
+        return;
     if (tic_position_is_ahead() && tic_graph_has_run(&tic_session->graph, key))
         tic_prologue_hold_again(task, key);
     else if (tic_position_is_ahead())

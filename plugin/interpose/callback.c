@@ -70,7 +70,7 @@ static void run_wrapped(struct wrapped_callback *wrapped)
     free(wrapped);
     if (run && tic_replay_is_on()) {
         tic_lock(&tic_session->submit);
-        tic_clock_redo_callback_locked(task, key, task->destroy && task->detach, &small);
+        tic_clock_redo_callback_locked(task, key, false, &small); /* StarPU is at its end */
         tic_unlock(&tic_session->submit);
     } else if (!run || hold(task, key, &small)) {
         ;

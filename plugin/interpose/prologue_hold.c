@@ -14,13 +14,16 @@
 #include "interpose/declared.h"
 #include "interpose/later.h"
 #include "interpose/prologue.h"
+#include "interpose/redo_values.h"
+#include "replay/replay.h"
+#include "session/lookup.h"
 #include "session/task.h"
 #include "real/real.h"
 
 void tic_prologue_expect_locked(const struct starpu_task *task, const struct tic_accesses *accesses,
                                 uint64_t key)
 {
-    if (!tic_session->recovered || !tic_task_has_prologue(task) ||
+    if (!tic_session->recovered || tic_replay_is_on() || !tic_task_has_prologue(task) ||
         !tic_prologue_may_read(task, key))
         return;
     for (unsigned i = 0; i < accesses->count; i++)
@@ -230,4 +233,92 @@ void tic_prologue_hold_start(struct starpu_task *task, uint64_t key)
     if (!tic_clock_hold_gate_locked(begin, gate))
         tic_clock_leave_gate_locked(begin, gate);
     submit_gate(task, gate);
+}
+
+/* ---- in a restart that redoes its history -------------------------------------------------------
+ */
+
+struct redone {
+    uint64_t key;
+    void (*function)(void *);
+    void *argument;
+    bool free_argument;
+    uint64_t reads; /* key of what was read before it */
+    unsigned count;
+    struct tic_handle *handles[]; /* of its task; or NULL */
+};
+
+static void show(void *arg)
+{
+    const struct redone *redone = arg;
+    struct tic_line_read read;
+
+    for (unsigned i = 0; i < redone->count; i++) {
+        struct tic_handle *handle = redone->handles[i];
+        if (handle && atomic_load(&handle->holds) == 0 &&
+            tic_graph_find_read(&tic_session->graph, redone->reads, i, &read))
+            tic_redo_show(handle, &(struct tic_saved){{read.extent, read.row}, read.checksum});
+    }
+}
+
+static void run(void *arg)
+{
+    struct redone *redone = arg;
+
+    tic_callback_begin(redone->key, redone->function, redone->argument);
+    if (redone->free_argument)
+        free(redone->argument);
+    free(redone);
+}
+
+static struct redone *describe(struct starpu_task *task, const struct tic_prologue_place *place,
+                               uint64_t key)
+{
+    unsigned count = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
+    struct redone *redone = malloc(sizeof(*redone) + count * sizeof(struct tic_handle *));
+
+    if (!redone)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    *redone = (struct redone){.key = key ^ place->bit,
+                              .function = *place->function,
+                              .argument = *place->argument,
+                              .free_argument = frees_argument(task, place),
+                              .reads = tic_prologue_key_of_reads(key),
+                              .count = count};
+    for (unsigned i = 0; i < count; i++)
+        redone->handles[i] = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+    return redone;
+}
+
+/* True: it had not begun. The values were logged before the first of a task. */
+static bool redo_one(struct starpu_task *task, const struct tic_prologue_place *place, uint64_t key,
+                     bool first)
+{
+    if (!*place->function)
+        return false;
+    struct redone *redone = describe(task, place, key);
+    const struct tic_replay_actor actor = {first ? show : NULL, run, redone};
+    if (tic_replay_add_actor(TIC_HISTORY_CALLBACK, redone->key, &actor, tic_is_owner)) {
+        leave_apart(task, place, key);
+        return false;
+    }
+    free(redone);
+    return true;
+}
+
+bool tic_prologue_redo(struct starpu_task *task, uint64_t key)
+{
+    const struct tic_prologue_place first = tic_prologue_place_of_first(task),
+                                    pop = tic_prologue_place_of_pop(task);
+    bool has_first = *first.function != NULL, later = redo_one(task, &first, key, true);
+
+    return redo_one(task, &pop, key, !has_first) || later;
+}
+
+bool tic_prologue_was_running(uint64_t key)
+{
+    const struct tic_history *history = &tic_session->graph.history;
+
+    return tic_history_was_running(history, TIC_HISTORY_CALLBACK, key ^ TIC_PROLOGUE_FIRST) ||
+           tic_history_was_running(history, TIC_HISTORY_CALLBACK, key ^ TIC_PROLOGUE_POP);
 }

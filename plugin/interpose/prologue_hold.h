@@ -4,6 +4,7 @@
 #define TIC_INTERPOSE_PROLOGUE_HOLD_H
 
 #include <starpu.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct tic_accesses;
@@ -24,5 +25,11 @@ void tic_prologue_hold_again(struct starpu_task *task, uint64_t key);
 /* The task, with its prologues, waits until main() has come as far as it had; also without them, if
  * it runs nowhere and had begun (tic_nowhere_begin). */
 void tic_prologue_hold_start(struct starpu_task *task, uint64_t key);
+
+/* In a restart that redoes its history: those that had begun come when that says so, with what they
+ * had read, and without the task. True: another one had not, and comes with it. */
+bool tic_prologue_redo(struct starpu_task *task, uint64_t key);
+/* One had begun by the cut, and not returned. */
+bool tic_prologue_was_running(uint64_t key);
 
 #endif

@@ -10,6 +10,7 @@
 #include "graph/family.h"
 #include "interpose/arrive.h"
 #include "interpose/callback.h"
+#include "interpose/prologue_hold.h"
 #include "interpose/redo_values.h"
 #include "real/real.h"
 #include "session/accesses.h"
@@ -140,6 +141,8 @@ bool tic_redo_queue_control_locked(struct starpu_task *task,
 
     if (!tic_replay_is_on())
         return false;
+    if (tic_task_has_prologue(task) && submission->context == TIC_CONTEXT_MAIN)
+        follows = tic_prologue_redo(task, tic_control_key(submission->context));
     for (unsigned i = 0; i < accesses->count; i++)
         follows |= accesses->items[i].handle && tic_redo_keeper(accesses->items[i].handle)->queued;
     if (!follows)
@@ -195,10 +198,15 @@ bool tic_redo_task_locked(struct starpu_task *task, const struct tic_submission 
 {
     if (submission->context == TIC_CONTEXT_THREAD)
         tic_redo_refuse("tasks of threads");
-    if (tic_task_has_prologue(task))
-        tic_redo_refuse("prologues");
+    const uint64_t key = tic_submission_key(submission);
+    bool has_run = tic_graph_has_run(&tic_session->graph, key);
+    if (tic_task_has_prologue(task)) {
+        if (!has_run && tic_prologue_was_running(key))
+            tic_redo_refuse("a task whose prologue was running");
+        tic_prologue_redo(task, key);
+    }
     *verdict = TIC_HELD;
-    if (!tic_graph_has_run(&tic_session->graph, tic_submission_key(submission)))
+    if (!has_run)
         return queue_task_locked(task, submission);
     *verdict = begin_kernel_locked(task, submission);
     return true;
@@ -288,8 +296,8 @@ static const char *why_not(const struct tic_session *session)
     for (size_t i = 0; i < history->entry_count; i++)
         if (history->entries[i].role == TIC_HISTORY_CALLBACK &&
             history->entries[i].kind == TIC_HISTORY_VALUE &&
-            !(history->entries[i].actor & TIC_SPAWN_KEY)) /* not an access of its own */
-            return "callbacks that read data of their tasks";
+            tic_nowhere_has_key(history->entries[i].actor))
+            return "callbacks of tasks that run nowhere, and that read";
     return NULL;
 }
 

@@ -54,7 +54,10 @@ enum tic_verdict tic_skip_done(struct starpu_task *task, uint64_t key)
 {
     if (tic_session->asks_successors) /* main() may name it, though it ends at once */
         task->destroy = 0;
-    tic_prologue_hold_done(task, key);
+    if (tic_replay_is_on())
+        tic_prologue_redo(task, key);
+    else
+        tic_prologue_hold_done(task, key);
     tic_arguments_give_back_locked(task, key);
     bool plain = is_plain_but_for_callback(task);
     bool held = tic_replay_is_on() ? tic_clock_redo_callback_locked(task, key, plain, NULL)
@@ -83,6 +86,7 @@ static struct starpu_task *duplicate(struct starpu_task *task)
     copy->destroy = copy->detach = 1;
     copy->synchronous = copy->use_tag = 0;
     copy->nb_termination_call_required = 0;
+    copy->prologue_callback_func = copy->prologue_callback_pop_func = NULL; /* they had begun */
     if (!task->destroy)
         copy->cl_arg_free = copy->callback_arg_free = 0;
     task->cl_arg_free = task->callback_arg_free = 0;

@@ -357,6 +357,20 @@ static const char *name_of(const struct starpu_task *task)
     return task->cl ? tic_task_name(task) : "a control task";
 }
 
+/* One that is not skipped, and that the history speaks of: main() submits it before that passes,
+ * and waits then. */
+static bool had_begun(const struct starpu_task *task)
+{
+    const struct tic_graph *graph = &tic_session->graph;
+    uint64_t key = tic_control_key(TIC_CONTEXT_MAIN), clock, rank;
+
+    if (!tic_task_runs_nowhere(task))
+        return tic_graph_has_run(graph, graph->signature.position);
+    return tic_graph_find_callback(graph, key, &clock, &rank) ||
+           tic_graph_find_callback(graph, key ^ TIC_PROLOGUE_FIRST, &clock, &rank) ||
+           tic_graph_find_callback(graph, key ^ TIC_PROLOGUE_POP, &clock, &rank);
+}
+
 enum tic_verdict tic_submit_on_before(struct starpu_task *task)
 {
     struct tic_session *session = tic_session;
@@ -379,7 +393,8 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
             tic_clock_tick_late();
         else
             tic_clock_tick();
-        tic_redo_begin(task->synchronous && !done ? TIC_REPLAY_WAITS : TIC_REPLAY_SUBMITS);
+        tic_redo_begin(task->synchronous && !done && !had_begun(task) ? TIC_REPLAY_WAITS
+                                                                      : TIC_REPLAY_SUBMITS);
         tic_pointers_note(task, &accesses);
     }
     tic_lock(&session->submit);

@@ -156,12 +156,23 @@ static void wait_for(struct starpu_task *task)
     tic_looks_leave();
 }
 
+/* StarPU has the task, or does not need it. */
+static void end_asking(void)
+{
+    if (!tic_is_owner)
+        return;
+    tic_session->asking = 0;
+    tic_replay_run_inside();
+}
+
 static int submit_watched(struct starpu_task *task, const void *frame, bool *skipped)
 {
     enum tic_verdict verdict = tic_submit_on_before(task);
     *skipped = verdict == TIC_DROP || (verdict == TIC_CONTROL && !task->synchronous);
-    if (verdict == TIC_HELD)
+    if (verdict == TIC_HELD) {
+        end_asking();
         return 0;
+    }
     bool waits = verdict != TIC_DROP && task->synchronous;
     bool observed = verdict == TIC_PASS && tic_observe_begin(task, frame);
     int result = 0;
@@ -177,6 +188,7 @@ static int submit_watched(struct starpu_task *task, const void *frame, bool *ski
         if (tic_session->recovered)
             tic_reads_after_submit(result == 0);
     }
+    end_asking();
     if (result != 0) { /* else the task may be gone already */
         tic_submit_on_refused(task);
         task->synchronous = waits;
@@ -225,10 +237,6 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
                                            : submit_unwatched(task);
     if (!ours)
         return result;
-    if (tic_is_owner) {
-        tic_session->asking = 0;
-        tic_replay_run_inside();
-    }
     tic_redux_after_submit();
     if (skipped)
         tic_main_has_skipped();

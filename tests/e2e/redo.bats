@@ -41,6 +41,19 @@ redoes() { # lines, command...
     redoes 2 "$lib/orders" granted-inside
 }
 
+@test "tasks that main() waits for in their submission" {
+    for lines in 1 2 4 6; do
+        redoes $lines "$lib/orders" callback-synchronous
+    done
+    redoes 9 "$lib/prologues" sudden
+}
+
+@test "prologues, with what they read" {
+    for form in data data-pop declared readers early access called; do
+        redoes 4 "$lib/prologues" $form
+    done
+}
+
 @test "Debian's programs, which check their results" {
     need_examples
     export STARPU_TIC_EVERY=10

@@ -103,7 +103,32 @@ static void run_tags(void)
     }
 }
 
-const struct mode orders_callbacks[] = {
-    {"callback-nowhere", run_nowhere}, {"callback-nowhere-ready", run_nowhere_ready},
-    {"callback-awaited", run_awaited}, {"callback-awaited-between", run_awaited_between},
-    {"callback-tags", run_tags},       {NULL, NULL}};
+static void submit_synchronous(struct starpu_task *task)
+{
+    task->callback_func = count_call;
+    task->synchronous = 1;
+    must(starpu_task_submit(task));
+}
+
+/* main() waits for tasks in their submission: one that writes nothing, one without a kernel, one
+ * that writes. */
+static void run_synchronous(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        submit_called(handles[0], count_call, NULL);
+        submit_synchronous(build(&look_codelet, handles[0], 0));
+        submit_synchronous(starpu_task_create());
+        submit_synchronous(build(&step_codelet, handles[0], round));
+        submit(&step_codelet, handles[1], round);
+    }
+    starpu_task_wait_for_all();
+    await_calls(4 * ROUNDS);
+}
+
+const struct mode orders_callbacks[] = {{"callback-nowhere", run_nowhere},
+                                        {"callback-nowhere-ready", run_nowhere_ready},
+                                        {"callback-awaited", run_awaited},
+                                        {"callback-awaited-between", run_awaited_between},
+                                        {"callback-tags", run_tags},
+                                        {"callback-synchronous", run_synchronous},
+                                        {NULL, NULL}};
