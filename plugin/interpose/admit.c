@@ -96,7 +96,8 @@ static bool is_recorded(const struct tic_submission *submission)
 /* What it reads may be copies by now. */
 void tic_admit_deliver(struct starpu_task *task, const struct tic_submission *submission)
 {
-    if (!tic_session->recovered || !tic_reads_deliver(task, tic_submission_key(submission)))
+    if (!tic_session->recovered || tic_replay_is_on() || /* what is played reads what is there */
+        !tic_reads_deliver(task, tic_submission_key(submission)))
         return;
     tic_accesses_drop(submission->accesses);
     if (!tic_accesses_list(task, submission->accesses))

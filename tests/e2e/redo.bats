@@ -30,6 +30,7 @@ redoes() { # lines, command...
     redoes 1 "$lib/orders" fold-after-callback
     redoes 2 "$lib/orders" callback-awaited
     redoes 2 "$lib/orders" callback-tags
+    redoes 1 "$lib/orders" reader-left
 }
 
 @test "accesses with a callback: that read, that write, and granted inside the call" {

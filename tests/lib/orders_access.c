@@ -103,6 +103,18 @@ static void run_reader_unregister(void)
     submit_row(handles[0], 1);
 }
 
+/* Two that were not done by the cut, and data that goes between them. */
+static void run_reader_left(void)
+{
+    starpu_data_handle_t homeless = register_homeless();
+
+    submit_row(handles[0], 1);
+    submit(&assign_codelet, homeless, 7);
+    submit(&look_codelet, homeless, 0);
+    starpu_data_unregister_submit(homeless);
+    submit(&look_codelet, handles[1], 0);
+}
+
 /* It changes the data. */
 static void run_reader_acquire(void)
 {
@@ -321,6 +333,7 @@ const struct mode orders_access[] = {{"unpack", run_unpack},
                                      {"read-first", run_read_first},
                                      {"kept-reader", run_kept_reader},
                                      {"reader-unregister", run_reader_unregister},
+                                     {"reader-left", run_reader_left},
                                      {"reader-acquire", run_reader_acquire},
                                      {"reader-writer", run_reader_writer},
                                      {"reader-through", run_reader_through},
