@@ -180,6 +180,10 @@ static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
     for (unsigned i = 0; i < accesses->count; i++)
         handles[i] = accesses->items[i].handle;
     enum tic_verdict verdict = tic_skip_kernel(task, kernel->key, &kernel->task);
+    /* The history does not say that main() has to wait for it. */
+    if (verdict == TIC_CONTROL &&
+        tic_history_was_running(&tic_session->graph.history, TIC_HISTORY_KERNEL, kernel->key))
+        tic_redo_refuse("the end of a task that writes no data, and that somebody waits for,");
     tic_redo_note_kernel(kernel);
     bool fine = tic_callback_wrap(kernel->task, false, kernel->key, false);
     if (submission->context == TIC_CONTEXT_MAIN)

@@ -2,6 +2,7 @@
 /* Scenarios of tests/lib/orders.c about callbacks: what they submit comes where it came, and what
  * waits for them goes on. */
 #include <sched.h>
+#include <unistd.h>
 
 #include "lib/orders.h"
 
@@ -125,10 +126,27 @@ static void run_synchronous(void)
     await_calls(4 * ROUNDS);
 }
 
-const struct mode orders_callbacks[] = {{"callback-nowhere", run_nowhere},
-                                        {"callback-nowhere-ready", run_nowhere_ready},
-                                        {"callback-awaited", run_awaited},
-                                        {"callback-awaited-between", run_awaited_between},
-                                        {"callback-tags", run_tags},
-                                        {"callback-synchronous", run_synchronous},
-                                        {NULL, NULL}};
+static void look_long(void *buffers[], void *arg)
+{
+    (void)arg;
+    usleep(300000);
+    count(*variable(buffers[0]));
+}
+
+static struct starpu_codelet look_long_codelet = {
+    .cpu_funcs = {look_long}, .nbuffers = 1, .modes = {STARPU_R}, .name = "look_long"};
+
+/* main() waits for one that writes nothing while another task ends, and goes by what it counted. */
+static void run_long(void)
+{
+    submit(&step_codelet, handles[0], 1);
+    submit(&step_codelet, handles[1], 1);
+    submit_synchronous(build(&look_long_codelet, handles[2], 0));
+    submit(&step_codelet, handles[0], (int)(counter % 1000));
+}
+
+const struct mode orders_callbacks[] = {
+    {"callback-nowhere", run_nowhere}, {"callback-nowhere-ready", run_nowhere_ready},
+    {"callback-awaited", run_awaited}, {"callback-awaited-between", run_awaited_between},
+    {"callback-tags", run_tags},       {"callback-synchronous", run_synchronous},
+    {"callback-long", run_long},       {NULL, NULL}};
