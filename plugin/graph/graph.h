@@ -237,6 +237,8 @@ int tic_graph_note_main_locked(struct tic_graph *graph, enum tic_history_kind ki
  * run in a replay. *rank: its place among those that had run; UINT64_MAX: it had not. */
 bool tic_graph_find_callback(const struct tic_graph *graph, uint64_t task, uint64_t *clock,
                              uint64_t *rank);
+/* Only whether it had begun. */
+bool tic_graph_has_begun(const struct tic_graph *graph, uint64_t task);
 
 /* ---- describing a cut; the checkpoint thread, after everything is saved ---------------------- */
 

@@ -340,6 +340,11 @@ bool tic_graph_find_callback(const struct tic_graph *graph, uint64_t task, uint6
     return found != NULL;
 }
 
+bool tic_graph_has_begun(const struct tic_graph *graph, uint64_t task)
+{
+    return find_callback(graph, task) != NULL;
+}
+
 /* ---- tasks that write no content ------------------------------------------------------------- */
 
 int tic_graph_note_ran(struct tic_graph *graph, uint64_t task, uint64_t epoch)

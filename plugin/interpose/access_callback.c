@@ -333,7 +333,7 @@ static void granted(void *arg)
     if (tic_replay_is_on()) {
         tic_clock_redo_access(wait->key, granted_now, wait);
     } else if (!hold(wait)) {
-        wait->running.nested = tic_is_owner && tic_session->asking == wait->key + 1;
+        wait->running.nested = tic_session_asks(wait->key);
         granted_now(wait);
     }
 }

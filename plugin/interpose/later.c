@@ -104,7 +104,7 @@ static void show_data(uint64_t key)
 void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
 {
     struct tic_session *session = tic_session;
-    struct tic_running_callback running = {.nested = tic_is_owner && session->asking == key + 1};
+    struct tic_running_callback running = {.nested = tic_session_asks(key)};
 
     tic_callback_open();
     if (session->recovered) {

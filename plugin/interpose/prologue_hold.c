@@ -45,9 +45,7 @@ wrap_or_stop(struct starpu_task *task, const struct tic_prologue_place *place, u
 
 static bool has_run(uint64_t key)
 {
-    uint64_t clock, rank;
-
-    return tic_graph_find_callback(&tic_session->graph, key, &clock, &rank);
+    return tic_graph_has_begun(&tic_session->graph, key);
 }
 
 static bool frees_argument(const struct starpu_task *task, const struct tic_prologue_place *place)

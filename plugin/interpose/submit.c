@@ -362,13 +362,13 @@ static const char *name_of(const struct starpu_task *task)
 static bool had_begun(const struct starpu_task *task)
 {
     const struct tic_graph *graph = &tic_session->graph;
-    uint64_t key = tic_control_key(TIC_CONTEXT_MAIN), clock, rank;
+    uint64_t key = tic_control_key(TIC_CONTEXT_MAIN);
 
     if (!tic_task_runs_nowhere(task))
         return tic_graph_has_run(graph, graph->signature.position);
-    return tic_graph_find_callback(graph, key, &clock, &rank) ||
-           tic_graph_find_callback(graph, key ^ TIC_PROLOGUE_FIRST, &clock, &rank) ||
-           tic_graph_find_callback(graph, key ^ TIC_PROLOGUE_POP, &clock, &rank);
+    return tic_graph_has_begun(graph, key) ||
+           tic_graph_has_begun(graph, key ^ TIC_PROLOGUE_FIRST) ||
+           tic_graph_has_begun(graph, key ^ TIC_PROLOGUE_POP);
 }
 
 enum tic_verdict tic_submit_on_before(struct starpu_task *task)

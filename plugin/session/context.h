@@ -87,6 +87,12 @@ static inline bool tic_session_watches(void)
     return tic_session && atomic_load(&tic_session->watching);
 }
 
+/* Is this the thread of main(), inside the call that asks for the callback of this key? */
+static inline bool tic_session_asks(uint64_t key)
+{
+    return tic_is_owner && tic_session->asking == key + 1;
+}
+
 static inline bool tic_session_is_watching(void)
 {
     return tic_guard == 0 && tic_session_watches();

@@ -47,17 +47,6 @@ static void sees(uint64_t *result)
     tic_close(result);
 }
 
-/* The same, and main() submits something else when the data has changed. */
-static void sees_changed(uint64_t *result)
-{
-    tic_open(1, 2);
-    tic_submit(&tic_step, tic_data[0], 3);
-    tic_submit(&tic_see, tic_data[0], 0);
-    tic_submit(&tic_step, tic_data[0], 5);
-    tic_submit(&tic_step, tic_data[1], 7);
-    tic_close(result);
-}
-
 static void see_own(void *buffers[], void *arg)
 {
     (void)buffers;
@@ -99,7 +88,6 @@ const struct tic_program tic_programs_main[] = {
     {"writes-after-wait", writes_after_wait, NULL, false, NULL, 1, 1, 1, 1, false},
     {"sees", sees, NULL, false, NULL, 0, 1, 1, 1, false},
     {"sees-trusted", sees, trusted, false, NULL, 0, 0, 1, 1, true},
-    {"sees-changed", sees_changed, NULL, false, NULL, 1, 0, 1, 1, true},
     {"sees-own", sees_own, NULL, false, NULL, 0, 1, 1, 1, false},
     {"clears-flag-two-lines", clears_flag, NULL, false, NULL, 0, 0, 2, 1, true},
     {"writes-two-lines", writes_after_wait, NULL, false, NULL, 0, 0, 2, 1, false},
