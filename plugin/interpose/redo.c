@@ -180,10 +180,6 @@ static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
     for (unsigned i = 0; i < accesses->count; i++)
         handles[i] = accesses->items[i].handle;
     enum tic_verdict verdict = tic_skip_kernel(task, kernel->key, &kernel->task);
-    /* The history does not say that main() has to wait for it. */
-    if (verdict == TIC_CONTROL &&
-        tic_history_was_running(&tic_session->graph.history, TIC_HISTORY_KERNEL, kernel->key))
-        tic_redo_refuse("the end of a task that writes no data, and that somebody waits for,");
     tic_redo_note_kernel(kernel);
     bool fine = tic_callback_wrap(kernel->task, false, kernel->key, false);
     if (submission->context == TIC_CONTEXT_MAIN)
@@ -203,7 +199,7 @@ bool tic_redo_task_locked(struct starpu_task *task, const struct tic_submission 
     if (submission->context == TIC_CONTEXT_THREAD)
         tic_redo_refuse("tasks of threads");
     const uint64_t key = tic_submission_key(submission);
-    bool has_run = tic_graph_has_run(&tic_session->graph, key);
+    bool has_run = tic_replay_has_actor(TIC_HISTORY_KERNEL, key);
     if (tic_task_has_prologue(task)) {
         if (!has_run && tic_prologue_was_running(key))
             tic_redo_refuse("a task whose prologue was running");

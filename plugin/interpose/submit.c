@@ -365,7 +365,7 @@ static bool had_begun(const struct starpu_task *task)
     uint64_t key = tic_control_key(TIC_CONTEXT_MAIN);
 
     if (!tic_task_runs_nowhere(task))
-        return tic_graph_has_run(graph, graph->signature.position);
+        return tic_replay_has_actor(TIC_HISTORY_KERNEL, graph->signature.position);
     return tic_graph_has_begun(graph, key) ||
            tic_graph_has_begun(graph, key ^ TIC_PROLOGUE_FIRST) ||
            tic_graph_has_begun(graph, key ^ TIC_PROLOGUE_POP);

@@ -18,11 +18,13 @@ struct work {
     void *argument;
 };
 
-/* Who had begun by the cut. */
+/* Who had begun by the cut, and kernels only if they had ended: others are not done, and run again
+ * when the queue is played. */
 struct actor {
     uint64_t key;
     uint32_t role; /* enum tic_history_role */
     bool nested;   /* inside a call of main() */
+    bool ended;    /* by the cut */
     struct tic_replay_actor is;
     bool known; /* the program has come to it */
     bool here;  /* main() has, and is to run it where it is; when it is due */
@@ -89,6 +91,26 @@ static struct actor *find_actor(uint32_t role, uint64_t key)
                : bsearch(&sought, replay.actors, replay.actor_count, sizeof(sought), by_key);
 }
 
+static void note_ends(const struct tic_line_entry *entries, size_t count)
+{
+    struct actor *actor;
+
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].kind == TIC_HISTORY_END &&
+            (actor = find_actor(entries[i].role, entries[i].actor)) != NULL)
+            actor->ended = true;
+}
+
+static void drop_kernels_not_ended(void)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < replay.actor_count; i++)
+        if (replay.actors[i].role != TIC_HISTORY_KERNEL || replay.actors[i].ended)
+            replay.actors[kept++] = replay.actors[i];
+    replay.actor_count = kept;
+}
+
 static int list_actors(const struct tic_line_entry *entries, size_t count)
 {
     replay.actors = calloc(count + 1, sizeof(*replay.actors));
@@ -101,7 +123,14 @@ static int list_actors(const struct tic_line_entry *entries, size_t count)
                                .role = entries[i].role,
                                .nested = entries[i].part == TIC_HISTORY_NESTED};
     qsort(replay.actors, replay.actor_count, sizeof(*replay.actors), by_key);
+    note_ends(entries, count);
+    drop_kernels_not_ended();
     return 0;
+}
+
+bool tic_replay_has_actor(enum tic_history_role role, uint64_t key)
+{
+    return find_actor(role, key) != NULL;
 }
 
 bool tic_replay_add_actor(enum tic_history_role role, uint64_t key,
@@ -222,6 +251,10 @@ static void begin_actor_locked(const struct tic_line_entry *entry)
 {
     struct actor *actor = find_actor(entry->role, entry->actor);
 
+    if (!actor) {
+        advance_locked();
+        return;
+    }
     replay.missed = actor;
     while (!actor->known)
         wait_locked();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A restart redoes the history of the recovered cut. Until main() has come to where it was then,
  * StarPU gets nothing that was not done: calls for that are queued. Then the values of the line are
- * restored, once, and the queue is played, in its order, as if the program called now. Callbacks
- * that had begun by the cut, and kernels that write no data, run when main() has come as far as it
+ * restored, once, and the queue is played, in its order, as if the program called now. Callbacks that
+ * had begun by the cut, and kernels that write no data and had ended, run when main() has come as far as it
  * had; main() comes back from a call that waits when those have returned that had returned then.
  *
  * Why nobody waits for ever: an entry waits for entries before it and for main() at its position,
@@ -65,8 +65,10 @@ struct tic_replay_actor {
     void *argument;        /* of both */
 };
 
+/* Does the history run it? A callback that had begun by the cut, or a kernel that had ended. */
+bool tic_replay_has_actor(enum tic_history_role role, uint64_t key);
 /* This actor is there: a callback whose task has ended, or a kernel. inside: in a call of main().
- * False: it had not begun by the cut. Any thread. */
+ * False: it is none. Any thread. */
 bool tic_replay_add_actor(enum tic_history_role role, uint64_t key,
                           const struct tic_replay_actor *is, bool inside);
 /* At the end of a call of main() that may have added one: it runs here if it ran inside that call

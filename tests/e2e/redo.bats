@@ -49,16 +49,10 @@ redoes() { # lines, command...
     redoes 9 "$lib/prologues" sudden
 }
 
-@test "a task without output that was running while main() waited for it: right, or refused by name" {
-    rm -rf "$STARPU_TIC_DIR"
-    STARPU_TIC_FAIL=line-renamed:2 STARPU_NCPU=2 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" callback-long
-    [ "$status" -eq 137 ]
-    STARPU_TIC_REPLAY=redo STARPU_NCPU=2 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" callback-long
-    if [ "$status" -eq 78 ]; then
-        grep -q 'does not know the end of a task that writes no data' err
-    else
-        [ "$status" -eq 0 ] && [ "$(cat out)" = "$("$lib/orders" callback-long)" ]
-    fi
+@test "a task without output that was running while main() waited for it" {
+    for lines in 1 2 3; do
+        redoes $lines "$lib/orders" callback-long
+    done
 }
 
 @test "prologues, with what they read" {
