@@ -90,7 +90,6 @@ struct tic_by_callback {
     bool put_off;      /* it is to be written then, wherever main() is */
     _Atomic unsigned later; /* asked for before the recovered cut, and to come after it: until
                                then they look at nothing */
-    _Atomic unsigned due;   /* granted by the recovered cut: the replay has still to make them */
     _Atomic uint8_t held;   /* one is granted: TIC_HELD_*; changed by who has the access */
 };
 enum { TIC_HELD_NOT, TIC_HELD_LIVE, TIC_HELD_REPLAYED };

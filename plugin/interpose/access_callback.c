@@ -38,9 +38,10 @@ struct tic_callback_wait {
     enum starpu_data_access_mode mode;
     uint64_t key;
     bool writes;
-    bool logs;    /* what it reads */
-    bool unknown; /* no value that it read is recorded */
-    bool taken;   /* a replay has made it; or it makes it when it plays */
+    bool logs;                  /* what it reads */
+    bool unknown;               /* no value that it read is recorded */
+    struct tic_redo_user *user; /* until a replay has made it */
+    bool taken;                 /* a replay has made it; or it makes it when it plays */
     bool played;
     bool replays; /* it reads this */
     struct tic_saved saved;
@@ -460,7 +461,7 @@ static void take(void *arg)
     bool direct = tic_data_is_in_place(handle) &&
                   (handle->family || tic_nodes_holds_alone(handle->data, handle->home_node));
 
-    atomic_fetch_sub(&handle->by_callback.due, 1);
+    tic_redo_await_calls(wait->user);
     if (!direct && wait->replays && atomic_load(&handle->holds) == 0)
         tic_redo_show(handle, &wait->saved);
     tic_guard++;
@@ -472,6 +473,7 @@ static void take(void *arg)
     if (direct && wait->replays && atomic_load(&handle->holds) == 0)
         tic_redo_show(handle, &wait->saved);
     tic_data_note_hold(handle, true);
+    tic_redo_end_user(wait->key);
 }
 
 /* One that writes, and whose value the cut does not have, had done nothing by then. */
@@ -482,14 +484,16 @@ bool tic_callback_access_redo(struct tic_callback_wait *wait)
 
     wait->taken = wait->replays = find_value(wait->key, &wait->saved);
     wait->taken |= !wait->writes;
-    atomic_fetch_add(&handle->by_callback.due, 1);
     if (wait->writes && wait->taken)
         note_write(wait);
+    wait->user = tic_redo_create_user(wait->key, 1);
+    wait->user->handles[0] = handle;
+    tic_redo_note_user(wait->user);
     if (tic_replay_add_actor(TIC_HISTORY_CALLBACK, wait->key, wait->taken ? &taken : &nothing,
                              true) &&
         wait->taken)
         return true;
-    atomic_fetch_sub(&handle->by_callback.due, 1);
+    tic_redo_end_user(wait->key);
     wait->taken = wait->replays = false;
     wait->played = true;
     return false;

@@ -156,38 +156,45 @@ bool tic_redo_queue_control_locked(struct starpu_task *task,
 
 /* ---- kernels that write no data -------------------------------------------------------------- */
 
+struct kernel {
+    struct tic_redo_user *user;
+    struct starpu_task *task;
+};
+
 /* StarPU has nothing else that uses its data but what was done, and other kernels. */
 static void run_kernel(void *arg)
 {
-    struct tic_redo_kernel *kernel = arg;
-    struct starpu_task *task = kernel->task;
+    const struct kernel kernel = *(struct kernel *)arg;
+    const uint64_t key = kernel.user->key;
 
-    tic_redo_show_kernel(kernel);
-    submit(task, tic_task_name(task));
+    free(arg);
+    tic_redo_await_calls(kernel.user);
+    tic_redo_show_kernel(kernel.user);
+    submit(kernel.task, tic_task_name(kernel.task));
+    tic_redo_note_begun(key);
 }
 
 static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
                                             const struct tic_submission *submission)
 {
+    const uint64_t key = tic_submission_key(submission);
     const struct tic_accesses *accesses = submission->accesses;
-    struct tic_redo_kernel *kernel = malloc(sizeof(*kernel));
-    struct tic_handle **handles = calloc(accesses->count + 1, sizeof(struct tic_handle *));
+    struct kernel *kernel = malloc(sizeof(*kernel));
 
-    if (!kernel || !handles)
+    if (!kernel)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    *kernel = (struct tic_redo_kernel){
-        .key = tic_submission_key(submission), .count = accesses->count, .handles = handles};
+    kernel->user = tic_redo_create_user(key, accesses->count);
     for (unsigned i = 0; i < accesses->count; i++)
-        handles[i] = accesses->items[i].handle;
-    enum tic_verdict verdict = tic_skip_kernel(task, kernel->key, &kernel->task);
-    tic_redo_note_kernel(kernel);
-    bool fine = tic_callback_wrap(kernel->task, false, kernel->key, false);
+        kernel->user->handles[i] = accesses->items[i].handle;
+    enum tic_verdict verdict = tic_skip_kernel(task, key, &kernel->task);
+    tic_redo_note_user(kernel->user);
+    bool fine = tic_callback_wrap(kernel->task, false, key, false);
     if (submission->context == TIC_CONTEXT_MAIN)
         kernel->task->hypervisor_tag = (int)submission->sequence + 1;
     else
         fine = fine && tic_admit_register(kernel->task, &submission->spawn);
     const struct tic_replay_actor actor = {.begin = run_kernel, .argument = kernel};
-    if (!fine || !tic_replay_add_actor(TIC_HISTORY_KERNEL, kernel->key, &actor, false))
+    if (!fine || !tic_replay_add_actor(TIC_HISTORY_KERNEL, key, &actor, false))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     atomic_fetch_add_explicit(&tic_session->rerun, 1, memory_order_relaxed);
     return verdict;
@@ -214,63 +221,44 @@ bool tic_redo_task_locked(struct starpu_task *task, const struct tic_submission 
 
 /* ---- calls on data --------------------------------------------------------------------------- */
 
-struct queued_call {
-    void (*play)(void *);
-    char argument[]; /* a copy */
-};
-
-static void play_call(void *arg)
-{
-    struct queued_call *queued = arg;
-
-    queued->play(queued->argument);
-    free(queued);
-}
-
 bool tic_redo_keeps(void)
 {
     return tic_replay_is_on() && tic_guard == 0 && !tic_replay_plays();
 }
 
-static bool is_queued(struct tic_handle *handle)
+bool tic_redo_is_queued(const struct tic_handle *handle)
 {
     tic_lock(&tic_session->submit);
     bool queued = handle && tic_redo_keeper(handle)->queued;
     tic_unlock(&tic_session->submit);
-    if (!queued && handle && tic_redo_is_used_by_kernel(handle))
-        tic_redo_refuse("calls on data that a task which writes no data is to read");
-    if (!queued && handle && atomic_load(&handle->by_callback.due) > 0)
-        tic_redo_refuse("calls on data that an access with a callback is to use");
     return queued;
-}
-
-static bool queue_call(void (*play)(void *), const void *argument, size_t size)
-{
-    struct queued_call *queued = malloc(sizeof(*queued) + size);
-
-    if (!queued)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    queued->play = play;
-    memcpy(queued->argument, argument, size);
-    if (tic_replay_queue(play_call, queued))
-        return true;
-    free(queued);
-    return false;
 }
 
 bool tic_redo_queue_call(struct tic_handle *handle, void (*play)(void *), const void *argument,
                          size_t size)
 {
-    return is_queued(handle) && queue_call(play, argument, size);
+    if (!handle)
+        return false;
+    struct tic_redo_call *call = tic_redo_create_call(handle, play, argument, size);
+    bool keeps = tic_redo_is_queued(handle) ? tic_replay_queue(tic_redo_play_call, call)
+                                            : tic_redo_put_off(call);
+    if (!keeps)
+        free(call);
+    return keeps;
 }
 
 bool tic_redo_queue(struct tic_handle *handle, void (*play)(void *), const void *argument,
                     size_t size)
 {
+    struct tic_redo_call *call = tic_redo_create_call(handle, play, argument, size);
+
     tic_lock(&tic_session->submit);
     tic_redo_keeper(handle)->queued = true;
     tic_unlock(&tic_session->submit);
-    return queue_call(play, argument, size);
+    bool keeps = tic_replay_queue(tic_redo_play_call, call);
+    if (!keeps)
+        free(call);
+    return keeps;
 }
 
 /* ---- the start ------------------------------------------------------------------------------- */
@@ -340,7 +328,7 @@ static void name_data(const struct tic_line_entry *entries, size_t count)
 
 static bool is_looked_at(const struct tic_handle *handle)
 {
-    return tic_redo_keeper(handle)->named || tic_redo_is_used_by_kernel(handle);
+    return tic_redo_keeper(handle)->named || tic_redo_is_used(handle);
 }
 
 static void arrive(const struct tic_line_entry *entries, size_t count)
@@ -353,16 +341,18 @@ static void arrive(const struct tic_line_entry *entries, size_t count)
  * nothing. */
 static void play(bool begins)
 {
-    if (begins)
+    if (begins) {
+        tic_redo_catch_up();
         tic_position_restore(NULL);
-    else
+    } else {
         tic_session->asking = 0;
+    }
     tic_is_owner = begins;
 }
 
 void tic_redo_start(struct tic_session *session)
 {
-    static const struct tic_replay_steps steps = {arrive, play};
+    static const struct tic_replay_steps steps = {arrive, play, tic_redo_catch_up};
     const struct tic_history *history = &session->graph.history;
 
     if (!session->recovered || session->settings.replay != TIC_REPLAY_REDO)

@@ -24,11 +24,13 @@ bool tic_redo_task_locked(struct starpu_task *task, const struct tic_submission 
 /* A task without a kernel comes after queued tasks that use its data. */
 bool tic_redo_queue_control_locked(struct starpu_task *task,
                                    const struct tic_submission *submission);
-/* A call that the replay keeps, on data that queued tasks use, comes after them: true, it is
- * queued, with so many bytes of its argument. handle: NULL, data that is not protected. */
+/* Do queued tasks use the data? handle: NULL, data that is not protected. */
+bool tic_redo_is_queued(const struct tic_handle *handle);
+/* A call that the replay keeps, on data that queued tasks, or actors that have not begun, use,
+ * comes after them: true, it is kept, with so many bytes of its argument. */
 bool tic_redo_queue_call(struct tic_handle *handle, void (*play)(void *), const void *argument,
                          size_t size);
-/* The same, though none does, and what comes later on the data comes after it. */
+/* It is queued, and what comes later on the data comes after it. */
 bool tic_redo_queue(struct tic_handle *handle, void (*play)(void *), const void *argument,
                     size_t size);
 /* Is the program's call one that the replay keeps from StarPU? Not while it plays. */

@@ -6,20 +6,20 @@
 #define TIC_INTERPOSE_REDO_VALUES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "graph/graph.h"
 
-struct starpu_task;
-
-/* One that had begun by the cut. It and its handles are freed when it has returned. */
-struct tic_redo_kernel {
+/* Who had begun by the cut, and is to use data: a kernel, or an access with a callback. It is freed
+ * when the kernel has returned, or the access is made. */
+struct tic_redo_user {
     uint64_t key;
-    struct starpu_task *task;
     unsigned count;
-    struct tic_handle **handles; /* what it accesses */
-    bool runs;
-    struct tic_redo_kernel *next;
+    unsigned long number; /* main() came to it after so many others */
+    bool shown, begun;
+    struct tic_redo_user *next;
+    struct tic_handle *handles[]; /* or NULL */
 };
 
 /* Before the replay begins. Owner thread. */
@@ -31,11 +31,40 @@ struct tic_handle *tic_redo_keeper(const struct tic_handle *handle);
 /* Data gets the value that main(), or another actor, saw. Waits for kernels. */
 void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved);
 
-/* The kernel is to run; what it read is shown, as it begins; it has returned. Any thread. */
-void tic_redo_note_kernel(struct tic_redo_kernel *kernel);
-void tic_redo_show_kernel(struct tic_redo_kernel *kernel);
+/* Its handles are to be filled in. */
+struct tic_redo_user *tic_redo_create_user(uint64_t key, unsigned count);
+/* main() has come to it. */
+void tic_redo_note_user(struct tic_redo_user *user);
+/* It begins: waits until main() has made the calls on its data that come before it. */
+void tic_redo_await_calls(const struct tic_redo_user *user);
+/* Who begins is a kernel: it is shown what it read. */
+void tic_redo_show_kernel(struct tic_redo_user *kernel);
+/* StarPU has it now, or it is over. Any thread. */
+void tic_redo_note_begun(uint64_t key);
+void tic_redo_end_user(uint64_t key);
 void tic_redo_end_kernel(uint64_t key);
 /* Has some that uses the data, or data that shares its memory, not returned? */
-bool tic_redo_is_used_by_kernel(const struct tic_handle *handle);
+bool tic_redo_is_used(const struct tic_handle *handle);
+
+/* A call of the program on data, which the replay makes. */
+struct tic_redo_call {
+    void (*play)(void *);
+    const struct tic_handle *handle;
+    unsigned long number; /* of users that come before it */
+    struct tic_redo_call *next;
+    char argument[]; /* a copy */
+};
+
+/* size: bytes of its argument. */
+struct tic_redo_call *tic_redo_create_call(const struct tic_handle *handle, void (*play)(void *),
+                                           const void *argument, size_t size);
+/* Makes it, and frees it. */
+void tic_redo_play_call(void *call);
+
+/* Does the call come after some that are to use its data, and have not begun? Then main() makes it
+ * when they have, at its next operation or while it waits. Owner thread. */
+bool tic_redo_put_off(struct tic_redo_call *call);
+/* Makes those that are due. main(), or who plays. */
+void tic_redo_catch_up(void);
 
 #endif

@@ -88,7 +88,7 @@ WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
 
 WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
 {
-    tic_pages_open();
+    tic_wait_begin(false);
     if (tic_session_is_watching()) {
         tic_looks_note_left(tic_handle_of(data));
         tic_data_on_unregister_before(data, false);
@@ -98,7 +98,7 @@ WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
     RESOLVED(starpu_data_unregister_no_coherency)(data);
     tic_guard--;
     tic_pins_leave(place, false);
-    tic_pages_close("starpu_data_unregister_no_coherency", true);
+    tic_wait_end("starpu_data_unregister_no_coherency");
 }
 
 static void unregister_submit(starpu_data_handle_t data)
@@ -353,8 +353,8 @@ static void note_valid(starpu_data_handle_t data)
     WRAPPER void name(starpu_data_handle_t data)                                                   \
     {                                                                                              \
         tic_pages_open();                                                                          \
-        if ((tic_redo_keeps() &&                                                                   \
-             tic_redo_queue_call(tic_handle_of(data), play_##name, &data, sizeof(data))) ||        \
+        if ((tic_redo_keeps() && tic_redo_is_queued(tic_handle_of(data)) &&                        \
+             tic_redo_queue(tic_handle_of(data), play_##name, &data, sizeof(data))) ||             \
             !note_invalid(data))                                                                   \
             return;                                                                                \
         tic_guard++;                                                                               \

@@ -47,6 +47,7 @@ static struct {
     uint64_t needed; /* the next entry waits for main() at this position; or UINT64_MAX */
     const struct actor *missed; /* and for this actor; or NULL */
     unsigned running;           /* actors */
+    bool asks;                  /* main() for calls that it had put off */
     struct {
         struct work *items;
         unsigned long count, capacity;
@@ -63,12 +64,6 @@ static void change_locked(void)
 static void wait_locked(void)
 {
     pthread_cond_wait(&replay.changed, &replay.mutex);
-}
-
-static void await_end_locked(void)
-{
-    while (tic_replay_is_on())
-        wait_locked();
 }
 
 /* ---- actors ---------------------------------------------------------------------------------- */
@@ -160,12 +155,39 @@ static void end_actor_locked(struct actor *actor)
     change_locked();
 }
 
+static void call_catch_up_locked(void)
+{
+    pthread_mutex_unlock(&replay.mutex);
+    replay.steps.catch_up();
+    pthread_mutex_lock(&replay.mutex);
+}
+
 static void call_locked(void (*function)(void *), void *argument)
 {
     pthread_mutex_unlock(&replay.mutex);
     if (function)
         function(argument);
     pthread_mutex_lock(&replay.mutex);
+}
+
+void tic_replay_ask_main(void)
+{
+    pthread_mutex_lock(&replay.mutex);
+    replay.asks = true;
+    change_locked();
+    pthread_mutex_unlock(&replay.mutex);
+}
+
+/* On main()'s thread. */
+static void wait_as_main_locked(void)
+{
+    bool asks = replay.asks;
+
+    replay.asks = false;
+    if (!asks)
+        wait_locked();
+    else
+        call_catch_up_locked();
 }
 
 static void run_locked(struct actor *actor)
@@ -183,7 +205,7 @@ void tic_replay_run_inside(void)
     replay.inside = NULL;
     pthread_mutex_lock(&replay.mutex);
     while (!actor->due)
-        wait_locked();
+        wait_as_main_locked();
     run_locked(actor);
     pthread_mutex_unlock(&replay.mutex);
 }
@@ -366,8 +388,18 @@ bool tic_replay_queue(void (*play)(void *), void *argument)
 void tic_replay_await_end(void)
 {
     pthread_mutex_lock(&replay.mutex);
-    await_end_locked();
+    while (tic_replay_is_on())
+        wait_locked();
     pthread_mutex_unlock(&replay.mutex);
+}
+
+void tic_replay_play(void (*play)(void *), void *argument)
+{
+    bool outer = plays;
+
+    plays = true;
+    play(argument);
+    plays = outer;
 }
 
 bool tic_replay_plays(void)
@@ -393,7 +425,7 @@ static void forget_locked(void)
     replay.actors = NULL;
     replay.actor_count = 0;
     replay.position = replay.returned = 0;
-    replay.arrived = false;
+    replay.arrived = replay.asks = false;
     replay.wanted = SIZE_MAX;
     replay.needed = UINT64_MAX;
     replay.missed = NULL;
@@ -424,11 +456,17 @@ int tic_replay_start(const struct tic_line_entry *entries, size_t count, uint64_
     return 0;
 }
 
+static void await_end_as_main_locked(void)
+{
+    while (tic_replay_is_on())
+        wait_as_main_locked();
+}
+
 static void await_passed_locked(size_t count)
 {
     replay.wanted = count;
     while (replay.cursor.next < count)
-        wait_locked();
+        wait_as_main_locked();
     replay.wanted = SIZE_MAX;
 }
 
@@ -461,13 +499,14 @@ static void arrive_locked(uint64_t position, bool waits)
     replay.arrived = true;
     change_locked();
     if (!returns)
-        await_end_locked();
+        await_end_as_main_locked();
 }
 
 void tic_replay_begin(uint64_t position, enum tic_replay_operation operation)
 {
     if (!tic_replay_is_on())
         return;
+    replay.steps.catch_up();
     pthread_mutex_lock(&replay.mutex);
     replay.position = position;
     if (position >= replay.needed)
@@ -475,7 +514,7 @@ void tic_replay_begin(uint64_t position, enum tic_replay_operation operation)
     if (!tic_replay_is_on())
         ;
     else if (replay.arrived)
-        await_end_locked();
+        await_end_as_main_locked();
     else if (position >= replay.cut)
         arrive_locked(position, operation == TIC_REPLAY_WAITS);
     else if (operation == TIC_REPLAY_WAITS)
@@ -491,7 +530,7 @@ void tic_replay_await(uint64_t position)
         return;
     pthread_mutex_lock(&replay.mutex);
     if (tic_replay_is_on() && !await_return_locked(position) && replay.arrived)
-        await_end_locked();
+        await_end_as_main_locked();
     pthread_mutex_unlock(&replay.mutex);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A restart redoes the history of the recovered cut. Until main() has come to where it was then,
  * StarPU gets nothing that was not done: calls for that are queued. Then the values of the line are
- * restored, once, and the queue is played, in its order, as if the program called now. Callbacks that
- * had begun by the cut, and kernels that write no data and had ended, run when main() has come as far as it
- * had; main() comes back from a call that waits when those have returned that had returned then.
+ * restored, once, and the queue is played, in its order, as if the program called now. Callbacks
+ * that had begun by the cut, and kernels that write no data and had ended, run when main() has come
+ * as far as it had; main() comes back from a call that waits when those have returned that had
+ * returned then.
  *
  * Why nobody waits for ever: an entry waits for entries before it and for main() at its position,
  * and main() there for entries before its own; so the order of the recorded run is one in which all
@@ -37,6 +38,8 @@ struct tic_replay_steps {
     void (*arrive)(const struct tic_line_entry *entries, size_t count);
     /* Around the play of the queue, and before it the other values; on the thread that plays. */
     void (*play)(bool begins);
+    /* main() makes calls that it had put off. */
+    void (*catch_up)(void);
 };
 
 /* Begins to redo the history, which stays until the phase is OFF. cut: where main()
@@ -79,8 +82,11 @@ void tic_replay_end_kernel(uint64_t key);
 void tic_replay_await_kernel(uint64_t key);
 /* Plays this after what is queued already. False when the replay is over: do it now. Any thread. */
 bool tic_replay_queue(void (*play)(void *), void *argument);
-/* Does this thread play? */
+/* Makes a call that was kept from StarPU; does this thread do so, or play the queue? */
+void tic_replay_play(void (*play)(void *), void *argument);
 bool tic_replay_plays(void);
+/* main() has calls to make: at its next operation, or while it waits. Any thread. */
+void tic_replay_ask_main(void);
 /* A kernel that StarPU starts while the queue is played waits here: what is queued behind its task
  * comes before what it does. */
 void tic_replay_await_end(void);

@@ -55,6 +55,13 @@ redoes() { # lines, command...
     done
 }
 
+@test "calls on data that tasks without output are to read come when those have begun" {
+    for lines in 3 4 6; do
+        redoes $lines "$lib/orders" planned-read-called
+    done
+    redoes 2 "$lib/declares" excluded
+}
+
 @test "prologues, with what they read" {
     for form in data data-pop declared readers early access called; do
         redoes 4 "$lib/prologues" $form

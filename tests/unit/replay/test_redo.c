@@ -21,9 +21,10 @@ enum { BEGIN = TIC_HISTORY_BEGIN, END = TIC_HISTORY_END, RETURN = TIC_HISTORY_RE
 static char said[64]; /* guarded by the mutex: what happened, a letter each */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static sem_t go;
-static size_t left; /* entries, when main() arrived */
+static atomic_bool put_off; /* main() has a call to make */
+static size_t left;         /* entries, when main() arrived */
 
-static char letter_a = 'a', letter_k = 'k', letter_q = 'q', letter_r = 'r';
+static char letter_a = 'a', letter_k = 'k', letter_l = 'l', letter_q = 'q', letter_r = 'r';
 
 static void say(char what)
 {
@@ -44,6 +45,14 @@ static void play(bool begins)
     say(begins ? '<' : '>');
 }
 
+static void catch_up(void)
+{
+    if (!atomic_exchange(&put_off, false))
+        return;
+    say('c');
+    sem_post(&go);
+}
+
 static void callback(void *arg)
 {
     say(*(const char *)arg);
@@ -61,9 +70,24 @@ static void kernel(void *arg)
     tic_replay_end_kernel(5);
 }
 
+static void kernel_before_call(void *arg)
+{
+    say(*(const char *)arg);
+    atomic_store(&put_off, true);
+    tic_replay_end_kernel(5);
+    tic_replay_ask_main();
+}
+
+static void kernel_after_call(void *arg)
+{
+    sem_wait(&go);
+    say(*(const char *)arg);
+    tic_replay_end_kernel(6);
+}
+
 static void start(const struct tic_line_entry *entries, size_t count, uint64_t cut)
 {
-    static const struct tic_replay_steps steps = {arrive, play};
+    static const struct tic_replay_steps steps = {arrive, play, catch_up};
 
     memset(said, 0, sizeof(said));
     assert_int_equal(tic_replay_start(entries, count, cut, &steps), 0);
@@ -155,6 +179,39 @@ static void test_kernel_and_queue(void **state)
     assert_false(tic_replay_queue(callback, &letter_r));
 }
 
+/* One that had not ended is not done. */
+static void test_kernel_not_ended(void **state)
+{
+    static const struct tic_line_entry entries[] = {ENTRY(1, KERNEL, 5, BEGIN),
+                                                    ENTRY(2, MAIN, 0, RETURN)};
+    (void)state;
+    start(entries, TIC_COUNT(entries), 3);
+    tic_replay_begin(1, TIC_REPLAY_SUBMITS);
+    assert_false(tic_replay_has_actor(TIC_HISTORY_KERNEL, 5));
+    assert_true(tic_replay_queue(callback, &letter_q));
+    wait_at(2);
+    finish(3, "|<q>");
+}
+
+/* submit K(R x); a call on x; submit L(R x); wait: main() makes the call while it waits, when
+ * StarPU has K, and L begins after that. */
+static void test_call_put_off(void **state)
+{
+    static const struct tic_line_entry entries[] = {
+        ENTRY(2, KERNEL, 5, BEGIN), ENTRY(2, KERNEL, 5, END), ENTRY(2, KERNEL, 6, BEGIN),
+        ENTRY(2, KERNEL, 6, END), ENTRY(2, MAIN, 0, RETURN)};
+    const struct tic_replay_actor before = {.begin = kernel_before_call, .argument = &letter_k},
+                                  after = {.begin = kernel_after_call, .argument = &letter_l};
+    (void)state;
+    sem_init(&go, 0, 0);
+    start(entries, TIC_COUNT(entries), 3);
+    tic_replay_begin(1, TIC_REPLAY_SUBMITS);
+    assert_true(tic_replay_add_actor(TIC_HISTORY_KERNEL, 5, &before, false));
+    assert_true(tic_replay_add_actor(TIC_HISTORY_KERNEL, 6, &after, false));
+    wait_at(2);
+    finish(3, "kcl|<>");
+}
+
 /* An access that was granted inside the call of main(): its callback runs there, after what came
  * before it; another one between them does not wait for main(). */
 static void test_callback_inside_call(void **state)
@@ -222,6 +279,8 @@ int main(void)
         cmocka_unit_test(test_callback_waits_for_main),
         cmocka_unit_test(test_callback_waits_for_main_at_cut),
         cmocka_unit_test(test_kernel_and_queue),
+        cmocka_unit_test(test_kernel_not_ended),
+        cmocka_unit_test(test_call_put_off),
         cmocka_unit_test(test_callback_inside_call),
         cmocka_unit_test(test_entries_left_at_cut),
     };
