@@ -93,20 +93,11 @@ enum source {
     THERE,     /* it is what memory holds until something is restored there */
 };
 
-static enum source find_source(struct starpu_task *task, unsigned buffer, uint64_t key,
-                               struct tic_saved *saved)
+/* Of data that nobody had written. */
+static enum source find_initial(struct tic_handle *handle, bool initial, struct tic_saved *saved)
 {
-    struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
-    struct tic_line_read read;
+    bool lost = is_lost(handle);
 
-    if (tic_graph_find_read(&tic_session->graph, key, buffer, &read)) {
-        *saved = (struct tic_saved){{read.extent, read.row}, read.checksum};
-        return SAVED;
-    }
-    if (!(STARPU_TASK_GET_MODE(task, buffer) & STARPU_R))
-        return UNCHANGED;
-    bool lost = is_lost(handle),
-         initial = tic_task_is_ordered(task, buffer) && holds_initial(handle) && has_ended(key);
     if (handle->differs && lost && !initial)
         tic_data_stop_input(handle);
     if (!initial)
@@ -118,6 +109,32 @@ static enum source find_source(struct starpu_task *task, unsigned buffer, uint64
     if (handle->differs)
         tic_initial_write_part(handle);
     return THERE;
+}
+
+/* ended: by the cut. */
+static enum source find_source(struct starpu_task *task, unsigned buffer, uint64_t key, bool ended,
+                               struct tic_saved *saved)
+{
+    struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
+    struct tic_line_read read;
+
+    if (tic_graph_find_read(&tic_session->graph, key, buffer, &read)) {
+        *saved = (struct tic_saved){{read.extent, read.row}, read.checksum};
+        return SAVED;
+    }
+    if (!(STARPU_TASK_GET_MODE(task, buffer) & STARPU_R))
+        return UNCHANGED;
+    return find_initial(handle, ended && tic_task_is_ordered(task, buffer) && holds_initial(handle),
+                        saved);
+}
+
+bool tic_reads_find_again(struct starpu_task *task, unsigned buffer, uint64_t key,
+                          struct tic_saved *saved)
+{
+    tic_lock(&tic_session->submit);
+    bool found = find_source(task, buffer, key, true, saved) == SAVED;
+    tic_unlock(&tic_session->submit);
+    return found;
 }
 
 bool tic_reads_deliver(struct starpu_task *task, uint64_t key)
@@ -137,7 +154,7 @@ bool tic_reads_deliver(struct starpu_task *task, uint64_t key)
         tic_order_again(task, key);
     for (unsigned i = 0; i < buffers; i++) {
         struct tic_saved saved;
-        enum source source = find_source(task, i, key, &saved);
+        enum source source = find_source(task, i, key, has_ended(key), &saved);
         if (source != UNCHANGED)
             deliver(task, i, source == SAVED ? &saved : NULL);
     }

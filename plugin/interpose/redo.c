@@ -169,7 +169,7 @@ static void run_kernel(void *arg)
 
     free(arg);
     tic_redo_await_calls(kernel.user);
-    tic_redo_show_kernel(kernel.user);
+    tic_redo_show_kernel(kernel.user, kernel.task);
     submit(kernel.task, tic_task_name(kernel.task));
     tic_redo_note_begun(key);
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "graph/family.h"
+#include "interpose/deliver.h"
 #include "interpose/restore.h"
 #include "replay/replay.h"
 
@@ -281,15 +282,13 @@ void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved)
         tic_data_deliver(handle, saved);
 }
 
-void tic_redo_show_kernel(struct tic_redo_user *kernel)
+void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task)
 {
-    struct tic_line_read read;
+    struct tic_saved saved;
 
     for (unsigned i = 0; i < kernel->count; i++)
-        if (tic_graph_find_read(users.graph, kernel->key, i, &read)) {
-            const struct tic_saved saved = {{read.extent, read.row}, read.checksum};
+        if (kernel->handles[i] && tic_reads_find_again(task, i, kernel->key, &saved))
             tic_redo_show(kernel->handles[i], &saved);
-        }
     pthread_mutex_lock(&users.mutex);
     kernel->shown = true;
     pthread_mutex_unlock(&users.mutex);

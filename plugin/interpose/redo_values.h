@@ -11,6 +11,8 @@
 
 #include "graph/graph.h"
 
+struct starpu_task;
+
 /* Who had begun by the cut, and is to use data: a kernel, or an access with a callback. It is freed
  * when the kernel has returned, or the access is made. */
 struct tic_redo_user {
@@ -38,7 +40,7 @@ void tic_redo_note_user(struct tic_redo_user *user);
 /* It begins: waits until main() has made the calls on its data that come before it. */
 void tic_redo_await_calls(const struct tic_redo_user *user);
 /* Who begins is a kernel: it is shown what it read. */
-void tic_redo_show_kernel(struct tic_redo_user *kernel);
+void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task);
 /* StarPU has it now, or it is over. Any thread. */
 void tic_redo_note_begun(uint64_t key);
 void tic_redo_end_user(uint64_t key);
