@@ -87,7 +87,6 @@ void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count)
         if (!part)
             continue;
         tic_data_forget(parts[i]);
-        tic_redux_fold(part);
         tic_data_end_helpers(part);
         tic_data_leave(part);
         part->data = NULL;

@@ -17,6 +17,7 @@
 #include "interpose/data.h"
 #include "interpose/ending.h"
 #include "interpose/events.h"
+#include "interpose/redo.h"
 #include "session/lookup.h"
 #include "session/nodes.h"
 #include "session/task.h"
@@ -194,12 +195,21 @@ static bool fold_overlapping(struct tic_handle *handle)
     return any;
 }
 
+/* What we submit within an operation of main() moves its position on, maybe to the recovered cut:
+ * then the queue is played before it goes on. */
+static bool settle(bool any)
+{
+    if (any && tic_session_is_watching() && tic_session_is_owner())
+        tic_redo_begin(TIC_REPLAY_WAITS);
+    return any;
+}
+
 bool tic_redux_fold(struct tic_handle *handle)
 {
     if (!handle || atomic_load_explicit(&tic_redux_open_count, memory_order_relaxed) == 0)
         return false;
     bool own = fold_own(handle);
-    return fold_overlapping(handle) || own;
+    return settle(fold_overlapping(handle) || own);
 }
 
 static bool note_start(struct tic_handle *handle)
@@ -216,10 +226,13 @@ static bool note_start(struct tic_handle *handle)
 
 void tic_redux_fold_all(void)
 {
+    bool any = false;
+
     pthread_mutex_lock(&folding);
     while (started.count > 0)
-        fold_own(started.items[--started.count]);
+        any |= fold_own(started.items[--started.count]);
     pthread_mutex_unlock(&folding);
+    settle(any);
 }
 
 static bool is_open(const struct tic_handle *handle)
@@ -246,6 +259,7 @@ void tic_redux_drop(struct tic_handle *handle)
             atomic_fetch_sub(&tic_redux_open_count, 1);
         starpu_data_unregister_submit(redux->parts[i]);
     }
+    settle(redux);
     free(redux);
     handle->redux = NULL;
 }

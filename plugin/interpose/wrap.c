@@ -230,7 +230,8 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
         tic_workers_place(task);
     }
     if (ours && tic_redux_concerns(task)) {
-        tic_redo_refuse("reductions");
+        if (tic_session_is_watching() && tic_session_is_owner())
+            tic_redo_begin(TIC_REPLAY_SUBMITS); /* the queue comes first */
         reduce(task);
     }
     int result = tic_session_is_watching() ? submit_watched(task, __builtin_dwarf_cfa(), &skipped)

@@ -39,8 +39,20 @@
 /* Reductions that protection took over must be complete, even after it ended. */
 static void fold(starpu_data_handle_t data)
 {
-    if (tic_session && tic_guard == 0 && (tic_session_is_owner() || !tic_session_is_watching()))
+    if (tic_session && tic_guard == 0 && !tic_replay_plays() &&
+        (tic_session_is_owner() || !tic_session_is_watching()))
         tic_redux_fold(tic_handle_of(data));
+}
+
+/* The same, of data that leaves. At main()'s place, wherever the call is made: it submits tasks. */
+static void end_reductions(starpu_data_handle_t data)
+{
+    bool ours = tic_session_is_watching() && tic_session_is_owner() && !tic_replay_plays();
+    struct tic_handle *handle = ours ? tic_handle_of(data) : NULL;
+
+    fold(data);
+    if (handle && handle->redux)
+        tic_redux_drop(handle);
 }
 
 /* What main() gets is saved from main memory, and given back there. */
@@ -103,7 +115,6 @@ WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
 
 static void unregister_submit(starpu_data_handle_t data)
 {
-    fold(data);
     if (tic_session_is_watching())
         tic_data_on_unregister_submit_before(data);
     const void *place = tic_pins_place(data);
@@ -122,6 +133,7 @@ WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
 {
     tic_pages_open();
     tic_main_comes(false);
+    end_reductions(data);
     if (!tic_redo_keeps() ||
         !tic_redo_queue_call(tic_handle_of(data), play_unregister_submit, &data, sizeof(data)))
         unregister_submit(data);
@@ -217,9 +229,11 @@ static bool queue_plan(void (*play)(void *), starpu_data_handle_t a, unsigned b,
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
         tic_pages_open();                                                                          \
+        fold(data);                                                                                \
+        for (unsigned i = 0; i < count; i++)                                                       \
+            end_reductions(parts[i]);                                                              \
         if (queue_plan(play_##name, data, count, parts, number, 0))                                \
             return;                                                                                \
-        fold(data);                                                                                \
         if (tic_session_is_watching())                                                             \
             tic_data_on_clean_before(parts, count);                                                \
         tic_guard++;                                                                               \
@@ -253,9 +267,9 @@ CLEAN(starpu_data_partition_clean_node, node,
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
         tic_pages_open();                                                                          \
+        fold(a);                                                                                   \
         if (queue_plan(play_##name, SWITCH_ALL all))                                               \
             return;                                                                                \
-        fold(a);                                                                                   \
         enum tic_switch does = tic_guard == 0 ? tic_switch_before(a, kind) : kind;                 \
         if (does == TIC_SWITCH_NOTHING)                                                            \
             return;                                                                                \
@@ -318,7 +332,7 @@ WRAPPER void *starpu_data_get_user_data(starpu_data_handle_t data)
 static bool note_invalid(starpu_data_handle_t data)
 {
     struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
-    fold(data);
+
     if (handle && tic_nodes_several) {
         tic_window_end_for(&tic_session->snapshot, handle);
         tic_movable_leave(handle);
@@ -353,6 +367,7 @@ static void note_valid(starpu_data_handle_t data)
     WRAPPER void name(starpu_data_handle_t data)                                                   \
     {                                                                                              \
         tic_pages_open();                                                                          \
+        fold(data);                                                                                \
         if ((tic_redo_keeps() && tic_redo_is_queued(tic_handle_of(data)) &&                        \
              tic_redo_queue(tic_handle_of(data), play_##name, &data, sizeof(data))) ||             \
             !note_invalid(data))                                                                   \
