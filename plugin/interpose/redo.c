@@ -203,8 +203,6 @@ static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
 bool tic_redo_task_locked(struct starpu_task *task, const struct tic_submission *submission,
                           enum tic_verdict *verdict)
 {
-    if (submission->context == TIC_CONTEXT_THREAD)
-        tic_redo_refuse("tasks of threads");
     const uint64_t key = tic_submission_key(submission);
     bool has_run = tic_replay_has_actor(TIC_HISTORY_KERNEL, key);
     if (tic_task_has_prologue(task)) {

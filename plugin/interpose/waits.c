@@ -92,12 +92,14 @@ void tic_wait_restore_all(void)
 void tic_wait_begin_at(bool operates, const void *frame)
 {
     tic_pages_open();
-    if (operates)
+    if (operates) {
         tic_main_comes(true);
-    else if (tic_session_is_watching() && tic_session_is_owner()) {
+    } else if (tic_session_is_watching() && tic_session_is_owner()) {
         tic_clock_wait();
         tic_redo_begin(TIC_REPLAY_WAITS);
         tic_clock_release();
+    } else if (tic_replay_is_on() && tic_session_context() == TIC_CONTEXT_THREAD) {
+        tic_replay_await_own();
     }
     if (tic_session_is_watching() && tic_session_is_owner()) {
         if (tic_session->settings.verify > 0)

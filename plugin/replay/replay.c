@@ -54,7 +54,10 @@ static struct {
     } queue; /* to be played */
 } replay = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-static __thread bool plays __attribute__((tls_model("initial-exec")));
+/* This thread plays; has queued something. */
+static __thread struct {
+    bool plays, queued;
+} here __attribute__((tls_model("initial-exec")));
 
 static void change_locked(void)
 {
@@ -328,7 +331,7 @@ static void pass_locked(const struct tic_line_entry *entry)
 
 static void call_play_locked(bool begins)
 {
-    plays = begins;
+    here.plays = begins;
     pthread_mutex_unlock(&replay.mutex);
     replay.steps.play(begins);
     pthread_mutex_lock(&replay.mutex);
@@ -380,6 +383,7 @@ bool tic_replay_queue(void (*play)(void *), void *argument)
         replay.queue.items[replay.queue.count++] = (struct work){play, argument};
     }
     pthread_mutex_unlock(&replay.mutex);
+    here.queued |= on;
     if (on && !grown)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     return on;
@@ -393,18 +397,40 @@ void tic_replay_await_end(void)
     pthread_mutex_unlock(&replay.mutex);
 }
 
+static bool runs_kernel_locked(void)
+{
+    size_t i = 0;
+
+    while (i < replay.actor_count &&
+           !(replay.actors[i].role == TIC_HISTORY_KERNEL && replay.actors[i].known &&
+             !replay.actors[i].returned))
+        i++;
+    return i < replay.actor_count;
+}
+
+void tic_replay_await_own(void)
+{
+    if (here.queued)
+        tic_replay_await_end();
+    here.queued = false;
+    pthread_mutex_lock(&replay.mutex);
+    while (tic_replay_is_on() && runs_kernel_locked())
+        wait_locked();
+    pthread_mutex_unlock(&replay.mutex);
+}
+
 void tic_replay_play(void (*play)(void *), void *argument)
 {
-    bool outer = plays;
+    bool outer = here.plays;
 
-    plays = true;
+    here.plays = true;
     play(argument);
-    plays = outer;
+    here.plays = outer;
 }
 
 bool tic_replay_plays(void)
 {
-    return plays;
+    return here.plays;
 }
 
 bool tic_replay_is_busy(void)

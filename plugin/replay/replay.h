@@ -82,6 +82,9 @@ void tic_replay_end_kernel(uint64_t key);
 void tic_replay_await_kernel(uint64_t key);
 /* Plays this after what is queued already. False when the replay is over: do it now. Any thread. */
 bool tic_replay_queue(void (*play)(void *), void *argument);
+/* A thread other than main() waits for tasks: until what it has queued is played, and kernels that
+ * the program has come to have returned. */
+void tic_replay_await_own(void);
 /* Makes a call that was kept from StarPU; does this thread do so, or play the queue? */
 void tic_replay_play(void (*play)(void *), void *argument);
 bool tic_replay_plays(void);
