@@ -17,6 +17,7 @@
 #include "interpose/looks_list.h"
 #include "interpose/declared.h"
 #include "interpose/position.h"
+#include "interpose/redo_values.h"
 #include "interpose/runner.h"
 #include "interpose/turns.h"
 #include "unseen/statics.h"
@@ -29,13 +30,14 @@ struct held {
     void (*run)(void *);
     void *argument;
     bool free_argument;
-    bool notes;               /* run itself notes that it begins */
-    struct starpu_task *gate; /* in place of these: ends then; or NULL */
-    struct starpu_task *task; /* whose callback it is; or NULL */
-    bool owned;               /* StarPU needs the task no more: it goes after its callback */
-    bool expected;            /* main() waits for it at the recovered cut */
-    struct tic_small small;   /* data that the callback may look at */
-    struct held *next;        /* put off after it on the same thread */
+    bool notes;                   /* run itself notes that it begins */
+    struct starpu_task *gate;     /* in place of these: ends then; or NULL */
+    struct starpu_task *task;     /* whose callback it is; or NULL */
+    bool owned;                   /* StarPU needs the task no more: it goes after its callback */
+    bool expected;                /* main() waits for it at the recovered cut */
+    struct tic_small small;       /* data that the callback may look at */
+    struct tic_redo_reads *reads; /* what it is shown before it runs; or NULL */
+    struct held *next;            /* put off after it on the same thread */
 };
 
 static struct {
@@ -297,6 +299,13 @@ static void run_on_time(const struct held *held)
         tic_real.starpu_task_destroy(held->task);
 }
 
+static void show_reads(void *arg)
+{
+    const struct held *held = arg;
+
+    tic_redo_show_reads(held->reads);
+}
+
 static void run_held(void *arg)
 {
     const struct held *held = arg;
@@ -312,6 +321,7 @@ static void run_held(void *arg)
             run_on_time(held);
         tic_turn_end(&turn);
     }
+    free(held->reads);
     free(arg);
 }
 
@@ -352,8 +362,10 @@ bool tic_clock_redo_callback_locked(struct starpu_task *task, uint64_t key, bool
     if (!held.run)
         return false;
     keep_locked(task, owned);
+    if (tic_nowhere_has_key(key))
+        held.reads = tic_redo_list_reads(task, key);
     struct held *copy = copy_of(&held);
-    const struct tic_replay_actor actor = {.run = run_held, .argument = copy};
+    const struct tic_replay_actor actor = {held.reads ? show_reads : NULL, run_held, copy};
     if (!tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, tic_is_owner))
         queue_held(copy);
     return true;

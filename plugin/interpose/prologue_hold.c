@@ -241,22 +241,14 @@ struct redone {
     void (*function)(void *);
     void *argument;
     bool free_argument;
-    uint64_t reads; /* key of what was read before it */
-    unsigned count;
-    struct tic_handle *handles[]; /* of its task; or NULL */
+    struct tic_redo_reads *reads;
 };
 
 static void show(void *arg)
 {
     const struct redone *redone = arg;
-    struct tic_line_read read;
 
-    for (unsigned i = 0; i < redone->count; i++) {
-        struct tic_handle *handle = redone->handles[i];
-        if (handle && atomic_load(&handle->holds) == 0 &&
-            tic_graph_find_read(&tic_session->graph, redone->reads, i, &read))
-            tic_redo_show(handle, &(struct tic_saved){{read.extent, read.row}, read.checksum});
-    }
+    tic_redo_show_reads(redone->reads);
 }
 
 static void run(void *arg)
@@ -266,40 +258,41 @@ static void run(void *arg)
     tic_callback_begin(redone->key, redone->function, redone->argument);
     if (redone->free_argument)
         free(redone->argument);
+    free(redone->reads);
     free(redone);
 }
 
+/* The values were logged before the first of a task, and once more where that runs nowhere. */
 static struct redone *describe(struct starpu_task *task, const struct tic_prologue_place *place,
                                uint64_t key)
 {
-    unsigned count = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
-    struct redone *redone = malloc(sizeof(*redone) + count * sizeof(struct tic_handle *));
+    bool nowhere = place->bit == TIC_PROLOGUE_POP && tic_nowhere_has_key(key);
+    struct redone *redone = malloc(sizeof(*redone));
 
     if (!redone)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    *redone = (struct redone){.key = key ^ place->bit,
-                              .function = *place->function,
-                              .argument = *place->argument,
-                              .free_argument = frees_argument(task, place),
-                              .reads = tic_prologue_key_of_reads(key),
-                              .count = count};
-    for (unsigned i = 0; i < count; i++)
-        redone->handles[i] = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+    *redone = (struct redone){
+        .key = key ^ place->bit,
+        .function = *place->function,
+        .argument = *place->argument,
+        .free_argument = frees_argument(task, place),
+        .reads = tic_redo_list_reads(task, nowhere ? key : tic_prologue_key_of_reads(key))};
     return redone;
 }
 
-/* True: it had not begun. The values were logged before the first of a task. */
+/* True: it had not begun. */
 static bool redo_one(struct starpu_task *task, const struct tic_prologue_place *place, uint64_t key,
-                     bool first)
+                     bool shows)
 {
     if (!*place->function)
         return false;
     struct redone *redone = describe(task, place, key);
-    const struct tic_replay_actor actor = {first ? show : NULL, run, redone};
+    const struct tic_replay_actor actor = {shows ? show : NULL, run, redone};
     if (tic_replay_add_actor(TIC_HISTORY_CALLBACK, redone->key, &actor, tic_is_owner)) {
         leave_apart(task, place, key);
         return false;
     }
+    free(redone->reads);
     free(redone);
     return true;
 }
@@ -310,7 +303,7 @@ bool tic_prologue_redo(struct starpu_task *task, uint64_t key)
                                     pop = tic_prologue_place_of_pop(task);
     bool has_first = *first.function != NULL, later = redo_one(task, &first, key, true);
 
-    return redo_one(task, &pop, key, !has_first) || later;
+    return redo_one(task, &pop, key, !has_first || tic_nowhere_has_key(key)) || later;
 }
 
 bool tic_prologue_was_running(uint64_t key)

@@ -10,6 +10,7 @@
 #include "graph/family.h"
 #include "interpose/arrive.h"
 #include "interpose/callback.h"
+#include "interpose/prologue.h"
 #include "interpose/prologue_hold.h"
 #include "interpose/redo_values.h"
 #include "real/real.h"
@@ -36,6 +37,7 @@ struct queued_task {
     struct tic_submission submission;
     struct tic_accesses accesses;
     uint64_t control; /* its key, if it has no kernel */
+    bool reads;       /* and its callbacks do */
 };
 
 /* StarPU reads it only while the task is submitted, and the program may free it then. */
@@ -125,7 +127,8 @@ static void play_control(void *arg)
     struct queued_task *queued = arg;
 
     tic_lock(&tic_session->submit);
-    bool fine = tic_callback_wrap(queued->task, false, queued->control, false);
+    bool fine = (!queued->reads || tic_prologue_watch_begin(queued->task, queued->control)) &&
+                tic_callback_wrap(queued->task, false, queued->control, false);
     tic_unlock(&tic_session->submit);
     if (!fine)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
@@ -133,16 +136,34 @@ static void play_control(void *arg)
     free(queued);
 }
 
+static void do_nothing(void *arg)
+{
+    (void)arg;
+}
+
+/* The begin of one whose callbacks read is that of its last prologue, which it may not have. False:
+ * it had not begun. */
+static bool redo_begin(const struct starpu_task *task, uint64_t key)
+{
+    static const struct tic_replay_actor none = {.run = do_nothing};
+    uint64_t begin = key ^ TIC_PROLOGUE_POP;
+
+    if (!task->prologue_callback_pop_func)
+        tic_replay_add_actor(TIC_HISTORY_CALLBACK, begin, &none, tic_is_owner);
+    return tic_replay_has_actor(TIC_HISTORY_CALLBACK, begin);
+}
+
 bool tic_redo_queue_control_locked(struct starpu_task *task,
-                                   const struct tic_submission *submission)
+                                   const struct tic_submission *submission, bool reads)
 {
     const struct tic_accesses *accesses = submission->accesses;
+    const uint64_t key = tic_control_key(submission->context);
     bool follows = false;
 
-    if (!tic_replay_is_on())
-        return false;
     if (tic_task_has_prologue(task) && submission->context == TIC_CONTEXT_MAIN)
-        follows = tic_prologue_redo(task, tic_control_key(submission->context));
+        follows = tic_prologue_redo(task, key);
+    if (reads)
+        follows |= !redo_begin(task, key);
     for (unsigned i = 0; i < accesses->count; i++)
         follows |= accesses->items[i].handle && tic_redo_keeper(accesses->items[i].handle)->queued;
     if (!follows)
@@ -150,7 +171,8 @@ bool tic_redo_queue_control_locked(struct starpu_task *task,
     if (task->synchronous)
         tic_redo_refuse("a synchronous task that runs nowhere");
     struct queued_task *queued = describe(task, submission);
-    queued->control = tic_control_key(submission->context);
+    queued->control = key;
+    queued->reads = reads;
     return queue_locked(queued, play_control, accesses);
 }
 
@@ -279,11 +301,6 @@ static const char *why_not(const struct tic_session *session)
         return "tasks of kernels";
     if (tic_nodes_several)
         return "several memory nodes";
-    for (size_t i = 0; i < history->entry_count; i++)
-        if (history->entries[i].role == TIC_HISTORY_CALLBACK &&
-            history->entries[i].kind == TIC_HISTORY_VALUE &&
-            tic_nowhere_has_key(history->entries[i].actor))
-            return "callbacks of tasks that run nowhere, and that read";
     return NULL;
 }
 

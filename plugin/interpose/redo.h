@@ -21,9 +21,10 @@ void tic_redo_begin(enum tic_replay_operation operation);
  * begun, when the history says so. Under the submission lock. False when the replay is over. */
 bool tic_redo_task_locked(struct starpu_task *task, const struct tic_submission *submission,
                           enum tic_verdict *verdict);
-/* A task without a kernel comes after queued tasks that use its data. */
+/* A task without a kernel comes after queued tasks that use its data, or at the cut if its
+ * callbacks read and it had not begun. False: it comes now. */
 bool tic_redo_queue_control_locked(struct starpu_task *task,
-                                   const struct tic_submission *submission);
+                                   const struct tic_submission *submission, bool reads);
 /* Do queued tasks use the data? handle: NULL, data that is not protected. */
 bool tic_redo_is_queued(const struct tic_handle *handle);
 /* A call that the replay keeps, on data that queued tasks, or actors that have not begun, use,

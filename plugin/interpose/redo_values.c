@@ -10,6 +10,8 @@
 #include "interpose/deliver.h"
 #include "interpose/restore.h"
 #include "replay/replay.h"
+#include "session/lookup.h"
+#include "session/task.h"
 
 struct tic_handle *tic_redo_keeper(const struct tic_handle *handle)
 {
@@ -292,4 +294,33 @@ void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task
     pthread_mutex_lock(&users.mutex);
     kernel->shown = true;
     pthread_mutex_unlock(&users.mutex);
+}
+
+struct tic_redo_reads *tic_redo_list_reads(struct starpu_task *task, uint64_t key)
+{
+    unsigned count = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
+    struct tic_redo_reads *reads = malloc(sizeof(*reads) + count * sizeof(reads->ids[0]));
+
+    if (!reads)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    reads->key = key;
+    reads->count = count;
+    for (unsigned i = 0; i < count; i++) {
+        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        reads->ids[i] = handle ? handle->id : UINT64_MAX;
+    }
+    return reads;
+}
+
+void tic_redo_show_reads(const struct tic_redo_reads *reads)
+{
+    struct tic_line_read read;
+
+    for (unsigned i = 0; i < reads->count; i++) {
+        if (!tic_graph_find_read(users.graph, reads->key, i, &read))
+            continue;
+        struct tic_handle *handle = tic_graph_find_handle(users.graph, reads->ids[i]);
+        if (handle && handle->data && atomic_load(&handle->holds) == 0)
+            tic_redo_show(handle, &(struct tic_saved){{read.extent, read.row}, read.checksum});
+    }
 }

@@ -33,6 +33,18 @@ struct tic_handle *tic_redo_keeper(const struct tic_handle *handle);
 /* Data gets the value that main(), or another actor, saw. Waits for kernels. */
 void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved);
 
+/* What the program may look at when it runs for a task without a kernel of its own: what was logged
+ * of the task's data. */
+struct tic_redo_reads {
+    uint64_t key; /* of what was logged */
+    unsigned count;
+    uint64_t ids[]; /* of data */
+};
+
+struct tic_redo_reads *tic_redo_list_reads(struct starpu_task *task, uint64_t key);
+/* Shows it, where the program holds nothing. */
+void tic_redo_show_reads(const struct tic_redo_reads *reads);
+
 /* Its handles are to be filled in. */
 struct tic_redo_user *tic_redo_create_user(uint64_t key, unsigned count);
 /* main() has come to it. */

@@ -175,22 +175,32 @@ static void hold_control(struct starpu_task *task, uint64_t key, bool reads)
 }
 
 static enum tic_verdict pass_control(struct starpu_task *task,
-                                     const struct tic_submission *submission, const char **why)
+                                     const struct tic_submission *submission, bool reads,
+                                     const char **why)
 {
     enum tic_context context = submission->context;
     uint64_t key = tic_control_key(context);
     bool recorded = context == TIC_CONTEXT_MAIN && tic_session->recovered &&
                     tic_clock_now() <= tic_session->graph.recovered.clock;
 
-    bool reads = tic_nowhere_reads(task, submission->accesses);
-    if (recorded && !tic_replay_is_on())
+    if (recorded)
         hold_control(task, key, reads);
-    if (reads)
-        tic_nowhere_note(submission->accesses);
     if (reads && tic_session->recovered)
         tic_nowhere_prepare_locked(task, submission->accesses, key);
     if ((reads && !tic_prologue_watch_begin(task, key)) ||
         !tic_callback_wrap(task, false, key, false))
+        *why = "out of memory";
+    return TIC_PASS;
+}
+
+/* In a restart that redoes its history. */
+static enum tic_verdict redo_control(struct starpu_task *task,
+                                     const struct tic_submission *submission, bool reads,
+                                     const char **why)
+{
+    if (tic_redo_queue_control_locked(task, submission, reads))
+        return TIC_HELD;
+    if (!tic_callback_wrap(task, false, tic_control_key(submission->context), false))
         *why = "out of memory";
     return TIC_PASS;
 }
@@ -256,15 +266,15 @@ static enum tic_verdict decide_nowhere(struct starpu_task *task,
     if (tic_callback_has_any(task))
         tic_looks_note_callback_of(task);
     *why = tic_pointers_refuse(task, submission->accesses, false);
-    if (!*why && tic_nowhere_reads(task, submission->accesses)) {
+    bool reads = !*why && tic_nowhere_reads(task, submission->accesses);
+    if (reads)
         *why = tic_nowhere_refuse(submission->accesses);
-        if (!*why)
-            tic_redo_refuse("tasks that run nowhere, and whose callbacks read");
-    }
     if (*why)
         return TIC_PASS;
-    return tic_redo_queue_control_locked(task, submission) ? TIC_HELD
-                                                           : pass_control(task, submission, why);
+    if (reads)
+        tic_nowhere_note(submission->accesses);
+    return tic_replay_is_on() ? redo_control(task, submission, reads, why)
+                              : pass_control(task, submission, reads, why);
 }
 
 static enum tic_verdict run_or_queue(struct starpu_task *task, struct tic_submission *submission)
