@@ -236,6 +236,14 @@ static void end_last(struct tic_slot *slot)
     }
 }
 
+void tic_hooks_end_waited(const struct starpu_task *task)
+{
+    struct tic_slot *slot = tic_slots_find(&tic_session->snapshot, task);
+
+    if (slot && tic_slots_take(slot, task))
+        finish(slot);
+}
+
 void tic_hooks_end_submitted(uint64_t from, uint64_t to)
 {
     struct tic_cut *cut = &tic_session->snapshot.cut;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "interpose/skip.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "interpose/arguments.h"
@@ -76,13 +79,31 @@ enum tic_verdict tic_skip_done(struct starpu_task *task, uint64_t key)
     return TIC_CONTROL;
 }
 
-/* It ends by itself: who asks for its end asks for that of the task that it was made of. */
+/* NULL stays. */
+static void *copy_array(const void *array, size_t size)
+{
+    void *copy = array ? malloc(size + 1) : NULL;
+
+    if (array && !copy)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    return array ? memcpy(copy, array, size) : NULL;
+}
+
+/* It ends by itself: who asks for its end asks for that of the task that it was made of. StarPU's
+ * copy shares what StarPU keeps of a task, and the arrays that it frees. */
 static struct starpu_task *duplicate(struct starpu_task *task)
 {
     struct starpu_task *copy = tic_real.starpu_task_dup(task);
+    size_t buffers = task->cl ? (size_t)STARPU_TASK_GET_NBUFFERS(task) : 0;
 
     if (!copy)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    copy->starpu_private = NULL;
+    copy->profiling_info = NULL;
+    copy->status = STARPU_TASK_INIT;
+    copy->dyn_interfaces = NULL;
+    copy->dyn_handles = copy_array(task->dyn_handles, buffers * sizeof(*task->dyn_handles));
+    copy->dyn_modes = copy_array(task->dyn_modes, buffers * sizeof(*task->dyn_modes));
     copy->destroy = copy->detach = 1;
     copy->synchronous = copy->use_tag = 0;
     copy->nb_termination_call_required = 0;

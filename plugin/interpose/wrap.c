@@ -383,10 +383,14 @@ static void fold_all(void)
 /* Callbacks have returned, too, when their tasks have been waited for. */
 WRAPPER int starpu_task_wait(struct starpu_task *task)
 {
+    bool stays = !task->destroy && tic_session_is_watching();
+
     tic_wait_begin(false);
     if (tic_wait_has_runners())
         tic_runner_settle(false);
     int result = RESOLVED(starpu_task_wait)(task);
+    if (stays)
+        tic_hooks_end_waited(task);
     tic_wait_end("starpu_task_wait");
     return result;
 }
