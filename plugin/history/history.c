@@ -55,6 +55,13 @@ static size_t keep_open(struct tic_line_entry *entries, size_t count)
     return kept;
 }
 
+static bool is_absent(const struct tic_line *line)
+{
+    return line->history_count == 0 &&
+           (line->acquire_count > 0 || line->read_count > 0 || line->input_count > 0 ||
+            line->callback_count > 0 || line->ran_count > 0 || line->look_count > 0);
+}
+
 int tic_history_load(struct tic_history *history, struct tic_line *line)
 {
     const uint64_t cut = tic_line_position(line);
@@ -65,6 +72,7 @@ int tic_history_load(struct tic_history *history, struct tic_line *line)
     if (!history->open || !history->entries)
         return -ENOMEM;
     history->entry_count = line->history_count;
+    history->absent = is_absent(line);
     if (line->history_count > 0)
         memcpy(history->entries, line->history, line->history_count * sizeof(*line->history));
     history->returned = history->released = line->history_count > 0 ? 0 : cut;
@@ -100,7 +108,9 @@ static bool is_recovered(const struct tic_history *history, const struct tic_lin
 int tic_history_append(struct tic_history *history, const struct tic_line_entry *entry,
                        uint64_t epoch)
 {
-    return is_recovered(history, entry) ? 0 : tic_tail_append(&history->tail, entry, epoch);
+    return history->absent || is_recovered(history, entry)
+               ? 0
+               : tic_tail_append(&history->tail, entry, epoch);
 }
 
 int tic_history_describe(struct tic_history *history, uint64_t cut, uint64_t position,

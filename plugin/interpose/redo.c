@@ -290,8 +290,7 @@ static const char *why_not(const struct tic_session *session)
 
     if (!tic_position_is_ahead())
         return "a line without the position of main()";
-    if (history->entry_count == 0 &&
-        (graph->recovered.callback_count > 0 || graph->recovered.acquire_count > 0))
+    if (history->absent)
         return "a line of a version without histories";
     if (graph->recovered.point.number > 0)
         return "commit points";
