@@ -200,7 +200,7 @@ static bool fold_overlapping(struct tic_handle *handle)
 static bool settle(bool any)
 {
     if (any && tic_session_is_watching() && tic_session_is_owner())
-        tic_redo_begin(TIC_REPLAY_WAITS);
+        tic_redo_begin(TIC_REPLAY_ASKS);
     return any;
 }
 

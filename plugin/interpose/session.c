@@ -340,7 +340,7 @@ bool tic_session_on_shutdown_before(void)
     if (!session || starts > 0)
         return false;
     if (tic_session_is_watching() && tic_session_is_owner())
-        tic_redo_begin(TIC_REPLAY_WAITS);
+        tic_redo_begin(TIC_REPLAY_ASKS);
     tic_workers_shutdown();
     if (tic_nodes_several)
         tic_writeback_settle();

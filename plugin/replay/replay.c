@@ -528,6 +528,14 @@ static void arrive_locked(uint64_t position, bool waits)
         await_end_as_main_locked();
 }
 
+_Noreturn static void stop_diverged(void)
+{
+    tic_stop(TIC_EXIT_DIVERGED,
+             "the replay differs from the recorded run: main() waits for tasks where it did not "
+             "wait for them. If the program waits by the clock, or by what it finds done, start it "
+             "with STARPU_TIC_VERIFY=0 from the beginning");
+}
+
 void tic_replay_begin(uint64_t position, enum tic_replay_operation operation)
 {
     if (!tic_replay_is_on())
@@ -543,8 +551,8 @@ void tic_replay_begin(uint64_t position, enum tic_replay_operation operation)
         await_end_as_main_locked();
     else if (position >= replay.cut)
         arrive_locked(position, operation == TIC_REPLAY_WAITS);
-    else if (operation == TIC_REPLAY_WAITS)
-        await_return_locked(position);
+    else if (operation == TIC_REPLAY_WAITS && !await_return_locked(position))
+        stop_diverged();
     else if (operation == TIC_REPLAY_ASKS)
         await_passed_locked(tic_cursor_count_before(&replay.cursor, position));
     pthread_mutex_unlock(&replay.mutex);
