@@ -9,15 +9,12 @@
 #include "session/clock.h"
 #include "session/context.h"
 #include "interpose/initial.h"
-#include "interpose/inputs.h"
 #include "session/lookup.h"
 #include "interpose/order.h"
-#include "interpose/pack.h"
 #include "interpose/position.h"
 #include "interpose/restore.h"
 #include "interpose/shown.h"
 #include "session/task.h"
-#include "session/uses.h"
 
 /* Handles made for the task that this thread is about to submit: copies, or aliases. */
 struct delivery {
@@ -63,78 +60,11 @@ static void deliver(struct starpu_task *task, unsigned buffer, const struct tic_
     STARPU_TASK_SET_HANDLE(task, copy, buffer);
 }
 
-/* The line holds what came of this part. */
-static bool is_lost(const struct tic_handle *handle)
-{
-    return tic_data_is_past_part(handle) && !tic_data_holds_values(handle);
-}
-
-/* Memory holds what main() put there, until a recovered value is written: of the handle, or of what
- * came of this part. That may be before the task runs. */
-static bool holds_initial(struct tic_handle *handle)
-{
-    return (tic_data_is_pending(handle) || tic_data_is_past_part(handle)) &&
-           !tic_data_holds_values(handle) && handle->home_node >= 0 &&
-           atomic_load(&handle->holds) == 0 && handle->supported && !tic_handle_is_empty(handle) &&
-           (!handle->packer || tic_pack_can_put(handle->data, UINT64_MAX));
-}
-
 /* Before the cut. */
 static bool has_ended(uint64_t key)
 {
     return tic_session->settings.verify == 0 ||
            (tic_position_is_ahead() && tic_graph_has_run(&tic_session->graph, key));
-}
-
-/* Where a task that is executed again finds what it read. */
-enum source {
-    UNCHANGED, /* where it always was */
-    SAVED,     /* in the store */
-    THERE,     /* it is what memory holds until something is restored there */
-};
-
-/* Of data that nobody had written. */
-static enum source find_initial(struct tic_handle *handle, bool initial, struct tic_saved *saved)
-{
-    bool lost = is_lost(handle);
-
-    if (handle->differs && lost && !initial)
-        tic_data_stop_input(handle);
-    if (!initial)
-        return UNCHANGED;
-    if (handle->differs && !lost) {
-        *saved = tic_initial_of(handle);
-        return SAVED;
-    }
-    if (handle->differs)
-        tic_initial_write_part(handle);
-    return THERE;
-}
-
-/* ended: by the cut. */
-static enum source find_source(struct starpu_task *task, unsigned buffer, uint64_t key, bool ended,
-                               struct tic_saved *saved)
-{
-    struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
-    struct tic_line_read read;
-
-    if (tic_graph_find_read(&tic_session->graph, key, buffer, &read)) {
-        *saved = (struct tic_saved){{read.extent, read.row}, read.checksum};
-        return SAVED;
-    }
-    if (!(STARPU_TASK_GET_MODE(task, buffer) & STARPU_R))
-        return UNCHANGED;
-    return find_initial(handle, ended && tic_task_is_ordered(task, buffer) && holds_initial(handle),
-                        saved);
-}
-
-bool tic_reads_find_again(struct starpu_task *task, unsigned buffer, uint64_t key,
-                          struct tic_saved *saved)
-{
-    tic_lock(&tic_session->submit);
-    bool found = find_source(task, buffer, key, true, saved) == SAVED;
-    tic_unlock(&tic_session->submit);
-    return found;
 }
 
 bool tic_reads_deliver(struct starpu_task *task, uint64_t key)
@@ -154,9 +84,9 @@ bool tic_reads_deliver(struct starpu_task *task, uint64_t key)
         tic_order_again(task, key);
     for (unsigned i = 0; i < buffers; i++) {
         struct tic_saved saved;
-        enum source source = find_source(task, i, key, has_ended(key), &saved);
-        if (source != UNCHANGED)
-            deliver(task, i, source == SAVED ? &saved : NULL);
+        enum tic_source source = tic_initial_find_source(task, i, key, has_ended(key), &saved);
+        if (source != TIC_SOURCE_UNCHANGED)
+            deliver(task, i, source == TIC_SOURCE_SAVED ? &saved : NULL);
     }
     return made.count > 0;
 }

@@ -7,15 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "graph/handle.h"
-
 /* Gives a task that is executed again what it read before, in handles of our own. True when there
  * was something. */
 bool tic_reads_deliver(struct starpu_task *task, uint64_t key);
-/* Finds what a task that had ended by the cut read, unless memory holds it, which is written if it
- * is to: true. In a restart that redoes its history. */
-bool tic_reads_find_again(struct starpu_task *task, unsigned buffer, uint64_t key,
-                          struct tic_saved *saved);
 /* After the real submission, in a recovered run. */
 void tic_reads_after_submit(bool accepted);
 /* The application's handles of a structure that stays with it, while ours stand there. */

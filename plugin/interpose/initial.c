@@ -6,9 +6,12 @@
 #include "base/error.h"
 #include "interpose/constant.h"
 #include "interpose/inputs.h"
+#include "interpose/pack.h"
 #include "interpose/restore.h"
 #include "interpose/typed.h"
 #include "session/context.h"
+#include "session/lookup.h"
+#include "session/task.h"
 #include "session/uses.h"
 
 struct tic_saved tic_initial_of(struct tic_handle *handle)
@@ -71,4 +74,67 @@ void tic_initial_write_part(struct tic_handle *part)
     tic_constant_refuse(part);
     tic_layout_copy(&part->layout, &there);
     part->differs = false;
+}
+
+/* ---- what tasks that are executed again read ---------------------------------------------------
+ */
+
+/* The line holds what came of this part. */
+static bool is_lost(const struct tic_handle *handle)
+{
+    return tic_data_is_past_part(handle) && !tic_data_holds_values(handle);
+}
+
+/* Memory holds what main() put there, until a recovered value is written: of the handle, or of what
+ * came of this part. That may be before the task runs. */
+static bool holds_initial(struct tic_handle *handle)
+{
+    return (tic_data_is_pending(handle) || tic_data_is_past_part(handle)) &&
+           !tic_data_holds_values(handle) && handle->home_node >= 0 &&
+           atomic_load(&handle->holds) == 0 && handle->supported && !tic_handle_is_empty(handle) &&
+           (!handle->packer || tic_pack_can_put(handle->data, UINT64_MAX));
+}
+
+/* Of data that nobody had written. */
+static enum tic_source find_initial(struct tic_handle *handle, bool initial,
+                                    struct tic_saved *saved)
+{
+    bool lost = is_lost(handle);
+
+    if (handle->differs && lost && !initial)
+        tic_data_stop_input(handle);
+    if (!initial)
+        return TIC_SOURCE_UNCHANGED;
+    if (handle->differs && !lost) {
+        *saved = tic_initial_of(handle);
+        return TIC_SOURCE_SAVED;
+    }
+    if (handle->differs)
+        tic_initial_write_part(handle);
+    return TIC_SOURCE_THERE;
+}
+
+enum tic_source tic_initial_find_source(struct starpu_task *task, unsigned buffer, uint64_t key,
+                                        bool ended, struct tic_saved *saved)
+{
+    struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
+    struct tic_line_read read;
+
+    if (tic_graph_find_read(&tic_session->graph, key, buffer, &read)) {
+        *saved = (struct tic_saved){{read.extent, read.row}, read.checksum};
+        return TIC_SOURCE_SAVED;
+    }
+    if (!(STARPU_TASK_GET_MODE(task, buffer) & STARPU_R))
+        return TIC_SOURCE_UNCHANGED;
+    return find_initial(handle, ended && tic_task_is_ordered(task, buffer) && holds_initial(handle),
+                        saved);
+}
+
+bool tic_initial_find_again(struct starpu_task *task, unsigned buffer, uint64_t key,
+                            struct tic_saved *saved)
+{
+    tic_lock(&tic_session->submit);
+    bool found = tic_initial_find_source(task, buffer, key, true, saved) == TIC_SOURCE_SAVED;
+    tic_unlock(&tic_session->submit);
+    return found;
 }

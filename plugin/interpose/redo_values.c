@@ -7,11 +7,10 @@
 
 #include "base/error.h"
 #include "graph/family.h"
-#include "interpose/deliver.h"
+#include "interpose/initial.h"
 #include "interpose/restore.h"
 #include "replay/replay.h"
 #include "session/lookup.h"
-#include "session/task.h"
 
 struct tic_handle *tic_redo_keeper(const struct tic_handle *handle)
 {
@@ -289,7 +288,7 @@ void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task
     struct tic_saved saved;
 
     for (unsigned i = 0; i < kernel->count; i++)
-        if (kernel->handles[i] && tic_reads_find_again(task, i, kernel->key, &saved))
+        if (kernel->handles[i] && tic_initial_find_again(task, i, kernel->key, &saved))
             tic_redo_show(kernel->handles[i], &saved);
     pthread_mutex_lock(&users.mutex);
     kernel->shown = true;
