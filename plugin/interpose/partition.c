@@ -200,11 +200,10 @@ void tic_data_on_partition_after(starpu_data_handle_t data)
         tic_snapshot_leave_content(&tic_session->snapshot, parent);
 }
 
-static void fold_children(struct tic_handle *parent)
+static void end_children(struct tic_handle *parent)
 {
     for (unsigned i = 0; i < parent->child_count; i++) {
-        fold_children(parent->children[i]);
-        tic_redux_fold(parent->children[i]);
+        end_children(parent->children[i]);
         tic_order_wait(parent->children[i], true);
         tic_data_end_helpers(parent->children[i]);
     }
@@ -265,7 +264,7 @@ void tic_data_on_unpartition_before(starpu_data_handle_t data)
     struct tic_handle *parent = tic_handle_of(data);
     if (parent && parent->child_count > 0) {
         bool noted = tic_handle_is_excluded(parent) || replay_unpartition(parent);
-        fold_children(parent);
+        end_children(parent);
         gather(parent, !noted);
     }
 }

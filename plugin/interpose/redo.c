@@ -196,6 +196,16 @@ static void run_kernel(void *arg)
     tic_redo_note_begun(key);
 }
 
+/* Who waits for the task that the kernel was taken from waits for that, and for all that StarPU does
+ * at its end. */
+static void end_with(struct starpu_task *task, struct starpu_task *kernel)
+{
+    atomic_store(&tic_session->snapshot.late_ends, true);
+    tic_guard++;
+    tic_real.starpu_task_declare_end_deps_array(task, 1, &kernel);
+    tic_guard--;
+}
+
 static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
                                             const struct tic_submission *submission)
 {
@@ -209,6 +219,8 @@ static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
     for (unsigned i = 0; i < accesses->count; i++)
         kernel->user->handles[i] = accesses->items[i].handle;
     enum tic_verdict verdict = tic_skip_kernel(task, key, &kernel->task);
+    if (verdict == TIC_CONTROL)
+        end_with(task, kernel->task);
     tic_redo_note_user(kernel->user);
     bool fine = tic_callback_wrap(kernel->task, false, key, false);
     if (submission->context == TIC_CONTEXT_MAIN)

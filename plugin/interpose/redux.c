@@ -17,7 +17,6 @@
 #include "interpose/data.h"
 #include "interpose/ending.h"
 #include "interpose/events.h"
-#include "interpose/redo.h"
 #include "session/lookup.h"
 #include "session/nodes.h"
 #include "session/task.h"
@@ -195,21 +194,12 @@ static bool fold_overlapping(struct tic_handle *handle)
     return any;
 }
 
-/* What we submit within an operation of main() moves its position on, maybe to the recovered cut:
- * then the queue is played before it goes on. */
-static bool settle(bool any)
-{
-    if (any && tic_session_is_watching() && tic_session_is_owner())
-        tic_redo_begin(TIC_REPLAY_ASKS);
-    return any;
-}
-
 bool tic_redux_fold(struct tic_handle *handle)
 {
     if (!handle || atomic_load_explicit(&tic_redux_open_count, memory_order_relaxed) == 0)
         return false;
     bool own = fold_own(handle);
-    return settle(fold_overlapping(handle) || own);
+    return fold_overlapping(handle) || own;
 }
 
 static bool note_start(struct tic_handle *handle)
@@ -226,13 +216,10 @@ static bool note_start(struct tic_handle *handle)
 
 void tic_redux_fold_all(void)
 {
-    bool any = false;
-
     pthread_mutex_lock(&folding);
     while (started.count > 0)
-        any |= fold_own(started.items[--started.count]);
+        fold_own(started.items[--started.count]);
     pthread_mutex_unlock(&folding);
-    settle(any);
 }
 
 static bool is_open(const struct tic_handle *handle)
@@ -249,19 +236,34 @@ void tic_redux_drop(struct tic_handle *handle)
 {
     struct tic_redux *redux = handle->redux;
 
+    if (!redux)
+        return;
     pthread_mutex_lock(&folding);
     for (unsigned long i = 0; i < started.count; i++)
         if (started.items[i] == handle)
             started.items[i--] = started.items[--started.count];
     pthread_mutex_unlock(&folding);
-    for (unsigned i = 0; redux && i < redux->width; i++) {
+    for (unsigned i = 0; i < redux->width; i++) {
         if (atomic_exchange(&redux->open[i], false))
             atomic_fetch_sub(&tic_redux_open_count, 1);
         starpu_data_unregister_submit(redux->parts[i]);
     }
-    settle(redux);
     free(redux);
     handle->redux = NULL;
+}
+
+void tic_redux_end(struct tic_handle *handle)
+{
+    tic_redux_fold(handle);
+    tic_redux_drop(handle);
+}
+
+void tic_redux_end_children(struct tic_handle *parent)
+{
+    for (unsigned i = 0; i < parent->child_count; i++) {
+        tic_redux_end_children(parent->children[i]);
+        tic_redux_end(parent->children[i]);
+    }
 }
 
 /* ---- submissions ---------------------------------------------------------------------------- */

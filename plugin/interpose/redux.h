@@ -38,7 +38,10 @@ bool tic_redux_is_contributing(void);
 bool tic_redux_fold(struct tic_handle *handle);
 /* The same for all data: main() is about to wait for all tasks, or protection ends. Any thread. */
 void tic_redux_fold_all(void);
-/* The data is about to be unregistered. */
+/* The data is about to leave, without a value that anybody reads; complete; and so are its parts.
+ */
 void tic_redux_drop(struct tic_handle *handle);
+void tic_redux_end(struct tic_handle *handle);
+void tic_redux_end_children(struct tic_handle *parent);
 
 #endif

@@ -403,7 +403,7 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
             tic_clock_tick_late();
         else
             tic_clock_tick();
-        tic_redo_begin(task->synchronous && !done && !had_begun(task) ? TIC_REPLAY_WAITS
+        tic_redo_begin(task->synchronous && !done && !had_begun(task) ? TIC_REPLAY_ENDS
                                                                       : TIC_REPLAY_SUBMITS);
         tic_pointers_note(task, &accesses);
     }

@@ -28,8 +28,7 @@
 /* Its accumulators leave the graph before it does. */
 void tic_data_end_helpers(struct tic_handle *handle)
 {
-    if (handle->redux)
-        tic_redux_drop(handle);
+    tic_redux_drop(handle);
     tic_order_forget(handle);
 }
 

@@ -36,7 +36,9 @@
 
 /* ---- data ----------------------------------------------------------------------------------- */
 
-/* Reductions that protection took over must be complete, even after it ended. */
+/* Reductions that protection took over must be complete, even after it ended. Their tasks come
+ * before the operation of main(), which may wait for them, and at its place, wherever that is
+ * carried out in a restart. */
 static void fold(starpu_data_handle_t data)
 {
     if (tic_session && tic_guard == 0 && !tic_replay_plays() &&
@@ -44,15 +46,16 @@ static void fold(starpu_data_handle_t data)
         tic_redux_fold(tic_handle_of(data));
 }
 
-/* The same, of data that leaves. At main()'s place, wherever the call is made: it submits tasks. */
+/* The same, of data that leaves. */
 static void end_reductions(starpu_data_handle_t data)
 {
     bool ours = tic_session_is_watching() && tic_session_is_owner() && !tic_replay_plays();
     struct tic_handle *handle = ours ? tic_handle_of(data) : NULL;
 
-    fold(data);
-    if (handle && handle->redux)
-        tic_redux_drop(handle);
+    if (handle)
+        tic_redux_end(handle);
+    else
+        fold(data);
 }
 
 /* What main() gets is saved from main memory, and given back there. */
@@ -85,8 +88,8 @@ WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
     struct tic_return returned =
         tic_digest_before_unregister(tic_session_is_watching() ? tic_handle_of(data) : NULL);
 
+    end_reductions(data);
     tic_wait_begin(true);
-    fold(data);
     if (tic_session_is_watching())
         tic_data_on_unregister_before(data, true);
     const void *place = tic_pins_place(data);
@@ -100,6 +103,8 @@ WRAPPER void starpu_data_unregister(starpu_data_handle_t data)
 
 WRAPPER void starpu_data_unregister_no_coherency(starpu_data_handle_t data)
 {
+    if (tic_session_is_watching() && tic_session_is_owner() && tic_handle_of(data))
+        tic_redux_drop(tic_handle_of(data));
     tic_wait_begin(false);
     if (tic_session_is_watching()) {
         tic_looks_note_left(tic_handle_of(data));
@@ -132,8 +137,8 @@ static void play_unregister_submit(void *data)
 WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
 {
     tic_pages_open();
-    tic_main_comes(false);
     end_reductions(data);
+    tic_main_comes(false);
     if (!tic_redo_keeps() ||
         !tic_redo_queue_call(tic_handle_of(data), play_unregister_submit, &data, sizeof(data)))
         unregister_submit(data);
@@ -143,8 +148,8 @@ WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
 WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data_filter *filter)
 {
     tic_pages_open();
-    tic_main_comes(true);
     fold(data);
+    tic_main_comes(true);
     if (tic_session_is_watching())
         tic_data_on_partition_before(data);
     bool watching = tic_session_is_watching();
@@ -160,6 +165,8 @@ WRAPPER void starpu_data_partition(starpu_data_handle_t data, struct starpu_data
 
 WRAPPER void starpu_data_unpartition(starpu_data_handle_t data, unsigned node)
 {
+    if (tic_session_is_watching() && tic_session_is_owner() && tic_handle_of(data))
+        tic_redux_end_children(tic_handle_of(data));
     tic_wait_begin(true);
     require_main_memory((int)node, "starpu_data_unpartition");
     bool watching = tic_session_is_watching();
@@ -421,8 +428,8 @@ COPY(starpu_data_cpy_priority, priority,
     {                                                                                              \
         require_main_memory(node, #name);                                                          \
         bool reads = (mode & STARPU_R) != 0, writes = (mode & STARPU_W) != 0;                      \
-        tic_wait_begin(true);                                                                      \
         fold(data);                                                                                \
+        tic_wait_begin(true);                                                                      \
         bool record =                                                                              \
             tic_session_is_watching() && tic_access_on_acquire_before(data, reads, writes, #name); \
         if (tic_nodes_several && tic_session_is_watching())                                        \

@@ -58,3 +58,12 @@ bool tic_cursor_find_return(const struct tic_cursor *cursor, uint64_t position, 
     *entry = i;
     return i < cursor->count && cursor->entries[i].position == position;
 }
+
+bool tic_cursor_waits(const struct tic_cursor *cursor, uint64_t position)
+{
+    size_t i;
+
+    return tic_cursor_find_return(cursor, position, &i) ||
+           (i < cursor->count &&
+            cursor->entries[i].position >> TIC_WAIT_BITS == position >> TIC_WAIT_BITS);
+}

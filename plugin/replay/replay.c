@@ -528,6 +528,13 @@ static void arrive_locked(uint64_t position, bool waits)
         await_end_as_main_locked();
 }
 
+/* main() in the recorded run, in this operation. */
+static bool waited_locked(uint64_t position)
+{
+    return tic_cursor_waits(&replay.cursor, position) ||
+           replay.cut >> TIC_WAIT_BITS == position >> TIC_WAIT_BITS;
+}
+
 _Noreturn static void stop_diverged(void)
 {
     tic_stop(TIC_EXIT_DIVERGED,
@@ -550,9 +557,11 @@ void tic_replay_begin(uint64_t position, enum tic_replay_operation operation)
     else if (replay.arrived)
         await_end_as_main_locked();
     else if (position >= replay.cut)
-        arrive_locked(position, operation == TIC_REPLAY_WAITS);
-    else if (operation == TIC_REPLAY_WAITS && !await_return_locked(position))
+        arrive_locked(position, operation >= TIC_REPLAY_ENDS);
+    else if (operation == TIC_REPLAY_WAITS && !waited_locked(position))
         stop_diverged();
+    else if (operation >= TIC_REPLAY_ENDS)
+        await_return_locked(position);
     else if (operation == TIC_REPLAY_ASKS)
         await_passed_locked(tic_cursor_count_before(&replay.cursor, position));
     pthread_mutex_unlock(&replay.mutex);

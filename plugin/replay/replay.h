@@ -51,6 +51,7 @@ int tic_replay_start(const struct tic_line_entry *entries, size_t count, uint64_
 enum tic_replay_operation {
     TIC_REPLAY_SUBMITS, /* submits a task, and waits for nothing */
     TIC_REPLAY_ASKS,    /* any other call that does not wait */
+    TIC_REPLAY_ENDS,    /* submits a task, and waits for it if it was not done */
     TIC_REPLAY_WAITS,   /* a call that waits */
 };
 
