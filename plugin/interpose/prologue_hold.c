@@ -305,11 +305,3 @@ bool tic_prologue_redo(struct starpu_task *task, uint64_t key)
 
     return redo_one(task, &pop, key, !has_first || tic_nowhere_has_key(key)) || later;
 }
-
-bool tic_prologue_was_running(uint64_t key)
-{
-    const struct tic_history *history = &tic_session->graph.history;
-
-    return tic_history_was_running(history, TIC_HISTORY_CALLBACK, key ^ TIC_PROLOGUE_FIRST) ||
-           tic_history_was_running(history, TIC_HISTORY_CALLBACK, key ^ TIC_PROLOGUE_POP);
-}

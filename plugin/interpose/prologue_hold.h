@@ -29,7 +29,5 @@ void tic_prologue_hold_start(struct starpu_task *task, uint64_t key);
 /* In a restart that redoes its history: those that had begun come when that says so, with what they
  * had read, and without the task. True: another one had not, and comes with it. */
 bool tic_prologue_redo(struct starpu_task *task, uint64_t key);
-/* One had begun by the cut, and not returned. */
-bool tic_prologue_was_running(uint64_t key);
 
 #endif

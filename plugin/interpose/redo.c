@@ -196,8 +196,8 @@ static void run_kernel(void *arg)
     tic_redo_note_begun(key);
 }
 
-/* Who waits for the task that the kernel was taken from waits for that, and for all that StarPU does
- * at its end. */
+/* Who waits for the task that the kernel was taken from waits for that, and for all that StarPU
+ * does at its end. */
 static void end_with(struct starpu_task *task, struct starpu_task *kernel)
 {
     atomic_store(&tic_session->snapshot.late_ends, true);
@@ -239,11 +239,8 @@ bool tic_redo_task_locked(struct starpu_task *task, const struct tic_submission 
 {
     const uint64_t key = tic_submission_key(submission);
     bool has_run = tic_replay_has_actor(TIC_HISTORY_KERNEL, key);
-    if (tic_task_has_prologue(task)) {
-        if (!has_run && tic_prologue_was_running(key))
-            tic_redo_refuse("a task whose prologue was running");
+    if (tic_task_has_prologue(task))
         tic_prologue_redo(task, key);
-    }
     *verdict = TIC_HELD;
     if (!has_run)
         return queue_task_locked(task, submission);
@@ -376,9 +373,17 @@ static void play(bool begins)
     tic_is_owner = begins;
 }
 
+static bool is_of_task(uint32_t role, uint64_t key)
+{
+    const bool prologue =
+        !(key & TIC_SPAWN_KEY) && (key & (TIC_PROLOGUE_FIRST | TIC_PROLOGUE_POP)) != 0;
+
+    return role == TIC_HISTORY_KERNEL || (role == TIC_HISTORY_CALLBACK && prologue);
+}
+
 void tic_redo_start(struct tic_session *session)
 {
-    static const struct tic_replay_steps steps = {arrive, play, tic_redo_catch_up};
+    static const struct tic_replay_steps steps = {is_of_task, arrive, play, tic_redo_catch_up};
     const struct tic_history *history = &session->graph.history;
 
     if (!session->recovered || session->settings.replay != TIC_REPLAY_REDO)

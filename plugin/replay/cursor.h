@@ -30,7 +30,8 @@ size_t tic_cursor_count_before(const struct tic_cursor *cursor, uint64_t positio
  * access. False: at the cut it had not. */
 bool tic_cursor_find_return(const struct tic_cursor *cursor, uint64_t position, size_t *entry);
 
-/* Did main() wait in the operation at this position? A wait of its own may lie within another one. */
+/* Did main() wait in the operation at this position? A wait of its own may lie within another one.
+ */
 bool tic_cursor_waits(const struct tic_cursor *cursor, uint64_t position);
 
 #endif

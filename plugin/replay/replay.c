@@ -18,8 +18,7 @@ struct work {
     void *argument;
 };
 
-/* Who had begun by the cut, and kernels only if they had ended: others are not done, and run again
- * when the queue is played. */
+/* Who had begun by the cut, but for those that had not ended, and run again with their task. */
 struct actor {
     uint64_t key;
     uint32_t role; /* enum tic_history_role */
@@ -99,13 +98,15 @@ static void note_ends(const struct tic_line_entry *entries, size_t count)
             actor->ended = true;
 }
 
-static void drop_kernels_not_ended(void)
+static void drop_those_of_tasks(void)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < replay.actor_count; i++)
-        if (replay.actors[i].role != TIC_HISTORY_KERNEL || replay.actors[i].ended)
-            replay.actors[kept++] = replay.actors[i];
+    for (size_t i = 0; i < replay.actor_count; i++) {
+        const struct actor actor = replay.actors[i];
+        if (actor.ended || !replay.steps.is_of_task(actor.role, actor.key))
+            replay.actors[kept++] = actor;
+    }
     replay.actor_count = kept;
 }
 
@@ -122,7 +123,7 @@ static int list_actors(const struct tic_line_entry *entries, size_t count)
                                .nested = entries[i].part == TIC_HISTORY_NESTED};
     qsort(replay.actors, replay.actor_count, sizeof(*replay.actors), by_key);
     note_ends(entries, count);
-    drop_kernels_not_ended();
+    drop_those_of_tasks();
     return 0;
 }
 
@@ -401,9 +402,8 @@ static bool runs_kernel_locked(void)
 {
     size_t i = 0;
 
-    while (i < replay.actor_count &&
-           !(replay.actors[i].role == TIC_HISTORY_KERNEL && replay.actors[i].known &&
-             !replay.actors[i].returned))
+    while (i < replay.actor_count && !(replay.actors[i].role == TIC_HISTORY_KERNEL &&
+                                       replay.actors[i].known && !replay.actors[i].returned))
         i++;
     return i < replay.actor_count;
 }
@@ -465,9 +465,9 @@ int tic_replay_start(const struct tic_line_entry *entries, size_t count, uint64_
 
     pthread_mutex_lock(&replay.mutex);
     forget_locked();
+    replay.steps = *steps;
     int status = tic_cursor_init(&replay.cursor, entries, count);
     status = status ? status : list_actors(entries, count);
-    replay.steps = *steps;
     replay.cut = cut;
     pthread_mutex_unlock(&replay.mutex);
     if (status)

@@ -33,6 +33,9 @@ static inline bool tic_replay_is_on(void)
 }
 
 struct tic_replay_steps {
+    /* Does this actor come with its task: a kernel, a prologue? One that had not ended by the cut
+     * runs again with that, which was not done. */
+    bool (*is_of_task)(uint32_t role, uint64_t key);
     /* main() is at the cut: restores the values of data that nobody is to look at in these entries,
      * which have not passed; on its thread. */
     void (*arrive)(const struct tic_line_entry *entries, size_t count);
@@ -69,7 +72,7 @@ struct tic_replay_actor {
     void *argument;        /* of both */
 };
 
-/* Does the history run it? A callback that had begun by the cut, or a kernel that had ended. */
+/* Does the history run it? It had begun by the cut, and had ended if it is of a task. */
 bool tic_replay_has_actor(enum tic_history_role role, uint64_t key);
 /* This actor is there: a callback whose task has ended, or a kernel. inside: in a call of main().
  * False: it is none. Any thread. */

@@ -78,12 +78,29 @@ redoes() { # lines, command...
 
 @test "what it does not know stops the start by name; without it the run goes on" {
     rm -rf "$STARPU_TIC_DIR"
-    STARPU_TIC_FAIL=line-renamed:2 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" fold-before-callback
+    STARPU_TIC_FAIL=line-renamed:2 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" planned-access
     [ "$status" -eq 137 ]
-    STARPU_TIC_REPLAY=redo run_apart timeout "$hangs" "$tool" run -- "$lib/orders" fold-before-callback
+    STARPU_TIC_REPLAY=redo run_apart timeout "$hangs" "$tool" run -- "$lib/orders" planned-access
     [ "$status" -eq 78 ]
-    grep -q 'STARPU_TIC_REPLAY=redo does not know reductions' err
-    run_apart timeout "$hangs" "$tool" run -- "$lib/orders" fold-before-callback
+    grep -q 'does not know accesses with a callback to planned partitions' err
+    STARPU_TIC_REPLAY=hold run_apart timeout "$hangs" "$tool" run -- "$lib/orders" planned-access
     [ "$status" -eq 0 ]
-    [ "$(<out)" = "$("$lib/orders" fold-before-callback)" ]
+    [ "$(<out)" = "$("$lib/orders" planned-access)" ]
+}
+
+@test "reductions, tasks of threads, tasks of StarPU itself, data that leaves while StarPU ends" {
+    for lines in 1 3 5; do
+        redoes $lines "$lib/orders" fold-after-callback
+        redoes $lines "$lib/orders" parts-gathered
+        redoes $lines "$lib/orders" parts-explicit
+    done
+    STARPU_TIC_EVERY=20 redoes 2 "$lib/dynamic" thread
+    STARPU_TIC_EVERY=20 redoes 3 "$lib/leaving"
+}
+
+@test "callbacks of tasks that run nowhere, and that read" {
+    for lines in 1 2 3; do
+        redoes $lines "$lib/orders" callback-nowhere
+        redoes $lines "$lib/orders" callback-nowhere-ready
+    done
 }

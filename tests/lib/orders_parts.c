@@ -262,6 +262,25 @@ static void run_planned_read_called(void)
     submit_row(handles[0], 0);
 }
 
+static void give_back(void *part)
+{
+    starpu_data_release(part);
+}
+
+/* main() gets access to a planned part by callback. */
+static void run_planned_access(void)
+{
+    open_whole();
+    starpu_data_partition_plan(whole, &part_filter, parts);
+    starpu_data_partition_submit(whole, PARTS, parts);
+    step_parts();
+    must(starpu_data_acquire_cb(parts[1], STARPU_R, give_back, parts[1]));
+    step_parts();
+    starpu_data_unpartition_submit(whole, PARTS, parts, STARPU_MAIN_RAM);
+    starpu_data_partition_clean(whole, PARTS, parts);
+    close_whole();
+}
+
 static void run_read_called(void)
 {
     open_whole();
@@ -349,6 +368,7 @@ const struct mode orders_parts[] = {{"parts-added", run_added},
                                     {"whole-read-called", run_whole_read_called},
                                     {"lost-read-called", run_lost_read_called},
                                     {"planned-read-called", run_planned_read_called},
+                                    {"planned-access", run_planned_access},
                                     {"parts-read-called", run_read_called},
                                     {"parts-input", run_input},
                                     {"parts-input-read", run_input_read},

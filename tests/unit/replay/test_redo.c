@@ -33,6 +33,12 @@ static void say(char what)
     pthread_mutex_unlock(&mutex);
 }
 
+static bool is_of_task(uint32_t role, uint64_t key)
+{
+    (void)key;
+    return role == TIC_HISTORY_KERNEL;
+}
+
 static void arrive(const struct tic_line_entry *entries, size_t count)
 {
     (void)entries;
@@ -87,7 +93,7 @@ static void kernel_after_call(void *arg)
 
 static void start(const struct tic_line_entry *entries, size_t count, uint64_t cut)
 {
-    static const struct tic_replay_steps steps = {arrive, play, catch_up};
+    static const struct tic_replay_steps steps = {is_of_task, arrive, play, catch_up};
 
     memset(said, 0, sizeof(said));
     assert_int_equal(tic_replay_start(entries, count, cut, &steps), 0);
