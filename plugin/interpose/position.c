@@ -77,6 +77,20 @@ static void tell_waits_outside(void)
     stuck.told = true;
 }
 
+/* One of them may wait for main(), and main() for another one, which has no worker. */
+static void tell_starved(unsigned kernels)
+{
+    unsigned workers = tic_real.starpu_worker_get_count();
+
+    if (stuck.told || kernels <= workers)
+        return;
+    stuck.told = true;
+    tic_log(TIC_LOG_WARN,
+            "the replay may stand still: tasks without output at once: %u, workers: %u; "
+            "starpu-tic explain still",
+            kernels, workers);
+}
+
 bool tic_position_is_reading(const struct tic_reading *reading)
 {
     return atomic_load(&reading->ended) != atomic_load(&reading->begun);
@@ -115,6 +129,8 @@ static bool look_for_progress(void *arg)
 
     stuck.calls = calls;
     stuck.executed = executed;
+    if (same)
+        tell_starved(tic_replay_count_kernels());
     if (idle && (calls & 1) == 0 && tic_runner_waits(stuck.owner))
         tell_waits_outside();
     if (tic_position_is_ahead() && idle && (calls & 1) != 0)

@@ -26,7 +26,7 @@ void tic_redo_refuse(const char *what)
         tic_stop(
             TIC_EXIT_REFUSED,
             "cannot continue from %s: STARPU_TIC_REPLAY=redo does not know %s before main() is "
-            "where it was at the checkpoint. Start again without it",
+            "where it was at the checkpoint. Start again with STARPU_TIC_REPLAY=hold",
             tic_session->store.path, what);
 }
 
@@ -307,6 +307,8 @@ static const char *why_not(const struct tic_session *session)
         return "results of the event log";
     if (tic_spawns_has_kept(&graph->spawns))
         return "tasks of kernels";
+    if (session->asks_successors)
+        return "successors of tasks";
     if (tic_nodes_several)
         return "several memory nodes";
     return NULL;
@@ -390,7 +392,7 @@ void tic_redo_start(struct tic_session *session)
         return;
     const char *why = why_not(session);
     if (why) {
-        tic_log(TIC_LOG_INFO, "STARPU_TIC_REPLAY=redo does not know %s: restarting by hold", why);
+        tic_log(TIC_LOG_INFO, "redo does not know %s: this restart holds tasks back instead", why);
         return;
     }
     tic_redo_values_start(&session->graph);

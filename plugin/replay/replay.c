@@ -45,7 +45,7 @@ static struct {
     size_t wanted;               /* main() waits until so many entries have passed; or SIZE_MAX */
     uint64_t needed; /* the next entry waits for main() at this position; or UINT64_MAX */
     const struct actor *missed; /* and for this actor; or NULL */
-    unsigned running;           /* actors */
+    unsigned running, kernels;  /* actors; of these */
     bool asks;                  /* main() for calls that it had put off */
     struct {
         struct work *items;
@@ -156,6 +156,7 @@ static void end_actor_locked(struct actor *actor)
 {
     actor->returned = true;
     replay.running--;
+    replay.kernels -= actor->role == TIC_HISTORY_KERNEL;
     change_locked();
 }
 
@@ -286,6 +287,7 @@ static void begin_actor_locked(const struct tic_line_entry *entry)
         wait_locked();
     replay.missed = NULL;
     replay.running++;
+    replay.kernels += actor->role == TIC_HISTORY_KERNEL;
     advance_locked();
     call_locked(actor->is.begin, actor->is.argument);
     if (actor->here) {
@@ -431,6 +433,14 @@ void tic_replay_play(void (*play)(void *), void *argument)
 bool tic_replay_plays(void)
 {
     return here.plays;
+}
+
+unsigned tic_replay_count_kernels(void)
+{
+    pthread_mutex_lock(&replay.mutex);
+    unsigned count = replay.kernels;
+    pthread_mutex_unlock(&replay.mutex);
+    return count;
 }
 
 bool tic_replay_is_busy(void)

@@ -97,6 +97,8 @@ void tic_replay_ask_main(void);
 /* A kernel that StarPU starts while the queue is played waits here: what is queued behind its task
  * comes before what it does. */
 void tic_replay_await_end(void);
+/* Kernels that StarPU has, and that have not returned. */
+unsigned tic_replay_count_kernels(void);
 /* Do callbacks run that main() may be waiting for, or does the queue play? */
 bool tic_replay_is_busy(void);
 

@@ -293,6 +293,9 @@ EOF
     STARPU_TIC_EVERY=20 crash task-end:190 "$program"
     P_TASKS=3 run "$tool" run -- "$program"
     [ "$status" -eq 70 ]
+    [[ $output == *"main() waits for tasks where it did not wait for them"* ]]
+    STARPU_TIC_REPLAY=hold P_TASKS=3 run "$tool" run -- "$program"
+    [ "$status" -eq 70 ]
     [[ $output == *"after 3 submissions"* ]]
 }
 

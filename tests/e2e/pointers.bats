@@ -380,13 +380,22 @@ wrote='tasks write memory that is not registered data'
     done
 }
 
-# A task that is executed again reads it while main() is past a wait at which it held something else.
+# A task that is executed again reads it beside one that waits for main(), as in the first run: both
+# need a worker. What a restart with one says of it comes when it stands still.
 @test "a task that prints what main() has put into packed data reads that again" {
     export STARPU_TIC_EVERY=10
     expected=$("$lib/packed_reads")
     crash line-renamed:2 "$lib/packed_reads"
-    STARPU_NCPU=1 run_apart timeout "$hangs" "$tool" run -- "$lib/packed_reads"
+    cp -r "$STARPU_TIC_DIR" kept
+    STARPU_NCPU=2 run_apart timeout "$hangs" "$tool" run -- "$lib/packed_reads"
     is_right "$expected" yes || complain packed_reads wrong
+    STARPU_TIC_REPLAY=redo STARPU_TIC_PATIENCE=0.2 STARPU_TIC_DIR=$PWD/kept STARPU_NCPU=1 \
+        timeout "$hangs" "$tool" run -- "$lib/packed_reads" >still 2>&1 &
+    until grep -q 'the replay may stand still: tasks without output at once: 2, workers: 1;' still; do
+        kill -0 $! || complain packed_reads "not told"
+    done
+    kill $!
+    wait $! || true
 }
 
 # The stack below main()'s own is this library's while main() waits.

@@ -20,7 +20,7 @@ redoes() { # lines, command...
     STARPU_TIC_REPLAY=redo STARPU_TIC_VERBOSE=1 STARPU_NCPU=3 \
         run_apart timeout "$hangs" "$tool" run -- "$@"
     [ "$status" -eq 0 ] && [ -n "${times-}" -o "$(<out)" = "$expected" ] || complain "$*" "wrong from line $lines"
-    grep -q 'continuing from recovery line' err && ! grep -q 'restarting by hold' err ||
+    grep -q 'continuing from recovery line' err && ! grep -q 'holds tasks back instead' err ||
         complain "$*" "its history was not redone"
 }
 
