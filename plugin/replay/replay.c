@@ -32,7 +32,8 @@ struct actor {
 
 static struct {
     pthread_mutex_t mutex; /* a leaf */
-    pthread_cond_t changed;
+    /* for who passes entries; for main(); for others, who wait for kernels or the end */
+    pthread_cond_t passes, main, others;
     struct tic_replay_steps steps; /* immutable; and: */
     uint64_t cut;
     struct actor *actors; /* by role and key; the array is immutable */
@@ -48,24 +49,28 @@ static struct {
     unsigned running, kernels;  /* actors; of these */
     bool asks;                  /* main() for calls that it had put off */
     struct {
+        unsigned long turn; /* of the thread that passes */
+        bool runs;          /* an actor; and so many until now */
+        unsigned long run_count;
+    } passer;
+    struct {
         struct work *items;
         unsigned long count, capacity;
     } queue; /* to be played */
-} replay = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+} replay = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+            .passes = PTHREAD_COND_INITIALIZER,
+            .main = PTHREAD_COND_INITIALIZER,
+            .others = PTHREAD_COND_INITIALIZER};
 
 /* This thread plays; has queued something. */
 static __thread struct {
     bool plays, queued;
 } here __attribute__((tls_model("initial-exec")));
 
-static void change_locked(void)
-{
-    pthread_cond_broadcast(&replay.changed);
-}
-
+/* Who passes entries waits. */
 static void wait_locked(void)
 {
-    pthread_cond_wait(&replay.changed, &replay.mutex);
+    pthread_cond_wait(&replay.passes, &replay.mutex);
 }
 
 /* ---- actors ---------------------------------------------------------------------------------- */
@@ -147,7 +152,7 @@ bool tic_replay_add_actor(enum tic_history_role role, uint64_t key,
             replay.inside = actor;
     }
     if (begins && replay.missed == actor)
-        change_locked();
+        pthread_cond_broadcast(&replay.passes);
     pthread_mutex_unlock(&replay.mutex);
     return begins;
 }
@@ -157,7 +162,8 @@ static void end_actor_locked(struct actor *actor)
     actor->returned = true;
     replay.running--;
     replay.kernels -= actor->role == TIC_HISTORY_KERNEL;
-    change_locked();
+    pthread_cond_broadcast(&replay.passes);
+    pthread_cond_broadcast(&replay.others);
 }
 
 static void call_catch_up_locked(void)
@@ -179,7 +185,7 @@ void tic_replay_ask_main(void)
 {
     pthread_mutex_lock(&replay.mutex);
     replay.asks = true;
-    change_locked();
+    pthread_cond_broadcast(&replay.main);
     pthread_mutex_unlock(&replay.mutex);
 }
 
@@ -190,7 +196,7 @@ static void wait_as_main_locked(void)
 
     replay.asks = false;
     if (!asks)
-        wait_locked();
+        pthread_cond_wait(&replay.main, &replay.mutex);
     else
         call_catch_up_locked();
 }
@@ -231,47 +237,30 @@ void tic_replay_await_kernel(uint64_t key)
 
     pthread_mutex_lock(&replay.mutex);
     while (actor && !actor->returned)
-        wait_locked();
+        pthread_cond_wait(&replay.others, &replay.mutex);
     pthread_mutex_unlock(&replay.mutex);
 }
 
-static void *run_apart(void *arg)
+/* On the thread that passes entries, which another one does if that takes long: it may wait for
+ * somebody who comes later. */
+static void run_here_locked(struct actor *actor)
 {
-    pthread_setname_np(pthread_self(), "tic-callback");
-    pthread_mutex_lock(&replay.mutex);
-    run_locked(arg);
-    pthread_mutex_unlock(&replay.mutex);
-    return NULL;
-}
+    const unsigned long turn = replay.passer.turn;
 
-static void start_apart(struct actor *actor)
-{
-    pthread_t thread;
-
-    if (tic_thread_start_beside(&thread, run_apart, actor) != 0)
-        tic_stop(TIC_EXIT_REFUSED, "cannot start a thread for a callback in the replay");
-    pthread_detach(thread);
+    replay.passer.runs = true;
+    replay.passer.run_count++;
+    run_locked(actor);
+    if (replay.passer.turn == turn)
+        replay.passer.runs = false;
 }
 
 /* ---- passing --------------------------------------------------------------------------------- */
-
-/* One that returns before anything else happens runs here: whoever it waits for needs this thread
- * for nothing. */
-static bool ends_next_locked(const struct tic_line_entry *begin)
-{
-    const struct tic_cursor *cursor = &replay.cursor;
-    const struct tic_line_entry *next =
-        cursor->next < cursor->count ? &cursor->entries[cursor->next] : NULL;
-
-    return next && next->kind == TIC_HISTORY_END && next->role == begin->role &&
-           next->actor == begin->actor;
-}
 
 static void advance_locked(void)
 {
     replay.cursor.next++;
     if (replay.cursor.next >= replay.wanted)
-        change_locked();
+        pthread_cond_broadcast(&replay.main);
 }
 
 static void begin_actor_locked(const struct tic_line_entry *entry)
@@ -292,11 +281,9 @@ static void begin_actor_locked(const struct tic_line_entry *entry)
     call_locked(actor->is.begin, actor->is.argument);
     if (actor->here) {
         actor->due = true;
-        change_locked();
-    } else if (actor->is.run && ends_next_locked(entry)) {
-        run_locked(actor);
+        pthread_cond_broadcast(&replay.main);
     } else if (actor->is.run) {
-        start_apart(actor);
+        run_here_locked(actor);
     }
 }
 
@@ -357,7 +344,23 @@ static void play_locked(void)
         call_play_locked(false);
     } while (next < replay.queue.count);
     atomic_store(&tic_replay_phase, TIC_REPLAY_OFF);
-    change_locked();
+    pthread_cond_broadcast(&replay.main);
+    pthread_cond_broadcast(&replay.others);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+/* While it is this thread's turn. */
+static void redo_locked(void)
+{
+    const unsigned long turn = replay.passer.turn;
+
+    while (turn == replay.passer.turn && replay.cursor.next < replay.cursor.count)
+        pass_locked(&replay.cursor.entries[replay.cursor.next]);
+    while (turn == replay.passer.turn && !replay.arrived)
+        wait_locked();
+    if (turn == replay.passer.turn)
+        play_locked();
 }
 
 static void *redo(void *arg)
@@ -365,11 +368,46 @@ static void *redo(void *arg)
     (void)arg;
     pthread_setname_np(pthread_self(), "tic-redo");
     pthread_mutex_lock(&replay.mutex);
-    while (replay.cursor.next < replay.cursor.count)
-        pass_locked(&replay.cursor.entries[replay.cursor.next]);
-    while (!replay.arrived)
-        wait_locked();
-    play_locked();
+    redo_locked();
+    pthread_mutex_unlock(&replay.mutex);
+    return NULL;
+}
+
+static int start_thread(void *(*function)(void *))
+{
+    pthread_t thread;
+    int status = tic_thread_start_beside(&thread, function, NULL);
+
+    if (status == 0)
+        pthread_detach(thread);
+    return status;
+}
+
+/* How long an actor may keep the thread that passes entries, at least. */
+enum { LONG_NS = 1000000 };
+
+static void *take_over(void *arg)
+{
+    const struct timespec pause = {.tv_nsec = LONG_NS};
+    unsigned long seen = 0;
+
+    (void)arg;
+    pthread_setname_np(pthread_self(), "tic-redo-next");
+    pthread_mutex_lock(&replay.mutex);
+    while (atomic_load(&tic_replay_phase) == TIC_REPLAY_PASSING &&
+           !(replay.passer.runs && replay.passer.run_count == seen)) {
+        seen = replay.passer.run_count;
+        pthread_mutex_unlock(&replay.mutex);
+        nanosleep(&pause, NULL);
+        pthread_mutex_lock(&replay.mutex);
+    }
+    if (atomic_load(&tic_replay_phase) == TIC_REPLAY_PASSING) {
+        replay.passer.turn++;
+        replay.passer.runs = false;
+        if (start_thread(take_over) != 0)
+            tic_stop(TIC_EXIT_REFUSED, "cannot start a thread for the replay");
+        redo_locked();
+    }
     pthread_mutex_unlock(&replay.mutex);
     return NULL;
 }
@@ -396,7 +434,7 @@ void tic_replay_await_end(void)
 {
     pthread_mutex_lock(&replay.mutex);
     while (tic_replay_is_on())
-        wait_locked();
+        pthread_cond_wait(&replay.others, &replay.mutex);
     pthread_mutex_unlock(&replay.mutex);
 }
 
@@ -417,7 +455,7 @@ void tic_replay_await_own(void)
     here.queued = false;
     pthread_mutex_lock(&replay.mutex);
     while (tic_replay_is_on() && runs_kernel_locked())
-        wait_locked();
+        pthread_cond_wait(&replay.others, &replay.mutex);
     pthread_mutex_unlock(&replay.mutex);
 }
 
@@ -465,14 +503,13 @@ static void forget_locked(void)
     replay.wanted = SIZE_MAX;
     replay.needed = UINT64_MAX;
     replay.missed = NULL;
+    replay.passer.runs = false;
     replay.queue.count = 0;
 }
 
 int tic_replay_start(const struct tic_line_entry *entries, size_t count, uint64_t cut,
                      const struct tic_replay_steps *steps)
 {
-    pthread_t thread;
-
     pthread_mutex_lock(&replay.mutex);
     forget_locked();
     replay.steps = *steps;
@@ -483,13 +520,11 @@ int tic_replay_start(const struct tic_line_entry *entries, size_t count, uint64_
     if (status)
         return status;
     atomic_store(&tic_replay_phase, TIC_REPLAY_PASSING);
-    status = tic_thread_start_beside(&thread, redo, NULL);
-    if (status) {
+    status = start_thread(redo);
+    status = status ? status : start_thread(take_over);
+    if (status)
         atomic_store(&tic_replay_phase, TIC_REPLAY_OFF);
-        return status;
-    }
-    pthread_detach(thread);
-    return 0;
+    return status;
 }
 
 static void await_end_as_main_locked(void)
@@ -533,7 +568,7 @@ static void arrive_locked(uint64_t position, bool waits)
     replay.steps.arrive(cursor->entries + next, cursor->count - next);
     pthread_mutex_lock(&replay.mutex);
     replay.arrived = true;
-    change_locked();
+    pthread_cond_broadcast(&replay.passes);
     if (!returns)
         await_end_as_main_locked();
 }
@@ -561,7 +596,7 @@ void tic_replay_begin(uint64_t position, enum tic_replay_operation operation)
     pthread_mutex_lock(&replay.mutex);
     replay.position = position;
     if (position >= replay.needed)
-        change_locked();
+        pthread_cond_broadcast(&replay.passes);
     if (!tic_replay_is_on())
         ;
     else if (replay.arrived)
@@ -593,6 +628,7 @@ void tic_replay_return(uint64_t position)
         return;
     pthread_mutex_lock(&replay.mutex);
     replay.returned = position;
-    change_locked();
+    if (position + 1 >= replay.needed)
+        pthread_cond_broadcast(&replay.passes);
     pthread_mutex_unlock(&replay.mutex);
 }
