@@ -92,7 +92,6 @@ redoes() { # lines, command...
     for lines in 1 3 5; do
         redoes $lines "$lib/orders" fold-after-callback
         redoes $lines "$lib/orders" parts-gathered
-        redoes $lines "$lib/orders" parts-explicit
     done
     STARPU_TIC_EVERY=20 redoes 2 "$lib/dynamic" thread
     STARPU_TIC_EVERY=20 redoes 3 "$lib/leaving"
