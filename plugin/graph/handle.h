@@ -80,6 +80,16 @@ struct tic_used_anew {
     uint64_t read, written, commuted;
 };
 
+/* In a restart that redoes its history, of the data that has the order: redo_values.c, whose lock
+ * guards it if nothing else is said. */
+struct tic_redo_place {
+    bool queued; /* a task that uses it, or data that shares its memory; guarded by the submission
+                    lock, as is: */
+    bool named;  /* by entries that have still to pass */
+    unsigned users, coming;      /* who have not returned; who have not begun */
+    struct tic_redo_call *first; /* put off, in their order */
+};
+
 /* Accesses with a callback that write it: access_callback.c. Guarded by the submission lock, if
  * nothing else is said. StarPU grants them in the order in which main() asks for them. */
 struct tic_by_callback {
@@ -245,9 +255,7 @@ struct tic_handle {
                         access, and by lock */
     uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */
     struct tic_order_place place;
-    bool queued; /* a restart has queued a task that uses it, or data that shares its memory;
-                    guarded by the submission lock */
-    bool named;  /* the same of entries that the restart has still to pass */
+    struct tic_redo_place redo;
     struct tic_view view;
 
     /* ---- guarded by the graph lock */

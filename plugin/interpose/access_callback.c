@@ -473,7 +473,7 @@ static void take(void *arg)
     if (direct && wait->replays && atomic_load(&handle->holds) == 0)
         tic_redo_show(handle, &wait->saved);
     tic_data_note_hold(handle, true);
-    tic_redo_end_user(wait->key);
+    tic_redo_end_access(wait->user);
 }
 
 /* One that writes, and whose value the cut does not have, had done nothing by then. */
@@ -493,7 +493,7 @@ bool tic_callback_access_redo(struct tic_callback_wait *wait)
                              true) &&
         wait->taken)
         return true;
-    tic_redo_end_user(wait->key);
+    tic_redo_end_access(wait->user);
     wait->taken = wait->replays = false;
     wait->played = true;
     return false;

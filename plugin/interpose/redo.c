@@ -108,7 +108,7 @@ static bool queue_locked(struct queued_task *queued, void (*play)(void *),
 {
     for (unsigned i = 0; i < accesses->count; i++)
         if (accesses->items[i].handle)
-            tic_redo_keeper(accesses->items[i].handle)->queued = true;
+            tic_redo_keeper(accesses->items[i].handle)->redo.queued = true;
     bool on = tic_replay_queue(play, queued);
     if (!on)
         free(queued);
@@ -165,7 +165,8 @@ bool tic_redo_queue_control_locked(struct starpu_task *task,
     if (reads)
         follows |= !redo_begin(task, key);
     for (unsigned i = 0; i < accesses->count; i++)
-        follows |= accesses->items[i].handle && tic_redo_keeper(accesses->items[i].handle)->queued;
+        follows |=
+            accesses->items[i].handle && tic_redo_keeper(accesses->items[i].handle)->redo.queued;
     if (!follows)
         return false;
     if (task->synchronous)
@@ -187,13 +188,12 @@ struct kernel {
 static void run_kernel(void *arg)
 {
     const struct kernel kernel = *(struct kernel *)arg;
-    const uint64_t key = kernel.user->key;
 
     free(arg);
     tic_redo_await_calls(kernel.user);
     tic_redo_show_kernel(kernel.user, kernel.task);
     submit(kernel.task, tic_task_name(kernel.task));
-    tic_redo_note_begun(key);
+    tic_redo_note_begun(kernel.user);
 }
 
 /* Who waits for the task that the kernel was taken from waits for that, and for all that StarPU
@@ -258,7 +258,7 @@ bool tic_redo_keeps(void)
 bool tic_redo_is_queued(const struct tic_handle *handle)
 {
     tic_lock(&tic_session->submit);
-    bool queued = handle && tic_redo_keeper(handle)->queued;
+    bool queued = handle && tic_redo_keeper(handle)->redo.queued;
     tic_unlock(&tic_session->submit);
     return queued;
 }
@@ -282,7 +282,7 @@ bool tic_redo_queue(struct tic_handle *handle, void (*play)(void *), const void 
     struct tic_redo_call *call = tic_redo_create_call(handle, play, argument, size);
 
     tic_lock(&tic_session->submit);
-    tic_redo_keeper(handle)->queued = true;
+    tic_redo_keeper(handle)->redo.queued = true;
     tic_unlock(&tic_session->submit);
     bool keeps = tic_replay_queue(tic_redo_play_call, call);
     if (!keeps)
@@ -345,7 +345,7 @@ static void name_data(const struct tic_line_entry *entries, size_t count)
     tic_lock(&graph->lock);
     for (unsigned long i = 0; i < graph->handle_count; i++)
         if (bsearch(&graph->handles[i]->id, ids, count, sizeof(*ids), by_id))
-            tic_redo_keeper(graph->handles[i])->named = true;
+            tic_redo_keeper(graph->handles[i])->redo.named = true;
     tic_unlock(&graph->lock);
     tic_unlock(&tic_session->submit);
     free(ids);
@@ -353,7 +353,7 @@ static void name_data(const struct tic_line_entry *entries, size_t count)
 
 static bool is_looked_at(const struct tic_handle *handle)
 {
-    return tic_redo_keeper(handle)->named || tic_redo_is_used(handle);
+    return tic_redo_keeper(handle)->redo.named || tic_redo_is_used(handle);
 }
 
 static void arrive(const struct tic_line_entry *entries, size_t count)

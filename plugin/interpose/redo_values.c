@@ -19,47 +19,34 @@ struct tic_handle *tic_redo_keeper(const struct tic_handle *handle)
 
 /* ---- who is to use data ---------------------------------------------------------------------- */
 
-/* Those that the replay is to run, or runs. */
 static struct {
-    struct tic_graph *graph; /* immutable while the replay is on */
-    pthread_mutex_t mutex;   /* before the graph lock */
-    pthread_cond_t called;   /* a call that was put off is made */
-    struct tic_redo_user *first;
-    unsigned long count;        /* so far */
-    struct tic_redo_call *call; /* those put off, in their order */
-    bool calls;                 /* one of them is being made */
-    _Atomic bool any;           /* or there were users */
-    _Atomic bool any_call;      /* there are calls */
-} users = {.mutex = PTHREAD_MUTEX_INITIALIZER, .called = PTHREAD_COND_INITIALIZER};
+    struct tic_graph *graph;              /* immutable while the replay is on */
+    pthread_mutex_t mutex;                /* before the graph lock */
+    pthread_cond_t called;                /* a call that was put off is made */
+    struct tic_redo_user *running;        /* kernels that were shown what they read */
+    unsigned long count;                  /* users so far */
+    struct tic_redo_call *due, **due_end; /* calls that are, in their order */
+    bool calls;                           /* one of them is being made */
+    _Atomic bool any, any_due;            /* users, or there were; calls */
+} users = {
+    .mutex = PTHREAD_MUTEX_INITIALIZER, .called = PTHREAD_COND_INITIALIZER, .due_end = &users.due};
 
 void tic_redo_values_start(struct tic_graph *graph)
 {
     users.graph = graph;
 }
 
-static bool uses(const struct tic_redo_user *user, const struct tic_handle *handle)
-{
-    unsigned i = 0;
-
-    while (i < user->count &&
-           !(user->handles[i] && tic_redo_keeper(user->handles[i]) == tic_redo_keeper(handle)))
-        i++;
-    return i < user->count;
-}
-
 bool tic_redo_is_used(const struct tic_handle *handle)
 {
     pthread_mutex_lock(&users.mutex);
-    const struct tic_redo_user *user = users.first;
-    while (user && !uses(user, handle))
-        user = user->next;
+    bool used = tic_redo_keeper(handle)->redo.users > 0;
     pthread_mutex_unlock(&users.mutex);
-    return user != NULL;
+    return used;
 }
 
 struct tic_redo_user *tic_redo_create_user(uint64_t key, unsigned count)
 {
-    struct tic_redo_user *user = calloc(1, sizeof(*user) + count * sizeof(user->handles[0]));
+    struct tic_redo_user *user = calloc(1, sizeof(*user) + 2 * count * sizeof(user->handles[0]));
 
     if (!user)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
@@ -68,60 +55,35 @@ struct tic_redo_user *tic_redo_create_user(uint64_t key, unsigned count)
     return user;
 }
 
+static struct tic_handle **keepers_of(struct tic_redo_user *user)
+{
+    return user->handles + user->count;
+}
+
+static void list_keepers(struct tic_redo_user *user)
+{
+    struct tic_handle **keepers = keepers_of(user);
+
+    for (unsigned i = 0; i < user->count; i++) {
+        struct tic_handle *keeper = user->handles[i] ? tic_redo_keeper(user->handles[i]) : NULL;
+        for (unsigned j = 0; j < i && keeper; j++)
+            keeper = keepers[j] == keeper ? NULL : keeper;
+        keepers[i] = keeper;
+    }
+}
+
 void tic_redo_note_user(struct tic_redo_user *user)
 {
+    list_keepers(user);
     pthread_mutex_lock(&users.mutex);
     user->number = users.count++;
-    user->next = users.first;
-    users.first = user;
+    for (unsigned i = 0; i < user->count; i++)
+        if (keepers_of(user)[i]) {
+            keepers_of(user)[i]->redo.users++;
+            keepers_of(user)[i]->redo.coming++;
+        }
     atomic_store(&users.any, true);
     pthread_mutex_unlock(&users.mutex);
-}
-
-static struct tic_redo_user **find_locked(uint64_t key)
-{
-    struct tic_redo_user **at = &users.first;
-
-    while (*at && (*at)->key != key)
-        at = &(*at)->next;
-    return at;
-}
-
-/* Calls may be due. */
-static void unlock_and_tell(void)
-{
-    bool asks = users.call != NULL;
-
-    pthread_mutex_unlock(&users.mutex);
-    if (asks)
-        tic_replay_ask_main();
-}
-
-void tic_redo_note_begun(uint64_t key)
-{
-    pthread_mutex_lock(&users.mutex);
-    struct tic_redo_user *user = *find_locked(key);
-    if (user)
-        user->begun = true;
-    unlock_and_tell();
-}
-
-void tic_redo_end_user(uint64_t key)
-{
-    pthread_mutex_lock(&users.mutex);
-    struct tic_redo_user **at = find_locked(key), *user = *at;
-    if (user)
-        *at = user->next;
-    unlock_and_tell();
-    free(user);
-}
-
-void tic_redo_end_kernel(uint64_t key)
-{
-    if (!atomic_load_explicit(&users.any, memory_order_relaxed))
-        return;
-    tic_redo_end_user(key);
-    tic_replay_end_kernel(key);
 }
 
 /* ---- calls that were put off ----------------------------------------------------------------- */
@@ -129,11 +91,12 @@ void tic_redo_end_kernel(uint64_t key)
 struct tic_redo_call *tic_redo_create_call(const struct tic_handle *handle, void (*play)(void *),
                                            const void *argument, size_t size)
 {
-    struct tic_redo_call *call = malloc(sizeof(*call) + size);
+    struct tic_redo_call *call = calloc(1, sizeof(*call) + size);
 
     if (!call)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    *call = (struct tic_redo_call){.play = play, .handle = handle};
+    call->play = play;
+    call->keeper = tic_redo_keeper(handle);
     memcpy(call->argument, argument, size);
     return call;
 }
@@ -146,81 +109,166 @@ void tic_redo_play_call(void *arg)
     free(call);
 }
 
-static bool is_due_locked(const struct tic_redo_call *call)
+/* The first of its data, when those before it have begun. */
+static void check_due_locked(struct tic_redo_call *call)
 {
-    const struct tic_redo_user *user = users.first;
-
-    while (user && !(!user->begun && user->number < call->number && uses(user, call->handle)))
-        user = user->next;
-    return !user;
+    if (!call || call->due || call->waits > 0)
+        return;
+    call->due = true;
+    *users.due_end = call;
+    users.due_end = &call->next_due;
+    atomic_store(&users.any_due, true);
 }
 
 bool tic_redo_put_off(struct tic_redo_call *call)
 {
-    struct tic_redo_call **end = &users.call;
+    struct tic_redo_place *place = &call->keeper->redo;
+    struct tic_redo_call **end = &place->first;
 
     pthread_mutex_lock(&users.mutex);
     call->number = users.count;
-    bool waits = !is_due_locked(call);
-    while (*end)
+    call->waits = place->coming;
+    bool waits = call->waits > 0 || place->first;
+    while (waits && *end)
         end = &(*end)->next;
-    if (waits) {
+    if (waits)
         *end = call;
-        atomic_store(&users.any_call, true);
-    }
     pthread_mutex_unlock(&users.mutex);
     return waits;
 }
 
 static struct tic_redo_call *take_due_locked(void)
 {
-    struct tic_redo_call **at = &users.call, *call;
+    struct tic_redo_call *call = users.due;
 
-    while (*at && !is_due_locked(*at))
-        at = &(*at)->next;
-    call = *at;
-    if (call)
-        *at = call->next;
+    if (!call)
+        return NULL;
+    users.due = call->next_due;
+    if (!users.due)
+        users.due_end = &users.due;
     return call;
 }
 
-/* Calls on the same data are due in their order. */
+/* Its data may go with it. */
+static void make_locked(struct tic_redo_call *call)
+{
+    struct tic_redo_place *place = &call->keeper->redo;
+    struct tic_redo_call *next = call->next;
+
+    place->first = next;
+    check_due_locked(next);
+    pthread_mutex_unlock(&users.mutex);
+    tic_redo_play_call(call);
+    pthread_mutex_lock(&users.mutex);
+}
+
 void tic_redo_catch_up(void)
 {
     struct tic_redo_call *call;
 
-    if (!atomic_load_explicit(&users.any_call, memory_order_relaxed))
+    if (!atomic_load_explicit(&users.any_due, memory_order_relaxed))
         return;
     pthread_mutex_lock(&users.mutex);
     while (users.calls)
         pthread_cond_wait(&users.called, &users.mutex);
     users.calls = true;
-    while ((call = take_due_locked()) != NULL) {
-        pthread_mutex_unlock(&users.mutex);
-        tic_redo_play_call(call);
-        pthread_mutex_lock(&users.mutex);
-    }
+    while ((call = take_due_locked()) != NULL)
+        make_locked(call);
     users.calls = false;
-    atomic_store(&users.any_call, users.call != NULL);
+    atomic_store(&users.any_due, false);
     pthread_cond_broadcast(&users.called);
     pthread_mutex_unlock(&users.mutex);
 }
 
-static bool is_called_before_locked(const struct tic_redo_user *user)
+static bool is_called_before_locked(struct tic_redo_user *user)
 {
-    const struct tic_redo_call *call = users.call;
+    unsigned i = 0;
 
-    while (call && !(call->number <= user->number && uses(user, call->handle)))
-        call = call->next;
-    return users.calls || call;
+    while (i < user->count && !(keepers_of(user)[i] && keepers_of(user)[i]->redo.first &&
+                                keepers_of(user)[i]->redo.first->number <= user->number))
+        i++;
+    return users.calls || i < user->count;
 }
 
-void tic_redo_await_calls(const struct tic_redo_user *user)
+void tic_redo_await_calls(struct tic_redo_user *user)
 {
     pthread_mutex_lock(&users.mutex);
     while (is_called_before_locked(user))
         pthread_cond_wait(&users.called, &users.mutex);
     pthread_mutex_unlock(&users.mutex);
+}
+
+/* ---- what becomes of them -------------------------------------------------------------------- */
+
+static void begin_locked(struct tic_redo_user *user)
+{
+    user->begun = true;
+    for (unsigned i = 0; i < user->count; i++) {
+        struct tic_redo_place *place = keepers_of(user)[i] ? &keepers_of(user)[i]->redo : NULL;
+        for (struct tic_redo_call *call = place ? place->first : NULL; call; call = call->next)
+            call->waits -= call->number > user->number;
+        if (place) {
+            place->coming--;
+            check_due_locked(place->first);
+        }
+    }
+}
+
+static void end_locked(struct tic_redo_user *user)
+{
+    user->ended = true;
+    for (unsigned i = 0; i < user->count; i++)
+        if (keepers_of(user)[i])
+            keepers_of(user)[i]->redo.users--;
+}
+
+/* Calls may be due. */
+static void unlock_and_free(struct tic_redo_user *user)
+{
+    bool over = user && user->begun && user->ended, asks = users.due != NULL;
+
+    pthread_mutex_unlock(&users.mutex);
+    if (over)
+        free(user);
+    if (asks)
+        tic_replay_ask_main();
+}
+
+void tic_redo_note_begun(struct tic_redo_user *kernel)
+{
+    pthread_mutex_lock(&users.mutex);
+    begin_locked(kernel);
+    unlock_and_free(kernel);
+}
+
+void tic_redo_end_access(struct tic_redo_user *access)
+{
+    pthread_mutex_lock(&users.mutex);
+    begin_locked(access);
+    end_locked(access);
+    unlock_and_free(access);
+}
+
+static void end_user(uint64_t key)
+{
+    pthread_mutex_lock(&users.mutex);
+    struct tic_redo_user **at = &users.running, *user;
+    while (*at && (*at)->key != key)
+        at = &(*at)->next;
+    user = *at;
+    if (user) {
+        *at = user->next;
+        end_locked(user);
+    }
+    unlock_and_free(user);
+}
+
+void tic_redo_end_kernel(uint64_t key)
+{
+    if (!atomic_load_explicit(&users.any, memory_order_relaxed))
+        return;
+    end_user(key);
+    tic_replay_end_kernel(key);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -262,9 +310,9 @@ static enum use find_use(struct tic_handle *handle, const struct tic_saved *save
     enum use use = USES_NOT;
 
     pthread_mutex_lock(&users.mutex);
-    for (const struct tic_redo_user *kernel = users.first; kernel && use != USES_OTHER;
+    for (const struct tic_redo_user *kernel = users.running; kernel && use != USES_OTHER;
          kernel = kernel->next) {
-        const enum use its = kernel->shown ? use_of(kernel, handle, saved) : USES_NOT;
+        const enum use its = use_of(kernel, handle, saved);
         use = its == USES_NOT ? use : its;
         *key = kernel->key;
     }
@@ -291,7 +339,8 @@ void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task
         if (kernel->handles[i] && tic_initial_find_again(task, i, kernel->key, &saved))
             tic_redo_show(kernel->handles[i], &saved);
     pthread_mutex_lock(&users.mutex);
-    kernel->shown = true;
+    kernel->next = users.running;
+    users.running = kernel;
     pthread_mutex_unlock(&users.mutex);
 }
 

@@ -13,15 +13,14 @@
 
 struct starpu_task;
 
-/* Who had begun by the cut, and is to use data: a kernel, or an access with a callback. It is freed
- * when the kernel has returned, or the access is made. */
+/* Who had begun by the cut, and is to use data: a kernel, or an access with a callback. */
 struct tic_redo_user {
     uint64_t key;
     unsigned count;
     unsigned long number; /* main() came to it after so many others */
-    bool shown, begun;
-    struct tic_redo_user *next;
-    struct tic_handle *handles[]; /* or NULL */
+    bool begun, ended;
+    struct tic_redo_user *next;   /* of kernels that run */
+    struct tic_handle *handles[]; /* or NULL; then of each the data that has the order, once */
 };
 
 /* Before the replay begins. Owner thread. */
@@ -50,22 +49,25 @@ struct tic_redo_user *tic_redo_create_user(uint64_t key, unsigned count);
 /* main() has come to it. */
 void tic_redo_note_user(struct tic_redo_user *user);
 /* It begins: waits until main() has made the calls on its data that come before it. */
-void tic_redo_await_calls(const struct tic_redo_user *user);
+void tic_redo_await_calls(struct tic_redo_user *user);
 /* Who begins is a kernel: it is shown what it read. */
 void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task);
-/* StarPU has it now, or it is over. Any thread. */
-void tic_redo_note_begun(uint64_t key);
-void tic_redo_end_user(uint64_t key);
+/* StarPU has the kernel; it has returned; the access is made, or is none of these. Any thread. The
+ * user is freed at the end. */
+void tic_redo_note_begun(struct tic_redo_user *kernel);
 void tic_redo_end_kernel(uint64_t key);
+void tic_redo_end_access(struct tic_redo_user *access);
 /* Has some that uses the data, or data that shares its memory, not returned? */
 bool tic_redo_is_used(const struct tic_handle *handle);
 
 /* A call of the program on data, which the replay makes. */
 struct tic_redo_call {
     void (*play)(void *);
-    const struct tic_handle *handle;
-    unsigned long number; /* of users that come before it */
-    struct tic_redo_call *next;
+    struct tic_handle *keeper; /* of the data */
+    unsigned long number;      /* of users that come before it */
+    unsigned waits;            /* of these, on its data, that have not begun */
+    bool due;
+    struct tic_redo_call *next, *next_due;
     char argument[]; /* a copy */
 };
 
