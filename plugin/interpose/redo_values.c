@@ -328,7 +328,7 @@ void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved)
     while ((use = find_use(handle, saved, &key)) == USES_OTHER)
         tic_replay_await_kernel(key);
     if (use == USES_NOT)
-        tic_data_deliver(handle, saved);
+        tic_data_redo(handle, saved);
 }
 
 void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task)

@@ -209,6 +209,15 @@ void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
     free(restore.packed);
 }
 
+void tic_data_redo(struct tic_handle *handle, const struct tic_saved *saved)
+{
+    tic_data_deliver(handle, saved);
+    tic_lock(&tic_session->submit);
+    if (tic_handle_put_off(handle) && handle->family)
+        handle->family->pending = true;
+    tic_unlock(&tic_session->submit);
+}
+
 void tic_data_write_to(struct tic_handle *handle, const struct tic_saved *saved,
                        const struct tic_layout *to)
 {

@@ -62,6 +62,16 @@ redoes() { # lines, command...
     redoes 2 "$lib/declares" excluded
 }
 
+# An unpartition of main() needs a value of data without a home before the cut; who read it later, and
+# before the cut, is shown an older one after that.
+@test "a value that main() needed before the cut, and that others are shown older ones of, comes back once more" {
+    local lines
+    export D_INCLUDED=1 STARPU_TIC_EVERY=13
+    for lines in 3 4 5 6 7; do
+        redoes $lines "$lib/declares" excluded
+    done
+}
+
 @test "prologues, with what they read" {
     for form in data data-pop declared readers early access called; do
         redoes 4 "$lib/prologues" $form
