@@ -83,12 +83,13 @@ struct tic_used_anew {
 /* In a restart that redoes its history, of the data that has the order: redo_values.c, whose lock
  * guards it if nothing else is said. */
 struct tic_redo_place {
-    bool queued; /* a task that uses it, or data that shares its memory; guarded by the submission
-                    lock, as is: */
-    bool named;  /* by entries that have still to pass */
+    uint8_t queued; /* how tasks that are use it, or data that shares its memory: TIC_QUEUED_*;
+                       guarded by the submission lock, as is: */
+    bool named;     /* by entries that have still to pass */
     unsigned users, coming;      /* who have not returned; who have not begun */
     struct tic_redo_call *first; /* put off, in their order */
 };
+enum { TIC_QUEUED_READS = 1, TIC_QUEUED_WRITES = 2, TIC_QUEUED_UNORDERED = 4 };
 
 /* Accesses with a callback that write it: access_callback.c. Guarded by the submission lock, if
  * nothing else is said. StarPU grants them in the order in which main() asks for them. */

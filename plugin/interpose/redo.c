@@ -102,13 +102,24 @@ static struct queued_task *describe(struct starpu_task *task,
     return queued;
 }
 
+static uint8_t use_of(struct starpu_task *task, const struct tic_accesses *accesses, unsigned i)
+{
+    const unsigned char *flags = task->handles_sequential_consistency;
+
+    if (!task->cl || !task->sequential_consistency || (flags && !flags[i]) ||
+        !tic_real.starpu_data_get_sequential_consistency_flag(STARPU_TASK_GET_HANDLE(task, i)))
+        return TIC_QUEUED_UNORDERED;
+    return accesses->items[i].mode & STARPU_W ? TIC_QUEUED_WRITES : TIC_QUEUED_READS;
+}
+
 /* What comes later on this data comes after it. */
 static bool queue_locked(struct queued_task *queued, void (*play)(void *),
                          const struct tic_accesses *accesses)
 {
     for (unsigned i = 0; i < accesses->count; i++)
         if (accesses->items[i].handle)
-            tic_redo_keeper(accesses->items[i].handle)->redo.queued = true;
+            tic_redo_keeper(accesses->items[i].handle)->redo.queued |=
+                use_of(queued->task, accesses, i);
     bool on = tic_replay_queue(play, queued);
     if (!on)
         free(queued);
@@ -153,6 +164,22 @@ static bool redo_begin(const struct starpu_task *task, uint64_t key)
     return tic_replay_has_actor(TIC_HISTORY_CALLBACK, begin);
 }
 
+/* As StarPU orders them. */
+static bool is_behind(struct starpu_task *task, const struct tic_accesses *accesses, unsigned i)
+{
+    const struct tic_handle *handle = accesses->items[i].handle;
+    const uint8_t queued = handle ? tic_redo_keeper(handle)->redo.queued : 0;
+
+    switch (use_of(task, accesses, i)) {
+    case TIC_QUEUED_WRITES:
+        return (queued & (TIC_QUEUED_READS | TIC_QUEUED_WRITES)) != 0;
+    case TIC_QUEUED_READS:
+        return (queued & TIC_QUEUED_WRITES) != 0;
+    default:
+        return false;
+    }
+}
+
 bool tic_redo_queue_control_locked(struct starpu_task *task,
                                    const struct tic_submission *submission, bool reads)
 {
@@ -165,9 +192,8 @@ bool tic_redo_queue_control_locked(struct starpu_task *task,
     if (reads)
         follows |= !redo_begin(task, key);
     for (unsigned i = 0; i < accesses->count; i++)
-        follows |=
-            accesses->items[i].handle && tic_redo_keeper(accesses->items[i].handle)->redo.queued;
-    if (!follows)
+        follows |= is_behind(task, accesses, i);
+    if (!follows || tic_replay_has_actor(TIC_HISTORY_CALLBACK, key)) /* it had ended */
         return false;
     if (task->synchronous)
         tic_redo_refuse("a synchronous task that runs nowhere");
@@ -282,7 +308,7 @@ bool tic_redo_queue(struct tic_handle *handle, void (*play)(void *), const void 
     struct tic_redo_call *call = tic_redo_create_call(handle, play, argument, size);
 
     tic_lock(&tic_session->submit);
-    tic_redo_keeper(handle)->redo.queued = true;
+    tic_redo_keeper(handle)->redo.queued |= TIC_QUEUED_WRITES;
     tic_unlock(&tic_session->submit);
     bool keeps = tic_replay_queue(tic_redo_play_call, call);
     if (!keeps)
