@@ -76,8 +76,7 @@ void tic_initial_write_part(struct tic_handle *part)
     part->differs = false;
 }
 
-/* ---- what tasks that are executed again read ---------------------------------------------------
- */
+/* ---- what tasks that are executed again read ------------------------------------------------- */
 
 /* The line holds what came of this part. */
 static bool is_lost(const struct tic_handle *handle)

@@ -16,7 +16,6 @@
 #include "interpose/prologue.h"
 #include "interpose/redo_values.h"
 #include "replay/replay.h"
-#include "session/lookup.h"
 #include "session/task.h"
 #include "real/real.h"
 
@@ -233,8 +232,7 @@ void tic_prologue_hold_start(struct starpu_task *task, uint64_t key)
     submit_gate(task, gate);
 }
 
-/* ---- in a restart that redoes its history -------------------------------------------------------
- */
+/* ---- in a restart that redoes its history ---------------------------------------------------- */
 
 struct redone {
     uint64_t key;

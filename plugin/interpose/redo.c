@@ -289,17 +289,22 @@ bool tic_redo_is_queued(const struct tic_handle *handle)
     return queued;
 }
 
+static bool free_unless(bool keeps, struct tic_redo_call *call)
+{
+    if (!keeps)
+        free(call);
+    return keeps;
+}
+
 bool tic_redo_queue_call(struct tic_handle *handle, void (*play)(void *), const void *argument,
                          size_t size)
 {
     if (!handle)
         return false;
     struct tic_redo_call *call = tic_redo_create_call(handle, play, argument, size);
-    bool keeps = tic_redo_is_queued(handle) ? tic_replay_queue(tic_redo_play_call, call)
-                                            : tic_redo_put_off(call);
-    if (!keeps)
-        free(call);
-    return keeps;
+    return free_unless(tic_redo_is_queued(handle) ? tic_replay_queue(tic_redo_play_call, call)
+                                                  : tic_redo_put_off(call),
+                       call);
 }
 
 bool tic_redo_queue(struct tic_handle *handle, void (*play)(void *), const void *argument,
@@ -310,10 +315,7 @@ bool tic_redo_queue(struct tic_handle *handle, void (*play)(void *), const void 
     tic_lock(&tic_session->submit);
     tic_redo_keeper(handle)->redo.queued |= TIC_QUEUED_WRITES;
     tic_unlock(&tic_session->submit);
-    bool keeps = tic_replay_queue(tic_redo_play_call, call);
-    if (!keeps)
-        free(call);
-    return keeps;
+    return free_unless(tic_replay_queue(tic_redo_play_call, call), call);
 }
 
 /* ---- the start ------------------------------------------------------------------------------- */
