@@ -33,10 +33,15 @@ void tic_main_comes(bool waits)
 
 void tic_main_returns(void)
 {
-    if (!tic_session_is_watching())
-        return;
-    tic_snapshot_note_main(&tic_session->snapshot, TIC_HISTORY_RETURN, 0);
-    tic_replay_return(atomic_load(&tic_session->graph.position));
+    const uint64_t position = atomic_load(&tic_session->graph.position);
+
+    if (tic_session_is_watching()) {
+        tic_snapshot_note_main(&tic_session->snapshot, TIC_HISTORY_RETURN, 0);
+        tic_replay_grant(position);
+    }
+    tic_looks_leave();
+    if (tic_session_is_watching())
+        tic_replay_return(position);
 }
 
 void tic_main_has_come(void)
@@ -130,12 +135,11 @@ void tic_looks_refuse_thread(const char *call)
 void tic_wait_end(const char *call)
 {
     if (tic_session && tic_guard == 0) {
+        tic_statics_leave();
         if (tic_session_is_owner() && tic_session_context() == TIC_CONTEXT_MAIN) {
             tic_extension_leave(&tic_session->snapshot.extension);
             tic_main_returns();
         }
-        tic_statics_leave();
-        tic_looks_leave();
     }
     tic_looks_refuse_thread(call);
     tic_pages_close(call, true);

@@ -12,7 +12,8 @@
 void tic_main_comes(bool waits);
 /* An operation has ended. */
 void tic_main_has_come(void);
-/* main() comes back from a call that has waited. */
+/* main() comes back from a call that has waited: what it looks at is there before a replay shows
+ * others what they look at. */
 void tic_main_returns(void);
 /* main() has skipped a task. */
 void tic_main_has_skipped(void);

@@ -153,7 +153,6 @@ static void wait_for(struct starpu_task *task)
     await_submitted(task);
     if (is_main)
         tic_main_returns();
-    tic_looks_leave();
 }
 
 /* StarPU has the task, or does not need it. */

@@ -59,6 +59,15 @@ bool tic_cursor_find_return(const struct tic_cursor *cursor, uint64_t position, 
     return i < cursor->count && cursor->entries[i].position == position;
 }
 
+bool tic_cursor_find_end(const struct tic_cursor *cursor, uint64_t position, size_t *entry)
+{
+    bool found = tic_cursor_find_return(cursor, position, entry);
+
+    while (found && *entry < cursor->count && cursor->entries[*entry].kind != TIC_HISTORY_RETURN)
+        ++*entry;
+    return found && *entry < cursor->count && cursor->entries[*entry].position == position;
+}
+
 bool tic_cursor_waits(const struct tic_cursor *cursor, uint64_t position)
 {
     size_t i;

@@ -29,6 +29,9 @@ size_t tic_cursor_count_before(const struct tic_cursor *cursor, uint64_t positio
 /* Finds the entry by which main() comes back from the operation at this position, or is granted its
  * access. False: at the cut it had not. */
 bool tic_cursor_find_return(const struct tic_cursor *cursor, uint64_t position, size_t *entry);
+/* Finds the entry by which main() comes back from the operation at this position, which waits, when
+ * it has been granted what it asked for. False: at the cut it had not. */
+bool tic_cursor_find_end(const struct tic_cursor *cursor, uint64_t position, size_t *entry);
 
 /* Did main() wait in the operation at this position? A wait of its own may lie within another one.
  */

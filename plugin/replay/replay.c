@@ -41,9 +41,10 @@ static struct {
     struct actor *inside; /* main() only: to be run inside its call */
     /* guarded by the mutex */
     struct tic_cursor cursor;
-    uint64_t position, returned; /* where main() is, and where it came back last */
-    bool arrived;                /* main() is at the cut, and the values are restored */
-    size_t wanted;               /* main() waits until so many entries have passed; or SIZE_MAX */
+    /* Where main() is, where it was granted an access last, and where it came back last. */
+    uint64_t position, granted, returned;
+    bool arrived;    /* main() is at the cut, and the values are restored */
+    size_t wanted;   /* main() waits until so many entries have passed; or SIZE_MAX */
     uint64_t needed; /* the next entry waits for main() at this position; or UINT64_MAX */
     const struct actor *missed; /* and for this actor; or NULL */
     unsigned running, kernels;  /* actors; of these */
@@ -287,11 +288,13 @@ static void begin_actor_locked(const struct tic_line_entry *entry)
     }
 }
 
-/* From the call of this entry; with RELEASE main() is not through with that before it goes on. */
-static bool has_come_back_locked(const struct tic_line_entry *entry)
+/* Is main() through with what this entry says? With RELEASE it is when it goes on. */
+static bool has_done_locked(const struct tic_line_entry *entry)
 {
     return replay.position > entry->position ||
-           (entry->kind != TIC_HISTORY_RELEASE && replay.returned >= entry->position);
+           (entry->kind == TIC_HISTORY_RETURN && replay.returned >= entry->position) ||
+           (tic_cursor_returns(entry) && entry->kind != TIC_HISTORY_RETURN &&
+            replay.granted >= entry->position);
 }
 
 static void pass_locked(const struct tic_line_entry *entry)
@@ -311,7 +314,7 @@ static void pass_locked(const struct tic_line_entry *entry)
     }
     replay.needed = entry->position + 1;
     while ((tic_cursor_returns(entry) || entry->kind == TIC_HISTORY_RELEASE) &&
-           !has_come_back_locked(entry))
+           !has_done_locked(entry))
         wait_locked();
     replay.needed = UINT64_MAX;
     advance_locked();
@@ -498,7 +501,7 @@ static void forget_locked(void)
     free(replay.actors);
     replay.actors = NULL;
     replay.actor_count = 0;
-    replay.position = replay.returned = 0;
+    replay.position = replay.granted = replay.returned = 0;
     replay.arrived = replay.asks = false;
     replay.wanted = SIZE_MAX;
     replay.needed = UINT64_MAX;
@@ -603,7 +606,8 @@ void tic_replay_begin(uint64_t position, enum tic_replay_operation operation)
         await_end_as_main_locked();
     else if (position >= replay.cut)
         arrive_locked(position, operation >= TIC_REPLAY_ENDS);
-    else if (operation == TIC_REPLAY_WAITS && !waited_locked(position))
+    else if (operation == TIC_REPLAY_WAITS && !replay.steps.waits_freely &&
+             !waited_locked(position))
         stop_diverged();
     else if (operation >= TIC_REPLAY_ENDS)
         await_return_locked(position);
@@ -619,6 +623,21 @@ void tic_replay_await(uint64_t position)
     pthread_mutex_lock(&replay.mutex);
     if (tic_replay_is_on() && !await_return_locked(position) && replay.arrived)
         await_end_as_main_locked();
+    pthread_mutex_unlock(&replay.mutex);
+}
+
+void tic_replay_grant(uint64_t position)
+{
+    size_t end;
+
+    if (!tic_replay_is_on())
+        return;
+    pthread_mutex_lock(&replay.mutex);
+    replay.granted = position;
+    if (position + 1 >= replay.needed)
+        pthread_cond_broadcast(&replay.passes);
+    if (tic_replay_is_on() && tic_cursor_find_end(&replay.cursor, position, &end))
+        await_passed_locked(end);
     pthread_mutex_unlock(&replay.mutex);
 }
 

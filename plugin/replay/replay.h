@@ -43,6 +43,7 @@ struct tic_replay_steps {
     void (*play)(bool begins);
     /* main() makes calls that it had put off. */
     void (*catch_up)(void);
+    bool waits_freely; /* main() may wait for tasks where it did not */
 };
 
 /* Begins to redo the history, which stays until the phase is OFF. cut: where main()
@@ -62,7 +63,10 @@ enum tic_replay_operation {
 void tic_replay_begin(uint64_t position, enum tic_replay_operation operation);
 /* Waits until main() may come back from the operation at this position, which waits. */
 void tic_replay_await(uint64_t position);
-/* It comes back. */
+/* It has waited there, and may be holding data; waits until it may look at memory, if it did by the
+ * cut. */
+void tic_replay_grant(uint64_t position);
+/* It comes back, and memory holds what it looks at. */
 void tic_replay_return(uint64_t position);
 
 /* What an actor does when the history says that it begins. */

@@ -256,6 +256,37 @@ static void test_entries_left_at_cut(void **state)
     finish(3, "|a<>");
 }
 
+static void *end_kernel(void *arg)
+{
+    say(*(const char *)arg);
+    tic_replay_end_kernel(5);
+    return NULL;
+}
+
+/* submit K(R x); acquire y; look at all memory: y is granted while K runs, and main() looks when K
+ * has ended, before anybody who comes after that is shown anything. */
+static void test_looks_between_others(void **state)
+{
+    static const struct tic_line_entry entries[] = {
+        ENTRY(2, KERNEL, 5, BEGIN),   ENTRY(2, MAIN, 0, TIC_HISTORY_VALUE),
+        ENTRY(2, KERNEL, 5, END),     ENTRY(2, MAIN, 0, RETURN),
+        ENTRY(2, CALLBACK, 7, BEGIN), ENTRY(2, CALLBACK, 7, END)};
+    pthread_t worker;
+    (void)state;
+    start(entries, TIC_COUNT(entries), 3);
+    tic_replay_begin(1, TIC_REPLAY_SUBMITS);
+    assert_true(tic_replay_add_actor(TIC_HISTORY_KERNEL, 5, &(struct tic_replay_actor){0}, false));
+    assert_true(add_callback(7, callback, &letter_a));
+    tic_replay_begin(2, TIC_REPLAY_WAITS);
+    say('v');
+    assert_int_equal(pthread_create(&worker, NULL, end_kernel, &letter_k), 0);
+    tic_replay_grant(2);
+    say('m');
+    tic_replay_return(2);
+    assert_int_equal(pthread_join(worker, NULL), 0);
+    finish(3, "vkma|<>");
+}
+
 static void test_cursor(void **state)
 {
     static const struct tic_line_entry entries[] = {
@@ -274,6 +305,9 @@ static void test_cursor(void **state)
     assert_false(tic_cursor_find_return(&cursor, 4, &entry));
     assert_true(tic_cursor_find_return(&cursor, 5, &entry));
     assert_int_equal(entry, 3);
+    assert_true(tic_cursor_find_end(&cursor, 5, &entry));
+    assert_int_equal(entry, 3);
+    assert_false(tic_cursor_find_end(&cursor, 4, &entry));
     tic_cursor_fini(&cursor);
 }
 
@@ -289,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_call_put_off),
         cmocka_unit_test(test_callback_inside_call),
         cmocka_unit_test(test_entries_left_at_cut),
+        cmocka_unit_test(test_looks_between_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
