@@ -44,7 +44,7 @@ struct tic_recovered {
     size_t callback_count;
     uint64_t clock;              /* operations of main() begun at the cut */
     uint64_t position;           /* with the waits since */
-    bool verified;               /* the values of the line were compared with memory */
+    bool positioned;             /* it has the position of main() */
     bool quiescent;              /* the line was a quiescent one */
     uint64_t workers;            /* of the run that wrote the line */
     struct tic_line_look *looks; /* ascending wait, id, part */
@@ -90,6 +90,7 @@ struct tic_graph {
     _Atomic uint64_t clock;      /* operations of main() begun; owner thread writes; release */
     _Atomic uint64_t position;   /* where main() is: clock << TIC_WAIT_BITS, and waits since; owner
                                     thread writes; seq_cst */
+    _Atomic bool cuts; /* a cut is taken: main() does nothing more at its next position until then */
     _Atomic uint64_t threads;    /* 1 + position when a thread that is not main() submitted last */
     _Atomic uint32_t told;       /* callbacks that have run: they may tell main(); and that it
                                     was told that there are no tasks; relaxed */
@@ -223,10 +224,9 @@ uint64_t tic_graph_last_look(const struct tic_graph *graph);
 /* The callback of a task need not wait for main() in a restart. Any thread. 0 or -ENOMEM. */
 int tic_graph_note_callback(struct tic_graph *graph, uint64_t task);
 /* The callback of a task begins in this epoch; nested: inside the call of main() that submits the
- * task, or asks for the access; `always`: cuts of before are told that it has, too.
- * 0 or -ENOMEM. */
+ * task, or asks for the access. 0 or -ENOMEM. */
 int tic_graph_note_callback_begin_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch,
-                                         bool nested, bool always);
+                                         bool nested);
 /* The callback of a task has returned, in this epoch. 0 or -ENOMEM. */
 int tic_graph_note_callback_end_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch);
 /* main() comes back from a call that waits (kind RETURN, id 0), or gives a datum back (RELEASE). 0

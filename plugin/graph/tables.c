@@ -121,7 +121,7 @@ static int load_looked(struct tic_graph *graph, const struct tic_line *line)
 
 static int load_looks(struct tic_graph *graph, struct tic_line *line)
 {
-    graph->recovered.verified = line->verified != 0;
+    graph->recovered.positioned = line->verified != 0;
     graph->recovered.quiescent = line->quiescent != 0;
     graph->recovered.looks =
         sort_copy(line->looks, line->look_count, sizeof(*line->looks), by_look);
@@ -301,7 +301,7 @@ static int append_callback_locked(struct tic_graph *graph, uint64_t task, uint64
 }
 
 int tic_graph_note_callback_begin_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch,
-                                         bool nested, bool always)
+                                         bool nested)
 {
     const struct tic_line_entry entry = {.kind = TIC_HISTORY_BEGIN,
                                          .role = TIC_HISTORY_CALLBACK,
@@ -310,7 +310,7 @@ int tic_graph_note_callback_begin_locked(struct tic_graph *graph, uint64_t task,
 
     if (find_callback(graph, task))
         return 0;
-    int status = append_callback_locked(graph, task, always ? 0 : epoch);
+    int status = append_callback_locked(graph, task, epoch);
     return status ? status : append_locked(graph, entry, epoch);
 }
 

@@ -96,6 +96,9 @@ static bool replay_access(struct tic_handle *handle, const struct tic_line_acqui
 
     if (is_plain(known))
         return false;
+    tic_lock(&tic_session->submit);
+    handle->main_writes = known->writes; /* from here on no restore may touch it */
+    tic_unlock(&tic_session->submit);
     *access = (struct tic_replayed_access){
         .pending = true,
         .late = !tic_replay_is_on() &&
@@ -133,7 +136,6 @@ static void finish_replay(struct tic_handle *handle, bool writes)
     struct tic_replayed_access *access = &handle->replayed;
 
     access->pending = false;
-    handle->main_writes = writes;
     handle->main_writes_left -= writes && handle->main_writes_left > 0;
     if (access->late && tic_data_is_live(handle))
         show_late(handle, writes);

@@ -289,7 +289,7 @@ static void begin_reading(struct tic_callback_wait *wait)
         tic_reads_log_access(wait->handle, wait->key);
     if (wait->replays && !wait->taken)
         show_again(wait);
-    if (tic_session->settings.verify > 0 && atomic_load(&tic_session->watching) &&
+    if (atomic_load(&tic_session->watching) &&
         tic_snapshot_begin_callback(&tic_session->snapshot, wait->key, &wait->running) != 0)
         tic_snapshot_break(&tic_session->snapshot, "out of memory");
 }

@@ -13,6 +13,7 @@
 #include "interpose/deliver.h"
 #include "interpose/exclude.h"
 #include "interpose/extend.h"
+#include "interpose/forced.h"
 #include "interpose/inputs.h"
 #include "interpose/later.h"
 #include "interpose/movable.h"
@@ -24,7 +25,6 @@
 #include "interpose/record.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
-#include "interpose/skip.h"
 #include "interpose/spawn.h"
 #include "replay/replay.h"
 #include "session/task.h"
@@ -192,11 +192,22 @@ static void note_created(struct starpu_task *task, const struct tic_submission *
     tic_record_created(task, submission->sequence);
 }
 
-void tic_admit_undone(struct starpu_task *task, struct tic_submission *submission)
+/* Its result is known. */
+static bool has_result(struct starpu_task *task, const struct tic_submission *submission)
 {
+    return submission->context == TIC_CONTEXT_MAIN &&
+           tic_session->snapshot.recovery.result_count > 0 && tic_skip_ends_alone(task) &&
+           tic_forced_use(task, submission->sequence, !tic_skip_is_plain(task));
+}
+
+enum tic_verdict tic_admit_undone(struct starpu_task *task, struct tic_submission *submission)
+{
+    if (has_result(task, submission))
+        return tic_skip_with_value(task, submission->sequence);
     note_created(task, submission);
     tic_admit_deliver(task, submission);
     tic_admit_live(task, submission);
+    return TIC_PASS;
 }
 
 /* Control tasks of main() are known by the operation that submits them; nobody asks for others. */

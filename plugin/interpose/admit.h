@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "graph/spawn.h"
+#include "interpose/skip.h"
 #include "session/context.h"
 
 struct tic_accesses;
@@ -30,8 +31,9 @@ void tic_admit_note_writes(const struct tic_accesses *accesses, bool live);
 void tic_admit_deliver(struct starpu_task *task, const struct tic_submission *submission);
 /* The task runs. */
 void tic_admit_live(struct starpu_task *task, const struct tic_submission *submission);
-/* What main() submits of tasks that are not done is in the event log; then the two above. */
-void tic_admit_undone(struct starpu_task *task, struct tic_submission *submission);
+/* The task is not done. A result that the event log has stands for it; else the log gets what
+ * main() submits, and the two above follow. */
+enum tic_verdict tic_admit_undone(struct starpu_task *task, struct tic_submission *submission);
 /* The key of a task without a kernel that is submitted now. */
 uint64_t tic_control_key(enum tic_context context);
 /* All this for a task that may use data that protection does not know. */

@@ -3,6 +3,7 @@
  * until then and, at the position of the recovered cut, values and live tasks. */
 #include "interpose/arrive.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -104,6 +105,15 @@ static void arrive_if_there(void)
 
 bool tic_clock_is_late;
 
+/* A cut that is being taken has what main() did up to its position, and nothing of what it does
+ * from here on. */
+static void come_to(struct tic_graph *graph, uint64_t position)
+{
+    atomic_store(&graph->position, position);
+    while (__builtin_expect(atomic_load(&graph->cuts), 0))
+        sched_yield();
+}
+
 static void step(void)
 {
     struct tic_graph *graph = &tic_session->graph;
@@ -112,7 +122,7 @@ static void step(void)
     tic_looks_packed_compare();
     tic_answers_end(clock << TIC_WAIT_BITS);
     atomic_store(&graph->clock, clock);
-    atomic_store(&graph->position, clock << TIC_WAIT_BITS);
+    come_to(graph, clock << TIC_WAIT_BITS);
 }
 
 void tic_clock_tick(void)
@@ -143,6 +153,6 @@ void tic_clock_wait(void)
     if ((position & most) < most)
         position++;
     tic_answers_end(position);
-    atomic_store(&graph->position, position);
+    come_to(graph, position);
     arrive_if_there();
 }

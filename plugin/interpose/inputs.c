@@ -36,7 +36,7 @@ static const struct tic_handle *holder_of(const struct tic_handle *handle)
  * Those that are executed again may: deliver.c. */
 static bool had_left(const struct tic_handle *handle)
 {
-    return tic_session->graph.recovered.verified && !handle->family && !handle->pending &&
+    return tic_session->graph.recovered.positioned && !handle->family && !handle->pending &&
            !handle->restored && !handle->live;
 }
 

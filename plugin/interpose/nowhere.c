@@ -75,13 +75,12 @@ void tic_nowhere_prepare_locked(const struct starpu_task *task, const struct tic
     }
 }
 
-/* Where tasks that are not done do not wait for main() in a restart, or the value of the data does
- * not, nor StarPU keeps it from coming before the task has ended. */
+/* Where the value of the data does not wait for main() in a restart, nor StarPU keeps it from
+ * coming before the task has ended. */
 static bool comes_early(const struct starpu_task *task, unsigned buffer,
                         const struct tic_handle *handle)
 {
-    return tic_session->settings.verify == 0 ||
-           (handle->home_node < 0 && !(task->destroy && tic_nowhere_is_ordered(task, buffer)));
+    return handle->home_node < 0 && !(task->destroy && tic_nowhere_is_ordered(task, buffer));
 }
 
 /* main() has gone on, and submitted tasks that write the data later: in a restart they may have it

@@ -30,18 +30,16 @@ static uint64_t again; /* guarded by the submission lock: tasks that are execute
 static _Atomic uint64_t ended_again; /* of these */
 static _Atomic unsigned long shown;  /* callbacks that are to look at what they looked at then */
 
-/* Callbacks, and main()'s clock, mean something else in lines of each kind. */
+/* Versions up to 0.2 did not note where main() was if STARPU_TIC_VERIFY was 0. */
 static void check_kind(const struct tic_session *session)
 {
-    bool verified = session->graph.recovered.verified;
-
-    if (session->recovered && !session->settings.report[0] &&
-        verified != (session->settings.verify > 0))
+    if (session->recovered && !session->settings.report[0] && session->settings.verify > 0 &&
+        !session->graph.recovered.positioned)
         tic_stop(
             TIC_EXIT_REFUSED,
-            "the recovery lines in %s were written with STARPU_TIC_VERIFY%s0: start with that, "
+            "the recovery lines in %s were written with STARPU_TIC_VERIFY=0: start with that, "
             "too; or start over: name another STARPU_TIC_DIR, or remove it",
-            session->store.path, verified ? " above " : "=");
+            session->store.path);
 }
 
 /* ---- a main() that waits where it did not -----------------------------------------------------
@@ -147,7 +145,7 @@ static bool look_for_progress(void *arg)
 void tic_position_load(struct tic_session *session)
 {
     check_kind(session);
-    atomic_store(&session->snapshot.replaying, session->recovered && session->settings.verify > 0 &&
+    atomic_store(&session->snapshot.replaying, session->recovered && session->graph.recovered.positioned &&
                                                    session->graph.recovered.position > 0);
     atomic_store(&session->snapshot.verify.quiescent,
                  session->recovered && session->graph.recovered.quiescent);

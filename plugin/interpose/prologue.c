@@ -45,13 +45,10 @@ static bool is_wrapped(const struct tic_prologue_place *place)
 
 /* ---- what they read -------------------------------------------------------------------------- */
 
-/* One of a task with a kernel, which main() has submitted. Without STARPU_TIC_VERIFY tasks that are
- * not done do not wait for main() in a restart, and may change the data before it comes to the
- * prologue. */
+/* One of a task with a kernel, which main() has submitted. */
 bool tic_prologue_may_read(const struct starpu_task *task, uint64_t key)
 {
-    return tic_session->settings.pointers != TIC_POINTERS_TRUST &&
-           tic_session->settings.verify > 0 && !(key & TIC_SPAWN_KEY) &&
+    return tic_session->settings.pointers != TIC_POINTERS_TRUST && !(key & TIC_SPAWN_KEY) &&
            !tic_task_runs_nowhere(task);
 }
 
@@ -214,7 +211,7 @@ static void tell(const struct starpu_task *task)
     static _Atomic bool told;
 
     if (tic_session->settings.pointers == TIC_POINTERS_TRUST || tic_session->report ||
-        (tic_session->settings.verify > 0 && !tic_nodes_several) || tic_task_runs_nowhere(task) ||
+        !tic_nodes_several || tic_task_runs_nowhere(task) ||
         STARPU_TASK_GET_NBUFFERS(task) == 0 || atomic_load_explicit(&told, memory_order_relaxed) ||
         atomic_exchange(&told, true))
         return;

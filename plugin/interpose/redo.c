@@ -82,10 +82,11 @@ static void play_task(void *arg)
     if (!tic_accesses_list(task, &queued->accesses))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     tic_lock(&tic_session->submit);
-    tic_admit_undone(task, &queued->submission);
+    enum tic_verdict verdict = tic_admit_undone(task, &queued->submission);
     tic_unlock(&tic_session->submit);
     tic_accesses_drop(&queued->accesses);
-    submit(task, name);
+    if (verdict != TIC_DROP)
+        submit(task, name);
     free(queued);
 }
 
@@ -331,8 +332,6 @@ static const char *why_not(const struct tic_session *session)
         return "a line of a version without histories";
     if (graph->recovered.point.number > 0)
         return "commit points";
-    if (session->snapshot.recovery.result_count > 0)
-        return "results of the event log";
     if (tic_spawns_has_kept(&graph->spawns))
         return "tasks of kernels";
     if (session->asks_successors)
@@ -349,7 +348,7 @@ static int by_id(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Of what these entries look at, sorted. */
+/* Of what these entries look at, or give back, sorted. */
 static uint64_t *list_ids(const struct tic_line_entry *entries, size_t count, size_t *id_count)
 {
     uint64_t *ids = calloc(count + 1, sizeof(*ids));
@@ -358,7 +357,8 @@ static uint64_t *list_ids(const struct tic_line_entry *entries, size_t count, si
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     *id_count = 0;
     for (size_t i = 0; i < count; i++)
-        if (entries[i].kind == TIC_HISTORY_VALUE || entries[i].kind == TIC_HISTORY_BYTES)
+        if (entries[i].kind == TIC_HISTORY_VALUE || entries[i].kind == TIC_HISTORY_BYTES ||
+            entries[i].kind == TIC_HISTORY_RELEASE)
             ids[(*id_count)++] = entries[i].subject;
     qsort(ids, *id_count, sizeof(*ids), by_id);
     return ids;
@@ -413,7 +413,8 @@ static bool is_of_task(uint32_t role, uint64_t key)
 
 void tic_redo_start(struct tic_session *session)
 {
-    static const struct tic_replay_steps steps = {is_of_task, arrive, play, tic_redo_catch_up};
+    const struct tic_replay_steps steps = {is_of_task, arrive, play, tic_redo_catch_up,
+                                           session->settings.verify == 0};
     const struct tic_history *history = &session->graph.history;
 
     if (!session->recovered || session->settings.replay != TIC_REPLAY_REDO)

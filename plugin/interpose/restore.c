@@ -392,7 +392,8 @@ void tic_data_make_readable_locked(struct tic_handle *handle)
     tic_task_submit(task);
 }
 
-/* The whole family, at once: it is one piece of memory. */
+/* The whole family, at once: it is one piece of memory. What main() holds for writing it has made,
+ * or makes. */
 static void restore_family(struct tic_family *family)
 {
     unsigned long count = 0;
@@ -405,7 +406,8 @@ static void restore_family(struct tic_family *family)
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     for (unsigned long i = 0; i < count; i++) {
         struct tic_saved saved = tic_data_recovered_value(pending[i]);
-        tic_data_deliver(pending[i], &saved);
+        if (!family->root->main_writes)
+            tic_data_deliver(pending[i], &saved);
         pending[i]->pending = false;
         pending[i]->restored = true;
     }
@@ -428,7 +430,7 @@ void tic_data_restore_now_locked(struct tic_handle *handle, bool now)
     handle->pending = false;
     handle->live = true;
     handle->restored = true;
-    if (tic_handle_is_empty(handle))
+    if (tic_handle_is_empty(handle) || handle->main_writes)
         return;
     if (!handle->supported)
         tic_stop(

@@ -18,7 +18,6 @@
 #include "interpose/early.h"
 #include "interpose/ending.h"
 #include "interpose/exclude.h"
-#include "interpose/forced.h"
 #include "interpose/looks_replay.h"
 #include "report/looks_tell.h"
 #include "session/lookup.h"
@@ -44,7 +43,6 @@
 #include "real/real.h"
 #include "recovery/recovery.h"
 #include "snapshot/extending.h"
-#include "snapshot/forced.h"
 
 /* ---- identity ------------------------------------------------------------------------------- */
 
@@ -281,9 +279,8 @@ static enum tic_verdict run_or_queue(struct starpu_task *task, struct tic_submis
 {
     enum tic_verdict verdict = TIC_PASS;
 
-    if (!tic_replay_is_on() || !tic_redo_task_locked(task, submission, &verdict))
-        tic_admit_undone(task, submission);
-    return verdict;
+    bool redone = tic_replay_is_on() && tic_redo_task_locked(task, submission, &verdict);
+    return redone ? verdict : tic_admit_undone(task, submission);
 }
 
 /* Under the submission lock. */
@@ -330,10 +327,6 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
         tic_looks_note_callback_of(task);
     if (tic_session->report)
         tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
-    if (!done && submission->context == TIC_CONTEXT_MAIN &&
-        tic_session->snapshot.recovery.result_count > 0 && tic_skip_ends_alone(task) &&
-        tic_forced_use(task, submission->sequence, !tic_skip_is_plain(task)))
-        return tic_skip_with_value(task, submission->sequence);
     if (!done && submission->context == TIC_CONTEXT_TASK &&
         tic_early_hold_locked(task, &submission->spawn))
         return TIC_HELD;

@@ -87,6 +87,15 @@ static bool may_raise_locked(const struct tic_snapshot *snapshot)
     return atomic_load(&snapshot->results.stand_ins) == 0 && !may_look(snapshot);
 }
 
+/* If main() looks at nothing without an access, waits since its last operation are no steps: another
+ * run may wait more often there, or less. */
+static uint64_t where_main_is(const struct tic_snapshot *snapshot)
+{
+    uint64_t position = atomic_load(&snapshot->graph->position);
+
+    return snapshot->verify.percent > 0 ? position : position >> TIC_WAIT_BITS << TIC_WAIT_BITS;
+}
+
 /* Raises the epoch and gathers what became dirty up to it. */
 static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
 {
@@ -97,9 +106,11 @@ static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
         return -ESTALE;
     }
     tic_extension_before_cut(&snapshot->extension, snapshot->graph);
+    atomic_store(&snapshot->graph->cuts, true);
+    snapshot->cycle.position = where_main_is(snapshot);
     *taken = tic_cut_raise(&snapshot->cut);
+    atomic_store(&snapshot->graph->cuts, false);
     tic_extension_after_cut(&snapshot->extension, snapshot->graph, *taken);
-    snapshot->cycle.position = atomic_load(&snapshot->graph->position);
     atomic_store(&snapshot->verify.cut_ns, tic_nanoseconds(CLOCK_MONOTONIC));
     int status = append_handles(&snapshot->cycle.due, &snapshot->graph->changed);
     tic_unlock(&snapshot->graph->lock);
@@ -447,7 +458,7 @@ static bool may_be_taken(struct tic_snapshot *snapshot)
     bool any = snapshot->graph->handle_count > 0;
     tic_unlock(&snapshot->graph->lock);
     return !atomic_load(&snapshot->replaying) && !atomic_load(&snapshot->point.resumes) &&
-           (snapshot->verify.percent == 0 || !any || atomic_load(&snapshot->graph->position) > 0);
+           (!any || atomic_load(&snapshot->graph->position) > 0);
 }
 
 /* main() has not begun one, and tasks run. */

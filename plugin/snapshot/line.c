@@ -65,13 +65,8 @@ static int copy_about(const struct tic_snapshot *snapshot, struct tic_line *line
     line->created = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
     line->workers = about->workers;
     line->clock = snapshot->cycle.position >> TIC_WAIT_BITS;
-    if (snapshot->verify.percent == 0) { /* a callback that ran before is in the line */
-        uint64_t clock = atomic_load(&snapshot->graph->clock);
-        line->clock =
-            clock < snapshot->graph->recovered.clock ? snapshot->graph->recovered.clock : clock;
-    }
     line->waits = snapshot->cycle.position & ((1u << TIC_WAIT_BITS) - 1);
-    line->verified = snapshot->verify.percent > 0;
+    line->verified = 1;
     line->log = snapshot->extension.cut;
     line->quiescent = atomic_load(&snapshot->verify.quiescent);
     line->unregistered_writes = atomic_load(&snapshot->unregistered.written);

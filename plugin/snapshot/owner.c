@@ -451,8 +451,8 @@ int tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
     tic_lock(&snapshot->graph->lock);
     running->task = task;
     running->epoch = epoch_locked(snapshot);
-    int status = tic_graph_note_callback_begin_locked(
-        snapshot->graph, task, running->epoch, running->nested, snapshot->verify.percent == 0);
+    int status = tic_graph_note_callback_begin_locked(snapshot->graph, task, running->epoch,
+                                                      running->nested);
     running->listed = true;
     running->next = *first;
     running->link = first;

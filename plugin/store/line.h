@@ -307,7 +307,7 @@ struct tic_line {
     uint64_t clock;     /* operations of main() begun at the cut: values are those of the begin of
                            the last of them, and callbacks in the table have run by then */
     uint64_t waits;     /* of main() begun since then: these count, too, as operations */
-    uint64_t verified;  /* 1: its values were compared with memory (STARPU_TIC_VERIFY) */
+    uint64_t verified;  /* 1: main() was at clock and waits; 0 in some lines up to 0.2 */
     uint64_t quiescent; /* 1: no task ran at the cut, and main() was inside a call */
     uint64_t arguments_compared; /* 1: its signatures tell of arguments, too */
     uint64_t

@@ -9,15 +9,16 @@ setup_file() {
 }
 
 # Killed when it has committed so many lines, and started again on another number of workers. `times`: it
-# prints times, and checks its result itself.
+# prints times, and checks its result itself. `verify` and `then`: percent, before and after the kill.
 redoes() { # lines, command...
     local lines=$1 expected
     shift
     expected=$(timeout "$hangs" "$@" 2>/dev/null)
     rm -rf "$STARPU_TIC_DIR"
-    STARPU_TIC_FAIL=line-renamed:$lines STARPU_NCPU=1 run_apart timeout "$hangs" "$tool" run -- "$@"
+    STARPU_TIC_VERIFY=${verify-2} STARPU_TIC_FAIL=line-renamed:$lines STARPU_NCPU=1 \
+        run_apart timeout "$hangs" "$tool" run -- "$@"
     [ "$status" -eq 137 ] || complain "$*" "it has not come to line $lines"
-    STARPU_TIC_REPLAY=redo STARPU_TIC_VERBOSE=1 STARPU_NCPU=3 \
+    STARPU_TIC_VERIFY=${then-2} STARPU_TIC_REPLAY=redo STARPU_TIC_VERBOSE=1 STARPU_NCPU=3 \
         run_apart timeout "$hangs" "$tool" run -- "$@"
     [ "$status" -eq 0 ] && [ -n "${times-}" -o "$(<out)" = "$expected" ] || complain "$*" "wrong from line $lines"
     grep -q 'continuing from recovery line' err && ! grep -q 'holds tasks back instead' err ||
@@ -111,5 +112,17 @@ redoes() { # lines, command...
     for lines in 1 2 3; do
         redoes $lines "$lib/orders" callback-nowhere
         redoes $lines "$lib/orders" callback-nowhere-ready
+    done
+}
+
+@test "lines with and without comparison are continued by each other" {
+    local verify then
+    for verify in 0 2; do
+        for then in 0 2; do
+            redoes 2 "$lib/orders" callback-awaited
+            redoes 3 "$lib/modes" acquire-cb-write
+            redoes 9 "$lib/prologues" sudden
+            STARPU_TIC_EVERY=20 redoes 3 "$lib/leaving"
+        done
     done
 }
