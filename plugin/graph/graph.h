@@ -90,10 +90,10 @@ struct tic_graph {
     _Atomic uint64_t clock;      /* operations of main() begun; owner thread writes; release */
     _Atomic uint64_t position;   /* where main() is: clock << TIC_WAIT_BITS, and waits since; owner
                                     thread writes; seq_cst */
-    _Atomic bool cuts; /* a cut is taken: main() does nothing more at its next position until then */
-    _Atomic uint64_t threads;    /* 1 + position when a thread that is not main() submitted last */
-    _Atomic uint32_t told;       /* callbacks that have run: they may tell main(); and that it
-                                    was told that there are no tasks; relaxed */
+    _Atomic bool cuts; /* one is taken: main() does nothing at its next position until then */
+    _Atomic uint64_t threads; /* 1 + position when a thread that is not main() submitted last */
+    _Atomic uint32_t told;    /* callbacks that have run: they may tell main(); and that it
+                                 was told that there are no tasks; relaxed */
     _Atomic uint32_t callbacks_open; /* of tasks that have begun, and running ones: not returned */
     _Atomic uint64_t calls; /* of main() that wait, begun and ended: odd while it is inside one;
                                owner thread writes; seq_cst */

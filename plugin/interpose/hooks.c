@@ -135,7 +135,8 @@ static void note_ran(uint64_t key, uint64_t epoch,
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
 
-    if (!snapshot->options.dry && !tic_snapshot_is_broken(snapshot) && note(snapshot->graph, key, epoch) != 0)
+    if (!snapshot->options.dry && !tic_snapshot_is_broken(snapshot) &&
+        note(snapshot->graph, key, epoch) != 0)
         tic_snapshot_break(snapshot, "out of memory");
 }
 

@@ -35,11 +35,10 @@ static void check_kind(const struct tic_session *session)
 {
     if (session->recovered && !session->settings.report[0] && session->settings.verify > 0 &&
         !session->graph.recovered.positioned)
-        tic_stop(
-            TIC_EXIT_REFUSED,
-            "the recovery lines in %s were written with STARPU_TIC_VERIFY=0: start with that, "
-            "too; or start over: name another STARPU_TIC_DIR, or remove it",
-            session->store.path);
+        tic_stop(TIC_EXIT_REFUSED,
+                 "the recovery lines in %s were written with STARPU_TIC_VERIFY=0: start with that, "
+                 "too; or start over: name another STARPU_TIC_DIR, or remove it",
+                 session->store.path);
 }
 
 /* ---- a main() that waits where it did not -----------------------------------------------------
@@ -112,6 +111,19 @@ static bool look_for_reads(const struct tic_store *store)
     return reads || goes_on;
 }
 
+/* Only another thread of the program could still bring it. */
+static void tell_missed(const struct tic_session *session)
+{
+    enum tic_history_role role;
+
+    if (!tic_replay_misses(&role) || atomic_load(&session->graph.threads) != 0)
+        return;
+    tic_stop(TIC_EXIT_DIVERGED,
+             "the replay differs from the recorded run: main() waits, and %s that had begun by "
+             "then does not come",
+             role == TIC_HISTORY_KERNEL ? "a task without output" : "a callback");
+}
+
 /* main() waits inside StarPU, before the cut, for what waits for it. */
 static bool look_for_progress(void *arg)
 {
@@ -129,6 +141,8 @@ static bool look_for_progress(void *arg)
     stuck.executed = executed;
     if (same)
         tell_starved(tic_replay_count_kernels());
+    if (idle)
+        tell_missed(session);
     if (idle && (calls & 1) == 0 && tic_runner_waits(stuck.owner))
         tell_waits_outside();
     if (tic_position_is_ahead() && idle && (calls & 1) != 0)
@@ -145,7 +159,8 @@ static bool look_for_progress(void *arg)
 void tic_position_load(struct tic_session *session)
 {
     check_kind(session);
-    atomic_store(&session->snapshot.replaying, session->recovered && session->graph.recovered.positioned &&
+    atomic_store(&session->snapshot.replaying, session->recovered &&
+                                                   session->graph.recovered.positioned &&
                                                    session->graph.recovered.position > 0);
     atomic_store(&session->snapshot.verify.quiescent,
                  session->recovered && session->graph.recovered.quiescent);

@@ -211,9 +211,8 @@ static void tell(const struct starpu_task *task)
     static _Atomic bool told;
 
     if (tic_session->settings.pointers == TIC_POINTERS_TRUST || tic_session->report ||
-        !tic_nodes_several || tic_task_runs_nowhere(task) ||
-        STARPU_TASK_GET_NBUFFERS(task) == 0 || atomic_load_explicit(&told, memory_order_relaxed) ||
-        atomic_exchange(&told, true))
+        !tic_nodes_several || tic_task_runs_nowhere(task) || STARPU_TASK_GET_NBUFFERS(task) == 0 ||
+        atomic_load_explicit(&told, memory_order_relaxed) || atomic_exchange(&told, true))
         return;
     tic_log(
         TIC_LOG_WARN,

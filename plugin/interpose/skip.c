@@ -53,26 +53,37 @@ static enum tic_verdict drop(struct starpu_task *task)
     return TIC_DROP;
 }
 
+/* Its callback has to wait. */
+static bool hold_callback(struct starpu_task *task, uint64_t key, bool plain)
+{
+    bool held = tic_clock_hold_callback_locked(task, key, plain, NULL);
+
+    if (!held && plain && tic_callback_of(task) && !tic_order_is_behind(task))
+        held = tic_clock_put_off_locked(task, key);
+    tic_order_follow(task, !(plain && (held || !tic_callback_of(task))));
+    return held;
+}
+
 enum tic_verdict tic_skip_done(struct starpu_task *task, uint64_t key)
 {
+    const bool redoes = tic_replay_is_on();
+
     if (tic_session->asks_successors) /* main() may name it, though it ends at once */
         task->destroy = 0;
-    if (tic_replay_is_on())
+    if (redoes)
         tic_prologue_redo(task, key);
     else
         tic_prologue_hold_done(task, key);
     tic_arguments_give_back_locked(task, key);
-    bool plain = is_plain_but_for_callback(task);
-    bool held = tic_replay_is_on() ? tic_clock_redo_callback_locked(task, key, plain, NULL)
-                                   : tic_clock_hold_callback_locked(task, key, plain, NULL);
-    if (!held && plain && tic_callback_of(task) && !tic_order_is_behind(task))
-        held = tic_clock_put_off_locked(task, key);
-    plain = plain && (held || !tic_callback_of(task));
+    bool plain = is_plain_but_for_callback(task), has_callback = tic_callback_of(task) != NULL;
+    bool held = redoes ? tic_clock_redo_callback_locked(task, key, plain, NULL)
+                       : hold_callback(task, key, plain);
     atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
-    tic_order_follow(task, !plain);
-    if (plain)
-        return held ? TIC_DROP : drop(task);
+    if (plain && held) /* its callback may have run, and the task may be gone */
+        return TIC_DROP;
+    if (plain && !has_callback)
+        return drop(task);
     task->hypervisor_tag = 0;
     if (!tic_callback_wrap(task, true, key, held))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");

@@ -49,6 +49,7 @@ static struct {
     const struct actor *missed; /* and for this actor; or NULL */
     unsigned running, kernels;  /* actors; of these */
     bool asks;                  /* main() for calls that it had put off */
+    bool main_waits;            /* for entries to pass */
     struct {
         unsigned long turn; /* of the thread that passes */
         bool runs;          /* an actor; and so many until now */
@@ -196,10 +197,12 @@ static void wait_as_main_locked(void)
     bool asks = replay.asks;
 
     replay.asks = false;
+    replay.main_waits = !asks;
     if (!asks)
         pthread_cond_wait(&replay.main, &replay.mutex);
     else
         call_catch_up_locked();
+    replay.main_waits = false;
 }
 
 static void run_locked(struct actor *actor)
@@ -490,6 +493,16 @@ bool tic_replay_is_busy(void)
     bool busy = replay.running > 0 || atomic_load(&tic_replay_phase) == TIC_REPLAY_PLAYING;
     pthread_mutex_unlock(&replay.mutex);
     return busy;
+}
+
+bool tic_replay_misses(enum tic_history_role *role)
+{
+    pthread_mutex_lock(&replay.mutex);
+    bool misses = tic_replay_is_on() && replay.main_waits && replay.running == 0 && replay.missed;
+    if (misses)
+        *role = (enum tic_history_role)replay.missed->role;
+    pthread_mutex_unlock(&replay.mutex);
+    return misses;
 }
 
 /* ---- main() ---------------------------------------------------------------------------------- */

@@ -103,6 +103,9 @@ void tic_replay_ask_main(void);
 void tic_replay_await_end(void);
 /* Kernels that StarPU has, and that have not returned. */
 unsigned tic_replay_count_kernels(void);
+/* Does main() wait for the history, and that for an actor that nobody has come to? No other actor
+ * runs then. */
+bool tic_replay_misses(enum tic_history_role *role);
 /* Do callbacks run that main() may be waiting for, or does the queue play? */
 bool tic_replay_is_busy(void);
 

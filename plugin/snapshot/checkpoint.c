@@ -87,8 +87,8 @@ static bool may_raise_locked(const struct tic_snapshot *snapshot)
     return atomic_load(&snapshot->results.stand_ins) == 0 && !may_look(snapshot);
 }
 
-/* If main() looks at nothing without an access, waits since its last operation are no steps: another
- * run may wait more often there, or less. */
+/* If main() looks at nothing without an access, waits since its last operation are no steps:
+ * another run may wait more often there, or less. */
 static uint64_t where_main_is(const struct tic_snapshot *snapshot)
 {
     uint64_t position = atomic_load(&snapshot->graph->position);

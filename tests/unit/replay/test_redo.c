@@ -4,6 +4,7 @@
 #include "replay/replay.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <string.h>
 
@@ -287,6 +288,32 @@ static void test_looks_between_others(void **state)
     finish(3, "vkma|<>");
 }
 
+static void *come_late(void *arg)
+{
+    enum tic_history_role role = TIC_HISTORY_MAIN;
+
+    (void)arg;
+    while (!tic_replay_misses(&role))
+        sched_yield();
+    say(role == TIC_HISTORY_CALLBACK ? 'c' : '?');
+    add_callback(7, callback, &letter_a);
+    return NULL;
+}
+
+/* main() waits for a callback whose task nobody has submitted yet. */
+static void test_missed(void **state)
+{
+    static const struct tic_line_entry entries[] = {
+        ENTRY(1, CALLBACK, 7, BEGIN), ENTRY(1, CALLBACK, 7, END), ENTRY(2, MAIN, 0, RETURN)};
+    pthread_t other;
+    (void)state;
+    start(entries, TIC_COUNT(entries), 3);
+    assert_int_equal(pthread_create(&other, NULL, come_late, NULL), 0);
+    wait_at(2);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    finish(3, "ca|<>");
+}
+
 static void test_cursor(void **state)
 {
     static const struct tic_line_entry entries[] = {
@@ -324,6 +351,7 @@ int main(void)
         cmocka_unit_test(test_callback_inside_call),
         cmocka_unit_test(test_entries_left_at_cut),
         cmocka_unit_test(test_looks_between_others),
+        cmocka_unit_test(test_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
