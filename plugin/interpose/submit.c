@@ -114,6 +114,14 @@ static void note_skipped(const struct tic_accesses *accesses)
             tic_looks_note_skipped_locked(accesses->items[i].handle);
 }
 
+/* To what comes after the task, though it is queued. */
+static void note_valid(const struct tic_accesses *accesses)
+{
+    for (unsigned i = 0; i < accesses->count; i++)
+        if (accesses->items[i].mode & STARPU_W)
+            tic_data_note_valid(accesses->items[i].handle);
+}
+
 /* Before a task without a kernel, which needs no values. */
 static void prepare_buffers(const struct tic_accesses *accesses)
 {
@@ -279,8 +287,10 @@ static enum tic_verdict run_or_queue(struct starpu_task *task, struct tic_submis
 {
     enum tic_verdict verdict = TIC_PASS;
 
-    bool redone = tic_replay_is_on() && tic_redo_task_locked(task, submission, &verdict);
-    return redone ? verdict : tic_admit_undone(task, submission);
+    if (!tic_replay_is_on() || !tic_redo_task_locked(task, submission, &verdict))
+        return tic_admit_undone(task, submission);
+    note_valid(submission->accesses);
+    return verdict;
 }
 
 /* Under the submission lock. */
