@@ -327,7 +327,7 @@ static const char *why_not(const struct tic_session *session)
     const struct tic_history *history = &graph->history;
 
     if (!tic_position_is_ahead())
-        return "a line without the position of main()";
+        return "a line from before the first operation of main()";
     if (history->absent)
         return "a line of a version without histories";
     if (graph->recovered.point.number > 0)
@@ -417,11 +417,15 @@ void tic_redo_start(struct tic_session *session)
                                            session->settings.verify == 0};
     const struct tic_history *history = &session->graph.history;
 
-    if (!session->recovered || session->settings.replay != TIC_REPLAY_REDO)
+    if (!session->recovered)
         return;
-    const char *why = why_not(session);
-    if (why) {
+    bool wanted = session->settings.replay == TIC_REPLAY_REDO;
+    const char *why = wanted ? why_not(session) : NULL;
+    if (why)
         tic_log(TIC_LOG_INFO, "redo does not know %s: this restart holds tasks back instead", why);
+    if (why || !wanted) {
+        if (session->settings.verify == 0) /* results come in the place of tasks, before the cut */
+            atomic_store(&session->snapshot.replaying, false);
         return;
     }
     tic_redo_values_start(&session->graph);
