@@ -340,10 +340,10 @@ resume_with_input() {
     end_protection thread-reads
 }
 
-# Killed with one worker, then resumed with a slow main(): it waits where it did not wait, which
-# only lines that were not compared with memory allow.
+# Killed with one worker, then resumed with a slow main(), which tasks that are held back run beside: it waits
+# where it did not wait, for what they do.
 resume_slowly() { # scenario, failpoint
-    export STARPU_TIC_VERIFY=0
+    export STARPU_TIC_VERIFY=0 STARPU_TIC_REPLAY=hold
     STARPU_NCPU=1 STARPU_TIC_FAIL=$2 protected "$1"
     [ "$status" -eq 137 ] || complain "$1" "not killed"
     ORDERS_SLOW=1 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" "$1"
