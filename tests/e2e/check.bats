@@ -54,7 +54,8 @@ printed() { # what the program prints by itself
     grep -Eqx ' +360 tasks that write no data: a restart executes them again' out
     grep -qx '  look (360 tasks)' out
     check "$TIC_BUILD/tests/lib/plans" explicit
-    answers 0 "$in_part"
+    # Whether all of its array was watched depends on where that lies in its page.
+    answers 0 "$in_part" >why || answers 0 "$yes" || { cat why; false; }
     grep -Eqx ' +6 planned partitions' out
     check "$TIC_BUILD/tests/lib/nbody" 3 4
     answers 0 "$yes"
