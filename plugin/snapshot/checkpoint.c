@@ -458,7 +458,7 @@ static bool may_be_taken(struct tic_snapshot *snapshot)
     bool any = snapshot->graph->handle_count > 0;
     tic_unlock(&snapshot->graph->lock);
     return !atomic_load(&snapshot->replaying) && !atomic_load(&snapshot->point.resumes) &&
-           (!any || atomic_load(&snapshot->graph->position) > 0);
+           (snapshot->verify.percent == 0 || !any || atomic_load(&snapshot->graph->position) > 0);
 }
 
 /* main() has not begun one, and tasks run. */
