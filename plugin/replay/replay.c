@@ -294,10 +294,10 @@ static void begin_actor_locked(const struct tic_line_entry *entry)
 /* Is main() through with what this entry says? With RELEASE it is when it goes on. */
 static bool has_done_locked(const struct tic_line_entry *entry)
 {
+    const uint64_t done = entry->kind == TIC_HISTORY_RETURN ? replay.returned : replay.granted;
+
     return replay.position > entry->position ||
-           (entry->kind == TIC_HISTORY_RETURN && replay.returned >= entry->position) ||
-           (tic_cursor_returns(entry) && entry->kind != TIC_HISTORY_RETURN &&
-            replay.granted >= entry->position);
+           (entry->kind != TIC_HISTORY_RELEASE && done >= entry->position);
 }
 
 static void pass_locked(const struct tic_line_entry *entry)
@@ -639,6 +639,14 @@ void tic_replay_await(uint64_t position)
     pthread_mutex_unlock(&replay.mutex);
 }
 
+/* main() is through with something there: *done. The next entry may wait for that. */
+static void note_done_locked(uint64_t *done, uint64_t position)
+{
+    *done = position;
+    if (position + 1 >= replay.needed)
+        pthread_cond_broadcast(&replay.passes);
+}
+
 void tic_replay_grant(uint64_t position)
 {
     size_t end;
@@ -646,9 +654,7 @@ void tic_replay_grant(uint64_t position)
     if (!tic_replay_is_on())
         return;
     pthread_mutex_lock(&replay.mutex);
-    replay.granted = position;
-    if (position + 1 >= replay.needed)
-        pthread_cond_broadcast(&replay.passes);
+    note_done_locked(&replay.granted, position);
     if (tic_replay_is_on() && tic_cursor_find_end(&replay.cursor, position, &end))
         await_passed_locked(end);
     pthread_mutex_unlock(&replay.mutex);
@@ -659,8 +665,6 @@ void tic_replay_return(uint64_t position)
     if (!tic_replay_is_on())
         return;
     pthread_mutex_lock(&replay.mutex);
-    replay.returned = position;
-    if (position + 1 >= replay.needed)
-        pthread_cond_broadcast(&replay.passes);
+    note_done_locked(&replay.returned, position);
     pthread_mutex_unlock(&replay.mutex);
 }

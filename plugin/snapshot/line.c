@@ -178,8 +178,7 @@ static int check_history(struct tic_snapshot *snapshot, const struct tic_line *l
 {
     const char *table = tic_history_find_difference(line, false);
     struct tic_history_wait wait;
-    enum tic_history_trouble trouble =
-        line->verified ? tic_history_find_cycle(line, &wait) : TIC_HISTORY_FINE;
+    enum tic_history_trouble trouble = tic_history_find_cycle(line, &wait);
 
     if (table)
         tic_snapshot_break(snapshot, "internal error: %s differs from the history", table);
