@@ -90,7 +90,8 @@ struct tic_graph {
     _Atomic uint64_t clock;      /* operations of main() begun; owner thread writes; release */
     _Atomic uint64_t position;   /* where main() is: clock << TIC_WAIT_BITS, and waits since; owner
                                     thread writes; seq_cst */
-    _Atomic bool cuts; /* one is taken: main() does nothing at its next position until then */
+    _Atomic bool cuts;    /* one is taken: main() does nothing at its next position until then */
+    _Atomic bool returns; /* main(), from a wait, and logs what it may look at: no cut is taken */
     _Atomic uint64_t threads; /* 1 + position when a thread that is not main() submitted last */
     _Atomic uint32_t told;    /* callbacks that have run: they may tell main(); and that it
                                  was told that there are no tasks; relaxed */

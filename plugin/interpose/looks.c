@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 
-#include "base/failpoint.h"
 #include "base/fault.h"
 #include "base/thread.h"
 #include "report/advice.h"
@@ -303,16 +302,22 @@ static void give_packed_back(void)
     tic_shown_resume(tic_position_is_ahead());
 }
 
-void tic_looks_leave(void)
+/* Had main() come back from this call by the cut? */
+static bool is_recovered(const struct tic_graph *graph)
+{
+    return tic_replay_is_on() && atomic_load(&graph->position) <= graph->history.returned;
+}
+
+bool tic_looks_leave(void)
 {
     struct tic_session *session = tic_session;
 
     if (!looks.inside || tic_session_context() != TIC_CONTEXT_MAIN)
-        return;
+        return false;
     looks.inside = false;
     looks.waits++;
     give_packed_back();
-    if (tic_position_is_ahead()) {
+    if (tic_position_is_ahead() || is_recovered(&session->graph)) {
         tic_shown_pause();
         tic_lock(&session->submit);
         tic_looks_give_main_back_locked(looks.waits);
@@ -323,6 +328,5 @@ void tic_looks_leave(void)
                tic_point_has_history(&session->snapshot.point)) {
         log_all();
     }
-    tic_failpoint(TIC_FAIL_WAIT_END);
-    tic_verify_leave(&session->snapshot);
+    return true;
 }

@@ -348,6 +348,13 @@ static int by_id(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* What main() looks at after a wait, and may write then, is there before it comes back. */
+static bool names_data(const struct tic_line_entry *entry)
+{
+    return entry->kind == TIC_HISTORY_VALUE || entry->kind == TIC_HISTORY_RELEASE ||
+           (entry->kind == TIC_HISTORY_BYTES && (entry->actor & TIC_LOOK_CALLBACK));
+}
+
 /* Of what these entries look at, or give back, sorted. */
 static uint64_t *list_ids(const struct tic_line_entry *entries, size_t count, size_t *id_count)
 {
@@ -357,8 +364,7 @@ static uint64_t *list_ids(const struct tic_line_entry *entries, size_t count, si
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     *id_count = 0;
     for (size_t i = 0; i < count; i++)
-        if (entries[i].kind == TIC_HISTORY_VALUE || entries[i].kind == TIC_HISTORY_BYTES ||
-            entries[i].kind == TIC_HISTORY_RELEASE)
+        if (names_data(&entries[i]))
             ids[(*id_count)++] = entries[i].subject;
     qsort(ids, *id_count, sizeof(*ids), by_id);
     return ids;

@@ -2,6 +2,7 @@
 #include "interpose/waits.h"
 
 #include "base/error.h"
+#include "base/failpoint.h"
 #include "interpose/arrive.h"
 #include "session/clock.h"
 #include "session/context.h"
@@ -33,15 +34,21 @@ void tic_main_comes(bool waits)
 
 void tic_main_returns(void)
 {
-    const uint64_t position = atomic_load(&tic_session->graph.position);
+    struct tic_graph *graph = &tic_session->graph;
+    const uint64_t position = atomic_load(&graph->position);
 
     if (tic_session_is_watching()) {
-        tic_snapshot_note_main(&tic_session->snapshot, TIC_HISTORY_RETURN, 0);
         tic_replay_grant(position);
+        atomic_store(&graph->returns, true);
+        tic_snapshot_note_main(&tic_session->snapshot, TIC_HISTORY_RETURN, 0);
     }
-    tic_looks_leave();
-    if (tic_session_is_watching())
-        tic_replay_return(position);
+    bool waited = tic_looks_leave();
+    atomic_store(&graph->returns, false);
+    tic_replay_return(position);
+    if (waited) {
+        tic_failpoint(TIC_FAIL_WAIT_END);
+        tic_verify_leave(&tic_session->snapshot);
+    }
 }
 
 void tic_main_has_come(void)

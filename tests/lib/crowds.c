@@ -7,15 +7,13 @@
  *           has read
  *   behind  the same, and each task adds to another one, too, which it does not declare
  *   same    as crowd, and each task has a registration of its own of the last variable's memory
- * Prints the sum of the variables and the number of callbacks; and, to the standard error,
- * how often a thread gave way to another one because it had to wait. */
+ * Prints the sum of the variables and the number of callbacks. */
 #include <starpu.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 enum { VARIABLES = 4 };
 
@@ -107,7 +105,6 @@ static int look(bool hidden)
 int main(int argc, char *argv[])
 {
     long sums[VARIABLES] = {0}, sum = 0;
-    struct rusage usage;
 
     if (argc != 3 || starpu_init(NULL) != 0)
         return 77;
@@ -132,8 +129,6 @@ int main(int argc, char *argv[])
         sum += sums[i];
     }
     printf("%ld %ld\n", sum, atomic_load(&called));
-    getrusage(RUSAGE_SELF, &usage);
-    fprintf(stderr, "switches: %ld\n", usage.ru_nvcsw);
     starpu_shutdown();
     return 0;
 }
