@@ -57,14 +57,14 @@ static size_t keep_open(struct tic_line_entry *entries, size_t count)
 
 static bool is_absent(const struct tic_line *line)
 {
-    return line->history_count == 0 &&
-           (line->acquire_count > 0 || line->read_count > 0 || line->input_count > 0 ||
-            line->callback_count > 0 || line->ran_count > 0 || line->look_count > 0);
+    return line->file.without_history ||
+           (line->history_count == 0 &&
+            (line->acquire_count > 0 || line->read_count > 0 || line->input_count > 0 ||
+             line->callback_count > 0 || line->ran_count > 0 || line->look_count > 0));
 }
 
 int tic_history_load(struct tic_history *history, struct tic_line *line)
 {
-    const uint64_t cut = tic_line_position(line);
     size_t count = 0;
 
     history->open = calloc(line->history_count + 1, sizeof(*history->open));
@@ -75,7 +75,6 @@ int tic_history_load(struct tic_history *history, struct tic_line *line)
     history->absent = is_absent(line);
     if (line->history_count > 0)
         memcpy(history->entries, line->history, line->history_count * sizeof(*line->history));
-    history->returned = history->released = line->history_count > 0 ? 0 : cut;
     for (size_t i = 0; i < line->history_count; i++) {
         const struct tic_line_entry *entry = &line->history[i];
         if (entry->kind == TIC_HISTORY_BEGIN || entry->kind == TIC_HISTORY_END)

@@ -16,8 +16,7 @@ struct tic_history {
     struct tic_line_entry *open; /* immutable: of these, BEGIN without an END, by role and actor */
     size_t open_count;
     bool absent; /* immutable: the run began in a version without histories, and keeps none */
-    uint64_t returned, released; /* immutable: positions of the last recovered RETURN and RELEASE;
-                                    of a line without a history, of its cut */
+    uint64_t returned, released; /* immutable: positions of the last recovered RETURN and RELEASE */
 };
 
 void tic_history_init(struct tic_history *history);

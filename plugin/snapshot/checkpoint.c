@@ -96,9 +96,11 @@ static uint64_t where_main_is(const struct tic_snapshot *snapshot)
     return snapshot->verify.percent > 0 ? position : position >> TIC_WAIT_BITS << TIC_WAIT_BITS;
 }
 
-/* A line has all that main() may look at after a wait that it has come back from, or nothing. */
-static void lock_between_returns(struct tic_snapshot *snapshot)
+/* Raises the epoch and gathers what became dirty up to it. A line has all that main() looked at
+ * after a wait that it has come back from. */
+static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
 {
+    uint64_t count = tic_snapshot_count(snapshot);
     tic_lock(&snapshot->graph->lock);
     while (atomic_load(&snapshot->graph->returns)) {
         tic_unlock(&snapshot->graph->lock);
@@ -106,13 +108,6 @@ static void lock_between_returns(struct tic_snapshot *snapshot)
         sched_yield();
         tic_lock(&snapshot->graph->lock);
     }
-}
-
-/* Raises the epoch and gathers what became dirty up to it. */
-static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
-{
-    uint64_t count = tic_snapshot_count(snapshot);
-    lock_between_returns(snapshot);
     if (!may_raise_locked(snapshot)) {
         tic_unlock(&snapshot->graph->lock);
         return -ESTALE;

@@ -88,7 +88,7 @@ static int verify(struct tic_store *store, const char *name, uint64_t *bytes)
 {
     struct tic_line again = {0};
     int status = tic_linefile_read(store->directory, name, store->h5, &again);
-    *bytes = again.bytes_on_disk;
+    *bytes = again.file.bytes;
     tic_line_clear(&again);
     return status;
 }
@@ -101,7 +101,7 @@ static int write_and_rename(struct tic_store *store, struct tic_line *line)
     snprintf(fresh, sizeof(fresh), TIC_FILE_LINE_NEW, store->process, number);
     snprintf(name, sizeof(name), TIC_FILE_LINE, store->process, number);
     int status = tic_linefile_write(store->directory, fresh, store->h5, line, store->sync);
-    status = status ? status : verify(store, fresh, &line->bytes_on_disk);
+    status = status ? status : verify(store, fresh, &line->file.bytes);
     if (status == 0) {
         tic_failpoint(TIC_FAIL_LINE_WRITTEN);
         if (renameat(store->directory, fresh, store->directory, name) != 0)

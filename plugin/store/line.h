@@ -294,10 +294,16 @@ struct tic_line_machine {
 const char *tic_machine_name(void);
 bool tic_machine_is_big_endian(void);
 
+/* What the file of a line says of it. */
+struct tic_line_file {
+    uint64_t bytes;       /* as far as this process knows */
+    bool without_history; /* of a version that had none */
+};
+
 /* Of the tables of enum tic_table_number, a line in its file has those entries that lie in no block
  * (the tail); a complete line (tic_store_complete) has all, those in blocks first. */
 struct tic_line {
-    uint64_t bytes_on_disk; /* of its file, as far as this process knows */
+    struct tic_line_file file;
     uint64_t number;
     uint64_t process;
     double created; /* seconds since 1970 */

@@ -81,23 +81,22 @@ static void undo_opening(char *image, size_t size)
 }
 
 /* Undoes what opening the file has changed. */
-static int check_header(char *file, size_t size, const char **what)
+static int check_header(char *file, size_t size, unsigned *major, const char **what)
 {
     char header[TIC_HEADER_SIZE + 1] = {0};
-    unsigned major, minor;
-    unsigned long long bytes;
-    unsigned long long high, low;
+    unsigned long long bytes, high, low;
+    unsigned minor;
 
     *what = "it is shorter than its header";
     if (size <= TIC_HEADER_SIZE)
         return -EBADMSG;
     *what = "its text header is damaged";
     memcpy(header, file, TIC_HEADER_SIZE);
-    if (sscanf(header, TIC_HEADER_MAGIC "\nformat %u.%u\n", &major, &minor) != 2)
+    if (sscanf(header, TIC_HEADER_MAGIC "\nformat %u.%u\n", major, &minor) != 2)
         return -EBADMSG;
-    if (major < TIC_FORMAT_OLDEST_MAJOR || major > TIC_FORMAT_MAJOR)
+    if (*major < TIC_FORMAT_OLDEST_MAJOR || *major > TIC_FORMAT_MAJOR)
         return -EPROTONOSUPPORT;
-    if (sscanf(header, TIC_HEADER_SCAN, &major, &minor, &bytes, &high, &low) != 5)
+    if (sscanf(header, TIC_HEADER_SCAN, major, &minor, &bytes, &high, &low) != 5)
         return -EBADMSG;
     *what = "its size is not the one in its header";
     if (bytes != size - TIC_HEADER_SIZE)
@@ -145,12 +144,13 @@ static int read_and_explain(int directory, const char *name, const struct tic_h5
     struct tic_line read = {0};
     char *bytes = NULL;
     size_t size = 0;
+    unsigned major = 0;
     int status = read_file(directory, name, &bytes, &size);
 
     *what = "it is no regular file";
     if (status)
         return status;
-    status = check_header(bytes, size, what);
+    status = check_header(bytes, size, &major, what);
     if (status == 0 &&
         h5->line_decode(bytes + TIC_HEADER_SIZE, size - TIC_HEADER_SIZE, &read) != 0) {
         *what = "HDF5 cannot read it, or a table is missing";
@@ -164,7 +164,8 @@ static int read_and_explain(int directory, const char *name, const struct tic_h5
     if (status == 0 &&
         (!tic_line_is_sane(&read) || (read.block_count == 0 && !tic_line_tables_are_sane(&read))))
         status = -EBADMSG;
-    read.bytes_on_disk = size;
+    read.file.bytes = size;
+    read.file.without_history = major < TIC_FORMAT_MAJOR;
     if (status)
         tic_line_clear(&read);
     else
@@ -192,9 +193,10 @@ const char *tic_linefile_explain(int directory, const char *name, const struct t
 int tic_linefile_load(int directory, const char *name, char **bytes, size_t *size)
 {
     const char *what;
+    unsigned major;
     int status = read_file(directory, name, bytes, size);
 
-    if (status == 0 && (status = check_header(*bytes, *size, &what)) != 0)
+    if (status == 0 && (status = check_header(*bytes, *size, &major, &what)) != 0)
         free(*bytes);
     return status;
 }

@@ -33,11 +33,11 @@ static int add_surplus(const struct tic_store *store, const struct tic_use *uses
 /* Lines: those that are there, and the next, which is as large as the last; and the lock file. */
 static uint64_t lines_and_logs(const struct tic_store *store)
 {
-    uint64_t bytes = store->kept_count > 0 ? store->kept[0].bytes_on_disk : FIRST_LINE;
+    uint64_t bytes = store->kept_count > 0 ? store->kept[0].file.bytes : FIRST_LINE;
     struct stat info;
 
     for (unsigned i = 0; i < store->kept_count; i++)
-        bytes += store->kept[i].bytes_on_disk;
+        bytes += store->kept[i].file.bytes;
     if (store->lock.claimed && fstat(store->lock.file, &info) == 0)
         bytes += (uint64_t)info.st_blocks * BLOCK;
     return bytes + (store->log ? tic_eventlog_used(store->log) : 0);

@@ -165,14 +165,28 @@ static void test_a_restart_appends_what_is_new(void **state)
 /* What main() had done by the cut of a line without a history is not told afterwards. */
 static void test_of_a_line_without(void **state)
 {
-    struct tic_line line = {.clock = 2, .waits = 3};
+    struct tic_line line = {.clock = 2, .waits = 3, .file.without_history = true};
     const uint64_t cut = UINT64_C(2) << TIC_WAIT_BITS | 3;
     (void)state;
 
     tic_history_init(&history);
     assert_int_equal(tic_history_load(&history, &line), 0);
     assert_int_equal(appended(entry(TIC_HISTORY_RETURN, TIC_HISTORY_MAIN, 0, 0), cut), 0);
-    assert_int_equal(appended(entry(TIC_HISTORY_RETURN, TIC_HISTORY_MAIN, 0, 0), cut + 1), 1);
+    assert_int_equal(appended(entry(TIC_HISTORY_RETURN, TIC_HISTORY_MAIN, 0, 0), cut + 1), 0);
+    tic_history_fini(&history);
+}
+
+/* Nobody had observed anything by the cut: main() had not come back from the wait in which it was.
+ */
+static void test_of_an_empty_one(void **state)
+{
+    struct tic_line line = {.clock = 2, .waits = 3};
+    const uint64_t cut = UINT64_C(2) << TIC_WAIT_BITS | 3;
+    (void)state;
+
+    tic_history_init(&history);
+    assert_int_equal(tic_history_load(&history, &line), 0);
+    assert_int_equal(appended(entry(TIC_HISTORY_RETURN, TIC_HISTORY_MAIN, 0, 0), cut), 1);
     tic_history_fini(&history);
 }
 
@@ -185,6 +199,7 @@ int main(void)
         cmocka_unit_test(test_differences),
         cmocka_unit_test(test_a_restart_appends_what_is_new),
         cmocka_unit_test(test_of_a_line_without),
+        cmocka_unit_test(test_of_an_empty_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,7 @@ static void kernel_after_call(void *arg)
 
 static void start(const struct tic_line_entry *entries, size_t count, uint64_t cut)
 {
-    static const struct tic_replay_steps steps = {is_of_task, arrive, play, catch_up};
+    static const struct tic_replay_steps steps = {is_of_task, arrive, play, catch_up, false};
 
     memset(said, 0, sizeof(said));
     assert_int_equal(tic_replay_start(entries, count, cut, &steps), 0);

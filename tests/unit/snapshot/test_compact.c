@@ -230,7 +230,7 @@ static uint64_t on_disk(void)
         bytes += (uint64_t)info.st_blocks * 512;
     }
     for (unsigned i = 0; i < rig.store.kept_count; i++)
-        bytes += rig.store.kept[i].bytes_on_disk;
+        bytes += rig.store.kept[i].file.bytes;
     return bytes;
 }
 
