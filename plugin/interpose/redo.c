@@ -326,16 +326,10 @@ static const char *why_not(const struct tic_session *session)
     const struct tic_graph *graph = &session->graph;
     const struct tic_history *history = &graph->history;
 
-    if (!tic_position_is_ahead())
-        return "a line from before the first operation of main()";
     if (history->absent)
         return "a line of a version without histories";
-    if (graph->recovered.point.number > 0)
-        return "commit points";
     if (tic_spawns_has_kept(&graph->spawns))
         return "tasks of kernels";
-    if (session->asks_successors)
-        return "successors of tasks";
     if (tic_nodes_several)
         return "several memory nodes";
     return NULL;
@@ -423,7 +417,7 @@ void tic_redo_start(struct tic_session *session)
                                            session->settings.verify == 0};
     const struct tic_history *history = &session->graph.history;
 
-    if (!session->recovered)
+    if (!tic_position_is_ahead())
         return;
     bool wanted = session->settings.replay == TIC_REPLAY_REDO;
     const char *why = wanted ? why_not(session) : NULL;
