@@ -113,6 +113,36 @@ void tic_data_restore_image(bool (*waits)(const struct tic_handle *handle))
     free(handles);
 }
 
+/* The handles whose values wait, as of now; *count of them. */
+static struct tic_handle **all_pending(unsigned long *count)
+{
+    struct tic_graph *graph = &tic_session->graph;
+
+    tic_lock(&graph->lock);
+    struct tic_handle **handles = calloc(graph->handle_count + 1, sizeof(struct tic_handle *));
+    *count = 0;
+    for (unsigned long i = 0; handles && i < graph->handle_count; i++) {
+        struct tic_handle *handle = graph->handles[i];
+        if (handle->data && handle->child_count == 0 && tic_data_holds_values(handle))
+            handles[(*count)++] = handle;
+    }
+    tic_unlock(&graph->lock);
+    return handles;
+}
+
+void tic_data_restore_elsewhere(bool (*waits)(const struct tic_handle *handle))
+{
+    unsigned long count;
+    struct tic_handle **handles = all_pending(&count);
+
+    if (!handles)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    for (unsigned long i = 0; i < count; i++)
+        if (!tic_data_is_in_place(handles[i]) && !(waits && waits(handles[i])))
+            tic_data_restore_now_locked(handles[i], false);
+    free(handles);
+}
+
 static struct tic_handle_list adopted; /* guarded by the submission lock */
 
 void tic_data_note_adopted(struct tic_handle *handle)
@@ -143,23 +173,6 @@ void tic_data_restore(struct tic_handle *handle, bool now)
     tic_lock(&tic_session->submit);
     tic_data_restore_locked(handle, now);
     tic_unlock(&tic_session->submit);
-}
-
-/* The handles whose values wait, as of now; *count of them. */
-static struct tic_handle **all_pending(unsigned long *count)
-{
-    struct tic_graph *graph = &tic_session->graph;
-
-    tic_lock(&graph->lock);
-    struct tic_handle **handles = calloc(graph->handle_count + 1, sizeof(struct tic_handle *));
-    *count = 0;
-    for (unsigned long i = 0; handles && i < graph->handle_count; i++) {
-        struct tic_handle *handle = graph->handles[i];
-        if (handle->data && handle->child_count == 0 && tic_data_holds_values(handle))
-            handles[(*count)++] = handle;
-    }
-    tic_unlock(&graph->lock);
-    return handles;
 }
 
 void tic_data_restore_all(void)

@@ -11,6 +11,8 @@ struct tic_handle;
 void tic_data_restore(struct tic_handle *handle, bool now);
 /* All data in memory of main(), but for what waits for something else (NULL: nothing does). */
 void tic_data_restore_image(bool (*waits)(const struct tic_handle *handle));
+/* And all other data: the memory that StarPU gave it is taken, too. */
+void tic_data_restore_elsewhere(bool (*waits)(const struct tic_handle *handle));
 /* A result of the event log became the value of this handle. Under the submission lock. */
 void tic_data_note_adopted(struct tic_handle *handle);
 /* Writes all that was adopted into memory: main() or a task may look at any of it. */
