@@ -15,11 +15,9 @@
 #include "interpose/extend.h"
 #include "interpose/forced.h"
 #include "interpose/inputs.h"
-#include "interpose/later.h"
 #include "interpose/movable.h"
 #include "session/marks.h"
 #include "session/nodes.h"
-#include "interpose/order.h"
 #include "interpose/position.h"
 #include "interpose/prologue_hold.h"
 #include "interpose/record.h"
@@ -230,31 +228,4 @@ bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn)
     tic_unlock(&tic_session->submit);
     tic_accesses_drop(&accesses);
     return true;
-}
-
-/* It is counted already; its record stays for later lines. */
-static bool submit_done(struct starpu_task *task, const struct tic_spawn *model)
-{
-    struct tic_accesses accesses;
-
-    if (!tic_accesses_list(task, &accesses))
-        return false;
-    tic_lock(&tic_session->submit);
-    tic_admit_note_writes(&accesses, false);
-    tic_order_follow(task, true);
-    bool fine = tic_spawn_register(task, model);
-    task->hypervisor_tag = 0;
-    bool held = tic_clock_hold_callback_locked(task, model->task.id, false, NULL);
-    fine = fine && tic_callback_wrap(task, true, model->task.id, held);
-    tic_unlock(&tic_session->submit);
-    tic_accesses_drop(&accesses);
-    return fine;
-}
-
-bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model)
-{
-    if (model->task.flags & TIC_KEPT_DONE)
-        return submit_done(task, model);
-    atomic_fetch_add_explicit(&tic_session->spawned, 1, memory_order_relaxed);
-    return tic_submit_spawned(task, model);
 }

@@ -23,8 +23,7 @@ struct tic_submission {
 
 uint64_t tic_submission_key(const struct tic_submission *submission);
 /* What submitted tasks use and write. live: the task runs. executes: as tic_data_note_use(). Under
- * the submission lock, as all that follows but for tic_submit_spawned and tic_submit_kept, which
- * take it. */
+ * the submission lock, as all that follows but for tic_submit_spawned, which takes it. */
 void tic_admit_note_uses(const struct tic_accesses *accesses, bool executes);
 void tic_admit_note_writes(const struct tic_accesses *accesses, bool live);
 /* In a restart: what the task reads may be copies by then. */
@@ -38,9 +37,6 @@ enum tic_verdict tic_admit_undone(struct starpu_task *task, struct tic_submissio
 uint64_t tic_control_key(enum tic_context context);
 /* All this for a task that may use data that protection does not know. */
 void tic_admit(struct starpu_task *task, struct tic_submission *submission);
-/* A kept task that recovery submits: makes it live, or, when it is done, a control task. False when
- * out of memory. Takes over what the model owns. */
-bool tic_submit_kept(struct starpu_task *task, const struct tic_spawn *model);
 /* Before the real submission of a task that is not done and that main() did not submit. False when
  * out of memory. */
 bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn);

@@ -19,6 +19,7 @@
 #include "interpose/spawn.h"
 #include "session/task.h"
 #include "real/real.h"
+#include "replay/replay.h"
 
 struct early {
     struct starpu_task *task;
@@ -117,7 +118,7 @@ static uint64_t clock_of(const struct tic_spawn *spawn)
 
 bool tic_early_hold_locked(struct starpu_task *task, const struct tic_spawn *spawn)
 {
-    if (!tic_session->recovered)
+    if (!tic_session->recovered || tic_replay_is_on()) /* which queues it */
         return false;
     uint64_t clock = clock_of(spawn);
     if (clock <= tic_clock_now() && atomic_load(&pending) == 0)

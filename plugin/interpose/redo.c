@@ -19,6 +19,7 @@
 #include "session/context.h"
 #include "session/nodes.h"
 #include "session/task.h"
+#include "session/uses.h"
 
 void tic_redo_refuse(const char *what)
 {
@@ -240,7 +241,7 @@ static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
     const struct tic_accesses *accesses = submission->accesses;
     struct kernel *kernel = malloc(sizeof(*kernel));
 
-    if (!kernel)
+    if (!kernel || !copy_flags(task))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     kernel->user = tic_redo_create_user(key, accesses->count);
     for (unsigned i = 0; i < accesses->count; i++)
@@ -261,6 +262,14 @@ static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
     return verdict;
 }
 
+/* To what comes after the task, though it is queued. */
+static void note_valid(const struct tic_accesses *accesses)
+{
+    for (unsigned i = 0; i < accesses->count; i++)
+        if (accesses->items[i].mode & STARPU_W)
+            tic_data_note_valid(accesses->items[i].handle);
+}
+
 bool tic_redo_task_locked(struct starpu_task *task, const struct tic_submission *submission,
                           enum tic_verdict *verdict)
 {
@@ -269,6 +278,7 @@ bool tic_redo_task_locked(struct starpu_task *task, const struct tic_submission 
     if (tic_task_has_prologue(task))
         tic_prologue_redo(task, key);
     *verdict = TIC_HELD;
+    note_valid(submission->accesses);
     if (!has_run)
         return queue_task_locked(task, submission);
     *verdict = begin_kernel_locked(task, submission);
@@ -328,8 +338,6 @@ static const char *why_not(const struct tic_session *session)
 
     if (history->absent)
         return "a line of a version without histories";
-    if (tic_spawns_has_kept(&graph->spawns))
-        return "tasks of kernels";
     if (tic_nodes_several)
         return "several memory nodes";
     return NULL;

@@ -8,9 +8,11 @@
 
 #include "base/error.h"
 #include "interpose/admit.h"
+#include "session/accesses.h"
 #include "session/builds.h"
 #include "session/context.h"
 #include "interpose/deliver.h"
+#include "interpose/redo.h"
 #include "interpose/spawn.h"
 #include "session/symbol.h"
 #include "session/uses.h"
@@ -121,24 +123,55 @@ static bool copy_model(const struct tic_spawn *spawn, struct tic_spawn *model)
     return true;
 }
 
+/* It is counted already; its record stays for later lines. */
+static enum tic_verdict skip_locked(struct starpu_task *task,
+                                    const struct tic_submission *submission)
+{
+    tic_admit_note_writes(submission->accesses, false);
+    if (!tic_admit_register(task, &submission->spawn))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    task->hypervisor_tag = 0;
+    atomic_fetch_sub_explicit(&tic_session->skipped, 1, memory_order_relaxed);
+    return tic_skip_done(task, submission->spawn.task.id);
+}
+
+static enum tic_verdict admit_locked(struct starpu_task *task, struct tic_submission *submission)
+{
+    enum tic_verdict verdict = TIC_PASS;
+
+    atomic_fetch_add_explicit(&tic_session->spawned, 1, memory_order_relaxed);
+    if (!tic_replay_is_on()) {
+        tic_admit(task, submission);
+        return TIC_PASS;
+    }
+    tic_admit_note_uses(submission->accesses, true);
+    return tic_redo_task_locked(task, submission, &verdict) ? verdict
+                                                            : tic_admit_undone(task, submission);
+}
+
 static int submit_again(const struct tic_spawn *spawn)
 {
-    struct tic_spawn model;
+    struct tic_accesses accesses;
+    struct tic_submission submission = {.context = TIC_CONTEXT_TASK, .accesses = &accesses};
     struct starpu_task *task = recreate(spawn);
 
-    if (!task || !copy_model(spawn, &model))
+    if (!task || !copy_model(spawn, &submission.spawn) || !tic_accesses_list(task, &accesses))
         return -ENOMEM;
+    unsigned char *ordered = task->handles_sequential_consistency;
     tic_lock(&tic_session->submit);
     tic_builds_note_task(task, tic_session->store.path);
     tic_statics_note_task(task);
+    enum tic_verdict verdict = spawn->task.flags & TIC_KEPT_DONE ? skip_locked(task, &submission)
+                                                                 : admit_locked(task, &submission);
     tic_unlock(&tic_session->submit);
-    unsigned char *ordered = task->handles_sequential_consistency;
-    if (!tic_submit_kept(task, &model))
-        return -ENOMEM;
-    tic_guard++;
-    int status = tic_real.starpu_task_submit(task);
-    tic_guard--;
-    tic_reads_after_submit(true);
+    tic_accesses_drop(&accesses);
+    int status = 0;
+    if (verdict == TIC_PASS || verdict == TIC_CONTROL) {
+        tic_guard++;
+        status = tic_real.starpu_task_submit(task);
+        tic_guard--;
+        tic_reads_after_submit(true);
+    }
     free(ordered); /* StarPU reads it only while it submits */
     return status;
 }

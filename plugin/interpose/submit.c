@@ -114,14 +114,6 @@ static void note_skipped(const struct tic_accesses *accesses)
             tic_looks_note_skipped_locked(accesses->items[i].handle);
 }
 
-/* To what comes after the task, though it is queued. */
-static void note_valid(const struct tic_accesses *accesses)
-{
-    for (unsigned i = 0; i < accesses->count; i++)
-        if (accesses->items[i].mode & STARPU_W)
-            tic_data_note_valid(accesses->items[i].handle);
-}
-
 /* Before a task without a kernel, which needs no values. */
 static void prepare_buffers(const struct tic_accesses *accesses)
 {
@@ -287,10 +279,9 @@ static enum tic_verdict run_or_queue(struct starpu_task *task, struct tic_submis
 {
     enum tic_verdict verdict = TIC_PASS;
 
-    if (!tic_replay_is_on() || !tic_redo_task_locked(task, submission, &verdict))
-        return tic_admit_undone(task, submission);
-    note_valid(submission->accesses);
-    return verdict;
+    return tic_replay_is_on() && tic_redo_task_locked(task, submission, &verdict)
+               ? verdict
+               : tic_admit_undone(task, submission);
 }
 
 /* Under the submission lock. */
@@ -357,7 +348,10 @@ static enum tic_verdict go_on(struct starpu_task *task, struct tic_submission *s
     submission->spawn.task.id = UINT64_MAX; /* nobody knows it */
     submission->accesses->simple = false;
     tic_lock(&tic_session->submit);
-    if (submission->context == TIC_CONTEXT_TASK && tic_early_hold_locked(task, &submission->spawn))
+    if (tic_replay_is_on() && tic_redo_task_locked(task, submission, &verdict))
+        ;
+    else if (submission->context == TIC_CONTEXT_TASK &&
+             tic_early_hold_locked(task, &submission->spawn))
         verdict = TIC_HELD;
     else
         tic_admit(task, submission);
