@@ -37,6 +37,13 @@ void tic_admit_note_writes(const struct tic_accesses *accesses, bool live)
             tic_data_note_write(accesses->items[i].handle, live);
 }
 
+void tic_admit_note_valid(const struct tic_accesses *accesses)
+{
+    for (unsigned i = 0; i < accesses->count; i++)
+        if (accesses->items[i].mode & STARPU_W)
+            tic_data_note_valid(accesses->items[i].handle);
+}
+
 void tic_admit_note_uses(const struct tic_accesses *accesses, bool executes)
 {
     for (unsigned i = 0; i < accesses->count && !accesses->simple; i++)

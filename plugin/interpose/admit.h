@@ -26,6 +26,8 @@ uint64_t tic_submission_key(const struct tic_submission *submission);
  * the submission lock, as all that follows but for tic_submit_spawned, which takes it. */
 void tic_admit_note_uses(const struct tic_accesses *accesses, bool executes);
 void tic_admit_note_writes(const struct tic_accesses *accesses, bool live);
+/* What a queued task writes is valid to what comes after it. */
+void tic_admit_note_valid(const struct tic_accesses *accesses);
 /* In a restart: what the task reads may be copies by then. */
 void tic_admit_deliver(struct starpu_task *task, const struct tic_submission *submission);
 /* The task runs. */

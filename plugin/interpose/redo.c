@@ -19,7 +19,6 @@
 #include "session/context.h"
 #include "session/nodes.h"
 #include "session/task.h"
-#include "session/uses.h"
 
 void tic_redo_refuse(const char *what)
 {
@@ -262,14 +261,6 @@ static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
     return verdict;
 }
 
-/* To what comes after the task, though it is queued. */
-static void note_valid(const struct tic_accesses *accesses)
-{
-    for (unsigned i = 0; i < accesses->count; i++)
-        if (accesses->items[i].mode & STARPU_W)
-            tic_data_note_valid(accesses->items[i].handle);
-}
-
 bool tic_redo_task_locked(struct starpu_task *task, const struct tic_submission *submission,
                           enum tic_verdict *verdict)
 {
@@ -278,7 +269,7 @@ bool tic_redo_task_locked(struct starpu_task *task, const struct tic_submission 
     if (tic_task_has_prologue(task))
         tic_prologue_redo(task, key);
     *verdict = TIC_HELD;
-    note_valid(submission->accesses);
+    tic_admit_note_valid(submission->accesses);
     if (!has_run)
         return queue_task_locked(task, submission);
     *verdict = begin_kernel_locked(task, submission);

@@ -2,21 +2,15 @@
 /* Tasks that recovery submits itself because the task that did it is done. */
 #include "interpose/resubmit.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "interpose/admit.h"
-#include "session/accesses.h"
-#include "session/builds.h"
 #include "session/context.h"
 #include "interpose/deliver.h"
-#include "interpose/redo.h"
 #include "interpose/spawn.h"
 #include "session/symbol.h"
 #include "session/uses.h"
-#include "unseen/statics.h"
 
 static void refuse(const char *what, const char *name)
 {
@@ -123,86 +117,47 @@ static bool copy_model(const struct tic_spawn *spawn, struct tic_spawn *model)
     return true;
 }
 
-/* It is counted already; its record stays for later lines. */
-static enum tic_verdict skip_locked(struct starpu_task *task,
-                                    const struct tic_submission *submission)
+static void submit_again(const struct tic_spawn *spawn, tic_spawn_admit *admit)
 {
-    tic_admit_note_writes(submission->accesses, false);
-    if (!tic_admit_register(task, &submission->spawn))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    task->hypervisor_tag = 0;
-    atomic_fetch_sub_explicit(&tic_session->skipped, 1, memory_order_relaxed);
-    return tic_skip_done(task, submission->spawn.task.id);
-}
-
-static enum tic_verdict admit_locked(struct starpu_task *task, struct tic_submission *submission)
-{
-    enum tic_verdict verdict = TIC_PASS;
-
-    atomic_fetch_add_explicit(&tic_session->spawned, 1, memory_order_relaxed);
-    if (!tic_replay_is_on()) {
-        tic_admit(task, submission);
-        return TIC_PASS;
-    }
-    tic_admit_note_uses(submission->accesses, true);
-    return tic_redo_task_locked(task, submission, &verdict) ? verdict
-                                                            : tic_admit_undone(task, submission);
-}
-
-static int submit_again(const struct tic_spawn *spawn)
-{
-    struct tic_accesses accesses;
-    struct tic_submission submission = {.context = TIC_CONTEXT_TASK, .accesses = &accesses};
+    struct tic_spawn model;
     struct starpu_task *task = recreate(spawn);
 
-    if (!task || !copy_model(spawn, &submission.spawn) || !tic_accesses_list(task, &accesses))
-        return -ENOMEM;
+    if (!task || !copy_model(spawn, &model))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     unsigned char *ordered = task->handles_sequential_consistency;
-    tic_lock(&tic_session->submit);
-    tic_builds_note_task(task, tic_session->store.path);
-    tic_statics_note_task(task);
-    enum tic_verdict verdict = spawn->task.flags & TIC_KEPT_DONE ? skip_locked(task, &submission)
-                                                                 : admit_locked(task, &submission);
-    tic_unlock(&tic_session->submit);
-    tic_accesses_drop(&accesses);
-    int status = 0;
-    if (verdict == TIC_PASS || verdict == TIC_CONTROL) {
-        tic_guard++;
-        status = tic_real.starpu_task_submit(task);
-        tic_guard--;
-        tic_reads_after_submit(true);
-    }
+    enum tic_verdict verdict = admit(task, &model);
+    tic_guard++;
+    int status =
+        verdict == TIC_PASS || verdict == TIC_CONTROL ? tic_real.starpu_task_submit(task) : 0;
+    tic_guard--;
+    tic_reads_after_submit(true);
+    if (status)
+        tic_stop(TIC_EXIT_REFUSED, "cannot submit what is left of an earlier run: %s",
+                 strerror(-status));
     free(ordered); /* StarPU reads it only while it submits */
-    return status;
 }
 
 /* What done kept tasks of the root wrote is no longer what main() put there. */
 static void note_kept_writes(uint64_t root)
 {
     struct tic_graph *graph = &tic_session->graph;
+    struct tic_handle *handle;
     unsigned long cursor = 0;
     uint64_t id;
 
-    while (tic_spawns_next_write(&graph->spawns, root, &cursor, &id)) {
-        struct tic_handle *handle = tic_graph_find_handle(graph, id);
-        tic_lock(&tic_session->submit);
-        if (handle)
+    tic_lock(&tic_session->submit);
+    while (tic_spawns_next_write(&graph->spawns, root, &cursor, &id))
+        if ((handle = tic_graph_find_handle(graph, id)) != NULL)
             tic_data_note_write(handle, false);
-        tic_unlock(&tic_session->submit);
-    }
+    tic_unlock(&tic_session->submit);
 }
 
-void tic_spawn_submit_kept(uint64_t root)
+void tic_spawn_submit_kept(uint64_t root, tic_spawn_admit *admit)
 {
     const struct tic_spawn *spawn;
     unsigned long cursor = 0;
 
     note_kept_writes(root);
-
-    while ((spawn = tic_spawns_next(&tic_session->graph.spawns, root, &cursor)) != NULL) {
-        int status = submit_again(spawn);
-        if (status)
-            tic_stop(TIC_EXIT_REFUSED, "cannot submit what is left of an earlier run: %s",
-                     strerror(-status));
-    }
+    while ((spawn = tic_spawns_next(&tic_session->graph.spawns, root, &cursor)) != NULL)
+        submit_again(spawn, admit);
 }

@@ -359,6 +359,44 @@ static enum tic_verdict go_on(struct starpu_task *task, struct tic_submission *s
     return verdict;
 }
 
+/* It is counted already; its record stays for later lines. */
+static enum tic_verdict skip_kept(struct starpu_task *task, const struct tic_submission *submission)
+{
+    tic_admit_note_writes(submission->accesses, false);
+    if (!tic_admit_register(task, &submission->spawn))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    task->hypervisor_tag = 0;
+    atomic_fetch_sub_explicit(&tic_session->skipped, 1, memory_order_relaxed);
+    return tic_skip_done(task, submission->spawn.task.id);
+}
+
+static enum tic_verdict decide_kept(struct starpu_task *task, struct tic_submission *submission)
+{
+    tic_builds_note_task(task, tic_session->store.path);
+    tic_statics_note_task(task);
+    if (submission->spawn.task.flags & TIC_KEPT_DONE)
+        return skip_kept(task, submission);
+    atomic_fetch_add_explicit(&tic_session->spawned, 1, memory_order_relaxed);
+    tic_admit_note_uses(submission->accesses, true);
+    return run_or_queue(task, submission);
+}
+
+/* One that a kernel had submitted that is skipped. */
+static enum tic_verdict admit_kept(struct starpu_task *task, const struct tic_spawn *model)
+{
+    struct tic_accesses accesses;
+    struct tic_submission submission = {
+        .context = TIC_CONTEXT_TASK, .spawn = *model, .accesses = &accesses};
+
+    if (!tic_accesses_list(task, &accesses))
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    tic_lock(&tic_session->submit);
+    enum tic_verdict verdict = decide_kept(task, &submission);
+    tic_unlock(&tic_session->submit);
+    tic_accesses_drop(&accesses);
+    return verdict;
+}
+
 static const char *name_of(const struct starpu_task *task)
 {
     return task->cl ? tic_task_name(task) : "a control task";
@@ -420,7 +458,7 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
     tic_accesses_drop(&accesses);
     if (!why && verdict != TIC_HELD && verdict != TIC_PASS &&
         tic_spawns_has_kept(&session->graph.spawns))
-        tic_spawn_submit_kept(tic_submission_key(&submission));
+        tic_spawn_submit_kept(tic_submission_key(&submission), admit_kept);
     return verdict;
 }
 

@@ -371,6 +371,17 @@ resume_slowly() { # scenario, failpoint
     is_right "$expected" "" || complain $scenario "wrong after a kill"
 }
 
+@test "what a callback submits by which it ends protection in a restart keeps its order" {
+    local expected scenario=late-callback-alike
+    export STARPU_TIC_POINTERS=trust # main() and the callback wait by variables
+    expected=$("$lib/orders" $scenario)
+    STARPU_TIC_VERIFY=0 ORDERS_FIRST=1 STARPU_TIC_FAIL=line-renamed:2 protected $scenario
+    [ "$status" -eq 137 ] || complain $scenario "not killed"
+    ORDERS_SLOW=1 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" $scenario
+    [ "$(stat_of recovered)" = true ] || complain $scenario "not resumed"
+    is_unprotected_and_right "$expected" || complain $scenario "wrong after a kill"
+}
+
 @test "children of kernels that began after the cut keep their order" {
     local expected scenario=late-children-in-turn
     export STARPU_TIC_POINTERS=trust # its kernels wait for each other by variables

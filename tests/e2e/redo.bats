@@ -126,3 +126,17 @@ redoes() { # lines, command...
         done
     done
 }
+
+@test "tasks that kernels submit" {
+    for lines in 1 2 3; do
+        redoes $lines "$lib/orders" children-only-read
+        redoes $lines "$lib/orders" children-callback
+        redoes $lines "$lib/orders" children-reader
+        redoes $lines "$lib/orders" parts-children-planned
+    done
+    for lines in 2 30 80; do
+        redoes $lines "$lib/knary" commute 4 5
+        redoes $lines "$lib/dynamic" codelet-child
+        redoes $lines "$lib/dynamic" effects
+    done
+}

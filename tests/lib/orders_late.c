@@ -415,6 +415,53 @@ static void run_reader_in_place(void)
     starpu_task_wait_for_all();
 }
 
+/* ---- a callback that ends protection ----------------------------------------------------------
+ */
+
+static _Atomic bool submitted; /* what the callback submits */
+
+static void raise_by(void *buffers[], void *arg)
+{
+    *variable(buffers[0]) = *variable(buffers[0]) * 31 + *(const uint64_t *)arg;
+}
+
+static struct starpu_codelet raise_codelet = {
+    .cpu_funcs = {raise_by}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "raise"};
+
+/* With ORDERS_FIRST it submits nothing. */
+static void submit_alike(void *arg)
+{
+    static uint64_t number = 7;
+
+    (void)arg;
+    atomic_store(&born, true);
+    if (getenv("ORDERS_FIRST"))
+        wait_for(&written);
+    for (int i = 0; i < 2; i++) {
+        struct starpu_task *task = starpu_task_create();
+        task->cl = &raise_codelet;
+        task->handles[0] = handles[1];
+        task->cl_arg = &number;
+        must(starpu_task_submit(task));
+    }
+    atomic_store(&submitted, true);
+}
+
+/* With ORDERS_SLOW main() goes on when the callback has submitted, which comes after a task that
+ * waits for what main() holds. */
+static void run_callback_alike(void)
+{
+    must(starpu_data_acquire(handles[0], STARPU_RW));
+    submit_pair(&join_codelet, handles[1], handles[0]);
+    submit_called(handles[2], submit_alike, NULL);
+    wait_for(&born);
+    wait_slowly(&submitted);
+    submit(&step_codelet, handles[3], 1);
+    note(read_value(handles[3]));
+    starpu_data_release(handles[0]);
+    starpu_task_wait_for_all();
+}
+
 const struct mode orders_late[] = {{"late-callback", run_callback},
                                    {"late-callback-read", run_callback_read},
                                    {"late-paused", run_paused},
@@ -425,6 +472,7 @@ const struct mode orders_late[] = {{"late-callback", run_callback},
                                    {"late-children-slow", run_children_slow},
                                    {"late-children-chain", run_children_chain},
                                    {"late-callback-chain", run_callback_chain},
+                                   {"late-callback-alike", run_callback_alike},
                                    {"late-nowhere", run_nowhere},
                                    {"late-bare", run_bare},
                                    {"late-children-in-turn", run_children_in_turn},
