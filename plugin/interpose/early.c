@@ -112,7 +112,8 @@ static uint64_t clock_of(const struct tic_spawn *spawn)
     struct tic_graph *graph = &tic_session->graph;
     uint64_t clock, rank;
 
-    tic_graph_find_callback(graph, spawn->task.id, &clock, &rank);
+    if (!tic_graph_find_callback(graph, spawn->task.id ^ TIC_SPAWN_SUBMITTED, &clock, &rank))
+        tic_graph_find_callback(graph, spawn->task.id, &clock, &rank); /* of an older version */
     return clock < graph->recovered.clock ? clock : graph->recovered.clock;
 }
 

@@ -139,7 +139,7 @@ static int identify(struct starpu_task *task, struct tic_submission *submission,
         *why = tic_spawn_identify(task, submission->context, content, &submission->spawn);
         atomic_fetch_add_explicit(&session->spawned, 1, memory_order_relaxed);
         if (!*why && submission->context == TIC_CONTEXT_TASK &&
-            tic_graph_note_callback(graph, submission->spawn.task.id) != 0)
+            tic_graph_note_callback(graph, submission->spawn.task.id ^ TIC_SPAWN_SUBMITTED) != 0)
             *why = "out of memory";
         return !*why && !submission->spawn.kept &&
                tic_spawns_is_done(&graph->spawns, submission->spawn.task.id);

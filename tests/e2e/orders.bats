@@ -131,7 +131,7 @@ exit_as_usual() { # scenarios...
 @test "data that only kernels' children write" {
     # Also after a restart that was killed: what StarPU writes of a codelet that only kernels' children
     # use is no memory of tasks.
-    keep_order children-only children-only-read children-only-homeless \
+    keep_order children-only children-called children-only-read children-only-homeless \
         children-registered-again children-callback parts-children parts-children-planned
 }
 

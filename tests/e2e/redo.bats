@@ -140,3 +140,16 @@ redoes() { # lines, command...
         redoes $lines "$lib/dynamic" effects
     done
 }
+
+@test "a callback of a kernel's task that came in a restart comes in the next one where it came then" {
+    local expected verify
+    expected=$("$lib/orders" children-called)
+    for verify in 2 0; do
+        export STARPU_TIC_VERIFY=$verify STARPU_NCPU=1
+        rm -rf "$STARPU_TIC_DIR"
+        crash line-renamed:3 "$lib/orders" children-called # the kernel is done, its task is not
+        crash line-renamed:6 "$lib/orders" children-called
+        run_apart "$tool" run -- "$lib/orders" children-called
+        is_right "$expected" yes && ! grep -q 'used by no task' err || complain children-called wrong
+    done
+}

@@ -70,6 +70,38 @@ static void run_reader(void)
     submit_row(handles[2], 1);
 }
 
+/* ---- what their callbacks submit --------------------------------------------------------------
+ */
+
+static void submit_other(void *arg)
+{
+    (void)arg;
+    submit(&step_codelet, handles[3], 3);
+}
+
+static void bear_called(void)
+{
+    struct starpu_task *task = build(&step_codelet, handles[2], 5);
+
+    task->callback_func = submit_other;
+    must(starpu_task_submit(task));
+}
+
+/* The child waits for what main() holds; main() reads what its callback submits. */
+static void run_called(void)
+{
+    must(starpu_data_acquire(handles[2], STARPU_RW));
+    submit_parent(bear_called);
+    note(read_value(handles[0]));
+    submit_row(handles[4], 1);
+    note(read_value(handles[4]));
+    starpu_data_release(handles[2]);
+    starpu_task_wait_for_all();
+    note(read_value(handles[3]));
+    submit_row(handles[1], 1);
+    note(read_value(handles[1]));
+}
+
 /* ---- what only children wrote ---------------------------------------------------------------- */
 
 /* main() gets it back. */
@@ -232,6 +264,7 @@ static void run_tags_of_children(void)
 }
 
 const struct mode orders_children[] = {{"children-reader", run_reader},
+                                       {"children-called", run_called},
                                        {"children-only", run_only_writer},
                                        {"children-only-read", run_only_writer_read},
                                        {"children-only-homeless", run_only_writer_homeless},
