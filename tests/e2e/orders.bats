@@ -342,8 +342,8 @@ resume_with_input() {
 
 # Killed with one worker, then resumed with a slow main(), which tasks that are held back run beside: it waits
 # where it did not wait, for what they do.
-resume_slowly() { # scenario, failpoint
-    export STARPU_TIC_VERIFY=0 STARPU_TIC_REPLAY=hold
+resume_slowly() { # scenario, failpoint, engine of the restart
+    export STARPU_TIC_VERIFY=0 STARPU_TIC_REPLAY=${3-hold}
     STARPU_NCPU=1 STARPU_TIC_FAIL=$2 protected "$1"
     [ "$status" -eq 137 ] || complain "$1" "not killed"
     ORDERS_SLOW=1 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" "$1"
@@ -360,7 +360,7 @@ resume_slowly() { # scenario, failpoint
 @test "a restart is faster with a kernel that submits than main() is" {
     local expected scenario=late-children-chain
     expected=$("$lib/orders" $scenario)
-    resume_slowly $scenario task-begin:3
+    resume_slowly $scenario task-begin:3 redo
     is_unprotected_and_right "$expected" || complain $scenario "wrong after a kill"
 }
 
