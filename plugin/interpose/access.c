@@ -106,10 +106,10 @@ static bool replay_access(struct tic_handle *handle, const struct tic_line_acqui
         .read = known->recorded,
         .saved = {{known->extent, known->row}, known->checksum},
     };
-    bool shows = !access->late && access->read && atomic_load(&handle->holds) == 0;
+    bool shows = !access->late && access->read;
     if (shows && tic_replay_is_on()) {
         tic_redo_show(handle, &access->saved);
-    } else if (shows) {
+    } else if (shows && atomic_load(&handle->holds) == 0) {
         tic_shown_take(handle, &access->saved);
         tic_data_deliver(handle, &access->saved);
         tic_shown_give(handle);

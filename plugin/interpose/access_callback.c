@@ -462,7 +462,7 @@ static void take(void *arg)
                   (handle->family || tic_nodes_holds_alone(handle->data, handle->home_node));
 
     tic_redo_await_calls(wait->user);
-    if (!direct && wait->replays && atomic_load(&handle->holds) == 0)
+    if (!direct && wait->replays)
         tic_redo_show(handle, &wait->saved);
     tic_guard++;
     if (tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, wait->mode) != 0)
@@ -470,7 +470,7 @@ static void take(void *arg)
                  "cannot continue from %s: StarPU does not give access to data %llu%s",
                  tic_session->store.path, (unsigned long long)handle->id, tic_name_of(handle->id));
     tic_guard--;
-    if (direct && wait->replays && atomic_load(&handle->holds) == 0)
+    if (direct && wait->replays)
         tic_redo_show(handle, &wait->saved);
     tic_data_note_hold(handle, true);
     tic_redo_end_access(wait->user);

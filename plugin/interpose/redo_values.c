@@ -327,7 +327,8 @@ void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved)
 
     while ((use = find_use(handle, saved, &key)) == USES_OTHER)
         tic_replay_await_kernel(key);
-    if (use == USES_NOT)
+    /* Who holds it now held it then, beside whoever is to see it: for reading, the same value. */
+    if (use == USES_NOT && atomic_load(&handle->holds) == 0)
         tic_data_redo(handle, saved);
 }
 
@@ -368,7 +369,7 @@ void tic_redo_show_reads(const struct tic_redo_reads *reads)
         if (!tic_graph_find_read(users.graph, reads->key, i, &read))
             continue;
         struct tic_handle *handle = tic_graph_find_handle(users.graph, reads->ids[i]);
-        if (handle && handle->data && atomic_load(&handle->holds) == 0)
+        if (handle && handle->data)
             tic_redo_show(handle, &(struct tic_saved){{read.extent, read.row}, read.checksum});
     }
 }

@@ -56,6 +56,12 @@ redoes() { # lines, command...
     done
 }
 
+@test "what main() holds for reading is not written to show it to a task" {
+    for lines in 3 4 5; do
+        redoes $lines "$lib/orders" held-look
+    done
+}
+
 @test "calls on data that tasks without output are to read come when those have begun" {
     for lines in 3 4 6; do
         redoes $lines "$lib/orders" planned-read-called

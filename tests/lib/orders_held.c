@@ -111,10 +111,30 @@ static void run_read_paused(void)
     starpu_data_unregister(homeless);
 }
 
+/* main() reads, and so does a task without output that it waits for meanwhile. */
+static void run_look(void)
+{
+    starpu_data_handle_t homeless = register_homeless();
+
+    submit(&assign_codelet, homeless, 4);
+    must(starpu_data_acquire(homeless, STARPU_R));
+    note(*(uint64_t *)starpu_data_get_local_ptr(homeless));
+    submit_and_wait(build(&look_codelet, homeless, 1));
+    submit_row(handles[0], 1);
+    starpu_task_wait_for_all();
+    submit_row(handles[0], 2);
+    starpu_task_wait_for_all();
+    starpu_data_release(homeless);
+    submit(&step_codelet, homeless, 1);
+    note(read_value(homeless));
+    starpu_data_unregister(homeless);
+}
+
 const struct mode orders_held[] = {{"held-commute", run_commute},
                                    {"held-commute-callback", run_commute_callback},
                                    {"held-unregister-tag", run_unregister_tag},
                                    {"held-unregister-paused", run_unregister_paused},
                                    {"held-read-twice", run_read_twice},
                                    {"held-read-paused", run_read_paused},
+                                   {"held-look", run_look},
                                    {NULL, NULL}};
