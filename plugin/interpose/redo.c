@@ -329,8 +329,6 @@ static const char *why_not(const struct tic_session *session)
 
     if (history->absent)
         return "a line of a version without histories";
-    if (tic_nodes_several)
-        return "several memory nodes";
     return NULL;
 }
 

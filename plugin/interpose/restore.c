@@ -23,6 +23,7 @@
 #include "interpose/shape.h"
 #include "session/task.h"
 #include "real/real.h"
+#include "replay/replay.h"
 
 /* ---- restore -------------------------------------------------------------------------------- */
 
@@ -177,6 +178,28 @@ struct tic_saved tic_data_recovered_value(struct tic_handle *handle)
     return saved;
 }
 
+static void take(const struct tic_handle *handle)
+{
+    if (tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, STARPU_W) != 0)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot restore handle %llu%s: StarPU does not give access to it",
+                 (unsigned long long)handle->id, tic_name_of(handle->id));
+}
+
+/* StarPU gives no access to the whole: from now on main memory alone holds its parts. */
+static void take_parts(const struct tic_handle *whole)
+{
+    for (unsigned i = 0; i < whole->child_count; i++) {
+        const struct tic_handle *part = whole->children[i];
+        if (part->child_count > 0) {
+            take_parts(part);
+        } else if (!tic_nodes_holds_alone(part->data, STARPU_MAIN_RAM)) {
+            take(part);
+            tic_release(part->data, STARPU_MAIN_RAM);
+        }
+    }
+}
+
 /* Nobody accesses the data: no live task does before its value is restored, and tasks that are
  * executed again get handles of their own. With a home node its memory can be written at once. */
 void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
@@ -194,14 +217,14 @@ void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
         return;
     }
     /* To StarPU, data that was invalidated holds nothing until it is written with its knowledge. */
-    bool direct =
-        tic_data_is_in_place(handle) && tic_nodes_holds_alone(handle->data, handle->home_node);
+    const bool whole = handle->child_count > 0;
+    bool direct = whole || (tic_data_is_in_place(handle) &&
+                            tic_nodes_holds_alone(handle->data, handle->home_node));
     tic_guard++;
-    if (!direct &&
-        tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, STARPU_W) != 0)
-        tic_stop(TIC_EXIT_REFUSED,
-                 "cannot restore handle %llu%s: StarPU does not give access to it",
-                 (unsigned long long)handle->id, tic_name_of(handle->id));
+    if (whole)
+        take_parts(handle);
+    else if (!direct)
+        take(handle);
     read_value(&restore, tic_real.starpu_data_get_interface_on_node(handle->data, home));
     if (!direct)
         tic_release(handle->data, STARPU_MAIN_RAM);
@@ -236,7 +259,7 @@ void tic_data_expose_locked(struct tic_handle *handle, const struct tic_saved *s
     unsigned home = handle->home_node >= 0 ? (unsigned)handle->home_node : STARPU_MAIN_RAM;
     void *interface = tic_real.starpu_data_get_interface_on_node(handle->data, home);
 
-    if (tic_nodes_several && tic_nodes_holds(handle->data) &&
+    if (tic_nodes_several && !tic_replay_is_on() && tic_nodes_holds(handle->data) &&
         !tic_nodes_holds_alone(handle->data, (int)home))
         tic_stop(TIC_EXIT_REFUSED,
                  "cannot continue from %s: a callback is about to read an older value of handle "
@@ -415,6 +438,12 @@ static void restore_family(struct tic_family *family)
     family->pending = false;
 }
 
+/* Who holds it for reading was shown this value, and StarPU would wait for the release. */
+static bool is_shown(const struct tic_handle *handle)
+{
+    return tic_nodes_several && tic_replay_is_on() && atomic_load(&handle->holds) > 0;
+}
+
 void tic_data_restore_now_locked(struct tic_handle *handle, bool now)
 {
     if (handle->family) {
@@ -430,7 +459,7 @@ void tic_data_restore_now_locked(struct tic_handle *handle, bool now)
     handle->pending = false;
     handle->live = true;
     handle->restored = true;
-    if (tic_handle_is_empty(handle) || handle->main_writes)
+    if (tic_handle_is_empty(handle) || handle->main_writes || is_shown(handle))
         return;
     if (!handle->supported)
         tic_stop(

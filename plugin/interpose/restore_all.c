@@ -12,8 +12,10 @@
 #include "session/clock.h"
 #include "session/context.h"
 #include "interpose/restore.h"
+#include "session/nodes.h"
 #include "session/uses.h"
 #include "snapshot/suspend.h"
+#include "replay/replay.h"
 
 /* How many partitions it is a part of. */
 static unsigned depth_of(const struct tic_handle *handle)
@@ -23,6 +25,14 @@ static unsigned depth_of(const struct tic_handle *handle)
     for (; handle->parent; handle = handle->parent)
         depth++;
     return depth;
+}
+
+/* While the queue is played workers keep what their tasks use: where memory is short, StarPU could
+ * make none free for a value then. */
+static bool comes_back(const struct tic_handle *handle, bool all)
+{
+    return tic_data_is_in_place(handle) ||
+           (all && tic_nodes_several && tic_replay_is_on() && handle->child_count == 0);
 }
 
 static struct tic_handle **list_image(bool (*waits)(const struct tic_handle *handle),
@@ -35,7 +45,7 @@ static struct tic_handle **list_image(bool (*waits)(const struct tic_handle *han
     *count = *deepest = 0;
     for (unsigned long i = 0; handles && i < graph->handle_count; i++) {
         struct tic_handle *handle = graph->handles[i];
-        if (!handle->data || !handle->pending || !tic_data_is_in_place(handle) ||
+        if (!handle->data || !handle->pending || !comes_back(handle, !waits) ||
             (waits && waits(handle)))
             continue;
         handles[(*count)++] = handle;
@@ -87,8 +97,11 @@ static bool stays(struct tic_handle *handle)
 
 static void restore_or_leave_locked(struct tic_handle *handle)
 {
-    if (!stays(handle)) {
-        tic_constant_refuse(handle);
+    bool there = tic_data_is_in_place(handle);
+
+    if (!there || !stays(handle)) {
+        if (there)
+            tic_constant_refuse(handle);
         tic_data_restore_now_locked(handle, true);
         return;
     }
