@@ -315,6 +315,14 @@ static bool restore_by_access(starpu_data_handle_t data, const struct restore *m
     return tic_fill_submit(data, write_restore, restore);
 }
 
+/* There may be no processor that executes tasks. With a disk there is one, and memory may be short:
+ * workers keep what their tasks use while the queue is played, so who plays it must not wait until
+ * StarPU has made some free. */
+static bool fills_by_access(void)
+{
+    return tic_nodes_several && !(tic_replay_is_on() && tic_nodes_has_disk());
+}
+
 /* False when no task can do it. */
 static bool restore_by_task(struct tic_handle *handle)
 {
@@ -322,7 +330,7 @@ static bool restore_by_task(struct tic_handle *handle)
 
     model.saved = tic_data_recovered_value(handle);
     translate_here(&model, handle);
-    if (tic_nodes_several)
+    if (fills_by_access())
         return restore_by_access(handle->data, &model);
     struct starpu_task *task = restore_task(handle->data, &model);
     return task && tic_task_submit(task);
@@ -403,7 +411,7 @@ void tic_data_make_readable_locked(struct tic_handle *handle)
 {
     if (handle->home_node >= 0 || handle->live || handle->submitted_writes == 0)
         return;
-    if (tic_nodes_several) {
+    if (fills_by_access()) {
         tic_fill_submit(handle->data, NULL, NULL);
         return;
     }
@@ -438,12 +446,6 @@ static void restore_family(struct tic_family *family)
     family->pending = false;
 }
 
-/* Who holds it for reading was shown this value, and StarPU would wait for the release. */
-static bool is_shown(const struct tic_handle *handle)
-{
-    return tic_nodes_several && tic_replay_is_on() && atomic_load(&handle->holds) > 0;
-}
-
 void tic_data_restore_now_locked(struct tic_handle *handle, bool now)
 {
     if (handle->family) {
@@ -459,7 +461,7 @@ void tic_data_restore_now_locked(struct tic_handle *handle, bool now)
     handle->pending = false;
     handle->live = true;
     handle->restored = true;
-    if (tic_handle_is_empty(handle) || handle->main_writes || is_shown(handle))
+    if (tic_handle_is_empty(handle) || handle->main_writes)
         return;
     if (!handle->supported)
         tic_stop(

@@ -12,7 +12,6 @@
 #include "session/clock.h"
 #include "session/context.h"
 #include "interpose/restore.h"
-#include "session/nodes.h"
 #include "session/uses.h"
 #include "snapshot/suspend.h"
 #include "replay/replay.h"
@@ -27,12 +26,12 @@ static unsigned depth_of(const struct tic_handle *handle)
     return depth;
 }
 
-/* While the queue is played workers keep what their tasks use: where memory is short, StarPU could
- * make none free for a value then. */
-static bool comes_back(const struct tic_handle *handle, bool all)
+/* Held at the cut: whoever holds it for reading was shown this value, and StarPU would give nobody
+ * access before the release. */
+static bool is_held(const struct tic_handle *handle)
 {
-    return tic_data_is_in_place(handle) ||
-           (all && tic_nodes_several && tic_replay_is_on() && handle->child_count == 0);
+    return tic_replay_is_on() && atomic_load(&handle->holds) > 0 && !handle->family &&
+           handle->by_callback.replayed == 0;
 }
 
 static struct tic_handle **list_image(bool (*waits)(const struct tic_handle *handle),
@@ -45,8 +44,8 @@ static struct tic_handle **list_image(bool (*waits)(const struct tic_handle *han
     *count = *deepest = 0;
     for (unsigned long i = 0; handles && i < graph->handle_count; i++) {
         struct tic_handle *handle = graph->handles[i];
-        if (!handle->data || !handle->pending || !comes_back(handle, !waits) ||
-            (waits && waits(handle)))
+        if (!handle->data || !handle->pending ||
+            !(tic_data_is_in_place(handle) || is_held(handle)) || (waits && waits(handle)))
             continue;
         handles[(*count)++] = handle;
         unsigned depth = depth_of(handle);
@@ -97,11 +96,8 @@ static bool stays(struct tic_handle *handle)
 
 static void restore_or_leave_locked(struct tic_handle *handle)
 {
-    bool there = tic_data_is_in_place(handle);
-
-    if (!there || !stays(handle)) {
-        if (there)
-            tic_constant_refuse(handle);
+    if (!is_held(handle) && !stays(handle)) {
+        tic_constant_refuse(handle);
         tic_data_restore_now_locked(handle, true);
         return;
     }

@@ -311,6 +311,19 @@ pins() {
     [ "$continued" -gt 0 ]
 }
 
+@test "NUMA nodes: what main() holds for reading stays while a restart goes on" {
+    need_numa
+    local continued=0 expected line
+    export STARPU_TIC_EVERY=1
+    expected=$("$lib/orders" held-look)
+    for line in 4 7 11 14 18; do
+        rm -rf "$STARPU_TIC_DIR"
+        dies numa line-renamed:$line "$expected" "$lib/orders" held-look
+        ends numa "$expected" "$lib/orders" held-look
+    done
+    [ "$continued" -gt 0 ]
+}
+
 # Of six data of 432 kB each 2 MiB hold those of two tasks, and not all.
 @test "a disk: data without a home is saved, and restored, though StarPU moves it there" {
     local continued=0

@@ -111,22 +111,29 @@ static void run_read_paused(void)
     starpu_data_unregister(homeless);
 }
 
-/* main() reads, and so does a task without output that it waits for meanwhile. */
+/* main() reads, and so do tasks without output that it waits for meanwhile. */
+static void hold_and_look(starpu_data_handle_t held)
+{
+    submit(&assign_codelet, held, 4);
+    must(starpu_data_acquire(held, STARPU_R));
+    note(*(uint64_t *)starpu_data_get_local_ptr(held));
+    for (int i = 0; i < MANY; i++)
+        submit_and_wait(build(&look_codelet, held, 1));
+    for (int i = 0; i < MANY; i++) {
+        submit_row(handles[0], i);
+        starpu_task_wait_for_all();
+    }
+    starpu_data_release(held);
+    submit(&step_codelet, held, 1);
+    note(read_value(held));
+}
+
 static void run_look(void)
 {
     starpu_data_handle_t homeless = register_homeless();
 
-    submit(&assign_codelet, homeless, 4);
-    must(starpu_data_acquire(homeless, STARPU_R));
-    note(*(uint64_t *)starpu_data_get_local_ptr(homeless));
-    submit_and_wait(build(&look_codelet, homeless, 1));
-    submit_row(handles[0], 1);
-    starpu_task_wait_for_all();
-    submit_row(handles[0], 2);
-    starpu_task_wait_for_all();
-    starpu_data_release(homeless);
-    submit(&step_codelet, homeless, 1);
-    note(read_value(homeless));
+    hold_and_look(homeless);
+    hold_and_look(handles[1]);
     starpu_data_unregister(homeless);
 }
 
