@@ -409,7 +409,10 @@ static struct starpu_codelet touch_codelet = {
 
 void tic_data_make_readable_locked(struct tic_handle *handle)
 {
-    if (handle->home_node >= 0 || handle->live || handle->submitted_writes == 0)
+    /* Of data that no line holds, the task that writes it may come only when the history says so. */
+    bool written = handle->submitted_writes > 0 || handle->main_used.written > 0;
+
+    if (handle->home_node >= 0 || handle->live || !written)
         return;
     if (fills_by_access()) {
         tic_fill_submit(handle->data, NULL, NULL);
