@@ -311,8 +311,10 @@ enum tic_try tic_access_replay_try(void)
 {
     int64_t expected = INT64_MAX;
 
+    /* StarPU would grant what tasks in the queue of a replay are to write before. */
     if (!tic_session_is_owner() ||
-        (!tic_graph_expects(&tic_session->graph, TIC_EVENT_TRY, &expected) && !is_before_another()))
+        (!tic_graph_expects(&tic_session->graph, TIC_EVENT_TRY, &expected) &&
+         !is_before_another() && !tic_replay_is_on()))
         return TIC_TRY_REALLY;
     if (failures < expected) {
         failures++;
