@@ -28,6 +28,7 @@ struct actor {
     bool known; /* the program has come to it */
     bool here;  /* main() has, and is to run it where it is; when it is due */
     bool due, returned;
+    struct actor *next; /* that main() is to run inside the same call */
 };
 
 static struct {
@@ -38,7 +39,7 @@ static struct {
     uint64_t cut;
     struct actor *actors; /* by role and key; the array is immutable */
     size_t actor_count;
-    struct actor *inside; /* main() only: to be run inside its call */
+    struct actor *inside; /* main() only: to be run inside its call, before it comes back */
     /* guarded by the mutex */
     struct tic_cursor cursor;
     /* Where main() is, where it was granted an access last, and where it came back last. */
@@ -150,8 +151,10 @@ bool tic_replay_add_actor(enum tic_history_role role, uint64_t key,
         actor->is = *is;
         actor->here = inside && actor->nested;
         actor->known = true;
-        if (actor->here)
+        if (actor->here) {
+            actor->next = replay.inside;
             replay.inside = actor;
+        }
     }
     if (begins && replay.missed == actor)
         pthread_cond_broadcast(&replay.passes);
@@ -211,17 +214,30 @@ static void run_locked(struct actor *actor)
     end_actor_locked(actor);
 }
 
+static struct actor *take_due_inside(void)
+{
+    struct actor **at = &replay.inside, *actor;
+
+    while (*at && !(*at)->due)
+        at = &(*at)->next;
+    actor = *at;
+    if (actor)
+        *at = actor->next;
+    return actor;
+}
+
 void tic_replay_run_inside(void)
 {
-    struct actor *actor = replay.inside;
+    struct actor *actor;
 
-    if (__builtin_expect(!actor, 1))
+    if (__builtin_expect(!replay.inside, 1))
         return;
-    replay.inside = NULL;
     pthread_mutex_lock(&replay.mutex);
-    while (!actor->due)
-        wait_as_main_locked();
-    run_locked(actor);
+    while (replay.inside)
+        if ((actor = take_due_inside()) != NULL)
+            run_locked(actor);
+        else
+            wait_as_main_locked();
     pthread_mutex_unlock(&replay.mutex);
 }
 

@@ -240,6 +240,26 @@ static void test_callback_inside_call(void **state)
     finish(2, "raam|<>");
 }
 
+/* A prologue and the callback of one task that ended inside its submission. */
+static void test_two_inside_call(void **state)
+{
+    static const struct tic_line_entry entries[] = {
+        {.position = 1, .actor = 6, .kind = BEGIN, .role = CALLBACK, .part = TIC_HISTORY_NESTED},
+        ENTRY(1, CALLBACK, 6, END),
+        {.position = 1, .actor = 7, .kind = BEGIN, .role = CALLBACK, .part = TIC_HISTORY_NESTED},
+        ENTRY(1, CALLBACK, 7, END)};
+    const struct tic_replay_actor first = {.run = callback, .argument = &letter_a},
+                                  second = {.run = callback, .argument = &letter_r};
+    (void)state;
+    start(entries, TIC_COUNT(entries), 2);
+    tic_replay_begin(1, TIC_REPLAY_SUBMITS);
+    assert_true(tic_replay_add_actor(TIC_HISTORY_CALLBACK, 6, &first, true));
+    assert_true(tic_replay_add_actor(TIC_HISTORY_CALLBACK, 7, &second, true));
+    tic_replay_run_inside();
+    say('m');
+    finish(2, "arm|<>");
+}
+
 /* What has not passed when main() is at the cut is told to whoever restores values. */
 static void test_entries_left_at_cut(void **state)
 {
@@ -349,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_kernel_not_ended),
         cmocka_unit_test(test_call_put_off),
         cmocka_unit_test(test_callback_inside_call),
+        cmocka_unit_test(test_two_inside_call),
         cmocka_unit_test(test_entries_left_at_cut),
         cmocka_unit_test(test_looks_between_others),
         cmocka_unit_test(test_missed),
