@@ -9,7 +9,6 @@
 
 enum tic_lock_rank {
     TIC_RANK_SUBMIT,     /* submissions: what the program did so far */
-    TIC_RANK_SHOWN,      /* memory for tasks that are executed again */
     TIC_RANK_STATICS,    /* memory that nobody has registered */
     TIC_RANK_GRAPH,      /* registry of handles, structural changes */
     TIC_RANK_SPAWNS,     /* spawned tasks */

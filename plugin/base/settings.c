@@ -154,12 +154,6 @@ static bool parse_arguments(const char *text, enum tic_arguments *out)
     return *out == TIC_ARGUMENTS_IGNORE || strcmp(text, "compare") == 0;
 }
 
-static bool parse_replay(const char *text, enum tic_replay_engine *out)
-{
-    *out = strcmp(text, "redo") == 0 ? TIC_REPLAY_REDO : TIC_REPLAY_HOLD;
-    return *out == TIC_REPLAY_REDO || strcmp(text, "hold") == 0;
-}
-
 static bool parse_unused(const char *text, enum tic_unused *out)
 {
     *out = strcmp(text, "leave") == 0 ? TIC_UNUSED_LEAVE : TIC_UNUSED_RESTORE;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
@@ -116,6 +117,18 @@ unsigned tic_thread_processors(void)
         sched_getaffinity(0, sizeof(processors), &processors) == 0 ? CPU_COUNT(&processors) : 1;
 
     return count > 0 ? (unsigned)count : 1;
+}
+
+bool tic_thread_sleeps(long thread)
+{
+    char name[64], state = '\0';
+
+    snprintf(name, sizeof(name), "/proc/self/task/%ld/stat", thread);
+    FILE *file = fopen(name, "re");
+    bool read = file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
+    if (file)
+        fclose(file);
+    return read && state == 'S';
 }
 
 void tic_cond_init(pthread_cond_t *cond)

@@ -4,6 +4,7 @@
 #define TIC_BASE_THREAD_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -17,6 +18,8 @@ int tic_thread_start_beside(pthread_t *thread, void *(*run)(void *), void *argum
 uint64_t tic_thread_processor_time(void);
 /* How many processors this thread may use. */
 unsigned tic_thread_processors(void);
+/* Does this thread of the process, by its number in the system, wait for something just now? */
+bool tic_thread_sleeps(long thread);
 /* Timed waits on it are by CLOCK_MONOTONIC. */
 void tic_cond_init(pthread_cond_t *cond);
 /* So many seconds from now, for such waits. */

@@ -222,8 +222,6 @@ bool tic_graph_was_looked_at(const struct tic_graph *graph, uint64_t id);
 /* The last wait that has entries there; 0: none. */
 uint64_t tic_graph_last_look(const struct tic_graph *graph);
 
-/* The callback of a task need not wait for main() in a restart. Any thread. 0 or -ENOMEM. */
-int tic_graph_note_callback(struct tic_graph *graph, uint64_t task);
 /* The callback of a task begins in this epoch; nested: inside the call of main() that submits the
  * task, or asks for the access. 0 or -ENOMEM. */
 int tic_graph_note_callback_begin_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch,
@@ -234,10 +232,6 @@ int tic_graph_note_callback_end_locked(struct tic_graph *graph, uint64_t task, u
  * or -ENOMEM. */
 int tic_graph_note_main_locked(struct tic_graph *graph, enum tic_history_kind kind, uint64_t id,
                                uint64_t epoch);
-/* Had this callback run by the recovered cut? *clock: how far main() must have come before it may
- * run in a replay. *rank: its place among those that had run; UINT64_MAX: it had not. */
-bool tic_graph_find_callback(const struct tic_graph *graph, uint64_t task, uint64_t *clock,
-                             uint64_t *rank);
 /* Only whether it had begun. */
 bool tic_graph_has_begun(const struct tic_graph *graph, uint64_t task);
 

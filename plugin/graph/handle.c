@@ -103,7 +103,6 @@ void tic_handle_destroy(struct tic_handle *handle)
         return;
     free(handle->children);
     free(handle->redux);
-    free(handle->set_aside);
     free(handle->overlaps);
     if (handle->is_root) /* members may go before or after it */
         free_family(handle->family);

@@ -49,13 +49,6 @@ struct tic_plans {
     _Atomic bool readonly; /* these */
 };
 
-/* What tasks wait for that a replay executes again: order.c. Guarded by the submission lock. */
-struct tic_order_place {
-    void *data; /* of StarPU's, or NULL */
-    bool written;
-    uint64_t clock; /* what is there waits for this operation of main() */
-};
-
 /* Of a value when its task ended, while a line settles, or main() may change it. */
 struct tic_result_hash {
     uint64_t hash, version; /* version + 1; 0: none */
@@ -94,21 +87,18 @@ enum { TIC_QUEUED_READS = 1, TIC_QUEUED_WRITES = 2, TIC_QUEUED_UNORDERED = 4 };
 /* Accesses with a callback that write it: access_callback.c. Guarded by the submission lock, if
  * nothing else is said. StarPU grants them in the order in which main() asks for them. */
 struct tic_by_callback {
-    uint64_t asked;    /* so far */
-    unsigned open;     /* asked for, and not given back */
-    unsigned replayed; /* of these, in the recovered cut: until they are given back no recovered
-                          value is written */
-    bool put_off;      /* it is to be written then, wherever main() is */
-    _Atomic unsigned later; /* asked for before the recovered cut, and to come after it: until
-                               then they look at nothing */
-    _Atomic uint8_t held;   /* one is granted: TIC_HELD_*; changed by who has the access */
+    uint64_t asked;       /* so far */
+    unsigned open;        /* asked for, and not given back */
+    unsigned replayed;    /* of these, in the recovered cut: until they are given back no recovered
+                             value is written */
+    bool put_off;         /* it is to be written then, wherever main() is */
+    _Atomic uint8_t held; /* one is granted: TIC_HELD_*; changed by who has the access */
 };
 enum { TIC_HELD_NOT, TIC_HELD_LIVE, TIC_HELD_REPLAYED };
 
 /* An access of main() that the recovered cut has, from its begin until it is granted. */
 struct tic_replayed_access {
     bool pending; /* there is one, and: */
-    bool late;    /* it is shown its value when it is granted */
     bool read;    /* it read this: */
     struct tic_saved saved;
 };
@@ -252,10 +242,7 @@ struct tic_handle {
     bool adopted;      /* the same: its value is one of the event log that no line knew */
     struct tic_replayed_access replayed;
     struct tic_by_callback by_callback;
-    char *set_aside; /* its value, while main() holds it with an older one; or NULL; guarded by that
-                        access, and by lock */
     uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */
-    struct tic_order_place place;
     struct tic_redo_place redo;
     struct tic_view view;
 

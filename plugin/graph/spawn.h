@@ -22,10 +22,6 @@
 #include "store/line.h"
 
 #define TIC_SPAWN_KEY (UINT64_C(1) << 63)
-/* Beside the identity of a task of a kernel: when that submitted it. Of its callback it is the
- * identity itself. */
-#define TIC_SPAWN_SUBMITTED (UINT64_C(1) << 62)
-
 enum {
     TIC_SPAWN_CHUNK = 4096,
     TIC_SPAWN_CHUNKS = 65536,

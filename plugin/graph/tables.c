@@ -322,24 +322,6 @@ int tic_graph_note_callback_end_locked(struct tic_graph *graph, uint64_t task, u
     return note_actor_locked(graph, TIC_HISTORY_END, TIC_HISTORY_CALLBACK, task, epoch);
 }
 
-int tic_graph_note_callback(struct tic_graph *graph, uint64_t task)
-{
-    tic_lock(&graph->lock);
-    int status = find_callback(graph, task) ? 0 : append_callback_locked(graph, task, 0);
-    tic_unlock(&graph->lock);
-    return status;
-}
-
-bool tic_graph_find_callback(const struct tic_graph *graph, uint64_t task, uint64_t *clock,
-                             uint64_t *rank)
-{
-    const struct tic_known_callback *found = find_callback(graph, task);
-
-    *clock = found ? found->line.clock : graph->recovered.clock;
-    *rank = found ? found->rank : UINT64_MAX;
-    return found != NULL;
-}
-
 bool tic_graph_has_begun(const struct tic_graph *graph, uint64_t task)
 {
     return find_callback(graph, task) != NULL;

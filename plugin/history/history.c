@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "history/made.h"
 #include "store/schema.h"
 
 void tic_history_init(struct tic_history *history)
@@ -86,7 +87,11 @@ int tic_history_load(struct tic_history *history, struct tic_line *line)
     }
     qsort(history->open, count, sizeof(*history->open), by_actor);
     history->open_count = keep_open(history->open, count);
-    return tic_tail_load(&history->tail, line);
+    int status = tic_tail_load(&history->tail, line);
+    if (status || !history->absent)
+        return status;
+    free(history->entries);
+    return tic_history_make(line, &history->entries, &history->entry_count);
 }
 
 bool tic_history_was_running(const struct tic_history *history, enum tic_history_role role,

@@ -15,7 +15,8 @@ struct tic_history {
     size_t entry_count;
     struct tic_line_entry *open; /* immutable: of these, BEGIN without an END, by role and actor */
     size_t open_count;
-    bool absent; /* immutable: the run began in a version without histories, and keeps none */
+    bool absent; /* immutable: the run began in a version without histories, and keeps none: the
+                    entries are made (made.h) */
     uint64_t returned, released; /* immutable: positions of the last recovered RETURN and RELEASE */
 };
 

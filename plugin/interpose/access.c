@@ -13,15 +13,12 @@
 #include "interpose/ending.h"
 #include "interpose/events.h"
 #include "session/lookup.h"
-#include "interpose/older.h"
-#include "interpose/order.h"
 #include "interpose/place.h"
 #include "interpose/record.h"
 #include "interpose/redo_values.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"
-#include "interpose/shown.h"
 #include "session/uses.h"
 #include "real/real.h"
 #include "replay/replay.h"
@@ -43,16 +40,6 @@ static void note_access(struct tic_handle *handle, bool writes)
 static bool is_plain(const struct tic_line_acquire *access)
 {
     return !access->writes && !access->recorded;
-}
-
-static void stop_unknown(const struct tic_handle *handle)
-{
-    tic_stop(
-        TIC_EXIT_REFUSED,
-        "cannot continue from %s: main() accesses handle %llu%s (number of registration), whose "
-        "value is already the one of a later task, and it cannot be told what it was. Nothing "
-        "was overwritten",
-        tic_session->store.path, (unsigned long long)handle->id, tic_name_of(handle->id));
 }
 
 static const char *name_of_mode(bool reads, bool writes)
@@ -101,33 +88,12 @@ static bool replay_access(struct tic_handle *handle, const struct tic_line_acqui
     tic_unlock(&tic_session->submit);
     *access = (struct tic_replayed_access){
         .pending = true,
-        .late = !tic_replay_is_on() &&
-                (tic_data_is_live(handle) || tic_callback_access_is_open(handle)),
         .read = known->recorded,
         .saved = {{known->extent, known->row}, known->checksum},
     };
-    bool shows = !access->late && access->read;
-    if (shows && tic_replay_is_on()) {
-        tic_redo_show(handle, &access->saved);
-    } else if (shows && atomic_load(&handle->holds) == 0) {
-        tic_shown_take(handle, &access->saved);
-        tic_data_deliver(handle, &access->saved);
-        tic_shown_give(handle);
-    }
-    return true;
-}
-
-/* A task that is not done uses the data, or its family, already. */
-static void show_late(struct tic_handle *handle, bool writes)
-{
-    const struct tic_replayed_access *access = &handle->replayed;
-
-    if (writes && handle->family)
-        stop_unknown(handle);
     if (access->read)
-        tic_data_show(handle, &access->saved, writes && handle->restored);
-    else if (handle->restored)
-        tic_data_set_aside(handle);
+        tic_redo_show(handle, &access->saved);
+    return true;
 }
 
 /* The access is granted. */
@@ -137,10 +103,6 @@ static void finish_replay(struct tic_handle *handle, bool writes)
 
     access->pending = false;
     handle->main_writes_left -= writes && handle->main_writes_left > 0;
-    if (access->late && tic_data_is_live(handle))
-        show_late(handle, writes);
-    else if (access->late && access->read)
-        tic_shown_write(handle, &access->saved);
 }
 
 static void record_access(struct tic_handle *handle, bool reads, bool writes)
@@ -203,7 +165,6 @@ bool tic_access_on_acquire_before(starpu_data_handle_t data, bool reads, bool wr
         tic_data_bring_up(handle);
         return false;
     }
-    tic_order_wait(handle, writes);
     if (tic_handle_is_empty(handle))
         return false;
     note_access(handle, writes);
@@ -253,8 +214,6 @@ void tic_access_on_release_first(starpu_data_handle_t data)
 {
     struct tic_handle *handle = tic_handle_of(data);
 
-    if (handle && handle->set_aside)
-        tic_data_put_back(handle);
     if (handle)
         tic_callback_access_end_replay(handle);
 }

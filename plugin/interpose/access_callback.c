@@ -9,17 +9,15 @@
 #include "base/words.h"
 #include "graph/family.h"
 #include "interpose/ending.h"
-#include "interpose/later.h"
-#include "interpose/older.h"
+#include "interpose/callback_run.h"
+#include "interpose/callback_redo.h"
 #include "interpose/place.h"
-#include "interpose/position.h"
 #include "interpose/reads.h"
 #include "interpose/redo_values.h"
 #include "interpose/release.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"
-#include "interpose/shown.h"
 #include "real/real.h"
 #include "replay/replay.h"
 #include "session/clock.h"
@@ -39,11 +37,8 @@ struct tic_callback_wait {
     uint64_t key;
     bool writes;
     bool logs;                  /* what it reads */
-    bool unknown;               /* no value that it read is recorded */
     struct tic_redo_user *user; /* until a replay has made it */
-    bool taken;                 /* a replay has made it; or it makes it when it plays */
-    bool played;
-    bool replays; /* it reads this */
+    bool replays;               /* it reads this: */
     struct tic_saved saved;
     struct tic_running_callback running;
     void (*callback)(void *);
@@ -78,14 +73,6 @@ static bool find_value(uint64_t key, struct tic_saved *saved)
     return found;
 }
 
-bool tic_callback_access_is_open(struct tic_handle *handle)
-{
-    tic_lock(&tic_session->submit);
-    bool open = handle->by_callback.replayed > 0;
-    tic_unlock(&tic_session->submit);
-    return open;
-}
-
 static bool expects_locked(const struct tic_handle *handle)
 {
     struct tic_saved saved;
@@ -102,14 +89,6 @@ bool tic_callback_access_expects(struct tic_handle *handle)
     return expects;
 }
 
-/* Until it is given back. */
-static void note_hold(const struct tic_callback_wait *wait)
-{
-    if (wait->unknown && tic_position_is_ahead())
-        atomic_fetch_add(&wait->handle->by_callback.later, 1);
-    tic_data_note_hold(wait->handle, true);
-}
-
 /* To accesses after it, main() has submitted a task that writes. */
 static void note_write(struct tic_callback_wait *wait)
 {
@@ -124,37 +103,6 @@ static void note_write(struct tic_callback_wait *wait)
     tic_data_note_main_use(handle, true, tic_session->graph.signature.position + 1);
     tic_data_note_write(handle, !wait->replays);
     tic_unlock(&tic_session->submit);
-}
-
-static void ask_to_write(struct tic_callback_wait *wait)
-{
-    struct tic_handle *handle = wait->handle;
-
-    wait->replays = find_value(wait->key, &wait->saved);
-    wait->unknown = !wait->replays;
-    note_write(wait);
-    /* To StarPU it may hold nothing, as those who wrote it are skipped. */
-    if (wait->replays && handle->home_node < 0 && !handle->live && atomic_load(&handle->holds) == 0)
-        tic_data_deliver(handle, &wait->saved);
-    note_hold(wait);
-}
-
-/* Tasks of this run that use the data already wait for one that writes. So a value of this run is
- * there only where it was restored; where others read, it may come from a task. That value waits
- * until the access is given back. */
-static void show_again(const struct tic_callback_wait *wait)
-{
-    struct tic_handle *handle = wait->handle;
-
-    tic_lock(&tic_session->submit);
-    bool is_there = wait->writes ? handle->restored : tic_data_is_live(handle);
-    tic_unlock(&tic_session->submit);
-    if (is_there) {
-        tic_handle_locate_homeless(handle);
-        tic_data_show(handle, &wait->saved, wait->writes);
-    } else {
-        tic_shown_write(handle, &wait->saved);
-    }
 }
 
 /* What is there now, and that a cut between this and the end of the access has no value. */
@@ -188,10 +136,7 @@ static void begin_writing(struct tic_callback_wait *wait)
         tic_snapshot_break(snapshot, "out of memory");
     tic_failpoint(TIC_FAIL_CALLBACK_GRANTED);
     atomic_store(&handle->by_callback.held, wait->replays ? TIC_HELD_REPLAYED : TIC_HELD_LIVE);
-    if (wait->replays) {
-        if (!wait->taken)
-            show_again(wait);
-    } else if (!tic_snapshot_is_broken(snapshot) && !snapshot->options.dry) {
+    if (!wait->replays && !tic_snapshot_is_broken(snapshot) && !snapshot->options.dry) {
         int status = record(handle, wait->key);
         if (status && status != -ECANCELED)
             tic_snapshot_break(snapshot, "cannot keep what a callback read: %s",
@@ -287,8 +232,6 @@ static void begin_reading(struct tic_callback_wait *wait)
 {
     if (wait->logs)
         tic_reads_log_access(wait->handle, wait->key);
-    if (wait->replays && !wait->taken)
-        show_again(wait);
     if (atomic_load(&tic_session->watching) &&
         tic_snapshot_begin_callback(&tic_session->snapshot, wait->key, &wait->running) != 0)
         tic_snapshot_break(&tic_session->snapshot, "out of memory");
@@ -309,31 +252,13 @@ static void granted_now(void *arg)
     tic_callback_close(&wait.running);
 }
 
-/* In a restart StarPU may grant it before main() has come to the recovered cut, and before the
- * value is there. If it had been granted by then, what it read was made by main(), which makes it
- * again, or is recorded. One that writes comes when main() is where it was, as callbacks of tasks
- * do. It is noted before what it found is recorded, and the cut may lie between: then it had done
- * nothing by the cut. */
-static bool hold(struct tic_callback_wait *wait)
-{
-    bool early = tic_position_is_ahead() && wait->unknown;
-
-    if (!early && !(wait->writes && tic_session->recovered))
-        return false;
-    tic_lock(&tic_session->submit);
-    bool held = early && wait->writes ? tic_clock_hold_to_cut_locked(wait->key, granted_now, wait)
-                                      : tic_clock_hold_locked(wait->key, granted_now, wait, false);
-    tic_unlock(&tic_session->submit);
-    return held;
-}
-
 static void granted(void *arg)
 {
     struct tic_callback_wait *wait = arg;
 
     if (tic_replay_is_on()) {
-        tic_clock_redo_access(wait->key, granted_now, wait);
-    } else if (!hold(wait)) {
+        tic_callback_redo_access(wait->key, granted_now, wait);
+    } else {
         wait->running.nested = tic_session_asks(wait->key);
         granted_now(wait);
     }
@@ -376,23 +301,10 @@ static const char *why_not(const struct tic_handle *handle, enum starpu_data_acc
 
 static void ask_to_read(struct tic_callback_wait *wait)
 {
-    struct tic_handle *handle = wait->handle;
-    bool known = !wait->played && find_value(wait->key, &wait->saved);
-    bool live = tic_data_is_live(handle) || tic_callback_access_is_open(handle);
-
-    /* Recorded accesses to what main() made read it again; the others what tasks wrote. */
-    wait->logs = tic_data_holds_values(handle) && !known;
+    /* What main() made is made again; what tasks wrote is logged. */
+    wait->logs = tic_data_holds_values(wait->handle);
     if (wait->logs)
-        tic_data_restore(handle, false);
-    wait->unknown = !known;
-    wait->replays = known && live;
-    if (known && !live) { /* nobody uses it: StarPU gives the access now */
-        tic_shown_take(handle, &wait->saved);
-        tic_data_deliver(handle, &wait->saved);
-    }
-    note_hold(wait);
-    if (known && !live)
-        tic_shown_give(handle);
+        tic_data_restore(wait->handle, false);
 }
 
 /* The next one of this kind. */
@@ -424,8 +336,6 @@ struct tic_callback_wait *tic_callback_access_note(starpu_data_handle_t data,
         tic_data_bring_up(handle);
         return NULL;
     }
-    if (tic_clock_lags) /* prologues that are due show older values in the memory that it reads */
-        tic_clock_catch_up();
     tic_session->waits_by_callback = true;
     atomic_store_explicit(&tic_session->racy, true, memory_order_relaxed);
     bool writes = mode & STARPU_W && !tic_handle_is_empty(handle);
@@ -443,9 +353,10 @@ void tic_callback_access_ask(struct tic_callback_wait *wait, void (**callback)(v
 {
     tic_session->asking = wait->key + 1;
     if (wait->writes)
-        ask_to_write(wait);
+        note_write(wait);
     else
         ask_to_read(wait);
+    tic_data_note_hold(wait->handle, true);
     *callback = granted;
     *argument = wait;
 }
@@ -476,25 +387,38 @@ static void take(void *arg)
     tic_redo_end_access(wait->user);
 }
 
+static void do_nothing(void *arg)
+{
+    (void)arg;
+}
+
+/* Else StarPU grants it when somebody else has given the data back. */
+static bool is_granted_now(const struct tic_callback_wait *wait)
+{
+    const struct tic_handle *handle = wait->handle;
+
+    return !tic_replay_is_made() || atomic_load(&handle->holds) == 0 ||
+           (!wait->writes && !handle->main_writes && handle->by_callback.open == 0);
+}
+
 /* One that writes, and whose value the cut does not have, had done nothing by then. */
 bool tic_callback_access_redo(struct tic_callback_wait *wait)
 {
     struct tic_handle *handle = wait->handle;
-    const struct tic_replay_actor taken = {take, granted_now, wait}, nothing = {NULL, NULL, NULL};
+    const struct tic_replay_actor taken = {take, granted_now, wait}, nothing = {.run = do_nothing};
+    const bool now = is_granted_now(wait);
 
-    wait->taken = wait->replays = find_value(wait->key, &wait->saved);
-    wait->taken |= !wait->writes;
-    if (wait->writes && wait->taken)
+    wait->replays = find_value(wait->key, &wait->saved);
+    bool takes = wait->replays || !wait->writes;
+    if (wait->writes && takes)
         note_write(wait);
     wait->user = tic_redo_create_user(wait->key, 1);
     wait->user->handles[0] = handle;
     tic_redo_note_user(wait->user);
-    if (tic_replay_add_actor(TIC_HISTORY_CALLBACK, wait->key, wait->taken ? &taken : &nothing,
-                             true) &&
-        wait->taken)
+    if (tic_replay_add_actor(TIC_HISTORY_CALLBACK, wait->key, takes ? &taken : &nothing, now) &&
+        takes)
         return true;
     tic_redo_end_access(wait->user);
-    wait->taken = wait->replays = false;
-    wait->played = true;
+    wait->replays = false;
     return false;
 }

@@ -30,9 +30,8 @@ void tic_callback_access_ask(struct tic_callback_wait *wait, void (**callback)(v
 /* Does this thread run the callback of an access? */
 bool tic_callback_access_is_running(void);
 
-/* Some that write, and that are not given back, belong to the recovered cut. */
-bool tic_callback_access_is_open(struct tic_handle *handle);
-/* The same, or one is still to come: another write follows in the recovered cut. */
+/* Some that write, and that are not given back, belong to the recovered cut, or one is still to
+ * come: another write follows there. */
 bool tic_callback_access_expects(struct tic_handle *handle);
 /* An access is given back, on any thread, also after the end of protection: a recovered value that
  * waited for that is written. */

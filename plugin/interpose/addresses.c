@@ -61,7 +61,7 @@ void tic_addresses_note(struct tic_handle *handle)
     char bytes[MOST_WRITTEN];
 
     if (handle->home_node < 0 || !handle->is_value || handle->packer || size > MOST_WRITTEN ||
-        tic_clock_is_behind() || tic_session->snapshot.options.dry)
+        tic_position_is_ahead() || tic_session->snapshot.options.dry)
         return;
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
     tic_layout_copy(&packed, &handle->layout);

@@ -8,9 +8,9 @@
 #include "interpose/callback.h"
 #include "session/clock.h"
 #include "interpose/commute.h"
+#include "interpose/callback_redo.h"
 #include "session/context.h"
 #include "session/contexts.h"
-#include "interpose/deliver.h"
 #include "interpose/exclude.h"
 #include "interpose/extend.h"
 #include "interpose/forced.h"
@@ -18,13 +18,10 @@
 #include "interpose/movable.h"
 #include "session/marks.h"
 #include "session/nodes.h"
-#include "interpose/position.h"
-#include "interpose/prologue_hold.h"
 #include "interpose/record.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "interpose/spawn.h"
-#include "replay/replay.h"
 #include "session/task.h"
 #include "snapshot/forced.h"
 #include "session/uses.h"
@@ -91,24 +88,6 @@ uint64_t tic_submission_key(const struct tic_submission *submission)
                                                    : submission->spawn.task.id;
 }
 
-/* Did main() submit it in the recorded run? */
-static bool is_recorded(const struct tic_submission *submission)
-{
-    return submission->context == TIC_CONTEXT_MAIN &&
-           submission->sequence < tic_session->recovered_submissions;
-}
-
-/* What it reads may be copies by now. */
-void tic_admit_deliver(struct starpu_task *task, const struct tic_submission *submission)
-{
-    if (!tic_session->recovered || tic_replay_is_on() || /* what is played reads what is there */
-        !tic_reads_deliver(task, tic_submission_key(submission)))
-        return;
-    tic_accesses_drop(submission->accesses);
-    if (!tic_accesses_list(task, submission->accesses))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-}
-
 bool tic_admit_register(struct starpu_task *task, const struct tic_spawn *model)
 {
     bool fine = tic_spawn_register(task, model);
@@ -116,18 +95,6 @@ bool tic_admit_register(struct starpu_task *task, const struct tic_spawn *model)
     if (fine && model->kept && model->recovery == 0)
         tic_extend_note_submitted(tic_spawn_of(task));
     return fine;
-}
-
-static void hold_prologues(struct starpu_task *task, uint64_t key)
-{
-    if (tic_replay_is_on())
-        return;
-    if (tic_position_is_ahead() && tic_graph_has_run(&tic_session->graph, key))
-        tic_prologue_hold_again(task, key);
-    else if (tic_position_is_ahead())
-        tic_prologue_hold_live(task, key);
-    else if (tic_task_has_prologue(task))
-        tic_prologue_hold_start(task, key);
 }
 
 void tic_admit_live(struct starpu_task *task, const struct tic_submission *submission)
@@ -142,8 +109,6 @@ void tic_admit_live(struct starpu_task *task, const struct tic_submission *submi
             tic_data_restore_adopted_locked();
         restore_buffers(task, submission->accesses);
     }
-    if (tic_position_is_ahead())
-        tic_position_gate(task, tic_submission_key(submission));
     if (main_context && sequence < session->recovered_submissions &&
         !session->explicit_dependencies && atomic_load(&session->holds) == 0)
         tic_commute_in_order(task);
@@ -154,8 +119,6 @@ void tic_admit_live(struct starpu_task *task, const struct tic_submission *submi
     if (!writes && main_context && sequence < tic_doneset_end(&session->graph.recovered.done) &&
         (tic_marks_runs_again(task) || tic_exclude_writes(task)))
         atomic_fetch_add_explicit(&session->rerun, 1, memory_order_relaxed);
-    if (session->recovered && is_recorded(submission))
-        hold_prologues(task, tic_submission_key(submission));
     bool fine = (!session->recovered && !tic_callback_has_any(task)) ||
                 tic_callback_wrap(task, false, tic_submission_key(submission), false);
     if (tic_snapshot_is_broken(&session->snapshot))
@@ -175,10 +138,8 @@ void tic_admit(struct starpu_task *task, struct tic_submission *submission)
 
     for (unsigned i = 0; i < submission->accesses->count; i++)
         known &= submission->accesses->items[i].handle != NULL;
-    if (known) {
+    if (known)
         tic_admit_note_uses(submission->accesses, true);
-        tic_admit_deliver(task, submission);
-    }
     tic_admit_live(task, submission);
 }
 
@@ -210,7 +171,6 @@ enum tic_verdict tic_admit_undone(struct starpu_task *task, struct tic_submissio
     if (has_result(task, submission))
         return tic_skip_with_value(task, submission->sequence);
     note_created(task, submission);
-    tic_admit_deliver(task, submission);
     tic_admit_live(task, submission);
     return TIC_PASS;
 }
@@ -220,19 +180,4 @@ uint64_t tic_control_key(enum tic_context context)
 {
     return context == TIC_CONTEXT_MAIN ? tic_clock_now() | UINT64_C(1) << TIC_CONTROL_KEY_BIT
                                        : UINT64_MAX;
-}
-
-bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn)
-{
-    struct tic_accesses accesses;
-    struct tic_submission submission = {
-        .context = TIC_CONTEXT_TASK, .spawn = *spawn, .accesses = &accesses};
-
-    if (!tic_accesses_list(task, &accesses))
-        return false;
-    tic_lock(&tic_session->submit);
-    tic_admit(task, &submission);
-    tic_unlock(&tic_session->submit);
-    tic_accesses_drop(&accesses);
-    return true;
 }

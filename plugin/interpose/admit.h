@@ -23,13 +23,11 @@ struct tic_submission {
 
 uint64_t tic_submission_key(const struct tic_submission *submission);
 /* What submitted tasks use and write. live: the task runs. executes: as tic_data_note_use(). Under
- * the submission lock, as all that follows but for tic_submit_spawned, which takes it. */
+ * the submission lock, as all that follows. */
 void tic_admit_note_uses(const struct tic_accesses *accesses, bool executes);
 void tic_admit_note_writes(const struct tic_accesses *accesses, bool live);
 /* What a queued task writes is valid to what comes after it. */
 void tic_admit_note_valid(const struct tic_accesses *accesses);
-/* In a restart: what the task reads may be copies by then. */
-void tic_admit_deliver(struct starpu_task *task, const struct tic_submission *submission);
 /* The task runs. */
 void tic_admit_live(struct starpu_task *task, const struct tic_submission *submission);
 /* The task is not done. A result that the event log has stands for it; else the log gets what
@@ -39,9 +37,6 @@ enum tic_verdict tic_admit_undone(struct starpu_task *task, struct tic_submissio
 uint64_t tic_control_key(enum tic_context context);
 /* All this for a task that may use data that protection does not know. */
 void tic_admit(struct starpu_task *task, struct tic_submission *submission);
-/* Before the real submission of a task that is not done and that main() did not submit. False when
- * out of memory. */
-bool tic_submit_spawned(struct starpu_task *task, const struct tic_spawn *spawn);
 
 /* Marks a live task that main() has not submitted. False when out of memory. Under the submission
  * lock. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Task callbacks run as application code. They may run on any thread, also inside our real calls,
  * where calls are otherwise taken for StarPU's own. */
+#include "interpose/callback_run.h"
 #include "interpose/callback.h"
 
 #include <stdlib.h>
@@ -8,12 +9,10 @@
 #include "base/error.h"
 #include "session/clock.h"
 #include "session/context.h"
-#include "interpose/declared.h"
-#include "interpose/deliver.h"
-#include "interpose/later.h"
+#include "interpose/callback_redo.h"
+#include "unseen/statics.h"
 #include "interpose/looks.h"
 #include "interpose/looks_list.h"
-#include "interpose/position.h"
 #include "interpose/prologue.h"
 #include "session/task.h"
 #include "replay/replay.h"
@@ -28,27 +27,9 @@ struct wrapped_callback {
     starpu_data_handle_t *dyn_handles;
     void (*run)(void *);
     uint64_t key;
-    struct tic_lent *lent;  /* its handles, while it has some of ours; or NULL */
     struct tic_small small; /* data that the callback may look at */
-    bool control;           /* the task is skipped */
-    bool expected;          /* main() waits for it at the recovered cut */
     bool counted;           /* its task has begun: a quiescent line waits for it */
 };
-
-/* Its task was not done at the recovered cut, and a restart may be faster with it than main(). */
-static bool hold(struct starpu_task *task, uint64_t key, const struct tic_small *small)
-{
-    struct tic_session *session = tic_session;
-
-    if (!tic_clock_is_behind())
-        return false;
-    tic_lock(&session->submit);
-    bool held = tic_clock_hold_callback_locked(task, key, false, small);
-    if (held && tic_nowhere_has_key(key))
-        tic_declared_leave(key);
-    tic_unlock(&session->submit);
-    return held;
-}
 
 /* Runs it now, or leaves it to be run later. */
 static void run_wrapped(struct wrapped_callback *wrapped)
@@ -58,35 +39,21 @@ static void run_wrapped(struct wrapped_callback *wrapped)
     void *argument = wrapped->argument;
     uint64_t key = wrapped->key;
     struct tic_small small = wrapped->small;
-    bool expected = wrapped->expected, control = wrapped->control;
 
     /* StarPU has read these fields; the application may submit the structure again. */
     task->callback_func = wrapped->function;
     task->callback_arg = argument;
     task->cl = wrapped->codelet;
     task->dyn_handles = wrapped->dyn_handles;
-    tic_reads_put_back(task, wrapped->lent);
-    tic_reads_end_loan(wrapped->lent);
     free(wrapped);
     if (run && tic_replay_is_on()) {
         tic_lock(&tic_session->submit);
-        tic_clock_redo_callback_locked(task, key, false, &small); /* StarPU is at its end */
+        tic_callback_redo_locked(task, key, false, &small); /* StarPU is at its end */
         tic_unlock(&tic_session->submit);
-    } else if (!run || hold(task, key, &small)) {
-        ;
-    } else if (control && tic_in_callback > 0) {
-        tic_clock_put_off_ended(task, key, expected, &small);
-        return;
-    } else if (tic_is_owner && (control || tic_clock_is_behind())) {
-        /* A worker would run it, and main() may hold what it waits for. */
-        tic_clock_run_apart(task, key, expected, control, &small);
-        return;
-    } else {
+    } else if (run) {
         tic_looks_note_callback(&small, key);
         tic_callback_begin(key, run, argument);
     }
-    if (expected)
-        tic_position_note_shown();
 }
 
 static void run_callback(void *arg)
@@ -133,8 +100,7 @@ bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, boo
 
     if (!tic_prologue_wrap(task, key))
         return false;
-    struct tic_lent *lent = tic_reads_lend(task);
-    if (!run && !held && !lent && !(control && (!task->destroy || task->dyn_handles))) {
+    if (!run && !held && !(control && (!task->destroy || task->dyn_handles))) {
         if (control)
             make_control(task);
         return true;
@@ -150,10 +116,7 @@ bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, boo
         .dyn_handles = task->dyn_handles,
         .run = run,
         .key = key,
-        .lent = lent,
-        .control = control,
     };
-    wrapped->expected = run && tic_position_expect(key);
     if (run)
         tic_looks_list_small(task, &wrapped->small);
     if (run && tic_is_owner)
@@ -175,5 +138,4 @@ void tic_callback_unwrap(struct starpu_task *copy)
     copy->callback_arg = wrapped->argument;
     copy->cl = wrapped->codelet;
     copy->dyn_handles = wrapped->dyn_handles;
-    tic_reads_put_back(copy, wrapped->lent);
 }

@@ -279,7 +279,7 @@ static struct starpu_task *make_task(const struct tic_forced_found *result,
 static bool is_idle(const struct tic_handle *handle)
 {
     return (!handle->live || handle->delivered) && !handle->touched && !handle->family &&
-           !handle->main_writes && !handle->set_aside && handle->main_writes_left == 0 &&
+           !handle->main_writes && handle->main_writes_left == 0 &&
            atomic_load(&handle->holds) == 0 && atomic_load(&handle->dirty_since) == 0 &&
            !tic_data_is_past_part(handle);
 }

@@ -23,7 +23,6 @@
 #include "interpose/exclude.h"
 #include "interpose/extend.h"
 #include "interpose/forced.h"
-#include "interpose/hold.h"
 #include "interpose/looks_list.h"
 #include "session/lookup.h"
 #include "session/marks.h"
@@ -32,12 +31,10 @@
 #include "unseen/followed.h"
 #include "unseen/left.h"
 #include "unseen/observe.h"
-#include "interpose/position.h"
 #include "interpose/reads.h"
 #include "interpose/redo_values.h"
 #include "interpose/repeat.h"
 #include "interpose/shape.h"
-#include "interpose/shown.h"
 #include "interpose/slots.h"
 #include "interpose/spawn.h"
 #include "unseen/statics.h"
@@ -153,10 +150,6 @@ static void finish(struct tic_slot *slot)
     tic_observe_note_end(slot->sequence);
     show_end(slot);
     tic_arguments_end(slot);
-    if (__builtin_expect(slot->aliases != NULL, 0))
-        tic_shown_end(slot);
-    if (__builtin_expect(slot->again, 0))
-        tic_position_note_again();
     if (!slot->counts) {
         tic_redo_end_kernel(slot->reads.key);
         note_ran(slot->reads.key, atomic_load(&session->snapshot.cut.epoch),
@@ -315,15 +308,12 @@ static void begin_task(struct starpu_task *task)
     tic_left_begin(task, slot);
     slot->counts = slot->writing.count > 0 || !runs_again(task, spawn);
     uint64_t key = spawn ? spawn->task.id : slot->sequence;
-    slot->again = tic_position_is_again(key);
     if (has_effect_elsewhere(slot))
         tic_statics_note_again(false);
     if (!slot->counts) {
         note_ran(key, epoch, tic_graph_note_ran);
         log_reads(task, slot, key, epoch);
     }
-    if (__builtin_expect(slot->again && !tic_replay_is_on(), 0))
-        tic_shown_begin(task, slot);
     tic_arguments_begin(task, slot, key);
     tic_forced_begin(task, slot);
     if (__builtin_expect(slot->away, 0))
@@ -449,11 +439,6 @@ static void post_exec(struct starpu_task *task, unsigned context)
         policy->post_exec_hook(task, context);
 }
 
-static int push(struct starpu_task *task)
-{
-    return tic_hold_take(task) ? 0 : tic_session->policies[task->sched_ctx].push_task(task);
-}
-
 static bool install(struct tic_session *session, unsigned context)
 {
     struct starpu_sched_policy *policy = tic_real.starpu_sched_ctx_get_sched_policy(context);
@@ -465,8 +450,6 @@ static bool install(struct tic_session *session, unsigned context)
     session->policies[context] = *policy;
     policy->post_exec_hook = post_exec;
     policy->pre_exec_hook = pre_exec;
-    if (tic_position_is_ahead())
-        policy->push_task = push;
     return true;
 }
 

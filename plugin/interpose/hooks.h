@@ -9,7 +9,8 @@
 
 struct tic_session;
 
-/* main() has waited for the task, whose structure stays: StarPU runs no hook at the end of its own. */
+/* main() has waited for the task, whose structure stays: StarPU runs no hook at the end of its own.
+ */
 void tic_hooks_end_waited(const struct starpu_task *task);
 /* Tasks that main() has submitted have ended, with numbers from the first to before the second, and
  * StarPU does not tell: they are its own. */

@@ -94,46 +94,43 @@ static bool holds_initial(struct tic_handle *handle)
            (!handle->packer || tic_pack_can_put(handle->data, UINT64_MAX));
 }
 
-/* Of data that nobody had written. */
-static enum tic_source find_initial(struct tic_handle *handle, bool initial,
-                                    struct tic_saved *saved)
+/* Of data that nobody had written. True: the store has it. Else memory holds it. */
+static bool find_initial(struct tic_handle *handle, struct tic_saved *saved)
 {
-    bool lost = is_lost(handle);
-
-    if (handle->differs && lost && !initial)
-        tic_data_stop_input(handle);
-    if (!initial)
-        return TIC_SOURCE_UNCHANGED;
-    if (handle->differs && !lost) {
-        *saved = tic_initial_of(handle);
-        return TIC_SOURCE_SAVED;
-    }
-    if (handle->differs)
+    if (!handle->differs)
+        return false;
+    if (is_lost(handle)) {
         tic_initial_write_part(handle);
-    return TIC_SOURCE_THERE;
+        return false;
+    }
+    *saved = tic_initial_of(handle);
+    return true;
 }
 
-enum tic_source tic_initial_find_source(struct starpu_task *task, unsigned buffer, uint64_t key,
-                                        bool ended, struct tic_saved *saved)
+static bool find_locked(struct starpu_task *task, unsigned buffer, uint64_t key,
+                        struct tic_saved *saved)
 {
     struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
     struct tic_line_read read;
 
     if (tic_graph_find_read(&tic_session->graph, key, buffer, &read)) {
         *saved = (struct tic_saved){{read.extent, read.row}, read.checksum};
-        return TIC_SOURCE_SAVED;
+        return true;
     }
     if (!(STARPU_TASK_GET_MODE(task, buffer) & STARPU_R))
-        return TIC_SOURCE_UNCHANGED;
-    return find_initial(handle, ended && tic_task_is_ordered(task, buffer) && holds_initial(handle),
-                        saved);
+        return false;
+    if (tic_task_is_ordered(task, buffer) && holds_initial(handle))
+        return find_initial(handle, saved);
+    if (handle->differs && is_lost(handle))
+        tic_data_stop_input(handle);
+    return false;
 }
 
 bool tic_initial_find_again(struct starpu_task *task, unsigned buffer, uint64_t key,
                             struct tic_saved *saved)
 {
     tic_lock(&tic_session->submit);
-    bool found = tic_initial_find_source(task, buffer, key, true, saved) == TIC_SOURCE_SAVED;
+    bool found = find_locked(task, buffer, key, saved);
     tic_unlock(&tic_session->submit);
     return found;
 }

@@ -13,19 +13,10 @@ struct tic_saved tic_initial_of(struct tic_handle *handle);
  * it into the memory of the part. Under the submission lock. */
 void tic_initial_write_part(struct tic_handle *part);
 
-/* Where a task that is executed again finds what it read. */
-enum tic_source {
-    TIC_SOURCE_UNCHANGED, /* where it always was */
-    TIC_SOURCE_SAVED,     /* in the store */
-    TIC_SOURCE_THERE,     /* it is what memory holds until something is restored there */
-};
-
 struct starpu_task;
 
-/* ended: by the cut. Under the submission lock. */
-enum tic_source tic_initial_find_source(struct starpu_task *task, unsigned buffer, uint64_t key,
-                                        bool ended, struct tic_saved *saved);
-/* Of a task that had ended: true, in the store. Else memory holds it by now. */
+/* What a task that had ended by the cut, and is executed again, read: true, it is in the store.
+ * Else memory holds it by now. */
 bool tic_initial_find_again(struct starpu_task *task, unsigned buffer, uint64_t key,
                             struct tic_saved *saved);
 

@@ -20,7 +20,6 @@
 #include "interpose/looks_replay.h"
 #include "replay/replay.h"
 #include "report/looks_tell.h"
-#include "interpose/shown.h"
 #include "unseen/statics.h"
 
 enum { STACK_BYTES = 4096 };           /* data up to this size is copied on the stack */
@@ -266,12 +265,10 @@ void tic_looks_show_callback(uint64_t key)
 {
     if (!is_replayed() || !tic_looks_has_callback(key))
         return;
-    tic_shown_pause();
     tic_lock(&tic_session->submit);
     if (is_replayed())
         tic_looks_give_callback_back_locked(wait_of(key));
     tic_unlock(&tic_session->submit);
-    tic_shown_resume(false);
 }
 
 /* ---- main() ---------------------------------------------------------------------------------- */
@@ -297,9 +294,7 @@ static void give_packed_back(void)
     tic_unlock(&tic_session->submit);
     if (!tic_looks_packed_has(looks.waits))
         return;
-    tic_shown_pause();
     tic_looks_packed_give_back(looks.waits);
-    tic_shown_resume(tic_position_is_ahead());
 }
 
 /* Had main() come back from this call by the cut? */
@@ -318,11 +313,9 @@ bool tic_looks_leave(void)
     looks.waits++;
     give_packed_back();
     if (tic_position_is_ahead() || is_recovered(&session->graph)) {
-        tic_shown_pause();
         tic_lock(&session->submit);
         tic_looks_give_main_back_locked(looks.waits);
         tic_unlock(&session->submit);
-        tic_shown_resume(true);
     } else if (looks.waits > tic_graph_last_look(&session->graph) &&
                atomic_load(&session->watching) && !tic_snapshot_is_broken(&session->snapshot) &&
                tic_point_has_history(&session->snapshot.point)) {

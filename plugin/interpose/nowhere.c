@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Callbacks of tasks that run nowhere (STARPU_NOWHERE) and declare data for reading: they may look
- * at that data in memory (declared.c). */
+ * at that data in memory (prologue.c). */
 #include "interpose/nowhere.h"
 
 #include <stdatomic.h>
 
 #include "base/error.h"
 #include "base/names.h"
-#include "interpose/declared.h"
 #include "session/accesses.h"
 #include "session/context.h"
 #include "session/contexts.h"
 #include "session/lookup.h"
 #include "interpose/inputs.h"
-#include "interpose/later.h"
 #include "interpose/reads.h"
 #include "interpose/restore.h"
 #include "session/task.h"
@@ -26,8 +24,8 @@ bool tic_nowhere_reads(const struct starpu_task *task, const struct tic_accesses
     bool reads = false;
 
     for (unsigned i = 0; i < accesses->count && task->cl && tic_callback_has_any(task); i++)
-        reads |= accesses->items[i].mode & STARPU_R &&
-                 tic_declared_has_content(accesses->items[i].handle);
+        reads |=
+            accesses->items[i].mode & STARPU_R && tic_handle_has_content(accesses->items[i].handle);
     return reads;
 }
 
@@ -35,7 +33,7 @@ const char *tic_nowhere_refuse(const struct tic_accesses *accesses)
 {
     for (unsigned i = 0; i < accesses->count; i++)
         if (accesses->items[i].mode & STARPU_R &&
-            tic_declared_has_content(accesses->items[i].handle) &&
+            tic_handle_has_content(accesses->items[i].handle) &&
             !accesses->items[i].handle->supported &&
             tic_data_holds_values(accesses->items[i].handle))
             return "it runs nowhere, and its callback may read what tasks wrote with an interface "
@@ -54,27 +52,6 @@ void tic_nowhere_note(const struct tic_accesses *accesses)
             tic_data_note_use(accesses->items[i].handle, true, true);
 }
 
-/* ---- a restart ------------------------------------------------------------------------------- */
-
-void tic_nowhere_prepare_locked(const struct starpu_task *task, const struct tic_accesses *accesses,
-                                uint64_t key)
-{
-    for (unsigned i = 0; i < accesses->count; i++) {
-        struct tic_handle *handle = accesses->items[i].handle;
-        bool ordered = tic_nowhere_is_ordered(task, i), inside = ordered && task->destroy;
-        if (!(accesses->items[i].mode & STARPU_R) || !tic_declared_has_content(handle))
-            continue;
-        if (task->prologue_callback_func)
-            tic_declared_expect_locked(tic_prologue_key_of_reads(key), i, handle, inside);
-        if (tic_declared_expect_locked(key, i, handle, inside))
-            continue;
-        if (!ordered || tic_data_holds_values(handle))
-            tic_data_restore_locked(handle, !ordered || !task->destroy ||
-                                                tic_hooks_has_contexts() ||
-                                                atomic_load(&tic_session->paused));
-    }
-}
-
 /* Where the value of the data does not wait for main() in a restart, nor StarPU keeps it from
  * coming before the task has ended. */
 static bool comes_early(const struct starpu_task *task, unsigned buffer,
@@ -89,7 +66,7 @@ static bool is_written_later(const struct starpu_task *task, unsigned buffer)
 {
     struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, buffer));
 
-    if (!(STARPU_TASK_GET_MODE(task, buffer) & STARPU_R) || !tic_declared_has_content(handle) ||
+    if (!(STARPU_TASK_GET_MODE(task, buffer) & STARPU_R) || !tic_handle_has_content(handle) ||
         !comes_early(task, buffer, handle))
         return false;
     tic_lock(&tic_session->submit);

@@ -12,11 +12,9 @@ struct tic_accesses;
 /* The task has its data: what its callbacks may read is logged. */
 void tic_nowhere_begin(struct starpu_task *task, uint64_t key);
 /* A task that runs nowhere: may its callbacks read data? Then: why it ends protection,
- * or NULL; and before its submission by main(), under the submission lock, prepare in a restart. */
+ * or NULL. */
 bool tic_nowhere_reads(const struct starpu_task *task, const struct tic_accesses *accesses);
 const char *tic_nowhere_refuse(const struct tic_accesses *accesses);
 void tic_nowhere_note(const struct tic_accesses *accesses);
-void tic_nowhere_prepare_locked(const struct starpu_task *task, const struct tic_accesses *accesses,
-                                uint64_t key);
 
 #endif

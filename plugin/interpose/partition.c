@@ -19,7 +19,6 @@
 #include "session/lookup.h"
 #include "session/nodes.h"
 #include "interpose/movable.h"
-#include "interpose/order.h"
 #include "interpose/place.h"
 #include "interpose/record.h"
 #include "interpose/redux.h"
@@ -131,7 +130,6 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
         return;
     }
     tic_callback_access_settle(handle);
-    tic_order_wait(handle, true);
     handle->was_partitioned = true;
     if (!handle->mentioned)
         tic_addresses_note(handle);
@@ -204,7 +202,6 @@ static void end_children(struct tic_handle *parent)
 {
     for (unsigned i = 0; i < parent->child_count; i++) {
         end_children(parent->children[i]);
-        tic_order_wait(parent->children[i], true);
         tic_data_end_helpers(parent->children[i]);
     }
 }

@@ -5,13 +5,13 @@
 
 #include "session/context.h"
 #include "session/kernels.h"
-#include "interpose/later.h"
+#include "interpose/callback_redo.h"
 #include "session/task.h"
 
 const char *tic_session_place(const char *call)
 {
     static __thread char place[256];
-    struct starpu_task *task = tic_clock_current_task();
+    struct starpu_task *task = tic_callback_current_task();
 
     if (!task)
         task = tic_kernels_current_task();

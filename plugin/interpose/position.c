@@ -12,23 +12,12 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/thread.h"
 #include "base/watch.h"
 #include "session/clock.h"
 #include "session/context.h"
-#include "interpose/declared.h"
-#include "interpose/hold.h"
-#include "interpose/looks.h"
-#include "interpose/restore.h"
-#include "interpose/runner.h"
-#include "session/task.h"
 #include "replay/replay.h"
 #include "real/real.h"
-
-/* Guarded by the submission lock: what live tasks wait for; NULL: nothing waits yet. */
-static struct starpu_task *gate;
-static uint64_t again; /* guarded by the submission lock: tasks that are executed again by then */
-static _Atomic uint64_t ended_again; /* of these */
-static _Atomic unsigned long shown;  /* callbacks that are to look at what they looked at then */
 
 /* Versions up to 0.2 did not note where main() was if STARPU_TIC_VERIFY was 0. */
 static void check_kind(const struct tic_session *session)
@@ -51,6 +40,7 @@ static struct {
     uint64_t calls, executed; /* the watch only: of its last look */
     unsigned long reads;      /* the same */
     uint64_t arrived;         /* the watch only: main()'s clock when it had arrived; or 0 */
+    bool slept;               /* the watch only: main(), at its last look */
     bool told, told_slow;     /* the watch only */
 } stuck;
 
@@ -135,7 +125,7 @@ static bool look_for_progress(void *arg)
     uint64_t calls = atomic_load(&session->graph.calls), executed = tic_cut_count_executed(cut);
     bool reads = look_for_reads(&session->store);
     bool same = calls == stuck.calls && executed == stuck.executed && !reads;
-    bool idle = same && tic_cut_is_idle(cut) && !tic_runner_is_busy() && !tic_replay_is_busy();
+    bool idle = same && tic_cut_is_idle(cut) && !tic_replay_is_busy();
 
     stuck.calls = calls;
     stuck.executed = executed;
@@ -143,8 +133,10 @@ static bool look_for_progress(void *arg)
         tell_starved(tic_replay_count_kernels());
     if (idle)
         tell_missed(session);
-    if (idle && (calls & 1) == 0 && tic_runner_waits(stuck.owner))
+    bool sleeps = idle && (calls & 1) == 0 && tic_thread_sleeps(stuck.owner);
+    if (sleeps && stuck.slept)
         tell_waits_outside();
+    stuck.slept = sleeps;
     if (tic_position_is_ahead() && idle && (calls & 1) != 0)
         tic_stop(
             TIC_EXIT_DIVERGED,
@@ -177,84 +169,4 @@ void tic_position_close(void)
     if (stuck.begun)
         tic_watch_end(&stuck.watch);
     stuck.begun = false;
-}
-
-/* ---- tasks before the cut -------------------------------------------------------------------- */
-
-static void make_gate_locked(void)
-{
-    gate = tic_task_create();
-    if (!gate)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-}
-
-/* StarPU would ask a structure that stays for the gate each time that it is submitted. */
-bool tic_position_is_to_gate(const struct starpu_task *task, uint64_t key)
-{
-    return tic_position_is_ahead() && task->destroy && !tic_graph_has_run(&tic_session->graph, key);
-}
-
-void tic_position_gate(struct starpu_task *task, uint64_t key)
-{
-    bool has_run = tic_graph_has_run(&tic_session->graph, key);
-
-    again += has_run;
-    if (!has_run && !task->destroy && !tic_hold_expect(task))
-        tic_data_restore_early_locked(task);
-    if (has_run || !task->destroy || !tic_position_is_ahead())
-        return;
-    if (!gate)
-        make_gate_locked();
-    tic_real.starpu_task_declare_deps_array(task, 1, &gate);
-}
-
-bool tic_position_is_again(uint64_t key)
-{
-    return __builtin_expect(tic_position_is_ahead(), 0) &&
-           tic_graph_has_run(&tic_session->graph, key);
-}
-
-void tic_position_note_again(void)
-{
-    atomic_fetch_add(&ended_again, 1);
-}
-
-/* What it wrote is in the memory of a quiescent line, and must not be written once more; or it is
- * to see what tasks after it change. */
-static bool must_return(uint64_t key)
-{
-    return (tic_session->graph.recovered.quiescent || tic_declared_has(key)) &&
-           tic_graph_has_begun(&tic_session->graph, key);
-}
-
-bool tic_position_expect_any(void)
-{
-    bool expected = tic_position_is_ahead();
-
-    if (expected)
-        atomic_fetch_add(&shown, 1);
-    return expected;
-}
-
-bool tic_position_expect(uint64_t key)
-{
-    return (tic_looks_has_callback(key) || must_return(key)) && tic_position_expect_any();
-}
-
-void tic_position_note_shown(void)
-{
-    atomic_fetch_sub(&shown, 1);
-}
-
-bool tic_position_awaits_tasks(void)
-{
-    return atomic_load(&ended_again) < again || atomic_load(&shown) > 0;
-}
-
-struct starpu_task *tic_position_take_gate_locked(void)
-{
-    struct starpu_task *taken = gate;
-
-    gate = NULL;
-    return taken;
 }

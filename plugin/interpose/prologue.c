@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Prologues run as application code on any thread, before their task: prologue_callback_func when
  * it is ready, the one of pop when a worker has taken it. They may change what kernels use, and
- * read what their task declares: that is logged, and shown to them again (declared.c). When they
- * come in a restart tells prologue_hold.c. */
+ * read what their task declares: that is logged, and shown to them again. When they come in a
+ * restart tells prologue_redo.c. */
 #include "interpose/prologue.h"
 
 #include <stdlib.h>
@@ -10,10 +10,9 @@
 #include "base/error.h"
 #include "session/accesses.h"
 #include "session/clock.h"
+#include "session/lookup.h"
 #include "session/context.h"
-#include "interpose/declared.h"
-#include "interpose/hold.h"
-#include "interpose/later.h"
+#include "interpose/callback_run.h"
 #include "interpose/nowhere.h"
 #include "interpose/position.h"
 #include "interpose/reads.h"
@@ -57,7 +56,7 @@ static bool reads_any(const struct tic_accesses *accesses)
     unsigned i = 0;
 
     while (i < accesses->count && !(accesses->items[i].mode & STARPU_R &&
-                                    tic_declared_has_content(accesses->items[i].handle)))
+                                    tic_handle_has_content(accesses->items[i].handle)))
         i++;
     return i < accesses->count;
 }
@@ -88,76 +87,14 @@ static void log_reads(const struct tic_wrapped_prologue *wrapped, bool second)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Its task runs nowhere, and ends after it. */
-static void run_late(void *arg)
-{
-    struct tic_wrapped_prologue wrapped = *(struct tic_wrapped_prologue *)arg;
-
-    free(arg);
-    log_reads(&wrapped, false);
-    if (wrapped.reads)
-        tic_nowhere_begin(wrapped.task, wrapped.reads);
-    if (wrapped.function)
-        tic_callback_begin(wrapped.key, wrapped.function, wrapped.argument);
-    tic_clock_open_gate(wrapped.task);
-}
-
-/* Its task has a kernel, and comes after it. */
-static void run_before_task(void *arg)
-{
-    struct tic_wrapped_prologue *wrapped = arg;
-
-    log_reads(wrapped, false);
-    tic_callback_begin(wrapped->key, wrapped->function, wrapped->argument);
-    free(wrapped);
-}
-
-/* StarPU asks a structure that stays for each predecessor each time, so no task of ours can keep it
- * back. False: main() is at the cut. */
-static bool put_off_end(struct tic_wrapped_prologue *kept)
-{
-    struct starpu_task *task = kept->task;
-
-    tic_guard++;
-    tic_real.starpu_task_end_dep_add(task, 1);
-    tic_guard--;
-    tic_lock(&tic_session->submit);
-    bool held = tic_clock_hold_to_cut_locked(kept->key, run_late, kept);
-    tic_unlock(&tic_session->submit);
-    if (held)
-        return true;
-    tic_clock_open_gate(task); /* it has not come to its end */
-    return false;
-}
-
-/* Where main() is not at the recovered cut: keeps it, and its task. */
-static bool put_off(const struct tic_wrapped_prologue *wrapped)
-{
-    if (!wrapped->stays || !tic_position_is_ahead())
-        return false;
-    struct tic_wrapped_prologue *kept = malloc(sizeof(*kept));
-    if (!kept)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    *kept = *wrapped;
-    if (tic_task_runs_nowhere(wrapped->task) ? put_off_end(kept)
-                                             : tic_hold_put_off(kept->task, run_before_task, kept))
-        return true;
-    free(kept);
-    return false;
-}
-
 static void begin_prologue(const struct tic_wrapped_prologue *wrapped, bool second)
 {
-    if (put_off(wrapped))
-        return;
     if (wrapped->reads)
         tic_nowhere_begin(wrapped->task, wrapped->reads);
     if (wrapped->held || !wrapped->function)
         return;
     log_reads(wrapped, second);
     tic_callback_begin(wrapped->key, wrapped->function, wrapped->argument);
-    if (wrapped->expected)
-        tic_position_note_shown();
 }
 
 static void run_prologue(void *arg)
@@ -243,9 +180,6 @@ bool tic_prologue_watch_begin(struct starpu_task *task, uint64_t key)
     if (before)
         before->logs = true;
     wrapped->reads = key;
-    wrapped->expected = wrapped->function && !wrapped->held && !wrapped->stays &&
-                        tic_session->recovered && tic_declared_has(key) &&
-                        tic_position_expect_any();
     return true;
 }
 

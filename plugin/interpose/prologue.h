@@ -20,7 +20,7 @@ bool tic_prologue_watch_begin(struct starpu_task *task, uint64_t key);
 /* Gives a copy of a wrapped task its own prologues back. */
 void tic_prologue_unwrap(struct starpu_task *copy);
 
-/* ---- for prologue_hold.c --------------------------------------------------------------------- */
+/* ---- for prologue_redo.c --------------------------------------------------------------------- */
 
 struct tic_wrapped_prologue {
     struct starpu_task *task;
@@ -28,8 +28,6 @@ struct tic_wrapped_prologue {
     void *argument;
     uint64_t key;   /* of the prologue */
     bool held;      /* it runs, or ran, at another time */
-    bool stays;     /* so does its task, and nothing keeps it from running before the cut */
-    bool expected;  /* main() waits for it at the recovered cut */
     bool logs;      /* the first one of a task that runs nowhere, and may read */
     uint64_t reads; /* key of a task that runs nowhere, and whose callbacks may read; or 0 */
 };

@@ -11,24 +11,15 @@
 #include "interpose/arrive.h"
 #include "interpose/callback.h"
 #include "interpose/prologue.h"
-#include "interpose/prologue_hold.h"
+#include "interpose/prologue_redo.h"
 #include "interpose/redo_values.h"
+#include "interpose/restore.h"
 #include "real/real.h"
 #include "session/accesses.h"
 #include "session/clock.h"
 #include "session/context.h"
 #include "session/nodes.h"
 #include "session/task.h"
-
-void tic_redo_refuse(const char *what)
-{
-    if (tic_replay_is_on())
-        tic_stop(
-            TIC_EXIT_REFUSED,
-            "cannot continue from %s: STARPU_TIC_REPLAY=redo does not know %s before main() is "
-            "where it was at the checkpoint. Start again with STARPU_TIC_REPLAY=hold",
-            tic_session->store.path, what);
-}
 
 /* ---- tasks that were not done ---------------------------------------------------------------- */
 
@@ -98,6 +89,8 @@ static struct queued_task *describe(struct starpu_task *task,
     if (!queued || !copy_flags(task))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     *queued = (struct queued_task){.task = task, .submission = *submission};
+    if (task->synchronous) /* who submits it waits for it when StarPU has it */
+        task->synchronous = task->detach = 0;
     queued->submission.accesses = &queued->accesses;
     keep_context(task);
     return queued;
@@ -129,8 +122,6 @@ static bool queue_locked(struct queued_task *queued, void (*play)(void *),
 
 static bool queue_task_locked(struct starpu_task *task, const struct tic_submission *submission)
 {
-    if (task->synchronous)
-        tic_redo_refuse("a synchronous task that was not done");
     return queue_locked(describe(task, submission), play_task, submission->accesses);
 }
 
@@ -196,8 +187,6 @@ bool tic_redo_queue_control_locked(struct starpu_task *task,
         follows |= is_behind(task, accesses, i);
     if (!follows || tic_replay_has_actor(TIC_HISTORY_CALLBACK, key)) /* it had ended */
         return false;
-    if (task->synchronous)
-        tic_redo_refuse("a synchronous task that runs nowhere");
     struct queued_task *queued = describe(task, submission);
     queued->control = key;
     queued->reads = reads;
@@ -233,6 +222,13 @@ static void end_with(struct starpu_task *task, struct starpu_task *kernel)
     tic_guard--;
 }
 
+/* Of a made history it begins now. */
+static void check_made(const struct tic_handle *handle)
+{
+    if (handle && tic_replay_is_made() && (handle->main_writes || handle->by_callback.open > 0))
+        tic_data_stop_made("when a task that writes no data began, as somebody held what it reads");
+}
+
 static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
                                             const struct tic_submission *submission)
 {
@@ -243,8 +239,10 @@ static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
     if (!kernel || !copy_flags(task))
         tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     kernel->user = tic_redo_create_user(key, accesses->count);
-    for (unsigned i = 0; i < accesses->count; i++)
+    for (unsigned i = 0; i < accesses->count; i++) {
         kernel->user->handles[i] = accesses->items[i].handle;
+        check_made(accesses->items[i].handle);
+    }
     enum tic_verdict verdict = tic_skip_kernel(task, key, &kernel->task);
     if (verdict == TIC_CONTROL)
         end_with(task, kernel->task);
@@ -322,16 +320,6 @@ bool tic_redo_queue(struct tic_handle *handle, void (*play)(void *), const void 
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-static const char *why_not(const struct tic_session *session)
-{
-    const struct tic_graph *graph = &session->graph;
-    const struct tic_history *history = &graph->history;
-
-    if (history->absent)
-        return "a line of a version without histories";
-    return NULL;
-}
-
 static int by_id(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -381,8 +369,20 @@ static bool is_looked_at(const struct tic_handle *handle)
     return tic_redo_keeper(handle)->redo.named || tic_redo_is_used(handle);
 }
 
+static bool may_look(const struct tic_line_entry *entries, size_t count)
+{
+    size_t i = 0;
+
+    while (i < count &&
+           !(entries[i].kind == TIC_HISTORY_END && entries[i].role == TIC_HISTORY_CALLBACK))
+        i++;
+    return i < count;
+}
+
 static void arrive(const struct tic_line_entry *entries, size_t count)
 {
+    if (tic_replay_is_made() && may_look(entries, count))
+        tic_data_stop_made("what callbacks were still to look at then");
     name_data(entries, count);
     tic_position_restore(is_looked_at);
 }
@@ -410,21 +410,16 @@ static bool is_of_task(uint32_t role, uint64_t key)
 
 void tic_redo_start(struct tic_session *session)
 {
-    const struct tic_replay_steps steps = {is_of_task, arrive, play, tic_redo_catch_up,
-                                           session->settings.verify == 0};
     const struct tic_history *history = &session->graph.history;
+    const struct tic_replay_steps steps = {is_of_task,
+                                           arrive,
+                                           play,
+                                           tic_redo_catch_up,
+                                           session->settings.verify == 0 || history->absent,
+                                           history->absent};
 
     if (!tic_position_is_ahead())
         return;
-    bool wanted = session->settings.replay == TIC_REPLAY_REDO;
-    const char *why = wanted ? why_not(session) : NULL;
-    if (why)
-        tic_log(TIC_LOG_INFO, "redo does not know %s: this restart holds tasks back instead", why);
-    if (why || !wanted) {
-        if (session->settings.verify == 0) /* results come in the place of tasks, before the cut */
-            atomic_store(&session->snapshot.replaying, false);
-        return;
-    }
     tic_redo_values_start(&session->graph);
     int status = tic_replay_start(history->entries, history->entry_count,
                                   session->graph.recovered.position, &steps);

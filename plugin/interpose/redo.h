@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* STARPU_TIC_REPLAY=redo: what the program calls before main() is at the recovered cut, and StarPU
+/* What the program calls before main() is at the recovered cut, and StarPU
  * is not to hear of until then. */
 #ifndef TIC_INTERPOSE_REDO_H
 #define TIC_INTERPOSE_REDO_H
@@ -36,7 +36,5 @@ bool tic_redo_queue(struct tic_handle *handle, void (*play)(void *), const void 
                     size_t size);
 /* Is the program's call one that the replay keeps from StarPU? Not while it plays. */
 bool tic_redo_keeps(void);
-/* Stops the start when the replay is on. */
-void tic_redo_refuse(const char *what);
 
 #endif

@@ -371,5 +371,7 @@ void tic_redo_show_reads(const struct tic_redo_reads *reads)
         struct tic_handle *handle = tic_graph_find_handle(users.graph, reads->ids[i]);
         if (handle && handle->data)
             tic_redo_show(handle, &(struct tic_saved){{read.extent, read.row}, read.checksum});
+        else if (handle && handle->main_writes && tic_replay_is_made())
+            tic_data_stop_made("when a callback began, as main() held what it reads");
     }
 }

@@ -3,17 +3,13 @@
 
 #include "session/clock.h"
 #include "session/context.h"
-#include "interpose/early.h"
-#include "interpose/later.h"
 #include "replay/replay.h"
 #include "recovery/recovery.h"
 
 bool tic_session_is_replayed(struct tic_session *session)
 {
-    if (tic_is_owner && tic_clock_lags && tic_in_callback == 0)
-        tic_clock_catch_up();
     return !tic_position_is_ahead() && !tic_replay_is_on() &&
-           !atomic_load(&session->snapshot.point.resumes) && !tic_clock_holds() &&
-           !tic_early_holds() && tic_recovery_is_complete(&session->graph) &&
+           !atomic_load(&session->snapshot.point.resumes) &&
+           tic_recovery_is_complete(&session->graph) &&
            tic_spawns_is_complete(&session->graph.spawns);
 }

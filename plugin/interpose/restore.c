@@ -37,6 +37,14 @@ struct restore {
     starpu_data_handle_t data; /* whose interface unpacks it; NULL: it has the shape above */
 };
 
+void tic_data_stop_made(const char *what)
+{
+    tic_stop(TIC_EXIT_REFUSED,
+             "cannot continue from %s: it does not tell %s, as a version up to 0.2 has written it. "
+             "Finish the run with that, or start over: name another STARPU_TIC_DIR, or remove it",
+             tic_session->store.path, what);
+}
+
 _Noreturn void tic_data_stop_unreadable(uint64_t id, int status, bool logged)
 {
     if (status == -ERANGE) /* there is no row of so many bytes where the line says */
@@ -336,63 +344,6 @@ static bool restore_by_task(struct tic_handle *handle)
     return task && tic_task_submit(task);
 }
 
-/* Nobody uses it yet. */
-static bool fill_now(starpu_data_handle_t copy, const struct restore *model)
-{
-    if (tic_real.starpu_data_acquire_on_node(copy, STARPU_MAIN_RAM, STARPU_W) != 0)
-        return false;
-    read_value(model, tic_real.starpu_data_get_interface_on_node(copy, STARPU_MAIN_RAM));
-    tic_release(copy, STARPU_MAIN_RAM);
-    free(model->packed);
-    return true;
-}
-
-/* Packs what main() has put there. False when that cannot be done. */
-static bool keep_present(struct restore *model, struct tic_handle *handle)
-{
-    char *bytes;
-
-    if (!handle->packer) {
-        model->packed = malloc(tic_shape_bytes(&model->shape));
-        if (!model->packed)
-            return false;
-        struct tic_layout packed = tic_layout_packed(&model->shape, model->packed);
-        tic_layout_copy(&packed, &handle->layout);
-        return true;
-    }
-    if (handle->packer->pack(handle, &bytes, &model->shape) != 0)
-        return false;
-    uint64_t size = tic_shape_bytes(&model->shape);
-    model->packed = malloc(size);
-    if (model->packed)
-        memcpy(model->packed, bytes, size);
-    handle->packer->release(bytes, size);
-    return model->packed != NULL;
-}
-
-bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
-                   const struct tic_saved *saved, struct starpu_task *reader)
-{
-    struct restore model = describe_restore(like);
-
-    model.data = like->packer ? copy : NULL;
-    if (saved) {
-        model.saved = *saved;
-        translate(&model, like);
-    } else if (!keep_present(&model, like)) {
-        return false;
-    }
-    if (!reader->destroy ||
-        tic_nodes_several) /* StarPU would remember the task as a predecessor of the structure */
-        return fill_now(copy, &model);
-    struct starpu_task *task = restore_task(copy, &model);
-    if (!task)
-        return false;
-    if (!reader->sequential_consistency)
-        tic_real.starpu_task_declare_deps_array(reader, 1, &task);
-    return tic_task_submit(task);
-}
-
 static void touch_kernel(void *buffers[], void *arg)
 {
     (void)buffers;
@@ -409,7 +360,8 @@ static struct starpu_codelet touch_codelet = {
 
 void tic_data_make_readable_locked(struct tic_handle *handle)
 {
-    /* Of data that no line holds, the task that writes it may come only when the history says so. */
+    /* Of data that no line holds, the task that writes it may come only when the history says so.
+     */
     bool written = handle->submitted_writes > 0 || handle->main_used.written > 0;
 
     if (handle->home_node >= 0 || handle->live || !written)
@@ -484,15 +436,4 @@ void tic_data_restore_locked(struct tic_handle *handle, bool now)
 {
     if (!tic_position_is_ahead() || !tic_data_is_in_place(handle))
         tic_data_restore_now_locked(handle, now);
-}
-
-void tic_data_restore_early_locked(struct starpu_task *task)
-{
-    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
-
-    for (unsigned i = 0; i < buffers; i++) {
-        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_RW)
-            tic_data_restore_now_locked(handle, true);
-    }
 }

@@ -28,16 +28,13 @@ void tic_data_restore_locked(struct tic_handle *handle, bool now);
 void tic_data_restore_now_locked(struct tic_handle *handle, bool now);
 /* Its value can be written into its memory at once, on any thread. */
 bool tic_data_is_in_place(const struct tic_handle *handle);
-/* What a task uses, before main() has come to the cut; and data that leaves the graph now. */
-void tic_data_restore_early_locked(struct starpu_task *task);
 /* The value that the handle has at the cut. */
 struct tic_saved tic_data_recovered_value(struct tic_handle *handle);
-/* Writes into `copy` a saved value or, if NULL, what the handle `like` holds now: by a task that
- * the reader depends on, or at once. Inside the guard. False when it cannot be done. */
-bool tic_data_fill(starpu_data_handle_t copy, struct tic_handle *like,
-                   const struct tic_saved *saved, struct starpu_task *reader);
 /* Control tasks of a replay may name data whose writers were all skipped, and whose value was
  * dropped before the cut: StarPU wants it written once. Under the submission lock. */
 void tic_data_make_readable_locked(struct tic_handle *handle);
+
+/* Stops the start: a history that is made of tables (history/made.h) does not tell this. */
+_Noreturn void tic_data_stop_made(const char *what);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "session/context.h"
-#include "interpose/deliver.h"
 #include "interpose/spawn.h"
 #include "session/symbol.h"
 #include "session/uses.h"
@@ -130,7 +129,6 @@ static void submit_again(const struct tic_spawn *spawn, tic_spawn_admit *admit)
     int status =
         verdict == TIC_PASS || verdict == TIC_CONTROL ? tic_real.starpu_task_submit(task) : 0;
     tic_guard--;
-    tic_reads_after_submit(true);
     if (status)
         tic_stop(TIC_EXIT_REFUSED, "cannot submit what is left of an earlier run: %s",
                  strerror(-status));

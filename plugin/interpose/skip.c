@@ -9,9 +9,8 @@
 #include "interpose/arguments.h"
 #include "interpose/callback.h"
 #include "session/context.h"
-#include "interpose/later.h"
-#include "interpose/order.h"
-#include "interpose/prologue_hold.h"
+#include "interpose/callback_redo.h"
+#include "interpose/prologue_redo.h"
 #include "interpose/record.h"
 #include "session/task.h"
 #include "replay/replay.h"
@@ -53,31 +52,14 @@ static enum tic_verdict drop(struct starpu_task *task)
     return TIC_DROP;
 }
 
-/* Its callback has to wait. */
-static bool hold_callback(struct starpu_task *task, uint64_t key, bool plain)
-{
-    bool held = tic_clock_hold_callback_locked(task, key, plain, NULL);
-
-    if (!held && plain && tic_callback_of(task) && !tic_order_is_behind(task))
-        held = tic_clock_put_off_locked(task, key);
-    tic_order_follow(task, !(plain && (held || !tic_callback_of(task))));
-    return held;
-}
-
 enum tic_verdict tic_skip_done(struct starpu_task *task, uint64_t key)
 {
-    const bool redoes = tic_replay_is_on();
-
     if (tic_session->asks_successors) /* main() may name it, though it ends at once */
         task->destroy = 0;
-    if (redoes)
-        tic_prologue_redo(task, key);
-    else
-        tic_prologue_hold_done(task, key);
+    tic_prologue_redo(task, key);
     tic_arguments_give_back_locked(task, key);
     bool plain = is_plain_but_for_callback(task), has_callback = tic_callback_of(task) != NULL;
-    bool held = redoes ? tic_clock_redo_callback_locked(task, key, plain, NULL)
-                       : hold_callback(task, key, plain);
+    bool held = tic_callback_redo_locked(task, key, plain, NULL);
     atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
     if (plain && held) /* its callback may have run, and the task may be gone */
@@ -144,7 +126,6 @@ enum tic_verdict tic_skip_with_value(struct starpu_task *task, uint64_t sequence
     bool plain = tic_skip_is_plain(task);
 
     tic_record_restored(sequence);
-    tic_order_follow(task, !plain);
     if (plain)
         return drop(task);
     task->hypervisor_tag = 0;

@@ -15,7 +15,6 @@
 #include "interpose/callback.h"
 #include "session/clock.h"
 #include "session/context.h"
-#include "interpose/early.h"
 #include "interpose/ending.h"
 #include "interpose/exclude.h"
 #include "interpose/looks_replay.h"
@@ -26,7 +25,6 @@
 #include "session/packed.h"
 #include "unseen/pointers.h"
 #include "interpose/prologue.h"
-#include "interpose/prologue_hold.h"
 #include "interpose/record.h"
 #include "interpose/redo.h"
 #include "interpose/refuse.h"
@@ -138,9 +136,6 @@ static int identify(struct starpu_task *task, struct tic_submission *submission,
             atomic_store(&graph->threads, atomic_load(&graph->position) + 1);
         *why = tic_spawn_identify(task, submission->context, content, &submission->spawn);
         atomic_fetch_add_explicit(&session->spawned, 1, memory_order_relaxed);
-        if (!*why && submission->context == TIC_CONTEXT_TASK &&
-            tic_graph_note_callback(graph, submission->spawn.task.id ^ TIC_SPAWN_SUBMITTED) != 0)
-            *why = "out of memory";
         return !*why && !submission->spawn.kept &&
                tic_spawns_is_done(&graph->spawns, submission->spawn.task.id);
     }
@@ -161,30 +156,12 @@ static int identify(struct starpu_task *task, struct tic_submission *submission,
     return status == 0 && session->recovered && tic_recovery_is_done(graph, submission->sequence);
 }
 
-/* One whose callbacks read has its data until they have run. */
-static void hold_control(struct starpu_task *task, uint64_t key, bool reads)
-{
-    if (task->destroy && (reads || tic_task_has_prologue(task)))
-        tic_prologue_hold_start(task, key);
-    else if (!task->destroy && tic_position_is_ahead())
-        tic_prologue_hold_live(task, key);
-    else if (!task->destroy)
-        tic_prologue_hold_done(task, key);
-}
-
 static enum tic_verdict pass_control(struct starpu_task *task,
                                      const struct tic_submission *submission, bool reads,
                                      const char **why)
 {
-    enum tic_context context = submission->context;
-    uint64_t key = tic_control_key(context);
-    bool recorded = context == TIC_CONTEXT_MAIN && tic_session->recovered &&
-                    tic_clock_now() <= tic_session->graph.recovered.clock;
+    uint64_t key = tic_control_key(submission->context);
 
-    if (recorded)
-        hold_control(task, key, reads);
-    if (reads && tic_session->recovered)
-        tic_nowhere_prepare_locked(task, submission->accesses, key);
     if ((reads && !tic_prologue_watch_begin(task, key)) ||
         !tic_callback_wrap(task, false, key, false))
         *why = "out of memory";
@@ -322,15 +299,11 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
     if (submission->context == TIC_CONTEXT_MAIN) {
         tic_looks_note_submission();
         note_main_uses(submission->accesses, submission->sequence);
-        tic_prologue_expect_locked(task, submission->accesses, submission->sequence);
     }
     if (tic_callback_has_any(task))
         tic_looks_note_callback_of(task);
     if (tic_session->report)
         tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
-    if (!done && submission->context == TIC_CONTEXT_TASK &&
-        tic_early_hold_locked(task, &submission->spawn))
-        return TIC_HELD;
     if (!done)
         return run_or_queue(task, submission);
     tic_admit_note_writes(submission->accesses, false);
@@ -348,12 +321,7 @@ static enum tic_verdict go_on(struct starpu_task *task, struct tic_submission *s
     submission->spawn.task.id = UINT64_MAX; /* nobody knows it */
     submission->accesses->simple = false;
     tic_lock(&tic_session->submit);
-    if (tic_replay_is_on() && tic_redo_task_locked(task, submission, &verdict))
-        ;
-    else if (submission->context == TIC_CONTEXT_TASK &&
-             tic_early_hold_locked(task, &submission->spawn))
-        verdict = TIC_HELD;
-    else
+    if (!tic_replay_is_on() || !tic_redo_task_locked(task, submission, &verdict))
         tic_admit(task, submission);
     tic_unlock(&tic_session->submit);
     return verdict;
@@ -434,10 +402,7 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
     }
     if (submission.context == TIC_CONTEXT_MAIN) {
         bool done = tic_position_is_ahead() && tic_submit_is_done(task);
-        if (done)
-            tic_clock_tick_late();
-        else
-            tic_clock_tick();
+        tic_clock_tick();
         tic_redo_begin(task->synchronous && !done && !had_begun(task) ? TIC_REPLAY_ENDS
                                                                       : TIC_REPLAY_SUBMITS);
         tic_pointers_note(task, &accesses);
@@ -447,14 +412,9 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
     tic_unlock(&session->submit);
     if (why)
         tic_session_unprotect(name_of(task), why);
-    if (submission.context == TIC_CONTEXT_MAIN && tic_clock_is_late && verdict != TIC_DROP &&
-        verdict != TIC_CONTROL)
-        tic_clock_arrive_late();
     if (why && submission.context != TIC_CONTEXT_MAIN && session->recovered &&
         tic_session_is_watching())
         verdict = go_on(task, &submission);
-    if (verdict == TIC_HELD)
-        tic_early_release();
     tic_accesses_drop(&accesses);
     if (!why && verdict != TIC_HELD && verdict != TIC_PASS &&
         tic_spawns_has_kept(&session->graph.spawns))

@@ -5,16 +5,15 @@
 #include <stdlib.h>
 
 #include "graph/family.h"
+#include "replay/replay.h"
 #include "session/context.h"
 #include "interpose/access_callback.h"
 #include "interpose/data.h"
-#include "interpose/early.h"
 #include "interpose/ending.h"
 #include "interpose/looks.h"
 #include "interpose/movable.h"
 #include "session/lookup.h"
 #include "session/nodes.h"
-#include "interpose/order.h"
 #include "interpose/place.h"
 #include "interpose/record.h"
 #include "interpose/redux.h"
@@ -22,14 +21,12 @@
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"
-#include "interpose/shown.h"
 #include "unseen/statics.h"
 
 /* Its accumulators leave the graph before it does. */
 void tic_data_end_helpers(struct tic_handle *handle)
 {
     tic_redux_drop(handle);
-    tic_order_forget(handle);
 }
 
 static bool is_last(const struct tic_handle *handle, const struct tic_family *family)
@@ -143,7 +140,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     struct tic_handle *handle = tic_handle_of(data);
     const char *why = why_not_unregister();
 
-    if (why && tic_early_holds()) /* tasks that wait for main() may use it: the restart stops */
+    if (why && tic_replay_is_on()) /* tasks that are queued may use it: the restart stops */
         tic_session_unprotect_now(tic_session_place("starpu_data_unregister"), why);
     tic_data_forget(data);
     if (!handle)
@@ -160,9 +157,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     tic_callback_access_settle(handle);
     tic_record_unregistered(handle);
     tic_data_leave(handle);
-    tic_order_wait(handle, true);
     tic_data_end_helpers(handle);
-    tic_shown_take(handle, NULL);
     bool pinned = coherent && is_pinned(handle);
     if (pinned)
         tic_data_restore_leaving(handle);
@@ -244,7 +239,6 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
     }
     tic_callback_access_refuse_open(handle, "starpu_data_unregister_submit");
     tic_data_leave(handle);
-    tic_shown_take(handle, NULL);
     if (is_pinned(handle))
         tic_data_restore_leaving(handle);
     if (!is_in_use(handle)) {

@@ -6,9 +6,7 @@
 #include "interpose/arrive.h"
 #include "session/clock.h"
 #include "session/context.h"
-#include "interpose/early.h"
 #include "interpose/ending.h"
-#include "interpose/later.h"
 #include "interpose/looks.h"
 #include "report/looks_tell.h"
 #include "report/pages.h"
@@ -16,7 +14,6 @@
 #include "interpose/redux.h"
 #include "interpose/replayed.h"
 #include "interpose/restore_all.h"
-#include "interpose/runner.h"
 #include "unseen/statics.h"
 #include "interpose/submit.h"
 #include "snapshot/forced.h"
@@ -29,7 +26,6 @@ void tic_main_comes(bool waits)
         return;
     tic_clock_tick();
     tic_redo_begin(waits ? TIC_REPLAY_WAITS : TIC_REPLAY_ASKS);
-    tic_clock_release();
 }
 
 void tic_main_returns(void)
@@ -51,36 +47,7 @@ void tic_main_returns(void)
     }
 }
 
-void tic_main_has_come(void)
-{
-    if (tic_is_owner && __builtin_expect(tic_clock_is_late, 0))
-        tic_clock_arrive_late();
-    if ((tic_clock_is_due() || tic_early_is_due()) && tic_session_is_watching() &&
-        tic_session_is_owner())
-        tic_clock_release();
-}
-
-void tic_main_has_skipped(void)
-{
-    if (tic_early_holds() || (tic_is_owner && tic_clock_is_late))
-        tic_main_has_come();
-    else if (tic_clock_is_due() && tic_session_is_watching() && tic_session_is_owner())
-        tic_clock_release_meanwhile();
-}
-
-void tic_main_submits(struct starpu_task *task)
-{
-    if (tic_is_owner && tic_clock_lags && tic_session_is_owner() &&
-        (tic_redux_concerns(task) || !tic_submit_is_done(task)))
-        tic_clock_catch_up();
-}
-
 /* ---- waits ---------------------------------------------------------------------------------- */
-
-bool tic_wait_has_runners(void)
-{
-    return tic_session && tic_session->recovered && tic_guard == 0;
-}
 
 /* What waits for a value until then may be overwritten by a result, and its row used again. main()
  * has promised to read nothing without an access. */
@@ -109,7 +76,6 @@ void tic_wait_begin_at(bool operates, const void *frame)
     } else if (tic_session_is_watching() && tic_session_is_owner()) {
         tic_clock_wait();
         tic_redo_begin(TIC_REPLAY_WAITS);
-        tic_clock_release();
     } else if (tic_replay_is_on() && tic_session_context() == TIC_CONTEXT_THREAD) {
         tic_replay_await_own();
     }
@@ -162,5 +128,6 @@ void tic_wait_has_been(const char *call)
 
 bool tic_wait_settle_all(int result)
 {
-    return result == 0 && tic_wait_has_runners() && tic_runner_settle(true);
+    return result == 0 && tic_replay_is_on() && tic_guard == 0 && tic_session_is_owner() &&
+           tic_replay_settle(atomic_load(&tic_session->graph.position));
 }

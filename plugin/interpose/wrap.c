@@ -11,10 +11,9 @@
 #include "session/clock.h"
 #include "session/context.h"
 #include "session/kernels.h"
-#include "interpose/deliver.h"
 #include "interpose/ending.h"
 #include "interpose/hooks.h"
-#include "interpose/later.h"
+#include "interpose/callback_redo.h"
 #include "session/nodes.h"
 #include "interpose/looks.h"
 #include "report/missed.h"
@@ -26,7 +25,6 @@
 #include "interpose/redux.h"
 #include "interpose/retry.h"
 #include "interpose/redo.h"
-#include "interpose/runner.h"
 #include "replay/replay.h"
 #include "interpose/session.h"
 #include "interpose/skip.h"
@@ -87,7 +85,7 @@ WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
  * worker, its own. */
 WRAPPER struct starpu_task *starpu_task_get_current(void)
 {
-    struct starpu_task *task = tic_clock_current_task();
+    struct starpu_task *task = tic_callback_current_task();
 
     task = task ? task : tic_acting.task;
     return task ? task : RESOLVED(starpu_task_get_current)();
@@ -96,8 +94,6 @@ WRAPPER struct starpu_task *starpu_task_get_current(void)
 WRAPPER void starpu_shutdown(void)
 {
     tic_pages_open();
-    if (tic_wait_has_runners())
-        tic_runner_settle(true);
     if (tic_guard > 0) {
         tic_real.starpu_shutdown();
         return;
@@ -138,6 +134,13 @@ static void await_submitted(struct starpu_task *task)
         task->synchronous = 1;
 }
 
+/* The same of one that the replay has queued: not main()'s, who is at the cut then. */
+static void await_queued(struct starpu_task *task)
+{
+    tic_replay_await_end();
+    await_submitted(task);
+}
+
 /* What waits for the end of a submission by main() must not wait for its task, too: a synchronous
  * task is submitted first, and then waited for. */
 static void wait_for(struct starpu_task *task)
@@ -146,7 +149,6 @@ static void wait_for(struct starpu_task *task)
     uint64_t position = atomic_load(&tic_session->graph.position);
 
     tic_redux_after_submit();
-    tic_main_has_come();
     tic_looks_enter();
     if (is_main)
         tic_replay_await(position);
@@ -164,15 +166,17 @@ static void end_asking(void)
     tic_replay_run_inside();
 }
 
-static int submit_watched(struct starpu_task *task, const void *frame, bool *skipped)
+static int submit_watched(struct starpu_task *task, const void *frame)
 {
+    bool waits = task->synchronous;
     enum tic_verdict verdict = tic_submit_on_before(task);
-    *skipped = verdict == TIC_DROP || (verdict == TIC_CONTROL && !task->synchronous);
     if (verdict == TIC_HELD) {
         end_asking();
+        if (waits)
+            await_queued(task);
         return 0;
     }
-    bool waits = verdict != TIC_DROP && task->synchronous;
+    waits = verdict != TIC_DROP && task->synchronous;
     bool observed = verdict == TIC_PASS && tic_observe_begin(task, frame);
     int result = 0;
     if (waits) {
@@ -184,8 +188,6 @@ static int submit_watched(struct starpu_task *task, const void *frame, bool *ski
         tic_guard++;
         result = tic_real.starpu_task_submit(task);
         tic_guard--;
-        if (tic_session->recovered)
-            tic_reads_after_submit(result == 0);
     }
     end_asking();
     if (result != 0) { /* else the task may be gone already */
@@ -220,28 +222,22 @@ static int submit_unwatched(struct starpu_task *task)
 WRAPPER int starpu_task_submit(struct starpu_task *task)
 {
     tic_pages_open();
-    bool ours = tic_session && tic_guard == 0, waits = task->synchronous, skipped = false;
+    bool ours = tic_session && tic_guard == 0, waits = task->synchronous;
 
     if (tic_guard == 0)
         tic_retry_note_submission();
-    if (ours) {
-        tic_main_submits(task);
+    if (ours)
         tic_workers_place(task);
-    }
     if (ours && tic_redux_concerns(task)) {
         if (tic_session_is_watching() && tic_session_is_owner())
             tic_redo_begin(TIC_REPLAY_SUBMITS); /* the queue comes first */
         reduce(task);
     }
-    int result = tic_session_is_watching() ? submit_watched(task, __builtin_dwarf_cfa(), &skipped)
+    int result = tic_session_is_watching() ? submit_watched(task, __builtin_dwarf_cfa())
                                            : submit_unwatched(task);
     if (!ours)
         return result;
     tic_redux_after_submit();
-    if (skipped)
-        tic_main_has_skipped();
-    else
-        tic_main_has_come();
     if (waits) {
         tic_looks_refuse_thread("a synchronous task");
         tic_pages_close("a synchronous task", true);
@@ -385,8 +381,6 @@ WRAPPER int starpu_task_wait(struct starpu_task *task)
     bool stays = !task->destroy && tic_session_is_watching();
 
     tic_wait_begin(false);
-    if (tic_wait_has_runners())
-        tic_runner_settle(false);
     int result = RESOLVED(starpu_task_wait)(task);
     if (stays)
         tic_hooks_end_waited(task);
@@ -429,7 +423,7 @@ WAIT_FOR_ALL(starpu_task_wait_for_all_in_ctx, (unsigned context), (context))
  * wait of main(), which must not wait for tasks that wait for it. */
 static int throttle(unsigned count)
 {
-    return tic_position_holds_tasks() || tic_replay_plays() || tic_task_is_submitting()
+    return tic_replay_is_on() || tic_task_is_submitting()
                ? 0
                : RESOLVED(starpu_task_wait_for_n_submitted)(count);
 }

@@ -464,7 +464,6 @@ ACQUIRE(starpu_data_acquire_on_node, node,
         require_main_memory(node, #name);                                                          \
         bool watching = tic_session_is_watching();                                                 \
         tic_pages_open();                                                                          \
-        tic_main_has_come();                                                                       \
         fold(data);                                                                                \
         switch (watching ? tic_access_replay_try() : TIC_TRY_REALLY) {                             \
         case TIC_TRY_FAIL:                                                                         \
@@ -542,11 +541,10 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
     if (wait && tic_redo_keeps()) {
         const struct access_call call = {
             wait, data, mode, node, sequential, quick, TIC_ACQUIRE_JOBIDS_PRIORITY};
-        const struct tic_family *family = tic_handle_of(data)->family;
-        if (before || after)
-            tic_redo_refuse("the numbers of accesses with a callback");
-        if (family && family->planned)
-            tic_redo_refuse("accesses with a callback to planned partitions");
+        if (before)
+            *before = 0;
+        if (after)
+            *after = 0;
         bool redone = tic_callback_access_redo(wait);
         tic_replay_run_inside();
         if (redone || tic_redo_queue(tic_handle_of(data), play_access, &call, sizeof(call)))
@@ -576,7 +574,6 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
         tic_release(data, node);                                                                   \
         if (tic_session_is_watching() && tic_session_is_owner())                                   \
             tic_main_comes(false);                                                                 \
-        tic_main_has_come();                                                                       \
         tic_pages_close(#name, false);                                                             \
     }
 

@@ -6,7 +6,6 @@
 #include "interpose/answers.h"
 #include "session/clock.h"
 #include "session/context.h"
-#include "interpose/later.h"
 #include "report/told.h"
 #include "interpose/waits.h"
 #include "real/real.h"
@@ -17,14 +16,12 @@ static void come_as_far(enum tic_answer call)
 {
     if (tic_position_is_ahead() || tic_session->paused)
         return;
-    do {
-        tic_guard++;
-        if (call == TIC_starpu_task_nready)
-            tic_real.starpu_task_wait_for_no_ready();
-        else
-            tic_real.starpu_task_wait_for_all();
-        tic_guard--;
-    } while (call == TIC_starpu_task_nsubmitted && tic_wait_settle_all(0));
+    tic_guard++;
+    if (call == TIC_starpu_task_nready)
+        tic_real.starpu_task_wait_for_no_ready();
+    else
+        tic_real.starpu_task_wait_for_all();
+    tic_guard--;
 }
 
 /* A count of tasks that the real answer is above. */
@@ -83,21 +80,10 @@ static void told_of_tasks(int64_t left)
     tic_wait_has_been("starpu_task_nsubmitted");
 }
 
-/* A program may ask until no task is left. */
-static bool main_asks(const void *caller)
-{
-    if (!tic_answers_are_asked(caller))
-        return false;
-    if (tic_clock_lags)
-        tic_clock_catch_up();
-    tic_main_has_come();
-    return true;
-}
-
 #define ANSWER(number, type, name, parameters, arguments, key)                                     \
     WRAPPER type name parameters                                                                   \
     {                                                                                              \
-        bool asked = main_asks(__builtin_return_address(0));                                       \
+        bool asked = tic_answers_are_asked(__builtin_return_address(0));                           \
         tic_guard++;                                                                               \
         type real = RESOLVED(name) arguments;                                                      \
         tic_guard--;                                                                               \
@@ -127,7 +113,7 @@ static void await_finished(struct starpu_task *task)
 
 WRAPPER int starpu_task_finished(struct starpu_task *task)
 {
-    bool asked = main_asks(__builtin_return_address(0));
+    bool asked = tic_answers_are_asked(__builtin_return_address(0));
     int real = RESOLVED(starpu_task_finished)(task);
 
     if (!asked)
@@ -146,7 +132,7 @@ WRAPPER int starpu_malloc_flags(void **to, size_t size, int flags)
 {
     bool asked = (flags & STARPU_MALLOC_COUNT) != 0 &&
                  RESOLVED(starpu_memory_get_total)(STARPU_MAIN_RAM) > 0 &&
-                 main_asks(__builtin_return_address(0));
+                 tic_answers_are_asked(__builtin_return_address(0));
     tic_guard++;
     int real = RESOLVED(starpu_malloc_flags)(to, size, flags);
     tic_guard--;

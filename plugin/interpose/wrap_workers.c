@@ -7,7 +7,7 @@
 
 #include "session/context.h"
 #include "interpose/hooks.h"
-#include "interpose/later.h"
+#include "interpose/callback_redo.h"
 #include "report/report.h"
 #include "report/told.h"
 #include "interpose/workers.h"
@@ -39,7 +39,7 @@ WRAPPER unsigned starpu_combined_worker_get_count(void)
  * it runs on the first one. */
 static bool stands_on_worker(const void *caller)
 {
-    const struct starpu_task *task = tic_clock_current_task();
+    const struct starpu_task *task = tic_callback_current_task();
 
     return task && task->cl && !tic_answers_are_starpu(caller);
 }

@@ -22,13 +22,17 @@ struct work {
 struct actor {
     uint64_t key;
     uint32_t role; /* enum tic_history_role */
-    bool nested;   /* inside a call of main() */
+    bool nested;   /* inside a call of main(), at this position */
     bool ended;    /* by the cut */
+    uint64_t position;
     struct tic_replay_actor is;
     bool known; /* the program has come to it */
     bool here;  /* main() has, and is to run it where it is; when it is due */
     bool due, returned;
-    struct actor *next; /* that main() is to run inside the same call */
+    bool optional;
+    bool passed, begun; /* its entry has; before that */
+    struct actor *next; /* of those that begin apart from their entries */
+    struct actor *next_inside;
 };
 
 static struct {
@@ -44,13 +48,17 @@ static struct {
     struct tic_cursor cursor;
     /* Where main() is, where it was granted an access last, and where it came back last. */
     uint64_t position, granted, returned;
+    uint64_t covers; /* there it waits for a task that it submits */
     bool arrived;    /* main() is at the cut, and the values are restored */
     size_t wanted;   /* main() waits until so many entries have passed; or SIZE_MAX */
     uint64_t needed; /* the next entry waits for main() at this position; or UINT64_MAX */
-    const struct actor *missed; /* and for this actor; or NULL */
-    unsigned running, kernels;  /* actors; of these */
-    bool asks;                  /* main() for calls that it had put off */
-    bool main_waits;            /* for entries to pass */
+    const struct actor *missed;       /* and for this actor; or NULL */
+    bool ending;                      /* or it waits for the end of one */
+    unsigned running, kernels;        /* actors; of these */
+    struct actor *apart, **apart_end; /* actors that begin apart from their entries */
+    unsigned beginning;               /* of them, and one that just does */
+    bool asks;                        /* main() for calls that it had put off */
+    bool main_waits;                  /* for entries to pass */
     struct {
         unsigned long turn; /* of the thread that passes */
         bool runs;          /* an actor; and so many until now */
@@ -70,10 +78,15 @@ static __thread struct {
     bool plays, queued;
 } here __attribute__((tls_model("initial-exec")));
 
+static void begin_apart_locked(void);
+
 /* Who passes entries waits. */
 static void wait_locked(void)
 {
-    pthread_cond_wait(&replay.passes, &replay.mutex);
+    if (replay.apart && replay.kernels == 0) /* one may have come after another one */
+        begin_apart_locked();
+    else
+        pthread_cond_wait(&replay.passes, &replay.mutex);
 }
 
 /* ---- actors ---------------------------------------------------------------------------------- */
@@ -128,7 +141,9 @@ static int list_actors(const struct tic_line_entry *entries, size_t count)
             replay.actors[replay.actor_count++] =
                 (struct actor){.key = entries[i].actor,
                                .role = entries[i].role,
-                               .nested = entries[i].part == TIC_HISTORY_NESTED};
+                               .nested = (entries[i].part & TIC_HISTORY_NESTED) != 0,
+                               .optional = (entries[i].part & TIC_HISTORY_OPTIONAL) != 0,
+                               .position = entries[i].position};
     qsort(replay.actors, replay.actor_count, sizeof(*replay.actors), by_key);
     note_ends(entries, count);
     drop_those_of_tasks();
@@ -140,19 +155,41 @@ bool tic_replay_has_actor(enum tic_history_role role, uint64_t key)
     return find_actor(role, key) != NULL;
 }
 
+static uint64_t operation_at(uint64_t position)
+{
+    return position >> TIC_WAIT_BITS;
+}
+
+/* Of a made history it is not known whether it ran inside of a call. */
+static bool is_in_operation(const struct actor *actor)
+{
+    return !replay.steps.made || operation_at(actor->position) == operation_at(replay.position);
+}
+
+static void add_apart_locked(struct actor *actor)
+{
+    actor->begun = true;
+    *replay.apart_end = actor;
+    replay.apart_end = &actor->next;
+    replay.beginning++;
+    pthread_cond_broadcast(&replay.passes);
+}
+
 bool tic_replay_add_actor(enum tic_history_role role, uint64_t key,
                           const struct tic_replay_actor *is, bool inside)
 {
     struct actor *actor = find_actor(role, key);
 
     pthread_mutex_lock(&replay.mutex);
-    bool begins = actor && !actor->known;
+    bool begins = actor && !actor->known && atomic_load(&tic_replay_phase) == TIC_REPLAY_PASSING;
     if (begins) {
         actor->is = *is;
-        actor->here = inside && actor->nested;
+        actor->here = inside && actor->nested && is_in_operation(actor);
         actor->known = true;
+        if (actor->passed || (replay.steps.made && role == TIC_HISTORY_KERNEL))
+            add_apart_locked(actor);
         if (actor->here) {
-            actor->next = replay.inside;
+            actor->next_inside = replay.inside;
             replay.inside = actor;
         }
     }
@@ -169,6 +206,8 @@ static void end_actor_locked(struct actor *actor)
     replay.kernels -= actor->role == TIC_HISTORY_KERNEL;
     pthread_cond_broadcast(&replay.passes);
     pthread_cond_broadcast(&replay.others);
+    if (replay.steps.made)
+        pthread_cond_broadcast(&replay.main);
 }
 
 static void call_catch_up_locked(void)
@@ -219,11 +258,24 @@ static struct actor *take_due_inside(void)
     struct actor **at = &replay.inside, *actor;
 
     while (*at && !(*at)->due)
-        at = &(*at)->next;
+        at = &(*at)->next_inside;
     actor = *at;
     if (actor)
-        *at = actor->next;
+        *at = actor->next_inside;
     return actor;
+}
+
+/* Who passes entries waits for somebody else. */
+static bool is_blocked_locked(void)
+{
+    return replay.missed || replay.ending;
+}
+
+/* It may not have run inside of this call, and who is waited for may need main(). */
+static void leave_inside_locked(void)
+{
+    for (; replay.inside; replay.inside = replay.inside->next_inside)
+        replay.inside->here = false;
 }
 
 void tic_replay_run_inside(void)
@@ -236,6 +288,8 @@ void tic_replay_run_inside(void)
     while (replay.inside)
         if ((actor = take_due_inside()) != NULL)
             run_locked(actor);
+        else if (replay.steps.made && is_blocked_locked())
+            leave_inside_locked();
         else
             wait_as_main_locked();
     pthread_mutex_unlock(&replay.mutex);
@@ -283,21 +337,19 @@ static void advance_locked(void)
         pthread_cond_broadcast(&replay.main);
 }
 
-static void begin_actor_locked(const struct tic_line_entry *entry)
+/* In a made history a kernel begins as early as it can: who may look at data comes after it. */
+static void await_kernels_locked(const struct actor *actor)
 {
-    struct actor *actor = find_actor(entry->role, entry->actor);
+    while (replay.steps.made && actor->role == TIC_HISTORY_CALLBACK && actor->ended &&
+           replay.kernels > 0)
+        pthread_cond_wait(&replay.passes, &replay.mutex);
+}
 
-    if (!actor) {
-        advance_locked();
-        return;
-    }
-    replay.missed = actor;
-    while (!actor->known)
-        wait_locked();
-    replay.missed = NULL;
+static void start_locked(struct actor *actor)
+{
+    await_kernels_locked(actor);
     replay.running++;
     replay.kernels += actor->role == TIC_HISTORY_KERNEL;
-    advance_locked();
     call_locked(actor->is.begin, actor->is.argument);
     if (actor->here) {
         actor->due = true;
@@ -307,6 +359,44 @@ static void begin_actor_locked(const struct tic_line_entry *entry)
     }
 }
 
+static void begin_apart_locked(void)
+{
+    struct actor *actor = replay.apart;
+
+    replay.apart = actor->next;
+    if (!replay.apart)
+        replay.apart_end = &replay.apart;
+    start_locked(actor);
+    replay.beginning--;
+    pthread_cond_broadcast(&replay.main);
+}
+
+static bool is_left_out_locked(struct actor *actor)
+{
+    if (actor && !actor->known && actor->optional)
+        actor->passed = true;
+    return !actor || actor->passed || actor->begun;
+}
+
+static void begin_actor_locked(const struct tic_line_entry *entry)
+{
+    struct actor *actor = find_actor(entry->role, entry->actor);
+
+    if (is_left_out_locked(actor)) {
+        advance_locked();
+        return;
+    }
+    replay.missed = actor;
+    if (replay.inside && !actor->known)
+        pthread_cond_broadcast(&replay.main);
+    while (!actor->known)
+        wait_locked();
+    replay.missed = NULL;
+    advance_locked();
+    if (!actor->begun)
+        start_locked(actor);
+}
+
 /* Is main() through with what this entry says? With RELEASE it is when it goes on. */
 static bool has_done_locked(const struct tic_line_entry *entry)
 {
@@ -314,6 +404,18 @@ static bool has_done_locked(const struct tic_line_entry *entry)
 
     return replay.position > entry->position ||
            (entry->kind != TIC_HISTORY_RELEASE && done >= entry->position);
+}
+
+static void await_end_locked(const struct actor *actor)
+{
+    replay.ending = true;
+    if (replay.inside)
+        pthread_cond_broadcast(&replay.main);
+    if (actor->role == TIC_HISTORY_KERNEL)
+        wait_locked();
+    else
+        pthread_cond_wait(&replay.passes, &replay.mutex);
+    replay.ending = false;
 }
 
 static void pass_locked(const struct tic_line_entry *entry)
@@ -328,8 +430,8 @@ static void pass_locked(const struct tic_line_entry *entry)
     }
     if (entry->kind == TIC_HISTORY_END) {
         const struct actor *actor = find_actor(entry->role, entry->actor);
-        while (actor && !actor->returned)
-            wait_locked();
+        while (actor && !actor->returned) /* it may be looking at data that a kernel is shown */
+            await_end_locked(actor);
     }
     replay.needed = entry->position + 1;
     while ((tic_cursor_returns(entry) || entry->kind == TIC_HISTORY_RELEASE) &&
@@ -503,6 +605,11 @@ unsigned tic_replay_count_kernels(void)
     return count;
 }
 
+bool tic_replay_is_made(void)
+{
+    return tic_replay_is_on() && replay.steps.made;
+}
+
 bool tic_replay_is_busy(void)
 {
     pthread_mutex_lock(&replay.mutex);
@@ -530,11 +637,15 @@ static void forget_locked(void)
     free(replay.actors);
     replay.actors = NULL;
     replay.actor_count = 0;
-    replay.position = replay.granted = replay.returned = 0;
+    replay.position = replay.granted = replay.returned = replay.covers = 0;
     replay.arrived = replay.asks = false;
     replay.wanted = SIZE_MAX;
     replay.needed = UINT64_MAX;
     replay.missed = NULL;
+    replay.ending = false;
+    replay.apart = NULL;
+    replay.apart_end = &replay.apart;
+    replay.beginning = 0;
     replay.passer.runs = false;
     replay.queue.count = 0;
 }
@@ -573,6 +684,51 @@ static void await_passed_locked(size_t count)
     replay.wanted = SIZE_MAX;
 }
 
+/* In a made history callbacks that had begun by the end of this operation, if the program has come
+ * to them: main() may have waited for these. looks: of those that may look at data. */
+static bool may_run_locked(const struct actor *actor, uint64_t operation, bool looks)
+{
+    return actor->role == TIC_HISTORY_CALLBACK && actor->known && !actor->returned &&
+           !actor->here && operation_at(actor->position) <= operation && (actor->ended || !looks);
+}
+
+static bool is_any_running_locked(uint64_t position, bool looks)
+{
+    size_t i = 0;
+
+    while (i < replay.actor_count &&
+           !may_run_locked(&replay.actors[i], operation_at(position), looks))
+        i++;
+    return replay.beginning > 0 || replay.kernels > 0 || i < replay.actor_count;
+}
+
+/* True: there were some. */
+static bool await_callbacks_locked(uint64_t position, bool looks)
+{
+    bool any = false;
+
+    for (; tic_replay_is_on() && is_any_running_locked(position, looks); any = true)
+        wait_as_main_locked();
+    return any;
+}
+
+static bool begins_operation(uint64_t position)
+{
+    return position % (1u << TIC_WAIT_BITS) == 0;
+}
+
+/* main() is to look at data, or to wait. In a made history others had begun before this operation
+ * of its, or during it: there, those that may look at data do so before main() does. */
+static void await_made_locked(uint64_t position, enum tic_replay_operation operation)
+{
+    await_passed_locked(
+        tic_cursor_count_before(&replay.cursor, operation_at(position) << TIC_WAIT_BITS));
+    while (replay.beginning > 0)
+        wait_as_main_locked();
+    if (operation == TIC_REPLAY_WAITS && begins_operation(position))
+        await_callbacks_locked(position, true);
+}
+
 /* Until main() may come back from the operation, if it had by the cut: true. */
 static bool await_return_locked(uint64_t position)
 {
@@ -595,6 +751,8 @@ static void arrive_locked(uint64_t position, bool waits)
         await_passed_locked(tic_cursor_count_before(&replay.cursor, position));
     if (!returns)
         await_passed_locked(replay.cursor.count);
+    if (!returns && replay.steps.made)
+        await_callbacks_locked(position, false);
     size_t next = cursor->next;
     pthread_mutex_unlock(&replay.mutex);
     replay.steps.arrive(cursor->entries + next, cursor->count - next);
@@ -638,6 +796,8 @@ void tic_replay_begin(uint64_t position, enum tic_replay_operation operation)
     else if (operation == TIC_REPLAY_WAITS && !replay.steps.waits_freely &&
              !waited_locked(position))
         stop_diverged();
+    else if (replay.steps.made && operation != TIC_REPLAY_SUBMITS)
+        await_made_locked(position, operation);
     else if (operation >= TIC_REPLAY_ENDS)
         await_return_locked(position);
     else if (operation == TIC_REPLAY_ASKS)
@@ -650,9 +810,23 @@ void tic_replay_await(uint64_t position)
     if (!tic_replay_is_on())
         return;
     pthread_mutex_lock(&replay.mutex);
-    if (tic_replay_is_on() && !await_return_locked(position) && replay.arrived)
+    replay.covers = position;
+    if (replay.steps.made && !replay.arrived)
+        ;
+    else if (tic_replay_is_on() && !await_return_locked(position) && replay.arrived)
         await_end_as_main_locked();
     pthread_mutex_unlock(&replay.mutex);
+}
+
+bool tic_replay_settle(uint64_t position)
+{
+    bool any = false;
+
+    pthread_mutex_lock(&replay.mutex);
+    if (tic_replay_is_on() && replay.steps.made && !replay.arrived)
+        any = await_callbacks_locked(position, false);
+    pthread_mutex_unlock(&replay.mutex);
+    return any;
 }
 
 /* main() is through with something there: *done. The next entry may wait for that. */
@@ -671,7 +845,9 @@ void tic_replay_grant(uint64_t position)
         return;
     pthread_mutex_lock(&replay.mutex);
     note_done_locked(&replay.granted, position);
-    if (tic_replay_is_on() && tic_cursor_find_end(&replay.cursor, position, &end))
+    if (replay.steps.made && !replay.arrived)
+        await_callbacks_locked(position, begins_operation(position) && replay.covers != position);
+    else if (tic_replay_is_on() && tic_cursor_find_end(&replay.cursor, position, &end))
         await_passed_locked(end);
     pthread_mutex_unlock(&replay.mutex);
 }

@@ -44,6 +44,9 @@ struct tic_replay_steps {
     /* main() makes calls that it had put off. */
     void (*catch_up)(void);
     bool waits_freely; /* main() may wait for tasks where it did not */
+    /* Of main() there is nothing in the history, and kernels begin when somebody comes to them
+     * (history/made.h). */
+    bool made;
 };
 
 /* Begins to redo the history, which stays until the phase is OFF. cut: where main()
@@ -63,6 +66,9 @@ enum tic_replay_operation {
 void tic_replay_begin(uint64_t position, enum tic_replay_operation operation);
 /* Waits until main() may come back from the operation at this position, which waits. */
 void tic_replay_await(uint64_t position);
+/* In a made history it has waited for all tasks there: true, others had begun by then, and it is to
+ * wait once more for what they have submitted. */
+bool tic_replay_settle(uint64_t position);
 /* It has waited there, and may be holding data; waits until it may look at memory, if it did by the
  * cut. */
 void tic_replay_grant(uint64_t position);
@@ -82,6 +88,8 @@ bool tic_replay_has_actor(enum tic_history_role role, uint64_t key);
  * False: it is none. Any thread. */
 bool tic_replay_add_actor(enum tic_history_role role, uint64_t key,
                           const struct tic_replay_actor *is, bool inside);
+/* Is the history made, and the replay on? */
+bool tic_replay_is_made(void);
 /* At the end of a call of main() that may have added one: it runs here if it ran inside that call
  * in the recorded run. */
 void tic_replay_run_inside(void);

@@ -7,11 +7,3 @@ uint64_t tic_clock_now(void)
 {
     return atomic_load(&tic_session->graph.clock);
 }
-
-bool tic_clock_is_behind(void)
-{
-    const struct tic_session *session = tic_session;
-
-    return session->recovered && atomic_load(&session->watching) &&
-           (tic_clock_now() < session->graph.recovered.clock || tic_position_is_ahead());
-}

@@ -7,11 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "session/backlog.h"
 #include "session/context.h"
 
-/* main() has not come to the recovered cut: values of data in memory of main() wait, and so do live
- * tasks. */
+/* main() has not come to the recovered cut: values of data in memory of main() wait. */
 static inline bool tic_position_is_ahead(void)
 {
     return __builtin_expect(tic_session && atomic_load(&tic_session->snapshot.replaying), 0);
@@ -19,13 +17,4 @@ static inline bool tic_position_is_ahead(void)
 
 /* Operations of main() begun so far. */
 uint64_t tic_clock_now(void);
-/* Is main() not yet where it was at the recovered cut? */
-bool tic_clock_is_behind(void);
-/* Is something held back that main() has come far enough for? */
-static inline bool tic_clock_is_due(void)
-{
-    return __builtin_expect(atomic_load(&tic_backlog_earliest) != UINT64_MAX, 0) &&
-           atomic_load(&tic_backlog_earliest) <= tic_clock_now();
-}
-
 #endif

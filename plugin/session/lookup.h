@@ -21,6 +21,11 @@ static inline bool tic_handle_is_empty(const struct tic_handle *handle)
 {
     return handle->empty != TIC_WITH_CONTENT;
 }
+/* With content that callbacks may look at. */
+static inline bool tic_handle_has_content(const struct tic_handle *handle)
+{
+    return handle && !(handle->supported && tic_handle_is_empty(handle));
+}
 static inline bool tic_handle_is_excluded(const struct tic_handle *handle)
 {
     return handle->empty == TIC_EXCLUDED;

@@ -55,12 +55,6 @@ static inline bool tic_data_holds_values(const struct tic_handle *handle)
            (handle->family && handle->family->submitted_writes > 0);
 }
 
-/* It, or what shares its memory, holds a value of this run; a recovered value waits. */
-static inline bool tic_data_is_live(const struct tic_handle *handle)
-{
-    return handle->family ? handle->family->live : handle->live;
-}
-
 static inline bool tic_data_is_pending(const struct tic_handle *handle)
 {
     return handle->family ? handle->family->pending : handle->pending;

@@ -74,14 +74,12 @@ struct tic_slot {
                                         arguments_* to himself; seq_cst */
     char *arguments_before;          /* what they were; NULL until there are some */
     size_t arguments_size;
-    struct alias *aliases;         /* whoever has the task: memory that it uses, executed again */
     _Atomic bool arguments_shared; /* another worker runs a task with the same */
     bool arguments_changed;        /* by the last kernel that has returned */
     size_t arguments_room;         /* twice as much is there */
     const void *codelet;           /* worker only: of the running task, if it has arguments */
     uint64_t key;                  /* worker only: of the running task, if it has arguments */
     bool counts;                   /* worker only: done when it ends, even if it wrote nothing */
-    bool again;                    /* worker only: a restart executes it again, before the cut */
     size_t printed;                /* worker only: what stdout held when the task began */
     uint64_t children;             /* worker only: tasks that it has submitted */
     bool away; /* whoever has the task: it computes in other memory than main memory */

@@ -74,9 +74,7 @@ int tic_save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *hand
         layout.unsteady = handle->imaged || atomic_load(&handle->writers) > 0 ||
                           atomic_load_explicit(&handle->shares, memory_order_acquire);
         layout.stop = why == -EINTR ? &handle->wanted : NULL;
-        if (handle->set_aside)
-            layout = tic_layout_packed(&handle->layout.shape, handle->set_aside);
-        else if (handle->home_node >= 0 && !tic_handle_is_there(handle))
+        if (handle->home_node >= 0 && !tic_handle_is_there(handle))
             return save_nothing(snapshot, &layout.shape, why, saved);
         int written = write_or_hold(snapshot, &layout, why, saved);
         return written == -EFAULT ? save_nothing(snapshot, &layout.shape, why, saved) : written;

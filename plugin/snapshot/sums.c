@@ -5,23 +5,16 @@
 
 #include "base/thread.h"
 
-static struct tic_layout layout_of(const struct tic_handle *handle)
-{
-    return handle->set_aside ? tic_layout_packed(&handle->layout.shape, handle->set_aside)
-                             : handle->layout;
-}
-
 bool tic_sums_take_used(struct tic_sums *sums, const struct tic_handle *handle, uint64_t *sum)
 {
     enum { SHORT = 65536 }; /* bytes that take less time than to ask the kernel for ours */
-    struct tic_layout layout = layout_of(handle);
-    uint64_t bytes = tic_shape_bytes(&layout.shape);
+    uint64_t bytes = tic_shape_bytes(&handle->layout.shape);
     clockid_t clock = bytes < SHORT ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
     uint64_t start = tic_nanoseconds(clock);
 
     if (atomic_load(&handle->movable.stale)) /* memory holds an older value */
         return false;
-    bool is_there = tic_layout_checksum_there(&layout, sum);
+    bool is_there = tic_layout_checksum_there(&handle->layout, sum);
 
     atomic_fetch_add_explicit(&sums->ns, tic_nanoseconds(clock) - start, memory_order_relaxed);
     atomic_fetch_add_explicit(&sums->bytes, bytes, memory_order_relaxed);
@@ -30,8 +23,6 @@ bool tic_sums_take_used(struct tic_sums *sums, const struct tic_handle *handle, 
 
 bool tic_sums_take(struct tic_sums *sums, const struct tic_handle *handle, uint64_t *sum)
 {
-    return (handle->set_aside || tic_handle_is_there(handle)) &&
-           tic_sums_take_used(sums, handle, sum) &&
-           (handle->set_aside ||
-            !tic_handle_is_freed(handle)); /* meanwhile: the heap writes there */
+    return tic_handle_is_there(handle) && tic_sums_take_used(sums, handle, sum) &&
+           !tic_handle_is_freed(handle); /* meanwhile: the heap writes there */
 }

@@ -294,9 +294,6 @@ EOF
     P_TASKS=3 run "$tool" run -- "$program"
     [ "$status" -eq 70 ]
     [[ $output == *"main() waits for tasks where it did not wait for them"* ]]
-    STARPU_TIC_REPLAY=hold P_TASKS=3 run "$tool" run -- "$program"
-    [ "$status" -eq 70 ]
-    [[ $output == *"after 3 submissions"* ]]
 }
 
 @test "other input: a restart goes on with what was recorded, or stops, or nobody looks" {

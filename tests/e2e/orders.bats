@@ -317,17 +317,16 @@ resume_with_input() {
 
 # The line that the replay continues from has no value of it.
 @test "main() changes data without a home, which a replay saves" {
-    local expected engine point
+    local expected point
     keep_order homeless-changed
     expected=$("$lib/orders" homeless-changed)
-    while read -r engine point; do
-        export STARPU_TIC_REPLAY=$engine
+    for point in 1 2; do
         rm -rf "$STARPU_TIC_DIR"
         crash "task-end:8" "$lib/orders" homeless-changed
         crash "line-renamed:$point" "$lib/orders" homeless-changed
         run_apart "$tool" run -- "$lib/orders" homeless-changed
-        is_right "$expected" yes || complain homeless-changed "wrong after line $point of the replay by $engine"
-    done <<<$'redo 1\nredo 2\nhold 2\nhold 3'
+        is_right "$expected" yes || complain homeless-changed "wrong after line $point of the replay"
+    done
 }
 
 # A line that is cut between main()'s change and its next call finds the change by the other handle.
@@ -340,35 +339,14 @@ resume_with_input() {
     end_protection thread-reads
 }
 
-# Killed with one worker, then resumed with a slow main(), which tasks that are held back run beside: it waits
-# where it did not wait, for what they do.
-resume_slowly() { # scenario, failpoint, engine of the restart
-    export STARPU_TIC_VERIFY=0 STARPU_TIC_REPLAY=${3-hold}
-    STARPU_NCPU=1 STARPU_TIC_FAIL=$2 protected "$1"
-    [ "$status" -eq 137 ] || complain "$1" "not killed"
-    ORDERS_SLOW=1 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" "$1"
-    [ "$(stat_of recovered)" = true ] || complain "$1" "not resumed"
-}
-
-@test "a kernel ends protection in a restart before main() has come to what it wrote" {
-    local expected scenario=late-children-slow
-    expected=$("$lib/orders" $scenario)
-    resume_slowly $scenario task-begin:4
-    is_unprotected_and_right "$expected" || complain $scenario "wrong after a kill"
-}
-
 @test "a restart is faster with a kernel that submits than main() is" {
     local expected scenario=late-children-chain
     expected=$("$lib/orders" $scenario)
-    resume_slowly $scenario task-begin:3 redo
+    STARPU_TIC_VERIFY=0 STARPU_NCPU=1 STARPU_TIC_FAIL=task-begin:3 protected $scenario
+    [ "$status" -eq 137 ] || complain $scenario "not killed"
+    STARPU_TIC_VERIFY=0 ORDERS_SLOW=1 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" $scenario
+    [ "$(stat_of recovered)" = true ] || complain $scenario "not resumed"
     is_unprotected_and_right "$expected" || complain $scenario "wrong after a kill"
-}
-
-@test "a restart is faster with a task that has a callback than main() is" {
-    local expected scenario=late-callback-chain
-    expected=$("$lib/orders" $scenario)
-    resume_slowly $scenario task-begin:3
-    is_right "$expected" "" || complain $scenario "wrong after a kill"
 }
 
 @test "what a callback submits by which it ends protection in a restart keeps its order" {
@@ -432,7 +410,10 @@ resume_slowly() { # scenario, failpoint, engine of the restart
     local expected scenario
     for scenario in late-nowhere late-bare; do
         expected=$("$lib/orders" $scenario)
-        resume_slowly $scenario task-begin:3
+        rm -rf "$STARPU_TIC_DIR"
+        STARPU_NCPU=1 STARPU_TIC_FAIL=task-begin:3 protected "$scenario"
+        [ "$status" -eq 137 ] || complain "$scenario" "not killed"
+        run_apart timeout "$hangs" "$tool" run -- "$lib/orders" "$scenario"
         is_right "$expected" "" || complain $scenario "wrong after a kill"
     done
 }

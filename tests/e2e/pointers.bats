@@ -389,7 +389,7 @@ wrote='tasks write memory that is not registered data'
     cp -r "$STARPU_TIC_DIR" kept
     STARPU_NCPU=2 run_apart timeout "$hangs" "$tool" run -- "$lib/packed_reads"
     is_right "$expected" yes || complain packed_reads wrong
-    STARPU_TIC_REPLAY=redo STARPU_TIC_PATIENCE=0.2 STARPU_TIC_DIR=$PWD/kept STARPU_NCPU=1 \
+    STARPU_TIC_PATIENCE=0.2 STARPU_TIC_DIR=$PWD/kept STARPU_NCPU=1 \
         timeout "$hangs" "$tool" run -- "$lib/packed_reads" >still 2>&1 &
     until grep -q 'the replay may stand still: tasks without output at once: 2, workers: 1;' still; do
         kill -0 $! || complain packed_reads "not told"

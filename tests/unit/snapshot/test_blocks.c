@@ -14,7 +14,7 @@ enum {
     WORDS = 4,
     STEP = 3000,
     ROUNDS = 6,
-    OBSERVED = 5
+    OBSERVED = 6
 }; /* entries of the history that a round of log_one() makes */
 
 static struct tic_rig rig;
@@ -68,9 +68,9 @@ static void log_one(uint64_t i)
         tic_graph_note_read(graph, &read, &(struct tic_reader){TIC_HISTORY_KERNEL, 0}, epoch), 0);
     assert_int_equal(tic_graph_note_input(graph, i, i * 3, 0), 0);
     assert_int_equal(tic_graph_event(graph, TIC_EVENT_TIME, &value), 0);
-    assert_int_equal(tic_graph_note_callback(graph, i * 7), 0);
     assert_int_equal(tic_graph_note_ran(graph, i * 5, epoch), 0);
     tic_lock(&graph->lock);
+    assert_int_equal(tic_graph_note_callback_begin_locked(graph, i * 7, epoch, false), 0);
     assert_int_equal(tic_graph_note_look_locked(graph, i, 0, (const char *)&i, sizeof(i), epoch),
                      0);
     tic_unlock(&graph->lock);

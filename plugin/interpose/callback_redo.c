@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Callbacks in a restart. A skipped task ends at once, but its callback came later, maybe after
+ * main() had gone on: it comes when the history says so. One that had not begun by the cut is
+ * queued. */
+#include "interpose/callback_redo.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "interpose/callback_run.h"
+#include "interpose/looks.h"
+#include "interpose/looks_list.h"
+#include "interpose/redo_values.h"
+#include "real/real.h"
+#include "replay/replay.h"
+#include "session/context.h"
+#include "session/task.h"
+
+struct redone {
+    uint64_t key;
+    void (*run)(void *);
+    void *argument;
+    bool notes;                   /* run itself notes that it begins */
+    struct starpu_task *task;     /* whose callback it is; or NULL */
+    bool owned;                   /* StarPU needs the task no more: it goes after its callback */
+    struct tic_small small;       /* data that the callback may look at */
+    struct tic_redo_reads *reads; /* what it is shown before it runs; or NULL */
+};
+
+static struct {
+    struct starpu_task **items;
+    unsigned long count, capacity;
+} buried; /* guarded by the submission lock: tasks whose callbacks come after their ends; they stay
+           */
+
+static __thread struct starpu_task *current __attribute__((tls_model("initial-exec")));
+
+static struct redone *copy_of(const struct redone *redone)
+{
+    struct redone *copy = malloc(sizeof(*copy));
+
+    if (!copy)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    *copy = *redone;
+    return copy;
+}
+
+static void bury_locked(struct starpu_task *task)
+{
+    void *grown =
+        tic_grow(buried.items, &buried.capacity, buried.count + 1, sizeof(struct starpu_task *));
+
+    if (!grown)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    buried.items = grown;
+    buried.items[buried.count++] = task;
+}
+
+/* The callback may look at its task, whose structure StarPU would free at its end. */
+static void keep_locked(struct starpu_task *task, bool owned)
+{
+    if (task->destroy && !owned)
+        bury_locked(task);
+    task->destroy = 0;
+}
+
+/* small: of a task that has ended, whose data may be gone; NULL: it has not. */
+static struct redone callback_of(struct starpu_task *task, uint64_t key, bool owned,
+                                 const struct tic_small *small)
+{
+    struct redone redone = {.key = key,
+                            .run = tic_callback_of(task),
+                            .argument = task->callback_arg,
+                            .task = task,
+                            .owned = owned};
+
+    if (small)
+        redone.small = *small;
+    else
+        tic_looks_list_small(task, &redone.small);
+    return redone;
+}
+
+struct starpu_task *tic_callback_current_task(void)
+{
+    return current;
+}
+
+/* StarPU has never seen a task that is ours: nobody has measured its times. */
+static void add_times(struct starpu_task *task)
+{
+    if (!task->profiling_info && tic_real.starpu_profiling_status_get())
+        task->profiling_info = calloc(1, sizeof(*task->profiling_info));
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* As StarPU does it on a worker. */
+static void run_on_time(const struct redone *redone)
+{
+    struct starpu_task *outer = current;
+
+    current = redone->task;
+    if (redone->owned)
+        add_times(redone->task);
+    tic_looks_note_callback(&redone->small, redone->key);
+    tic_callback_begin(redone->key, redone->run, redone->argument);
+    current = outer;
+    if (redone->owned)
+        tic_real.starpu_task_destroy(redone->task);
+}
+
+static void show_reads(void *arg)
+{
+    const struct redone *redone = arg;
+
+    tic_redo_show_reads(redone->reads);
+}
+
+static void run_redone(void *arg)
+{
+    struct redone *redone = arg;
+
+    if (redone->notes)
+        redone->run(redone->argument);
+    else
+        run_on_time(redone);
+    free(redone->reads);
+    free(redone);
+}
+
+static void await_end(void *buffers[], void *arg)
+{
+    (void)buffers;
+    (void)arg;
+    tic_replay_await_end();
+}
+
+/* On a worker, as of another task: who waits for all tasks waits for it. */
+static void play_callback(void *arg)
+{
+    static struct starpu_codelet codelet = {
+        .where = STARPU_CPU, .cpu_funcs = {await_end}, .name = "tic_callback"};
+    struct starpu_task *task = tic_task_create();
+
+    if (!task)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    task->cl = &codelet;
+    task->callback_func = run_redone;
+    task->callback_arg = arg;
+    if (!tic_task_submit(task))
+        tic_stop(TIC_EXIT_REFUSED, "cannot submit a task for a callback in the replay");
+}
+
+static void queue_redone(struct redone *redone)
+{
+    if (!tic_replay_queue(play_callback, redone))
+        play_callback(redone);
+}
+
+bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, bool owned,
+                              const struct tic_small *small)
+{
+    struct redone redone = callback_of(task, key, owned, small);
+
+    if (!redone.run)
+        return false;
+    keep_locked(task, owned);
+    if (tic_nowhere_has_key(key))
+        redone.reads = tic_redo_list_reads(task, key);
+    struct redone *copy = copy_of(&redone);
+    const struct tic_replay_actor actor = {redone.reads ? show_reads : NULL, run_redone, copy};
+    bool inside = tic_is_owner && (!tic_replay_is_made() || tic_task_runs_nowhere(task));
+    if (!tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, inside))
+        queue_redone(copy);
+    return true;
+}
+
+void tic_callback_redo_access(uint64_t key, void (*run)(void *), void *argument)
+{
+    const struct redone redone = {.key = key, .run = run, .argument = argument, .notes = true};
+
+    queue_redone(copy_of(&redone));
+}

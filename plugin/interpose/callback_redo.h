@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* When callbacks come in a restart. */
+#ifndef TIC_INTERPOSE_CALLBACK_REDO_H
+#define TIC_INTERPOSE_CALLBACK_REDO_H
+
+#include <starpu.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tic_small;
+
+/* The callback of a task, if it has one, does not run at its end, but when the history says so; if
+ * it had not begun by the cut, when the queue is played: of a task of ours, as its own has ended.
+ * The structure stays until it has run; owned: it goes then, StarPU does not see it. small: what it
+ * may look at, of a task that has ended, whose data may be gone; else NULL. Under the submission
+ * lock. False: it has none. */
+bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, bool owned,
+                              const struct tic_small *small);
+/* StarPU grants an access with a callback while the queue is played: the callback comes after that.
+ * run notes itself what begins. */
+void tic_callback_redo_access(uint64_t key, void (*run)(void *), void *argument);
+/* The task whose callback this thread runs without it; or NULL. */
+struct starpu_task *tic_callback_current_task(void);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "interpose/callback_run.h"
+
+#include "interpose/looks.h"
+#include "session/context.h"
+#include "unseen/statics.h"
+
+/* A quiescent line is taken while none is open. Where one is, the line waits for it, and others may
+ * begin. */
+void tic_callback_open(void)
+{
+    struct tic_session *session = tic_session;
+    _Atomic uint32_t *open = &session->graph.callbacks_open;
+
+    while (atomic_fetch_add(open, 1) == 0 && atomic_load(&session->snapshot.verify.closed)) {
+        atomic_fetch_sub(open, 1);
+        tic_verify_await_open(&session->snapshot);
+    }
+}
+
+void tic_callback_close(struct tic_running_callback *running)
+{
+    tic_snapshot_end_callback(&tic_session->snapshot, running);
+    atomic_fetch_sub(&tic_session->graph.callbacks_open, 1);
+}
+
+/* It may run inside a call of the owner thread. */
+void tic_callback_run(void (*run)(void *), void *argument)
+{
+    int guard = tic_guard;
+
+    tic_statics_enter_callback();
+    tic_guard = 0;
+    tic_in_callback++;
+    run(argument);
+    tic_in_callback--;
+    tic_guard = guard;
+    atomic_fetch_add_explicit(&tic_session->graph.told, 1, memory_order_relaxed);
+}
+
+void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
+{
+    struct tic_session *session = tic_session;
+    struct tic_running_callback running = {.nested = tic_session_asks(key)};
+
+    tic_callback_open();
+    if (session->recovered)
+        tic_looks_show_callback(key);
+    if (atomic_load(&session->watching) &&
+        tic_snapshot_begin_callback(&session->snapshot, key, &running) != 0)
+        tic_snapshot_break(&session->snapshot, "out of memory");
+    tic_callback_run(run, argument);
+    tic_callback_close(&running);
+}

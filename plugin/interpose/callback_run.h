@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Callbacks run as code of the application, also inside our own calls. */
+#ifndef TIC_INTERPOSE_CALLBACK_RUN_H
+#define TIC_INTERPOSE_CALLBACK_RUN_H
+
+#include <stdint.h>
+
+#include "snapshot/verify.h"
+
+/* Around what is noted of a callback, and the callback: a quiescent line has both, or neither. May
+ * wait for such a line. running: if it was noted. Any thread. */
+void tic_callback_open(void);
+void tic_callback_close(struct tic_running_callback *running);
+/* Calls the application's function as the application. It is open. */
+void tic_callback_run(void (*run)(void *), void *argument);
+/* And notes that the callback of this task has begun. */
+void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument);
+
+#endif
