@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What main() comes to: what a restart holds back for it, and what it may look at once it has
- * waited. Wrappers call these around the real functions. */
+/* What main() comes to, and what it may look at once it has waited. Wrappers call these around the
+ * real functions. */
 #ifndef TIC_INTERPOSE_WAITS_H
 #define TIC_INTERPOSE_WAITS_H
 
 #include <starpu.h>
 #include <stdbool.h>
 
-/* An operation on data begins, which waits for tasks or does not: what was held back until then
- * must not wait for its end. */
+/* An operation on data begins, which waits for tasks or does not. */
 void tic_main_comes(bool waits);
 /* main() comes back from a call that has waited: what it looks at is there before a replay shows
  * others what they look at. */

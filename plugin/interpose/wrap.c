@@ -81,8 +81,8 @@ WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
     return result;
 }
 
-/* Of a callback that was held back, the task that it was held back from; of a kernel on another
- * worker, its own. */
+/* Of a callback that runs apart from its task, that task; of a kernel on another worker, its own.
+ */
 WRAPPER struct starpu_task *starpu_task_get_current(void)
 {
     struct starpu_task *task = tic_callback_current_task();

@@ -96,7 +96,7 @@ exit_as_usual() { # scenarios...
 }
 
 @test "main() goes by a starpu_data_acquire_try that failed" {
-    keep_order try-in-vain
+    keep_order try-in-vain try-until
     STARPU_TIC_PROTOCOL=sel keep_order try-in-vain
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Scenarios of tests/lib/orders.c about what tasks and main() read, and who comes first. */
+#include <sched.h>
 #include <stdbool.h>
 
 #include "lib/orders_items.h"
@@ -229,6 +230,18 @@ static void run_try_in_vain(void)
     }
 }
 
+/* main() tries until it gets what tasks write. */
+static void run_try_until(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        submit_row(handles[0], round);
+        while (starpu_data_acquire_try(handles[0], STARPU_R) != 0)
+            sched_yield();
+        note(*(int *)starpu_data_get_local_ptr(handles[0]));
+        starpu_data_release(handles[0]);
+    }
+}
+
 /* Names that a picture must escape, of more tasks than are drawn one by one. */
 static void run_odd_names(void)
 {
@@ -346,5 +359,6 @@ const struct mode orders_access[] = {{"unpack", run_unpack},
                                      {"homeless-changed", run_homeless_changed},
                                      {"odd-names", run_odd_names},
                                      {"try-in-vain", run_try_in_vain},
+                                     {"try-until", run_try_until},
                                      {"granted-inside", run_granted_inside},
                                      {NULL, NULL}};
