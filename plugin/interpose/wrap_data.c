@@ -359,6 +359,17 @@ static bool note_invalid(starpu_data_handle_t data)
     return true;
 }
 
+/* Behind queued tasks that use it; to what comes after the call it is invalid. */
+static bool queue_invalidation(starpu_data_handle_t data, void (*play)(void *))
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    if (!tic_redo_keeps() || !tic_redo_is_queued(handle))
+        return false;
+    atomic_store(&handle->invalid, true);
+    return tic_redo_queue(handle, play, &data, sizeof(data));
+}
+
 static void note_valid(starpu_data_handle_t data)
 {
     if (tic_session_is_watching() && tic_session_is_owner())
@@ -375,9 +386,7 @@ static void note_valid(starpu_data_handle_t data)
     {                                                                                              \
         tic_pages_open();                                                                          \
         fold(data);                                                                                \
-        if ((tic_redo_keeps() && tic_redo_is_queued(tic_handle_of(data)) &&                        \
-             tic_redo_queue(tic_handle_of(data), play_##name, &data, sizeof(data))) ||             \
-            !note_invalid(data))                                                                   \
+        if (queue_invalidation(data, play_##name) || !note_invalid(data))                          \
             return;                                                                                \
         tic_guard++;                                                                               \
         RESOLVED(name)(data);                                                                      \
