@@ -22,6 +22,7 @@
 #include "session/task.h"
 #include "interpose/typed.h"
 #include "real/real.h"
+#include "replay/replay.h"
 
 enum { MAX_WIDTH = 16 };
 
@@ -320,6 +321,10 @@ static const char *on_other_thread(struct starpu_task *task)
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
     const char *why = NULL;
 
+    /* It was asked then; and main() may have the lock, and wait until this callback has returned.
+     */
+    if (tic_session_context() != TIC_CONTEXT_THREAD && tic_replay_repeats())
+        return NULL;
     pthread_mutex_lock(&folding); /* not between what is closed and its fold */
     for (unsigned i = 0; i < buffers && !why; i++) {
         const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));

@@ -73,9 +73,10 @@ static struct {
             .main = PTHREAD_COND_INITIALIZER,
             .others = PTHREAD_COND_INITIALIZER};
 
-/* This thread plays; has queued something. */
+/* This thread plays; has queued something; runs this actor. */
 static __thread struct {
     bool plays, queued;
+    const struct actor *actor;
 } here __attribute__((tls_model("initial-exec")));
 
 static void begin_apart_locked(void);
@@ -137,7 +138,7 @@ static int list_actors(const struct tic_line_entry *entries, size_t count)
     if (!replay.actors)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++)
-        if (entries[i].kind == TIC_HISTORY_BEGIN)
+        if (entries[i].kind == TIC_HISTORY_BEGIN && !tic_callback_is_unknown(entries[i].actor))
             replay.actors[replay.actor_count++] =
                 (struct actor){.key = entries[i].actor,
                                .role = entries[i].role,
@@ -249,7 +250,11 @@ static void wait_as_main_locked(void)
 
 static void run_locked(struct actor *actor)
 {
+    const struct actor *outer = here.actor;
+
+    here.actor = actor;
     call_locked(actor->is.run, actor->is.argument);
+    here.actor = outer;
     end_actor_locked(actor);
 }
 
@@ -590,6 +595,12 @@ void tic_replay_play(void (*play)(void *), void *argument)
     here.plays = true;
     play(argument);
     here.plays = outer;
+}
+
+bool tic_replay_repeats(void)
+{
+    return atomic_load(&tic_replay_phase) == TIC_REPLAY_PASSING &&
+           !(here.actor && !here.actor->ended);
 }
 
 bool tic_replay_plays(void)

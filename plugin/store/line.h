@@ -152,6 +152,15 @@ struct tic_line_look {
     uint64_t words[TIC_LOOK_WORDS]; /* the bytes, as they lie in memory */
 };
 
+/* Instead of the key of a task without a kernel that main() has not submitted: who submits it
+ * submits it again in a restart, where StarPU calls its callback and its prologues, which differ
+ * from it as those of other tasks do. */
+#define TIC_CALLBACK_UNKNOWN UINT64_MAX
+static inline bool tic_callback_is_unknown(uint64_t key)
+{
+    return (key | UINT64_C(3) << 60) == TIC_CALLBACK_UNKNOWN;
+}
+
 /* When the callback of a task ran: in a restart it must not run before main() has come as far. */
 struct tic_line_callback {
     uint64_t task;  /* key */
