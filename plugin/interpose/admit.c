@@ -179,5 +179,5 @@ enum tic_verdict tic_admit_undone(struct starpu_task *task, struct tic_submissio
 uint64_t tic_control_key(enum tic_context context)
 {
     return context == TIC_CONTEXT_MAIN ? tic_clock_now() | UINT64_C(1) << TIC_CONTROL_KEY_BIT
-                                       : UINT64_MAX;
+                                       : TIC_CALLBACK_UNKNOWN;
 }

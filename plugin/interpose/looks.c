@@ -221,7 +221,7 @@ static void log_all(void)
 
 /* ---- callbacks ------------------------------------------------------------------------------- */
 
-/* Beside the numbers of waits. Callbacks that no restart knows again have UINT64_MAX. */
+/* Beside the numbers of waits. Callbacks that no restart knows again have none. */
 static uint64_t wait_of(uint64_t key)
 {
     return key | TIC_LOOK_CALLBACK;
@@ -242,7 +242,7 @@ void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
 
     if (tic_nodes_several) /* a worker must not wait for main(), see tic_writeback_refuse */
         return;
-    if (small->count == 0 || key == UINT64_MAX || tic_looks_has_callback(key) ||
+    if (small->count == 0 || tic_callback_is_unknown(key) || tic_looks_has_callback(key) ||
         tic_position_is_ahead() || !atomic_load(&session->watching) ||
         tic_snapshot_is_broken(&session->snapshot))
         return;

@@ -10,6 +10,7 @@
 #include "graph/family.h"
 #include "interpose/arrive.h"
 #include "interpose/callback.h"
+#include "interpose/restore_all.h"
 #include "interpose/prologue.h"
 #include "interpose/prologue_redo.h"
 #include "interpose/redo_values.h"
@@ -130,6 +131,8 @@ static void play_control(void *arg)
     struct queued_task *queued = arg;
 
     tic_lock(&tic_session->submit);
+    if (queued->reads)
+        tic_data_restore_reads_locked(queued->task);
     bool fine = (!queued->reads || tic_prologue_watch_begin(queued->task, queued->control)) &&
                 tic_callback_wrap(queued->task, false, queued->control, false);
     tic_unlock(&tic_session->submit);

@@ -11,6 +11,7 @@
 #include "interpose/constant.h"
 #include "session/clock.h"
 #include "session/context.h"
+#include "session/lookup.h"
 #include "interpose/restore.h"
 #include "session/uses.h"
 #include "snapshot/suspend.h"
@@ -200,6 +201,17 @@ void tic_data_bring_up(struct tic_handle *handle)
 {
     if (handle && tic_session->recovered && tic_session_is_watching())
         tic_data_restore(handle, tic_data_is_in_place(handle));
+}
+
+void tic_data_restore_reads_locked(struct starpu_task *task)
+{
+    unsigned count = STARPU_TASK_GET_NBUFFERS(task);
+
+    for (unsigned i = 0; i < count; i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (STARPU_TASK_GET_MODE(task, i) & STARPU_R && tic_handle_has_content(handle))
+            tic_data_restore_locked(handle, true);
+    }
 }
 
 /* ---- a handle leaves that shares memory with others ------------------------------------------ */

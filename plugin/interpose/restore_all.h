@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+struct starpu_task;
 struct tic_handle;
 
 /* tic_data_restore_locked, outside of the submission lock. */
@@ -13,6 +14,9 @@ void tic_data_restore(struct tic_handle *handle, bool now);
 void tic_data_restore_image(bool (*waits)(const struct tic_handle *handle));
 /* And all other data: the memory that StarPU gave it is taken, too. */
 void tic_data_restore_elsewhere(bool (*waits)(const struct tic_handle *handle));
+/* What callbacks of a task that runs nowhere may read is there when StarPU gets it. Under the
+ * submission lock. */
+void tic_data_restore_reads_locked(struct starpu_task *task);
 /* A result of the event log became the value of this handle. Under the submission lock. */
 void tic_data_note_adopted(struct tic_handle *handle);
 /* Writes all that was adopted into memory: main() or a task may look at any of it. */

@@ -31,6 +31,7 @@
 #include "report/report.h"
 #include "report/unprotected.h"
 #include "interpose/restore.h"
+#include "interpose/restore_all.h"
 #include "interpose/resubmit.h"
 #include "interpose/skip.h"
 #include "interpose/spawn.h"
@@ -162,6 +163,8 @@ static enum tic_verdict pass_control(struct starpu_task *task,
 {
     uint64_t key = tic_control_key(submission->context);
 
+    if (reads && tic_session->recovered)
+        tic_data_restore_reads_locked(task);
     if ((reads && !tic_prologue_watch_begin(task, key)) ||
         !tic_callback_wrap(task, false, key, false))
         *why = "out of memory";
@@ -244,6 +247,9 @@ static enum tic_verdict decide_nowhere(struct starpu_task *task,
     bool reads = !*why && tic_nowhere_reads(task, submission->accesses);
     if (reads)
         *why = tic_nowhere_refuse(submission->accesses);
+    if (!*why && submission->context == TIC_CONTEXT_TASK && tic_callback_has_any(task))
+        *why = "a kernel submits it, it has no kernel, and a restart that skips that kernel would "
+               "not call its callback";
     if (*why)
         return TIC_PASS;
     if (reads)

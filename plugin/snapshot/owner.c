@@ -451,8 +451,10 @@ int tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
     tic_lock(&snapshot->graph->lock);
     running->task = task;
     running->epoch = epoch_locked(snapshot);
-    int status = tic_graph_note_callback_begin_locked(snapshot->graph, task, running->epoch,
-                                                      running->nested);
+    int status = tic_callback_is_unknown(task)
+                     ? 0
+                     : tic_graph_note_callback_begin_locked(snapshot->graph, task, running->epoch,
+                                                            running->nested);
     running->listed = true;
     running->next = *first;
     running->link = first;
@@ -468,8 +470,10 @@ void tic_snapshot_end_callback(struct tic_snapshot *snapshot, struct tic_running
     if (!running->listed)
         return;
     tic_lock(&snapshot->graph->lock);
-    int status =
-        tic_graph_note_callback_end_locked(snapshot->graph, running->task, epoch_locked(snapshot));
+    int status = tic_callback_is_unknown(running->task)
+                     ? 0
+                     : tic_graph_note_callback_end_locked(snapshot->graph, running->task,
+                                                          epoch_locked(snapshot));
     *running->link = running->next;
     if (running->next)
         running->next->link = running->link;

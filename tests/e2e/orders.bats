@@ -106,7 +106,16 @@ exit_as_usual() { # scenarios...
 
 @test "callbacks of tasks that run nowhere; main() waits for callbacks" {
     keep_order callback-nowhere callback-nowhere-ready callback-awaited callback-awaited-between \
-        callback-tags
+        callback-tags callback-bare nowhere-reads
+}
+
+# No line has the value, the event log has.
+@test "the callback of a task that runs nowhere reads data that comes from the event log" {
+    local expected
+    expected=$("$lib/orders" nowhere-reads)
+    STARPU_TIC_PROTOCOL=sel STARPU_TIC_VERIFY=0 STARPU_TIC_EVERY=100 crash task-end:3 "$lib/orders" nowhere-reads
+    STARPU_TIC_PROTOCOL=sel STARPU_TIC_VERIFY=0 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" nowhere-reads
+    is_right "$expected" yes || complain nowhere-reads "wrong"
 }
 
 @test "callbacks that come after what main() has submitted meanwhile" {
@@ -163,7 +172,7 @@ exit_as_usual() { # scenarios...
 
 @test "what ends protection: submissions that a restart could not order" {
     end_protection late-access late-children-held late-children-tag children-prologue children-pointer \
-        children-by-tags
+        children-by-tags children-bare
 }
 
 @test "what ends protection: reductions, and threads that use data" {

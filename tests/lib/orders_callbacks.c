@@ -46,6 +46,45 @@ static void run_nowhere_ready(void)
     submit_nowhere();
 }
 
+static void note_value(void *handle)
+{
+    note(*(int *)starpu_data_get_local_ptr(handle));
+}
+
+/* The callback reads what the task declares. */
+static void run_nowhere_reads(void)
+{
+    struct starpu_task *task = starpu_task_create();
+
+    submit(&step_codelet, handles[0], 1);
+    task->cl = &nowhere_codelet;
+    task->handles[0] = handles[0];
+    task->callback_func = note_value;
+    task->callback_arg = handles[0];
+    must(starpu_task_submit(task));
+    starpu_task_wait_for_all();
+    submit_row(handles[1], 2);
+}
+
+static void submit_bare(void *handle)
+{
+    struct starpu_task *task = starpu_task_create();
+
+    task->callback_func = submit_step_of;
+    task->callback_arg = handle;
+    must(starpu_task_submit(task));
+}
+
+/* A callback submits a task without a kernel, which has one. */
+static void run_bare(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        submit_called(handles[0], submit_bare, handles[1]);
+        starpu_task_wait_for_all();
+        submit_row(handles[1], round);
+    }
+}
+
 /* ---- who waits for callbacks ----------------------------------------------------------------- */
 
 static int called; /* atomic */
@@ -146,7 +185,8 @@ static void run_long(void)
 }
 
 const struct mode orders_callbacks[] = {
-    {"callback-nowhere", run_nowhere}, {"callback-nowhere-ready", run_nowhere_ready},
-    {"callback-awaited", run_awaited}, {"callback-awaited-between", run_awaited_between},
-    {"callback-tags", run_tags},       {"callback-synchronous", run_synchronous},
-    {"callback-long", run_long},       {NULL, NULL}};
+    {"callback-nowhere", run_nowhere},    {"callback-nowhere-ready", run_nowhere_ready},
+    {"callback-awaited", run_awaited},    {"callback-awaited-between", run_awaited_between},
+    {"callback-tags", run_tags},          {"callback-synchronous", run_synchronous},
+    {"callback-long", run_long},          {"callback-bare", run_bare},
+    {"nowhere-reads", run_nowhere_reads}, {NULL, NULL}};

@@ -241,6 +241,28 @@ static void run_pointer(void)
     submit_row(handles[1], 50);
 }
 
+static void do_nothing(void *arg)
+{
+    (void)arg;
+}
+
+static void bear_bare(void)
+{
+    struct starpu_task *task = starpu_task_create();
+
+    task->callback_func = do_nothing;
+    must(starpu_task_submit(task));
+    submit_row(handles[1], 0);
+}
+
+/* A child has a callback, and no kernel. */
+static void run_bare(void)
+{
+    submit_parent(bear_bare);
+    starpu_task_wait_for_all();
+    submit_row(handles[1], 50);
+}
+
 static void submit_tagged(struct starpu_task *task, starpu_tag_t tag)
 {
     task->use_tag = 1;
@@ -273,4 +295,5 @@ const struct mode orders_children[] = {{"children-reader", run_reader},
                                        {"children-prologue", run_prologue},
                                        {"children-pointer", run_pointer},
                                        {"children-by-tags", run_tags_of_children},
+                                       {"children-bare", run_bare},
                                        {NULL, NULL}};
