@@ -151,12 +151,12 @@ static bool look_for_progress(void *arg)
 void tic_position_load(struct tic_session *session)
 {
     check_kind(session);
-    atomic_store(&session->snapshot.replaying, session->recovered &&
-                                                   session->graph.recovered.positioned &&
-                                                   session->graph.recovered.position > 0);
+    stuck.begun = session->recovered && session->graph.recovered.positioned &&
+                  session->graph.recovered.position > 0;
+    atomic_store(&session->ahead, stuck.begun);
+    atomic_store(&session->snapshot.replaying, stuck.begun);
     atomic_store(&session->snapshot.verify.quiescent,
                  session->recovered && session->graph.recovered.quiescent);
-    stuck.begun = atomic_load(&session->snapshot.replaying);
     stuck.owner = gettid();
     double patience = session->snapshot.options.patience;
     if (stuck.begun)

@@ -12,7 +12,7 @@
 /* main() has not come to the recovered cut: values of data in memory of main() wait. */
 static inline bool tic_position_is_ahead(void)
 {
-    return __builtin_expect(tic_session && atomic_load(&tic_session->snapshot.replaying), 0);
+    return __builtin_expect(tic_session && atomic_load(&tic_session->ahead), 0);
 }
 
 /* Operations of main() begun so far. */

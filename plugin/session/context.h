@@ -44,6 +44,7 @@ struct tic_session {
      */
     struct starpu_sched_policy policies[STARPU_NMAX_SCHED_CTXS];
     _Atomic bool watching; /* StarPU runs and calls matter; owner thread writes; seq_cst */
+    _Atomic bool ahead;    /* main() has not come to the recovered cut */
 
     _Atomic uint64_t spawned;         /* relaxed: statistics: tasks not submitted by main() */
     _Atomic uint64_t skipped;         /* relaxed: statistics */

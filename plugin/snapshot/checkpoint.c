@@ -457,8 +457,8 @@ static int try_until_sure(struct tic_snapshot *snapshot)
     return status;
 }
 
-/* Before main() has come to the recovered cut there is nothing new; before its first operation a
- * restart could not give values back. */
+/* Before all recovered values are back there is nothing new, and memory may hold older ones; before
+ * the first operation of main() a restart could not give values back. */
 static bool may_be_taken(struct tic_snapshot *snapshot)
 {
     tic_lock(&snapshot->graph->lock);

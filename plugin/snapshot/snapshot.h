@@ -230,7 +230,7 @@ struct tic_snapshot {
     struct tic_lost_cut lost;
     struct tic_snapshot_counts counts;
 
-    _Atomic bool replaying; /* main() has not come to the recovered cut: no lines are taken */
+    _Atomic bool replaying; /* values of the recovered cut wait: no lines are taken */
     _Atomic bool late_ends; /* tasks may end long after their kernels; relaxed */
     _Atomic uint64_t ended; /* tasks, counted only if every > 0; relaxed */
 };

@@ -109,6 +109,18 @@ exit_as_usual() { # scenarios...
         callback-tags callback-bare nowhere-reads
 }
 
+# Until it has run, its data has an older value in a restart: no line may take that for the newer one.
+@test "no line is taken while a restart shows tasks older values" {
+    local expected line
+    expected=$("$lib/orders" changed-since)
+    for line in 1 2 3 4 5 6 7 8; do
+        rm -rf "$STARPU_TIC_DIR"
+        crash "line-renamed:$line" "$lib/orders" changed-since
+        run_apart timeout "$hangs" "$tool" run -- "$lib/orders" changed-since
+        is_right "$expected" yes && ! grep 'behind' err || complain changed-since "wrong after line $line"
+    done
+}
+
 # No line has the value, the event log has.
 @test "the callback of a task that runs nowhere reads data that comes from the event log" {
     local expected

@@ -5,7 +5,7 @@
  * depends on that order and not on the scheduling. */
 #include "lib/orders.h"
 
-enum { SCENARIOS = 120 };
+enum { SCENARIOS = 150 };
 
 static struct mode all[SCENARIOS + 1];
 static int many;

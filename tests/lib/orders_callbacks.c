@@ -5,6 +5,11 @@
 #include <unistd.h>
 
 #include "lib/orders.h"
+#include "starpu_tic.h"
+
+/* Of a run that is preloaded with starpu-tic. */
+extern int starpu_tic_get_status(struct starpu_tic_status *status, size_t size)
+    __attribute__((weak));
 
 enum { ROUNDS = 4, BURST = 3 };
 
@@ -184,9 +189,56 @@ static void run_long(void)
     submit(&step_codelet, handles[0], (int)(counter % 1000));
 }
 
-const struct mode orders_callbacks[] = {
-    {"callback-nowhere", run_nowhere},    {"callback-nowhere-ready", run_nowhere_ready},
-    {"callback-awaited", run_awaited},    {"callback-awaited-between", run_awaited_between},
-    {"callback-tags", run_tags},          {"callback-synchronous", run_synchronous},
-    {"callback-long", run_long},          {"callback-bare", run_bare},
-    {"nowhere-reads", run_nowhere_reads}, {NULL, NULL}};
+static uint64_t count_lines(void)
+{
+    struct starpu_tic_status status = {0};
+
+    return starpu_tic_get_status(&status, sizeof(status)) == 0 ? status.lines : 0;
+}
+
+/* Until a recovery line comes, if one does in this time. */
+static void stay(double us)
+{
+    double until = starpu_timing_now() + us;
+
+    if (!starpu_tic_get_status)
+        return;
+    for (uint64_t lines = count_lines(); count_lines() == lines && starpu_timing_now() < until;)
+        usleep(1000);
+}
+
+static void look_and_stay(void *buffers[], void *arg)
+{
+    (void)arg;
+    count(*variable(buffers[0]));
+    stay(300000);
+}
+
+static struct starpu_codelet stay_codelet = {
+    .cpu_funcs = {look_and_stay}, .nbuffers = 1, .modes = {STARPU_R}, .name = "stay"};
+
+/* One that writes nothing runs again where main() was at the cut, and its data has changed since.
+ */
+static void run_changed_since(void)
+{
+    for (int round = 1; round <= ROUNDS; round++) {
+        submit(&stay_codelet, handles[0], 0);
+        submit_called(handles[0], count_call, NULL);
+        await_calls(round);
+        stay(50000);
+        submit(&step_codelet, handles[1], round);
+        starpu_task_wait_for_all();
+    }
+}
+
+const struct mode orders_callbacks[] = {{"callback-nowhere", run_nowhere},
+                                        {"callback-nowhere-ready", run_nowhere_ready},
+                                        {"callback-awaited", run_awaited},
+                                        {"callback-awaited-between", run_awaited_between},
+                                        {"callback-tags", run_tags},
+                                        {"callback-synchronous", run_synchronous},
+                                        {"callback-long", run_long},
+                                        {"callback-bare", run_bare},
+                                        {"nowhere-reads", run_nowhere_reads},
+                                        {"changed-since", run_changed_since},
+                                        {NULL, NULL}};
