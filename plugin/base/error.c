@@ -2,10 +2,12 @@
 /* Messages to the user, and the two ways in which a start can be stopped. */
 #include "base/error.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -144,4 +146,31 @@ void *tic_grow(void *array, unsigned long *capacity, unsigned long needed, unsig
     *capacity = wanted;
     tic_structure_note(grown);
     return grown;
+}
+
+int tic_append_bytes(void *items, unsigned long *count, unsigned long *capacity, const void *item,
+                     unsigned long size)
+{
+    char *grown;
+
+    memcpy(&grown, items, sizeof(grown));
+    grown = tic_grow(grown, capacity, *count + 1, size);
+    if (!grown)
+        return -ENOMEM;
+    memcpy(grown + (*count)++ * size, item, size);
+    memcpy(items, &grown, sizeof(grown));
+    return 0;
+}
+
+void *tic_or_stop(void *memory)
+{
+    if (!memory)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    return memory;
+}
+
+void tic_stop_unless(bool done)
+{
+    if (!done)
+        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
 }

@@ -40,7 +40,17 @@ void tic_log_tell(void (*listener)(int level, const char *text), void (*flush)(v
 /* What the message of a TIC_EXIT_DIVERGED is to end with; `explain` may return "". */
 void tic_stop_explain(const char *(*explain)(void));
 
+/* A restart cannot do without this memory, or without what had to be done and may have failed for
+ * lack of some: NULL, or false, stops it. */
+void *tic_or_stop(void *memory);
+void tic_stop_unless(bool done);
+
 /* malloc family whose failure is reported once by the caller as -ENOMEM. */
 void *tic_grow(void *array, unsigned long *capacity, unsigned long needed, unsigned long item);
+/* Appends a copy of `*...` to `items`, an array that grows. 0 or -ENOMEM. */
+#define tic_append(items, count, capacity, ...)                                                    \
+    tic_append_bytes(&(items), &(count), &(capacity), 1 ? (__VA_ARGS__) : (items), sizeof(*(items)))
+int tic_append_bytes(void *items, unsigned long *count, unsigned long *capacity, const void *item,
+                     unsigned long size);
 
 #endif

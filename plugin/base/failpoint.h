@@ -3,8 +3,6 @@
 #ifndef TIC_BASE_FAILPOINT_H
 #define TIC_BASE_FAILPOINT_H
 
-#include <stddef.h>
-
 enum tic_failpoint {
 #define FAILPOINT(id, name, where) TIC_FAIL_##id,
 #include "base/failpoints.def"

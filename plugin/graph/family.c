@@ -7,21 +7,10 @@
 
 #include "base/error.h"
 
-static int append(struct tic_handle ***items, unsigned long *count, unsigned long *capacity,
-                  struct tic_handle *handle)
-{
-    void *grown = tic_grow(*items, capacity, *count + 1, sizeof(**items));
-    if (!grown)
-        return -ENOMEM;
-    *items = grown;
-    (*items)[(*count)++] = handle;
-    return 0;
-}
-
 static int overlap(struct tic_handle *a, struct tic_handle *b)
 {
-    int status = append(&a->overlaps, &a->overlap_count, &a->overlap_capacity, b);
-    return status ? status : append(&b->overlaps, &b->overlap_count, &b->overlap_capacity, a);
+    int status = tic_append(a->overlaps, a->overlap_count, a->overlap_capacity, &b);
+    return status ? status : tic_append(b->overlaps, b->overlap_count, b->overlap_capacity, &a);
 }
 
 /* Tasks in flight may still count versions outside of the family: it begins after them. */
@@ -40,7 +29,7 @@ static struct tic_family *found(struct tic_handle *root)
 {
     struct tic_family *family = calloc(1, sizeof(*family));
 
-    if (!family || append(&family->members, &family->count, &family->capacity, root) != 0) {
+    if (!family || tic_append(family->members, family->count, family->capacity, &root) != 0) {
         free(family);
         return NULL;
     }
@@ -73,7 +62,7 @@ static int join_locked(struct tic_family *family, struct tic_handle *child, unsi
     for (unsigned long i = 0; i < others && status == 0; i++)
         if (tic_layout_overlaps(&family->members[i]->layout, &child->layout))
             status = overlap(family->members[i], child);
-    status = status ? status : append(&family->members, &family->count, &family->capacity, child);
+    status = status ? status : tic_append(family->members, family->count, family->capacity, &child);
     count_in(family, child);
     belong(child, family);
     return status;
@@ -161,7 +150,7 @@ struct tic_handle **tic_family_due(struct tic_graph *graph, struct tic_handle *h
         if (tic_handle_is_gone(other, cut) ||
             (!tic_handle_is_due(other, cut) && !tic_handle_is_unchecked(other, cut)))
             continue;
-        if (append(&due, count, &capacity, other) != 0) {
+        if (tic_append(due, *count, capacity, &other) != 0) {
             free(due);
             due = NULL;
             *count = 1;

@@ -71,12 +71,7 @@ static void give_cell_back(struct tic_handle *handle)
 
 bool tic_handle_append(struct tic_handle_list *list, struct tic_handle *handle)
 {
-    void *grown = tic_grow(list->items, &list->capacity, list->count + 1, sizeof(*list->items));
-    if (!grown)
-        return false;
-    list->items = grown;
-    list->items[list->count++] = handle;
-    return true;
+    return tic_append(list->items, list->count, list->capacity, &handle) == 0;
 }
 
 struct tic_handle *tic_handle_create(uint64_t id)

@@ -2,7 +2,6 @@
 /* Commit points: what a line of one holds of the graph, and how a restart goes on from it. */
 #include "graph/point.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -2,8 +2,6 @@
 /* What main() reads and writes: recorded, and replayed; accesses that may fail. */
 #include "interpose/access.h"
 
-#include <errno.h>
-
 #include "base/error.h"
 #include "base/names.h"
 #include "graph/family.h"
@@ -20,7 +18,6 @@
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"
 #include "session/uses.h"
-#include "real/real.h"
 #include "replay/replay.h"
 #include "snapshot/suspend.h"
 

@@ -20,7 +20,6 @@
 #include "interpose/shape.h"
 #include "real/real.h"
 #include "replay/replay.h"
-#include "session/clock.h"
 #include "session/context.h"
 #include "session/lookup.h"
 #include "session/nodes.h"

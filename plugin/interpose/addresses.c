@@ -113,10 +113,8 @@ static bool take_own(const struct tic_handle *handle, char *recorded, char *own)
 
 bool tic_addresses_take_own(const struct tic_handle *handle, char *recorded)
 {
-    char *own = calloc(1, tic_shape_bytes(&handle->layout.shape));
+    char *own = tic_or_stop(calloc(1, tic_shape_bytes(&handle->layout.shape)));
 
-    if (!own)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, own);
     if (handle->home_node >= 0)
         tic_layout_copy(&packed, &handle->layout);

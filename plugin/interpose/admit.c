@@ -3,7 +3,6 @@
  * live. */
 #include "interpose/admit.h"
 
-#include "base/error.h"
 #include "session/accesses.h"
 #include "interpose/callback.h"
 #include "session/clock.h"

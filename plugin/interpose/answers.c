@@ -17,7 +17,6 @@
 #include "interpose/opening.h"
 #include "report/told.h"
 #include "interpose/workers.h"
-#include "real/real.h"
 
 /* Answers about tasks that a restart tells again. main() asks until none is left: how often that
  * is, is a matter of speed, and a million questions would take long. */

@@ -313,14 +313,10 @@ static int by_address(const void *a, const void *b)
 
 static bool is_last_locked(uint64_t address, uint64_t end)
 {
-    struct last *fresh = malloc(sizeof(*fresh));
+    struct last *fresh = tic_or_stop(malloc(sizeof(*fresh)));
 
-    if (!fresh)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     *fresh = (struct last){address, end};
-    struct last **found = tsearch(fresh, &lasts, by_address);
-    if (!found)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    struct last **found = tic_or_stop(tsearch(fresh, &lasts, by_address));
     if (*found == fresh)
         return true;
     free(fresh);

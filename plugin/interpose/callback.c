@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-#include "base/error.h"
-#include "session/clock.h"
 #include "session/context.h"
 #include "interpose/callback_redo.h"
 #include "unseen/statics.h"
@@ -16,7 +14,6 @@
 #include "interpose/prologue.h"
 #include "session/task.h"
 #include "replay/replay.h"
-#include "real/real.h"
 
 struct wrapped_callback {
     struct starpu_task *task;

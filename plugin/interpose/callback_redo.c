@@ -5,6 +5,7 @@
 #include "interpose/callback_redo.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "interpose/callback_run.h"
@@ -37,30 +38,14 @@ static __thread struct starpu_task *current __attribute__((tls_model("initial-ex
 
 static struct redone *copy_of(const struct redone *redone)
 {
-    struct redone *copy = malloc(sizeof(*copy));
-
-    if (!copy)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    *copy = *redone;
-    return copy;
-}
-
-static void bury_locked(struct starpu_task *task)
-{
-    void *grown =
-        tic_grow(buried.items, &buried.capacity, buried.count + 1, sizeof(struct starpu_task *));
-
-    if (!grown)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    buried.items = grown;
-    buried.items[buried.count++] = task;
+    return memcpy(tic_or_stop(malloc(sizeof(*redone))), redone, sizeof(*redone));
 }
 
 /* The callback may look at its task, whose structure StarPU would free at its end. */
 static void keep_locked(struct starpu_task *task, bool owned)
 {
     if (task->destroy && !owned)
-        bury_locked(task);
+        tic_stop_unless(tic_append(buried.items, buried.count, buried.capacity, &task) == 0);
     task->destroy = 0;
 }
 
@@ -141,10 +126,8 @@ static void play_callback(void *arg)
 {
     static struct starpu_codelet codelet = {
         .where = STARPU_CPU, .cpu_funcs = {await_end}, .name = "tic_callback"};
-    struct starpu_task *task = tic_task_create();
+    struct starpu_task *task = tic_or_stop(tic_task_create());
 
-    if (!task)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     task->cl = &codelet;
     task->callback_func = run_redone;
     task->callback_arg = arg;

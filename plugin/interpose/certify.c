@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/thread.h"
-#include "real/real.h"
 #include "report/stats.h"
 #include "session/context.h"
 #include "session/lookup.h"

@@ -2,8 +2,6 @@
 /* starpu_data_cpy as a task that is protected like those of the application. */
 #include "interpose/copy.h"
 
-#include <errno.h>
-
 #include "interpose/ending.h"
 #include "session/lookup.h"
 #include "session/nodes.h"

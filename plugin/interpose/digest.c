@@ -29,13 +29,7 @@ static bool incomplete;
 
 static void append(struct digest digest)
 {
-    struct digest *grown = tic_grow(digests, &capacity, count + 1, sizeof(*digests));
-
-    incomplete |= !grown;
-    if (!grown)
-        return;
-    digests = grown;
-    digests[count++] = digest;
+    incomplete |= tic_append(digests, count, capacity, &digest) != 0;
 }
 
 static void add(char call, uint64_t id, const struct tic_layout *layout)

@@ -253,11 +253,9 @@ static struct starpu_task *make_task(const struct tic_forced_found *result,
                                      const struct tic_forced_value *values,
                                      starpu_data_handle_t *data)
 {
-    struct starpu_task *task = tic_task_create();
-    struct stand_in *stand_in = calloc(1, sizeof(*stand_in));
+    struct starpu_task *task = tic_or_stop(tic_task_create());
+    struct stand_in *stand_in = tic_or_stop(calloc(1, sizeof(*stand_in)));
 
-    if (!task || !stand_in)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     stand_in->count = result->count;
     memcpy(stand_in->values, values, result->count * sizeof(*values));
     task->cl = &codelet;
@@ -300,8 +298,7 @@ static void adopt(const struct tic_forced_found *result, const starpu_data_handl
 
     for (unsigned i = 0; i < result->count; i++)
         handles[i] = tic_handle_of(data[i]);
-    if (tic_snapshot_adopt(&tic_session->snapshot, result, handles) != 0)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    tic_stop_unless(tic_snapshot_adopt(&tic_session->snapshot, result, handles) == 0);
     for (unsigned i = 0; i < result->count; i++) {
         tic_data_note_write(handles[i], false);
         handles[i]->pending = handles[i]->adopted = true;

@@ -16,7 +16,6 @@
 #include "interpose/addresses.h"
 #include "interpose/arguments.h"
 #include "interpose/callback.h"
-#include "session/clock.h"
 #include "interpose/commute.h"
 #include "session/context.h"
 #include "session/contexts.h"

@@ -48,9 +48,7 @@ static const struct tic_layout *value_of(struct tic_handle *whole)
     free(last.value.base);
     last.whole = NULL;
     last.value = whole->layout;
-    last.value.base = malloc(tic_layout_span(&whole->layout));
-    if (!last.value.base)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    last.value.base = tic_or_stop(malloc(tic_layout_span(&whole->layout)));
     tic_data_write_to(whole, &saved, &last.value);
     last.whole = whole;
     last.id = whole->id;

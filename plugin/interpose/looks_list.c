@@ -87,14 +87,8 @@ void tic_looks_list_written(struct tic_handle *handle)
     bool fine = true;
 
     tic_lock(&written.lock);
-    if (!atomic_exchange(&handle->look_listed, true)) {
-        void *grown = tic_grow(ids->items, &ids->capacity, ids->count + 1, sizeof(*ids->items));
-        fine = grown != NULL;
-        if (fine) {
-            ids->items = grown;
-            ids->items[ids->count++] = handle->id;
-        }
-    }
+    if (!atomic_exchange(&handle->look_listed, true))
+        fine = tic_append(ids->items, ids->count, ids->capacity, &handle->id) == 0;
     tic_unlock(&written.lock);
     if (!fine)
         tic_snapshot_break(&tic_session->snapshot, "out of memory");

@@ -140,10 +140,8 @@ static bool is_there(struct tic_handle *handle, const char *bytes, uint64_t size
 
 static void give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
 {
-    char *bytes = malloc(parts * TIC_LOOK_BYTES);
+    char *bytes = tic_or_stop(malloc(parts * TIC_LOOK_BYTES));
 
-    if (!bytes)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     for (size_t i = 0; i < parts; i++)
         memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
     if (parts != (look->bytes + TIC_LOOK_BYTES - 1) / TIC_LOOK_BYTES ||

@@ -38,10 +38,9 @@ static bool is_in_memory(const struct tic_handle *handle, const char *bytes, cha
 static bool give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
 {
     uint64_t size = tic_shape_bytes(&handle->layout.shape);
-    char *bytes = malloc(parts * TIC_LOOK_BYTES + size), *own = bytes + parts * TIC_LOOK_BYTES;
+    char *bytes = tic_or_stop(malloc(parts * TIC_LOOK_BYTES + size));
+    char *own = bytes + parts * TIC_LOOK_BYTES;
 
-    if (!bytes)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     if (look->bytes != size || parts != (size + TIC_LOOK_BYTES - 1) / TIC_LOOK_BYTES)
         tic_stop(TIC_EXIT_DIVERGED,
                  "the replay differs from the recorded run: handle %llu%s has another shape now",
@@ -168,8 +167,7 @@ void tic_looks_note_skipped_locked(struct tic_handle *handle)
         !handle->pending || handle->skips_listed)
         return;
     handle->skips_listed = true;
-    if (!tic_handle_append(&skipped, handle))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    tic_stop_unless(tic_handle_append(&skipped, handle));
 }
 
 void tic_looks_forget_skipped_locked(const struct tic_handle *handle)
@@ -213,8 +211,7 @@ void tic_looks_await_packed_locked(void)
             continue;
         }
         handle->skips_listed = false;
-        if (!tic_handle_append(&packed_skipped, handle))
-            tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+        tic_stop_unless(tic_handle_append(&packed_skipped, handle));
     }
     skipped.count = kept;
 }

@@ -14,7 +14,6 @@
 #include "interpose/reads.h"
 #include "session/task.h"
 #include "session/uses.h"
-#include "real/real.h"
 #include "snapshot/extending.h"
 
 bool tic_nowhere_reads(const struct starpu_task *task, const struct tic_accesses *accesses)

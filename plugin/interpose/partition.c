@@ -2,7 +2,6 @@
 /* Parts of data: those of a plan, whose memory all share, and those that stand in for the whole. */
 #include "interpose/partition.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/error.h"

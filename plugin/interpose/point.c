@@ -3,7 +3,6 @@
 #include "interpose/exclude.h"
 #include "interpose/point.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "session/accesses.h"
-#include "session/clock.h"
 #include "session/lookup.h"
 #include "session/context.h"
 #include "interpose/callback_run.h"
@@ -18,7 +17,6 @@
 #include "interpose/reads.h"
 #include "session/nodes.h"
 #include "session/task.h"
-#include "real/real.h"
 #include "snapshot/extending.h"
 
 static void run_prologue(void *arg);

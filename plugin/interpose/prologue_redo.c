@@ -11,16 +11,6 @@
 #include "session/context.h"
 #include "session/task.h"
 
-static struct tic_wrapped_prologue *
-wrap_or_stop(struct starpu_task *task, const struct tic_prologue_place *place, uint64_t key)
-{
-    struct tic_wrapped_prologue *wrapped = tic_prologue_wrap_one(task, place, key);
-
-    if (!wrapped)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    return wrapped;
-}
-
 static bool frees_argument(const struct starpu_task *task, const struct tic_prologue_place *place)
 {
     return place->bit == TIC_PROLOGUE_FIRST ? task->prologue_callback_arg_free
@@ -31,7 +21,7 @@ static bool frees_argument(const struct starpu_task *task, const struct tic_prol
 static void leave_apart(struct starpu_task *task, const struct tic_prologue_place *place,
                         uint64_t key)
 {
-    struct tic_wrapped_prologue *wrapped = wrap_or_stop(task, place, key);
+    struct tic_wrapped_prologue *wrapped = tic_or_stop(tic_prologue_wrap_one(task, place, key));
 
     wrapped->held = true;
     if (!frees_argument(task, place))
@@ -74,10 +64,8 @@ static struct redone *describe(struct starpu_task *task, const struct tic_prolog
                                uint64_t key)
 {
     bool nowhere = place->bit == TIC_PROLOGUE_POP && tic_nowhere_has_key(key);
-    struct redone *redone = malloc(sizeof(*redone));
+    struct redone *redone = tic_or_stop(malloc(sizeof(*redone)));
 
-    if (!redone)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     *redone = (struct redone){
         .key = key ^ place->bit,
         .function = *place->function,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "interpose/redo.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +17,6 @@
 #include "session/accesses.h"
 #include "session/clock.h"
 #include "session/context.h"
-#include "session/nodes.h"
 #include "session/task.h"
 
 /* ---- tasks that were not done ---------------------------------------------------------------- */
@@ -33,17 +30,13 @@ struct queued_task {
 };
 
 /* StarPU reads it only while the task is submitted, and the program may free it then. */
-static bool copy_flags(struct starpu_task *task)
+static void copy_flags(struct starpu_task *task)
 {
+    const unsigned char *flags = task->handles_sequential_consistency;
     size_t count = STARPU_TASK_GET_NBUFFERS(task);
 
-    if (!task->handles_sequential_consistency || count == 0)
-        return true;
-    unsigned char *copy = malloc(count);
-    if (copy)
-        memcpy(copy, task->handles_sequential_consistency, count);
-    task->handles_sequential_consistency = copy;
-    return copy != NULL;
+    if (flags && count > 0)
+        task->handles_sequential_consistency = memcpy(tic_or_stop(malloc(count)), flags, count);
 }
 
 /* The context of the thread that submits it. */
@@ -71,8 +64,7 @@ static void play_task(void *arg)
     struct starpu_task *task = queued->task;
     const char *name = tic_task_name(task);
 
-    if (!tic_accesses_list(task, &queued->accesses))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    tic_stop_unless(tic_accesses_list(task, &queued->accesses));
     tic_lock(&tic_session->submit);
     enum tic_verdict verdict = tic_admit_undone(task, &queued->submission);
     tic_unlock(&tic_session->submit);
@@ -85,10 +77,9 @@ static void play_task(void *arg)
 static struct queued_task *describe(struct starpu_task *task,
                                     const struct tic_submission *submission)
 {
-    struct queued_task *queued = malloc(sizeof(*queued));
+    struct queued_task *queued = tic_or_stop(malloc(sizeof(*queued)));
 
-    if (!queued || !copy_flags(task))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    copy_flags(task);
     *queued = (struct queued_task){.task = task, .submission = *submission};
     if (task->synchronous) /* who submits it waits for it when StarPU has it */
         task->synchronous = task->detach = 0;
@@ -136,8 +127,7 @@ static void play_control(void *arg)
     bool fine = (!queued->reads || tic_prologue_watch_begin(queued->task, queued->control)) &&
                 tic_callback_wrap(queued->task, false, queued->control, false);
     tic_unlock(&tic_session->submit);
-    if (!fine)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    tic_stop_unless(fine);
     submit(queued->task, "a task without a kernel");
     free(queued);
 }
@@ -237,10 +227,9 @@ static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
 {
     const uint64_t key = tic_submission_key(submission);
     const struct tic_accesses *accesses = submission->accesses;
-    struct kernel *kernel = malloc(sizeof(*kernel));
+    struct kernel *kernel = tic_or_stop(malloc(sizeof(*kernel)));
 
-    if (!kernel || !copy_flags(task))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    copy_flags(task);
     kernel->user = tic_redo_create_user(key, accesses->count);
     for (unsigned i = 0; i < accesses->count; i++) {
         kernel->user->handles[i] = accesses->items[i].handle;
@@ -256,8 +245,7 @@ static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
     else
         fine = fine && tic_admit_register(kernel->task, &submission->spawn);
     const struct tic_replay_actor actor = {.begin = run_kernel, .argument = kernel};
-    if (!fine || !tic_replay_add_actor(TIC_HISTORY_KERNEL, key, &actor, false))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    tic_stop_unless(fine && tic_replay_add_actor(TIC_HISTORY_KERNEL, key, &actor, false));
     atomic_fetch_add_explicit(&tic_session->rerun, 1, memory_order_relaxed);
     return verdict;
 }
@@ -340,10 +328,8 @@ static bool names_data(const struct tic_line_entry *entry)
 /* Of what these entries look at, or give back, sorted. */
 static uint64_t *list_ids(const struct tic_line_entry *entries, size_t count, size_t *id_count)
 {
-    uint64_t *ids = calloc(count + 1, sizeof(*ids));
+    uint64_t *ids = tic_or_stop(calloc(count + 1, sizeof(*ids)));
 
-    if (!ids)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     *id_count = 0;
     for (size_t i = 0; i < count; i++)
         if (names_data(&entries[i]))

@@ -46,10 +46,9 @@ bool tic_redo_is_used(const struct tic_handle *handle)
 
 struct tic_redo_user *tic_redo_create_user(uint64_t key, unsigned count)
 {
-    struct tic_redo_user *user = calloc(1, sizeof(*user) + 2 * count * sizeof(user->handles[0]));
+    struct tic_redo_user *user =
+        tic_or_stop(calloc(1, sizeof(*user) + 2 * count * sizeof(user->handles[0])));
 
-    if (!user)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     user->key = key;
     user->count = count;
     return user;
@@ -91,10 +90,8 @@ void tic_redo_note_user(struct tic_redo_user *user)
 struct tic_redo_call *tic_redo_create_call(const struct tic_handle *handle, void (*play)(void *),
                                            const void *argument, size_t size)
 {
-    struct tic_redo_call *call = calloc(1, sizeof(*call) + size);
+    struct tic_redo_call *call = tic_or_stop(calloc(1, sizeof(*call) + size));
 
-    if (!call)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     call->play = play;
     call->keeper = tic_redo_keeper(handle);
     memcpy(call->argument, argument, size);
@@ -348,10 +345,9 @@ void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task
 struct tic_redo_reads *tic_redo_list_reads(struct starpu_task *task, uint64_t key)
 {
     unsigned count = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
-    struct tic_redo_reads *reads = malloc(sizeof(*reads) + count * sizeof(reads->ids[0]));
+    struct tic_redo_reads *reads =
+        tic_or_stop(malloc(sizeof(*reads) + count * sizeof(reads->ids[0])));
 
-    if (!reads)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     reads->key = key;
     reads->count = count;
     for (unsigned i = 0; i < count; i++) {

@@ -8,7 +8,6 @@
  * with as many accumulators. Their number is that of the workers of the first run (logged). */
 #include "interpose/redux.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -205,14 +204,7 @@ bool tic_redux_fold(struct tic_handle *handle)
 
 static bool note_start(struct tic_handle *handle)
 {
-    void *grown =
-        tic_grow(started.items, &started.capacity, started.count + 1, sizeof(*started.items));
-
-    if (!grown)
-        return false;
-    started.items = grown;
-    started.items[started.count++] = handle;
-    return true;
+    return tic_append(started.items, started.count, started.capacity, &handle) == 0;
 }
 
 void tic_redux_fold_all(void)

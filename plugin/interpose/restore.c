@@ -148,9 +148,7 @@ static bool translate(struct restore *restore, const struct tic_handle *handle)
 {
     if (handle->packer || !tic_addresses_are_sought(handle))
         return false;
-    char *recorded = malloc(tic_shape_bytes(&handle->layout.shape));
-    if (!recorded)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    char *recorded = tic_or_stop(malloc(tic_shape_bytes(&handle->layout.shape)));
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, recorded);
     int status = tic_store_read(&tic_session->store, &restore->saved, &packed);
     if (status)
@@ -370,9 +368,7 @@ void tic_data_make_readable_locked(struct tic_handle *handle)
         tic_fill_submit(handle->data, NULL, NULL);
         return;
     }
-    struct starpu_task *task = tic_task_create();
-    if (!task)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    struct starpu_task *task = tic_or_stop(tic_task_create());
     task->cl = &touch_codelet;
     task->handles[0] = handle->data;
     tic_task_submit(task);
@@ -387,9 +383,8 @@ static void restore_family(struct tic_family *family)
     family->live = true;
     if (!family->pending)
         return;
-    struct tic_handle **pending = tic_family_pending(&tic_session->graph, family, &count);
-    if (!pending)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    struct tic_handle **pending =
+        tic_or_stop(tic_family_pending(&tic_session->graph, family, &count));
     for (unsigned long i = 0; i < count; i++) {
         struct tic_saved saved = tic_data_recovered_value(pending[i]);
         if (!family->root->main_writes)

@@ -112,10 +112,8 @@ void tic_data_restore_image(bool (*waits)(const struct tic_handle *handle))
 {
     unsigned long count;
     unsigned deepest;
-    struct tic_handle **handles = list_image(waits, &count, &deepest);
+    struct tic_handle **handles = tic_or_stop(list_image(waits, &count, &deepest));
 
-    if (!handles)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     for (unsigned depth = 0; depth <= deepest; depth++)
         for (unsigned long i = 0; i < count; i++)
             if (depth_of(handles[i]) == depth)
@@ -143,10 +141,8 @@ static struct tic_handle **all_pending(unsigned long *count)
 void tic_data_restore_elsewhere(bool (*waits)(const struct tic_handle *handle))
 {
     unsigned long count;
-    struct tic_handle **handles = all_pending(&count);
+    struct tic_handle **handles = tic_or_stop(all_pending(&count));
 
-    if (!handles)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     for (unsigned long i = 0; i < count; i++)
         if (!tic_data_is_in_place(handles[i]) && !(waits && waits(handles[i])))
             tic_data_restore_now_locked(handles[i], false);
@@ -157,8 +153,7 @@ static struct tic_handle_list adopted; /* guarded by the submission lock */
 
 void tic_data_note_adopted(struct tic_handle *handle)
 {
-    if (tic_data_is_in_place(handle) && !tic_handle_append(&adopted, handle))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    tic_stop_unless(!tic_data_is_in_place(handle) || tic_handle_append(&adopted, handle));
 }
 
 void tic_data_restore_adopted_locked(void)
@@ -188,10 +183,8 @@ void tic_data_restore(struct tic_handle *handle, bool now)
 void tic_data_restore_all(void)
 {
     unsigned long count;
-    struct tic_handle **handles = all_pending(&count);
+    struct tic_handle **handles = tic_or_stop(all_pending(&count));
 
-    if (!handles)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     for (unsigned long i = 0; i < count; i++)
         tic_data_restore(handles[i], tic_data_is_in_place(handles[i]));
     free(handles);

@@ -53,21 +53,18 @@ static void *find_function(uint32_t number, const char **suffix)
 static struct starpu_task *recreate(const struct tic_spawn *spawn)
 {
     const struct tic_line_kept *kept = &spawn->task;
-    struct starpu_task *task = tic_real.starpu_task_create();
+    struct starpu_task *task = tic_or_stop(tic_real.starpu_task_create());
     unsigned count = kept->buffers;
     const char *name;
 
-    if (!task)
-        return NULL;
     task->cl = find_function(kept->codelet, &name);
-    task->cl_arg = malloc(kept->arguments + 1);
+    task->cl_arg = tic_or_stop(malloc(kept->arguments + 1));
     bool large = count > STARPU_NMAXBUFS, variable = task->cl->nbuffers == STARPU_VARIABLE_NBUFFERS;
-    task->dyn_handles = large ? calloc(count, sizeof(*task->dyn_handles)) : NULL;
-    task->dyn_modes = large && variable ? calloc(count, sizeof(*task->dyn_modes)) : NULL;
-    unsigned char *ordered = malloc(count + 1);
-    if (!task->cl_arg || (large && !task->dyn_handles) || !ordered ||
-        (large && variable && !task->dyn_modes))
-        return NULL;
+    if (large)
+        task->dyn_handles = tic_or_stop(calloc(count, sizeof(*task->dyn_handles)));
+    if (large && variable)
+        task->dyn_modes = tic_or_stop(calloc(count, sizeof(*task->dyn_modes)));
+    unsigned char *ordered = tic_or_stop(malloc(count + 1));
     if (!variable && task->cl->nbuffers != (int)count)
         refuse("the codelet", name);
     task->nbuffers = variable ? (int)count : 0;
@@ -98,31 +95,27 @@ static struct starpu_task *recreate(const struct tic_spawn *spawn)
     return task;
 }
 
-static bool copy_model(const struct tic_spawn *spawn, struct tic_spawn *model)
+static struct tic_spawn copy_model(const struct tic_spawn *spawn)
 {
-    *model = (struct tic_spawn){
+    struct tic_spawn model = {
         .kept = true,
         .recovery = spawn->recovery,
         .seen = tic_session->graph.signature.position,
         .anew = tic_spawn_count_anew(),
         .task = spawn->task,
     };
-    model->buffers = calloc(spawn->task.buffers + 1, sizeof(*model->buffers));
-    model->arguments = malloc(spawn->task.arguments + 1);
-    if (!model->buffers || !model->arguments)
-        return false;
-    memcpy(model->buffers, spawn->buffers, spawn->task.buffers * sizeof(*model->buffers));
-    memcpy(model->arguments, spawn->arguments, spawn->task.arguments);
-    return true;
+    model.buffers = tic_or_stop(calloc(spawn->task.buffers + 1, sizeof(*model.buffers)));
+    model.arguments = tic_or_stop(malloc(spawn->task.arguments + 1));
+    memcpy(model.buffers, spawn->buffers, spawn->task.buffers * sizeof(*model.buffers));
+    memcpy(model.arguments, spawn->arguments, spawn->task.arguments);
+    return model;
 }
 
 static void submit_again(const struct tic_spawn *spawn, tic_spawn_admit *admit)
 {
-    struct tic_spawn model;
     struct starpu_task *task = recreate(spawn);
+    struct tic_spawn model = copy_model(spawn);
 
-    if (!task || !copy_model(spawn, &model))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     unsigned char *ordered = task->handles_sequential_consistency;
     enum tic_verdict verdict = admit(task, &model);
     tic_guard++;

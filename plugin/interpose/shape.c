@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "session/context.h"
 #include "session/lookup.h"
 #include "session/nodes.h"

@@ -13,7 +13,6 @@
 #include "interpose/prologue_redo.h"
 #include "interpose/record.h"
 #include "session/task.h"
-#include "replay/replay.h"
 #include "real/real.h"
 
 /* Nobody waits for a part of it that only its own end can give. A structure that stays with the
@@ -67,30 +66,23 @@ enum tic_verdict tic_skip_done(struct starpu_task *task, uint64_t key)
     if (plain && !has_callback)
         return drop(task);
     task->hypervisor_tag = 0;
-    if (!tic_callback_wrap(task, true, key, held))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    tic_stop_unless(tic_callback_wrap(task, true, key, held));
     return TIC_CONTROL;
 }
 
 /* NULL stays. */
 static void *copy_array(const void *array, size_t size)
 {
-    void *copy = array ? malloc(size + 1) : NULL;
-
-    if (array && !copy)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
-    return array ? memcpy(copy, array, size) : NULL;
+    return array ? memcpy(tic_or_stop(malloc(size + 1)), array, size) : NULL;
 }
 
 /* It ends by itself: who asks for its end asks for that of the task that it was made of. StarPU's
  * copy shares what StarPU keeps of a task, and the arrays that it frees. */
 static struct starpu_task *duplicate(struct starpu_task *task)
 {
-    struct starpu_task *copy = tic_real.starpu_task_dup(task);
+    struct starpu_task *copy = tic_or_stop(tic_real.starpu_task_dup(task));
     size_t buffers = task->cl ? (size_t)STARPU_TASK_GET_NBUFFERS(task) : 0;
 
-    if (!copy)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     copy->starpu_private = NULL;
     copy->profiling_info = NULL;
     copy->status = STARPU_TASK_INIT;
@@ -116,8 +108,7 @@ enum tic_verdict tic_skip_kernel(struct starpu_task *task, uint64_t key,
     }
     *kernel = duplicate(task);
     task->hypervisor_tag = 0;
-    if (!tic_callback_wrap(task, true, key, true))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    tic_stop_unless(tic_callback_wrap(task, true, key, true));
     return TIC_CONTROL;
 }
 
@@ -129,7 +120,6 @@ enum tic_verdict tic_skip_with_value(struct starpu_task *task, uint64_t sequence
     if (plain)
         return drop(task);
     task->hypervisor_tag = 0;
-    if (!tic_callback_wrap(task, true, sequence, false))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    tic_stop_unless(tic_callback_wrap(task, true, sequence, false));
     return TIC_CONTROL;
 }

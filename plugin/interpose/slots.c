@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "interpose/slots.h"
 
-#include "base/error.h"
 #include "real/real.h"
 #include "session/nodes.h"
 

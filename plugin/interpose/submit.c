@@ -337,8 +337,7 @@ static enum tic_verdict go_on(struct starpu_task *task, struct tic_submission *s
 static enum tic_verdict skip_kept(struct starpu_task *task, const struct tic_submission *submission)
 {
     tic_admit_note_writes(submission->accesses, false);
-    if (!tic_admit_register(task, &submission->spawn))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    tic_stop_unless(tic_admit_register(task, &submission->spawn));
     task->hypervisor_tag = 0;
     atomic_fetch_sub_explicit(&tic_session->skipped, 1, memory_order_relaxed);
     return tic_skip_done(task, submission->spawn.task.id);
@@ -362,8 +361,7 @@ static enum tic_verdict admit_kept(struct starpu_task *task, const struct tic_sp
     struct tic_submission submission = {
         .context = TIC_CONTEXT_TASK, .spawn = *model, .accesses = &accesses};
 
-    if (!tic_accesses_list(task, &accesses))
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    tic_stop_unless(tic_accesses_list(task, &accesses));
     tic_lock(&tic_session->submit);
     enum tic_verdict verdict = decide_kept(task, &submission);
     tic_unlock(&tic_session->submit);

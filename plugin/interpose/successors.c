@@ -12,7 +12,6 @@
 #include "session/context.h"
 #include "session/task.h"
 #include "report/told.h"
-#include "real/real.h"
 
 /* ---- the list -------------------------------------------------------------------------------- */
 

@@ -20,10 +20,8 @@ static struct starpu_codelet whole_codelet = {
  * stopped it. A task that uses the whole lets StarPU end them. */
 static void leave_partitions(starpu_data_handle_t data)
 {
-    struct starpu_task *task = tic_task_create();
+    struct starpu_task *task = tic_or_stop(tic_task_create());
 
-    if (!task)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
     task->cl = &whole_codelet;
     task->handles[0] = data;
     if (!tic_task_submit(task))

@@ -11,11 +11,9 @@
 #include "report/looks_tell.h"
 #include "report/pages.h"
 #include "interpose/redo.h"
-#include "interpose/redux.h"
 #include "interpose/replayed.h"
 #include "interpose/restore_all.h"
 #include "unseen/statics.h"
-#include "interpose/submit.h"
 #include "snapshot/forced.h"
 
 /* ---- the clock of main() -------------------------------------------------------------------- */

@@ -8,7 +8,6 @@
  */
 #include "interpose/workers.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

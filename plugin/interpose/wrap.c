@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/arrive.h"
 #include "interpose/callback.h"
 #include "session/clock.h"
 #include "session/context.h"

@@ -2,7 +2,6 @@
 /* The wrappers of functions on data: registration, partitions, accesses of main(). */
 #include <alloca.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 

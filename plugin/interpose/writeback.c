@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/thread.h"
 #include "interpose/movable.h"
 #include "interpose/reads.h"

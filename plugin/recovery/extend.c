@@ -17,35 +17,19 @@ enum { PASSES = 64 };
 
 static int note_ended(struct tic_extend *extend, const struct tic_ended *ended)
 {
-    struct tic_ended *grown =
-        tic_grow(extend->ended, &extend->ended_capacity, extend->ended_count + 1, sizeof(*grown));
-    if (!grown)
-        return -ENOMEM;
-    extend->ended = grown;
-    extend->ended[extend->ended_count++] = *ended;
-    return 0;
+    return tic_append(extend->ended, extend->ended_count, extend->ended_capacity, ended);
 }
 
 static int note_begun(struct tic_extend *extend, const uint64_t *words)
 {
-    struct tic_extend_begin *grown =
-        tic_grow(extend->begun, &extend->begun_capacity, extend->begun_count + 1, sizeof(*grown));
-    if (!grown)
-        return -ENOMEM;
-    extend->begun = grown;
-    extend->begun[extend->begun_count++] = (struct tic_extend_begin){words[2], words[3]};
-    return 0;
+    return tic_append(extend->begun, extend->begun_count, extend->begun_capacity,
+                      &(struct tic_extend_begin){words[2], words[3]});
 }
 
 static int note_run(struct tic_extend *extend, const uint64_t *words)
 {
-    struct tic_extend_run *grown =
-        tic_grow(extend->runs, &extend->run_capacity, extend->run_count + 1, sizeof(*grown));
-    if (!grown)
-        return -ENOMEM;
-    extend->runs = grown;
-    extend->runs[extend->run_count++] = (struct tic_extend_run){words[2], words[0], words[5]};
-    return 0;
+    return tic_append(extend->runs, extend->run_count, extend->run_capacity,
+                      &(struct tic_extend_run){words[2], words[0], words[5]});
 }
 
 /* The words of a record are there only now. */

@@ -545,17 +545,11 @@ bool tic_replay_queue(void (*play)(void *), void *argument)
 {
     pthread_mutex_lock(&replay.mutex);
     bool on = tic_replay_is_on();
-    struct work *grown = on ? tic_grow(replay.queue.items, &replay.queue.capacity,
-                                       replay.queue.count + 1, sizeof(*grown))
-                            : NULL;
-    if (grown) {
-        replay.queue.items = grown;
-        replay.queue.items[replay.queue.count++] = (struct work){play, argument};
-    }
+    bool fine = !on || tic_append(replay.queue.items, replay.queue.count, replay.queue.capacity,
+                                  &(struct work){play, argument}) == 0;
     pthread_mutex_unlock(&replay.mutex);
     here.queued |= on;
-    if (on && !grown)
-        tic_stop(TIC_EXIT_REFUSED, "out of memory in the replay");
+    tic_stop_unless(fine);
     return on;
 }
 

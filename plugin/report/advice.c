@@ -66,13 +66,7 @@ static int open_trusted(const char *path, FILE **file)
 static bool add(struct span **spans, unsigned long *count, unsigned long *capacity,
                 struct span span)
 {
-    struct span *grown = tic_grow(*spans, capacity, *count + 1, sizeof(*grown));
-
-    if (!grown)
-        return false;
-    *spans = grown;
-    grown[(*count)++] = span;
-    return true;
+    return tic_append(*spans, *count, *capacity, &span) == 0;
 }
 
 /* False: it says nothing that is known here. */

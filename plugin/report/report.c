@@ -2,7 +2,6 @@
 /* What `starpu-tic check` asks of a run. docs: starpu-tic(1), tools/check.c reads it. */
 #include "report/report.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /* The statistics file (STARPU_TIC_STATS). docs: starpu-tic(7). */
 #include "report/stats.h"
 
-#include <errno.h>
 #include <jansson.h>
 
 #include "base/apart.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "session/elf.h"
 
-#include <fcntl.h>
 #include <link.h>
 #include <stdint.h>
 #include <stdio.h>

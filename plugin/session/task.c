@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "real/real.h"
-#include "session/context.h"
 #include "session/elf.h"
 #include "session/kernels.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Memory is compared with the values of a whole cut; quiescent lines. */
 #include <errno.h>
-#include <sched.h>
 
 #include "base/error.h"
 #include "base/failpoint.h"

@@ -2,14 +2,12 @@
 /* One local checkpoint, from the cut to the committed recovery line. Checkpoint thread only. */
 #include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/error.h"
 #include "base/failpoint.h"
 #include "base/fault.h"
-#include "base/io.h"
 #include "base/printed.h"
 #include "base/thread.h"
 #include "base/trace.h"

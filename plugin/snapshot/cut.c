@@ -140,13 +140,10 @@ void tic_cut_note_dirty(struct tic_slot *slot, uint64_t epoch, struct tic_handle
 
 void tic_cut_note_done(struct tic_slot *slot, struct tic_sequence_list *list)
 {
-    void *grown = tic_grow(list->items, &list->capacity, list->count + 1, sizeof(*list->items));
-    if (!grown) {
+    const uint64_t sequence = slot->sequence;
+
+    if (tic_append(list->items, list->count, list->capacity, &sequence) != 0)
         slot->failed = true;
-        return;
-    }
-    list->items = grown;
-    list->items[list->count++] = slot->sequence;
 }
 
 /* ---- cuts ------------------------------------------------------------------------------------ */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "base/error.h"
 #include "base/failpoint.h"
 #include "base/thread.h"
 #include "snapshot/forced.h"

@@ -182,14 +182,10 @@ bool tic_snapshot_is_log_large(struct tic_snapshot *snapshot)
 int tic_snapshot_keep_result(struct tic_snapshot *snapshot, const struct tic_forced_kept *result)
 {
     tic_lock(&snapshot->graph->lock);
-    void *grown = tic_grow(snapshot->results.kept, &snapshot->results.kept_capacity,
-                           snapshot->results.kept_count + 1, sizeof(*snapshot->results.kept));
-    if (grown) {
-        snapshot->results.kept = grown;
-        snapshot->results.kept[snapshot->results.kept_count++] = *result;
-    }
+    int status = tic_append(snapshot->results.kept, snapshot->results.kept_count,
+                            snapshot->results.kept_capacity, result);
     tic_unlock(&snapshot->graph->lock);
-    return grown ? 0 : -ENOMEM;
+    return status;
 }
 
 /* Between the save and the time when the result is known to be kept, a sweep may come: the rows are

@@ -47,16 +47,13 @@ static int note_result(struct search *search, const struct tic_forced *forced, u
     void *outputs = tic_grow(search->outputs, &search->output_capacity,
                              search->output_count + forced->count, sizeof(*search->outputs));
     search->outputs = outputs ? outputs : search->outputs;
-    void *grown =
-        tic_grow(snapshot->recovery.results, &snapshot->recovery.result_capacity,
-                 snapshot->recovery.result_count + 1, sizeof(*snapshot->recovery.results));
-    snapshot->recovery.results = grown ? grown : snapshot->recovery.results;
-    if (!outputs || !grown || search->output_count + forced->count > UINT32_MAX)
+    if (!outputs || search->output_count + forced->count > UINT32_MAX ||
+        tic_append(snapshot->recovery.results, snapshot->recovery.result_count,
+                   snapshot->recovery.result_capacity, &found) != 0)
         return -ENOMEM;
     memcpy(search->outputs + search->output_count, forced->outputs,
            forced->count * sizeof(*search->outputs));
     search->output_count += forced->count;
-    snapshot->recovery.results[snapshot->recovery.result_count++] = found;
     for (uint64_t i = 0; i < forced->count; i++) {
         int status = tic_store_keep_segment(snapshot->store, forced->outputs[i].segment);
         if (status)
@@ -71,26 +68,17 @@ static int note_event(struct search *search, const struct tic_log_record *record
 
     if (record->count != 4 || words[0] < search->line->event_count)
         return 0;
-    void *grown = tic_grow(search->events, &search->event_capacity, search->event_count + 1,
-                           sizeof(*search->events));
-    if (!grown)
-        return -ENOMEM;
-    search->events = grown;
-    search->events[search->event_count++] =
-        (struct seen){words[0], words[3], {(uint32_t)words[1], (int64_t)words[2]}};
-    return 0;
+    return tic_append(search->events, search->event_count, search->event_capacity,
+                      &(struct seen){words[0], words[3], {(uint32_t)words[1], (int64_t)words[2]}});
 }
 
 static int note_input(struct search *search, const struct tic_log_record *record)
 {
-    void *grown = tic_grow(search->inputs, &search->input_capacity, search->input_count + 1,
-                           sizeof(*search->inputs));
-    if (!grown || record->count != 2)
-        return grown ? 0 : -ENOMEM;
-    search->inputs = grown;
-    search->inputs[search->input_count++] =
-        (struct tic_line_input){record->words[0], record->words[1]};
-    return 0;
+    const struct tic_line_input input = {record->words[0], record->words[1]};
+
+    return record->count != 2
+               ? 0
+               : tic_append(search->inputs, search->input_count, search->input_capacity, &input);
 }
 
 /* A worker executes one task at a time. */
@@ -465,22 +453,17 @@ int tic_snapshot_adopt(struct tic_snapshot *snapshot, const struct tic_forced_fo
 {
     const struct tic_forced_value *values = tic_snapshot_forced_values(snapshot, result);
     struct tic_graph *graph = snapshot->graph;
-    bool fine = true;
 
     tic_lock(&graph->lock);
     uint64_t epoch = atomic_load(&snapshot->cut.epoch); /* cuts are raised under the graph lock */
     struct tic_sequence_list *list = &snapshot->results.adopted[epoch & 1];
-    void *grown = tic_grow(list->items, &list->capacity, list->count + 1, sizeof(*list->items));
-    if (grown) {
-        list->items = grown;
-        list->items[list->count++] = result->sequence;
-    }
-    for (uint32_t i = 0; i < result->count && grown; i++) {
+    bool fine = tic_append(list->items, list->count, list->capacity, &result->sequence) == 0;
+    for (uint32_t i = 0; i < result->count && fine; i++) {
         take_value_locked(snapshot, handles[i], &values[i], epoch);
         fine &= tic_graph_note_changed_locked(graph, handles[i]);
     }
     tic_unlock(&graph->lock);
-    return grown && fine ? 0 : -ENOMEM;
+    return fine ? 0 : -ENOMEM;
 }
 
 void tic_snapshot_forget_forced(struct tic_snapshot *snapshot)

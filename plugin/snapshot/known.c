@@ -19,16 +19,14 @@ static int note_task(struct tic_known *known, const struct tic_log_record *recor
     if (count > MOST_ACCESSES || count > record->count - 2 ||
         record->words[0] >= TIC_LOG_MOST_TASKS)
         return 0; /* it is one of those that nothing is known of */
-    void *tasks =
-        tic_grow(known->tasks, &known->task_capacity, known->task_count + 1, sizeof(*known->tasks));
-    known->tasks = tasks ? tasks : known->tasks;
     void *accesses = tic_grow(known->accesses, &known->access_capacity, known->access_count + count,
                               sizeof(*known->accesses));
     known->accesses = accesses ? accesses : known->accesses;
-    if (!tasks || (!accesses && count > 0))
+    const struct tic_known_task task = {record->words[0], order, known->access_count,
+                                        (uint32_t)count};
+    if ((!accesses && count > 0) ||
+        tic_append(known->tasks, known->task_count, known->task_capacity, &task) != 0)
         return -ENOMEM;
-    known->tasks[known->task_count++] =
-        (struct tic_known_task){record->words[0], order, known->access_count, (uint32_t)count};
     for (uint64_t i = 0; i < count; i++)
         known->accesses[known->access_count++] =
             (struct tic_known_access){record->words[2 + i] >> TIC_LOG_MODE_BITS,
@@ -40,14 +38,9 @@ static int note_use(struct tic_known *known, const struct tic_log_record *record
 {
     if (record->count != 3)
         return 0;
-    void *grown =
-        tic_grow(known->uses, &known->use_capacity, known->use_count + 1, sizeof(*known->uses));
-    if (!grown)
-        return -ENOMEM;
-    known->uses = grown;
-    known->uses[known->use_count++] =
-        (struct tic_known_use){record->words[2], record->words[0], (record->words[1] & 2) != 0};
-    return 0;
+    return tic_append(
+        known->uses, known->use_count, known->use_capacity,
+        &(struct tic_known_use){record->words[2], record->words[0], (record->words[1] & 2) != 0});
 }
 
 int tic_known_note(struct tic_known *known, const struct tic_log_record *record, uint64_t order)

@@ -95,15 +95,12 @@ static int save_block(struct tic_snapshot *snapshot, uint32_t number, const void
                       uint32_t count)
 {
     struct tic_line_block block;
-    void *grown = tic_grow(snapshot->cycle.blocks, &snapshot->cycle.block_capacity,
-                           snapshot->cycle.block_count + 1, sizeof(*snapshot->cycle.blocks));
-    if (!grown)
-        return -ENOMEM;
-    snapshot->cycle.blocks = grown;
+    struct tic_cycle *cycle = &snapshot->cycle;
     int status = tic_block_save(snapshot->store, number, items, count, &block);
+    status = status ? status
+                    : tic_append(cycle->blocks, cycle->block_count, cycle->block_capacity, &block);
     if (status)
         return status;
-    snapshot->cycle.blocks[snapshot->cycle.block_count++] = block;
     struct tic_row row = {block.extent, block.row};
     tic_rows_pin(&snapshot->store->rows, row); /* all later lines refer to it */
     tic_rows_settle(&snapshot->store->rows, row);

@@ -2,7 +2,6 @@
 /* Values of a cut, saved by several threads of ours while tasks go on. */
 #include <errno.h>
 
-#include "base/io.h"
 #include "base/pool.h"
 #include "snapshot/provide.h"
 #include "snapshot/save.h"

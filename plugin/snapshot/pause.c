@@ -4,7 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/error.h"
 #include "base/failpoint.h"
 #include "base/thread.h"
 #include "snapshot/provide.h"

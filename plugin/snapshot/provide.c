@@ -135,13 +135,8 @@ int tic_demands_add(struct tic_demands *demands, const struct tic_shape *shape)
             return 0;
         }
     }
-    void *grown =
-        tic_grow(demands->items, &demands->capacity, demands->count + 1, sizeof(*demands->items));
-    if (!grown)
-        return -ENOMEM;
-    demands->items = grown;
-    demands->items[demands->count++] = (struct tic_demand){*shape, 1};
-    return 0;
+    return tic_append(demands->items, demands->count, demands->capacity,
+                      &(struct tic_demand){*shape, 1});
 }
 
 /* Handles that are listed, so no less than are dirty. */

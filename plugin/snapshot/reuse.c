@@ -94,12 +94,8 @@ static void append_locked(struct tic_reuse *reuse, const struct tic_replaced *re
                 reuse->count * sizeof(*reuse->waiting));
         reuse->first = 0;
     }
-    void *grown =
-        tic_grow(reuse->waiting, &reuse->capacity, reuse->count + 1, sizeof(*reuse->waiting));
-    if (!grown)
-        return; /* the next line frees the row */
-    reuse->waiting = grown;
-    reuse->waiting[reuse->count++] = *replaced;
+    tic_append(reuse->waiting, reuse->count, reuse->capacity, replaced); /* else the next line frees
+                                                                            the row */
 }
 
 static void release_locked(struct tic_reuse *reuse, const struct tic_cut *cut,

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/failpoint.h"
 #include "base/thread.h"
 #include "base/trace.h"

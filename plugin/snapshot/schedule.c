@@ -3,7 +3,6 @@
 #include "snapshot/snapshot.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

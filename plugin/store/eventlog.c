@@ -84,14 +84,9 @@ void tic_eventlog_fini(struct tic_eventlog *log)
 static int add_file(struct tic_eventlog *log, const struct tic_log_file *file)
 {
     tic_lock(&log->lock);
-    void *grown =
-        tic_grow(log->files, &log->file_capacity, log->file_count + 1, sizeof(*log->files));
-    if (grown) {
-        log->files = grown;
-        log->files[log->file_count++] = *file;
-    }
+    int status = tic_append(log->files, log->file_count, log->file_capacity, file);
     tic_unlock(&log->lock);
-    return grown ? 0 : -ENOMEM;
+    return status;
 }
 
 int tic_eventlog_keep(struct tic_eventlog *log, uint64_t number)

@@ -47,13 +47,8 @@ void tic_index_committed(struct tic_index *index, unsigned keep)
 
 int tic_index_drop(struct tic_index *index, struct tic_row row)
 {
-    void *grown = tic_grow(index->dropped, &index->dropped_capacity, index->dropped_count + 1,
-                           sizeof(*index->dropped));
-    if (!grown)
-        return -ENOMEM;
-    index->dropped = grown;
-    index->dropped[index->dropped_count++] = (struct tic_dropped_row){row, 0};
-    return 0;
+    return tic_append(index->dropped, index->dropped_count, index->dropped_capacity,
+                      &(struct tic_dropped_row){row, 0});
 }
 
 static int reserve_blocks(struct tic_index *index, unsigned long count)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The store: finding, checking, adopting and removing what is in the directory. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,12 +270,8 @@ int tic_store_keep_segment(struct tic_store *store, uint64_t number)
     for (unsigned long i = store->extra.count; i-- > 0;)
         if (store->extra.numbers[i] == number)
             return 0;
-    void *grown = tic_grow(store->extra.numbers, &store->extra.capacity, store->extra.count + 1,
-                           sizeof(*store->extra.numbers));
-    if (!grown)
+    if (tic_append(store->extra.numbers, store->extra.count, store->extra.capacity, &number) != 0)
         return -ENOMEM;
-    store->extra.numbers = grown;
-    store->extra.numbers[store->extra.count++] = number;
     if (number >= store->next_segment) /* it may be gone, and its number must not mean another */
         store->next_segment = number + 1;
     return 0;

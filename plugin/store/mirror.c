@@ -62,19 +62,13 @@ static int add_row(void *arg, const struct tic_line_reference *reference)
     const struct tic_line_extent *extent = &list->line->extents[*reference->extent];
     struct tic_place place = tic_payload_place(extent, *reference->row, -1);
     struct tic_mirror_rows *rows = list->rows;
-    void *grown = tic_grow(rows->items, &rows->capacity, rows->count + 1, sizeof(*rows->items));
-
-    if (!grown)
-        return -ENOMEM;
-    rows->items = grown;
-    rows->items[rows->count++] =
-        (struct tic_mirror_row){.segment = extent->segment,
-                                .offset = (uint64_t)place.offset,
-                                .bytes = tic_shape_bytes(&place.shape),
-                                .checksum = reference->checksum,
-                                .row = {*reference->extent, *reference->row},
-                                .place = place};
-    return 0;
+    return tic_append(rows->items, rows->count, rows->capacity,
+                      &(struct tic_mirror_row){.segment = extent->segment,
+                                               .offset = (uint64_t)place.offset,
+                                               .bytes = tic_shape_bytes(&place.shape),
+                                               .checksum = reference->checksum,
+                                               .row = {*reference->extent, *reference->row},
+                                               .place = place});
 }
 
 static int by_place(const void *a, const void *b)

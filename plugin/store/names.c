@@ -63,13 +63,7 @@ static int note_number(void *arg, const char *name)
 
     if (!tic_store_parse_name(name, listing->format, &number))
         return 0;
-    void *grown = tic_grow(listing->numbers, &listing->capacity, listing->count + 1,
-                           sizeof(*listing->numbers));
-    if (!grown)
-        return -ENOMEM;
-    listing->numbers = grown;
-    listing->numbers[listing->count++] = number;
-    return 0;
+    return tic_append(listing->numbers, listing->count, listing->capacity, &number);
 }
 
 int tic_store_list(struct tic_store *store, const char *format, uint64_t **numbers,

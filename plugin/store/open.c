@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/io.h"
 #include "store/claim.h"
 #include "store/same.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/failpoint.h"
 #include "store/schema.h"
 #include "store/segment.h"

@@ -88,15 +88,11 @@ void tic_extent_retire_locked(struct tic_rows *rows, struct tic_extent *extent)
 
 static long append_locked(struct tic_rows *rows, struct tic_extent *extent) TIC_REQUIRES(rows->lock)
 {
-    void *grown = tic_grow(rows->extents, &rows->capacity, rows->count + 1, sizeof(*rows->extents));
-
-    if (!grown)
+    if (tic_append(rows->extents, rows->count, rows->capacity, &extent) != 0)
         return -ENOMEM;
-    rows->extents = grown;
-    rows->extents[rows->count] = extent;
     if (tic_extent_is_retired(extent))
         tic_extent_retire_locked(rows, extent);
-    return (long)rows->count++;
+    return (long)rows->count - 1;
 }
 
 /* In the place of a retired one. */

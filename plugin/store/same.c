@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <xxhash.h>
 
 /* A value that meets another one at its place takes it: old ones are forgotten. */
 enum { ENTRIES = 1 << 14 };

@@ -15,14 +15,10 @@ enum { NAME_SIZE = 64 };
 
 int tic_store_add_segment(struct tic_store *store, uint64_t number, int fd)
 {
-    void *grown = tic_grow(store->segments, &store->segment_capacity, store->segment_count + 1,
-                           sizeof(*store->segments));
-    if (!grown)
+    if (tic_append(store->segments, store->segment_count, store->segment_capacity,
+                   &(struct tic_store_segment){.number = number, .fd = fd}) != 0)
         return -ENOMEM;
-    store->segments = grown;
     tic_io_map(fd);
-    store->segments[store->segment_count++] =
-        (struct tic_store_segment){.number = number, .fd = fd};
     if (number >= store->next_segment)
         store->next_segment = number + 1;
     return 0;

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "tools/page.h"
 #include "tools/pictures.h"
 
 /* ---- volumes -------------------------------------------------------------------------------- */

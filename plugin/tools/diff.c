@@ -246,12 +246,9 @@ static void count_codelet(struct codelets *codelets, const char *name)
     while (i < codelets->count && strcmp(codelets->items[i].name, name) != 0)
         i++;
     if (i == codelets->count) {
-        void *grown = tic_grow(codelets->items, &codelets->capacity, codelets->count + 1,
-                               sizeof(*codelets->items));
-        if (!grown)
+        if (tic_append(codelets->items, codelets->count, codelets->capacity,
+                       &(struct codelet){0}) != 0)
             return;
-        codelets->items = grown;
-        codelets->items[codelets->count++] = (struct codelet){0};
         strcpy(codelets->items[i].name, name);
     }
     codelets->items[i].count++;

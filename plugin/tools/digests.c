@@ -49,13 +49,9 @@ int tic_digests_read(struct tic_digests *digests, const char *path)
             read.part = true;
             continue;
         }
-        struct tic_datum *grown =
-            tic_grow(read.data, &capacity, read.count + 1, sizeof(*read.data));
-        if (!grown)
-            break;
-        read.data = grown;
         datum.times = read.count; /* their order, until they are folded */
-        read.data[read.count++] = datum;
+        if (tic_append(read.data, read.count, capacity, &datum) != 0)
+            break;
     }
     bool whole = feof(file) != 0;
     fclose(file);

@@ -44,7 +44,7 @@ struct picture {
     struct tic_events events;
     struct task *tasks; /* by number */
     uint64_t task_count, created;
-    struct {
+    struct datum {
         uint64_t id, version;
         bool drawn;
     } * data; /* in the order of first use */
@@ -106,14 +106,10 @@ static long find_data(struct picture *picture, uint64_t id)
     for (unsigned long i = picture->data_count; i-- > 0;)
         if (picture->data[i].id == id)
             return (long)i;
-    void *grown = tic_grow(picture->data, &picture->data_capacity, picture->data_count + 1,
-                           sizeof(*picture->data));
-    if (!grown)
+    if (tic_append(picture->data, picture->data_count, picture->data_capacity,
+                   &(struct datum){.id = id}) != 0)
         return -ENOMEM;
-    picture->data = grown;
-    memset(&picture->data[picture->data_count], 0, sizeof(*picture->data));
-    picture->data[picture->data_count].id = id;
-    return (long)picture->data_count++;
+    return (long)picture->data_count - 1;
 }
 
 /* ---- every task ----------------------------------------------------------------------------- */
@@ -199,14 +195,12 @@ static struct group *find_group(struct groups *groups, const char *name)
     for (unsigned long i = 0; i < groups->count; i++)
         if (strcmp(groups->items[i].name, name) == 0)
             return &groups->items[i];
-    void *grown =
-        tic_grow(groups->items, &groups->capacity, groups->count + 1, sizeof(*groups->items));
-    if (!grown)
-        return NULL;
-    groups->items = grown;
-    memset(&groups->items[groups->count], 0, sizeof(*groups->items));
-    strcpy(groups->items[groups->count].name, name);
-    return &groups->items[groups->count++];
+    struct group group = {.stolen = 0};
+
+    strcpy(group.name, name);
+    return tic_append(groups->items, groups->count, groups->capacity, &group) == 0
+               ? &groups->items[groups->count - 1]
+               : NULL;
 }
 
 static int count_task(struct picture *picture, struct groups *groups, const struct task *task)

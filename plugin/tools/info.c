@@ -49,13 +49,7 @@ struct row_list {
 
 static void note_row(struct row_list *list, struct row row)
 {
-    void *grown = tic_grow(list->items, &list->capacity, list->count + 1, sizeof(*list->items));
-
-    list->failed |= !grown;
-    if (!grown)
-        return;
-    list->items = grown;
-    list->items[list->count++] = row;
+    list->failed |= tic_append(list->items, list->count, list->capacity, &row) != 0;
 }
 
 static int by_place(const void *a, const void *b)

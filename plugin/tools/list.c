@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic list: a line of text for each recovery line. */
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>

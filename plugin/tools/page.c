@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "tools/page.h"
 
-#include <stdbool.h>
-
 /* ---- style ---------------------------------------------------------------------------------- */
 
 static const char colors[] =

@@ -41,14 +41,7 @@ struct pruning {
 
 static int add(struct numbers *numbers, uint64_t number)
 {
-    void *grown =
-        tic_grow(numbers->items, &numbers->capacity, numbers->count + 1, sizeof(*numbers->items));
-
-    if (!grown)
-        return -ENOMEM;
-    numbers->items = grown;
-    numbers->items[numbers->count++] = number;
-    return 0;
+    return tic_append(numbers->items, numbers->count, numbers->capacity, &number);
 }
 
 static bool has(const struct numbers *numbers, uint64_t number)

@@ -3,13 +3,10 @@
  * statistics hold. What is not recorded is left out, with a word how to have it. */
 #include <errno.h>
 #include <getopt.h>
-#include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/numbers.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The page of a report: its head, and its sections in their order. */
-#include <math.h>
 #include <string.h>
 #include <time.h>
 

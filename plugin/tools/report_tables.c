@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "tools/page.h"
 #include "tools/report_parts.h"
+#include "tools/scale.h"
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 

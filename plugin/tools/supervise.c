@@ -17,7 +17,6 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "base/trace.h"
-#include "store/store.h"
 #include "tools/child.h"
 #include "tools/culprit.h"
 #include "tools/piped.h"

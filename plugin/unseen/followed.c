@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "session/context.h"
 #include "session/lookup.h"
 #include "session/marks.h"
 #include "session/nodes.h"

@@ -46,14 +46,10 @@ static void take_line(const char *line)
     if (sscanf(line, "%llx-%llx %7s %*s %*s %*s %n", &begin, &end, rights, &path) != 3 ||
         path == 0 || !is_of_program(rights, line + path))
         return;
-    struct mapping *grown =
-        tic_grow(mappings.items, &mappings.capacity, mappings.count + 1, sizeof(*mappings.items));
-    if (!grown)
-        return;
-    mappings.items = grown;
-    mappings.items[mappings.count++] =
-        (struct mapping){.span = {(const char *)(uintptr_t)begin, (const char *)(uintptr_t)end},
-                         .whole = rights[3] == 's' || line[path] == '/'};
+    tic_append(
+        mappings.items, mappings.count, mappings.capacity,
+        &(struct mapping){.span = {(const char *)(uintptr_t)begin, (const char *)(uintptr_t)end},
+                          .whole = rights[3] == 's' || line[path] == '/'});
 }
 
 static void read_all(void)

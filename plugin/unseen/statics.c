@@ -14,7 +14,6 @@
 #include "session/context.h"
 #include "session/elf.h"
 #include "session/marks.h"
-#include "unseen/heap.h"
 #include "unseen/objects.h"
 #include "unseen/suppress.h"
 #include "session/packed.h"
