@@ -121,11 +121,20 @@ static bool parse_protocol(const char *text, enum tic_protocol *out)
     return false;
 }
 
-static bool parse_sync(const char *text, enum tic_sync *out)
-{
-    *out = strcmp(text, "commit") == 0 ? TIC_SYNC_COMMIT : TIC_SYNC_NEVER;
-    return *out == TIC_SYNC_COMMIT || strcmp(text, "never") == 0;
-}
+/* One of two words. */
+#define WORDS(kind, type, word, WORD, other, OTHER)                                                \
+    static bool parse_##kind(const char *text, enum type *out)                                     \
+    {                                                                                              \
+        *out = strcmp(text, word) == 0 ? WORD : OTHER;                                             \
+        return *out == WORD || strcmp(text, other) == 0;                                           \
+    }
+WORDS(sync, tic_sync, "commit", TIC_SYNC_COMMIT, "never", TIC_SYNC_NEVER)
+WORDS(pointers, tic_pointers, "trust", TIC_POINTERS_TRUST, "refuse", TIC_POINTERS_REFUSE)
+WORDS(arguments, tic_arguments, "ignore", TIC_ARGUMENTS_IGNORE, "compare", TIC_ARGUMENTS_COMPARE)
+WORDS(unused, tic_unused, "leave", TIC_UNUSED_LEAVE, "restore", TIC_UNUSED_RESTORE)
+WORDS(devices, tic_devices, "all", TIC_DEVICES_ALL, "tried", TIC_DEVICES_TRIED)
+WORDS(program, tic_program, "any", TIC_PROGRAM_ANY, "same", TIC_PROGRAM_SAME)
+WORDS(workers, tic_worker_numbers, "real", TIC_WORKERS_REAL, "recorded", TIC_WORKERS_RECORDED)
 
 /* Digits are what it took once. */
 static bool parse_inputs(const char *text, enum tic_inputs *out)
@@ -140,42 +149,6 @@ static bool parse_inputs(const char *text, enum tic_inputs *out)
             return true;
         }
     return false;
-}
-
-static bool parse_pointers(const char *text, enum tic_pointers *out)
-{
-    *out = strcmp(text, "trust") == 0 ? TIC_POINTERS_TRUST : TIC_POINTERS_REFUSE;
-    return *out == TIC_POINTERS_TRUST || strcmp(text, "refuse") == 0;
-}
-
-static bool parse_arguments(const char *text, enum tic_arguments *out)
-{
-    *out = strcmp(text, "ignore") == 0 ? TIC_ARGUMENTS_IGNORE : TIC_ARGUMENTS_COMPARE;
-    return *out == TIC_ARGUMENTS_IGNORE || strcmp(text, "compare") == 0;
-}
-
-static bool parse_unused(const char *text, enum tic_unused *out)
-{
-    *out = strcmp(text, "leave") == 0 ? TIC_UNUSED_LEAVE : TIC_UNUSED_RESTORE;
-    return *out == TIC_UNUSED_LEAVE || strcmp(text, "restore") == 0;
-}
-
-static bool parse_devices(const char *text, enum tic_devices *out)
-{
-    *out = strcmp(text, "all") == 0 ? TIC_DEVICES_ALL : TIC_DEVICES_TRIED;
-    return *out == TIC_DEVICES_ALL || strcmp(text, "tried") == 0;
-}
-
-static bool parse_program(const char *text, enum tic_program *out)
-{
-    *out = strcmp(text, "any") == 0 ? TIC_PROGRAM_ANY : TIC_PROGRAM_SAME;
-    return *out == TIC_PROGRAM_ANY || strcmp(text, "same") == 0;
-}
-
-static bool parse_workers(const char *text, enum tic_worker_numbers *out)
-{
-    *out = strcmp(text, "real") == 0 ? TIC_WORKERS_REAL : TIC_WORKERS_RECORDED;
-    return *out == TIC_WORKERS_REAL || strcmp(text, "recorded") == 0;
 }
 
 const struct tic_stop_signal tic_stop_signals[TIC_STOP_SIGNALS] = {

@@ -25,12 +25,6 @@ enum tic_event {
     TIC_EVENT_ANSWER = 16,  /* and numbers from there on: an answer of the call of that number */
 };
 
-/* A callback that had run by the recovered cut. */
-struct tic_known_callback {
-    struct tic_line_callback line;
-    uint64_t rank; /* how many of the line had begun before it */
-};
-
 /* What the recovery line says that the run continues from. All 0 in a first run. Immutable after
  * load, if nothing else is said; a count belongs to the array above it. */
 struct tic_recovered {
@@ -39,9 +33,9 @@ struct tic_recovered {
     bool *claimed;                 /* guarded by the graph lock: of each value */
     size_t value_count;
     struct tic_doneset done;
-    uint64_t tasks;                       /* how many tasks were done */
-    struct tic_known_callback *callbacks; /* ascending task */
-    size_t callback_count;
+    uint64_t tasks;  /* how many tasks were done */
+    uint64_t *begun; /* callbacks that had, ascending; maybe several times */
+    size_t begun_count;
     uint64_t clock;              /* operations of main() begun at the cut */
     uint64_t position;           /* with the waits since */
     bool positioned;             /* it has the position of main() */
@@ -175,8 +169,6 @@ bool tic_graph_expects(struct tic_graph *graph, enum tic_event kind, int64_t *va
 /* The next access of main(), if the recovered cut knows it; else NULL. */
 const struct tic_line_acquire *tic_graph_replay_acquire(struct tic_graph *graph);
 /* Appends an access of this run, granted in `epoch`. 0 or -ENOMEM. */
-int tic_graph_note_acquire(struct tic_graph *graph, const struct tic_line_acquire *acquire,
-                           uint64_t epoch);
 int tic_graph_note_acquire_locked(struct tic_graph *graph, const struct tic_line_acquire *acquire,
                                   uint64_t epoch);
 /* Does main(), within the recovered cut, still come to unpartition this handle? */

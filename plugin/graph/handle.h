@@ -96,13 +96,6 @@ struct tic_by_callback {
 };
 enum { TIC_HELD_NOT, TIC_HELD_LIVE, TIC_HELD_REPLAYED };
 
-/* An access of main() that the recovered cut has, from its begin until it is granted. */
-struct tic_replayed_access {
-    bool pending; /* there is one, and: */
-    bool read;    /* it read this: */
-    struct tic_saved saved;
-};
-
 /* Where the value may be, on several memory nodes of StarPU. */
 enum tic_asked {
     TIC_ASKED_NOT,
@@ -240,7 +233,8 @@ struct tic_handle {
     bool restored;     /* the recovered value was written into it */
     bool touched;      /* guarded by the submission lock: in a recovered run, a live task uses it */
     bool adopted;      /* the same: its value is one of the event log that no line knew */
-    struct tic_replayed_access replayed;
+    bool repeats_access; /* of main(), which the recovered cut has, from its begin until it is
+                            granted */
     struct tic_by_callback by_callback;
     uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */
     struct tic_redo_place redo;

@@ -48,7 +48,7 @@ void tic_graph_fini(struct tic_graph *graph)
     free(graph->recovered.events);
     free(graph->recovered.acquires);
     free(graph->recovered.reads);
-    free(graph->recovered.callbacks);
+    free(graph->recovered.begun);
     free(graph->recovered.main_writes);
     free(graph->recovered.values);
     free(graph->recovered.claimed);

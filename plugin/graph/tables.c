@@ -66,28 +66,17 @@ static int load_reads(struct tic_graph *graph, struct tic_line *line)
     return tic_tail_load(&graph->reads, line);
 }
 
-static int by_callback(const void *a, const void *b)
-{
-    const struct tic_known_callback *x = a, *y = b;
-    int order = tic_line_by_number(a, b);
-    return order ? order : x->rank < y->rank ? -1 : x->rank > y->rank;
-}
-
 static int load_callbacks(struct tic_graph *graph, struct tic_line *line)
 {
-    size_t used = 0, count = line->callback_count;
-    struct tic_known_callback *callbacks = calloc(count ? count : 1, sizeof(*callbacks));
+    uint64_t *begun = calloc(line->callback_count + 1, sizeof(*begun));
 
-    if (!callbacks)
+    if (!begun)
         return -ENOMEM;
-    for (size_t i = 0; i < count; i++)
-        callbacks[i] = (struct tic_known_callback){line->callbacks[i], i};
-    qsort(callbacks, count, sizeof(*callbacks), by_callback);
-    for (size_t i = 0; i < count; i++) /* a structure submitted again: its first time */
-        if (used == 0 || callbacks[i].line.task != callbacks[used - 1].line.task)
-            callbacks[used++] = callbacks[i];
-    graph->recovered.callbacks = callbacks;
-    graph->recovered.callback_count = used;
+    for (size_t i = 0; i < line->callback_count; i++)
+        begun[i] = line->callbacks[i].task;
+    qsort(begun, line->callback_count, sizeof(*begun), tic_line_by_number);
+    graph->recovered.begun = begun;
+    graph->recovered.begun_count = line->callback_count;
     graph->recovered.clock = line->clock;
     graph->recovered.position = tic_line_position(line);
     return tic_tail_load(&graph->callbacks, line);
@@ -228,15 +217,6 @@ int tic_graph_note_acquire_locked(struct tic_graph *graph, const struct tic_line
                         graph, merges ? TIC_HISTORY_MERGE : TIC_HISTORY_VALUE, acquire->id, epoch);
 }
 
-int tic_graph_note_acquire(struct tic_graph *graph, const struct tic_line_acquire *acquire,
-                           uint64_t epoch)
-{
-    tic_lock(&graph->lock);
-    int status = tic_graph_note_acquire_locked(graph, acquire, epoch);
-    tic_unlock(&graph->lock);
-    return status;
-}
-
 bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer,
                          struct tic_line_read *read)
 {
@@ -283,14 +263,15 @@ static int note_actor_locked(struct tic_graph *graph, enum tic_history_kind kind
                          epoch);
 }
 
-static const struct tic_known_callback *find_callback(const struct tic_graph *graph, uint64_t task)
+static bool has_number(const uint64_t *numbers, size_t count, uint64_t number)
 {
-    struct tic_known_callback key = {.line.task = task};
+    return count > 0 &&
+           bsearch(&number, numbers, count, sizeof(number), tic_line_by_number) != NULL;
+}
 
-    return graph->recovered.callback_count == 0
-               ? NULL
-               : bsearch(&key, graph->recovered.callbacks, graph->recovered.callback_count,
-                         sizeof(key), tic_line_by_number);
+bool tic_graph_has_begun(const struct tic_graph *graph, uint64_t task)
+{
+    return has_number(graph->recovered.begun, graph->recovered.begun_count, task);
 }
 
 static int append_callback_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch)
@@ -308,7 +289,7 @@ int tic_graph_note_callback_begin_locked(struct tic_graph *graph, uint64_t task,
                                          .actor = task,
                                          .part = nested ? TIC_HISTORY_NESTED : 0};
 
-    if (find_callback(graph, task))
+    if (tic_graph_has_begun(graph, task))
         return 0;
     int status = append_callback_locked(graph, task, epoch);
     return status ? status : append_locked(graph, entry, epoch);
@@ -316,15 +297,10 @@ int tic_graph_note_callback_begin_locked(struct tic_graph *graph, uint64_t task,
 
 int tic_graph_note_callback_end_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch)
 {
-    if (find_callback(graph, task) &&
+    if (tic_graph_has_begun(graph, task) &&
         !tic_history_was_running(&graph->history, TIC_HISTORY_CALLBACK, task))
         return 0;
     return note_actor_locked(graph, TIC_HISTORY_END, TIC_HISTORY_CALLBACK, task, epoch);
-}
-
-bool tic_graph_has_begun(const struct tic_graph *graph, uint64_t task)
-{
-    return find_callback(graph, task) != NULL;
 }
 
 /* ---- tasks that write no content ------------------------------------------------------------- */
@@ -354,9 +330,7 @@ int tic_graph_note_ran_end(struct tic_graph *graph, uint64_t task, uint64_t epoc
 
 bool tic_graph_has_run(const struct tic_graph *graph, uint64_t task)
 {
-    return graph->recovered.ran_count > 0 &&
-           bsearch(&task, graph->recovered.ran, graph->recovered.ran_count, sizeof(task),
-                   tic_line_by_number) != NULL;
+    return has_number(graph->recovered.ran, graph->recovered.ran_count, task);
 }
 
 /* ---- what main() may look at ----------------------------------------------------------------- */
@@ -431,9 +405,7 @@ const struct tic_line_look *tic_graph_find_look(const struct tic_graph *graph, u
 
 bool tic_graph_was_looked_at(const struct tic_graph *graph, uint64_t id)
 {
-    return graph->recovered.looked_count > 0 &&
-           bsearch(&id, graph->recovered.looked, graph->recovered.looked_count,
-                   sizeof(*graph->recovered.looked), tic_line_by_number);
+    return has_number(graph->recovered.looked, graph->recovered.looked_count, id);
 }
 
 uint64_t tic_graph_last_look(const struct tic_graph *graph)

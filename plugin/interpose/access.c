@@ -5,13 +5,11 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "graph/family.h"
-#include "session/clock.h"
 #include "session/context.h"
 #include "interpose/access_callback.h"
 #include "interpose/ending.h"
-#include "interpose/events.h"
+#include "interpose/answers.h"
 #include "session/lookup.h"
-#include "interpose/place.h"
 #include "interpose/record.h"
 #include "interpose/redo_values.h"
 #include "interpose/restore.h"
@@ -76,29 +74,21 @@ static void check_access(const struct tic_handle *handle, const struct tic_line_
  * do once it is granted. */
 static bool replay_access(struct tic_handle *handle, const struct tic_line_acquire *known)
 {
-    struct tic_replayed_access *access = &handle->replayed;
-
     if (is_plain(known))
         return false;
     tic_lock(&tic_session->submit);
     handle->main_writes = known->writes; /* from here on no restore may touch it */
     tic_unlock(&tic_session->submit);
-    *access = (struct tic_replayed_access){
-        .pending = true,
-        .read = known->recorded,
-        .saved = {{known->extent, known->row}, known->checksum},
-    };
-    if (access->read)
-        tic_redo_show(handle, &access->saved);
+    handle->repeats_access = true;
+    if (known->recorded)
+        tic_redo_show(handle, &(struct tic_saved){{known->extent, known->row}, known->checksum});
     return true;
 }
 
 /* The access is granted. */
 static void finish_replay(struct tic_handle *handle, bool writes)
 {
-    struct tic_replayed_access *access = &handle->replayed;
-
-    access->pending = false;
+    handle->repeats_access = false;
     handle->main_writes_left -= writes && handle->main_writes_left > 0;
 }
 
@@ -165,7 +155,7 @@ bool tic_access_on_acquire_before(starpu_data_handle_t data, bool reads, bool wr
     if (tic_handle_is_empty(handle))
         return false;
     note_access(handle, writes);
-    tic_record_acquired(handle, true, writes);
+    tic_record_acquired(handle, writes);
     const struct tic_line_acquire *known = tic_graph_replay_acquire(graph);
     if (known) {
         check_access(handle, known, reads, writes);
@@ -199,7 +189,7 @@ void tic_access_on_acquire_after(starpu_data_handle_t data, bool reads, bool wri
 {
     struct tic_handle *handle = tic_handle_of(data);
 
-    if (handle->replayed.pending) {
+    if (handle->repeats_access) {
         finish_replay(handle, writes);
         return;
     }

@@ -11,7 +11,6 @@
 #include "interpose/ending.h"
 #include "interpose/callback_run.h"
 #include "interpose/callback_redo.h"
-#include "interpose/place.h"
 #include "interpose/reads.h"
 #include "interpose/redo_values.h"
 #include "interpose/release.h"
@@ -131,8 +130,7 @@ static void begin_writing(struct tic_callback_wait *wait)
         tic_session_unprotect("starpu_data_acquire_cb",
                               "accesses with a callback that write memory which is shared, or in a "
                               "planned partition, are not protected yet");
-    if (tic_snapshot_begin_callback(snapshot, wait->key, &wait->running) != 0)
-        tic_snapshot_break(snapshot, "out of memory");
+    tic_snapshot_begin_callback(snapshot, wait->key, &wait->running);
     tic_failpoint(TIC_FAIL_CALLBACK_GRANTED);
     atomic_store(&handle->by_callback.held, wait->replays ? TIC_HELD_REPLAYED : TIC_HELD_LIVE);
     if (!wait->replays && !tic_snapshot_is_broken(snapshot) && !snapshot->options.dry) {
@@ -231,9 +229,8 @@ static void begin_reading(struct tic_callback_wait *wait)
 {
     if (wait->logs)
         tic_reads_log_access(wait->handle, wait->key);
-    if (atomic_load(&tic_session->watching) &&
-        tic_snapshot_begin_callback(&tic_session->snapshot, wait->key, &wait->running) != 0)
-        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+    if (atomic_load(&tic_session->watching))
+        tic_snapshot_begin_callback(&tic_session->snapshot, wait->key, &wait->running);
 }
 
 static void granted_now(void *arg)

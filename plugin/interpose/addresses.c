@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "session/clock.h"
 #include "session/context.h"
 #include "interpose/looks_list.h"
 #include "session/symbol.h"

@@ -3,13 +3,13 @@
  * live. */
 #include "interpose/admit.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "session/accesses.h"
 #include "interpose/callback.h"
-#include "session/clock.h"
-#include "interpose/commute.h"
 #include "interpose/callback_redo.h"
 #include "session/context.h"
-#include "session/contexts.h"
 #include "interpose/exclude.h"
 #include "interpose/extend.h"
 #include "interpose/forced.h"
@@ -126,8 +126,7 @@ void tic_admit_live(struct starpu_task *task, const struct tic_submission *submi
         task->hypervisor_tag = (int)sequence + 1;
     else if (task->hypervisor_tag >= TIC_TAG_HAS_DEPENDENCIES) /* else it is registered */
         fine = fine && tic_admit_register(task, &submission->spawn);
-    if (!fine)
-        tic_snapshot_break(&session->snapshot, "out of memory");
+    tic_snapshot_need(&session->snapshot, fine);
 }
 
 /* Data that protection does not know has ended it already. */
@@ -179,4 +178,50 @@ uint64_t tic_control_key(enum tic_context context)
 {
     return context == TIC_CONTEXT_MAIN ? tic_clock_now() | UINT64_C(1) << TIC_CONTROL_KEY_BIT
                                        : TIC_CALLBACK_UNKNOWN;
+}
+
+/* ---- the order of commuting writes ----------------------------------------------------------- */
+
+/* The order of commuting writes. After a crash many commuting tasks are ready at once that became
+ * ready one after the other before. In the order of submission their sums are rounded as they were.
+ * Not where explicit dependencies may contradict that order: an edge against it needs a task with a
+ * tag or with declared dependencies that is submitted before the commuting ones. */
+
+void tic_commute_show(struct starpu_task *task)
+{
+    enum starpu_data_access_mode *ours = task->dyn_modes;
+    bool hidden = false;
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+
+    task->dyn_modes = NULL;
+    for (unsigned i = 0; i < buffers; i++) {
+        enum starpu_data_access_mode mode = STARPU_TASK_GET_MODE(task, i);
+        hidden |= mode != ours[i];
+        if ((mode & ~STARPU_COMMUTE) != ours[i]) {
+            task->dyn_modes = ours; /* the application's own */
+            return;
+        }
+    }
+    if (hidden)
+        free(ours);
+    else
+        task->dyn_modes = ours;
+}
+
+void tic_commute_in_order(struct starpu_task *task)
+{
+    unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
+    bool commutes = false;
+
+    for (unsigned i = 0; i < buffers; i++)
+        commutes |= (STARPU_TASK_GET_MODE(task, i) & STARPU_COMMUTE) != 0;
+    if (buffers > STARPU_NMAXBUFS)
+        return;
+    enum starpu_data_access_mode *modes =
+        commutes && !task->dyn_modes ? malloc(buffers * sizeof(*modes)) : NULL;
+    if (!modes)
+        return;
+    for (unsigned i = 0; i < buffers; i++)
+        modes[i] = STARPU_TASK_GET_MODE(task, i) & ~STARPU_COMMUTE;
+    task->dyn_modes = modes; /* StarPU prefers them to the codelet's, and frees them */
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "report/told.h"
+#include "graph/graph.h"
 
 /* The answer to a question of main(): the real one in *bits, or what is told in its place. True
  * when that is an answer of the recorded run. */
@@ -29,5 +30,9 @@ void tic_answers_told(enum tic_answer call, int64_t bits);
 void tic_answers_end(uint64_t position);
 /* Another event of main() comes. Owner thread only. */
 void tic_answers_break(void);
+
+/* The next event of this kind, on the owner thread, before or while StarPU runs: replaces *value
+ * in a replay, else records it. Opens an existing store when it is called before starpu_init. */
+void tic_session_event(enum tic_event kind, int64_t *value);
 
 #endif

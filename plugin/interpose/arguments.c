@@ -165,8 +165,7 @@ static void log_all(const struct tic_slot *slot, const void *at, const char *now
     tic_lock(&graph->lock);
     int status = log_all_locked(slot, at, now);
     tic_unlock(&graph->lock);
-    if (status)
-        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+    tic_snapshot_need(&tic_session->snapshot, status == 0);
 }
 
 /* For those who look for slots with arguments. All look at those of workers. */

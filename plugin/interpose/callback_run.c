@@ -46,9 +46,8 @@ void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
     tic_callback_open();
     if (session->recovered)
         tic_looks_show_callback(key);
-    if (atomic_load(&session->watching) &&
-        tic_snapshot_begin_callback(&session->snapshot, key, &running) != 0)
-        tic_snapshot_break(&session->snapshot, "out of memory");
+    if (atomic_load(&session->watching))
+        tic_snapshot_begin_callback(&session->snapshot, key, &running);
     tic_callback_run(run, argument);
     tic_callback_close(&running);
 }

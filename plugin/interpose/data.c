@@ -12,10 +12,9 @@
 #include "session/lookup.h"
 #include "session/nodes.h"
 #include "interpose/pack.h"
-#include "interpose/place.h"
 #include "interpose/record.h"
 #include "interpose/release.h"
-#include "interpose/replayed.h"
+#include "interpose/position.h"
 #include "report/report.h"
 #include "interpose/shape.h"
 #include "interpose/typed.h"
@@ -173,6 +172,6 @@ void tic_data_prune(struct tic_family *family)
 {
     struct tic_snapshot *snapshot = &tic_session->snapshot;
 
-    if (!tic_family_prune(snapshot->graph, family, tic_snapshot_epoch(snapshot)))
-        tic_snapshot_break(snapshot, "out of memory");
+    tic_snapshot_need(snapshot,
+                      tic_family_prune(snapshot->graph, family, tic_snapshot_epoch(snapshot)));
 }

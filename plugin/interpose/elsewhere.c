@@ -14,7 +14,7 @@
 
 #include "base/thread.h"
 #include "real/real.h"
-#include "session/contexts.h"
+#include "session/context.h"
 #include "session/task.h"
 #include "snapshot/cut.h"
 

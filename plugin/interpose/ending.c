@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "interpose/ending.h"
 
+#include <stdio.h>
+
 #include "base/error.h"
 #include "session/context.h"
 #include "report/report.h"
 #include "interpose/restore_all.h"
+#include "session/kernels.h"
+#include "interpose/callback_redo.h"
+#include "session/task.h"
 
 static const struct tic_ending *ending; /* immutable once calls matter */
 
@@ -52,4 +57,22 @@ void tic_session_stop_watching(const char *what, const char *why)
     tic_session_unprotect(what, why);
     if (tic_session->report)
         atomic_store(&tic_session->watching, false);
+}
+
+/* ---- places in the program ------------------------------------------------------------------- */
+
+/* Places in the program, for messages. */
+
+const char *tic_session_place(const char *call)
+{
+    static __thread char place[256];
+    struct starpu_task *task = tic_callback_current_task();
+
+    if (!task)
+        task = tic_kernels_current_task();
+    if (!task || !task->cl)
+        return call;
+    snprintf(place, sizeof(place), "%s in %stask \"%s\"", call,
+             tic_in_callback > 0 ? "the callback of " : "", tic_task_name(task));
+    return place;
 }

@@ -26,4 +26,8 @@ void tic_session_unprotect_now(const char *what, const char *why);
  * what the program computes: our own accesses take it that data is in main memory only. */
 void tic_session_stop_watching(const char *what, const char *why);
 
+/* The call, and the task in whose kernel or callback this thread makes it; valid until the next one
+ * of the thread. */
+const char *tic_session_place(const char *call);
+
 #endif

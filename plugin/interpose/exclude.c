@@ -221,8 +221,7 @@ static void compare(struct starpu_task *task, unsigned buffer, uint64_t sequence
     if (status == -EILSEQ &&
         !tic_typed_is_hash_of(&layout, tic_graph_recorded_input(&tic_session->graph, key)))
         stop(task, sequence, handle);
-    if (status == -ENOMEM)
-        tic_snapshot_break(snapshot, "out of memory");
+    tic_snapshot_need(snapshot, status != -ENOMEM);
 }
 
 void tic_exclude_end_slow(struct starpu_task *task, uint64_t sequence)

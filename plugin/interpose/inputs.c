@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "interpose/addresses.h"
-#include "session/clock.h"
 #include "session/context.h"
 #include "session/lookup.h"
 #include "interpose/record.h"
@@ -95,6 +94,5 @@ void tic_data_note_use(struct tic_handle *handle, bool reads, bool executes)
     }
     if (status == -EILSEQ)
         tic_data_stop_input(handle);
-    if (status)
-        tic_snapshot_break(&session->snapshot, "out of memory");
+    tic_snapshot_need(&session->snapshot, status == 0);
 }

@@ -12,7 +12,6 @@
 #include "base/fault.h"
 #include "base/thread.h"
 #include "report/advice.h"
-#include "session/clock.h"
 #include "session/context.h"
 #include "session/nodes.h"
 #include "interpose/looks_list.h"
@@ -196,8 +195,7 @@ static void log_written(void)
     some.count = 0;
     for (unsigned long i = 0; i < ids.count && fine; i++)
         fine = take_written(&some, ids.items[i]);
-    if (!fine)
-        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+    tic_snapshot_need(&tic_session->snapshot, fine);
     log_each(&some);
 }
 
@@ -256,17 +254,12 @@ void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
 }
 
 /* It may run under locks of StarPU: no lock of ours for those who have nothing to see. */
-static bool is_replayed(void)
-{
-    return tic_position_is_ahead() || tic_replay_is_on();
-}
-
 void tic_looks_show_callback(uint64_t key)
 {
-    if (!is_replayed() || !tic_looks_has_callback(key))
+    if (!tic_replay_is_on() || !tic_looks_has_callback(key))
         return;
     tic_lock(&tic_session->submit);
-    if (is_replayed())
+    if (tic_replay_is_on())
         tic_looks_give_callback_back_locked(wait_of(key));
     tic_unlock(&tic_session->submit);
 }

@@ -90,8 +90,7 @@ void tic_looks_list_written(struct tic_handle *handle)
     if (!atomic_exchange(&handle->look_listed, true))
         fine = tic_append(ids->items, ids->count, ids->capacity, &handle->id) == 0;
     tic_unlock(&written.lock);
-    if (!fine)
-        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+    tic_snapshot_need(&tic_session->snapshot, fine);
 }
 
 void tic_looks_take_written(struct tic_looks_ids *ids)
@@ -130,6 +129,5 @@ void tic_looks_append(uint64_t wait, uint64_t id, const char *bytes, uint64_t si
     int status = bytes ? tic_graph_note_look_locked(graph, wait, id, bytes, (uint32_t)size, epoch)
                        : tic_graph_mark_look_locked(graph, wait, id, epoch);
     tic_unlock(&graph->lock);
-    if (status)
-        tic_snapshot_break(snapshot, "out of memory");
+    tic_snapshot_need(snapshot, status == 0);
 }

@@ -12,7 +12,6 @@
 #include "interpose/pack.h"
 #include "interpose/restore.h"
 #include "report/looks_tell.h"
-#include "session/clock.h"
 #include "session/context.h"
 #include "session/nodes.h"
 

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "interpose/addresses.h"
-#include "interpose/constant.h"
 #include "session/context.h"
 #include "interpose/looks_list.h"
 #include "report/looks_tell.h"

@@ -22,13 +22,13 @@
 #include "interpose/position.h"
 #include "interpose/record.h"
 #include "interpose/repeat.h"
-#include "interpose/success.h"
 #include "report/told.h"
 #include "report/unprotected.h"
 #include "recovery/recovery.h"
 #include "store/files.h"
 #include "snapshot/extending.h"
 #include "unseen/pointers.h"
+#include "base/io.h"
 
 /* A leaf, but for what opening a store takes: time() of main() may come while a thread starts. */
 static pthread_mutex_t preparing = PTHREAD_MUTEX_INITIALIZER;
@@ -201,4 +201,40 @@ bool tic_session_note(enum tic_event kind, int64_t value)
     else
         tic_snapshot_break(&session->snapshot, "out of memory");
     return true;
+}
+
+/* ---- a run that succeeded -------------------------------------------------------------------- */
+
+/* The success of the program: its recovery lines go. */
+
+static struct tic_session *succeeded; /* its recovery lines are to go */
+
+void tic_success_note(struct tic_session *session)
+{
+    succeeded = session;
+}
+
+static void remove_all(void *store)
+{
+    tic_store_remove(store);
+}
+
+/* Last of all, after exit handlers that the program registered before it started StarPU: what kills
+ * it in one of them finds the lines. What it printed goes out first, if that is easy. */
+__attribute__((destructor)) static void remove_lines(void)
+{
+    if (!succeeded || getpid() != succeeded->process)
+        return;
+    if (ftrylockfile(stdout) == 0) {
+        fflush_unlocked(stdout);
+        funlockfile(stdout);
+    }
+    tic_io_start(succeeded->snapshot.options.patience); /* else it may hang */
+    if (tic_snapshot_is_abandoned(&succeeded->snapshot) ||
+        tic_io_call(remove_all, &succeeded->store) != 0)
+        tic_log(TIC_LOG_WARN,
+                "%s does not answer: recovery lines may be left there, which a new start would "
+                "continue. Remove them",
+                succeeded->store.path);
+    tic_io_stop();
 }

@@ -27,4 +27,9 @@ bool tic_opening_create_store(struct tic_session *session);
 /* The message of that; NULL: it is not. */
 const char *tic_opening_why_not(void);
 
+struct tic_session;
+
+/* The session has come to its end with success, if not NULL: last of all its lines are removed. */
+void tic_success_note(struct tic_session *session);
+
 #endif

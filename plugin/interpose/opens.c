@@ -19,7 +19,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "session/clock.h"
 #include "session/context.h"
 #include "base/next.h"
 #include "base/path.h"

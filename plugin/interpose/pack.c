@@ -5,6 +5,8 @@
 #include "interpose/pack.h"
 
 #include <errno.h>
+#include <starpu.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,11 +14,91 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/types.h"
-#include "interpose/coo.h"
 #include "session/context.h"
 #include "session/lookup.h"
 #include "session/symbol.h"
 #include "real/real.h"
+#include "store/store.h"
+
+/* ---- COO matrices ---------------------------------------------------------------------------- */
+
+/* COO matrices, whose interface has no pack_data: packed as CSR is, first the indices, columns then
+ * rows, then the values. Without locks; who calls sees to it that nobody writes the matrix. */
+
+static size_t index_bytes(const struct starpu_coo_interface *coo)
+{
+    return (size_t)coo->n_values * sizeof(coo->columns[0]);
+}
+
+static size_t value_bytes(const struct starpu_coo_interface *coo)
+{
+    return (size_t)coo->n_values * coo->elemsize;
+}
+
+static bool has_memory(const struct starpu_coo_interface *coo)
+{
+    return coo->columns && coo->rows && coo->values;
+}
+
+/* It has elements, so that it can be saved. */
+static bool tic_coo_supports(const struct starpu_coo_interface *coo)
+{
+    return value_bytes(coo) > 0;
+}
+
+static uint64_t tic_coo_bytes(const struct starpu_coo_interface *coo)
+{
+    return has_memory(coo) ? 2 * index_bytes(coo) + value_bytes(coo) : UINT64_MAX;
+}
+
+/* The bytes of its three arrays, malloc'ed; or NULL. */
+static char *tic_coo_pack(const struct starpu_coo_interface *coo, uint64_t *size)
+{
+    const size_t indices = index_bytes(coo);
+    char *bytes = has_memory(coo) ? malloc(tic_coo_bytes(coo)) : NULL;
+
+    if (!bytes)
+        return NULL;
+    memcpy(bytes, coo->columns, indices);
+    memcpy(bytes + indices, coo->rows, indices);
+    memcpy(bytes + 2 * indices, (const void *)coo->values, value_bytes(coo));
+    *size = tic_coo_bytes(coo);
+    return bytes;
+}
+
+static int tic_coo_put(const struct starpu_coo_interface *coo, const char *bytes, uint64_t size)
+{
+    const size_t indices = index_bytes(coo);
+
+    if (!has_memory(coo))
+        return -EIO;
+    if (size != tic_coo_bytes(coo))
+        return -ERANGE;
+    memcpy(coo->columns, bytes, indices);
+    memcpy(coo->rows, bytes + indices, indices);
+    memcpy((void *)coo->values, bytes + 2 * indices, value_bytes(coo));
+    return 0;
+}
+
+static int tic_coo_restore(const struct starpu_coo_interface *coo, struct tic_store *store,
+                           const struct tic_saved *saved)
+{
+    const uint64_t size = tic_rows_bytes(&store->rows, saved->row);
+    char *bytes = malloc(size);
+    const struct tic_layout layout = {
+        .shape = {1, 1, {size, 1, 1, 1}}, .base = bytes, .stride = {1}};
+    int status = bytes ? tic_store_read(store, saved, &layout) : -ENOMEM;
+
+    if (status == 0)
+        status = tic_coo_put(coo, bytes, size);
+    free(bytes);
+    return status;
+}
+
+static uint64_t tic_coo_type(const struct starpu_coo_interface *coo, uint64_t element)
+{
+    return tic_type_sparse(2 * (uint64_t)coo->n_values, element, value_bytes(coo));
+}
 
 enum { NODE = STARPU_MAIN_RAM };
 

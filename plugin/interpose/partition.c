@@ -18,7 +18,6 @@
 #include "session/lookup.h"
 #include "session/nodes.h"
 #include "interpose/movable.h"
-#include "interpose/place.h"
 #include "interpose/record.h"
 #include "interpose/redux.h"
 #include "report/report.h"
@@ -85,7 +84,7 @@ void tic_data_on_clean_before(starpu_data_handle_t *parts, unsigned count)
         if (!part)
             continue;
         tic_data_forget(parts[i]);
-        tic_data_end_helpers(part);
+        tic_redux_drop(part);
         tic_data_leave(part);
         part->data = NULL;
     }
@@ -144,7 +143,7 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
     }
     have_memory(handle);
     if (tic_data_holds_values(handle)) {
-        tic_record_acquired(handle, true, false);
+        tic_record_acquired(handle, false);
         tic_data_restore(handle, true); /* else the value is one from after the partition */
     }
     if (tic_data_has_task_values(handle)) {
@@ -201,7 +200,7 @@ static void end_children(struct tic_handle *parent)
 {
     for (unsigned i = 0; i < parent->child_count; i++) {
         end_children(parent->children[i]);
-        tic_data_end_helpers(parent->children[i]);
+        tic_redux_drop(parent->children[i]);
     }
 }
 

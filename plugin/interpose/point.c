@@ -13,7 +13,7 @@
 #include "interpose/answers.h"
 #include "interpose/point_resume.h"
 #include "interpose/redux.h"
-#include "interpose/replayed.h"
+#include "interpose/position.h"
 #include "interpose/variables.h"
 #include "session/context.h"
 #include "snapshot/forced.h"

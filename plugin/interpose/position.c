@@ -14,10 +14,10 @@
 #include "base/error.h"
 #include "base/thread.h"
 #include "base/watch.h"
-#include "session/clock.h"
 #include "session/context.h"
 #include "replay/replay.h"
 #include "real/real.h"
+#include "recovery/recovery.h"
 
 /* Versions up to 0.2 did not note where main() was if STARPU_TIC_VERIFY was 0. */
 static void check_kind(const struct tic_session *session)
@@ -169,4 +169,16 @@ void tic_position_close(void)
     if (stuck.begun)
         tic_watch_end(&stuck.watch);
     stuck.begun = false;
+}
+
+/* ---- the end of a replay --------------------------------------------------------------------- */
+
+/* The end of a replay. */
+
+bool tic_session_is_replayed(struct tic_session *session)
+{
+    return !tic_position_is_ahead() && !tic_replay_is_on() &&
+           !atomic_load(&session->snapshot.point.resumes) &&
+           tic_recovery_is_complete(&session->graph) &&
+           tic_spawns_is_complete(&session->graph.spawns);
 }

@@ -16,4 +16,9 @@ void tic_position_close(void);
 /* A value is being read from the store. */
 bool tic_position_is_reading(const struct tic_reading *reading);
 
+struct tic_session;
+
+/* Did the replay submit everything that the recovered cut knows? */
+bool tic_session_is_replayed(struct tic_session *session);
+
 #endif

@@ -20,4 +20,14 @@ void tic_reads_log_late(struct tic_handle *handle, unsigned buffer, uint64_t key
 /* Logs what an access of main() by callback reads, once it is granted. */
 void tic_reads_log_access(struct tic_handle *handle, uint64_t key);
 
+struct tic_accesses;
+
+/* The task has its data: what its callbacks may read is logged. */
+void tic_nowhere_begin(struct starpu_task *task, uint64_t key);
+/* A task that runs nowhere: may its callbacks read data? Then: why it ends protection,
+ * or NULL. */
+bool tic_nowhere_reads(const struct starpu_task *task, const struct tic_accesses *accesses);
+const char *tic_nowhere_refuse(const struct tic_accesses *accesses);
+void tic_nowhere_note(const struct tic_accesses *accesses);
+
 #endif

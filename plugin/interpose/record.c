@@ -107,15 +107,14 @@ void tic_record_written(struct tic_handle *handle)
         tic_reuse_note_use(handle, &tic_session->snapshot.cut);
 }
 
-void tic_record_acquired(struct tic_handle *handle, bool reads, bool writes)
+void tic_record_acquired(struct tic_handle *handle, bool writes)
 {
-    const uint64_t words[3] = {handle->id, (reads ? 1u : 0) | (writes ? 2u : 0),
+    const uint64_t words[3] = {handle->id, 1u | (writes ? 2u : 0),
                                tic_session->graph.signature.position};
 
     if (!is_logging())
         return;
-    if (reads)
-        tic_reuse_note_use(handle, &tic_session->snapshot.cut);
+    tic_reuse_note_use(handle, &tic_session->snapshot.cut);
     append(TIC_LOGGED_ACQUIRED, words, 3);
 }
 

@@ -15,7 +15,6 @@
 #include "interpose/restore.h"
 #include "real/real.h"
 #include "session/accesses.h"
-#include "session/clock.h"
 #include "session/context.h"
 #include "session/task.h"
 
@@ -311,13 +310,6 @@ bool tic_redo_queue(struct tic_handle *handle, void (*play)(void *), const void 
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-static int by_id(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* What main() looks at after a wait, and may write then, is there before it comes back. */
 static bool names_data(const struct tic_line_entry *entry)
 {
@@ -334,7 +326,7 @@ static uint64_t *list_ids(const struct tic_line_entry *entries, size_t count, si
     for (size_t i = 0; i < count; i++)
         if (names_data(&entries[i]))
             ids[(*id_count)++] = entries[i].subject;
-    qsort(ids, *id_count, sizeof(*ids), by_id);
+    qsort(ids, *id_count, sizeof(*ids), tic_line_by_number);
     return ids;
 }
 
@@ -346,7 +338,7 @@ static void name_data(const struct tic_line_entry *entries, size_t count)
     tic_lock(&tic_session->submit);
     tic_lock(&graph->lock);
     for (unsigned long i = 0; i < graph->handle_count; i++)
-        if (bsearch(&graph->handles[i]->id, ids, count, sizeof(*ids), by_id))
+        if (bsearch(&graph->handles[i]->id, ids, count, sizeof(*ids), tic_line_by_number))
             tic_redo_keeper(graph->handles[i])->redo.named = true;
     tic_unlock(&graph->lock);
     tic_unlock(&tic_session->submit);

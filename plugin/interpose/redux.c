@@ -15,7 +15,7 @@
 #include "session/context.h"
 #include "interpose/data.h"
 #include "interpose/ending.h"
-#include "interpose/events.h"
+#include "interpose/answers.h"
 #include "session/lookup.h"
 #include "session/nodes.h"
 #include "session/task.h"

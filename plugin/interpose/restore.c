@@ -12,8 +12,6 @@
 #include "base/names.h"
 #include "graph/family.h"
 #include "interpose/addresses.h"
-#include "session/clock.h"
-#include "interpose/constant.h"
 #include "interpose/fill.h"
 #include "session/context.h"
 #include "session/lookup.h"
@@ -265,12 +263,6 @@ void tic_data_expose_locked(struct tic_handle *handle, const struct tic_saved *s
     unsigned home = handle->home_node >= 0 ? (unsigned)handle->home_node : STARPU_MAIN_RAM;
     void *interface = tic_real.starpu_data_get_interface_on_node(handle->data, home);
 
-    if (tic_nodes_several && !tic_replay_is_on() && tic_nodes_holds(handle->data) &&
-        !tic_nodes_holds_alone(handle->data, (int)home))
-        tic_stop(TIC_EXIT_REFUSED,
-                 "cannot continue from %s: a callback is about to read an older value of handle "
-                 "%llu than there is on another memory node, which is not supported",
-                 tic_session->store.path, (unsigned long long)handle->id);
     restore.saved = *saved;
     if (handle->home_node < 0)
         tic_handle_locate(handle, interface);
@@ -431,4 +423,30 @@ void tic_data_restore_locked(struct tic_handle *handle, bool now)
 {
     if (!tic_position_is_ahead() || !tic_data_is_in_place(handle))
         tic_data_restore_now_locked(handle, now);
+}
+
+/* ---- memory that cannot be written ----------------------------------------------------------- */
+
+/* Memory that the program does not allow to be written: constants, files that are mapped for
+ * reading, mprotect. In a restart main() has put there what it must hold. */
+
+static _Noreturn void stop(uint64_t id)
+{
+    tic_stop(
+        TIC_EXIT_REFUSED,
+        "cannot restore handle %llu%s from %s: the program does not allow writing to its memory "
+        "(mprotect, constants), and it holds something else than it did",
+        (unsigned long long)id, tic_name_of(id), tic_session->store.path);
+}
+
+void tic_constant_require(const struct tic_layout *layout, uint64_t checksum, uint64_t id)
+{
+    if (tic_layout_checksum(layout) != checksum)
+        stop(id);
+}
+
+void tic_constant_refuse(const struct tic_handle *handle)
+{
+    if (handle->imaged && !tic_layout_is_writable(&handle->layout))
+        stop(handle->id);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "graph/handle.h"
+#include "base/layout.h"
 
 /* Stops the start: a value cannot be read; logged: of a result in the event log. */
 _Noreturn void tic_data_stop_unreadable(uint64_t id, int status, bool logged);
@@ -36,5 +37,10 @@ void tic_data_make_readable_locked(struct tic_handle *handle);
 
 /* Stops the start: a history that is made of tables (history/made.h) does not tell this. */
 _Noreturn void tic_data_stop_made(const char *what);
+
+/* Stops the start if memory that cannot be written holds something else than this checksum says. */
+void tic_constant_require(const struct tic_layout *layout, uint64_t checksum, uint64_t id);
+/* Stops the start if it is to be changed, and cannot be. */
+void tic_constant_refuse(const struct tic_handle *handle);
 
 #endif

@@ -8,8 +8,6 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "graph/family.h"
-#include "interpose/constant.h"
-#include "session/clock.h"
 #include "session/context.h"
 #include "session/lookup.h"
 #include "interpose/restore.h"

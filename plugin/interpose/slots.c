@@ -17,8 +17,7 @@ struct tic_slot *tic_slots_own(struct tic_snapshot *snapshot)
     if (__builtin_expect(!tic_nodes_several, 1) || !tic_nodes_is_away(worker) || is_free(own))
         return own;
     struct tic_slot *spare = tic_cut_take_spare(&snapshot->cut);
-    if (!spare)
-        tic_snapshot_break(snapshot, "out of memory");
+    tic_snapshot_need(snapshot, spare);
     return spare;
 }
 

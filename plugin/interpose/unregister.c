@@ -14,7 +14,6 @@
 #include "interpose/movable.h"
 #include "session/lookup.h"
 #include "session/nodes.h"
-#include "interpose/place.h"
 #include "interpose/record.h"
 #include "interpose/redux.h"
 #include "interpose/release.h"
@@ -22,12 +21,6 @@
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"
 #include "unseen/statics.h"
-
-/* Its accumulators leave the graph before it does. */
-void tic_data_end_helpers(struct tic_handle *handle)
-{
-    tic_redux_drop(handle);
-}
 
 static bool is_last(const struct tic_handle *handle, const struct tic_family *family)
 {
@@ -157,7 +150,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     tic_callback_access_settle(handle);
     tic_record_unregistered(handle);
     tic_data_leave(handle);
-    tic_data_end_helpers(handle);
+    tic_redux_drop(handle);
     bool pinned = coherent && is_pinned(handle);
     if (pinned)
         tic_data_restore_leaving(handle);
@@ -211,8 +204,8 @@ static void lose_value(void *arg)
 {
     struct tic_handle *handle = arg;
 
-    if (tic_snapshot_hold(&tic_session->snapshot, handle, NULL) != 0)
-        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+    tic_snapshot_need(&tic_session->snapshot,
+                      tic_snapshot_hold(&tic_session->snapshot, handle, NULL) == 0);
     tic_release(handle->data, STARPU_MAIN_RAM);
 }
 
@@ -245,7 +238,7 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
         tic_data_on_unregister_before(data, true);
         return;
     }
-    tic_data_end_helpers(handle);
+    tic_redux_drop(handle);
     tic_family_part(&tic_session->graph, handle);
     tic_guard++;
     int status = tic_real.starpu_data_acquire_on_node_cb(
@@ -278,8 +271,7 @@ static bool list_left_over(struct tic_handle_list *list)
             fine = tic_handle_append(list, handle);
     }
     tic_unlock(&graph->lock);
-    if (!fine)
-        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+    tic_snapshot_need(&tic_session->snapshot, fine);
     return some_leave;
 }
 

@@ -8,8 +8,6 @@
 
 struct tic_handle;
 
-/* Its accumulators leave the graph before it does. */
-void tic_data_end_helpers(struct tic_handle *handle);
 /* The program is about to give it back to StarPU, where tasks may end that have used it. */
 void tic_data_leave(struct tic_handle *handle);
 /* StarPU shuts down: data without a home that is still registered leaves. */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "interpose/callback.h"
-#include "session/clock.h"
 #include "session/context.h"
 #include "session/kernels.h"
 #include "interpose/ending.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The wrappers of hints about where data is wanted next. */
-#include "interpose/replayed.h"
+#include "interpose/position.h"
 #include "real/real.h"
 #include "report/pages.h"
 #include "session/context.h"

@@ -5,7 +5,6 @@
 #include "session/context.h"
 #include "interpose/ending.h"
 #include "session/lookup.h"
-#include "interpose/place.h"
 #include "report/told.h"
 #include "real/real.h"
 

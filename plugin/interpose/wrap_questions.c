@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "interpose/answers.h"
-#include "session/clock.h"
 #include "session/context.h"
 #include "report/told.h"
 #include "interpose/waits.h"

@@ -236,8 +236,7 @@ void tic_writeback_take_result(struct tic_slot *slot)
         slot->result = malloc(sizeof(*slot->result));
     if (slot->result)
         *slot->result = taken;
-    else if (taken.slot)
-        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+    tic_snapshot_need(&tic_session->snapshot, slot->result || !taken.slot);
 }
 
 void tic_writeback_found(struct starpu_task *task)

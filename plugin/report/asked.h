@@ -10,4 +10,9 @@ void tic_asked_look(struct tic_session *session);
 /* The process ends, or its lines go: no more answers. Any thread. */
 void tic_asked_close(void);
 
+struct tic_session;
+
+/* If it is supervised, or may be asked; once. */
+void tic_live_start(struct tic_session *session);
+
 #endif

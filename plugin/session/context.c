@@ -27,3 +27,28 @@ void tic_session_own(void)
     tic_is_owner = true;
     *(void **)&is_in_team = dlsym(RTLD_DEFAULT, "omp_in_parallel");
 }
+
+/* ---- scheduling contexts --------------------------------------------------------------------- */
+
+/* Scheduling contexts. */
+
+static bool has_contexts; /* guarded by the submission lock */
+
+bool tic_hooks_has_contexts(void)
+{
+    return has_contexts;
+}
+
+void tic_contexts_note_other(void)
+{
+    has_contexts = true;
+}
+
+/* ---- the clock of main() --------------------------------------------------------------------- */
+
+/* The clock of main(): its operations on tasks and data. */
+
+uint64_t tic_clock_now(void)
+{
+    return atomic_load(&tic_session->graph.clock);
+}

@@ -99,4 +99,18 @@ static inline bool tic_session_is_watching(void)
     return tic_guard == 0 && tic_session_watches();
 }
 
+/* Tasks were submitted to other contexts than the first. */
+bool tic_hooks_has_contexts(void);
+/* One is. Under the submission lock. */
+void tic_contexts_note_other(void);
+
+/* main() has not come to the recovered cut: values of data in memory of main() wait. */
+static inline bool tic_position_is_ahead(void)
+{
+    return __builtin_expect(tic_session && atomic_load(&tic_session->ahead), 0);
+}
+
+/* Operations of main() begun so far. */
+uint64_t tic_clock_now(void);
+
 #endif

@@ -86,8 +86,7 @@ static int move(struct tic_snapshot *snapshot, struct tic_handle *handle)
     if (status)
         return status;
     bool fine = tic_graph_note_changed(snapshot->graph, handle);
-    if (!fine)
-        tic_snapshot_break(snapshot, "out of memory");
+    tic_snapshot_need(snapshot, fine);
     return 0;
 }
 

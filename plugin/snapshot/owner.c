@@ -237,8 +237,7 @@ void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handl
     handle->pinned = pinned;
     bool fine = begin_leaving_locked(snapshot, handle);
     tic_unlock(&snapshot->graph->lock);
-    if (!fine)
-        tic_snapshot_break(snapshot, "out of memory");
+    tic_snapshot_need(snapshot, fine);
     finish_leaving(snapshot, handle);
 }
 
@@ -247,8 +246,7 @@ void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle
     tic_lock(&snapshot->graph->lock);
     bool fine = touch_locked(snapshot, handle);
     tic_unlock(&snapshot->graph->lock);
-    if (!fine)
-        tic_snapshot_break(snapshot, "out of memory");
+    tic_snapshot_need(snapshot, fine);
 }
 
 void tic_snapshot_adopt_content(struct tic_snapshot *snapshot, struct tic_handle *handle)
@@ -262,8 +260,7 @@ void tic_snapshot_adopt_content(struct tic_snapshot *snapshot, struct tic_handle
         fine = tic_graph_note_changed_locked(snapshot->graph, handle);
     }
     tic_unlock(&snapshot->graph->lock);
-    if (!fine)
-        tic_snapshot_break(snapshot, "out of memory");
+    tic_snapshot_need(snapshot, fine);
 }
 
 void tic_snapshot_leave_content(struct tic_snapshot *snapshot, struct tic_handle *handle)
@@ -287,8 +284,7 @@ void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent
     if (noted)
         fine &= tic_graph_note_acquire_locked(snapshot->graph, &note, epoch_locked(snapshot)) == 0;
     tic_unlock(&snapshot->graph->lock);
-    if (!fine)
-        tic_snapshot_break(snapshot, "out of memory");
+    tic_snapshot_need(snapshot, fine);
     for (unsigned i = 0; i < parent->child_count; i++)
         finish_leaving(snapshot, parent->children[i]);
 }
@@ -442,8 +438,8 @@ int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_li
     }
 }
 
-int tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
-                                struct tic_running_callback *running)
+void tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
+                                 struct tic_running_callback *running)
 {
     struct tic_running_callback **first = &snapshot->verify.callbacks;
 
@@ -461,7 +457,7 @@ int tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
         running->next->link = &running->next;
     *first = running;
     tic_unlock(&snapshot->graph->lock);
-    return status;
+    tic_snapshot_need(snapshot, status == 0);
 }
 
 void tic_snapshot_end_callback(struct tic_snapshot *snapshot, struct tic_running_callback *running)
@@ -478,8 +474,7 @@ void tic_snapshot_end_callback(struct tic_snapshot *snapshot, struct tic_running
         running->next->link = running->link;
     tic_unlock(&snapshot->graph->lock);
     running->listed = false;
-    if (status)
-        tic_snapshot_break(snapshot, "out of memory");
+    tic_snapshot_need(snapshot, status == 0);
 }
 
 void tic_snapshot_note_main(struct tic_snapshot *snapshot, enum tic_history_kind kind, uint64_t id)
@@ -489,6 +484,5 @@ void tic_snapshot_note_main(struct tic_snapshot *snapshot, enum tic_history_kind
     tic_lock(&snapshot->graph->lock);
     int status = tic_graph_note_main_locked(snapshot->graph, kind, id, epoch_locked(snapshot));
     tic_unlock(&snapshot->graph->lock);
-    if (status)
-        tic_snapshot_break(snapshot, "out of memory");
+    tic_snapshot_need(snapshot, status == 0);
 }

@@ -253,8 +253,7 @@ static void copy_overlapping(struct tic_snapshot *snapshot, struct tic_slot *slo
     if (cut == 0 || epoch <= cut)
         return;
     struct tic_handle **due = tic_family_due(snapshot->graph, handle, cut, &count);
-    if (!due && count > 0)
-        tic_snapshot_break(snapshot, "out of memory");
+    tic_snapshot_need(snapshot, due || count == 0);
     for (unsigned long i = 0; due && i < count; i++)
         copy_on_write(snapshot, slot, due[i]);
     free(due);
@@ -342,8 +341,7 @@ void tic_snapshot_task_end(struct tic_snapshot *snapshot, struct tic_slot *slot)
     uint64_t epoch = tic_cut_end(slot);
     bool wake = atomic_load_explicit(&snapshot->cut.active_cut, memory_order_relaxed) >= epoch;
 
-    if (__builtin_expect(slot->failed, 0))
-        tic_snapshot_break(snapshot, "out of memory");
+    tic_snapshot_need(snapshot, !slot->failed);
     if (__builtin_expect(wake, 0)) {
         tic_snapshot_wake(snapshot);
     }

@@ -268,6 +268,12 @@ int tic_snapshot_take(struct tic_snapshot *snapshot);
 /* Ends protection for this run; says why, once. Any thread. */
 void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* The same where something was not done, for lack of memory. */
+static inline void tic_snapshot_need(struct tic_snapshot *snapshot, bool done)
+{
+    if (__builtin_expect(!done, 0))
+        tic_snapshot_break(snapshot, "out of memory");
+}
 #define TIC_LOST_IMAGE                                                                             \
     "a child process that held the program's memory (STARPU_TIC_IMAGE) was ended by somebody, or " \
     "somebody wrote behind StarPU's back when it began"
@@ -328,9 +334,9 @@ int tic_snapshot_hold_by_callback(struct tic_snapshot *snapshot, struct tic_hand
 /* An access of main() that reads only. 0 or -errno. */
 int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_line_acquire *access);
 /* The callback of a task, or of an access, begins, and has returned; `running` stays where it is in
- * between. Any thread. 0 or -ENOMEM. */
-int tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
-                                struct tic_running_callback *running);
+ * between. Any thread. */
+void tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
+                                 struct tic_running_callback *running);
 void tic_snapshot_end_callback(struct tic_snapshot *snapshot, struct tic_running_callback *running);
 /* main() comes back from a call that waits for tasks (TIC_HISTORY_RETURN, 0), or is about to give
  * the datum of this id back (TIC_HISTORY_RELEASE). Owner thread. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "tools/tool.h"
 
 /* ---- values of options ----------------------------------------------------------------------- */
@@ -28,17 +29,85 @@ static const struct {
     {"type", "float, int or uint"},
 };
 
-int tic_arguments_refuse(const char *command, const struct option *options, int option,
-                         const char *value)
+/* Says what it must be. */
+static int refuse(const char *command, const struct tic_option *option, const char *value)
 {
-    while (options->name && options->val != option)
-        options++;
-    for (size_t i = 0; options->name && i < sizeof(values) / sizeof(values[0]); i++)
-        if (strcmp(values[i].option, options->name) == 0)
-            fprintf(stderr, "starpu-tic: --%s %s: it must be %s\n", options->name, value,
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+        if (strcmp(values[i].option, option->name) == 0)
+            fprintf(stderr, "starpu-tic: --%s %s: it must be %s\n", option->name, value,
                     values[i].words);
     fprintf(stderr, "`starpu-tic %s --help` tells more\n", command);
     return TIC_TOOL_USAGE;
+}
+
+bool tic_option_text(const char *value, void *to)
+{
+    *(const char **)to = value;
+    return true;
+}
+
+bool tic_option_seconds(const char *value, double least, double most, double *to)
+{
+    char *end;
+
+    *to = tic_numbers_parse(value, &end);
+    return end != value && *end == '\0' && *to >= least && *to <= most;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+enum { MOST_OPTIONS = 16, FIRST = 256 };
+
+static bool take(const struct tic_option *option, const char *value)
+{
+    if (option->take)
+        return option->take(value, option->to);
+    return *(bool *)option->to = true;
+}
+
+/* NULL: there is none. */
+static const struct tic_option *find(const struct tic_option *options, int chosen)
+{
+    if (chosen >= FIRST)
+        return &options[chosen - FIRST];
+    while (options->name && options->letter != chosen)
+        options++;
+    return options->name ? options : NULL;
+}
+
+/* As getopt wants them. */
+static void list_options(const struct tic_option *options, struct option *list, char *letters)
+{
+    for (int i = 0; options[i].name; i++) {
+        const int argument = options[i].take ? required_argument : no_argument;
+        list[i] = (struct option){options[i].name, argument, NULL, FIRST + i};
+        if (options[i].letter)
+            letters += sprintf(letters, argument ? "%c:" : "%c", options[i].letter);
+    }
+}
+
+int tic_options_read(int argc, char **argv, const struct tic_option *options, bool starts,
+                     const char *text)
+{
+    struct option list[MOST_OPTIONS + 2] = {{"help", no_argument, NULL, 'h'}};
+    char letters[2 * MOST_OPTIONS + 3] = "+h";
+    int chosen;
+
+    list_options(options, list + 1, letters + 2);
+    while ((chosen = getopt_long(argc, argv, letters + !starts, list, NULL)) != -1) {
+        if (chosen == 'h') {
+            tic_tool_usage(argv[0], TIC_TOOL_OK);
+            if (text)
+                puts(text);
+            return TIC_TOOL_OK;
+        }
+        const struct tic_option *option = find(options, chosen);
+        if (!option)
+            return tic_tool_usage(argv[0], TIC_TOOL_USAGE);
+        if (!take(option, optarg))
+            return refuse(argv[0], option, optarg);
+    }
+    return -1;
 }
 
 /* ---- directories ----------------------------------------------------------------------------- */

@@ -6,9 +6,23 @@
 #include <getopt.h>
 #include <stdbool.h>
 
-/* Says what the option's value must be; TIC_TOOL_USAGE. */
-int tic_arguments_refuse(const char *command, const struct option *options, int option,
-                         const char *value);
+struct tic_option {
+    const char *name;
+    char letter; /* its short form; 0: none */
+    /* Takes its value; false: it is not valid. NULL: it has none, and sets a bool. */
+    bool (*take)(const char *value, void *to);
+    void *to;
+};
+
+/* Reads options, to where optind is then; after the last one there is one without a name. starts:
+ * the command starts a program, whose own options follow. text: what --help tells beside the usage,
+ * or NULL. -1, or an exit status. */
+int tic_options_read(int argc, char **argv, const struct tic_option *options, bool starts,
+                     const char *text);
+/* Of a const char *. */
+bool tic_option_text(const char *value, void *to);
+/* Seconds in these bounds. */
+bool tic_option_seconds(const char *value, double least, double most, double *to);
 
 /* An exit status. */
 typedef int (*tic_arguments_visit)(const char *path, void *arg);

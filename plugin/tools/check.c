@@ -6,7 +6,6 @@
  * main() (report/pages.c). If it fails it is repeated without the one, then without both; if it
  * differs, also in results alone, there is a third run, with other bytes. */
 #include <errno.h>
-#include <getopt.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "store/line.h"
+#include "tools/arguments.h"
 #include "tools/check_runs.h"
 #include "tools/reach.h"
 #include "tools/tool.h"
@@ -375,42 +375,25 @@ static int check(char **argv, const char *directory, const char *advice)
     return result;
 }
 
-/* *advice: the file that was chosen, or NULL. An exit status, or -1: go on. */
-static int parse_options(int argc, char **argv, const char **advice)
-{
-    static const struct option options[] = {
-        {"advice", required_argument, NULL, 'a'}, {"help", no_argument, NULL, 'h'}, {0}};
-    int option;
-
-    while ((option = getopt_long(argc, argv, "+a:h", options, NULL)) != -1) {
-        if (option == 'a') {
-            *advice = optarg;
-            continue;
-        }
-        if (option != 'h')
-            return tic_tool_usage("check", TIC_TOOL_USAGE);
-        tic_tool_usage("check", TIC_TOOL_OK);
-        puts(
-            "\n  -a, --advice FILE      file for advice; default: the directory of a run with "
-            ".advice\n\n"
-            "The program runs twice, unprotected, with the same standard input; nothing is saved.\n"
-            "In the second run memory that it has not written holds other bytes. Its output is\n"
-            "that of the first run, and the report comes after it. A file with advice is\n"
-            "written, so that runs do not warn of what was told. Exit status: 0 it can be\n"
-            "protected, 1 it cannot, 3 the program failed, or does not use StarPU.");
-        return TIC_TOOL_OK;
-    }
-    return optind < argc ? -1 : tic_tool_usage("check", TIC_TOOL_USAGE);
-}
+static const char help[] =
+    "\n  -a, --advice FILE      file for advice; default: the directory of a run with .advice\n\n"
+    "The program runs twice, unprotected, with the same standard input; nothing is saved.\n"
+    "In the second run memory that it has not written holds other bytes. Its output is\n"
+    "that of the first run, and the report comes after it. A file with advice is\n"
+    "written, so that runs do not warn of what was told. Exit status: 0 it can be\n"
+    "protected, 1 it cannot, 3 the program failed, or does not use StarPU.";
 
 int tic_tool_check(int argc, char **argv)
 {
     const char *temporary = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", *advice = NULL;
+    const struct tic_option options[] = {{"advice", 'a', tic_option_text, &advice}, {0}};
     char directory[PATH_MAX];
-    int status = parse_options(argc, argv, &advice);
+    int status = tic_options_read(argc, argv, options, true, help);
 
     if (status >= 0)
         return status;
+    if (optind == argc)
+        return tic_tool_usage("check", TIC_TOOL_USAGE);
     if (tic_reach_is_parallel(argv[optind], "check"))
         return CHECK_FAILED;
     snprintf(directory, sizeof(directory), "%s/starpu-tic-check-XXXXXX", temporary);

@@ -108,3 +108,10 @@ bool tic_chosen_parse_number(const char *text, uint64_t *number)
     *number = strtoull(text, &end, 10);
     return isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0;
 }
+
+bool tic_chosen_take_number(const char *value, void *to)
+{
+    uint64_t *number = to;
+
+    return tic_chosen_parse_number(value, number) && *number > 0;
+}

@@ -21,6 +21,8 @@ int tic_chosen_open(struct tic_chosen *chosen, const char *path, uint64_t number
 void tic_chosen_close(struct tic_chosen *chosen);
 
 /* A whole number from 0 on. */
+/* One above 0, of a uint64_t: an option. */
+bool tic_chosen_take_number(const char *value, void *to);
 bool tic_chosen_parse_number(const char *text, uint64_t *number);
 
 #endif

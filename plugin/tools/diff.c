@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic diff: what lies between two recovery lines: tasks that were done, data that changed.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "tools/arguments.h"
 #include "tools/chosen.h"
 #include "tools/events.h"
 #include "tools/json_text.h"
@@ -324,9 +324,7 @@ static void print_json(const struct comparison *comparison)
         "data_same", (json_int_t)comparison->counts[SAME], "bytes",
         (json_int_t)comparison->bytes_changed, "data", comparison->data);
 
-    json_dumpf(answer, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
-    putchar('\n');
-    json_decref(answer);
+    tic_json_print(answer, 17);
 }
 
 static int compare(struct comparison *comparison)
@@ -374,23 +372,15 @@ static int open_both(int count, char **arguments, struct tic_chosen *a, struct t
 
 int tic_tool_diff(int argc, char **argv)
 {
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"all", no_argument, NULL, 'a'},
-                                            {0}};
     static struct tic_chosen a, b;
     struct comparison comparison = {.a = &a.line, .b = &b.line, .store = &b.store};
-    int option;
+    const struct tic_option options[] = {
+        {"json", 'j', NULL, &comparison.as_json}, {"all", 'a', NULL, &comparison.all}, {0}};
+    int status = tic_options_read(argc, argv, options, false, NULL), count = argc - optind;
 
-    while ((option = getopt_long(argc, argv, "haj", options, NULL)) != -1) {
-        if (option != 'j' && option != 'a')
-            return tic_tool_usage("diff", option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
-        comparison.as_json |= option == 'j';
-        comparison.all |= option == 'a';
-    }
-    int count = argc - optind;
-    int status =
-        count >= 1 && count <= 3 ? open_both(count, argv + optind, &a, &b) : TIC_TOOL_USAGE;
+    if (status >= 0)
+        return status;
+    status = count >= 1 && count <= 3 ? open_both(count, argv + optind, &a, &b) : TIC_TOOL_USAGE;
     if (status == TIC_TOOL_USAGE)
         return tic_tool_usage("diff", status);
     if (status != TIC_TOOL_OK)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic explain: more of messages that name it. */
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/arguments.h"
 #include "tools/tool.h"
 
 static const struct {
@@ -46,16 +46,13 @@ static int explain(const char *name)
 
 int tic_tool_explain(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"help", no_argument, NULL, 'h'}, {"roff", no_argument, NULL, 'r'}, {0}};
-    int option, status = TIC_TOOL_OK;
     bool roff = false;
+    const struct tic_option options[] = {{"roff", 0, NULL, &roff}, {0}};
+    int status = tic_options_read(argc, argv, options, false, NULL);
 
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option != 'r')
-            return tic_tool_usage("explain", option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
-        roff = true;
-    }
+    if (status >= 0)
+        return status;
+    status = TIC_TOOL_OK;
     for (size_t i = 0; optind == argc && i < ROWS; i++)
         print_row(i, roff);
     for (; optind < argc && status == TIC_TOOL_OK; optind++)

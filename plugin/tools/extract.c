@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic extract: the value of a datum in a recovery line as a file of its own. */
+#include <endian.h>
 #include <errno.h>
-#include <getopt.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -17,7 +18,188 @@
 #include "tools/saved.h"
 #include "tools/scale.h"
 #include "tools/tool.h"
-#include "tools/value_file.h"
+#include "base/layout.h"
+#include "store/h5.h"
+
+struct tic_value_file {
+    struct tic_shape shape;
+    const char *bytes; /* packed, in the byte order of this machine */
+    char kind;         /* 'f', 'i', 'u': what elements are; 0: not known */
+    const struct tic_h5_ops *h5;
+};
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+/* A value of a recovery line as a file that other programs read: .npy, .txt, .h5. */
+
+static bool is_plain(uint32_t size)
+{
+    return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
+static bool is_number(const struct tic_value_file *file)
+{
+    return is_plain(file->shape.element_size);
+}
+
+/* The type of elements as NumPy names it, "<f8" or "|V24". False: there is none of this kind and
+ * size. */
+static bool tic_value_file_type(const struct tic_value_file *file, char type[8])
+{
+    uint32_t size = file->shape.element_size;
+    char kind = file->kind ? file->kind : is_plain(size) ? 'u' : 'V';
+    char order = size == 1 || kind == 'V' ? '|' : __BYTE_ORDER == __LITTLE_ENDIAN ? '<' : '>';
+
+    snprintf(type, 8, "%c%c%u", order, kind, size % 10000);
+    if (kind == 'f')
+        return size == 4 || size == 8;
+    return kind == 'V' ? size < 10000 : is_plain(size);
+}
+
+/* ---- NumPy ---------------------------------------------------------------------------------- */
+
+/* Version 1.0 of its format: magic, the length of the header, the header, which ends with a newline
+ * so that the data is aligned to 64 bytes. The slowest dimension comes first. */
+static int write_npy(const struct tic_value_file *file, FILE *out)
+{
+    enum { MAGIC = 10, ALIGNED = 64 };
+    char header[256], type[8];
+    int used;
+
+    tic_value_file_type(file, type);
+    used = snprintf(header, sizeof(header), "{'descr': '%s', 'fortran_order': False, 'shape': (",
+                    type);
+    for (unsigned i = file->shape.ndim; i-- > 0;)
+        used += snprintf(header + used, sizeof(header) - (size_t)used, "%" PRIu64 ",%s",
+                         file->shape.dims[i], i > 0 ? " " : "");
+    used += snprintf(header + used, sizeof(header) - (size_t)used, "), }");
+    int length = (MAGIC + used + 1 + ALIGNED - 1) / ALIGNED * ALIGNED - MAGIC;
+    fwrite("\x93NUMPY\x01\x00", 1, 8, out);
+    fputc(length & 255, out);
+    fputc(length >> 8, out);
+    fprintf(out, "%-*s\n", length - 1, header);
+    fwrite(file->bytes, 1, tic_shape_bytes(&file->shape), out);
+    return 0;
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+static void print_float(FILE *out, const char *element, uint32_t size)
+{
+    float single;
+    double number;
+
+    memcpy(size == 4 ? (void *)&single : (void *)&number, element, size);
+    if (size == 4)
+        fprintf(out, "%.9g", (double)single);
+    else
+        fprintf(out, "%.17g", number);
+}
+
+static void print_whole(FILE *out, const char *element, uint32_t size, bool is_signed)
+{
+    uint8_t one;
+    uint16_t two;
+    uint32_t four;
+    uint64_t number;
+
+    memcpy(size == 1   ? (void *)&one
+           : size == 2 ? (void *)&two
+           : size == 4 ? (void *)&four
+                       : (void *)&number,
+           element, size);
+    number = size == 1 ? one : size == 2 ? two : size == 4 ? four : number;
+    if (!is_signed)
+        fprintf(out, "%" PRIu64, number);
+    else
+        fprintf(out, "%" PRId64,
+                size == 1   ? (int64_t)(int8_t)number
+                : size == 2 ? (int64_t)(int16_t)number
+                : size == 4 ? (int64_t)(int32_t)number
+                            : (int64_t)number);
+}
+
+static void print_element(const struct tic_value_file *file, FILE *out, const char *element)
+{
+    uint32_t size = file->shape.element_size;
+
+    if (file->kind == 'f')
+        print_float(out, element, size);
+    else if (is_number(file))
+        print_whole(out, element, size, file->kind == 'i');
+    else
+        for (uint32_t i = 0; i < size; i++)
+            fprintf(out, "%02x", (unsigned char)element[i]);
+}
+
+/* A row for each of the fastest dimension; an empty line between planes. */
+static int write_text(const struct tic_value_file *file, FILE *out)
+{
+    const struct tic_shape *shape = &file->shape;
+    uint64_t count = tic_shape_bytes(shape) / shape->element_size;
+    uint64_t plane = shape->dims[0] * (shape->ndim > 1 ? shape->dims[1] : 1);
+
+    for (uint64_t i = 0; i < count; i++) {
+        print_element(file, out, file->bytes + i * shape->element_size);
+        bool ends_row = (i + 1) % shape->dims[0] == 0;
+        fputs(!ends_row                                                  ? " "
+              : (i + 1) % plane == 0 && i + 1 < count && shape->ndim > 2 ? "\n\n"
+                                                                         : "\n",
+              out);
+    }
+    return 0;
+}
+
+/* ---- HDF5 ----------------------------------------------------------------------------------- */
+
+/* As in a segment: the dataset /payload-0 of one row. */
+static int write_h5(const struct tic_value_file *file, const char *path)
+{
+    enum { USER_BLOCK = 4096 }; /* no less than the alignment of segments */
+    const struct tic_shape *shape = &file->shape;
+    struct tic_line_extent extent = {
+        .element_size = shape->element_size, .ndim = shape->ndim, .rows = 1};
+    struct tic_shape copy = *shape;
+    struct tic_layout layout = tic_layout_packed(&copy, (char *)file->bytes);
+    uint64_t checksum;
+
+    memcpy(extent.dims, shape->dims, sizeof(extent.dims));
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return -errno;
+    int status = file->h5->segment_format(path, USER_BLOCK, &extent, 1);
+    status = status ? status : tic_layout_write(&layout, fd, (off_t)extent.offset, &checksum);
+    if (close(fd) != 0 && status == 0)
+        status = -errno;
+    return status;
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+static int write_stream(const struct tic_value_file *file, const char *path,
+                        int (*write)(const struct tic_value_file *file, FILE *out))
+{
+    FILE *out = fopen(path, "we");
+
+    if (!out)
+        return -errno;
+    int status = write(file, out);
+    if (ferror(out) && status == 0)
+        status = -EIO;
+    return fclose(out) != 0 && status == 0 ? -errno : status;
+}
+
+/* The ending of the path tells the form. 0; -ENOTSUP: it tells none; other -errno. */
+static int tic_value_file_write(const struct tic_value_file *file, const char *path)
+{
+    const char *end = strrchr(path, '.');
+
+    if (end && strcmp(end, ".npy") == 0)
+        return write_stream(file, path, write_npy);
+    if (end && strcmp(end, ".txt") == 0)
+        return write_stream(file, path, write_text);
+    return end && strcmp(end, ".h5") == 0 ? write_h5(file, path) : -ENOTSUP;
+}
 
 struct request {
     const char *path, *output;
@@ -27,20 +209,19 @@ struct request {
     char type; /* 'f', 'i', 'u'; 0: not said */
 };
 
-static void print_help(void)
-{
-    tic_tool_usage("extract", TIC_TOOL_OK);
-    puts("\n  -o, --output FILE   .npy, .txt or .h5: in which form the ending tells\n"
-         "  -l, --line NUMBER   recovery line (the newest that can be read)\n"
-         "  -t, --type TYPE     float, int or uint: a line knows sizes, but not what bits mean\n"
-         "                      (uint)\n"
-         "  -j, --json          print a JSON object with what was written\n\n"
-         "DATA is the number of a registration, or the name that the program has given the\n"
-         "datum. Without it, all data of the line is listed.");
-}
+static const char help[] =
+    "\n  -o, --output FILE   .npy, .txt or .h5: in which form the ending tells\n"
+    "  -l, --line NUMBER   recovery line (the newest that can be read)\n"
+    "  -t, --type TYPE     float, int or uint: a line knows sizes, but not what bits mean\n"
+    "                      (uint)\n"
+    "  -j, --json          print a JSON object with what was written\n\n"
+    "DATA is the number of a registration, or the name that the program has given the\n"
+    "datum. Without it, all data of the line is listed.";
 
-static bool parse_type(const char *text, char *type)
+static bool take_type(const char *text, void *to)
 {
+    char *type = to;
+
     *type = strcmp(text, "float") == 0  ? 'f'
             : strcmp(text, "int") == 0  ? 'i'
             : strcmp(text, "uint") == 0 ? 'u'
@@ -48,40 +229,18 @@ static bool parse_type(const char *text, char *type)
     return *type != 0;
 }
 
-static bool parse_option(int option, struct request *request)
-{
-    switch (option) {
-    case 'o':
-        request->output = optarg;
-        return true;
-    case 'l':
-        return tic_chosen_parse_number(optarg, &request->line) && request->line > 0;
-    case 't':
-        return parse_type(optarg, &request->type);
-    default:
-        return request->as_json = true;
-    }
-}
-
 /* -1, or an exit status. */
 static int parse_options(int argc, char **argv, struct request *request)
 {
-    static const struct option options[] = {
-        {"output", required_argument, NULL, 'o'}, {"line", required_argument, NULL, 'l'},
-        {"type", required_argument, NULL, 't'},   {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},         {0}};
-    int option;
+    const struct tic_option options[] = {{"output", 'o', tic_option_text, &request->output},
+                                         {"line", 'l', tic_chosen_take_number, &request->line},
+                                         {"type", 't', take_type, &request->type},
+                                         {"json", 'j', NULL, &request->as_json},
+                                         {0}};
+    int status = tic_options_read(argc, argv, options, false, help);
 
-    while ((option = getopt_long(argc, argv, "o:l:t:jh", options, NULL)) != -1) {
-        if (option == 'h') {
-            print_help();
-            return TIC_TOOL_OK;
-        }
-        if (option != '?' && parse_option(option, request))
-            continue;
-        return option == '?' ? tic_tool_usage("extract", TIC_TOOL_USAGE)
-                             : tic_arguments_refuse("extract", options, option, optarg);
-    }
+    if (status >= 0)
+        return status;
     int count = argc - optind;
     request->has_data = count == 2;
     if (!(count == 1 && !request->output) && !(count == 2 && request->output))
@@ -197,9 +356,7 @@ static void print_written(const struct request *request, const struct tic_line *
     json_object_set_new(answer, "line", json_integer((json_int_t)line->number));
     json_object_set_new(answer, "type", json_string(type));
     json_object_set_new(answer, "file", json_string(request->output));
-    json_dumpf(answer, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-    putchar('\n');
-    json_decref(answer);
+    tic_json_print(answer, 17);
 }
 
 static int extract(const struct request *request, struct tic_chosen *chosen)

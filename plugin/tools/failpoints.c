@@ -2,22 +2,19 @@
 /* starpu-tic failpoints: the table of failpoints. */
 #include "base/failpoint.h"
 
-#include <getopt.h>
 #include <stdio.h>
 
+#include "tools/arguments.h"
 #include "tools/tool.h"
 
 int tic_tool_failpoints(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"help", no_argument, NULL, 'h'}, {"roff", no_argument, NULL, 'r'}, {0}};
-    int option, roff = 0;
+    bool roff = false;
+    const struct tic_option options[] = {{"roff", 0, NULL, &roff}, {0}};
+    int status = tic_options_read(argc, argv, options, false, NULL);
 
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option != 'r')
-            return tic_tool_usage("failpoints", option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
-        roff = 1;
-    }
+    if (status >= 0)
+        return status;
     for (int i = 0; i < TIC_FAIL_COUNT; i++) {
         if (roff) {
             printf(".TP\n.B ");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic graph: the tasks and data that the event log holds, as a picture. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -437,16 +436,12 @@ static int write_picture(const char *path, const char *file)
 
 int tic_tool_graph(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"help", no_argument, NULL, 'h'}, {"output", required_argument, NULL, 'o'}, {0}};
     const char *file = NULL;
-    int option;
+    const struct tic_option options[] = {{"output", 'o', tic_option_text, &file}, {0}};
+    int status = tic_options_read(argc, argv, options, false, NULL);
 
-    while ((option = getopt_long(argc, argv, "ho:", options, NULL)) != -1) {
-        if (option != 'o')
-            return tic_tool_usage("graph", option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
-        file = optarg;
-    }
+    if (status >= 0)
+        return status;
     if (optind + 1 != argc || !file)
         return tic_tool_usage("graph", TIC_TOOL_USAGE);
     if (!is_known_end(file)) {

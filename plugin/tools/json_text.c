@@ -18,3 +18,10 @@ json_t *tic_json_text(const char *bytes)
     free(shown);
     return text;
 }
+
+void tic_json_print(json_t *json, unsigned digits)
+{
+    json_dumpf(json, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(digits));
+    putchar('\n');
+    json_decref(json);
+}

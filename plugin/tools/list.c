@@ -41,9 +41,7 @@ static void print_json(const struct tic_saved_lines *lines, const char *path)
     for (unsigned long i = 0; i < lines->count; i++)
         json_array_append_new(list, line_json(&lines->items[i]));
     json_t *answer = json_pack("{s:o, s:o}", "path", tic_json_text(path), "lines", list);
-    json_dumpf(answer, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
-    putchar('\n');
-    json_decref(answer);
+    tic_json_print(answer, 17);
 }
 
 static void print_line(const struct tic_saved_line *line)
@@ -81,7 +79,7 @@ static int list_lines(const char *path, bool as_json)
     int status = tic_tool_open_store(&store, path);
 
     if (status == 0) {
-        status = tic_saved_read(&store, TIC_SAVED_NAMES, &lines);
+        status = tic_saved_read(&store, &lines);
         tic_store_close(&store);
     }
     if (status) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic: chooses the subcommand. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,16 +46,12 @@ static int report_one(const char *path, void *arg)
 int tic_tool_report(int argc, char **argv, int (*report)(const char *path, bool as_json),
                     bool is_file)
 {
-    static const struct option options[] = {
-        {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {0}};
     struct reporting reporting = {.report = report};
-    int option;
+    const struct tic_option options[] = {{"json", 'j', NULL, &reporting.as_json}, {0}};
+    int status = tic_options_read(argc, argv, options, false, NULL);
 
-    while ((option = getopt_long(argc, argv, "hj", options, NULL)) != -1) {
-        if (option != 'j')
-            return tic_tool_usage(argv[0], option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
-        reporting.as_json = true;
-    }
+    if (status >= 0)
+        return status;
     if (is_file && optind == argc)
         return tic_tool_usage(argv[0], TIC_TOOL_USAGE);
     return tic_arguments_each(argc - optind, argv + optind, !reporting.as_json, report_one,

@@ -3,7 +3,6 @@
  * nothing refers to any more. What a restart would begin with stays, with all that it needs. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "base/error.h"
 #include "store/forced.h"
 #include "store/schema.h"
+#include "tools/json_text.h"
 #include "tools/arguments.h"
 #include "tools/chosen.h"
 #include "tools/scale.h"
@@ -164,40 +164,24 @@ static int prune(struct pruning *pruning)
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static void print_help(void)
-{
-    tic_tool_usage("prune", TIC_TOOL_OK);
-    puts("\n  -k, --keep N   keep so many undamaged recovery lines, the newest ones (1)\n"
-         "  -n, --dry-run  remove nothing, only tell\n"
-         "  -j, --json     print a JSON object\n\n"
-         "All rows of lines that are kept are read first. Nothing is removed if no line is good,\n"
-         "or while a run uses the directory.");
-}
+static const char help[] =
+    "\n  -k, --keep N   keep so many undamaged recovery lines, the newest ones (1)\n"
+    "  -n, --dry-run  remove nothing, only tell\n"
+    "  -j, --json     print a JSON object\n\n"
+    "All rows of lines that are kept are read first. Nothing is removed if no line is good,\n"
+    "or while a run uses the directory.";
 
 /* -1, or an exit status. */
 static int parse_options(int argc, char **argv, struct pruning *pruning)
 {
-    static const struct option options[] = {{"keep", required_argument, NULL, 'k'},
-                                            {"dry-run", no_argument, NULL, 'n'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    int option;
+    const struct tic_option options[] = {{"keep", 'k', tic_chosen_take_number, &pruning->keep},
+                                         {"dry-run", 'n', NULL, &pruning->is_dry},
+                                         {"json", 'j', NULL, &pruning->as_json},
+                                         {0}};
+    int status = tic_options_read(argc, argv, options, false, help);
 
-    while ((option = getopt_long(argc, argv, "k:njh", options, NULL)) != -1) {
-        if (option == 'h') {
-            print_help();
-            return TIC_TOOL_OK;
-        }
-        if (option == 'n')
-            pruning->is_dry = true;
-        else if (option == 'j')
-            pruning->as_json = true;
-        else if (option != 'k')
-            return tic_tool_usage("prune", TIC_TOOL_USAGE);
-        else if (!tic_chosen_parse_number(optarg, &pruning->keep) || pruning->keep == 0)
-            return tic_arguments_refuse("prune", options, option, optarg);
-    }
+    if (status >= 0)
+        return status;
     return optind + 1 == argc ? -1 : tic_tool_usage("prune", TIC_TOOL_USAGE);
 }
 
@@ -211,9 +195,7 @@ static void print_answer(const struct pruning *pruning)
         json_t *answer = json_pack("{s:O, s:I, s:I, s:b}", "removed", pruning->removed, "bytes",
                                    (json_int_t)pruning->bytes, "kept", (json_int_t)pruning->good,
                                    "dry_run", pruning->is_dry);
-        json_dumpf(answer, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
-        putchar('\n');
-        json_decref(answer);
+        tic_json_print(answer, 17);
         return;
     }
     json_array_foreach(pruning->removed, i, name) puts(json_string_value(name));

@@ -3,7 +3,7 @@
  * does without a kill. Here: options, the folder of its files, and the order of its stages. */
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/numbers.h"
 #include "base/settings.h"
 #include "tools/arguments.h"
 #include "tools/input.h"
@@ -21,7 +20,8 @@
 #include "tools/reach.h"
 #include "tools/tool.h"
 
-enum { KILLS = 12, MOST_CPUS = 256 };
+#define KILLS 12
+enum { MOST_CPUS = 256 };
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -35,8 +35,9 @@ static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64
            *number <= most;
 }
 
-static bool parse_cpus(const char *list, struct tic_rehearsal *rehearsal)
+static bool take_cpus(const char *list, void *to)
 {
+    struct tic_rehearsal *rehearsal = to;
     char *copy = strdup(list), *rest = copy;
     uint64_t number;
     bool good = copy != NULL;
@@ -66,8 +67,10 @@ static void choose_cpus(struct tic_rehearsal *rehearsal)
             rehearsal->cpus[rehearsal->cpu_count++] = usual[i];
 }
 
-static bool parse_protocol(const char *name, struct tic_rehearsal *rehearsal)
+static bool take_protocol(const char *name, void *to)
 {
+    struct tic_rehearsal *rehearsal = to;
+
     rehearsal->protocol = name;
     for (int i = TIC_PROTOCOL_TIC; i <= TIC_PROTOCOL_TIC_SEL; i++)
         if (strcmp(tic_protocol_names[i], name) == 0)
@@ -75,94 +78,87 @@ static bool parse_protocol(const char *name, struct tic_rehearsal *rehearsal)
     return false;
 }
 
-static bool parse_option(int option, struct tic_rehearsal *rehearsal)
+static bool take_kills(const char *value, void *to)
 {
-    uint64_t number = 0;
-    char *end;
+    uint64_t number;
+    bool good = parse_number(value, 1, 100000, &number);
 
-    switch (option) {
-    case 'k':
-        if (!parse_number(optarg, 1, 100000, &number))
-            return false;
-        rehearsal->kills = (unsigned)number;
-        return true;
-    case 'c':
-        return parse_cpus(optarg, rehearsal);
-    case 'P':
-        return parse_protocol(optarg, rehearsal);
-    case 'p':
-        rehearsal->period = tic_numbers_parse(optarg, &end);
-        rehearsal->period_chosen = true;
-        return end != optarg && *end == '\0' && isfinite(rehearsal->period) &&
-               rehearsal->period > 0 && rehearsal->period < 1e9;
-    case 'f':
-        rehearsal->place.filter = optarg;
-        return true;
-    case 'S':
-        return parse_number(optarg, 0, INT64_MAX, &rehearsal->seed);
-    case 'i':
-        if (rehearsal->written.ignored_count == TIC_WRITTEN_IGNORED)
-            return false;
-        rehearsal->written.ignored[rehearsal->written.ignored_count++] = optarg;
-        return true;
-    case 'j':
-        return rehearsal->as_json = true;
-    case 'K':
-        return rehearsal->keep = true;
-    default:
+    if (good)
+        *(unsigned *)to = (unsigned)number;
+    return good;
+}
+
+static bool take_period(const char *value, void *to)
+{
+    struct tic_rehearsal *rehearsal = to;
+
+    rehearsal->period_chosen = true;
+    return tic_option_seconds(value, DBL_MIN, 999999999, &rehearsal->period);
+}
+
+static bool take_seed(const char *value, void *to)
+{
+    return parse_number(value, 0, INT64_MAX, to);
+}
+
+static bool take_ignored(const char *value, void *to)
+{
+    struct tic_written *written = to;
+
+    if (written->ignored_count == TIC_WRITTEN_IGNORED)
         return false;
-    }
+    written->ignored[written->ignored_count++] = value;
+    return true;
 }
 
-static void print_help(void)
-{
-    tic_tool_usage("rehearse", TIC_TOOL_OK);
-    printf("\n  -k, --kills N          how often the program is killed and resumed (%d)\n"
-           "  -c, --cpus LIST        numbers of CPU workers: the first one for the runs that are\n"
-           "                         killed, all of them in turn for restarts (STARPU_NCPU, if it\n"
-           "                         is set, then 2,1,4)\n"
-           "      --protocol NAME    tic, sel or tic+sel (STARPU_TIC_PROTOCOL, or tic)\n"
-           "  -p, --period SECONDS   period between checkpoints in half of the runs (a tenth of\n"
-           "                         what the program takes; the other half counts tasks)\n"
-           "  -f, --filter SCRIPT    sed -E script for the standard output, before it is compared\n"
-           "  -i, --ignore NAME      files that it writes (a name or pattern) are not compared\n"
-           "      --seed N           choose the same kills as the rehearsal that printed N\n"
-           "  -j, --json             print the answer as a JSON object\n"
-           "      --keep             keep the files of all runs\n\n"
-           "The program runs in the current directory: five times from its start to its end, then\n"
-           "N times killed and resumed. Each run reads the same standard input; its output is not\n"
-           "shown. Files that it writes are put back before each of them, and compared. Choose an\n"
-           "input with which it runs for some seconds. Exit status: 0 every restart gave the same\n"
-           "result, 1 it did not, or the program is not protected, 3 nothing can be said.\n",
-           KILLS);
-}
+#define TEXT(number) TEXT_OF(number)
+#define TEXT_OF(number) #number
+static const char help[] =
+    "\n  -k, --kills N          how often the program is killed and resumed (" TEXT(
+        KILLS) ")\n"
+               "  -c, --cpus LIST        numbers of CPU workers: the first one for the runs that "
+               "are\n"
+               "                         killed, all of them in turn for restarts (STARPU_NCPU, if "
+               "it\n"
+               "                         is set, then 2,1,4)\n"
+               "      --protocol NAME    tic, sel or tic+sel (STARPU_TIC_PROTOCOL, or tic)\n"
+               "  -p, --period SECONDS   period between checkpoints in half of the runs (a tenth "
+               "of\n"
+               "                         what the program takes; the other half counts tasks)\n"
+               "  -f, --filter SCRIPT    sed -E script for the standard output, before it is "
+               "compared\n"
+               "  -i, --ignore NAME      files that it writes (a name or pattern) are not "
+               "compared\n"
+               "      --seed N           choose the same kills as the rehearsal that printed N\n"
+               "  -j, --json             print the answer as a JSON object\n"
+               "      --keep             keep the files of all runs\n\n"
+               "The program runs in the current directory: five times from its start to its end, "
+               "then\n"
+               "N times killed and resumed. Each run reads the same standard input; its output is "
+               "not\n"
+               "shown. Files that it writes are put back before each of them, and compared. Choose "
+               "an\n"
+               "input with which it runs for some seconds. Exit status: 0 every restart gave the "
+               "same\n"
+               "result, 1 it did not, or the program is not protected, 3 nothing can be said.";
 
 /* -1, or an exit status. */
 static int parse_options(int argc, char **argv, struct tic_rehearsal *rehearsal)
 {
-    static const struct option options[] = {{"kills", required_argument, NULL, 'k'},
-                                            {"cpus", required_argument, NULL, 'c'},
-                                            {"protocol", required_argument, NULL, 'P'},
-                                            {"period", required_argument, NULL, 'p'},
-                                            {"filter", required_argument, NULL, 'f'},
-                                            {"seed", required_argument, NULL, 'S'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"keep", no_argument, NULL, 'K'},
-                                            {"ignore", required_argument, NULL, 'i'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    int option;
+    const struct tic_option options[] = {{"kills", 'k', take_kills, &rehearsal->kills},
+                                         {"cpus", 'c', take_cpus, rehearsal},
+                                         {"protocol", 0, take_protocol, rehearsal},
+                                         {"period", 'p', take_period, rehearsal},
+                                         {"filter", 'f', tic_option_text, &rehearsal->place.filter},
+                                         {"seed", 0, take_seed, &rehearsal->seed},
+                                         {"json", 'j', NULL, &rehearsal->as_json},
+                                         {"keep", 0, NULL, &rehearsal->keep},
+                                         {"ignore", 'i', take_ignored, &rehearsal->written},
+                                         {0}};
+    int status = tic_options_read(argc, argv, options, true, help);
 
-    while ((option = getopt_long(argc, argv, "+k:c:p:f:i:jh", options, NULL)) != -1) {
-        if (option == 'h') {
-            print_help();
-            return TIC_TOOL_OK;
-        }
-        if (option == '?')
-            return tic_tool_usage("rehearse", TIC_TOOL_USAGE);
-        if (!parse_option(option, rehearsal))
-            return tic_arguments_refuse("rehearse", options, option, optarg);
-    }
+    if (status >= 0)
+        return status;
     return optind < argc ? -1 : tic_tool_usage("rehearse", TIC_TOOL_USAGE);
 }
 
@@ -218,7 +214,7 @@ int tic_tool_rehearse(int argc, char **argv)
     const char *protocol = getenv("STARPU_TIC_PROTOCOL");
 
     rehearsal.seed = (uint64_t)time(NULL);
-    if (!protocol || !parse_protocol(protocol, &rehearsal))
+    if (!protocol || !take_protocol(protocol, &rehearsal))
         rehearsal.protocol = "tic";
     int status = parse_options(argc, argv, &rehearsal);
     if (status >= 0)

@@ -2,35 +2,141 @@
 /* starpu-tic report: one HTML page about a run, from what its directory, its trace and its
  * statistics hold. What is not recorded is left out, with a word how to have it. */
 #include <errno.h>
-#include <getopt.h>
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/numbers.h"
 #include "tools/arguments.h"
-#include "tools/logged.h"
 #include "tools/report_parts.h"
 #include "tools/tool.h"
+#include "store/forced.h"
+#include "tools/events.h"
+#include "tools/traced.h"
+
+/* ---- without a trace ------------------------------------------------------------------------- */
+
+/* The event log as a trace: of tasks that it holds, when they ran. */
+
+/* Names of tasks by number, as main() created them. */
+struct names {
+    unsigned *of;
+    uint64_t count;
+};
+
+static int load_names(const struct tic_events *events, struct tic_traced *traced,
+                      struct names *names)
+{
+    char name[TIC_EVENT_NAME];
+
+    for (size_t i = 0; i < events->count; i++)
+        if (events->items[i].kind == TIC_LOGGED_CREATED && events->items[i].count > 0 &&
+            events->items[i].words[0] >= names->count &&
+            events->items[i].words[0] < TIC_LOG_MOST_TASKS)
+            names->count = events->items[i].words[0] + 1;
+    unsigned none = tic_traced_name(traced, "");
+    names->of = malloc((names->count + 1) * sizeof(*names->of));
+    if (!names->of || none == UINT32_MAX)
+        return -ENOMEM;
+    for (uint64_t i = 0; i < names->count; i++)
+        names->of[i] = none;
+    for (size_t i = 0; i < events->count; i++)
+        if (tic_event_name(&events->items[i], name) && events->items[i].words[0] < names->count)
+            names->of[events->items[i].words[0]] = tic_traced_name(traced, name);
+    return 0;
+}
+
+/* Seconds since the first event. */
+static double time_of(const struct tic_events *events, uint64_t nanoseconds)
+{
+    return (double)(int64_t)(nanoseconds - events->items[0].time) * 1e-9;
+}
+
+static int add_run(struct tic_traced *traced, double time)
+{
+    struct tic_traced_run *run = tic_traced_add(&traced->runs);
+
+    if (run)
+        *run = (struct tic_traced_run){
+            .begin = time, .last = time, .first_task = NAN, .from_cut = NAN};
+    return run ? 0 : -ENOMEM;
+}
+
+static int add_task(struct tic_traced *traced, const struct tic_events *events,
+                    const struct names *names, const struct tic_log_record *record)
+{
+    enum { MOST_WORKERS = 4096 };
+    struct tic_forced forced;
+
+    if (!tic_forced_decode(record, &forced) || (uint32_t)forced.workers >= MOST_WORKERS)
+        return 0;
+    struct tic_traced_task *task = tic_traced_add(&traced->tasks);
+    if (!task)
+        return -ENOMEM;
+    *task = (struct tic_traced_task){
+        .begin = time_of(events, forced.started),
+        .end = time_of(events, record->time),
+        .number = forced.sequence,
+        .run = (unsigned)traced->runs.count - 1,
+        .name = forced.sequence < names->count ? names->of[forced.sequence] : 0,
+        .worker = (int)(uint32_t)forced.workers,
+        .victim = (int)(forced.workers >> 32) - 1};
+    return 0;
+}
+
+static int take_events(struct tic_traced *traced, const struct tic_events *events,
+                       const struct names *names)
+{
+    int status = add_run(traced, 0);
+    bool has_run = false; /* some records may come before that of the first run */
+
+    for (size_t i = 0; i < events->count && status == 0; i++) {
+        const struct tic_log_record *record = &events->items[i];
+        double time = time_of(events, record->time);
+        if (record->kind == TIC_LOGGED_RUN && has_run)
+            status = add_run(traced, time);
+        else
+            status = add_task(traced, events, names, record);
+        has_run |= record->kind == TIC_LOGGED_RUN;
+        if (status == 0)
+            traced->runs.items[traced->runs.count - 1].last = time;
+    }
+    return status;
+}
+
+/* A log without runs leaves the trace empty. 0 or -errno. */
+static int tic_logged_read(struct tic_store *store, struct tic_traced *traced)
+{
+    struct tic_events events = {0};
+    struct names names = {0};
+    int status = tic_events_load(store, &events);
+
+    if (status == 0 && events.count > 0) {
+        status = load_names(&events, traced, &names);
+        status = status ? status : take_events(traced, &events, &names);
+        traced->origin = (double)events.items[0].time * 1e-9;
+    }
+    free(names.of);
+    tic_events_clear(&events);
+    return status;
+}
 
 #define LONGEST 1e12 /* s */
 #define NO_TRACE "this is no trace (run --trace FILE)"
 
-static void print_help(void)
-{
-    tic_tool_usage("report", TIC_TOOL_OK);
-    puts(
-        "\n  -o, --output FILE   the page (report.html)\n"
-        "      --trace FILE    what STARPU_TIC_TRACE has written (the environment's)\n"
-        "      --stats FILE    what STARPU_TIC_STATS has written (the environment's)\n"
-        "  -j, --json          the numbers as a JSON object on standard output, instead of a page\n"
-        "      --mtbf SECONDS  mean time between faults, for the models of the interval: as the\n"
-        "                      run was told, or as its crashes tell\n\n"
-        "Without a trace, tasks are shown as far as the event log holds them. PATH may be a\n"
-        "trace: a program that has ended leaves no directory.");
-}
+static const char help[] =
+    "\n  -o, --output FILE   the page (report.html)\n"
+    "      --trace FILE    what STARPU_TIC_TRACE has written (the environment's)\n"
+    "      --stats FILE    what STARPU_TIC_STATS has written (the environment's)\n"
+    "  -j, --json          the numbers as a JSON object on standard output, instead of a page\n"
+    "      --mtbf SECONDS  mean time between faults, for the models of the interval: as the\n"
+    "                      run was told, or as its crashes tell\n\n"
+    "Without a trace, tasks are shown as far as the event log holds them. PATH may be a\n"
+    "trace: a program that has ended leaves no directory.";
 
 struct paths {
     const char *path, *output, *trace, *stats;
@@ -38,50 +144,24 @@ struct paths {
     bool as_json;
 };
 
-static bool parse_option(int option, struct paths *paths)
+static bool take_mtbf(const char *value, void *to)
 {
-    char *end;
-
-    switch (option) {
-    case 'o':
-        paths->output = optarg;
-        return true;
-    case 't':
-        paths->trace = optarg;
-        return true;
-    case 's':
-        paths->stats = optarg;
-        return true;
-    case 'j':
-        return paths->as_json = true;
-    default:
-        paths->mtbf = tic_numbers_parse(optarg, &end);
-        return end != optarg && *end == '\0' && paths->mtbf > 0 && paths->mtbf <= LONGEST;
-    }
+    return tic_option_seconds(value, DBL_MIN, LONGEST, to);
 }
 
 /* -1, or an exit status. */
 static int parse_options(int argc, char **argv, struct paths *paths)
 {
-    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
-                                            {"trace", required_argument, NULL, 't'},
-                                            {"stats", required_argument, NULL, 's'},
-                                            {"mtbf", required_argument, NULL, 'm'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    int option;
+    const struct tic_option options[] = {{"output", 'o', tic_option_text, &paths->output},
+                                         {"trace", 0, tic_option_text, &paths->trace},
+                                         {"stats", 0, tic_option_text, &paths->stats},
+                                         {"mtbf", 0, take_mtbf, &paths->mtbf},
+                                         {"json", 'j', NULL, &paths->as_json},
+                                         {0}};
+    int status = tic_options_read(argc, argv, options, false, help);
 
-    while ((option = getopt_long(argc, argv, "o:jh", options, NULL)) != -1) {
-        if (option == 'h') {
-            print_help();
-            return TIC_TOOL_OK;
-        }
-        if (option != '?' && parse_option(option, paths))
-            continue;
-        return option == '?' ? tic_tool_usage("report", TIC_TOOL_USAGE)
-                             : tic_arguments_refuse("report", options, option, optarg);
-    }
+    if (status >= 0)
+        return status;
     if (optind + 1 != argc)
         return tic_tool_usage("report", TIC_TOOL_USAGE);
     paths->path = argv[optind];
@@ -129,7 +209,7 @@ static int read_directory(const struct paths *paths, struct tic_report *report)
     if (status == 0) {
         report->is_open = true;
         report->directory = path;
-        status = tic_saved_read(&report->store, TIC_SAVED_NAMES, &report->lines);
+        status = tic_saved_read(&report->store, &report->lines);
     }
     if (status == 0 && !report->has_trace)
         status = tic_logged_read(&report->store, &report->traced);

@@ -3,13 +3,11 @@
  * in its own place, or as a child that it supervises. */
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/numbers.h"
 #include "base/path.h"
 #include "base/settings.h"
 #include "tools/arguments.h"
@@ -27,31 +25,28 @@ static const char *environment_get(const char *name)
     return getenv(name);
 }
 
-static void print_help(void)
-{
-    tic_tool_usage("run", TIC_TOOL_OK);
-    puts(
-        "\n  -d, --dir DIR          directory of the recovery lines (STARPU_TIC_DIR)\n"
-        "  -p, --period SECONDS   period between checkpoints, or auto (STARPU_TIC_PERIOD)\n"
-        "      --protocol NAME    tic, sel, tic+sel or off (STARPU_TIC_PROTOCOL)\n"
-        "  -s, --sched POLICY     StarPU scheduling policy (STARPU_TIC_SCHED)\n"
-        "      --trace FILE       what happens when, for starpu-tic report (STARPU_TIC_TRACE)\n"
-        "  -r, --max-restarts N   start the program again when a signal has killed it, so often\n"
-        "                         at most (0)\n"
-        "      --restart-on-exit  also when it has ended with an exit status other than 0\n"
-        "  -q, --quiet            no progress, and only warnings and errors "
-        "(STARPU_TIC_VERBOSE=0)\n"
-        "      --no-progress N    give up after N restarts in a row without a new recovery line\n"
-        "                         (3 when signal 9 has killed it, else 1)\n"
-        "      --backoff SECONDS  before a restart; twice as long after each short run, or one\n"
-        "                         without progress (0.5)\n\n"
-        "The exit status is the program's, of its last run: 128 and the number of the signal that\n"
-        "killed it; 75 when a signal of STARPU_TIC_STOP has stopped it, 78 when the start was\n"
-        "refused, 70 when the replay of an earlier run diverged.");
-}
+static const char help[] =
+    "\n  -d, --dir DIR          directory of the recovery lines (STARPU_TIC_DIR)\n"
+    "  -p, --period SECONDS   period between checkpoints, or auto (STARPU_TIC_PERIOD)\n"
+    "      --protocol NAME    tic, sel, tic+sel or off (STARPU_TIC_PROTOCOL)\n"
+    "  -s, --sched POLICY     StarPU scheduling policy (STARPU_TIC_SCHED)\n"
+    "      --trace FILE       what happens when, for starpu-tic report (STARPU_TIC_TRACE)\n"
+    "  -r, --max-restarts N   start the program again when a signal has killed it, so often\n"
+    "                         at most (0)\n"
+    "      --restart-on-exit  also when it has ended with an exit status other than 0\n"
+    "  -q, --quiet            no progress, and only warnings and errors "
+    "(STARPU_TIC_VERBOSE=0)\n"
+    "      --no-progress N    give up after N restarts in a row without a new recovery line\n"
+    "                         (3 when signal 9 has killed it, else 1)\n"
+    "      --backoff SECONDS  before a restart; twice as long after each short run, or one\n"
+    "                         without progress (0.5)\n\n"
+    "The exit status is the program's, of its last run: 128 and the number of the signal that\n"
+    "killed it; 75 when a signal of STARPU_TIC_STOP has stopped it, 78 when the start was\n"
+    "refused, 70 when the replay of an earlier run diverged.";
 
-static bool parse_restarts(const char *text, unsigned long *restarts)
+static bool take_restarts(const char *text, void *to)
 {
+    unsigned long *restarts = to;
     char *end;
 
     errno = 0;
@@ -59,68 +54,41 @@ static bool parse_restarts(const char *text, unsigned long *restarts)
     return isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0;
 }
 
-static bool parse_backoff(const char *text, double *seconds)
+static bool take_idle(const char *text, void *to)
 {
-    char *end;
-
-    *seconds = tic_numbers_parse(text, &end);
-    return end != text && *end == '\0' && *seconds >= 0 && *seconds <= MOST_BACKOFF;
+    return take_restarts(text, to) && *(unsigned long *)to > 0;
 }
 
-static bool parse_option(int option, struct tic_restart_rules *rules)
+static bool take_backoff(const char *text, void *to)
 {
-    switch (option) {
-    case 'd':
-        return setenv("STARPU_TIC_DIR", optarg, 1) == 0;
-    case 'p':
-        return setenv("STARPU_TIC_PERIOD", optarg, 1) == 0;
-    case 'P':
-        return setenv("STARPU_TIC_PROTOCOL", optarg, 1) == 0;
-    case 's':
-        return setenv("STARPU_TIC_SCHED", optarg, 1) == 0;
-    case 't':
-        return setenv("STARPU_TIC_TRACE", optarg, 1) == 0;
-    case 'r':
-        return parse_restarts(optarg, &rules->most);
-    case 'n':
-        return parse_restarts(optarg, &rules->idle) && rules->idle > 0;
-    case 'q':
-        rules->quiet = true;
-        return setenv("STARPU_TIC_VERBOSE", "0", 1) == 0;
-    case 'e':
-        return rules->on_exit = true;
-    default:
-        return parse_backoff(optarg, &rules->backoff);
-    }
+    return tic_option_seconds(text, 0, MOST_BACKOFF, to);
+}
+
+static bool set(const char *value, void *name)
+{
+    return setenv(name, value, 1) == 0;
 }
 
 /* -1, or an exit status. */
 static int parse_options(int argc, char **argv, struct tic_restart_rules *rules)
 {
-    static const struct option options[] = {{"dir", required_argument, NULL, 'd'},
-                                            {"period", required_argument, NULL, 'p'},
-                                            {"protocol", required_argument, NULL, 'P'},
-                                            {"sched", required_argument, NULL, 's'},
-                                            {"trace", required_argument, NULL, 't'},
-                                            {"max-restarts", required_argument, NULL, 'r'},
-                                            {"no-progress", required_argument, NULL, 'n'},
-                                            {"backoff", required_argument, NULL, 'b'},
-                                            {"quiet", no_argument, NULL, 'q'},
-                                            {"restart-on-exit", no_argument, NULL, 'e'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    int option;
+    const struct tic_option options[] = {{"dir", 'd', set, (void *)"STARPU_TIC_DIR"},
+                                         {"period", 'p', set, (void *)"STARPU_TIC_PERIOD"},
+                                         {"protocol", 0, set, (void *)"STARPU_TIC_PROTOCOL"},
+                                         {"sched", 's', set, (void *)"STARPU_TIC_SCHED"},
+                                         {"trace", 0, set, (void *)"STARPU_TIC_TRACE"},
+                                         {"max-restarts", 'r', take_restarts, &rules->most},
+                                         {"no-progress", 0, take_idle, &rules->idle},
+                                         {"backoff", 0, take_backoff, &rules->backoff},
+                                         {"quiet", 'q', NULL, &rules->quiet},
+                                         {"restart-on-exit", 0, NULL, &rules->on_exit},
+                                         {0}};
+    int status = tic_options_read(argc, argv, options, true, help);
 
-    while ((option = getopt_long(argc, argv, "+d:p:s:r:qh", options, NULL)) != -1) {
-        if (option == 'h') {
-            print_help();
-            return TIC_TOOL_OK;
-        }
-        if (option != '?' && parse_option(option, rules))
-            continue;
-        return option == '?' ? tic_tool_usage("run", TIC_TOOL_USAGE)
-                             : tic_arguments_refuse("run", options, option, optarg);
-    }
+    if (status >= 0)
+        return status;
+    if (rules->quiet && setenv("STARPU_TIC_VERBOSE", "0", 1) != 0)
+        return TIC_TOOL_FAILED;
     return optind < argc ? -1 : tic_tool_usage("run", TIC_TOOL_USAGE);
 }
 

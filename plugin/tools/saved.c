@@ -11,8 +11,6 @@
 #include "store/data_names.h"
 
 struct reading {
-    struct tic_store *store;
-    enum tic_saved_depth depth;
     struct tic_saved_lines *lines;
     int status;
 };
@@ -90,16 +88,11 @@ static bool take_line(void *arg, const char *name, int status, struct tic_line *
 {
     struct reading *reading = arg;
     struct tic_saved_lines *lines = reading->lines;
-    void *grown = tic_grow(lines->items, &lines->capacity, lines->count + 1, sizeof(*lines->items));
+    const struct tic_saved_line saved = describe(name, status, line);
 
-    if (!grown) {
-        reading->status = -ENOMEM;
+    reading->status = tic_append(lines->items, lines->count, lines->capacity, &saved);
+    if (reading->status)
         return true;
-    }
-    lines->items = grown;
-    if (status == 0 && reading->depth == TIC_SAVED_CHECKED)
-        status = tic_store_check(reading->store, line);
-    lines->items[lines->count++] = describe(name, status, line);
     if (line->version && !lines->program) {
         lines->program = strdup(line->program);
         lines->arguments = join_arguments(line);
@@ -113,10 +106,9 @@ static bool take_line(void *arg, const char *name, int status, struct tic_line *
     return false;
 }
 
-int tic_saved_read(struct tic_store *store, enum tic_saved_depth depth,
-                   struct tic_saved_lines *lines)
+int tic_saved_read(struct tic_store *store, struct tic_saved_lines *lines)
 {
-    struct reading reading = {.store = store, .depth = depth, .lines = lines};
+    struct reading reading = {.lines = lines};
     int status = tic_store_walk(store, take_line, &reading);
 
     status = reading.status ? reading.status : status;

@@ -18,9 +18,6 @@ struct tic_saved_line {
     double period, cost, latency; /* s; latency 0: not measured */
 };
 
-/* Whether the rows are read and compared, too; it takes as long as reading them. */
-enum tic_saved_depth { TIC_SAVED_NAMES, TIC_SAVED_CHECKED };
-
 struct tic_saved_lines {
     struct tic_saved_line *items; /* the newest first */
     unsigned long count, capacity;
@@ -29,10 +26,9 @@ struct tic_saved_lines {
     bool has_newest;
 };
 
-/* Names of data that the newest undamaged one has are known from then on (base/names.h). 0 or
- * -errno. */
-int tic_saved_read(struct tic_store *store, enum tic_saved_depth depth,
-                   struct tic_saved_lines *lines);
+/* Without their rows. Names of data that the newest undamaged one has are known from then on
+ * (base/names.h). 0 or -errno. */
+int tic_saved_read(struct tic_store *store, struct tic_saved_lines *lines);
 void tic_saved_clear(struct tic_saved_lines *lines);
 
 uint64_t tic_saved_value_bytes(const struct tic_line *line, const struct tic_line_value *value);

@@ -2,9 +2,9 @@
 /* starpu-tic settings: the table of settings, plain, for the manual, or as doc/settings.md. */
 #include "base/settings.h"
 
-#include <getopt.h>
 #include <stdio.h>
 
+#include "tools/arguments.h"
 #include "tools/tool.h"
 
 /* In the order of the table: a title where a group begins, NULL for each setting. */
@@ -90,22 +90,19 @@ static void print_row_markdown(const struct tic_setting_row *row)
 
 int tic_tool_settings(int argc, char **argv)
 {
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'},
-                                            {"roff", no_argument, NULL, 'r'},
-                                            {"markdown", no_argument, NULL, 'm'},
-                                            {0}};
+    bool roff = false, markdown = false;
+    const struct tic_option options[] = {
+        {"roff", 0, NULL, &roff}, {"markdown", 0, NULL, &markdown}, {0}};
     struct format format = {print_nothing, print_no_group, print_plain};
     const struct tic_setting_row *row = tic_setting_rows;
-    int option;
+    int status = tic_options_read(argc, argv, options, false, NULL);
 
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        if (option == 'r')
-            format = (struct format){print_nothing, print_group_roff, print_row_roff};
-        else if (option == 'm')
-            format = (struct format){begin_markdown, print_group_markdown, print_row_markdown};
-        else
-            return tic_tool_usage("settings", option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
-    }
+    if (status >= 0)
+        return status;
+    if (roff)
+        format = (struct format){print_nothing, print_group_roff, print_row_roff};
+    if (markdown)
+        format = (struct format){begin_markdown, print_group_markdown, print_row_markdown};
     format.begin();
     for (unsigned i = 0; i < TITLES; i++)
         if (titles[i])

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/json_text.h"
 #include "tools/scale.h"
 #include "tools/tool.h"
 
@@ -114,9 +115,7 @@ static void print_json(json_t *stats)
             json_object_set(group, rows[i].key, value);
         }
     }
-    json_dumpf(groups, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
-    putchar('\n');
-    json_decref(groups);
+    tic_json_print(groups, 9);
 }
 
 static int print_file(const char *path, bool as_json)

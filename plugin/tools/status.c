@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic status and checkpoint: questions to the run that uses a directory. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -10,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/numbers.h"
 #include "base/thread.h"
 #include "store/ask.h"
 #include "tools/arguments.h"
@@ -31,29 +29,19 @@ struct question {
     bool as_json;
 };
 
+static bool take_timeout(const char *value, void *to)
+{
+    return tic_option_seconds(value, 0, LONGEST, to);
+}
+
 /* -1, or an exit status. */
 static int parse_options(int argc, char **argv, struct question *question)
 {
-    static const struct option options[] = {{"timeout", required_argument, NULL, 't'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    int option;
-    char *end;
+    const struct tic_option options[] = {{"timeout", 't', take_timeout, &question->timeout},
+                                         {"json", 'j', NULL, &question->as_json},
+                                         {0}};
 
-    while ((option = getopt_long(argc, argv, "t:jh", options, NULL)) != -1) {
-        if (option == 'h' || option == '?')
-            return tic_tool_usage(argv[0], option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
-        if (option == 'j') {
-            question->as_json = true;
-            continue;
-        }
-        question->timeout = tic_numbers_parse(optarg, &end);
-        if (end == optarg || *end != '\0' || !(question->timeout >= 0) ||
-            question->timeout > LONGEST)
-            return tic_arguments_refuse(argv[0], options, option, optarg);
-    }
-    return -1;
+    return tic_options_read(argc, argv, options, false, NULL);
 }
 
 /* ---- asking --------------------------------------------------------------------------------- */
@@ -121,7 +109,7 @@ static const struct tic_saved_line *read_newest(const char *path, struct tic_sav
 
     if (tic_tool_open_store(&store, path) != 0)
         return NULL;
-    tic_saved_read(&store, TIC_SAVED_NAMES, lines);
+    tic_saved_read(&store, lines);
     tic_store_close(&store);
     for (unsigned long i = 0; i < lines->count; i++)
         if (lines->items[i].status == 0)
@@ -158,13 +146,6 @@ static void print_line(const struct tic_saved_line *line)
     tic_scale_bytes(bytes, (double)line->bytes);
     printf("recovery line %" PRIu64 ": %s old, %s tasks done, %s\n", line->number, age, done,
            bytes);
-}
-
-static void print_object(json_t *object)
-{
-    json_dumpf(object, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
-    putchar('\n');
-    json_decref(object);
 }
 
 /* ---- status --------------------------------------------------------------------------------- */
@@ -232,9 +213,11 @@ static int tell_status(const char *path, void *arg)
     if (status != 0 && status != -ESRCH)
         fprintf(stderr, "starpu-tic: %s: %s\n", question.path, explain(status));
     if (question.as_json) {
-        print_object(json_pack("{s:o, s:b, s:o, s:o}", "path", tic_json_text(path), "running",
-                               status != -ESRCH, "run", answer ? json_incref(answer) : json_null(),
-                               "line", line_json(line)));
+        tic_json_print(json_pack("{s:o, s:b, s:o, s:o}", "path", tic_json_text(path), "running",
+                                 status != -ESRCH, "run",
+                                 answer ? json_incref(answer) : json_null(), "line",
+                                 line_json(line)),
+                       9);
     } else {
         if (answer)
             print_run(answer);
@@ -290,7 +273,7 @@ static int take_checkpoint(const char *path, void *arg)
     outcome = outcome ? outcome : "failed";
     const struct tic_saved_line *line = read_newest(question.path, &lines);
     if (question.as_json)
-        print_object(json_pack("{s:s, s:o}", "checkpoint", outcome, "line", line_json(line)));
+        tic_json_print(json_pack("{s:s, s:o}", "checkpoint", outcome, "line", line_json(line)), 9);
     else
         print_outcome(outcome, line);
     bool good = strcmp(outcome, "taken") == 0 || strcmp(outcome, "nothing") == 0;

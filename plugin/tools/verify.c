@@ -2,7 +2,6 @@
 /* starpu-tic verify: whether a directory of recovery lines is undamaged, and if not, what is, and
  * which line a restart would continue from. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -331,10 +330,8 @@ static int verify(const char *path, void *arg)
 
 int tic_tool_verify(int argc, char **argv)
 {
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
-    int option = getopt_long(argc, argv, "h", options, NULL);
+    int status = tic_options_read(argc, argv, &(struct tic_option){0}, false, NULL);
 
-    if (option != -1)
-        return tic_tool_usage("verify", option == 'h' ? TIC_TOOL_OK : TIC_TOOL_USAGE);
-    return tic_arguments_each(argc - optind, argv + optind, true, verify, NULL);
+    return status >= 0 ? status
+                       : tic_arguments_each(argc - optind, argv + optind, true, verify, NULL);
 }

@@ -142,8 +142,7 @@ static void note(struct tic_handle *handle, uint64_t word)
     int status = tic_graph_note_look_locked(graph, TIC_LOOK_LEFT, handle->id, (const char *)&word,
                                             sizeof(word), atomic_load(&snapshot->cut.epoch));
     tic_unlock(&graph->lock);
-    if (status)
-        tic_snapshot_break(snapshot, "out of memory");
+    tic_snapshot_need(snapshot, status == 0);
 }
 
 static void compare(struct known *of, const struct kept *kept)

@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include "base/thread.h"
-#include "session/clock.h"
 #include "session/context.h"
 #include "unseen/statics.h"
 

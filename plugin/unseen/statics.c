@@ -10,7 +10,6 @@
 #include "base/structures.h"
 #include "base/thread.h"
 #include "unseen/blocks.h"
-#include "session/clock.h"
 #include "session/context.h"
 #include "session/elf.h"
 #include "session/marks.h"

@@ -438,7 +438,7 @@ static void test_acquires_belong_to_cuts(void **state)
     load_recovered();
     for (uint64_t epoch = 1; epoch <= 40; epoch++) {
         struct tic_line_acquire acquire = {.id = epoch, .writes = 1};
-        assert_int_equal(tic_graph_note_acquire(&graph, &acquire, epoch), 0);
+        assert_int_equal(tic_graph_note_acquire_locked(&graph, &acquire, epoch), 0);
     }
     for (uint64_t cut = 0; cut <= 41; cut++) {
         struct tic_line line = {0};

@@ -63,7 +63,7 @@ static void log_one(uint64_t i)
     assert_false(fresh);
     struct tic_line_acquire acquire = {0, 0, 1, saved.checksum, saved.row.extent, saved.row.row};
     struct tic_line_read read = {i, 0, saved.row.extent, saved.row.row, saved.checksum};
-    assert_int_equal(tic_graph_note_acquire(graph, &acquire, epoch), 0);
+    assert_int_equal(tic_graph_note_acquire_locked(graph, &acquire, epoch), 0);
     assert_int_equal(
         tic_graph_note_read(graph, &read, &(struct tic_reader){TIC_HISTORY_KERNEL, 0}, epoch), 0);
     assert_int_equal(tic_graph_note_input(graph, i, i * 3, 0), 0);

@@ -612,7 +612,7 @@ static void test_what_main_read_stays(void **state)
                                        .extent = saved.row.extent,
                                        .row = saved.row.row};
     assert_int_equal(
-        tic_graph_note_acquire(&rig.graph, &acquire, tic_snapshot_epoch(&rig.snapshot)), 0);
+        tic_graph_note_acquire_locked(&rig.graph, &acquire, tic_snapshot_epoch(&rig.snapshot)), 0);
     for (uint64_t i = 1; i < 12; i++) {
         tic_rig_task(&rig, i, handles[0], 100 + i);
         checkpoint(); /* the line is good only if the row still has the value */
