@@ -7,7 +7,11 @@
 #ifndef TIC_HISTORY_HISTORY_H
 #define TIC_HISTORY_HISTORY_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "history/tail.h"
+#include "store/line.h"
 
 struct tic_history {
     struct tic_tail tail;
@@ -42,5 +46,28 @@ int tic_history_describe(struct tic_history *history, uint64_t cut, uint64_t pos
  * order, as far as the line has both; one that is complete has them all. The path of a table that
  * differs, or NULL. A store of a version without histories has more rows than entries. */
 const char *tic_history_find_difference(const struct tic_line *line, bool complete);
+
+enum tic_history_trouble {
+    TIC_HISTORY_FINE,
+    TIC_HISTORY_CYCLE,   /* `entry` needs main() where it is only after `other`, which is behind */
+    TIC_HISTORY_NO_MORE, /* `entry` needs main() behind the cut */
+};
+
+struct tic_history_wait {
+    size_t entry, other; /* of the history of the line, from 0 */
+};
+
+/* The first trouble, from the end of the history, of whom waits for main(). Of a line that is not
+ * complete it tells about the entries that the line has. */
+enum tic_history_trouble tic_history_find_cycle(const struct tic_line *line,
+                                                struct tic_history_wait *wait);
+
+/* Callbacks begin in their order, at the operation of main() in which they began; those that may
+ * look at data end before the next one begins, as the tables do not say when they ended: StarPU
+ * gives nobody other content meanwhile. Kernels stand at the end, as the tables do not say when
+ * they began: they begin when the program comes to them, one after the other, with what they read.
+ * Of main() there is nothing, as positions of its accesses are not known: their order is. 0 or
+ * -ENOMEM; the entries are the caller's. */
+int tic_history_make(const struct tic_line *line, struct tic_line_entry **entries, size_t *count);
 
 #endif

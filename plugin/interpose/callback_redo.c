@@ -17,17 +17,6 @@
 #include "session/context.h"
 #include "session/task.h"
 
-struct redone {
-    uint64_t key;
-    void (*run)(void *);
-    void *argument;
-    bool notes;                   /* run itself notes that it begins */
-    struct starpu_task *task;     /* whose callback it is; or NULL */
-    bool owned;                   /* StarPU needs the task no more: it goes after its callback */
-    struct tic_small small;       /* data that the callback may look at */
-    struct tic_redo_reads *reads; /* what it is shown before it runs; or NULL */
-};
-
 static struct {
     struct starpu_task **items;
     unsigned long count, capacity;
@@ -36,7 +25,7 @@ static struct {
 
 static __thread struct starpu_task *current __attribute__((tls_model("initial-exec")));
 
-static struct redone *copy_of(const struct redone *redone)
+static struct tic_redone *copy_of(const struct tic_redone *redone)
 {
     return memcpy(tic_or_stop(malloc(sizeof(*redone))), redone, sizeof(*redone));
 }
@@ -50,14 +39,14 @@ static void keep_locked(struct starpu_task *task, bool owned)
 }
 
 /* small: of a task that has ended, whose data may be gone; NULL: it has not. */
-static struct redone callback_of(struct starpu_task *task, uint64_t key, bool owned,
-                                 const struct tic_small *small)
+static struct tic_redone callback_of(struct starpu_task *task, uint64_t key, bool owned,
+                                     const struct tic_small *small)
 {
-    struct redone redone = {.key = key,
-                            .run = tic_callback_of(task),
-                            .argument = task->callback_arg,
-                            .task = task,
-                            .owned = owned};
+    struct tic_redone redone = {.key = key,
+                                .run = tic_callback_of(task),
+                                .argument = task->callback_arg,
+                                .task = task,
+                                .owned = owned};
 
     if (small)
         redone.small = *small;
@@ -81,7 +70,7 @@ static void add_times(struct starpu_task *task)
 /* ---- running --------------------------------------------------------------------------------- */
 
 /* As StarPU does it on a worker. */
-static void run_on_time(const struct redone *redone)
+static void run_on_time(const struct tic_redone *redone)
 {
     struct starpu_task *outer = current;
 
@@ -97,19 +86,32 @@ static void run_on_time(const struct redone *redone)
 
 static void show_reads(void *arg)
 {
-    const struct redone *redone = arg;
+    const struct tic_redone *redone = arg;
 
     tic_redo_show_reads(redone->reads);
 }
 
 static void run_redone(void *arg)
 {
-    struct redone *redone = arg;
+    struct tic_redone *redone = arg;
 
     if (redone->notes)
         redone->run(redone->argument);
     else
         run_on_time(redone);
+    if (redone->free_argument)
+        free(redone->argument);
+    tic_redone_free(redone);
+}
+
+struct tic_replay_actor tic_redone_actor(struct tic_redone *redone, bool shows)
+{
+    return (struct tic_replay_actor){shows && redone->reads ? show_reads : NULL, run_redone,
+                                     redone};
+}
+
+void tic_redone_free(struct tic_redone *redone)
+{
     free(redone->reads);
     free(redone);
 }
@@ -135,7 +137,7 @@ static void play_callback(void *arg)
         tic_stop(TIC_EXIT_REFUSED, "cannot submit a task for a callback in the replay");
 }
 
-static void queue_redone(struct redone *redone)
+static void queue_redone(struct tic_redone *redone)
 {
     if (!tic_replay_queue(play_callback, redone))
         play_callback(redone);
@@ -144,15 +146,15 @@ static void queue_redone(struct redone *redone)
 bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, bool owned,
                               const struct tic_small *small)
 {
-    struct redone redone = callback_of(task, key, owned, small);
+    struct tic_redone redone = callback_of(task, key, owned, small);
 
     if (!redone.run)
         return false;
     keep_locked(task, owned);
     if (tic_nowhere_has_key(key))
         redone.reads = tic_redo_list_reads(task, key);
-    struct redone *copy = copy_of(&redone);
-    const struct tic_replay_actor actor = {redone.reads ? show_reads : NULL, run_redone, copy};
+    struct tic_redone *copy = copy_of(&redone);
+    const struct tic_replay_actor actor = tic_redone_actor(copy, true);
     bool inside = tic_is_owner && (!tic_replay_is_made() || tic_task_runs_nowhere(task));
     if (!tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, inside))
         queue_redone(copy);
@@ -161,7 +163,7 @@ bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, bool owned
 
 void tic_callback_redo_access(uint64_t key, void (*run)(void *), void *argument)
 {
-    const struct redone redone = {.key = key, .run = run, .argument = argument, .notes = true};
+    const struct tic_redone redone = {.key = key, .run = run, .argument = argument, .notes = true};
 
     queue_redone(copy_of(&redone));
 }

@@ -7,7 +7,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct tic_small;
+#include "interpose/looks_list.h"
+#include "interpose/redo_values.h"
+#include "replay/replay.h"
+
+/* A callback, or a prologue, that a replay runs when the history says so. */
+struct tic_redone {
+    uint64_t key;
+    void (*run)(void *);
+    void *argument;
+    bool notes;                   /* run itself notes that it begins */
+    bool free_argument;           /* when it has run */
+    struct starpu_task *task;     /* whose callback it is; or NULL */
+    bool owned;                   /* StarPU needs the task no more: it goes after its callback */
+    struct tic_small small;       /* data that the callback may look at */
+    struct tic_redo_reads *reads; /* what it is shown before it runs; or NULL */
+};
+
+/* What runs it, and frees it then; shows: what it read before. */
+struct tic_replay_actor tic_redone_actor(struct tic_redone *redone, bool shows);
+void tic_redone_free(struct tic_redone *redone);
 
 /* The callback of a task, if it has one, does not run at its end, but when the history says so; if
  * it had not begun by the cut, when the queue is played: of a task of ours, as its own has ended.

@@ -35,7 +35,7 @@ static int why_not(const struct tic_handle *handle)
 }
 
 /* Cuts are raised, and memory is listed for comparison, under the graph lock. */
-static void exclude(struct tic_handle *handle)
+void tic_exclude_now(struct tic_handle *handle)
 {
     tic_lock(&tic_session->graph.lock);
     tic_handle_lock_for_main(handle);
@@ -75,13 +75,8 @@ int tic_exclude_data(struct tic_handle *handle)
     tic_looks_remove(handle);
     status = tic_snapshot_hold(&tic_session->snapshot, handle, NULL);
     if (status == 0)
-        exclude(handle);
+        tic_exclude_now(handle);
     return status;
-}
-
-void tic_exclude_part(struct tic_handle *part)
-{
-    exclude(part);
 }
 
 /* ---- tasks ----------------------------------------------------------------------------------- */

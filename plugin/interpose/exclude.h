@@ -20,7 +20,7 @@
 int tic_exclude_data(struct tic_handle *handle);
 
 /* The same of a part of excluded data, which is new. */
-void tic_exclude_part(struct tic_handle *part);
+void tic_exclude_now(struct tic_handle *handle);
 
 /* Was there such data? relaxed: set before a task uses it */
 extern _Atomic bool tic_exclude_any;

@@ -183,7 +183,7 @@ void tic_data_on_partition_after(starpu_data_handle_t data)
             return;
         child->parent = parent;
         if (tic_handle_is_excluded(parent))
-            tic_exclude_part(child);
+            tic_exclude_now(child);
         child->derived = tic_data_holds_values(parent);
         child->invalid = parent->invalid;
         tic_data_take_content(child);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "interpose/callback_run.h"
+#include "interpose/callback_redo.h"
 #include "interpose/prologue.h"
 #include "interpose/redo_values.h"
 #include "replay/replay.h"
@@ -33,42 +33,16 @@ static void leave_apart(struct starpu_task *task, const struct tic_prologue_plac
         task->prologue_callback_pop_arg_free = 0;
 }
 
-struct redone {
-    uint64_t key;
-    void (*function)(void *);
-    void *argument;
-    bool free_argument;
-    struct tic_redo_reads *reads;
-};
-
-static void show(void *arg)
-{
-    const struct redone *redone = arg;
-
-    tic_redo_show_reads(redone->reads);
-}
-
-static void run(void *arg)
-{
-    struct redone *redone = arg;
-
-    tic_callback_begin(redone->key, redone->function, redone->argument);
-    if (redone->free_argument)
-        free(redone->argument);
-    free(redone->reads);
-    free(redone);
-}
-
 /* The values were logged before the first of a task, and once more where that runs nowhere. */
-static struct redone *describe(struct starpu_task *task, const struct tic_prologue_place *place,
-                               uint64_t key)
+static struct tic_redone *describe(struct starpu_task *task, const struct tic_prologue_place *place,
+                                   uint64_t key)
 {
     bool nowhere = place->bit == TIC_PROLOGUE_POP && tic_nowhere_has_key(key);
-    struct redone *redone = tic_or_stop(malloc(sizeof(*redone)));
+    struct tic_redone *redone = tic_or_stop(malloc(sizeof(*redone)));
 
-    *redone = (struct redone){
+    *redone = (struct tic_redone){
         .key = key ^ place->bit,
-        .function = *place->function,
+        .run = *place->function,
         .argument = *place->argument,
         .free_argument = frees_argument(task, place),
         .reads = tic_redo_list_reads(task, nowhere ? key : tic_prologue_key_of_reads(key))};
@@ -81,14 +55,13 @@ static bool redo_one(struct starpu_task *task, const struct tic_prologue_place *
 {
     if (!*place->function)
         return false;
-    struct redone *redone = describe(task, place, key);
-    const struct tic_replay_actor actor = {shows ? show : NULL, run, redone};
+    struct tic_redone *redone = describe(task, place, key);
+    const struct tic_replay_actor actor = tic_redone_actor(redone, shows);
     if (tic_replay_add_actor(TIC_HISTORY_CALLBACK, redone->key, &actor, tic_is_owner)) {
         leave_apart(task, place, key);
         return false;
     }
-    free(redone->reads);
-    free(redone);
+    tic_redone_free(redone);
     return true;
 }
 

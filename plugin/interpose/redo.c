@@ -111,11 +111,6 @@ static bool queue_locked(struct queued_task *queued, void (*play)(void *),
     return on;
 }
 
-static bool queue_task_locked(struct starpu_task *task, const struct tic_submission *submission)
-{
-    return queue_locked(describe(task, submission), play_task, submission->accesses);
-}
-
 static void play_control(void *arg)
 {
     struct queued_task *queued = arg;
@@ -259,7 +254,7 @@ bool tic_redo_task_locked(struct starpu_task *task, const struct tic_submission 
     *verdict = TIC_HELD;
     tic_admit_note_valid(submission->accesses);
     if (!has_run)
-        return queue_task_locked(task, submission);
+        return queue_locked(describe(task, submission), play_task, submission->accesses);
     *verdict = begin_kernel_locked(task, submission);
     return true;
 }

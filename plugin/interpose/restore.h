@@ -35,7 +35,7 @@ struct tic_saved tic_data_recovered_value(struct tic_handle *handle);
  * dropped before the cut: StarPU wants it written once. Under the submission lock. */
 void tic_data_make_readable_locked(struct tic_handle *handle);
 
-/* Stops the start: a history that is made of tables (history/made.h) does not tell this. */
+/* Stops the start: a history that is made of tables (history/history.h) does not tell this. */
 _Noreturn void tic_data_stop_made(const char *what);
 
 /* Stops the start if memory that cannot be written holds something else than this checksum says. */

@@ -183,11 +183,6 @@ static const char *identify_by_content(struct starpu_task *task, uint64_t conten
     return NULL;
 }
 
-static struct tic_slot *own_slot(void)
-{
-    return tic_cut_slot(&tic_session->snapshot.cut, tic_kernels_current_worker());
-}
-
 /* The task in whose kernel this thread is. */
 static uint64_t parent_key(const struct tic_slot *slot, const struct tic_spawn **parent)
 {
@@ -201,7 +196,7 @@ static uint64_t parent_key(const struct tic_slot *slot, const struct tic_spawn *
 
 static const char *identify_by_parent(uint64_t content, struct tic_spawn *spawn)
 {
-    struct tic_slot *slot = own_slot();
+    struct tic_slot *slot = tic_cut_slot(&tic_session->snapshot.cut, tic_kernels_current_worker());
     const struct tic_spawn *parent;
     struct starpu_task *task = tic_kernels_current_task();
 

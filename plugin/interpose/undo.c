@@ -171,7 +171,7 @@ bool tic_undo_put_back(const struct tic_undo *undo, struct starpu_task *task, vo
     return true;
 }
 
-static bool keep(struct tic_undo *undo, unsigned which)
+bool tic_undo_keep(struct tic_undo *undo, enum tic_undo_result which)
 {
     char *at = copy_values(undo);
 
@@ -185,16 +185,6 @@ static bool keep(struct tic_undo *undo, unsigned which)
     return true;
 }
 
-bool tic_undo_keep_result(struct tic_undo *undo)
-{
-    return keep(undo, 0);
-}
-
-bool tic_undo_keep_other_result(struct tic_undo *undo)
-{
-    return keep(undo, 1);
-}
-
 static bool is_kept(const struct tic_undo_value *value, unsigned which)
 {
     struct tic_layout kept = tic_layout_packed(&value->layout.shape, value->results[which]);
@@ -202,23 +192,13 @@ static bool is_kept(const struct tic_undo_value *value, unsigned which)
     return tic_layout_same(&kept, &value->layout);
 }
 
-static bool are_kept(const struct tic_undo *undo, unsigned which)
+bool tic_undo_is(const struct tic_undo *undo, enum tic_undo_result which)
 {
     bool same = true;
 
     for (unsigned i = 0; i < undo->count && same; i++)
         same = is_kept(&undo->values[i], which);
     return same;
-}
-
-bool tic_undo_is_result(const struct tic_undo *undo)
-{
-    return are_kept(undo, 0);
-}
-
-bool tic_undo_is_other_result(const struct tic_undo *undo)
-{
-    return are_kept(undo, 1);
 }
 
 /* ---- the first difference -------------------------------------------------------------------- */

@@ -40,13 +40,11 @@ bool tic_undo_has_moved(const struct tic_undo *undo, struct starpu_task *task, v
 /* Writes it back. False, and nothing is written, where it has. */
 bool tic_undo_put_back(const struct tic_undo *undo, struct starpu_task *task, void *buffers[]);
 
-/* Keeps what an execution has written: the first result, or the other one. False when out of
- * memory. */
-bool tic_undo_keep_result(struct tic_undo *undo);
-bool tic_undo_keep_other_result(struct tic_undo *undo);
+enum tic_undo_result { TIC_UNDO_FIRST, TIC_UNDO_OTHER };
+/* Keeps what an execution has written. False when out of memory. */
+bool tic_undo_keep(struct tic_undo *undo, enum tic_undo_result which);
 /* Is the memory what was kept? */
-bool tic_undo_is_result(const struct tic_undo *undo);
-bool tic_undo_is_other_result(const struct tic_undo *undo);
+bool tic_undo_is(const struct tic_undo *undo, enum tic_undo_result which);
 
 enum { TIC_UNDO_SHOWN = 16 };
 struct tic_undo_difference {

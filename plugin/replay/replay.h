@@ -8,7 +8,7 @@
  *
  * Why nobody waits for ever: an entry waits for entries before it and for main() at its position,
  * and main() there for entries before its own; so the order of the recorded run is one in which all
- * can go on (history/waits.h). */
+ * can go on (history/history.h). */
 #ifndef TIC_REPLAY_REPLAY_H
 #define TIC_REPLAY_REPLAY_H
 
@@ -45,7 +45,7 @@ struct tic_replay_steps {
     void (*catch_up)(void);
     bool waits_freely; /* main() may wait for tasks where it did not */
     /* Of main() there is nothing in the history, and kernels begin when somebody comes to them
-     * (history/made.h). */
+     * (history/history.h). */
     bool made;
 };
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/input.h"
 #include "base/thread.h"
-#include "history/waits.h"
+#include "history/history.h"
 #include "snapshot/copier.h"
 #include "snapshot/forced.h"
 #include "store/blocks.h"

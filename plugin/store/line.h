@@ -194,7 +194,7 @@ enum tic_history_role {
 /* The part of a BEGIN: inside the call of main() that submitted the task, or asked for the access.
  */
 enum { TIC_HISTORY_NESTED = 1 };
-/* Beside it, in histories that were made of tables (history/made.h) and are on no disk: whoever
+/* Beside it, in histories that were made of tables (history/history.h) and are on no disk: whoever
  * redoes it goes on where nobody comes to the actor, which begins when somebody does. */
 enum { TIC_HISTORY_OPTIONAL = 2 };
 

@@ -167,3 +167,30 @@ int tic_arguments_each(int count, char **paths, bool plain, tic_arguments_visit 
     globfree(&found);
     return count < 0 ? TIC_TOOL_USAGE : worst;
 }
+
+struct reporting {
+    int (*report)(const char *path, bool as_json);
+    bool as_json;
+};
+
+static int report_one(const char *path, void *arg)
+{
+    const struct reporting *reporting = arg;
+
+    return reporting->report(path, reporting->as_json);
+}
+
+int tic_tool_report(int argc, char **argv, int (*report)(const char *path, bool as_json),
+                    bool is_file)
+{
+    struct reporting reporting = {.report = report};
+    const struct tic_option options[] = {{"json", 'j', NULL, &reporting.as_json}, {0}};
+    int status = tic_options_read(argc, argv, options, false, NULL);
+
+    if (status >= 0)
+        return status;
+    if (is_file && optind == argc)
+        return tic_tool_usage(argv[0], TIC_TOOL_USAGE);
+    return tic_arguments_each(argc - optind, argv + optind, !reporting.as_json, report_one,
+                              &reporting);
+}

@@ -33,4 +33,22 @@ int tic_child_asked(void);
  * program that a dead shell has left would use the recovery lines. */
 void tic_child_end_rest(int signal);
 
+/* Before the first run: looks for a moment whether all of the input is there. */
+void tic_piped_begin(void);
+
+/* While a run goes on: has something come in? */
+void tic_piped_look(void);
+
+enum tic_piped {
+    TIC_PIPED_THERE,   /* the next run finds what the first one has found */
+    TIC_PIPED_UNKNOWN, /* nothing was seen to come in */
+    TIC_PIPED_GONE,    /* something came in, and may have been read */
+};
+/* After a run. */
+enum tic_piped tic_piped_end(void);
+
+/* For a further run, when it is there: the descriptor that is to be its standard input, to be
+ * closed here; -1: the one that there is. False: it cannot be made. */
+bool tic_piped_again(int *input);
+
 #endif

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/arguments.h"
 #include "tools/tool.h"
 
 struct command {
@@ -29,33 +28,6 @@ int tic_tool_usage(const char *command, int status)
             fprintf(out, "Usage: starpu-tic %s %s\n%s.\n", command, commands[i].arguments,
                     commands[i].what);
     return status;
-}
-
-struct reporting {
-    int (*report)(const char *path, bool as_json);
-    bool as_json;
-};
-
-static int report_one(const char *path, void *arg)
-{
-    const struct reporting *reporting = arg;
-
-    return reporting->report(path, reporting->as_json);
-}
-
-int tic_tool_report(int argc, char **argv, int (*report)(const char *path, bool as_json),
-                    bool is_file)
-{
-    struct reporting reporting = {.report = report};
-    const struct tic_option options[] = {{"json", 'j', NULL, &reporting.as_json}, {0}};
-    int status = tic_options_read(argc, argv, options, false, NULL);
-
-    if (status >= 0)
-        return status;
-    if (is_file && optind == argc)
-        return tic_tool_usage(argv[0], TIC_TOOL_USAGE);
-    return tic_arguments_each(argc - optind, argv + optind, !reporting.as_json, report_one,
-                              &reporting);
 }
 
 void tic_tool_print_roff(const char *text)

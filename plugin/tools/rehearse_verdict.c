@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* starpu-tic rehearse: the answer, in words or as JSON. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>

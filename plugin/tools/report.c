@@ -175,17 +175,12 @@ static bool is_file(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-/* As traces name it. NULL: no memory, or it is not there any more. */
-static char *absolute(const char *path)
-{
-    return realpath(path, NULL);
-}
-
 /* A directory of another run has nothing in this trace: then the event log is what there is. */
 static int read_trace(const struct paths *paths, struct tic_report *report)
 {
     const char *trace = is_file(paths->path) ? paths->path : paths->trace;
-    char *directory = trace == paths->path ? NULL : absolute(paths->path);
+    char *directory =
+        trace == paths->path ? NULL : realpath(paths->path, NULL); /* as traces name it */
     int status = trace && trace[0] ? tic_traced_read(trace, directory, &report->traced) : -ENOENT;
 
     report->has_trace = status == 0;

@@ -19,7 +19,6 @@
 #include "base/trace.h"
 #include "tools/child.h"
 #include "tools/culprit.h"
-#include "tools/piped.h"
 #include "tools/ticker.h"
 #include "tools/tool.h"
 

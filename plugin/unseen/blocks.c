@@ -3,18 +3,109 @@
 
 #include <link.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/structures.h"
 #include "unseen/heap.h"
-#include "unseen/mapped.h"
 #include "unseen/objects.h"
 #include "unseen/others.h"
 #include "unseen/present.h"
 #include "session/nodes.h"
 #include "session/symbol.h"
+#include "base/error.h"
+#include "base/content.h"
+#include "unseen/spans.h"
+
+/* ---- what is mapped -------------------------------------------------------------------------- */
+
+/* Memory that the program has mapped itself (mmap, shmat). */
+
+enum { PAGE = 4096 };
+
+static struct {
+    struct mapping {
+        struct tic_span span;
+        bool whole; /* it is one mapping, and not several that touch */
+    } * items;
+    unsigned long count, capacity;
+    bool is_read;
+} mappings; /* ascending; guarded by the caller */
+
+static bool starts(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* A segment of an object is private and has its file. */
+static bool is_of_program(const char *rights, const char *path)
+{
+    if (!starts(rights, "rw"))
+        return false;
+    if (starts(path, "/dev/") && !starts(path, "/dev/zero") && !starts(path, "/dev/shm/"))
+        return false;
+    return path[0] != '[';
+}
+
+static void take_line(const char *line)
+{
+    unsigned long long begin, end;
+    char rights[8];
+    int path = 0;
+
+    if (sscanf(line, "%llx-%llx %7s %*s %*s %*s %n", &begin, &end, rights, &path) != 3 ||
+        path == 0 || !is_of_program(rights, line + path))
+        return;
+    tic_append(
+        mappings.items, mappings.count, mappings.capacity,
+        &(struct mapping){.span = {(const char *)(uintptr_t)begin, (const char *)(uintptr_t)end},
+                          .whole = rights[3] == 's' || line[path] == '/'});
+}
+
+static void read_all(void)
+{
+    FILE *file = tic_content_open("/proc/self/maps");
+    char line[512];
+
+    mappings.count = 0;
+    mappings.is_read = true;
+    while (file && fgets(line, sizeof(line), file)) {
+        bool ends = strchr(line, '\n') != NULL;
+        take_line(line);
+        while (!ends && fgets(line, sizeof(line), file))
+            ends = strchr(line, '\n') != NULL;
+    }
+    if (file)
+        fclose(file);
+}
+
+static void tic_mapped_forget(void)
+{
+    mappings.is_read = false;
+}
+
+/* The bytes from this page on that can only belong to the mapping that begins there, or in which it
+ * lies: up to the end of one that is shared or has a file; one page of private memory, as the
+ * kernel makes one of such mappings that touch, and the next may be anybody's. 0: none that the
+ * program can write, the heap, a stack, an object or a device. Reads the list of mappings at the
+ * first call after tic_mapped_forget(). One thread at a time. */
+static size_t tic_mapped_bytes(const char *at)
+{
+    if ((uintptr_t)at % PAGE != 0 || tic_symbol_is_in_object(at))
+        return 0;
+    if (!mappings.is_read)
+        read_all();
+    for (unsigned long i = 0; i < mappings.count; i++) {
+        const struct mapping *mapping = &mappings.items[i];
+        if (tic_span_has(&mapping->span, at))
+            return mapping->whole ? (size_t)(mapping->span.end - at) : PAGE;
+    }
+    return 0;
+}
 
 enum {
     MOST_TARGETS = 256, /* of pointers in arguments */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Checks the histories that are made of the tables of lines without one. */
-#include "history/made.h"
+#include "history/history.h"
 
 #include <stdlib.h>
 

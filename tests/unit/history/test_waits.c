@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Checks that histories in whose order a restart cannot go are found, and that those of programs
  * which ran are none of these. In the programs K is a kernel without output, and c a callback. */
-#include "history/waits.h"
+#include "history/history.h"
 
 #include "lib/testing.h"
 
