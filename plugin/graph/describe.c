@@ -64,12 +64,6 @@ int tic_graph_index(struct tic_graph *graph, uint64_t cut, const struct tic_hand
     return status;
 }
 
-static int by_value_id(const void *a, const void *b)
-{
-    uint64_t x = ((const struct tic_line_value *)a)->id, y = ((const struct tic_line_value *)b)->id;
-    return x < y ? -1 : x > y;
-}
-
 static int describe_values_locked(struct tic_graph *graph, uint64_t cut, struct tic_line *line)
 {
     size_t most = graph->handle_count + graph->recovered.value_count;
@@ -86,7 +80,7 @@ static int describe_values_locked(struct tic_graph *graph, uint64_t cut, struct 
     for (size_t i = 0; i < graph->recovered.value_count; i++)
         if (!graph->recovered.claimed[i])
             line->values[line->value_count++] = graph->recovered.values[i];
-    qsort(line->values, line->value_count, sizeof(*line->values), by_value_id);
+    qsort(line->values, line->value_count, sizeof(*line->values), tic_line_by_number);
     return status;
 }
 

@@ -121,18 +121,12 @@ int tic_graph_load(struct tic_graph *graph, struct tic_line *line)
     return status || line->point.number ? status : load_done(graph, line);
 }
 
-static int value_by_id(const void *key, const void *entry)
-{
-    uint64_t id = *(const uint64_t *)key, other = ((const struct tic_line_value *)entry)->id;
-    return id < other ? -1 : id > other;
-}
-
 struct tic_line_value *tic_graph_find_value(const struct tic_graph *graph, uint64_t id)
 {
     return graph->recovered.value_count == 0
                ? NULL
                : bsearch(&id, graph->recovered.values, graph->recovered.value_count,
-                         sizeof(*graph->recovered.values), value_by_id);
+                         sizeof(*graph->recovered.values), tic_line_by_number);
 }
 
 static void claim_recovered_locked(struct tic_graph *graph, struct tic_handle *handle)

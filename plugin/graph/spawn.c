@@ -135,7 +135,7 @@ static int add_write_locked(struct tic_spawns *spawns, struct tic_line_kept_writ
 
     if (entry) {
         *entry = write;
-        found = tsearch(entry, &spawns->written, tic_line_by_kept_write);
+        found = tsearch(entry, &spawns->written, tic_line_by_two_numbers);
     }
     if (!found || *found != entry) { /* known, or no memory */
         free(entry);
@@ -178,12 +178,6 @@ int tic_spawns_note_done(struct tic_spawns *spawns, uint32_t index)
 
 /* ---- identities ----------------------------------------------------------------------------- */
 
-static int by_class(const void *a, const void *b)
-{
-    uint64_t x = ((const struct occurrence *)a)->class, y = ((const struct occurrence *)b)->class;
-    return x < y ? -1 : x > y;
-}
-
 bool tic_spawns_occurrence(struct tic_spawns *spawns, uint64_t class, uint64_t *before)
 {
     struct occurrence *fresh = malloc(sizeof(*fresh));
@@ -192,7 +186,7 @@ bool tic_spawns_occurrence(struct tic_spawns *spawns, uint64_t class, uint64_t *
         return false;
     *fresh = (struct occurrence){.class = class};
     tic_lock(&spawns->lock);
-    struct occurrence **found = tsearch(fresh, &spawns->classes, by_class);
+    struct occurrence **found = tsearch(fresh, &spawns->classes, tic_line_by_number);
     struct occurrence *entry = found ? *found : NULL;
     if (entry)
         *before = entry->count++;
@@ -347,7 +341,7 @@ static int load_writes(struct tic_spawns *spawns, struct tic_line *line)
         return -ENOMEM;
     spawns->recovered_write_count = line->kept_write_count;
     qsort(spawns->recovered_writes, spawns->recovered_write_count,
-          sizeof(*spawns->recovered_writes), tic_line_by_kept_write);
+          sizeof(*spawns->recovered_writes), tic_line_by_two_numbers);
     for (size_t i = 0; i < line->kept_write_count && status == 0; i++)
         status = add_write_locked(spawns, line->kept_writes[i], true);
     return status;

@@ -262,8 +262,7 @@ enum tic_history_trouble tic_history_find_cycle(const struct tic_line *line,
 static const uint64_t is_spawned = UINT64_C(1) << 63, is_prologue = UINT64_C(3) << 60;
 
 struct key {
-    uint64_t key;
-    size_t row; /* of /callbacks */
+    uint64_t key, row; /* row: of /callbacks */
 };
 
 struct keys {
@@ -271,34 +270,18 @@ struct keys {
     size_t count;
 };
 
-static int by_key(const void *a, const void *b)
-{
-    const struct key *x = a, *y = b;
-
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
-static int by_key_only(const void *a, const void *b)
-{
-    const struct key *x = a, *y = b;
-
-    return x->key < y->key ? -1 : x->key > y->key;
-}
-
 static bool has(const struct keys *keys, uint64_t key)
 {
     const struct key sought = {.key = key};
 
     return keys->count > 0 &&
-           bsearch(&sought, keys->items, keys->count, sizeof(sought), by_key_only) != NULL;
+           bsearch(&sought, keys->items, keys->count, sizeof(sought), tic_line_by_number) != NULL;
 }
 
 static void sort(struct keys *keys)
 {
     if (keys->count > 0)
-        qsort(keys->items, keys->count, sizeof(*keys->items), by_key);
+        qsort(keys->items, keys->count, sizeof(*keys->items), tic_line_by_two_numbers);
 }
 
 struct making {
@@ -358,8 +341,8 @@ static void append(struct making *making, enum tic_history_kind kind, enum tic_h
 static bool is_first(const struct making *making, size_t row)
 {
     const struct key key = {making->line->callbacks[row].task, row};
-    const struct key *found =
-        bsearch(&key, making->callbacks.items, making->callbacks.count, sizeof(key), by_key);
+    const struct key *found = bsearch(&key, making->callbacks.items, making->callbacks.count,
+                                      sizeof(key), tic_line_by_two_numbers);
 
     return found == making->callbacks.items || found[-1].key != key.key;
 }

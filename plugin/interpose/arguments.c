@@ -21,6 +21,7 @@
 #include "session/packed.h"
 #include "session/symbol.h"
 #include "session/task.h"
+#include "store/line.h"
 
 enum { CODELETS = 64 };
 
@@ -303,19 +304,12 @@ struct last {
 };
 static void *lasts; /* guarded by the submission lock: tsearch(3) */
 
-static int by_address(const void *a, const void *b)
-{
-    const struct last *x = a, *y = b;
-
-    return (x->address > y->address) - (x->address < y->address);
-}
-
 static bool is_last_locked(uint64_t address, uint64_t end)
 {
     struct last *fresh = tic_or_stop(malloc(sizeof(*fresh)));
 
     *fresh = (struct last){address, end};
-    struct last **found = tic_or_stop(tsearch(fresh, &lasts, by_address));
+    struct last **found = tic_or_stop(tsearch(fresh, &lasts, tic_line_by_number));
     if (*found == fresh)
         return true;
     free(fresh);

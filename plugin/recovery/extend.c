@@ -123,12 +123,6 @@ static int by_identity(const void *a, const void *b)
     return order ? order : compare(x->run, y->run);
 }
 
-static int by_id(const void *a, const void *b)
-{
-    return compare(((const struct tic_extend_value *)a)->id,
-                   ((const struct tic_extend_value *)b)->id);
-}
-
 /* ---- preparing ------------------------------------------------------------------------------- */
 
 static int list_values(struct tic_extend *extend)
@@ -144,7 +138,7 @@ static int list_values(struct tic_extend *extend)
         for (size_t k = 0; k < extend->ended[i].count; k++)
             extend->values[extend->value_count++].id = extend->ended[i].outputs[k].id;
     if (extend->value_count > 0)
-        qsort(extend->values, extend->value_count, sizeof(*extend->values), by_id);
+        qsort(extend->values, extend->value_count, sizeof(*extend->values), tic_line_by_number);
     for (size_t i = 0; i < extend->value_count; i++)
         if (kept == 0 || extend->values[kept - 1].id != extend->values[i].id)
             extend->values[kept++] = extend->values[i];
@@ -267,11 +261,6 @@ struct walk {
     uint64_t limit;    /* what begins at this tick, or later, may depend on what is not chosen */
 };
 
-static int by_number(const void *a, const void *b)
-{
-    return compare(*(const uint64_t *)a, *(const uint64_t *)b);
-}
-
 /* The first tick from `tick` on that no record tells of. */
 static int find_missing(const struct walk *walk, uint64_t tick, uint64_t *missing)
 {
@@ -286,7 +275,7 @@ static int find_missing(const struct walk *walk, uint64_t tick, uint64_t *missin
             ticks[count++] = extend->begun[i].tick;
     for (size_t i = walk->first; i < walk->end; i++)
         ticks[count++] = extend->ended[i].ended;
-    qsort(ticks, count, sizeof(*ticks), by_number);
+    qsort(ticks, count, sizeof(*ticks), tic_line_by_number);
     *missing = tick;
     for (size_t i = 0; i < count && ticks[i] <= *missing; i++)
         *missing += ticks[i] == *missing;
@@ -298,7 +287,7 @@ static struct tic_extend_value *find_value(const struct tic_extend *extend, uint
 {
     const struct tic_extend_value key = {.id = id};
 
-    return bsearch(&key, extend->values, extend->value_count, sizeof(key), by_id);
+    return bsearch(&key, extend->values, extend->value_count, sizeof(key), tic_line_by_number);
 }
 
 /* Each write made one version, and nobody else made one in between. */

@@ -113,11 +113,11 @@ static int unite_writes(const struct tic_line *from, struct tic_line *to)
         return -ENOMEM;
     if (old > 0)
         memcpy(known, writes, old * sizeof(*known));
-    qsort(known, old, sizeof(*known), tic_line_by_kept_write);
-    qsort(writes + old, to->kept_write_count - old, sizeof(*writes), tic_line_by_kept_write);
+    qsort(known, old, sizeof(*known), tic_line_by_two_numbers);
+    qsort(writes + old, to->kept_write_count - old, sizeof(*writes), tic_line_by_two_numbers);
     for (size_t i = old; i < to->kept_write_count; i++)
-        if ((kept == old || tic_line_by_kept_write(&writes[kept - 1], &writes[i]) != 0) &&
-            (old == 0 || !bsearch(&writes[i], known, old, sizeof(*known), tic_line_by_kept_write)))
+        if ((kept == old || tic_line_by_two_numbers(&writes[kept - 1], &writes[i]) != 0) &&
+            (old == 0 || !bsearch(&writes[i], known, old, sizeof(*known), tic_line_by_two_numbers)))
             writes[kept++] = writes[i];
     to->kept_write_count = kept;
     free(known);

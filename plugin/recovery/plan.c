@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "recovery/planner.h"
 #include "snapshot/forced.h"
+#include "store/line.h"
 
 #define NO_VALUE UINT64_MAX
 
@@ -46,12 +47,6 @@ struct plan {
 
 /* ---- data ----------------------------------------------------------------------------------- */
 
-static int by_id(const void *a, const void *b)
-{
-    uint64_t x = ((const struct datum *)a)->id, y = ((const struct datum *)b)->id;
-    return x < y ? -1 : x > y;
-}
-
 static void list_data(struct plan *plan, const struct tic_known *known)
 {
     size_t count = 0, kept = 0;
@@ -61,7 +56,7 @@ static void list_data(struct plan *plan, const struct tic_known *known)
     for (unsigned long i = 0; i < known->use_count; i++)
         plan->datums[count++].id = known->uses[i].id;
     if (count > 0)
-        qsort(plan->datums, count, sizeof(*plan->datums), by_id);
+        qsort(plan->datums, count, sizeof(*plan->datums), tic_line_by_number);
     for (size_t i = 0; i < count; i++)
         if (kept == 0 || plan->datums[kept - 1].id != plan->datums[i].id)
             plan->datums[kept++] = plan->datums[i];
@@ -73,7 +68,8 @@ static void list_data(struct plan *plan, const struct tic_known *known)
 static uint32_t find_datum(const struct plan *plan, uint64_t id)
 {
     const struct datum key = {.id = id};
-    const struct datum *found = bsearch(&key, plan->datums, plan->data_count, sizeof(key), by_id);
+    const struct datum *found =
+        bsearch(&key, plan->datums, plan->data_count, sizeof(key), tic_line_by_number);
 
     return (uint32_t)(found - plan->datums); /* it was listed */
 }

@@ -189,12 +189,6 @@ static bool visit(void *arg, const struct tic_log_record *record)
     return search->status == 0;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const struct seen *x = a, *y = b;
-    return x->number < y->number ? -1 : x->number > y->number;
-}
-
 /* Hashes of the known events: [i] of the first i. NULL when out of memory. */
 static uint64_t *hash_events(const struct tic_line *line)
 {
@@ -221,7 +215,7 @@ static int add_events(struct tic_line *line, struct search *search)
     if (!fine)
         return -ENOMEM;
     if (search->event_count > 0)
-        qsort(search->events, search->event_count, sizeof(*search->events), by_number);
+        qsort(search->events, search->event_count, sizeof(*search->events), tic_line_by_number);
     for (unsigned long i = 0; i < search->event_count; i++) {
         const struct seen *seen = &search->events[i];
         if (seen->number != line->event_count || tic_graph_chain(hash, &seen->event) != seen->hash)
@@ -396,19 +390,13 @@ int tic_snapshot_keep_forced(struct tic_snapshot *snapshot)
     return status;
 }
 
-static int compare_sequence(const void *key, const void *found)
-{
-    uint64_t x = *(const uint64_t *)key, y = ((const struct tic_forced_found *)found)->sequence;
-    return x < y ? -1 : x > y;
-}
-
 const struct tic_forced_found *tic_snapshot_forced_of(const struct tic_snapshot *snapshot,
                                                       uint64_t sequence)
 {
     return snapshot->recovery.result_count == 0
                ? NULL
                : bsearch(&sequence, snapshot->recovery.results, snapshot->recovery.result_count,
-                         sizeof(*snapshot->recovery.results), compare_sequence);
+                         sizeof(*snapshot->recovery.results), tic_line_by_number);
 }
 
 const struct tic_forced_value *tic_snapshot_forced_values(const struct tic_snapshot *snapshot,

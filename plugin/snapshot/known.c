@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "store/eventlog.h"
+#include "store/line.h"
 
 /* A record of as many words does not hold all accesses of its task. */
 enum { MOST_ACCESSES = TIC_LOG_MOST_WORDS - 16 };
@@ -50,28 +51,14 @@ int tic_known_note(struct tic_known *known, const struct tic_log_record *record,
                                                  : 0;
 }
 
-static int by_sequence(const void *a, const void *b)
-{
-    const struct tic_known_task *x = a, *y = b;
-    if (x->sequence != y->sequence)
-        return x->sequence < y->sequence ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
-}
-
-static int by_position(const void *a, const void *b)
-{
-    const struct tic_known_use *x = a, *y = b;
-    return x->position < y->position ? -1 : x->position > y->position;
-}
-
 void tic_known_sort(struct tic_known *known)
 {
     unsigned long kept = 0;
 
     if (known->task_count > 0)
-        qsort(known->tasks, known->task_count, sizeof(*known->tasks), by_sequence);
+        qsort(known->tasks, known->task_count, sizeof(*known->tasks), tic_line_by_two_numbers);
     if (known->use_count > 0)
-        qsort(known->uses, known->use_count, sizeof(*known->uses), by_position);
+        qsort(known->uses, known->use_count, sizeof(*known->uses), tic_line_by_number);
     for (unsigned long i = 0; i < known->task_count; i++) {
         kept -= kept > 0 && known->tasks[kept - 1].sequence == known->tasks[i].sequence;
         known->tasks[kept++] = known->tasks[i];

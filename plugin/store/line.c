@@ -71,6 +71,13 @@ int tic_line_by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+int tic_line_by_two_numbers(const void *a, const void *b)
+{
+    int order = tic_line_by_number(a, b);
+
+    return order ? order : tic_line_by_number((const uint64_t *)a + 1, (const uint64_t *)b + 1);
+}
+
 int tic_line_by_read(const void *a, const void *b)
 {
     const struct tic_line_read *x = a, *y = b;
@@ -78,15 +85,6 @@ int tic_line_by_read(const void *a, const void *b)
     if (x->task != y->task)
         return x->task < y->task ? -1 : 1;
     return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
-}
-
-int tic_line_by_kept_write(const void *a, const void *b)
-{
-    const struct tic_line_kept_write *x = a, *y = b;
-
-    if (x->root != y->root)
-        return x->root < y->root ? -1 : 1;
-    return x->handle < y->handle ? -1 : x->handle > y->handle;
 }
 
 /* EACH(table, array, count member, id, which entries) */

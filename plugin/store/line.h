@@ -403,9 +403,9 @@ int tic_line_each(const struct tic_line *line, tic_line_visit visit, void *arg);
 
 /* Orders of entries, as of qsort(3). */
 typedef int (*tic_line_comparison)(const void *a, const void *b);
-int tic_line_by_number(const void *a, const void *b);     /* u64, or entries that begin with one */
-int tic_line_by_read(const void *a, const void *b);       /* task, buffer */
-int tic_line_by_kept_write(const void *a, const void *b); /* root, handle */
+int tic_line_by_number(const void *a, const void *b);      /* u64, or entries that begin with one */
+int tic_line_by_two_numbers(const void *a, const void *b); /* entries that begin with two u64 */
+int tic_line_by_read(const void *a, const void *b);        /* task, buffer */
 
 /* Copies the tables that tell which rows the line refers to, and its number. 0 or -ENOMEM. */
 int tic_line_clone_rows(const struct tic_line *line, struct tic_line *clone);

@@ -71,23 +71,14 @@ static int add_row(void *arg, const struct tic_line_reference *reference)
                                                .place = place});
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct tic_mirror_row *x = a, *y = b;
-
-    if (x->segment != y->segment)
-        return x->segment < y->segment ? -1 : 1;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
 static void sort(struct tic_mirror_rows *rows)
 {
     unsigned long kept = 0;
 
     if (rows->count > 0)
-        qsort(rows->items, rows->count, sizeof(*rows->items), by_place);
+        qsort(rows->items, rows->count, sizeof(*rows->items), tic_line_by_two_numbers);
     for (unsigned long i = 0; i < rows->count; i++)
-        if (kept == 0 || by_place(&rows->items[kept - 1], &rows->items[i]) != 0)
+        if (kept == 0 || tic_line_by_two_numbers(&rows->items[kept - 1], &rows->items[i]) != 0)
             rows->items[kept++] = rows->items[i];
     rows->count = kept;
 }
@@ -105,9 +96,9 @@ static bool is_known(const struct tic_mirror *mirror, const struct tic_mirror_ro
 {
     const struct tic_mirror_rows *known = &mirror->known;
     const struct tic_mirror_row *found =
-        known->count == 0
-            ? NULL
-            : bsearch(row, known->items, known->count, sizeof(*known->items), by_place);
+        known->count == 0 ? NULL
+                          : bsearch(row, known->items, known->count, sizeof(*known->items),
+                                    tic_line_by_two_numbers);
 
     return found && found->bytes == row->bytes && found->checksum == row->checksum;
 }

@@ -163,5 +163,5 @@ bool tic_line_tables_are_sane(const struct tic_line *line)
            has_nothing_twice(line->spawned, line->spawned_count, sizeof(*line->spawned),
                              tic_line_by_number) &&
            has_nothing_twice(line->kept_writes, line->kept_write_count, sizeof(*line->kept_writes),
-                             tic_line_by_kept_write);
+                             tic_line_by_two_numbers);
 }

@@ -52,23 +52,15 @@ static void note_row(struct row_list *list, struct row row)
     list->failed |= tic_append(list->items, list->count, list->capacity, &row) != 0;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const struct row *x = a, *y = b;
-    if (x->file != y->file)
-        return x->file < y->file ? -1 : 1;
-    return x->place < y->place ? -1 : x->place > y->place;
-}
-
 /* Bytes of the rows, each once; frees the list. */
 static uint64_t distinct_bytes(struct row_list *list)
 {
     uint64_t bytes = 0;
 
     if (list->count > 0)
-        qsort(list->items, list->count, sizeof(*list->items), by_place);
+        qsort(list->items, list->count, sizeof(*list->items), tic_line_by_two_numbers);
     for (unsigned long i = 0; i < list->count; i++)
-        if (i == 0 || by_place(&list->items[i - 1], &list->items[i]) != 0)
+        if (i == 0 || tic_line_by_two_numbers(&list->items[i - 1], &list->items[i]) != 0)
             bytes += list->items[i].bytes;
     free(list->items);
     return bytes;
