@@ -32,7 +32,7 @@ static const struct tic_handle *holder_of(const struct tic_handle *handle)
 }
 
 /* It was unregistered by the recovered cut, so no task that was not done can need its content.
- * Those that are executed again may: deliver.c. */
+ * Those that are executed again may: redo_values.c. */
 static bool had_left(const struct tic_handle *handle)
 {
     return tic_session->graph.recovered.positioned && !handle->family && !handle->pending &&

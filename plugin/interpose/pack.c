@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Data whose layout only its interface knows (CSR, BCSR, the application's own): saved and restored
- * through the interface's pack_data and unpack_data, as StarPU-MPI sends it. COO has none: coo.c.
+ * through the interface's pack_data and unpack_data, as StarPU-MPI sends it. COO has none: below.
  */
 #include "interpose/pack.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Tasks that write no handle: their effect lies elsewhere, so a restart executes them again, with
- * the values that they read the first time. Those are logged when the task starts, and delivered in
- * handles of our own, because the application's hold later values by then: aliases of its memory
- * (shown.c), or copies. */
+ * the values that they read the first time. Those are logged when the task starts, and are in
+ * memory when it runs again (redo_values.c). */
 #include "interpose/reads.h"
 
 #include <errno.h>

@@ -11,8 +11,7 @@
 #include "interpose/skip.h"
 #include "replay/replay.h"
 
-/* StarPU has started. Redo begins if it is asked for, and knows all that the recovered history has;
- * else the other engine restarts the program. Owner thread. */
+/* StarPU has started: the replay begins, if main() is not at the recovered cut. Owner thread. */
 void tic_redo_start(struct tic_session *session);
 
 /* main() begins its next operation, at the position that it has come to. */

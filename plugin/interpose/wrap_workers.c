@@ -35,8 +35,8 @@ WRAPPER unsigned starpu_combined_worker_get_count(void)
 
 /* ---- which one ------------------------------------------------------------------------------- */
 
-/* The callback of a skipped task runs beside the workers (runner.c), and may count per worker: then
- * it runs on the first one. */
+/* The callback of a skipped task runs beside the workers (callback_redo.c), and may count per
+ * worker: then it runs on the first one. */
 static bool stands_on_worker(const void *caller)
 {
     const struct starpu_task *task = tic_callback_current_task();
