@@ -17,8 +17,8 @@ void tic_position_restore(bool (*waits)(const struct tic_handle *handle))
     tic_lock(&tic_session->submit);
     tic_data_restore_image(waits);
     tic_data_restore_elsewhere(waits);
-    atomic_store(&tic_session->ahead, false);
-    atomic_store(&tic_session->snapshot.replaying, waits != NULL);
+    if (!waits)
+        atomic_store(&tic_session->snapshot.replaying, false);
     tic_unlock(&tic_session->submit);
 }
 

@@ -153,7 +153,6 @@ void tic_position_load(struct tic_session *session)
     check_kind(session);
     stuck.begun = session->recovered && session->graph.recovered.positioned &&
                   session->graph.recovered.position > 0;
-    atomic_store(&session->ahead, stuck.begun);
     atomic_store(&session->snapshot.replaying, stuck.begun);
     atomic_store(&session->snapshot.verify.quiescent,
                  session->recovered && session->graph.recovered.quiescent);

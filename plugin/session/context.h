@@ -44,7 +44,6 @@ struct tic_session {
      */
     struct starpu_sched_policy policies[STARPU_NMAX_SCHED_CTXS];
     _Atomic bool watching; /* StarPU runs and calls matter; owner thread writes; seq_cst */
-    _Atomic bool ahead;    /* main() has not come to the recovered cut */
 
     _Atomic uint64_t spawned;         /* relaxed: statistics: tasks not submitted by main() */
     _Atomic uint64_t skipped;         /* relaxed: statistics */
@@ -104,10 +103,11 @@ bool tic_hooks_has_contexts(void);
 /* One is. Under the submission lock. */
 void tic_contexts_note_other(void);
 
-/* main() has not come to the recovered cut: values of data in memory of main() wait. */
+/* In a restart, values of the recovered cut wait: main() has not come to it, or others have still to
+ * do what they had done by it. */
 static inline bool tic_position_is_ahead(void)
 {
-    return __builtin_expect(tic_session && atomic_load(&tic_session->ahead), 0);
+    return __builtin_expect(tic_session && atomic_load(&tic_session->snapshot.replaying), 0);
 }
 
 /* Operations of main() begun so far. */
