@@ -414,7 +414,7 @@ static int tell(json_t *first, json_t *second, json_t *third, enum tic_check_con
     tell_features(first);
     tell_counted(json_object_get(first, "effects"),
                  "Tasks that write no data are executed again in a restart, with what they read "
-                 "before (STARPU_TIC_RERUN=0 skips them):",
+                 "before (STARPU_TIC_RERUN=0 skips them, if nobody needs what they did):",
                  " tasks");
     tell_counted(json_object_get(first, "pointers"),
                  "Tasks get pointers in their arguments. If their kernels write through them, a "
