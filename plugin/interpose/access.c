@@ -127,6 +127,14 @@ static bool is_to_be_known(const struct tic_handle *handle, bool reads, bool wri
     return writes && tic_session->snapshot.point.first.is_known;
 }
 
+static void note_plain(const struct tic_handle *handle)
+{
+    const struct tic_line_acquire plain = {.id = handle->id};
+
+    if (tic_snapshot_note_acquire(&tic_session->snapshot, &plain) != 0)
+        tic_snapshot_break(&tic_session->snapshot, "out of memory");
+}
+
 static const char *why_no_access(const struct tic_handle *handle, bool writes)
 {
     const struct tic_family *family = handle->family;
@@ -161,19 +169,14 @@ bool tic_access_on_acquire_before(starpu_data_handle_t data, bool reads, bool wr
         check_access(handle, known, reads, writes);
         return replay_access(handle, known);
     }
-    if (!is_to_be_known(handle, reads, writes)) {
-        struct tic_line_acquire plain = {.id = handle->id};
-        if (tic_snapshot_note_acquire(&tic_session->snapshot, &plain) != 0)
-            tic_snapshot_break(&tic_session->snapshot, "out of memory");
-        handle->main_fills = writes && handle->imaged;
-        return false;
+    if (is_to_be_known(handle, reads, writes)) {
+        const char *why = why_no_access(handle, writes);
+        if (why) {
+            tic_session_unprotect(call, why);
+            return false;
+        }
+        tic_data_restore(handle, true);
     }
-    const char *why = why_no_access(handle, writes);
-    if (why) {
-        tic_session_unprotect(call, why);
-        return false;
-    }
-    tic_data_restore(handle, true);
     return !tic_snapshot_is_broken(&tic_session->snapshot) && !tic_session->snapshot.options.dry;
 }
 
@@ -191,6 +194,11 @@ void tic_access_on_acquire_after(starpu_data_handle_t data, bool reads, bool wri
 
     if (handle->repeats_access) {
         finish_replay(handle, writes);
+        return;
+    }
+    if (!is_to_be_known(handle, reads, writes)) {
+        note_plain(handle);
+        handle->main_fills = writes && handle->imaged;
         return;
     }
     record_access(handle, reads || may_read(handle), writes);

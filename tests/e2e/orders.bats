@@ -336,6 +336,14 @@ resume_with_input() {
         reader-held
 }
 
+@test "main() writes packed data after tasks without output have read it" {
+    local expected at
+    expected=$("$lib/orders" reader-packed)
+    for at in task-end:5 task-end:9 task-end:14; do
+        resumes $at 3 "$expected" "$lib/orders" reader-packed
+    done
+}
+
 # The line that the replay continues from has no value of it.
 @test "main() changes data without a home, which a replay saves" {
     local expected point

@@ -195,6 +195,34 @@ static void run_reader_held(void)
     note(shared);
 }
 
+static void look_packed(void *buffers[], void *arg)
+{
+    (void)arg;
+    count(*(uint64_t *)STARPU_CSR_GET_NZVAL(buffers[0]));
+}
+
+/* main() alone writes data that its interface packs, and one that writes nothing reads it before.
+ */
+static void run_reader_packed(void)
+{
+    static struct starpu_codelet codelet = {
+        .cpu_funcs = {look_packed}, .nbuffers = 1, .modes = {STARPU_R}, .name = "look_packed"};
+    static uint32_t column, rows[2] = {0, 1};
+    static uint64_t number;
+    starpu_data_handle_t handle;
+
+    starpu_csr_data_register(&handle, STARPU_MAIN_RAM, 1, 1, (uintptr_t)&number, &column, rows, 0,
+                             sizeof(number));
+    for (int round = 0; round < 3 * ROUNDS; round++) {
+        submit(&step_codelet, handles[0], round);
+        submit(&codelet, handle, 0);
+        must(starpu_data_acquire(handle, STARPU_RW));
+        number = number * 31 + 1;
+        starpu_data_release(handle);
+    }
+    starpu_data_unregister(handle);
+}
+
 /* main() changes data without a home that tasks wrote, and gives it away; a replay takes lines in
  * between, as readers are executed again. */
 static void run_homeless_changed(void)
@@ -352,6 +380,7 @@ const struct mode orders_access[] = {{"unpack", run_unpack},
                                      {"reader-through", run_reader_through},
                                      {"reader-again", run_reader_again},
                                      {"reader-held", run_reader_held},
+                                     {"reader-packed", run_reader_packed},
                                      {"fetch", run_fetch},
                                      {"fetch-left", run_fetch_left},
                                      {"look", run_look},
