@@ -128,6 +128,7 @@ int tic_family_join(struct tic_graph *graph, struct tic_handle *parent,
         status = -ENOMEM;
     if (parent->family)
         parent->family->has_plans = true;
+    atomic_store_explicit(&graph->has_plans, true, memory_order_relaxed);
     unsigned long others = status ? 0 : parent->family->count; /* siblings do not overlap */
     for (unsigned i = 0; i < count && status == 0; i++)
         status = join_locked(parent->family, children[i], others);
@@ -207,7 +208,8 @@ bool tic_family_prune(struct tic_graph *graph, struct tic_family *family, uint64
     tic_lock(&graph->lock);
     for (unsigned long i = family->count; i-- > 1;) {
         struct tic_handle *member = family->members[i];
-        if (member->data || member->pending || member->given_back || !is_superseded(family, member))
+        if (member->data || member->pending || member->given_back ||
+            atomic_load(&member->users) > 0 || !is_superseded(family, member))
             continue;
         for (unsigned long k = 0; k < member->overlap_count; k++)
             forget_overlap(member->overlaps[k], member);

@@ -105,6 +105,7 @@ struct tic_graph {
 
     struct tic_recovered recovered; /* see there */
     uint64_t event_chain;           /* guarded by lock: hash of all events */
+    _Atomic bool has_plans;         /* partitions were planned; relaxed */
     struct tic_doneset done;        /* checkpoint thread only, once it runs */
 };
 

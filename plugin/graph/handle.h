@@ -174,14 +174,15 @@ struct tic_handle {
                             begins to write it waits; seq_cst */
     _Atomic bool listed; /* it is in a list of those whose value the next line may name anew */
     _Atomic bool shares; /* it has a family; set after that */
-    bool supported;      /* immutable after registration: the layout below can be saved */
-    uint8_t empty;       /* enum tic_emptiness; owner thread writes, before a task uses it */
-    int home_node;       /* immutable after registration */
-    bool imaged;         /* memory of main() that a line holds whole, and that is compared with what
-                            was saved of it; immutable after registration, but for exclude.c */
-    _Atomic bool look;   /* main() may look at it by pointer: looks.c; owner thread writes, and then
-                            it is in a list of those that tasks have begun to write: */
-    _Atomic bool led;    /* a task has put an address there: unseen/left.h */
+    _Atomic uint32_t users; /* of a planned part: tasks that use it, and have not ended */
+    bool supported;         /* immutable after registration: the layout below can be saved */
+    uint8_t empty;          /* enum tic_emptiness; owner thread writes, before a task uses it */
+    int home_node;          /* immutable after registration */
+    bool imaged;       /* memory of main() that a line holds whole, and that is compared with what
+                          was saved of it; immutable after registration, but for exclude.c */
+    _Atomic bool look; /* main() may look at it by pointer: looks.c; owner thread writes, and then
+                          it is in a list of those that tasks have begun to write: */
+    _Atomic bool led;  /* a task has put an address there: unseen/left.h */
     _Atomic bool look_listed;
     _Atomic uint64_t written_in; /* tic_graph_knowledge when its last write began; UINT64_MAX:
                                     main() may write it at any time; relaxed */

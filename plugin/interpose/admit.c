@@ -123,7 +123,7 @@ void tic_admit_live(struct starpu_task *task, const struct tic_submission *submi
     if (tic_snapshot_is_broken(&session->snapshot))
         task->hypervisor_tag = 0;
     else if (main_context)
-        task->hypervisor_tag = (int)sequence + 1;
+        tic_task_mark(task, (int)sequence + 1);
     else if (task->hypervisor_tag >= TIC_TAG_HAS_DEPENDENCIES) /* else it is registered */
         fine = fine && tic_admit_register(task, &submission->spawn);
     tic_snapshot_need(&session->snapshot, fine);

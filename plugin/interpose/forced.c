@@ -267,7 +267,7 @@ static struct starpu_task *make_task(const struct tic_forced_found *result,
         task->handles[i] = data[i];
         task->modes[i] = STARPU_W;
     }
-    task->hypervisor_tag = (int)result->sequence + 1;
+    tic_task_mark(task, (int)result->sequence + 1);
     return task;
 }
 

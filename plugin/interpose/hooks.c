@@ -274,7 +274,6 @@ static void end_task(struct starpu_task *task)
     bool mine = is_mine(task);
     struct tic_slot *slot = mine ? begun.slot : tic_slots_find(&tic_session->snapshot, task);
 
-    task->hypervisor_tag = 0; /* the application may submit the same structure again */
     if (slot && ((mine && !slot->away) || tic_slots_take(slot, task))) {
         tic_data_check_shapes(task, slot);
         if (mine)
@@ -287,6 +286,7 @@ static void end_task(struct starpu_task *task)
             settle(slot, more);
         }
     }
+    tic_task_unmark(task); /* the application may submit the same structure again */
 }
 
 /* The kernel of the last task has ended if this worker begins another one. */

@@ -235,7 +235,7 @@ static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
     tic_redo_note_user(kernel->user);
     bool fine = tic_callback_wrap(kernel->task, false, key, false);
     if (submission->context == TIC_CONTEXT_MAIN)
-        kernel->task->hypervisor_tag = (int)submission->sequence + 1;
+        tic_task_mark(kernel->task, (int)submission->sequence + 1);
     else
         fine = fine && tic_admit_register(kernel->task, &submission->spawn);
     const struct tic_replay_actor actor = {.begin = run_kernel, .argument = kernel};

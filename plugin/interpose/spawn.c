@@ -351,7 +351,7 @@ bool tic_spawn_register(struct starpu_task *task, const struct tic_spawn *model)
 
     if (!spawn)
         return false;
-    task->hypervisor_tag = -(int)(spawn->index + 2);
+    tic_task_mark(task, -(int)(spawn->index + 2));
     return true;
 }
 

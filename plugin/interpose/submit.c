@@ -337,7 +337,7 @@ static enum tic_verdict skip_kept(struct starpu_task *task, const struct tic_sub
 {
     tic_admit_note_writes(submission->accesses, false);
     tic_stop_unless(tic_admit_register(task, &submission->spawn));
-    task->hypervisor_tag = 0;
+    tic_task_unmark(task);
     atomic_fetch_sub_explicit(&tic_session->skipped, 1, memory_order_relaxed);
     return tic_skip_done(task, submission->spawn.task.id);
 }
@@ -431,5 +431,5 @@ void tic_submit_on_refused(struct starpu_task *task)
 
     if (spawn)
         tic_spawns_remove(&tic_session->graph.spawns, spawn);
-    task->hypervisor_tag = 0;
+    tic_task_unmark(task);
 }

@@ -9,11 +9,42 @@
 
 #include "real/real.h"
 #include "session/elf.h"
+#include "session/context.h"
 #include "session/kernels.h"
+#include "session/lookup.h"
 
 /* The name of tasks of ours, told by its address. */
 static const char own[] = "starpu-tic";
 static _Atomic bool has_own; /* relaxed: there was such a task; most runs have none */
+
+static void count_uses(struct starpu_task *task, unsigned change)
+{
+    unsigned count = STARPU_TASK_GET_NBUFFERS(task);
+
+    if (!atomic_load_explicit(&tic_session->graph.has_plans, memory_order_relaxed))
+        return;
+    for (unsigned i = 0; i < count; i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        struct tic_family *family = handle ? handle->family : NULL;
+        if (family && handle != family->root) /* since it was registered */
+            atomic_fetch_add(&handle->users, change);
+    }
+}
+
+void tic_task_mark(struct starpu_task *task, int tag)
+{
+    task->hypervisor_tag = tag;
+    count_uses(task, 1);
+}
+
+void tic_task_unmark(struct starpu_task *task)
+{
+    bool marked = task->hypervisor_tag != 0 && task->hypervisor_tag != TIC_TAG_HAS_DEPENDENCIES;
+
+    task->hypervisor_tag = 0;
+    if (marked)
+        count_uses(task, -1u);
+}
 
 struct starpu_task *tic_task_create(void)
 {

@@ -14,6 +14,11 @@
  * submission: explicit dependencies name this task. */
 #define TIC_TAG_HAS_DEPENDENCIES (-1)
 
+/* The hooks know it by this tag from now on, until it has ended: the planned parts that it uses
+ * stay in the graph. Any thread. */
+void tic_task_mark(struct starpu_task *task, int tag);
+void tic_task_unmark(struct starpu_task *task);
+
 /* A task of ours, which the application does not see among its own. NULL when out of memory. */
 struct starpu_task *tic_task_create(void);
 /* Submits one; false, and it is gone, when StarPU does not take it. */

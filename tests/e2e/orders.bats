@@ -274,7 +274,7 @@ exit_as_usual() { # scenarios...
 }
 
 @test "tasks read what main() put there, before tasks write other parts of it" {
-    keep_order parts-read-early children-reader
+    keep_order parts-read-early parts-cleaned children-reader
 }
 
 # Killed when the data has left, and resumed so that the reader waits for the callback:

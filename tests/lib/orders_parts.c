@@ -194,6 +194,41 @@ static void run_read_early(void)
     close_whole();
 }
 
+static void look_both(void *buffers[], void *arg)
+{
+    (void)arg;
+    count(((uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]))[0] * 31 + *variable(buffers[1]));
+}
+
+/* A part is given up, and planned anew, while a task that reads it waits for main(); recovery lines
+ * come meanwhile. */
+static void run_cleaned(void)
+{
+    static struct starpu_codelet codelet = {.cpu_funcs = {look_both},
+                                            .nbuffers = 2,
+                                            .modes = {STARPU_R, STARPU_R},
+                                            .name = "look_both"};
+
+    open_whole();
+    submit(&step_items_codelet, whole, 1);
+    for (int round = 0; round < ROUNDS; round++) {
+        must(starpu_data_acquire(handles[0], STARPU_RW));
+        starpu_data_partition_plan(whole, &part_filter, parts);
+        starpu_data_partition_submit(whole, PARTS, parts);
+        submit_pair(&codelet, parts[1], handles[0]);
+        starpu_data_unpartition_submit(whole, PARTS, parts, STARPU_MAIN_RAM);
+        starpu_data_partition_clean(whole, PARTS, parts);
+        starpu_data_partition_plan(whole, &part_filter, parts);
+        for (int i = 0; i < 4; i++)
+            submit_and_wait(build(&step_codelet, handles[1], i));
+        values[0] += 10;
+        starpu_data_release(handles[0]);
+        starpu_data_partition_clean(whole, PARTS, parts);
+        submit(&step_items_codelet, whole, 2);
+    }
+    close_whole();
+}
+
 static int looking, called; /* atomic */
 
 static void note_call(void *arg)
@@ -365,6 +400,7 @@ const struct mode orders_parts[] = {{"parts-added", run_added},
                                     {"parts-children", run_children},
                                     {"parts-children-planned", run_children_planned},
                                     {"parts-read-early", run_read_early},
+                                    {"parts-cleaned", run_cleaned},
                                     {"whole-read-called", run_whole_read_called},
                                     {"lost-read-called", run_lost_read_called},
                                     {"planned-read-called", run_planned_read_called},
