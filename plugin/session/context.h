@@ -103,8 +103,8 @@ bool tic_hooks_has_contexts(void);
 /* One is. Under the submission lock. */
 void tic_contexts_note_other(void);
 
-/* In a restart, values of the recovered cut wait: main() has not come to it, or others have still to
- * do what they had done by it. */
+/* In a restart, values of the recovered cut wait: main() has not come to it, or others have still
+ * to do what they had done by it. */
 static inline bool tic_position_is_ahead(void)
 {
     return __builtin_expect(tic_session && atomic_load(&tic_session->snapshot.replaying), 0);

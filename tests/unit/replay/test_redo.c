@@ -94,7 +94,8 @@ static void kernel_after_call(void *arg)
 
 static void start(const struct tic_line_entry *entries, size_t count, uint64_t cut)
 {
-    static const struct tic_replay_steps steps = {is_of_task, arrive, play, catch_up, false};
+    static const struct tic_replay_steps steps = {
+        .is_of_task = is_of_task, .arrive = arrive, .play = play, .catch_up = catch_up};
 
     memset(said, 0, sizeof(said));
     assert_int_equal(tic_replay_start(entries, count, cut, &steps), 0);
