@@ -16,13 +16,13 @@ enum { HANDLES_AT_ONCE = 256 };
 static int describe_handle_locked(struct tic_handle *handle, uint64_t cut,
                                   struct tic_line_value *line)
 {
-    bool gone = handle->gone_since != 0 && handle->gone_since <= cut;
+    bool gone = handle->listing.gone_since != 0 && handle->listing.gone_since <= cut;
     int status = 0;
 
     *line = (struct tic_line_value){.id = handle->id, .extent = TIC_NO_EXTENT};
-    if (gone && !handle->pinned)
+    if (gone && !handle->listing.pinned)
         return 0;
-    tic_lock(&handle->lock);
+    tic_lock(&handle->saving.lock);
     const struct tic_value *value = tic_handle_value_at_locked(handle, cut);
     if (tic_handle_is_due(handle, cut))
         status = -EINVAL;
@@ -35,7 +35,7 @@ static int describe_handle_locked(struct tic_handle *handle, uint64_t cut,
             .row = value->saved.row.row,
             .gone = gone,
         };
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
     return status;
 }
 

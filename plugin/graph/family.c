@@ -9,20 +9,23 @@
 
 static int overlap(struct tic_handle *a, struct tic_handle *b)
 {
-    int status = tic_append(a->overlaps, a->overlap_count, a->overlap_capacity, &b);
-    return status ? status : tic_append(b->overlaps, b->overlap_count, b->overlap_capacity, &a);
+    int status =
+        tic_append(a->listing.overlaps, a->listing.overlap_count, a->listing.overlap_capacity, &b);
+    return status ? status
+                  : tic_append(b->listing.overlaps, b->listing.overlap_count,
+                               b->listing.overlap_capacity, &a);
 }
 
 /* Tasks in flight may still count versions outside of the family: it begins after them. */
 static void count_in(struct tic_family *family, const struct tic_handle *handle)
 {
-    uint64_t version = atomic_load(&handle->version) + handle->submitted_writes;
+    uint64_t version = atomic_load(&handle->saving.version) + handle->use.submitted_writes;
 
     if (version > atomic_load(&family->writes))
         atomic_store(&family->writes, version);
-    family->submitted_writes += handle->submitted_writes;
-    family->pending |= handle->pending;
-    family->live |= handle->live;
+    family->submitted_writes += handle->use.submitted_writes;
+    family->pending |= handle->restart.pending;
+    family->live |= handle->restart.live;
 }
 
 static struct tic_family *found(struct tic_handle *root)
@@ -34,7 +37,7 @@ static struct tic_family *found(struct tic_handle *root)
         return NULL;
     }
     family->root = root;
-    root->is_root = true;
+    root->listing.is_root = true;
     family->planned = true;
     count_in(family, root);
     return family;
@@ -146,8 +149,8 @@ struct tic_handle **tic_family_due(struct tic_graph *graph, struct tic_handle *h
 
     *count = 0;
     tic_lock(&graph->lock);
-    for (unsigned long i = 0; i < handle->overlap_count; i++) {
-        struct tic_handle *other = handle->overlaps[i];
+    for (unsigned long i = 0; i < handle->listing.overlap_count; i++) {
+        struct tic_handle *other = handle->listing.overlaps[i];
         if (tic_handle_is_gone(other, cut) ||
             (!tic_handle_is_due(other, cut) && !tic_handle_is_unchecked(other, cut)))
             continue;
@@ -168,19 +171,20 @@ bool tic_family_is_stale(struct tic_graph *graph, const struct tic_handle *handl
 
     if (!handle->family)
         return false;
-    uint64_t version = atomic_load(&handle->version);
+    uint64_t version = atomic_load(&handle->saving.version);
     tic_lock(&graph->lock);
-    for (unsigned long i = 0; i < handle->overlap_count && !stale; i++)
-        stale = atomic_load(&handle->overlaps[i]->version) > version;
+    for (unsigned long i = 0; i < handle->listing.overlap_count && !stale; i++)
+        stale = atomic_load(&handle->listing.overlaps[i]->saving.version) > version;
     tic_unlock(&graph->lock);
     return stale;
 }
 
 static void forget_overlap(struct tic_handle *handle, const struct tic_handle *other)
 {
-    for (unsigned long i = 0; i < handle->overlap_count; i++)
-        if (handle->overlaps[i] == other)
-            handle->overlaps[i--] = handle->overlaps[--handle->overlap_count];
+    for (unsigned long i = 0; i < handle->listing.overlap_count; i++)
+        if (handle->listing.overlaps[i] == other)
+            handle->listing.overlaps[i--] =
+                handle->listing.overlaps[--handle->listing.overlap_count];
 }
 
 bool tic_family_covers(const struct tic_layout *whole, const struct tic_layout *part)
@@ -192,12 +196,12 @@ bool tic_family_covers(const struct tic_layout *whole, const struct tic_layout *
 /* Was all of its memory written since, as one? */
 static bool is_superseded(const struct tic_family *family, const struct tic_handle *member)
 {
-    uint64_t version = atomic_load(&member->version);
-    bool newer = family->planned && atomic_load(&family->root->version) >= version;
+    uint64_t version = atomic_load(&member->saving.version);
+    bool newer = family->planned && atomic_load(&family->root->saving.version) >= version;
 
-    for (unsigned long i = 0; i < member->overlap_count && !newer; i++)
-        newer = atomic_load(&member->overlaps[i]->version) > version &&
-                tic_family_covers(&member->overlaps[i]->layout, &member->layout);
+    for (unsigned long i = 0; i < member->listing.overlap_count && !newer; i++)
+        newer = atomic_load(&member->listing.overlaps[i]->saving.version) > version &&
+                tic_family_covers(&member->listing.overlaps[i]->layout, &member->layout);
     return newer;
 }
 
@@ -208,11 +212,11 @@ bool tic_family_prune(struct tic_graph *graph, struct tic_family *family, uint64
     tic_lock(&graph->lock);
     for (unsigned long i = family->count; i-- > 1;) {
         struct tic_handle *member = family->members[i];
-        if (member->data || member->pending || member->given_back ||
-            atomic_load(&member->users) > 0 || !is_superseded(family, member))
+        if (member->data || member->restart.pending || member->use.given_back ||
+            atomic_load(&member->use.users) > 0 || !is_superseded(family, member))
             continue;
-        for (unsigned long k = 0; k < member->overlap_count; k++)
-            forget_overlap(member->overlaps[k], member);
+        for (unsigned long k = 0; k < member->listing.overlap_count; k++)
+            forget_overlap(member->listing.overlaps[k], member);
         family->members[i] = family->members[--family->count];
         fine &= tic_graph_leave_locked(graph, member, epoch);
     }
@@ -224,7 +228,9 @@ static int by_version(const void *a, const void *b)
 {
     const struct tic_handle *x = *(struct tic_handle *const *)a;
     const struct tic_handle *y = *(struct tic_handle *const *)b;
-    return x->current.version < y->current.version ? -1 : x->current.version > y->current.version;
+    return x->saving.current.version < y->saving.current.version
+               ? -1
+               : x->saving.current.version > y->saving.current.version;
 }
 
 struct tic_handle **tic_family_pending(struct tic_graph *graph, struct tic_family *family,
@@ -235,7 +241,7 @@ struct tic_handle **tic_family_pending(struct tic_graph *graph, struct tic_famil
     *count = 0;
     tic_lock(&graph->lock);
     for (unsigned long i = 0; pending && i < family->count; i++)
-        if (family->members[i]->pending)
+        if (family->members[i]->restart.pending)
             pending[(*count)++] = family->members[i];
     tic_unlock(&graph->lock);
     if (pending)

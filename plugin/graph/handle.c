@@ -81,7 +81,7 @@ struct tic_handle *tic_handle_create(uint64_t id)
         return NULL;
     memset(handle, 0, sizeof(*handle));
     handle->id = id;
-    tic_lock_init(&handle->lock, TIC_RANK_HANDLE);
+    tic_lock_init(&handle->saving.lock, TIC_RANK_HANDLE);
     return handle;
 }
 
@@ -98,10 +98,10 @@ void tic_handle_destroy(struct tic_handle *handle)
         return;
     free(handle->children);
     free(handle->redux);
-    free(handle->overlaps);
-    if (handle->is_root) /* members may go before or after it */
+    free(handle->listing.overlaps);
+    if (handle->listing.is_root) /* members may go before or after it */
         free_family(handle->family);
-    tic_lock_fini(&handle->lock);
+    tic_lock_fini(&handle->saving.lock);
     give_cell_back(handle);
 }
 
@@ -110,7 +110,7 @@ void tic_handle_destroy(struct tic_handle *handle)
 void tic_handle_count_family_write(struct tic_handle *handle)
 {
     atomic_store_explicit(
-        &handle->version,
+        &handle->saving.version,
         atomic_fetch_add_explicit(&handle->family->writes, 1, memory_order_relaxed) + 1,
         memory_order_relaxed);
 }
@@ -118,23 +118,25 @@ void tic_handle_count_family_write(struct tic_handle *handle)
 void tic_handle_note_saved_locked(struct tic_handle *handle, const struct tic_saved *saved,
                                   uint64_t active_cut)
 {
-    uint64_t since = atomic_load_explicit(&handle->dirty_since, memory_order_relaxed);
+    uint64_t since = atomic_load_explicit(&handle->saving.dirty_since, memory_order_relaxed);
 
     /* The first save after the cut sets aside what the cut needs; later ones leave it there. */
-    if (since > active_cut && handle->current.since <= active_cut)
-        handle->previous = handle->current;
-    handle->current.exists = true;
-    handle->current.found = handle->current.doubtful = handle->current.is_result = false;
-    handle->current.awaits_main = false; /* what it made is over when something is dirty */
-    handle->current.since = since;
-    handle->current.version = atomic_load_explicit(&handle->version, memory_order_relaxed);
-    handle->current.saved = *saved;
-    atomic_store_explicit(&handle->dirty_since, 0, memory_order_release);
+    if (since > active_cut && handle->saving.current.since <= active_cut)
+        handle->saving.previous = handle->saving.current;
+    handle->saving.current.exists = true;
+    handle->saving.current.found = handle->saving.current.doubtful =
+        handle->saving.current.is_result = false;
+    handle->saving.current.awaits_main = false; /* what it made is over when something is dirty */
+    handle->saving.current.since = since;
+    handle->saving.current.version =
+        atomic_load_explicit(&handle->saving.version, memory_order_relaxed);
+    handle->saving.current.saved = *saved;
+    atomic_store_explicit(&handle->saving.dirty_since, 0, memory_order_release);
 }
 
 const struct tic_value *tic_handle_value_at_locked(const struct tic_handle *handle, uint64_t cut)
 {
     const struct tic_value *value =
-        handle->current.since <= cut ? &handle->current : &handle->previous;
+        handle->saving.current.since <= cut ? &handle->saving.current : &handle->saving.previous;
     return value->exists ? value : NULL;
 }

@@ -144,113 +144,130 @@ enum tic_emptiness {
     TIC_EXCLUDED /* it has, and they do not (interpose/exclude.h) */
 };
 
-/* Where tasks are many and small, what they cost is mostly how many cache lines they touch: a
- * submission touches the first of these groups, a worker the second, and neither the rest. */
-struct tic_handle {
-    /* ---- submissions: guarded by the submission lock, if nothing else is said */
-    uint64_t id;          /* immutable: order of appearance in its submission context */
-    uint64_t signed_size; /* immutable once used: bytes in the signature; 0: packed; exclude.c */
+/* What tasks and main() do with it. Guarded by the submission lock, if nothing else is said. */
+struct tic_handle_use {
     uint64_t submitted_writes;
     struct tic_main_used main_used;
-    _Atomic(struct tic_family *) family; /* owner thread writes: those that share its memory by
-                                            planned partitions, or NULL */
-    struct tic_redux *redux;             /* owner thread only: its reductions, or NULL */
-    _Atomic bool invalid;                /* it has no value until something is written; relaxed */
-    bool is_value;          /* immutable after registration: supported, and not empty */
+    _Atomic bool invalid;   /* it has no value until something is written; relaxed */
     _Atomic bool mentioned; /* a task used it; relaxed */
-    bool live;              /* it holds a value of this run: restored, or written by a live task */
-    bool delivered; /* the same, and that is its recovered value, which nobody has written since;
-                       no task of ours is under way that does */
-    bool derived;   /* its first content came from tasks, through a partition */
-    bool pending;   /* a recovered value must be restored before the first live access */
-    bool foreign;   /* no data of the graph: only user_data counts */
-
-    /* ---- workers, while main() submits with what stands above */
-    _Atomic uint64_t dirty_since __attribute__((aligned(64))); /* set by the exclusive writer,
-                                                                  cleared under lock; release */
-    _Atomic uint64_t version; /* writes begun; changed by the exclusive writer */
-    _Atomic uint32_t writers; /* tasks that write it, between begin and end hook */
-    _Atomic bool noting; /* somebody decides, under lock, whether what he copied is its value: who
-                            begins to write it waits; seq_cst */
-    _Atomic bool listed; /* it is in a list of those whose value the next line may name anew */
-    _Atomic bool shares; /* it has a family; set after that */
-    _Atomic uint32_t users; /* of a planned part: tasks that use it, and have not ended */
-    bool supported;         /* immutable after registration: the layout below can be saved */
-    uint8_t empty;          /* enum tic_emptiness; owner thread writes, before a task uses it */
-    int home_node;          /* immutable after registration */
-    bool imaged;       /* memory of main() that a line holds whole, and that is compared with what
-                          was saved of it; immutable after registration, but for exclude.c */
-    _Atomic bool look; /* main() may look at it by pointer: looks.c; owner thread writes, and then
-                          it is in a list of those that tasks have begun to write: */
-    _Atomic bool led;  /* a task has put an address there: unseen/left.h */
+    _Atomic bool look;      /* main() may look at it by pointer: looks.c; owner thread writes, and
+                               then it is in a list of those that tasks have begun to write: */
     _Atomic bool look_listed;
-    _Atomic uint64_t written_in; /* tic_graph_knowledge when its last write began; UINT64_MAX:
-                                    main() may write it at any time; relaxed */
-    _Atomic uint64_t checked;    /* the last cut whose value was compared with the memory; set under
-                                    lock; release */
-    struct tic_lock lock;
-    struct tic_value current;  /* guarded by lock */
-    struct tic_value previous; /* guarded by lock: valid for the active cut when current is newer */
-
-    struct tic_result_hash result; /* guarded by lock */
-    struct tic_value handed; /* guarded by lock: the value of the last task but one that writes it,
-                                saved for that one (snapshot/extension.h); its row is busy */
-    _Atomic uint64_t used_again; /* epoch of the last use that a restart makes again, beyond the
-                                    newest line: snapshot/reuse.h; relaxed */
-    _Atomic bool split;          /* a partition is in force: its parts hold its content; relaxed */
-    _Atomic bool leaves;         /* set under lock: StarPU's handle may be gone at any time */
-    _Atomic bool wanted; /* main() waits for the lock, while a thread of ours may be copying a large
-                            value under it */
-    unsigned refills;    /* guarded by lock: times that its initial content changed */
-
-    struct tic_movable movable;
-    struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle
-                                 has no home node; the rest immutable */
-    const struct tic_packer *packer; /* immutable after registration; NULL: the layout above */
-
-    /* ---- owner thread only (the thread that submits), if nothing else is said */
-    void *data;      /* the StarPU handle */
-    void *user_data; /* what the application stored with starpu_data_set_user_data */
-    struct tic_handle *parent;
-    struct tic_handle **children; /* the partition in force */
-    unsigned child_count;
-    bool is_root;         /* of its family, which goes with it */
-    bool accumulates;     /* it is an accumulator of a reduction */
-    bool exposed;         /* no home node, and main() has had a pointer to it within an access */
-    bool was_partitioned; /* by main(), maybe long ago */
-    bool partition_over;  /* in a replay: it is unpartitioned within the recovered cut */
+    _Atomic bool led;       /* a task has put an address there: unseen/left.h */
+    bool touched;           /* in a recovered run, a live task uses it */
+    bool derived;           /* its first content came from tasks, through a partition */
+    _Atomic uint32_t users; /* of a planned part: tasks that use it, and have not ended */
+    struct tic_by_callback by_callback;
     struct tic_used_anew anew;
+
+    /* ---- owner thread only */
     struct tic_plans plans;
     _Atomic unsigned holds; /* accesses of the program that are not released */
     bool main_writes;       /* main() holds it for writing */
-    uint64_t main_version;  /* what it wrote last in such an access; 0: nothing */
     bool main_fills;        /* the same, and nobody needs to know what was there */
+    bool exposed;           /* no home node, and main() has had a pointer to it within an access */
+    bool was_partitioned;   /* by main(), maybe long ago */
+    bool given_back;        /* main() may read its memory: it was unregistered, others share it */
+    uint64_t main_version;  /* what it wrote last in such an access; 0: nothing */
     struct tic_looked looked;
-    bool differs;      /* in a replay: its first content is not that of the recorded run */
-    bool skips_listed; /* in a replay: it is among what skipped tasks write, for looks_replay.c;
-                          guarded by the submission lock */
-    bool shown;        /* in a replay: what was logged was written into it */
-    bool given_back;   /* main() may read its memory: it was unregistered, others share it */
-    bool restored;     /* the recovered value was written into it */
-    bool touched;      /* guarded by the submission lock: in a recovered run, a live task uses it */
-    bool adopted;      /* the same: its value is one of the event log that no line knew */
-    bool repeats_access; /* of main(), which the recovered cut has, from its begin until it is
-                            granted */
-    struct tic_by_callback by_callback;
-    uint64_t main_writes_left; /* writes by main() that belong to the recovered cut */
-    struct tic_redo_place redo;
-    struct tic_view view;
+    bool accumulates; /* it is an accumulator of a reduction */
+    void *user_data;  /* what the application stored with starpu_data_set_user_data */
+};
 
-    /* ---- guarded by the graph lock */
+/* Its values: versions, and what the store has of them. */
+struct tic_handle_saving {
+    _Atomic uint64_t dirty_since; /* set by the exclusive writer, cleared under lock; release */
+    _Atomic uint64_t version;     /* writes begun; changed by the exclusive writer */
+    _Atomic uint64_t written_in;  /* tic_graph_knowledge when its last write began; UINT64_MAX:
+                                     main() may write it at any time; relaxed */
+    _Atomic uint64_t checked;     /* the last cut whose value was compared with the memory; set
+                                     under lock; release */
+    _Atomic uint32_t writers;     /* tasks that write it, between begin and end hook */
+    _Atomic bool noting; /* somebody decides, under lock, whether what he copied is its value: who
+                            begins to write it waits; seq_cst */
+    _Atomic bool listed; /* it is in a list of those whose value the next line may name anew */
+    _Atomic bool split;  /* a partition is in force: its parts hold its content; relaxed */
+    _Atomic bool leaves; /* set under lock: StarPU's handle may be gone at any time */
+    _Atomic bool wanted; /* main() waits for the lock, while a thread of ours may be copying a large
+                            value under it */
+    struct tic_lock lock;
+
+    /* ---- guarded by lock */
+    struct tic_value current;
+    struct tic_value previous; /* valid for the active cut when current is newer */
+    struct tic_result_hash result;
+    struct tic_value handed; /* the value of the last task but one that writes it, saved for that
+                                one (snapshot/extension.h); its row is busy */
+    unsigned refills;        /* times that its initial content changed */
+    _Atomic uint64_t used_again; /* epoch of the last use that a restart makes again, beyond the
+                                    newest line: snapshot/reuse.h; relaxed */
+};
+
+/* In a restart. Guarded by the submission lock, if nothing else is said. */
+struct tic_handle_restart {
+    bool pending;      /* a recovered value must be restored before the first live access */
+    bool live;         /* it holds a value of this run: restored, or written by a live task */
+    bool delivered;    /* the same, and that is its recovered value, which nobody has written since;
+                          no task of ours is under way that does */
+    bool restored;     /* the recovered value was written into it */
+    bool adopted;      /* its value is one of the event log that no line knew */
+    bool skips_listed; /* it is among what skipped tasks write, for looks_replay.c */
+    bool differs;      /* owner thread only: its first content is not that of the recorded run */
+    bool shown;        /* owner thread only: what was logged was written into it */
+    bool partition_over;       /* owner thread only: it is unpartitioned within the recovered cut */
+    uint64_t main_writes_left; /* owner thread only: writes by main() that belong to the cut */
+    bool repeats_access; /* owner thread only: of main(), which the recovered cut has, from its
+                            begin until it is granted */
+    struct tic_redo_place redo;
+};
+
+/* Its place among all. Guarded by the graph lock. */
+struct tic_handle_listing {
     uint64_t gone_since;          /* epoch in which it was unregistered; 0: alive */
     bool leaving;                 /* the owner thread has not finished with it: it is not freed */
     bool pinned;                  /* gone, but main() may read its memory: its value stays */
     struct tic_handle **overlaps; /* members of its family that share memory with it */
     unsigned long overlap_count, overlap_capacity;
-    unsigned long index; /* in the registry */
+    unsigned long index;  /* in the registry */
+    bool is_root;         /* owner thread only: of its family, which goes with it */
+    struct tic_view view; /* owner thread only */
 };
-_Static_assert(offsetof(struct tic_handle, foreign) < 64, "submissions touch one cache line");
-_Static_assert(offsetof(struct tic_handle, lock) < 2 * 64, "workers touch one other");
+
+/* What it is; and the records of those who use it. Where tasks are many and small, what they cost
+ * is mostly how many cache lines they touch: a submission touches the first two, and a worker the
+ * first and the third. */
+struct tic_handle {
+    uint64_t id;          /* immutable: order of appearance in its submission context */
+    uint64_t signed_size; /* immutable once used: bytes in the signature; 0: packed; exclude.c */
+    _Atomic(struct tic_family *) family; /* owner thread writes: those that share its memory by
+                                            planned partitions, or NULL */
+    struct tic_redux *redux;             /* owner thread only: its reductions, or NULL */
+    int home_node;                       /* immutable after registration */
+    _Atomic bool shares;                 /* it has a family; set after that */
+    bool is_value;  /* immutable after registration: supported, and not empty */
+    bool supported; /* immutable after registration: the layout below can be saved */
+    bool imaged;    /* memory of main() that a line holds whole, and that is compared with what
+                       was saved of it; immutable after registration, but for exclude.c */
+    bool foreign;   /* no data of the graph: only user_data counts */
+    uint8_t empty;  /* enum tic_emptiness; owner thread writes, before a task uses it */
+    struct tic_handle_use use __attribute__((aligned(64)));
+    struct tic_handle_saving saving __attribute__((aligned(64)));
+    struct tic_handle_restart restart;
+    struct tic_handle_listing listing;
+    struct tic_movable movable;
+    struct tic_layout layout; /* base: owner thread, and writers in their begin hook when the handle
+                                 has no home node; the rest immutable */
+    const struct tic_packer *packer; /* immutable after registration; NULL: the layout above */
+
+    /* ---- owner thread only (the thread that submits) */
+    void *data; /* the StarPU handle */
+    struct tic_handle *parent;
+    struct tic_handle **children; /* the partition in force */
+    unsigned child_count;
+};
+_Static_assert(offsetof(struct tic_handle_use, by_callback) < 64,
+               "submissions touch one line of it");
+_Static_assert(offsetof(struct tic_handle_saving, lock) < 64, "workers touch one line of it");
 
 struct tic_handle_list {
     struct tic_handle **items;
@@ -263,9 +280,9 @@ bool tic_handle_append(struct tic_handle_list *list, struct tic_handle *handle);
  * skipped kernels count as submitted writes. Under the submission lock. */
 static inline bool tic_handle_is_unused(const struct tic_handle *handle)
 {
-    return !handle->family && handle->submitted_writes == 0 && !handle->was_partitioned &&
-           handle->main_used.read == 0 && handle->main_used.written == 0 &&
-           !atomic_load_explicit(&handle->mentioned, memory_order_relaxed);
+    return !handle->family && handle->use.submitted_writes == 0 && !handle->use.was_partitioned &&
+           handle->use.main_used.read == 0 && handle->use.main_used.written == 0 &&
+           !atomic_load_explicit(&handle->use.mentioned, memory_order_relaxed);
 }
 
 struct tic_handle *tic_handle_create(uint64_t id);
@@ -274,11 +291,11 @@ void tic_handle_destroy(struct tic_handle *handle);
 /* A thread of ours that copies a large value of it stops that: main() may do so faster, and is in
  * the program's way meanwhile. */
 static inline void tic_handle_lock_for_main(struct tic_handle *handle)
-    TIC_THREAD_SAFETY(acquire_capability(handle->lock))
+    TIC_THREAD_SAFETY(acquire_capability(handle->saving.lock))
 {
-    atomic_store_explicit(&handle->wanted, true, memory_order_relaxed);
-    tic_lock(&handle->lock);
-    atomic_store_explicit(&handle->wanted, false, memory_order_relaxed);
+    atomic_store_explicit(&handle->saving.wanted, true, memory_order_relaxed);
+    tic_lock(&handle->saving.lock);
+    atomic_store_explicit(&handle->saving.wanted, false, memory_order_relaxed);
 }
 
 /* A write begins: its version. Called by the exclusive writer of handles without family. */
@@ -288,19 +305,20 @@ static inline void tic_handle_count_write(struct tic_handle *handle)
     if (__builtin_expect(atomic_load_explicit(&handle->shares, memory_order_acquire), 0))
         tic_handle_count_family_write(handle);
     else /* StarPU orders writers, so nobody else changes it now */
-        atomic_store_explicit(&handle->version,
-                              atomic_load_explicit(&handle->version, memory_order_relaxed) + 1,
+        atomic_store_explicit(&handle->saving.version,
+                              atomic_load_explicit(&handle->saving.version, memory_order_relaxed) +
+                                  1,
                               memory_order_relaxed);
 }
 
 /* Its recovered value was written too early: it waits again. False when it was not written. */
 static inline bool tic_handle_put_off(struct tic_handle *handle)
 {
-    bool restored = handle->restored;
+    bool restored = handle->restart.restored;
 
-    handle->pending |= restored;
-    handle->live &= !restored;
-    handle->restored = false;
+    handle->restart.pending |= restored;
+    handle->restart.live &= !restored;
+    handle->restart.restored = false;
     return restored;
 }
 
@@ -325,20 +343,21 @@ static inline bool tic_handle_is_there(const struct tic_handle *handle)
 /* Had it left the graph by this cut? Under the graph lock. */
 static inline bool tic_handle_is_gone(const struct tic_handle *handle, uint64_t cut)
 {
-    return handle->gone_since != 0 && handle->gone_since <= cut;
+    return handle->listing.gone_since != 0 && handle->listing.gone_since <= cut;
 }
 
 /* True when cut c must save the value. */
 static inline bool tic_handle_is_due(struct tic_handle *handle, uint64_t cut)
 {
-    uint64_t since = atomic_load_explicit(&handle->dirty_since, memory_order_acquire);
+    uint64_t since = atomic_load_explicit(&handle->saving.dirty_since, memory_order_acquire);
     return since != 0 && since <= cut;
 }
 
 /* Must its memory be compared with the value of this cut before it changes? */
 static inline bool tic_handle_is_unchecked(const struct tic_handle *handle, uint64_t cut)
 {
-    return handle->imaged && atomic_load_explicit(&handle->checked, memory_order_acquire) < cut;
+    return handle->imaged &&
+           atomic_load_explicit(&handle->saving.checked, memory_order_acquire) < cut;
 }
 
 /* Notes a value just written to the store. Under the handle's lock, no writer running.

@@ -14,9 +14,9 @@
 /* What main() can change of a datum between two commit points, and a restart would not. */
 static uint64_t hash_of(struct tic_handle *handle)
 {
-    const uint64_t state = atomic_load(&handle->plans.active) * UINT64_C(4) +
-                           atomic_load(&handle->plans.readonly) * UINT64_C(2) +
-                           atomic_load(&handle->split);
+    const uint64_t state = atomic_load(&handle->use.plans.active) * UINT64_C(4) +
+                           atomic_load(&handle->use.plans.readonly) * UINT64_C(2) +
+                           atomic_load(&handle->saving.split);
     const uint64_t words[3] = {handle->id, handle->signed_size, state};
 
     return tic_words_hash(words, 3, 0);
@@ -35,7 +35,7 @@ static struct registered find_registered(struct tic_graph *graph)
     tic_lock(&graph->lock);
     for (unsigned long i = 0; i < graph->handle_count; i++) {
         struct tic_handle *handle = graph->handles[i];
-        if (handle->gone_since != 0)
+        if (handle->listing.gone_since != 0)
             continue;
         found.hash += hash_of(handle);
         found.count++;
@@ -70,7 +70,7 @@ bool tic_point_has_plans(struct tic_graph *graph)
 
     tic_lock(&graph->lock);
     for (unsigned long i = 0; i < graph->handle_count && !any; i++)
-        any = graph->handles[i]->gone_since == 0 && graph->handles[i]->family &&
+        any = graph->handles[i]->listing.gone_since == 0 && graph->handles[i]->family &&
               graph->handles[i]->family->has_plans;
     tic_unlock(&graph->lock);
     return any;
@@ -137,9 +137,9 @@ void tic_point_forget(struct tic_graph *graph)
     forget_tails_locked(graph);
     for (unsigned long i = 0; i < graph->gone.count; i++) {
         struct tic_handle *handle = graph->gone.items[i];
-        if (handle->pinned)
+        if (handle->listing.pinned)
             tic_graph_note_changed_locked(graph, handle);
-        handle->pinned = false;
+        handle->listing.pinned = false;
     }
     tic_unlock(&graph->lock);
     tic_spawns_forget(&graph->spawns);
@@ -177,22 +177,22 @@ static void claim_locked(struct tic_handle *handle, const struct tic_line_value 
     struct tic_family *family = handle->family;
     const bool written = value->version > 0; /* else it is what main() had put there */
 
-    tic_lock(&handle->lock);
-    handle->current = (struct tic_value){
+    tic_lock(&handle->saving.lock);
+    handle->saving.current = (struct tic_value){
         .exists = true,
         .version = value->version,
         .saved = {.row = {value->extent, value->row}, .checksum = value->checksum},
     };
-    handle->previous = (struct tic_value){.exists = false};
-    handle->result.version = 0;
-    atomic_store(&handle->dirty_since, 0);
-    atomic_store(&handle->version, value->version);
-    tic_unlock(&handle->lock);
-    handle->pending = true;
-    handle->live = handle->restored = false;
-    handle->main_version = 0;
-    handle->submitted_writes += handle->submitted_writes == 0 && written;
-    atomic_store(&handle->invalid, false);
+    handle->saving.previous = (struct tic_value){.exists = false};
+    handle->saving.result.version = 0;
+    atomic_store(&handle->saving.dirty_since, 0);
+    atomic_store(&handle->saving.version, value->version);
+    tic_unlock(&handle->saving.lock);
+    handle->restart.pending = true;
+    handle->restart.live = handle->restart.restored = false;
+    handle->use.main_version = 0;
+    handle->use.submitted_writes += handle->use.submitted_writes == 0 && written;
+    atomic_store(&handle->use.invalid, false);
     if (!family)
         return;
     family->pending = true;
@@ -210,7 +210,7 @@ static void claim_all(struct tic_graph *graph)
     for (unsigned long i = 0; i < graph->handle_count; i++) {
         struct tic_handle *handle = graph->handles[i];
         struct tic_line_value *value =
-            handle->gone_since != 0 ? NULL : tic_graph_find_value(graph, handle->id);
+            handle->listing.gone_since != 0 ? NULL : tic_graph_find_value(graph, handle->id);
         if (!value)
             continue;
         recovered->claimed[value - recovered->values] = true;

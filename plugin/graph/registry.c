@@ -136,13 +136,13 @@ static void claim_recovered_locked(struct tic_graph *graph, struct tic_handle *h
     if (!found || graph->recovered.point.number != 0)
         return;
     graph->recovered.claimed[found - graph->recovered.values] = true;
-    handle->current = (struct tic_value){
+    handle->saving.current = (struct tic_value){
         .exists = true,
         .version = found->version,
         .saved = {.row = {found->extent, found->row}, .checksum = found->checksum},
     };
-    atomic_store(&handle->version, found->version);
-    handle->pending = true;
+    atomic_store(&handle->saving.version, found->version);
+    handle->restart.pending = true;
     if (found->gone) /* it is back */
         tic_graph_note_changed_locked(graph, handle);
 }
@@ -159,7 +159,7 @@ struct tic_handle *tic_graph_add_handle(struct tic_graph *graph)
                            sizeof(*graph->handles));
     if (grown) {
         graph->handles = grown;
-        handle->index = graph->handle_count;
+        handle->listing.index = graph->handle_count;
         graph->handles[graph->handle_count++] = handle;
         atomic_fetch_add_explicit(&graph->registered, 1, memory_order_relaxed);
         claim_recovered_locked(graph, handle);
@@ -170,7 +170,7 @@ struct tic_handle *tic_graph_add_handle(struct tic_graph *graph)
         return NULL;
     }
     graph->next_handle++;
-    handle->main_writes_left = count_main_writes(graph, handle->id);
+    handle->restart.main_writes_left = count_main_writes(graph, handle->id);
     return handle;
 }
 
@@ -189,7 +189,7 @@ struct tic_handle *tic_graph_find_handle(struct tic_graph *graph, uint64_t id)
 bool tic_graph_note_changed_locked(struct tic_graph *graph, struct tic_handle *handle)
 {
     /* acq_rel: see tic_cut_write */
-    return atomic_exchange_explicit(&handle->listed, true, memory_order_acq_rel) ||
+    return atomic_exchange_explicit(&handle->saving.listed, true, memory_order_acq_rel) ||
            tic_handle_append(&graph->changed, handle);
 }
 
@@ -203,9 +203,9 @@ bool tic_graph_note_changed(struct tic_graph *graph, struct tic_handle *handle)
 
 bool tic_graph_leave_locked(struct tic_graph *graph, struct tic_handle *handle, uint64_t epoch)
 {
-    bool fine = handle->gone_since != 0 || tic_handle_append(&graph->gone, handle);
+    bool fine = handle->listing.gone_since != 0 || tic_handle_append(&graph->gone, handle);
 
-    handle->gone_since = epoch;
+    handle->listing.gone_since = epoch;
     tic_freed_forget_data(handle, handle->layout.base);
     return tic_graph_note_changed_locked(graph, handle) && fine;
 }
@@ -214,8 +214,8 @@ static void destroy_locked(struct tic_graph *graph, struct tic_handle *handle)
 {
     struct tic_handle *last = graph->handles[--graph->handle_count];
 
-    graph->handles[handle->index] = last;
-    last->index = handle->index;
+    graph->handles[handle->listing.index] = last;
+    last->listing.index = handle->listing.index;
     tic_handle_destroy(handle);
 }
 
@@ -227,9 +227,10 @@ void tic_graph_reclaim(struct tic_graph *graph, uint64_t cut)
     tic_lock(&graph->lock);
     for (unsigned long i = 0; i < gone->count; i++) {
         struct tic_handle *handle = gone->items[i];
-        if (handle->pinned && !handle->leaving)
+        if (handle->listing.pinned && !handle->listing.leaving)
             continue; /* it stays for ever */
-        if (handle->gone_since > cut || handle->leaving || atomic_load(&handle->listed))
+        if (handle->listing.gone_since > cut || handle->listing.leaving ||
+            atomic_load(&handle->saving.listed))
             gone->items[left++] = handle;
         else
             destroy_locked(graph, handle);

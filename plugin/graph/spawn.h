@@ -36,7 +36,7 @@ struct tic_spawn {
     struct tic_line_kept task;       /* if not kept, only .id counts */
     struct tic_line_buffer *buffers; /* task.buffers of them */
     unsigned char *arguments;        /* task.arguments bytes */
-    uint64_t seen;  /* uses of data by main() up to this number (tic_handle.main_used) are before
+    uint64_t seen;  /* uses of data by main() up to this number (tic_handle_use.main_used) are before
                        it */
     uint64_t anew;  /* of those that a restart submits anew: how many had been submitted before it,
                        or before the one of them or of main() that it comes from */

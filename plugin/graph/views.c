@@ -19,13 +19,13 @@ static uint64_t height(const struct tic_handle *handle)
 
 static void refresh(struct tic_handle *handle)
 {
-    struct tic_view *view = &handle->view;
+    struct tic_view *view = &handle->listing.view;
 
     view->end = handle->layout.base + tic_layout_span(&handle->layout);
-    if (view->left && view->left->view.end > view->end)
-        view->end = view->left->view.end;
-    if (view->right && view->right->view.end > view->end)
-        view->end = view->right->view.end;
+    if (view->left && view->left->listing.view.end > view->end)
+        view->end = view->left->listing.view.end;
+    if (view->right && view->right->listing.view.end > view->end)
+        view->end = view->right->listing.view.end;
 }
 
 /* All of the left come before all of the right. */
@@ -35,9 +35,9 @@ static struct tic_handle *merge(struct tic_handle *left, struct tic_handle *righ
         return left ? left : right;
     struct tic_handle *top = height(left) > height(right) ? left : right;
     if (top == left)
-        left->view.right = merge(left->view.right, right);
+        left->listing.view.right = merge(left->listing.view.right, right);
     else
-        right->view.left = merge(left, right->view.left);
+        right->listing.view.left = merge(left, right->listing.view.left);
     refresh(top);
     return top;
 }
@@ -51,10 +51,10 @@ static void split(struct tic_handle *tree, const struct tic_handle *handle,
         return;
     }
     if (is_before(tree, handle)) {
-        split(tree->view.right, handle, &tree->view.right, after);
+        split(tree->listing.view.right, handle, &tree->listing.view.right, after);
         *before = tree;
     } else {
-        split(tree->view.left, handle, before, &tree->view.left);
+        split(tree->listing.view.left, handle, before, &tree->listing.view.left);
         *after = tree;
     }
     refresh(tree);
@@ -63,14 +63,14 @@ static void split(struct tic_handle *tree, const struct tic_handle *handle,
 static struct tic_handle *insert(struct tic_handle *tree, struct tic_handle *handle)
 {
     if (!tree || height(handle) > height(tree)) {
-        split(tree, handle, &handle->view.left, &handle->view.right);
+        split(tree, handle, &handle->listing.view.left, &handle->listing.view.right);
         refresh(handle);
         return handle;
     }
     if (is_before(handle, tree))
-        tree->view.left = insert(tree->view.left, handle);
+        tree->listing.view.left = insert(tree->listing.view.left, handle);
     else
-        tree->view.right = insert(tree->view.right, handle);
+        tree->listing.view.right = insert(tree->listing.view.right, handle);
     refresh(tree);
     return tree;
 }
@@ -83,21 +83,21 @@ void tic_views_add(struct tic_views *views, struct tic_handle *handle)
 static struct tic_handle *take_out(struct tic_handle *tree, const struct tic_handle *handle)
 {
     if (tree == handle)
-        return merge(tree->view.left, tree->view.right);
+        return merge(tree->listing.view.left, tree->listing.view.right);
     if (is_before(handle, tree))
-        tree->view.left = take_out(tree->view.left, handle);
+        tree->listing.view.left = take_out(tree->listing.view.left, handle);
     else
-        tree->view.right = take_out(tree->view.right, handle);
+        tree->listing.view.right = take_out(tree->listing.view.right, handle);
     refresh(tree);
     return tree;
 }
 
 void tic_views_remove(struct tic_views *views, struct tic_handle *handle)
 {
-    if (!handle->view.end)
+    if (!handle->listing.view.end)
         return;
     views->root = take_out(views->root, handle);
-    handle->view = (struct tic_view){.end = NULL};
+    handle->listing.view = (struct tic_view){.end = NULL};
 }
 
 static int visit_tree(struct tic_handle *tree, const char *begin, const char *end,
@@ -105,14 +105,14 @@ static int visit_tree(struct tic_handle *tree, const char *begin, const char *en
 {
     int status = 0;
 
-    if (!tree || tree->view.end <= begin)
+    if (!tree || tree->listing.view.end <= begin)
         return 0;
-    status = visit_tree(tree->view.left, begin, end, visit, arg);
+    status = visit_tree(tree->listing.view.left, begin, end, visit, arg);
     if (status || tree->layout.base >= end)
         return status;
     if (tree->layout.base + tic_layout_span(&tree->layout) > begin)
         status = visit(tree, arg);
-    return status ? status : visit_tree(tree->view.right, begin, end, visit, arg);
+    return status ? status : visit_tree(tree->listing.view.right, begin, end, visit, arg);
 }
 
 int tic_views_visit(const struct tic_views *views, const char *begin, const char *end,

@@ -77,9 +77,9 @@ static bool replay_access(struct tic_handle *handle, const struct tic_line_acqui
     if (is_plain(known))
         return false;
     tic_lock(&tic_session->submit);
-    handle->main_writes = known->writes; /* from here on no restore may touch it */
+    handle->use.main_writes = known->writes; /* from here on no restore may touch it */
     tic_unlock(&tic_session->submit);
-    handle->repeats_access = true;
+    handle->restart.repeats_access = true;
     if (known->recorded)
         tic_redo_show(handle, &(struct tic_saved){{known->extent, known->row}, known->checksum});
     return true;
@@ -88,8 +88,8 @@ static bool replay_access(struct tic_handle *handle, const struct tic_line_acqui
 /* The access is granted. */
 static void finish_replay(struct tic_handle *handle, bool writes)
 {
-    handle->repeats_access = false;
-    handle->main_writes_left -= writes && handle->main_writes_left > 0;
+    handle->restart.repeats_access = false;
+    handle->restart.main_writes_left -= writes && handle->restart.main_writes_left > 0;
 }
 
 static void record_access(struct tic_handle *handle, bool reads, bool writes)
@@ -185,24 +185,24 @@ bool tic_access_on_acquire_before(starpu_data_handle_t data, bool reads, bool wr
 static bool may_read(const struct tic_handle *handle)
 {
     return handle->imaged && tic_data_holds_values(handle) &&
-           atomic_load(&handle->version) != handle->main_version;
+           atomic_load(&handle->saving.version) != handle->use.main_version;
 }
 
 void tic_access_on_acquire_after(starpu_data_handle_t data, bool reads, bool writes)
 {
     struct tic_handle *handle = tic_handle_of(data);
 
-    if (handle->repeats_access) {
+    if (handle->restart.repeats_access) {
         finish_replay(handle, writes);
         return;
     }
     if (!is_to_be_known(handle, reads, writes)) {
         note_plain(handle);
-        handle->main_fills = writes && handle->imaged;
+        handle->use.main_fills = writes && handle->imaged;
         return;
     }
     record_access(handle, reads || may_read(handle), writes);
-    handle->main_writes = writes;
+    handle->use.main_writes = writes;
 }
 
 void tic_access_on_release_first(starpu_data_handle_t data)
@@ -228,25 +228,25 @@ void tic_access_on_release_before(starpu_data_handle_t data)
         return;
     if (handle && tic_session_is_owner() && tic_session_context() == TIC_CONTEXT_MAIN)
         tic_snapshot_note_main(&tic_session->snapshot, TIC_HISTORY_RELEASE, handle->id);
-    if (handle && handle->main_fills && !handle->pending)
+    if (handle && handle->use.main_fills && !handle->restart.pending)
         touch(handle);
     if (handle)
-        handle->main_fills = false;
-    if (!handle || !handle->main_writes)
+        handle->use.main_fills = false;
+    if (!handle || !handle->use.main_writes)
         return;
-    handle->main_writes = false;
+    handle->use.main_writes = false;
     /* In the recovered cut, a later value, or a later write by main(), stands for this one. */
-    if (handle->pending || (handle->family && handle->family->pending) ||
-        handle->main_writes_left > 0 || tic_callback_access_expects(handle) ||
+    if (handle->restart.pending || (handle->family && handle->family->pending) ||
+        handle->restart.main_writes_left > 0 || tic_callback_access_expects(handle) ||
         tic_data_is_past_part(handle))
         return;
-    handle->live = true;
-    handle->delivered = false;
+    handle->restart.live = true;
+    handle->restart.delivered = false;
     if (handle->family)
         handle->family->live = true;
     tic_handle_locate_homeless(handle); /* no task of this run need have told where it is */
     touch(handle);
-    handle->main_version = atomic_load(&handle->version);
+    handle->use.main_version = atomic_load(&handle->saving.version);
 }
 
 /* ---- starpu_data_acquire_try ---------------------------------------------------------------- */

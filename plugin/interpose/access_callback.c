@@ -75,8 +75,8 @@ static bool expects_locked(const struct tic_handle *handle)
 {
     struct tic_saved saved;
 
-    return handle->by_callback.replayed > 0 ||
-           find_value(key_of_write(handle, handle->by_callback.asked), &saved);
+    return handle->use.by_callback.replayed > 0 ||
+           find_value(key_of_write(handle, handle->use.by_callback.asked), &saved);
 }
 
 bool tic_callback_access_expects(struct tic_handle *handle)
@@ -91,7 +91,7 @@ bool tic_callback_access_expects(struct tic_handle *handle)
 static void note_write(struct tic_callback_wait *wait)
 {
     struct tic_handle *handle = wait->handle;
-    struct tic_by_callback *by_callback = &handle->by_callback;
+    struct tic_by_callback *by_callback = &handle->use.by_callback;
 
     tic_lock(&tic_session->submit);
     by_callback->open++;
@@ -132,7 +132,7 @@ static void begin_writing(struct tic_callback_wait *wait)
                               "planned partition, are not protected yet");
     tic_snapshot_begin_callback(snapshot, wait->key, &wait->running);
     tic_failpoint(TIC_FAIL_CALLBACK_GRANTED);
-    atomic_store(&handle->by_callback.held, wait->replays ? TIC_HELD_REPLAYED : TIC_HELD_LIVE);
+    atomic_store(&handle->use.by_callback.held, wait->replays ? TIC_HELD_REPLAYED : TIC_HELD_LIVE);
     if (!wait->replays && !tic_snapshot_is_broken(snapshot) && !snapshot->options.dry) {
         int status = record(handle, wait->key);
         if (status && status != -ECANCELED)
@@ -143,7 +143,7 @@ static void begin_writing(struct tic_callback_wait *wait)
 
 void tic_callback_access_end_replay(struct tic_handle *handle)
 {
-    struct tic_by_callback *by_callback = &handle->by_callback;
+    struct tic_by_callback *by_callback = &handle->use.by_callback;
 
     if (atomic_load(&by_callback->held) != TIC_HELD_REPLAYED)
         return;
@@ -153,9 +153,9 @@ void tic_callback_access_end_replay(struct tic_handle *handle)
         struct tic_saved saved = tic_data_recovered_value(handle);
         tic_data_expose_locked(handle, &saved);
         by_callback->put_off = false;
-        handle->pending = false;
-        handle->live = true;
-        handle->restored = true;
+        handle->restart.pending = false;
+        handle->restart.live = true;
+        handle->restart.restored = true;
     }
     tic_unlock(&tic_session->submit);
 }
@@ -163,13 +163,13 @@ void tic_callback_access_end_replay(struct tic_handle *handle)
 /* In the recovered cut a value that the line has, or another write, stands for what it wrote. */
 static bool is_covered_locked(const struct tic_handle *handle)
 {
-    return handle->pending || handle->restored || handle->main_writes_left > 0 ||
-           expects_locked(handle);
+    return handle->restart.pending || handle->restart.restored ||
+           handle->restart.main_writes_left > 0 || expects_locked(handle);
 }
 
 bool tic_callback_access_give_back(struct tic_handle *handle)
 {
-    struct tic_by_callback *by_callback = &handle->by_callback;
+    struct tic_by_callback *by_callback = &handle->use.by_callback;
     uint8_t held = atomic_exchange(&by_callback->held, TIC_HELD_NOT);
 
     if (held == TIC_HELD_NOT)
@@ -177,7 +177,7 @@ bool tic_callback_access_give_back(struct tic_handle *handle)
     tic_lock(&tic_session->submit);
     by_callback->open--;
     bool covered = held == TIC_HELD_REPLAYED && is_covered_locked(handle);
-    handle->live |= !covered;
+    handle->restart.live |= !covered;
     tic_unlock(&tic_session->submit);
     if (!covered) {
         tic_handle_locate_homeless(handle);
@@ -193,7 +193,7 @@ static bool is_any_open(struct tic_handle *handle)
     if (!tic_session->waits_by_callback)
         return false;
     tic_lock(&tic_session->submit);
-    bool open = handle->by_callback.open > 0;
+    bool open = handle->use.by_callback.open > 0;
     tic_unlock(&tic_session->submit);
     return open;
 }
@@ -267,7 +267,7 @@ static const char *why_no_write(const struct tic_handle *handle, enum starpu_dat
         return "accesses with a callback are protected for STARPU_R, STARPU_W and STARPU_RW only";
     if (!handle->supported)
         return "accesses with a callback to data that cannot be saved are not protected yet";
-    if (handle->family || handle->parent || atomic_load(&handle->split))
+    if (handle->family || handle->parent || atomic_load(&handle->saving.split))
         return "accesses with a callback that write parts of partitions, or memory that is shared, "
                "are not protected yet";
     if (!ordered || !tic_real.starpu_data_get_sequential_consistency_flag(handle->data))
@@ -310,7 +310,7 @@ static uint64_t next_key(struct tic_handle *handle, bool writes)
 
     if (writes) {
         tic_lock(&tic_session->submit);
-        uint64_t key = key_of_write(handle, handle->by_callback.asked++);
+        uint64_t key = key_of_write(handle, handle->use.by_callback.asked++);
         tic_unlock(&tic_session->submit);
         return key;
     }
@@ -393,8 +393,8 @@ static bool is_granted_now(const struct tic_callback_wait *wait)
 {
     const struct tic_handle *handle = wait->handle;
 
-    return !tic_replay_is_made() || atomic_load(&handle->holds) == 0 ||
-           (!wait->writes && !handle->main_writes && handle->by_callback.open == 0);
+    return !tic_replay_is_made() || atomic_load(&handle->use.holds) == 0 ||
+           (!wait->writes && !handle->use.main_writes && handle->use.by_callback.open == 0);
 }
 
 /* One that writes, and whose value the cut does not have, had done nothing by then. */

@@ -68,7 +68,7 @@ static void restore_buffers(const struct starpu_task *task, const struct tic_acc
     for (unsigned i = 0; i < accesses->count; i++) {
         struct tic_handle *handle = accesses->items[i].handle;
         if (handle)
-            handle->touched = true;
+            handle->use.touched = true;
         bool ordered = handle && task->sequential_consistency &&
                        tic_real.starpu_data_get_sequential_consistency_flag(handle->data);
         if (handle && accesses->items[i].mode & STARPU_RW &&

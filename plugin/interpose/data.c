@@ -45,7 +45,7 @@ struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node,
     }
     handle->data = data;
     handle->home_node = home_node;
-    handle->invalid = home_node < 0;
+    handle->use.invalid = home_node < 0;
     unsigned node = home_node >= 0 ? (unsigned)home_node : STARPU_MAIN_RAM;
     handle->supported = tic_interface_layout(tic_real.starpu_data_get_interface_id(data),
                                              tic_real.starpu_data_get_interface_on_node(data, node),
@@ -65,9 +65,9 @@ struct tic_handle *tic_data_add(starpu_data_handle_t data, int home_node,
     tic_report_register(tic_session->report, handle);
     tic_record_registered(handle);
     struct tic_graph *graph = &tic_session->graph;
-    if (handle->pending && tic_spawns_has_kept(&graph->spawns) &&
+    if (handle->restart.pending && tic_spawns_has_kept(&graph->spawns) &&
         tic_spawns_was_written(&graph->spawns, handle->id, graph->signature.position))
-        handle->submitted_writes++;
+        handle->use.submitted_writes++;
     return handle;
 }
 
@@ -164,7 +164,8 @@ void tic_data_wait(struct tic_handle *handle)
 
 bool tic_data_has_task_values(const struct tic_handle *handle)
 {
-    uint64_t writes = handle->family ? handle->family->submitted_writes : handle->submitted_writes;
+    uint64_t writes =
+        handle->family ? handle->family->submitted_writes : handle->use.submitted_writes;
     return writes > 0 && !tic_handle_is_empty(handle);
 }
 

@@ -24,9 +24,9 @@ static int why_not(const struct tic_handle *handle)
 {
     if (tic_handle_is_empty(handle) || !handle->supported)
         return -EINVAL;
-    if (handle->mentioned || handle->was_partitioned || handle->submitted_writes > 0 ||
-        handle->main_used.read > 0 || handle->main_used.written > 0 ||
-        atomic_load(&handle->holds) > 0)
+    if (handle->use.mentioned || handle->use.was_partitioned || handle->use.submitted_writes > 0 ||
+        handle->use.main_used.read > 0 || handle->use.main_used.written > 0 ||
+        atomic_load(&handle->use.holds) > 0)
         return -EBUSY;
     return handle->family || handle->parent || handle->redux || handle->movable.may ||
                    tic_nodes_several
@@ -40,11 +40,11 @@ void tic_exclude_now(struct tic_handle *handle)
     tic_lock(&tic_session->graph.lock);
     tic_handle_lock_for_main(handle);
     handle->imaged = false;
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
     tic_unlock(&tic_session->graph.lock);
     tic_lock(&tic_session->submit);
     handle->empty = TIC_EXCLUDED;
-    handle->pending = false;
+    handle->restart.pending = false;
     handle->signed_size ^= EXCLUDED_SIZE;
     atomic_store(&tic_exclude_any, true);
     tic_unlock(&tic_session->submit);
@@ -53,7 +53,7 @@ void tic_exclude_now(struct tic_handle *handle)
 /* Signatures tell of tasks that main() submits; others may have written it, too. */
 static void stop_unless_known(const struct tic_handle *handle)
 {
-    if (handle->pending && atomic_load(&handle->version) > 0)
+    if (handle->restart.pending && atomic_load(&handle->saving.version) > 0)
         tic_stop(TIC_EXIT_DIVERGED,
                  "the replay differs from the recorded run: the program excludes data %llu%s "
                  "(number of registration) from recovery lines (starpu_tic_data_exclude), and did "
@@ -239,7 +239,8 @@ bool tic_exclude_is_in_force(void)
         return false;
     tic_lock(&graph->lock);
     for (unsigned long i = 0; i < graph->handle_count && !any; i++)
-        any = graph->handles[i]->gone_since == 0 && tic_handle_is_excluded(graph->handles[i]);
+        any =
+            graph->handles[i]->listing.gone_since == 0 && tic_handle_is_excluded(graph->handles[i]);
     tic_unlock(&graph->lock);
     return any;
 }

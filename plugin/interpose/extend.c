@@ -102,7 +102,7 @@ void tic_extend_begin(struct starpu_task *task, const struct tic_slot *slot)
         tic_snapshot_need_lines(&tic_session->snapshot, tic_task_name(task), why);
     for (unsigned long i = 0; running.whole && i < slot->writing.count; i++)
         running.ended.outputs[i].version =
-            atomic_load_explicit(&slot->writing.items[i]->version, memory_order_relaxed);
+            atomic_load_explicit(&slot->writing.items[i]->saving.version, memory_order_relaxed);
 }
 
 void tic_extend_end(const struct tic_slot *slot, bool more)

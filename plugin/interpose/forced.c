@@ -276,9 +276,9 @@ static struct starpu_task *make_task(const struct tic_forced_found *result,
  * read. */
 static bool is_idle(const struct tic_handle *handle)
 {
-    return (!handle->live || handle->delivered) && !handle->touched && !handle->family &&
-           !handle->main_writes && handle->main_writes_left == 0 &&
-           atomic_load(&handle->holds) == 0 && atomic_load(&handle->dirty_since) == 0 &&
+    return (!handle->restart.live || handle->restart.delivered) && !handle->use.touched &&
+           !handle->family && !handle->use.main_writes && handle->restart.main_writes_left == 0 &&
+           atomic_load(&handle->use.holds) == 0 && atomic_load(&handle->saving.dirty_since) == 0 &&
            !tic_data_is_past_part(handle);
 }
 
@@ -301,8 +301,9 @@ static void adopt(const struct tic_forced_found *result, const starpu_data_handl
     tic_stop_unless(tic_snapshot_adopt(&tic_session->snapshot, result, handles) == 0);
     for (unsigned i = 0; i < result->count; i++) {
         tic_data_note_write(handles[i], false);
-        handles[i]->pending = handles[i]->adopted = true;
-        handles[i]->live = handles[i]->restored = handles[i]->delivered = false;
+        handles[i]->restart.pending = handles[i]->restart.adopted = true;
+        handles[i]->restart.live = handles[i]->restart.restored = handles[i]->restart.delivered =
+            false;
         if (tic_session->settings.verify > 0)
             tic_data_note_adopted(handles[i]);
     }
@@ -325,7 +326,7 @@ static void submit_stand_in(struct starpu_task *task, const struct tic_forced_fo
 
     for (unsigned i = 0; i < result->count; i++) {
         struct tic_handle *handle = tic_handle_of(data[i]);
-        handle->pending = false; /* it is overwritten now */
+        handle->restart.pending = false; /* it is overwritten now */
         tic_data_note_write(handle, true);
     }
     stand_in->priority = task->priority;

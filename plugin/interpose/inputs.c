@@ -35,8 +35,8 @@ static const struct tic_handle *holder_of(const struct tic_handle *handle)
  * Those that are executed again may: redo_values.c. */
 static bool had_left(const struct tic_handle *handle)
 {
-    return tic_session->graph.recovered.positioned && !handle->family && !handle->pending &&
-           !handle->restored && !handle->live;
+    return tic_session->graph.recovered.positioned && !handle->family && !handle->restart.pending &&
+           !handle->restart.restored && !handle->restart.live;
 }
 
 /* The line holds what it held then, or what came of that, and gives it back before any task that
@@ -47,10 +47,10 @@ static bool is_saved(struct tic_handle *handle, bool executes)
     const struct tic_handle *holder = holder_of(handle);
     bool ahead = tic_position_is_ahead();
 
-    handle->differs =
+    handle->restart.differs =
         tic_session->settings.inputs == TIC_INPUTS_SAVE && holder->imaged &&
         ((ahead && tic_data_is_pending(holder)) || ((ahead || !executes) && had_left(holder)));
-    return handle->differs;
+    return handle->restart.differs;
 }
 
 static void tell_input(const struct tic_handle *handle)
@@ -70,13 +70,13 @@ void tic_data_note_use(struct tic_handle *handle, bool reads, bool executes)
     struct tic_session *session = tic_session;
 
     /* At its first mention no task can be writing it. */
-    if (handle->mentioned)
+    if (handle->use.mentioned)
         return;
-    handle->mentioned = true;
+    handle->use.mentioned = true;
     tic_addresses_note(handle);
     if (!reads || !session->settings.inputs || tic_data_holds_values(handle) ||
-        handle->restored || /* the line holds it, whatever main() has put there */
-        handle->shown ||    /* a callback may submit it later than it did */
+        handle->restart.restored || /* the line holds it, whatever main() has put there */
+        handle->restart.shown ||    /* a callback may submit it later than it did */
         handle->home_node < 0 || !handle->supported ||
         (tic_handle_is_empty(handle) && !tic_handle_is_excluded(handle)) || handle->packer)
         return;

@@ -69,7 +69,7 @@ void tic_looks_add(struct tic_handle *handle)
     }
     tic_lock(&tic_session->submit);
     bool fine = tic_looks_append_locked(handle);
-    atomic_store(&handle->look, fine);
+    atomic_store(&handle->use.look, fine);
     tic_unlock(&tic_session->submit);
     if (fine)
         tic_looks_list_written(handle); /* its first content counts, too */
@@ -79,19 +79,19 @@ void tic_looks_add(struct tic_handle *handle)
 
 void tic_looks_remove(struct tic_handle *handle)
 {
-    if (handle->skips_listed) {
+    if (handle->restart.skips_listed) {
         tic_lock(&tic_session->submit);
         tic_looks_forget_skipped_locked(handle);
         tic_unlock(&tic_session->submit);
     }
     if (handle->packer)
         tic_looks_packed_remove(handle);
-    if (!handle->look)
+    if (!handle->use.look)
         return;
     tic_lock(&tic_session->submit);
     tic_looks_drop_locked(handle);
     tic_unlock(&tic_session->submit);
-    atomic_store(&handle->look, false);
+    atomic_store(&handle->use.look, false);
 }
 
 /* ---- logging --------------------------------------------------------------------------------- */
@@ -99,8 +99,8 @@ void tic_looks_remove(struct tic_handle *handle)
 /* Tasks that main() has not waited for may be writing it: main() does not look at it then. */
 static bool is_at_rest(const struct tic_handle *handle, unsigned writers)
 {
-    return atomic_load_explicit(&handle->writers, memory_order_acquire) <= writers &&
-           !atomic_load_explicit(&handle->split, memory_order_relaxed);
+    return atomic_load_explicit(&handle->saving.writers, memory_order_acquire) <= writers &&
+           !atomic_load_explicit(&handle->saving.split, memory_order_relaxed);
 }
 
 static void log_bytes(struct tic_handle *handle, uint64_t wait)
@@ -125,16 +125,16 @@ static void log_if_changed(struct tic_handle *handle)
 {
     uint64_t hash;
 
-    if (handle->looked.wait == looks.waits)
+    if (handle->use.looked.wait == looks.waits)
         return;
-    handle->looked.wait = looks.waits;
+    handle->use.looked.wait = looks.waits;
     if (!tic_layout_checksum_there(&handle->layout, &hash))
         return;
-    if (hash != handle->looked.hash)
+    if (hash != handle->use.looked.hash)
         log_bytes(handle, looks.waits);
     else if (looks.partial)
         tic_looks_append(looks.waits, handle->id, NULL, 0);
-    handle->looked.hash = hash;
+    handle->use.looked.hash = hash;
 }
 
 /* What nobody has declared is found by comparing all, as often as that takes little time; and
@@ -165,9 +165,9 @@ static bool add_with_family(struct tic_handle_list *some, struct tic_handle *han
 {
     bool fine = tic_handle_append(some, handle);
 
-    for (unsigned long i = 0; handle->family && i < handle->overlap_count && fine; i++)
-        if (atomic_load(&handle->overlaps[i]->look))
-            fine = tic_handle_append(some, handle->overlaps[i]);
+    for (unsigned long i = 0; handle->family && i < handle->listing.overlap_count && fine; i++)
+        if (atomic_load(&handle->listing.overlaps[i]->use.look))
+            fine = tic_handle_append(some, handle->listing.overlaps[i]);
     return fine;
 }
 
@@ -178,8 +178,8 @@ static bool take_written(struct tic_handle_list *some, uint64_t id)
 
     if (!handle)
         return true;
-    atomic_store(&handle->look_listed, false);
-    if (atomic_load(&handle->writers) == 0)
+    atomic_store(&handle->use.look_listed, false);
+    if (atomic_load(&handle->saving.writers) == 0)
         return add_with_family(some, handle);
     tic_looks_list_written(handle);
     return true;

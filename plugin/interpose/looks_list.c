@@ -87,7 +87,7 @@ void tic_looks_list_written(struct tic_handle *handle)
     bool fine = true;
 
     tic_lock(&written.lock);
-    if (!atomic_exchange(&handle->look_listed, true))
+    if (!atomic_exchange(&handle->use.look_listed, true))
         fine = tic_append(ids->items, ids->count, ids->capacity, &handle->id) == 0;
     tic_unlock(&written.lock);
     tic_snapshot_need(&tic_session->snapshot, fine);
@@ -110,7 +110,7 @@ void tic_looks_list_small(struct starpu_task *task, struct tic_small *small)
     small->count = 0;
     for (unsigned i = 0; i < buffers && small->count < STARPU_NMAXBUFS; i++) {
         const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        if (handle && handle->look)
+        if (handle && handle->use.look)
             small->ids[small->count++] = handle->id;
         else if (handle && handle->imaged)
             tic_looks_tell_large_of_callback(task);

@@ -42,8 +42,8 @@ void tic_looks_list_written(struct tic_handle *handle);
 static inline void tic_looks_note_write(struct tic_handle *handle)
 {
     /* Read in the total order after the writer was counted: whoever clears it sees the writer. */
-    if (atomic_load_explicit(&handle->look, memory_order_relaxed) &&
-        !atomic_load(&handle->look_listed))
+    if (atomic_load_explicit(&handle->use.look, memory_order_relaxed) &&
+        !atomic_load(&handle->use.look_listed))
         tic_looks_list_written(handle);
 }
 

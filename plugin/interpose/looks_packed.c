@@ -30,7 +30,8 @@ void tic_looks_packed_add(struct tic_handle *handle)
 {
     if (count < MOST && tic_looks_is_packed(handle) && tic_session->snapshot.verify.percent > 0 &&
         tic_pack_can_put(handle->data, tic_session->settings.looks))
-        items[count++] = (struct item){.handle = handle, .version = atomic_load(&handle->version)};
+        items[count++] =
+            (struct item){.handle = handle, .version = atomic_load(&handle->saving.version)};
 }
 
 void tic_looks_packed_remove(const struct tic_handle *handle)
@@ -45,7 +46,7 @@ void tic_looks_packed_remove(const struct tic_handle *handle)
 /* Nobody uses it but main(). */
 static bool is_at_rest(const struct tic_handle *handle)
 {
-    return atomic_load(&handle->writers) == 0 && !atomic_load(&handle->split) &&
+    return atomic_load(&handle->saving.writers) == 0 && !atomic_load(&handle->saving.split) &&
            !tic_handle_is_freed(handle);
 }
 
@@ -81,7 +82,7 @@ static uint64_t sum_of(struct tic_handle *handle)
 void tic_looks_packed_log(uint64_t wait)
 {
     for (unsigned i = 0; i < count; i++) {
-        uint64_t version = atomic_load(&items[i].handle->version);
+        uint64_t version = atomic_load(&items[i].handle->saving.version);
         if ((version == items[i].version && !items[i].fresh) || !is_at_rest(items[i].handle))
             continue;
         items[i].version = version;
@@ -101,16 +102,17 @@ void tic_looks_packed_compare(void)
     exposed = false;
     for (unsigned i = 0; i < count; i++) {
         struct tic_handle *handle = items[i].handle;
-        if (items[i].sum == 0 || atomic_load(&handle->version) != items[i].version ||
-            handle->pending || !is_at_rest(handle))
+        if (items[i].sum == 0 || atomic_load(&handle->saving.version) != items[i].version ||
+            handle->restart.pending || !is_at_rest(handle))
             continue;
         uint64_t sum = sum_of(handle);
-        if (atomic_load(&handle->version) != items[i].version) /* a task has begun to write it */
+        if (atomic_load(&handle->saving.version) !=
+            items[i].version) /* a task has begun to write it */
             continue;
         if (sum != items[i].sum && sum != 0)
             tic_snapshot_touch(&tic_session->snapshot, handle);
         items[i].sum = sum;
-        items[i].version = atomic_load(&handle->version);
+        items[i].version = atomic_load(&handle->saving.version);
     }
 }
 
@@ -156,7 +158,7 @@ static void give_back(struct tic_handle *handle, const struct tic_line_look *loo
 /* No look says what main() was still waiting for when the line was cut. */
 static void show(struct tic_handle *handle)
 {
-    if (!handle->pending || handle->restored || !is_at_rest(handle))
+    if (!handle->restart.pending || handle->restart.restored || !is_at_rest(handle))
         return;
     if (!tic_looks_has_its_value(handle)) {
         if (!find(handle->id))
@@ -171,8 +173,8 @@ static void show(struct tic_handle *handle)
 
 static bool is_to_come(struct tic_handle *handle)
 {
-    return handle->data && handle->pending && !handle->restored && !handle->family &&
-           !atomic_load(&handle->invalid) && is_at_rest(handle);
+    return handle->data && handle->restart.pending && !handle->restart.restored &&
+           !handle->family && !atomic_load(&handle->use.invalid) && is_at_rest(handle);
 }
 
 /* What main() does by its pointers from now on is to stay. */
@@ -187,12 +189,12 @@ void tic_looks_packed_arrive(bool (*waits)(const struct tic_handle *handle))
         if (status)
             tic_data_stop_unreadable(handle->id, status, false);
         tic_lock(&tic_session->submit);
-        handle->pending = false;
-        handle->live = true;
-        handle->restored = true;
+        handle->restart.pending = false;
+        handle->restart.live = true;
+        handle->restart.restored = true;
         tic_unlock(&tic_session->submit);
         items[i].sum = sum_of(handle);
-        items[i].version = atomic_load(&handle->version);
+        items[i].version = atomic_load(&handle->saving.version);
         items[i].fresh = true;
     }
     exposed = count > 0;
@@ -222,7 +224,8 @@ void tic_looks_packed_give_back(uint64_t wait)
     for (size_t i = 0; i < looks; i += parts) {
         struct item *item = find(look[i].id);
         parts = tic_looks_count_parts(&look[i], looks - i);
-        if (item && look[i].bytes > 0 && !item->handle->restored && is_at_rest(item->handle))
+        if (item && look[i].bytes > 0 && !item->handle->restart.restored &&
+            is_at_rest(item->handle))
             give_back(item->handle, &look[i], parts);
     }
 }

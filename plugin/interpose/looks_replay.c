@@ -101,10 +101,10 @@ static bool is_mapped(const struct tic_handle *handle, struct known_page *known)
 static void try_give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts,
                           struct known_page *known)
 {
-    if (!handle || handle->restored || !is_mapped(handle, known))
+    if (!handle || handle->restart.restored || !is_mapped(handle, known))
         return;
     if (is_there(handle, look, parts) || give_back(handle, look, parts))
-        handle->shown = true;
+        handle->restart.shown = true;
 }
 
 size_t tic_looks_count_parts(const struct tic_line_look *look, size_t count)
@@ -143,8 +143,8 @@ static bool was_stirred(void)
 /* While it is partitioned its parts are looked at. */
 static void give_last_back(struct tic_handle *handle, struct known_page *known)
 {
-    if (handle && handle->looked.recovered && !atomic_load(&handle->split))
-        try_give_back(handle, handle->looked.recovered, handle->looked.parts, known);
+    if (handle && handle->use.looked.recovered && !atomic_load(&handle->saving.split))
+        try_give_back(handle, handle->use.looked.recovered, handle->use.looked.parts, known);
 }
 
 /* ---- larger data ------------------------------------------------------------------------------
@@ -154,18 +154,19 @@ static void give_last_back(struct tic_handle *handle, struct known_page *known)
  * count in the value only. */
 bool tic_looks_has_its_value(struct tic_handle *handle)
 {
-    tic_lock(&handle->lock);
-    bool last = handle->current.exists && handle->submitted_writes == handle->current.version;
-    tic_unlock(&handle->lock);
+    tic_lock(&handle->saving.lock);
+    bool last = handle->saving.current.exists &&
+                handle->use.submitted_writes == handle->saving.current.version;
+    tic_unlock(&handle->saving.lock);
     return last;
 }
 
 void tic_looks_note_skipped_locked(struct tic_handle *handle)
 {
-    if (!handle || handle->look || !(handle->imaged || tic_looks_is_packed(handle)) ||
-        !handle->pending || handle->skips_listed)
+    if (!handle || handle->use.look || !(handle->imaged || tic_looks_is_packed(handle)) ||
+        !handle->restart.pending || handle->restart.skips_listed)
         return;
-    handle->skips_listed = true;
+    handle->restart.skips_listed = true;
     tic_stop_unless(tic_handle_append(&skipped, handle));
 }
 
@@ -179,8 +180,9 @@ void tic_looks_forget_skipped_locked(const struct tic_handle *handle)
 /* It stays pending: main() may change it before it comes to where it was. */
 static void show_skipped(struct tic_handle *handle)
 {
-    if (!handle->pending || handle->restored || handle->family || atomic_load(&handle->split) ||
-        !tic_handle_is_there(handle) || !tic_layout_is_writable(&handle->layout))
+    if (!handle->restart.pending || handle->restart.restored || handle->family ||
+        atomic_load(&handle->saving.split) || !tic_handle_is_there(handle) ||
+        !tic_layout_is_writable(&handle->layout))
         return;
     if (!tic_looks_has_its_value(handle)) {
         tic_looks_tell_overwritten(handle);
@@ -193,7 +195,7 @@ static void show_skipped(struct tic_handle *handle)
 static void show_all_skipped(void)
 {
     for (unsigned long i = 0; i < skipped.count; i++) {
-        skipped.items[i]->skips_listed = false;
+        skipped.items[i]->restart.skips_listed = false;
         show_skipped(skipped.items[i]);
     }
     skipped.count = 0;
@@ -209,7 +211,7 @@ void tic_looks_await_packed_locked(void)
             skipped.items[kept++] = handle;
             continue;
         }
-        handle->skips_listed = false;
+        handle->restart.skips_listed = false;
         tic_stop_unless(tic_handle_append(&packed_skipped, handle));
     }
     skipped.count = kept;
@@ -238,8 +240,8 @@ void tic_looks_give_main_back_locked(uint64_t wait)
         struct tic_handle *handle = tic_looks_find_locked(look[i].id);
         parts = tic_looks_count_parts(&look[i], count - i);
         if (handle && look[i].bytes > 0) {
-            handle->looked.recovered = &look[i];
-            handle->looked.parts = parts;
+            handle->use.looked.recovered = &look[i];
+            handle->use.looked.parts = parts;
         }
         if (!all)
             give_last_back(handle, &known);

@@ -96,9 +96,9 @@ void tic_movable_leave(struct tic_handle *handle)
 
 static void set_closed(struct tic_handle *handle, bool closed)
 {
-    tic_lock(&handle->lock);
+    tic_lock(&handle->saving.lock);
     handle->movable.closed = closed;
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
 }
 
 void tic_movable_close(struct tic_handle *handle)
@@ -147,7 +147,7 @@ void tic_movable_drop(starpu_data_handle_t data)
 static bool loses_value(const struct tic_handle *handle, enum starpu_data_access_mode mode)
 {
     return handle && handle->movable.may && mode & STARPU_W && !(mode & STARPU_R) &&
-           !atomic_load(&handle->invalid) && (!tic_session->recovered || handle->live);
+           !atomic_load(&handle->use.invalid) && (!tic_session->recovered || handle->restart.live);
 }
 
 const char *tic_movable_refuse(const struct starpu_task *task, const struct tic_accesses *accesses)

@@ -128,15 +128,15 @@ void tic_data_on_partition_before(starpu_data_handle_t data)
         return;
     }
     tic_callback_access_settle(handle);
-    handle->was_partitioned = true;
-    if (!handle->mentioned)
+    handle->use.was_partitioned = true;
+    if (!handle->use.mentioned)
         tic_addresses_note(handle);
     if (tic_handle_is_excluded(handle)) { /* its parts are, too: there is no value */
         have_memory(handle);
         return;
     }
     if (is_over(handle)) { /* the value is from later: until then main() may write what it likes */
-        handle->partition_over = true;
+        handle->restart.partition_over = true;
         tic_handle_put_off(handle);
         have_memory(handle);
         return;
@@ -173,7 +173,7 @@ void tic_data_on_partition_after(starpu_data_handle_t data)
         return;
     tic_report_partition(tic_session->report, false);
     tic_handle_locate_homeless(parent); /* StarPU may have allocated it now */
-    atomic_store(&parent->split, true);
+    atomic_store(&parent->saving.split, true);
 
     parent->children = calloc(count ? count : 1, sizeof(struct tic_handle *));
     for (unsigned i = 0; parent->children && i < count; i++) {
@@ -184,8 +184,8 @@ void tic_data_on_partition_after(starpu_data_handle_t data)
         child->parent = parent;
         if (tic_handle_is_excluded(parent))
             tic_exclude_now(child);
-        child->derived = tic_data_holds_values(parent);
-        child->invalid = parent->invalid;
+        child->use.derived = tic_data_holds_values(parent);
+        child->use.invalid = parent->use.invalid;
         tic_data_take_content(child);
         tic_redux_inherit(child, parent);
         parent->children[parent->child_count++] = child;
@@ -215,26 +215,26 @@ static bool gather(struct tic_handle *parent, bool noted)
         if (inner)
             gather(child, false);
         tic_data_restore(child, inner);
-        if ((tic_data_has_task_values(child) || child->mentioned) && !inner)
+        if ((tic_data_has_task_values(child) || child->use.mentioned) && !inner)
             tic_data_wait(child);
         tic_movable_close(child);
-        changed |= atomic_load(&child->version) > 0;
-        written |= child->submitted_writes > 0;
+        changed |= atomic_load(&child->saving.version) > 0;
+        written |= child->use.submitted_writes > 0;
         tic_data_forget(child->data);
         tic_data_leave(child);
     }
-    changed &= !parent->partition_over;
+    changed &= !parent->restart.partition_over;
     tic_snapshot_merge(&tic_session->snapshot, parent, changed, noted);
-    if (parent->imaged && !parent->pending) /* if it has no value that a line may hold */
+    if (parent->imaged && !parent->restart.pending) /* if it has no value that a line may hold */
         tic_snapshot_adopt_content(&tic_session->snapshot, parent);
-    atomic_store(&parent->split, false);
+    atomic_store(&parent->saving.split, false);
     free(parent->children);
     parent->children = NULL;
     parent->child_count = 0;
-    parent->partition_over = false;
-    parent->submitted_writes += written;
+    parent->restart.partition_over = false;
+    parent->use.submitted_writes += written;
     if (written) {
-        parent->invalid = false;
+        parent->use.invalid = false;
         tic_looks_note_write(parent);
     }
     return changed;

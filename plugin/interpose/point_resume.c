@@ -112,7 +112,7 @@ static void restore_all_locked(struct tic_graph *graph)
         count = graph->handle_count;
         struct tic_handle *handle = i < count ? graph->handles[i] : NULL;
         tic_unlock(&graph->lock);
-        if (handle && handle->data && handle->gone_since == 0)
+        if (handle && handle->data && handle->listing.gone_since == 0)
             tic_data_restore_now_locked(handle, true);
     }
 }

@@ -33,7 +33,7 @@ static bool can_log(const struct tic_handle *handle)
 
 static bool has_version(const struct tic_handle *handle)
 {
-    return atomic_load_explicit(&handle->version, memory_order_relaxed) > 0 ||
+    return atomic_load_explicit(&handle->saving.version, memory_order_relaxed) > 0 ||
            (handle->family &&
             atomic_load_explicit(&handle->family->writes, memory_order_relaxed) > 0);
 }
@@ -227,7 +227,7 @@ static bool is_written_later(const struct starpu_task *task, unsigned buffer)
         !comes_early(task, buffer, handle))
         return false;
     tic_lock(&tic_session->submit);
-    bool later = handle->submitted_writes > atomic_load(&handle->version);
+    bool later = handle->use.submitted_writes > atomic_load(&handle->saving.version);
     tic_unlock(&tic_session->submit);
     return later;
 }

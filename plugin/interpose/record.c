@@ -44,7 +44,8 @@ static void keep_what_main_holds(struct starpu_task *task)
 
     for (unsigned i = 0; i < buffers && atomic_load(&tic_session->holds) > 0; i++) {
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_W && atomic_load(&handle->holds) > 0)
+        if (handle && STARPU_TASK_GET_MODE(task, i) & STARPU_W &&
+            atomic_load(&handle->use.holds) > 0)
             tic_reuse_exclude(handle);
     }
 }

@@ -103,7 +103,7 @@ static bool queue_locked(struct queued_task *queued, void (*play)(void *),
 {
     for (unsigned i = 0; i < accesses->count; i++)
         if (accesses->items[i].handle)
-            tic_redo_keeper(accesses->items[i].handle)->redo.queued |=
+            tic_redo_keeper(accesses->items[i].handle)->restart.redo.queued |=
                 use_of(queued->task, accesses, i);
     bool on = tic_replay_queue(play, queued);
     if (!on)
@@ -147,7 +147,7 @@ static bool redo_begin(const struct starpu_task *task, uint64_t key)
 static bool is_behind(struct starpu_task *task, const struct tic_accesses *accesses, unsigned i)
 {
     const struct tic_handle *handle = accesses->items[i].handle;
-    const uint8_t queued = handle ? tic_redo_keeper(handle)->redo.queued : 0;
+    const uint8_t queued = handle ? tic_redo_keeper(handle)->restart.redo.queued : 0;
 
     switch (use_of(task, accesses, i)) {
     case TIC_QUEUED_WRITES:
@@ -212,7 +212,8 @@ static void end_with(struct starpu_task *task, struct starpu_task *kernel)
 /* Of a made history it begins now. */
 static void check_made(const struct tic_handle *handle)
 {
-    if (handle && tic_replay_is_made() && (handle->main_writes || handle->by_callback.open > 0))
+    if (handle && tic_replay_is_made() &&
+        (handle->use.main_writes || handle->use.by_callback.open > 0))
         tic_data_stop_made("when a task that writes no data began, as somebody held what it reads");
 }
 
@@ -269,7 +270,7 @@ bool tic_redo_keeps(void)
 bool tic_redo_is_queued(const struct tic_handle *handle)
 {
     tic_lock(&tic_session->submit);
-    bool queued = handle && tic_redo_keeper(handle)->redo.queued;
+    bool queued = handle && tic_redo_keeper(handle)->restart.redo.queued;
     tic_unlock(&tic_session->submit);
     return queued;
 }
@@ -298,7 +299,7 @@ bool tic_redo_queue(struct tic_handle *handle, void (*play)(void *), const void 
     struct tic_redo_call *call = tic_redo_create_call(handle, play, argument, size);
 
     tic_lock(&tic_session->submit);
-    tic_redo_keeper(handle)->redo.queued |= TIC_QUEUED_WRITES;
+    tic_redo_keeper(handle)->restart.redo.queued |= TIC_QUEUED_WRITES;
     tic_unlock(&tic_session->submit);
     return free_unless(tic_replay_queue(tic_redo_play_call, call), call);
 }
@@ -334,7 +335,7 @@ static void name_data(const struct tic_line_entry *entries, size_t count)
     tic_lock(&graph->lock);
     for (unsigned long i = 0; i < graph->handle_count; i++)
         if (bsearch(&graph->handles[i]->id, ids, count, sizeof(*ids), tic_line_by_number))
-            tic_redo_keeper(graph->handles[i])->redo.named = true;
+            tic_redo_keeper(graph->handles[i])->restart.redo.named = true;
     tic_unlock(&graph->lock);
     tic_unlock(&tic_session->submit);
     free(ids);
@@ -342,7 +343,7 @@ static void name_data(const struct tic_line_entry *entries, size_t count)
 
 static bool is_looked_at(const struct tic_handle *handle)
 {
-    return tic_redo_keeper(handle)->redo.named || tic_redo_is_used(handle);
+    return tic_redo_keeper(handle)->restart.redo.named || tic_redo_is_used(handle);
 }
 
 static bool may_look(const struct tic_line_entry *entries, size_t count)

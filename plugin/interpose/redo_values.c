@@ -44,9 +44,9 @@ static struct {
 
 static bool has_value(struct tic_handle *whole)
 {
-    tic_lock(&whole->lock);
-    bool has = whole->current.exists;
-    tic_unlock(&whole->lock);
+    tic_lock(&whole->saving.lock);
+    bool has = whole->saving.current.exists;
+    tic_unlock(&whole->saving.lock);
     return has && tic_data_is_pending(whole) && tic_data_is_in_place(whole);
 }
 
@@ -82,7 +82,7 @@ static void tic_initial_write_part(struct tic_handle *part)
         tic_data_stop_input(part);
     tic_constant_refuse(part);
     tic_layout_copy(&part->layout, &there);
-    part->differs = false;
+    part->restart.differs = false;
 }
 
 /* ---- what tasks that are executed again read ------------------------------------------------- */
@@ -99,14 +99,15 @@ static bool holds_initial(struct tic_handle *handle)
 {
     return (tic_data_is_pending(handle) || tic_data_is_past_part(handle)) &&
            !tic_data_holds_values(handle) && handle->home_node >= 0 &&
-           atomic_load(&handle->holds) == 0 && handle->supported && !tic_handle_is_empty(handle) &&
+           atomic_load(&handle->use.holds) == 0 && handle->supported &&
+           !tic_handle_is_empty(handle) &&
            (!handle->packer || tic_pack_can_put(handle->data, UINT64_MAX));
 }
 
 /* Of data that nobody had written. True: the store has it. Else memory holds it. */
 static bool find_initial(struct tic_handle *handle, struct tic_saved *saved)
 {
-    if (!handle->differs)
+    if (!handle->restart.differs)
         return false;
     if (is_lost(handle)) {
         tic_initial_write_part(handle);
@@ -130,7 +131,7 @@ static bool find_locked(struct starpu_task *task, unsigned buffer, uint64_t key,
         return false;
     if (tic_task_is_ordered(task, buffer) && holds_initial(handle))
         return find_initial(handle, saved);
-    if (handle->differs && is_lost(handle))
+    if (handle->restart.differs && is_lost(handle))
         tic_data_stop_input(handle);
     return false;
 }
@@ -173,7 +174,7 @@ void tic_redo_values_start(struct tic_graph *graph)
 bool tic_redo_is_used(const struct tic_handle *handle)
 {
     pthread_mutex_lock(&users.mutex);
-    bool used = tic_redo_keeper(handle)->redo.users > 0;
+    bool used = tic_redo_keeper(handle)->restart.redo.users > 0;
     pthread_mutex_unlock(&users.mutex);
     return used;
 }
@@ -212,8 +213,8 @@ void tic_redo_note_user(struct tic_redo_user *user)
     user->number = users.count++;
     for (unsigned i = 0; i < user->count; i++)
         if (keepers_of(user)[i]) {
-            keepers_of(user)[i]->redo.users++;
-            keepers_of(user)[i]->redo.coming++;
+            keepers_of(user)[i]->restart.redo.users++;
+            keepers_of(user)[i]->restart.redo.coming++;
         }
     atomic_store(&users.any, true);
     pthread_mutex_unlock(&users.mutex);
@@ -253,7 +254,7 @@ static void check_due_locked(struct tic_redo_call *call)
 
 bool tic_redo_put_off(struct tic_redo_call *call)
 {
-    struct tic_redo_place *place = &call->keeper->redo;
+    struct tic_redo_place *place = &call->keeper->restart.redo;
     struct tic_redo_call **end = &place->first;
 
     pthread_mutex_lock(&users.mutex);
@@ -283,7 +284,7 @@ static struct tic_redo_call *take_due_locked(void)
 /* Its data may go with it. */
 static void make_locked(struct tic_redo_call *call)
 {
-    struct tic_redo_place *place = &call->keeper->redo;
+    struct tic_redo_place *place = &call->keeper->restart.redo;
     struct tic_redo_call *next = call->next;
 
     place->first = next;
@@ -315,8 +316,8 @@ static bool is_called_before_locked(struct tic_redo_user *user)
 {
     unsigned i = 0;
 
-    while (i < user->count && !(keepers_of(user)[i] && keepers_of(user)[i]->redo.first &&
-                                keepers_of(user)[i]->redo.first->number <= user->number))
+    while (i < user->count && !(keepers_of(user)[i] && keepers_of(user)[i]->restart.redo.first &&
+                                keepers_of(user)[i]->restart.redo.first->number <= user->number))
         i++;
     return users.calls || i < user->count;
 }
@@ -335,7 +336,8 @@ static void begin_locked(struct tic_redo_user *user)
 {
     user->begun = true;
     for (unsigned i = 0; i < user->count; i++) {
-        struct tic_redo_place *place = keepers_of(user)[i] ? &keepers_of(user)[i]->redo : NULL;
+        struct tic_redo_place *place =
+            keepers_of(user)[i] ? &keepers_of(user)[i]->restart.redo : NULL;
         for (struct tic_redo_call *call = place ? place->first : NULL; call; call = call->next)
             call->waits -= call->number > user->number;
         if (place) {
@@ -350,7 +352,7 @@ static void end_locked(struct tic_redo_user *user)
     user->ended = true;
     for (unsigned i = 0; i < user->count; i++)
         if (keepers_of(user)[i])
-            keepers_of(user)[i]->redo.users--;
+            keepers_of(user)[i]->restart.redo.users--;
 }
 
 /* Calls may be due. */
@@ -409,8 +411,8 @@ static bool share_memory(struct tic_handle *a, const struct tic_handle *b)
     bool found = a == b;
 
     tic_lock(&users.graph->lock);
-    for (unsigned long i = 0; i < a->overlap_count && !found; i++)
-        found = a->overlaps[i] == b;
+    for (unsigned long i = 0; i < a->listing.overlap_count && !found; i++)
+        found = a->listing.overlaps[i] == b;
     tic_unlock(&users.graph->lock);
     return found;
 }
@@ -459,7 +461,7 @@ void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved)
     while ((use = find_use(handle, saved, &key)) == USES_OTHER)
         tic_replay_await_kernel(key);
     /* Who holds it now held it then, beside whoever is to see it: for reading, the same value. */
-    if (use == USES_NOT && atomic_load(&handle->holds) == 0)
+    if (use == USES_NOT && atomic_load(&handle->use.holds) == 0)
         tic_data_redo(handle, saved);
 }
 
@@ -501,7 +503,7 @@ void tic_redo_show_reads(const struct tic_redo_reads *reads)
         struct tic_handle *handle = tic_graph_find_handle(users.graph, reads->ids[i]);
         if (handle && handle->data)
             tic_redo_show(handle, &(struct tic_saved){{read.extent, read.row}, read.checksum});
-        else if (handle && handle->main_writes && tic_replay_is_made())
+        else if (handle && handle->use.main_writes && tic_replay_is_made())
             tic_data_stop_made("when a callback began, as main() held what it reads");
     }
 }

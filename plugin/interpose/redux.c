@@ -155,7 +155,7 @@ static bool open_accumulators(struct tic_handle *handle, struct tic_redux *redux
         tic_data_on_register_after(redux->parts[i], -1);
         struct tic_handle *part = tic_handle_of(redux->parts[i]);
         if (part)
-            part->accumulates = true;
+            part->use.accumulates = true;
         if (part)
             tic_typed_inherit(part, handle);
     }
@@ -173,9 +173,9 @@ static bool fold_own(struct tic_handle *handle)
     for (unsigned i = 0; redux && i < redux->width; i++) {
         if (!atomic_exchange(&redux->open[i], false))
             continue;
-        if (atomic_load(&handle->invalid)) /* to StarPU, too, until this task is submitted */
+        if (atomic_load(&handle->use.invalid)) /* to StarPU, too, until this task is submitted */
             submit(redux->init, redux->init_arg, handle->data, NULL);
-        atomic_store(&handle->invalid, false);
+        atomic_store(&handle->use.invalid, false);
         submit(redux->fold, redux->fold_arg, handle->data, redux->parts[i]);
         atomic_fetch_sub(&tic_redux_open_count, 1);
         any = true;
@@ -188,9 +188,9 @@ static bool fold_overlapping(struct tic_handle *handle)
 {
     bool any = false;
 
-    for (unsigned long i = 0; i < handle->overlap_count; i++)
-        if (handle->overlaps[i]->data)
-            any |= fold_own(handle->overlaps[i]);
+    for (unsigned long i = 0; i < handle->listing.overlap_count; i++)
+        if (handle->listing.overlaps[i]->data)
+            any |= fold_own(handle->listing.overlaps[i]);
     return any;
 }
 

@@ -169,16 +169,16 @@ static struct restore describe_restore(struct tic_handle *handle)
         .interface_id = handle->data ? tic_real.starpu_data_get_interface_id(handle->data)
                                      : STARPU_UNKNOWN_INTERFACE_ID,
         .id = handle->id,
-        .logged = handle->adopted,
+        .logged = handle->restart.adopted,
         .data = handle->packer ? handle->data : NULL,
     };
 }
 
 struct tic_saved tic_data_recovered_value(struct tic_handle *handle)
 {
-    tic_lock(&handle->lock);
-    struct tic_saved saved = handle->current.saved;
-    tic_unlock(&handle->lock);
+    tic_lock(&handle->saving.lock);
+    struct tic_saved saved = handle->saving.current.saved;
+    tic_unlock(&handle->saving.lock);
     return saved;
 }
 
@@ -352,9 +352,9 @@ void tic_data_make_readable_locked(struct tic_handle *handle)
 {
     /* Of data that no line holds, the task that writes it may come only when the history says so.
      */
-    bool written = handle->submitted_writes > 0 || handle->main_used.written > 0;
+    bool written = handle->use.submitted_writes > 0 || handle->use.main_used.written > 0;
 
-    if (handle->home_node >= 0 || handle->live || !written)
+    if (handle->home_node >= 0 || handle->restart.live || !written)
         return;
     if (fills_by_access()) {
         tic_fill_submit(handle->data, NULL, NULL);
@@ -379,10 +379,10 @@ static void restore_family(struct tic_family *family)
         tic_or_stop(tic_family_pending(&tic_session->graph, family, &count));
     for (unsigned long i = 0; i < count; i++) {
         struct tic_saved saved = tic_data_recovered_value(pending[i]);
-        if (!family->root->main_writes)
+        if (!family->root->use.main_writes)
             tic_data_deliver(pending[i], &saved);
-        pending[i]->pending = false;
-        pending[i]->restored = true;
+        pending[i]->restart.pending = false;
+        pending[i]->restart.restored = true;
     }
     free(pending);
     family->pending = false;
@@ -394,16 +394,16 @@ void tic_data_restore_now_locked(struct tic_handle *handle, bool now)
         restore_family(handle->family);
         return;
     }
-    if (!handle->pending)
+    if (!handle->restart.pending)
         return;
-    if (handle->by_callback.replayed > 0) {
-        handle->by_callback.put_off = true;
+    if (handle->use.by_callback.replayed > 0) {
+        handle->use.by_callback.put_off = true;
         return;
     }
-    handle->pending = false;
-    handle->live = true;
-    handle->restored = true;
-    if (tic_handle_is_empty(handle) || handle->main_writes)
+    handle->restart.pending = false;
+    handle->restart.live = true;
+    handle->restart.restored = true;
+    if (tic_handle_is_empty(handle) || handle->use.main_writes)
         return;
     if (!handle->supported)
         tic_stop(
@@ -411,8 +411,8 @@ void tic_data_restore_now_locked(struct tic_handle *handle, bool now)
             "the replay differs from the recorded run: handle %llu%s has another interface now",
             (unsigned long long)handle->id, tic_name_of(handle->id));
     bool ordered = tic_real.starpu_data_get_sequential_consistency_flag(handle->data) != 0;
-    handle->delivered = now || !ordered || !restore_by_task(handle);
-    if (handle->delivered) {
+    handle->restart.delivered = now || !ordered || !restore_by_task(handle);
+    if (handle->restart.delivered) {
         struct tic_saved saved = tic_data_recovered_value(handle);
         tic_data_deliver(handle, &saved);
     }

@@ -29,8 +29,8 @@ static unsigned depth_of(const struct tic_handle *handle)
  * access before the release. */
 static bool is_held(const struct tic_handle *handle)
 {
-    return tic_replay_is_on() && atomic_load(&handle->holds) > 0 && !handle->family &&
-           handle->by_callback.replayed == 0;
+    return tic_replay_is_on() && atomic_load(&handle->use.holds) > 0 && !handle->family &&
+           handle->use.by_callback.replayed == 0;
 }
 
 static struct tic_handle **list_image(bool (*waits)(const struct tic_handle *handle),
@@ -43,7 +43,7 @@ static struct tic_handle **list_image(bool (*waits)(const struct tic_handle *han
     *count = *deepest = 0;
     for (unsigned long i = 0; handles && i < graph->handle_count; i++) {
         struct tic_handle *handle = graph->handles[i];
-        if (!handle->data || !handle->pending ||
+        if (!handle->data || !handle->restart.pending ||
             !(tic_data_is_in_place(handle) || is_held(handle)) || (waits && waits(handle)))
             continue;
         handles[(*count)++] = handle;
@@ -85,8 +85,8 @@ static bool stays(struct tic_handle *handle)
         return true;
     struct tic_saved saved = tic_data_recovered_value(handle);
     bool unused = tic_handle_is_unused(handle);
-    bool as_main_left = handle->imaged && !handle->family && handle->main_used.written == 0 &&
-                        !tic_data_holds_values(handle) && !atomic_load(&handle->invalid);
+    bool as_main_left = handle->imaged && !handle->family && handle->use.main_used.written == 0 &&
+                        !tic_data_holds_values(handle) && !atomic_load(&handle->use.invalid);
 
     return (unused || as_main_left) && tic_layout_is_mapped(&handle->layout) &&
            (tic_layout_checksum(&handle->layout) == saved.checksum ||
@@ -100,9 +100,9 @@ static void restore_or_leave_locked(struct tic_handle *handle)
         tic_data_restore_now_locked(handle, true);
         return;
     }
-    handle->pending = false;
-    handle->live = true;
-    handle->restored = true;
+    handle->restart.pending = false;
+    handle->restart.live = true;
+    handle->restart.restored = true;
 }
 
 /* What was partitioned comes before its parts, which are later. */
@@ -209,7 +209,7 @@ void tic_data_restore_reads_locked(struct starpu_task *task)
 
 static bool stays_restored(const struct tic_handle *member)
 {
-    return member->data && member->restored && !member->packer;
+    return member->data && member->restart.restored && !member->packer;
 }
 
 /* The smallest member that stays and has all memory of the leaving one; NULL: none. */
@@ -217,8 +217,8 @@ static struct tic_handle *find_container(const struct tic_handle *leaving)
 {
     struct tic_handle *smallest = NULL;
 
-    for (unsigned long i = 0; i < leaving->overlap_count; i++) {
-        struct tic_handle *member = leaving->overlaps[i];
+    for (unsigned long i = 0; i < leaving->listing.overlap_count; i++) {
+        struct tic_handle *member = leaving->listing.overlaps[i];
         if (stays_restored(member) && tic_family_covers(&member->layout, &leaving->layout) &&
             (!smallest ||
              tic_shape_bytes(&member->layout.shape) < tic_shape_bytes(&smallest->layout.shape)))
@@ -231,9 +231,11 @@ static struct tic_handle *find_container(const struct tic_handle *leaving)
  * holds both now. */
 static void cover(struct tic_handle *member, const struct tic_handle *leaving)
 {
-    if (!stays_restored(member) || member->current.version >= leaving->current.version)
+    if (!stays_restored(member) ||
+        member->saving.current.version >= leaving->saving.current.version)
         return;
-    int status = tic_snapshot_take_memory(&tic_session->snapshot, member, leaving->current.version);
+    int status =
+        tic_snapshot_take_memory(&tic_session->snapshot, member, leaving->saving.current.version);
     if (status)
         tic_stop(
             TIC_EXIT_REFUSED, "cannot keep data %llu%s (number of registration) in the replay: %s",
@@ -247,8 +249,8 @@ static void cover_leaving(const struct tic_handle *leaving)
 
     if (container)
         cover(container, leaving);
-    for (unsigned long i = 0; !container && i < leaving->overlap_count; i++)
-        cover(leaving->overlaps[i], leaving);
+    for (unsigned long i = 0; !container && i < leaving->listing.overlap_count; i++)
+        cover(leaving->listing.overlaps[i], leaving);
 }
 
 /* Before main() has come to the recovered cut those that stay in the family are given back again,
@@ -262,7 +264,7 @@ void tic_data_restore_leaving(struct tic_handle *handle)
     tic_unlock(&tic_session->submit);
     if (!family || !tic_position_is_ahead())
         return;
-    if (handle->restored)
+    if (handle->restart.restored)
         cover_leaving(handle);
     tic_lock(&tic_session->submit);
     for (unsigned long i = 0; i < family->count; i++)

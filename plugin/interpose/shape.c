@@ -111,13 +111,13 @@ static bool has_its_shape(struct tic_handle *handle, unsigned node)
 
     if (!handle->is_value || handle->packer)
         return true;
-    tic_lock(&handle->lock);
-    if (!handle->leaves &&
+    tic_lock(&handle->saving.lock);
+    if (!handle->saving.leaves &&
         tic_interface_layout(tic_real.starpu_data_get_interface_id(handle->data),
                              tic_real.starpu_data_get_interface_on_node(handle->data, node),
                              &layout))
         same = tic_shape_equal(&layout.shape, &handle->layout.shape);
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
     return same;
 }
 

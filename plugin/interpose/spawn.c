@@ -57,19 +57,19 @@ static uint64_t count_before_main(uint64_t sequence)
 static void note_use(struct tic_handle *handle, enum starpu_data_access_mode mode, uint64_t number)
 {
     if (mode & STARPU_COMMUTE)
-        handle->anew.commuted = number;
+        handle->use.anew.commuted = number;
     else if (mode & STARPU_W)
-        handle->anew.written = number;
+        handle->use.anew.written = number;
     else if (mode & STARPU_R)
-        handle->anew.read = number;
+        handle->use.anew.read = number;
 }
 
 static void note_use_of_overlaps(struct tic_handle *handle, enum starpu_data_access_mode mode,
                                  uint64_t number)
 {
     tic_lock(&tic_session->graph.lock); /* any thread */
-    for (unsigned long i = 0; i < handle->overlap_count; i++)
-        note_use(handle->overlaps[i], mode, number);
+    for (unsigned long i = 0; i < handle->listing.overlap_count; i++)
+        note_use(handle->listing.overlaps[i], mode, number);
     tic_unlock(&tic_session->graph.lock);
 }
 
@@ -96,20 +96,20 @@ static uint64_t later(uint64_t a, uint64_t b)
 /* The last one of those that would have to come before such an access. */
 static uint64_t last_before(const struct tic_handle *handle, enum starpu_data_access_mode mode)
 {
-    uint64_t last = handle->anew.written;
+    uint64_t last = handle->use.anew.written;
 
     if (!(mode & STARPU_COMMUTE))
-        last = later(last, handle->anew.commuted);
-    return mode & STARPU_W ? later(last, handle->anew.read) : last;
+        last = later(last, handle->use.anew.commuted);
+    return mode & STARPU_W ? later(last, handle->use.anew.read) : last;
 }
 
 static const char *why_not_after(const struct tic_handle *handle, enum starpu_data_access_mode mode,
                                  const struct tic_spawn *spawn)
 {
-    uint64_t used = handle->main_used.written;
+    uint64_t used = handle->use.main_used.written;
 
-    if (mode & STARPU_W && handle->main_used.read > used)
-        used = handle->main_used.read;
+    if (mode & STARPU_W && handle->use.main_used.read > used)
+        used = handle->use.main_used.read;
     if (used > spawn->seen)
         return "a task submits it on data that main() has used since it submitted the task that "
                "this comes from: a restart could not keep that order";

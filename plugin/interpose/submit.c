@@ -53,7 +53,7 @@ static uint64_t fingerprint(const struct starpu_task *task, const struct tic_acc
     for (unsigned i = 0; i < accesses->count; i++) {
         const struct tic_handle *handle = accesses->items[i].handle;
         enum starpu_data_access_mode mode = accesses->items[i].mode;
-        if (handle->accumulates) /* whether its writes commute can be a race: redux.c */
+        if (handle->use.accumulates) /* whether its writes commute can be a race: redux.c */
             mode &= ~(unsigned)STARPU_COMMUTE;
         uint64_t words[4] = {fold, handle->id, (uint64_t)mode, handle->signed_size};
         fold = tic_words_hash(words, 4, 0);
@@ -185,7 +185,7 @@ static enum tic_verdict redo_control(struct starpu_task *task,
 static void note_main_uses(const struct tic_accesses *accesses, uint64_t sequence)
 {
     for (unsigned i = 0; i < accesses->count; i++) {
-        if (accesses->items[i].mode & STARPU_W && accesses->items[i].handle->exposed)
+        if (accesses->items[i].mode & STARPU_W && accesses->items[i].handle->use.exposed)
             tic_looks_note_exposed(accesses->items[i].handle);
         tic_data_note_main_use(accesses->items[i].handle, (accesses->items[i].mode & STARPU_W) != 0,
                                sequence + 1);

@@ -48,10 +48,10 @@ enum tic_switch tic_switch_before(starpu_data_handle_t data, enum tic_switch kin
 
     if (!handle)
         return kind;
-    unsigned plans = atomic_load(&handle->plans.active);
+    unsigned plans = atomic_load(&handle->use.plans.active);
     if (kind == TIC_SWITCH_UPGRADE || kind == TIC_SWITCH_DOWNGRADE)
         return change_mode(data, kind, plans);
-    bool readonly = atomic_load(&handle->plans.readonly);
+    bool readonly = atomic_load(&handle->use.plans.readonly);
     if (plans > 0 && (kind == TIC_SWITCH_PARTITION || (is_readonly(kind) && !readonly)))
         leave_partitions(data);
     bool ends = kind == TIC_SWITCH_UNPARTITION || kind == TIC_SWITCH_UNPARTITION_READONLY;
@@ -68,20 +68,20 @@ void tic_switch_note(starpu_data_handle_t data, enum tic_switch kind)
     case TIC_SWITCH_PARTITION:
     case TIC_SWITCH_PARTITION_READONLY:
     case TIC_SWITCH_READONLY_ITSELF:
-        atomic_fetch_add(&handle->plans.active, 1);
-        atomic_store(&handle->plans.readonly, is_readonly(kind));
+        atomic_fetch_add(&handle->use.plans.active, 1);
+        atomic_store(&handle->use.plans.readonly, is_readonly(kind));
         break;
     case TIC_SWITCH_UPGRADE:
-        atomic_store(&handle->plans.readonly, false);
+        atomic_store(&handle->use.plans.readonly, false);
         break;
     case TIC_SWITCH_UNPARTITION:
-        if (atomic_load(&handle->plans.active) > 0 &&
-            atomic_fetch_sub(&handle->plans.active, 1) == 1)
-            atomic_store(&handle->plans.readonly, false);
+        if (atomic_load(&handle->use.plans.active) > 0 &&
+            atomic_fetch_sub(&handle->use.plans.active, 1) == 1)
+            atomic_store(&handle->use.plans.readonly, false);
         break;
     case TIC_SWITCH_DOWNGRADE:
     case TIC_SWITCH_UNPARTITION_READONLY:
-        atomic_store(&handle->plans.readonly, true);
+        atomic_store(&handle->use.plans.readonly, true);
         break;
     case TIC_SWITCH_ALL:
     case TIC_SWITCH_NOTHING:

@@ -27,9 +27,9 @@ static bool set_type(struct tic_handle *handle, uint64_t type)
     if (!handle->is_value ||
         (handle->packer ? tic_type_bytes(type) == 0 : !tic_type_fits(type, shape)))
         return false;
-    tic_lock(&handle->lock);
+    tic_lock(&handle->saving.lock);
     shape->type = type;
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
     return true;
 }
 
@@ -38,8 +38,9 @@ static uint64_t recovered_type(const struct tic_handle *handle)
 {
     struct tic_line_extent extent;
 
-    return handle->pending && tic_rows_extent(&tic_session->store.rows, handle->current.saved.row,
-                                              &extent) == 0
+    return handle->restart.pending &&
+                   tic_rows_extent(&tic_session->store.rows, handle->saving.current.saved.row,
+                                   &extent) == 0
                ? extent.type
                : TIC_TYPE_UNKNOWN;
 }
@@ -49,7 +50,7 @@ static void stop_packed(const struct tic_handle *handle)
 {
     enum starpu_data_interface_id id = tic_real.starpu_data_get_interface_id(handle->data);
 
-    if (!handle->packer || !handle->pending || !tic_session->graph.signature.mixed ||
+    if (!handle->packer || !handle->restart.pending || !tic_session->graph.signature.mixed ||
         id == STARPU_CSR_INTERFACE_ID || id == STARPU_BCSR_INTERFACE_ID)
         return;
     tic_stop(
@@ -100,7 +101,7 @@ void tic_typed_note_task(const struct starpu_task *task, const struct tic_access
         return;
     for (unsigned i = 0; i < accesses->count; i++) {
         struct tic_handle *handle = accesses->items[i].handle;
-        uint64_t type = handle && !handle->mentioned && is_open(handle)
+        uint64_t type = handle && !handle->use.mentioned && is_open(handle)
                             ? tic_type_rule_of_codelet(tic_task_name(task), i)
                             : TIC_TYPE_UNKNOWN;
         if (type)
@@ -114,7 +115,7 @@ int tic_typed_declare(struct tic_handle *handle, const char *name)
     int status = 0;
 
     tic_lock(&tic_session->submit);
-    if (handle->mentioned)
+    if (handle->use.mentioned)
         status = -EBUSY;
     else if (!type || !set_type(handle, type))
         status = -EINVAL;

@@ -38,7 +38,7 @@ static void leave_family(struct tic_handle *handle, bool pinned)
     struct tic_family *family = handle->family;
 
     handle->data = NULL;
-    handle->given_back = pinned;
+    handle->use.given_back = pinned;
     if (!is_last(handle, family)) {
         if (pinned && !family->planned)
             tic_snapshot_save_now(snapshot, handle);
@@ -51,7 +51,7 @@ static void leave_family(struct tic_handle *handle, bool pinned)
     }
     for (unsigned long i = family->count; i-- > 0;) /* the family goes with its root, the first */
         tic_snapshot_remove(snapshot, family->members[i],
-                            family->planned ? pinned : family->members[i]->given_back);
+                            family->planned ? pinned : family->members[i]->use.given_back);
 }
 
 /* Has every task that uses it ended? False when it cannot be told without waiting. For writing: see
@@ -77,9 +77,9 @@ static void note_departure(const struct tic_handle *handle)
     bool rests = !family->pending && !family->has_plans;
     bool idle = tic_real.starpu_task_nsubmitted() == 0; /* spares the same memory many questions */
 
-    for (unsigned long i = 0; i < handle->overlap_count && rests; i++) {
-        const struct tic_handle *other = handle->overlaps[i];
-        rests = !other->data || (idle ? other->holds == 0 : is_at_rest(other));
+    for (unsigned long i = 0; i < handle->listing.overlap_count && rests; i++) {
+        const struct tic_handle *other = handle->listing.overlaps[i];
+        rests = !other->data || (idle ? other->use.holds == 0 : is_at_rest(other));
     }
     family->left.layout.base = NULL;
     if (rests && tic_handle_is_there(handle))
@@ -99,15 +99,15 @@ static const char *why_not_unregister(void)
  * nothing to wait for. */
 static bool can_be_held(const struct tic_handle *handle)
 {
-    return !handle->pending &&
-           (handle->home_node >= 0 || handle->live || tic_handle_is_empty(handle));
+    return !handle->restart.pending &&
+           (handle->home_node >= 0 || handle->restart.live || tic_handle_is_empty(handle));
 }
 
 /* Hooks of tasks look at its record, also of those that only read, or that use data without
  * content. */
 static bool is_in_use(const struct tic_handle *handle)
 {
-    return (handle->mentioned || tic_data_has_task_values(handle)) && can_be_held(handle);
+    return (handle->use.mentioned || tic_data_has_task_values(handle)) && can_be_held(handle);
 }
 
 /* main() may read its memory from then on. Tasks may have written there without saying so. */
@@ -120,9 +120,9 @@ static bool is_pinned(const struct tic_handle *handle)
 void tic_data_leave(struct tic_handle *handle)
 {
     tic_statics_leave_out(handle);
-    tic_lock(&handle->lock);
-    handle->leaves = true;
-    tic_unlock(&handle->lock);
+    tic_lock(&handle->saving.lock);
+    handle->saving.leaves = true;
+    tic_unlock(&handle->saving.lock);
     if (tic_nodes_several)
         tic_movable_leave(handle);
     tic_looks_remove(handle);
@@ -181,7 +181,7 @@ static int node_of_leaving(const struct tic_handle *handle)
 
 static enum starpu_data_access_mode mode_of_leaving(const struct tic_handle *handle)
 {
-    bool reads = is_brought(handle) && handle->home_node >= 0 && !atomic_load(&handle->invalid);
+    bool reads = is_brought(handle) && handle->home_node >= 0 && !atomic_load(&handle->use.invalid);
 
     return reads ? STARPU_RW : tic_movable_mode(handle->data, STARPU_W);
 }
@@ -250,8 +250,8 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
 
 static bool is_left_over(const struct tic_handle *handle)
 {
-    return handle->data && handle->gone_since == 0 && handle->home_node < 0 && !handle->parent &&
-           handle->child_count == 0 && !handle->accumulates;
+    return handle->data && handle->listing.gone_since == 0 && handle->home_node < 0 &&
+           !handle->parent && handle->child_count == 0 && !handle->use.accumulates;
 }
 
 /* Those that nobody has unregistered: StarPU frees the memory of what has no home when it shuts
@@ -265,7 +265,7 @@ static bool list_left_over(struct tic_handle_list *list)
     tic_lock(&graph->lock);
     for (unsigned long i = 0; i < graph->handle_count && fine; i++) {
         struct tic_handle *handle = graph->handles[i];
-        bool leaves = is_left_over(handle) && atomic_load(&handle->leaves);
+        bool leaves = is_left_over(handle) && atomic_load(&handle->saving.leaves);
         some_leave |= leaves;
         if (is_left_over(handle) && !leaves)
             fine = tic_handle_append(list, handle);

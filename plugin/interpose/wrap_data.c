@@ -330,7 +330,7 @@ WRAPPER void starpu_data_set_user_data(starpu_data_handle_t data, void *user_dat
 WRAPPER void *starpu_data_get_user_data(starpu_data_handle_t data)
 {
     void *found = RESOLVED(starpu_data_get_user_data)(data);
-    return tic_session && found ? ((struct tic_handle *)found)->user_data : found;
+    return tic_session && found ? ((struct tic_handle *)found)->use.user_data : found;
 }
 
 /* False when StarPU must not know: a value that is restored later is there for us. */
@@ -350,7 +350,7 @@ static bool note_invalid(starpu_data_handle_t data)
                                   "yet where StarPU has a disk");
         return true;
     }
-    handle->invalid = true;
+    handle->use.invalid = true;
     if (tic_session->recovered && !tic_session_is_replayed(tic_session))
         return false;
     tic_data_on_invalidate_before(handle);
@@ -364,7 +364,7 @@ static bool queue_invalidation(starpu_data_handle_t data, void (*play)(void *))
 
     if (!tic_redo_keeps() || !tic_redo_is_queued(handle))
         return false;
-    atomic_store(&handle->invalid, true);
+    atomic_store(&handle->use.invalid, true);
     return tic_redo_queue(handle, play, &data, sizeof(data));
 }
 
@@ -592,7 +592,7 @@ static void note_unpack(starpu_data_handle_t data, const char *call)
     if (tic_guard > 0 || !tic_session_is_watching())
         return;
     const struct tic_handle *handle = tic_handle_of(data);
-    if (!tic_session_is_owner() || !handle || !handle->main_writes)
+    if (!tic_session_is_owner() || !handle || !handle->use.main_writes)
         tic_session_unprotect(tic_session_place(call),
                               "data that main() has not acquired for writing is not protected "
                               "yet where it is unpacked");

@@ -21,7 +21,7 @@ static bool may_lack_value(starpu_data_handle_t data)
 {
     const struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
 
-    return handle && (handle->pending || !tic_session_is_replayed(tic_session));
+    return handle && (handle->restart.pending || !tic_session_is_replayed(tic_session));
 }
 
 #define HINT(name, idle, parameters, arguments)                                                    \

@@ -19,8 +19,8 @@ static void refuse(starpu_data_handle_t data, const char *call, const void *call
     if (!handle || handle->home_node >= 0)
         return;
     if (tic_session_is_owner())
-        handle->exposed = true;
-    if (atomic_load(&handle->holds) == 0)
+        handle->use.exposed = true;
+    if (atomic_load(&handle->use.holds) == 0)
         tic_session_unprotect(tic_session_place(call),
                               "pointers to data without a home node are protected between "
                               "starpu_data_acquire and starpu_data_release only");

@@ -107,7 +107,7 @@ static bool writes_it(const struct tic_slot *slot, const struct tic_handle *hand
 
 void tic_writeback_check(const struct tic_slot *slot, const struct tic_handle *handle)
 {
-    if (atomic_load(&handle->writers) > 0 && !writes_it(slot, handle))
+    if (atomic_load(&handle->saving.writers) > 0 && !writes_it(slot, handle))
         tic_snapshot_break(&tic_session->snapshot,
                            "two tasks write data %llu (number of registration) in an order that "
                            "StarPU does not derive from it, which is not protected yet where it "
@@ -122,7 +122,7 @@ bool tic_writeback_reads_late(struct starpu_task *task)
     for (unsigned i = 0; i < STARPU_TASK_GET_NBUFFERS(task) && !late; i++) {
         const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         late = handle && STARPU_TASK_GET_MODE(task, i) & STARPU_R &&
-               (atomic_load(&handle->movable.stale) || atomic_load(&handle->writers) > 0);
+               (atomic_load(&handle->movable.stale) || atomic_load(&handle->saving.writers) > 0);
     }
     return late;
 }
@@ -245,9 +245,9 @@ void tic_writeback_found(struct starpu_task *task)
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         if (!handle || !atomic_load(&handle->movable.stale))
             continue;
-        tic_lock(&handle->lock); /* others may read it, too */
+        tic_lock(&handle->saving.lock); /* others may read it, too */
         tic_movable_found(handle);
-        tic_unlock(&handle->lock);
+        tic_unlock(&handle->saving.lock);
     }
 }
 

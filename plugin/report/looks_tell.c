@@ -81,7 +81,7 @@ static bool find_undeclared(struct starpu_task *task, uint64_t *id, uint64_t *by
     tic_lock(&graph->lock);
     for (unsigned long i = 0; i < graph->handle_count && i < MOST_LOOKED_AT && !found; i++) {
         const struct tic_handle *handle = graph->handles[i];
-        found = handle->submitted_writes > 0 && is_small(handle) && !declares(task, handle);
+        found = handle->use.submitted_writes > 0 && is_small(handle) && !declares(task, handle);
         *id = handle->id;
         *bytes = tic_shape_bytes(&handle->layout.shape);
     }
@@ -234,7 +234,7 @@ void tic_looks_note_left(const struct tic_handle *handle)
 {
     static _Atomic bool told;
 
-    if (handle && handle->imaged && !handle->look && atomic_load(&handle->version) > 0 &&
+    if (handle && handle->imaged && !handle->use.look && atomic_load(&handle->saving.version) > 0 &&
         may_tell(&told))
         tic_log(TIC_LOG_INFO,
                 "data %llu%s: main() may read it after starpu_data_unregister_no_coherency; "

@@ -43,7 +43,7 @@ static bool has_task_values(const struct tic_handle *handle)
 /* The data that main() holds may be a part of this one, or share its memory. */
 static bool is_free(const struct tic_handle *handle, bool held)
 {
-    return handle->data && !(held && (atomic_load(&handle->holds) > 0 || handle->family ||
+    return handle->data && !(held && (atomic_load(&handle->use.holds) > 0 || handle->family ||
                                       handle->child_count > 0));
 }
 

@@ -111,7 +111,7 @@ static void count_buffers(struct tic_report *report, struct starpu_task *task)
         const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         writes |= mode & STARPU_W && handle && !tic_handle_is_empty(handle);
         report->commutes += (mode & STARPU_COMMUTE) != 0;
-        report->reductions += handle && handle->accumulates;
+        report->reductions += handle && handle->use.accumulates;
     }
     if (writes || tic_marks_of(task) == TIC_MARK_CAN_SKIP)
         return;

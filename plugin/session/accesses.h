@@ -27,8 +27,8 @@ struct tic_accesses {
 
 static inline bool tic_access_is_simple(const struct tic_handle *handle)
 {
-    return handle && handle->is_value && handle->mentioned &&
-           !atomic_load_explicit(&handle->invalid, memory_order_relaxed) && !handle->family;
+    return handle && handle->is_value && handle->use.mentioned &&
+           !atomic_load_explicit(&handle->use.invalid, memory_order_relaxed) && !handle->family;
 }
 
 /* False when out of memory. To be given to tic_accesses_drop. */

@@ -63,6 +63,6 @@ bool tic_data_keep_user_data(starpu_data_handle_t data, void *user_data)
         handle->empty = TIC_WITHOUT_CONTENT;
         tic_real.starpu_data_set_user_data(data, handle);
     }
-    handle->user_data = user_data;
+    handle->use.user_data = user_data;
     return true;
 }

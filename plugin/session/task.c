@@ -27,7 +27,7 @@ static void count_uses(struct starpu_task *task, unsigned change)
         struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
         struct tic_family *family = handle ? handle->family : NULL;
         if (family && handle != family->root) /* since it was registered */
-            atomic_fetch_add(&handle->users, change);
+            atomic_fetch_add(&handle->use.users, change);
     }
 }
 

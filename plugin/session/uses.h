@@ -18,7 +18,7 @@ static inline void tic_data_note_main_use(struct tic_handle *handle, bool writes
 {
     if (!handle)
         return;
-    *(writes ? &handle->main_used.written : &handle->main_used.read) = submissions;
+    *(writes ? &handle->use.main_used.written : &handle->use.main_used.read) = submissions;
     if (handle->family)
         tic_data_note_main_use_of_overlaps(handle, writes, submissions);
 }
@@ -32,15 +32,15 @@ static inline void tic_data_note_write(struct tic_handle *handle, bool live)
 {
     /* Of which no line has a value, because main() was changing it, say: versions count all writes,
      * and those of this run come after it. */
-    if (!live && !handle->pending && !handle->live && !handle->restored && !handle->family &&
-        handle->empty == TIC_WITH_CONTENT)
-        atomic_fetch_add_explicit(&handle->version, 1, memory_order_relaxed);
-    handle->submitted_writes++;
-    handle->live |= live;
-    handle->delivered &= !live;
+    if (!live && !handle->restart.pending && !handle->restart.live && !handle->restart.restored &&
+        !handle->family && handle->empty == TIC_WITH_CONTENT)
+        atomic_fetch_add_explicit(&handle->saving.version, 1, memory_order_relaxed);
+    handle->use.submitted_writes++;
+    handle->restart.live |= live;
+    handle->restart.delivered &= !live;
     if (handle->family)
         tic_data_note_family_write(handle, live);
-    else if (atomic_load_explicit(&handle->invalid, memory_order_relaxed))
+    else if (atomic_load_explicit(&handle->use.invalid, memory_order_relaxed))
         tic_data_note_valid(handle);
 }
 
@@ -51,19 +51,19 @@ void tic_data_note_hold(struct tic_handle *handle, bool holds);
 /* Did tasks that were submitted so far write its value? Else it is what main() put there. */
 static inline bool tic_data_holds_values(const struct tic_handle *handle)
 {
-    return handle->submitted_writes > 0 || handle->derived ||
+    return handle->use.submitted_writes > 0 || handle->use.derived ||
            (handle->family && handle->family->submitted_writes > 0);
 }
 
 static inline bool tic_data_is_pending(const struct tic_handle *handle)
 {
-    return handle->family ? handle->family->pending : handle->pending;
+    return handle->family ? handle->family->pending : handle->restart.pending;
 }
 
 /* In a replay: a part of data that is whole again in the recovered cut. */
 static inline bool tic_data_is_past_part(const struct tic_handle *handle)
 {
-    return handle->parent && handle->parent->partition_over;
+    return handle->parent && handle->parent->restart.partition_over;
 }
 
 #endif

@@ -27,7 +27,7 @@ int tic_verify_list(struct tic_snapshot *snapshot)
         tic_lock(&graph->lock);
         count = graph->handle_count;
         for (unsigned n = 0; n < HANDLES_AT_ONCE && i < count && fine; n++, i++)
-            if (graph->handles[i]->imaged && graph->handles[i]->gone_since == 0)
+            if (graph->handles[i]->imaged && graph->handles[i]->listing.gone_since == 0)
                 fine = tic_handle_append(list, graph->handles[i]);
         tic_unlock(&graph->lock);
     }
@@ -53,7 +53,7 @@ static void visit_one(void *arg, unsigned long i)
     if (!tic_save_lock(snapshot, handle, UINT64_MAX))
         return;
     pass->visit(snapshot, handle, pass->cut, stale);
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
 }
 
 static void serve_meanwhile(void *arg)
@@ -95,7 +95,7 @@ static int list_changed(struct tic_snapshot *snapshot)
     for (unsigned long i = 0; i < list->count && fine;) {
         tic_lock(&snapshot->graph->lock);
         for (unsigned n = 0; n < HANDLES_AT_ONCE && i < list->count && fine; n++, i++)
-            if (atomic_load(&list->items[i]->dirty_since) != 0)
+            if (atomic_load(&list->items[i]->saving.dirty_since) != 0)
                 fine = tic_graph_note_changed_locked(snapshot->graph, list->items[i]);
         tic_unlock(&snapshot->graph->lock);
     }
@@ -224,12 +224,13 @@ static void take_as_it_is(struct tic_snapshot *snapshot, struct tic_handle *hand
 {
     uint64_t sum;
 
-    if (atomic_load(&handle->dirty_since) != 0 || atomic_load(&handle->split) ||
-        handle->current.awaits_main || !tic_sums_take(&snapshot->verify.sums, handle, &sum) ||
-        (!stale && handle->current.exists && sum == handle->current.saved.checksum))
+    if (atomic_load(&handle->saving.dirty_since) != 0 || atomic_load(&handle->saving.split) ||
+        handle->saving.current.awaits_main ||
+        !tic_sums_take(&snapshot->verify.sums, handle, &sum) ||
+        (!stale && handle->saving.current.exists && sum == handle->saving.current.saved.checksum))
         return;
     tic_handle_count_write(handle); /* later than its parts */
-    atomic_store(&handle->dirty_since, cut);
+    atomic_store(&handle->saving.dirty_since, cut);
 }
 
 static int collect(struct tic_snapshot *snapshot)

@@ -164,11 +164,11 @@ static bool is_changed_since(struct tic_snapshot *snapshot, struct tic_handle *h
 {
     tic_lock(&snapshot->graph->lock);
     bool gone = tic_handle_is_gone(handle, cut);
-    bool leaves = handle->gone_since > cut;
-    tic_lock(&handle->lock);
-    bool changed = atomic_load_explicit(&handle->dirty_since, memory_order_acquire) != 0 ||
-                   handle->current.since > cut;
-    tic_unlock(&handle->lock);
+    bool leaves = handle->listing.gone_since > cut;
+    tic_lock(&handle->saving.lock);
+    bool changed = atomic_load_explicit(&handle->saving.dirty_since, memory_order_acquire) != 0 ||
+                   handle->saving.current.since > cut;
+    tic_unlock(&handle->saving.lock);
     tic_unlock(&snapshot->graph->lock);
     return leaves || (changed && !gone);
 }
@@ -181,9 +181,9 @@ static void unlist(struct tic_snapshot *snapshot, uint64_t cut)
 
     for (unsigned long i = 0; i < due->count; i++) {
         struct tic_handle *handle = due->items[i];
-        atomic_exchange_explicit(&handle->listed, false, memory_order_acq_rel);
+        atomic_exchange_explicit(&handle->saving.listed, false, memory_order_acq_rel);
         if (is_changed_since(snapshot, handle, cut) &&
-            !atomic_exchange_explicit(&handle->listed, true, memory_order_acq_rel))
+            !atomic_exchange_explicit(&handle->saving.listed, true, memory_order_acq_rel))
             due->items[carried++] = handle;
     }
     due->count = carried;
@@ -359,7 +359,7 @@ static int save_quiescent_cut(struct tic_snapshot *snapshot, uint64_t *cut)
 
     status = status ? status : save_cut(snapshot, cut);
     for (unsigned long i = 0; status == 0 && i < snapshot->verify.list.count; i++)
-        atomic_store(&snapshot->verify.list.items[i]->checked, *cut);
+        atomic_store(&snapshot->verify.list.items[i]->saving.checked, *cut);
     if (status == 0 && !tic_verify_is_calm(snapshot))
         status = -ESTALE;
     tic_verify_end_calm(snapshot);

@@ -24,11 +24,11 @@ struct moves {
 static bool may_move_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     struct tic_rows *rows = &snapshot->store->rows;
-    const struct tic_value *value = &handle->current;
+    const struct tic_value *value = &handle->saving.current;
 
     if (!value->exists || value->since == 0 || value->found ||
-        atomic_load(&handle->dirty_since) != 0 ||
-        atomic_load_explicit(&handle->writers, memory_order_acquire) != 0 ||
+        atomic_load(&handle->saving.dirty_since) != 0 ||
+        atomic_load_explicit(&handle->saving.writers, memory_order_acquire) != 0 ||
         !tic_rows_is_closed(rows, value->saved.row))
         return false;
     const struct tic_line_value *named = tic_index_find(&snapshot->store->index, handle->id);
@@ -40,10 +40,11 @@ static int consider(struct tic_snapshot *snapshot, struct tic_handle *handle, st
 {
     struct tic_line_extent extent;
 
-    tic_lock(&handle->lock);
-    bool may = may_move_locked(snapshot, handle) &&
-               tic_rows_extent(&snapshot->store->rows, handle->current.saved.row, &extent) == 0;
-    tic_unlock(&handle->lock);
+    tic_lock(&handle->saving.lock);
+    bool may =
+        may_move_locked(snapshot, handle) &&
+        tic_rows_extent(&snapshot->store->rows, handle->saving.current.saved.row, &extent) == 0;
+    tic_unlock(&handle->saving.lock);
     if (!may)
         return 0;
     struct tic_shape shape = tic_line_extent_shape(&extent);
@@ -74,15 +75,15 @@ static int move(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     struct tic_saved moved;
 
-    tic_lock(&handle->lock);
+    tic_lock(&handle->saving.lock);
     int status = may_move_locked(snapshot, handle) ? 0 : -EBUSY;
-    moved = handle->current.saved;
+    moved = handle->saving.current.saved;
     status = status ? status : tic_compact_move(snapshot->store, &moved);
     if (status == 0) {
-        handle->current.saved = moved;
+        handle->saving.current.saved = moved;
         tic_rows_settle(&snapshot->store->rows, moved.row);
     }
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
     if (status)
         return status;
     bool fine = tic_graph_note_changed(snapshot->graph, handle);

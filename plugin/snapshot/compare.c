@@ -49,16 +49,16 @@ void tic_verify_note_saved_locked(struct tic_snapshot *snapshot, struct tic_hand
 {
     atomic_thread_fence(memory_order_acquire); /* the value was read before what follows */
     uint64_t now = atomic_load(&snapshot->graph->calls);
-    uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
+    uint64_t version = atomic_load_explicit(&handle->saving.version, memory_order_relaxed);
     bool inside = now == calls && (now & 1) != 0;
 
     if (!handle->imaged)
         return;
-    if (handle->result.version == version + 1 &&
+    if (handle->saving.result.version == version + 1 &&
         !atomic_load_explicit(&handle->shares, memory_order_acquire)) { /* others do not count it */
-        if (handle->result.hash != saved->checksum)
+        if (handle->saving.result.hash != saved->checksum)
             tell_difference(snapshot, handle);
-    } else if (!inside && atomic_load_explicit(&handle->written_in, memory_order_relaxed) !=
+    } else if (!inside && atomic_load_explicit(&handle->saving.written_in, memory_order_relaxed) !=
                               tic_graph_knowledge(snapshot->graph)) {
         doubt(snapshot, atomic_load(&snapshot->cut.active_cut));
     }
@@ -66,22 +66,22 @@ void tic_verify_note_saved_locked(struct tic_snapshot *snapshot, struct tic_hand
 
 void tic_verify_note_result(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
+    uint64_t version = atomic_load_explicit(&handle->saving.version, memory_order_relaxed);
 
     if (!handle->imaged || atomic_load_explicit(&handle->shares, memory_order_relaxed) ||
-        atomic_load_explicit(&handle->writers, memory_order_acquire) != 1)
+        atomic_load_explicit(&handle->saving.writers, memory_order_acquire) != 1)
         return;
     uint64_t sum;
     if (!tic_sums_take_used(&snapshot->verify.sums, handle, &sum))
         return;
-    tic_lock(&handle->lock);
+    tic_lock(&handle->saving.lock);
     /* A later writer counts itself before its kernel begins. */
-    if (atomic_load_explicit(&handle->version, memory_order_acquire) == version &&
-        atomic_load(&handle->dirty_since) != 0) {
-        handle->result.hash = sum;
-        handle->result.version = version + 1;
+    if (atomic_load_explicit(&handle->saving.version, memory_order_acquire) == version &&
+        atomic_load(&handle->saving.dirty_since) != 0) {
+        handle->saving.result.hash = sum;
+        handle->saving.result.version = version + 1;
     }
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
 }
 
 /* ---- main() comes back from a wait ---------------------------------------------------------- */
@@ -90,15 +90,15 @@ void tic_verify_note_result(struct tic_snapshot *snapshot, struct tic_handle *ha
  * task has mentioned is being filled. */
 static void note_exposed_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
+    uint64_t version = atomic_load_explicit(&handle->saving.version, memory_order_relaxed);
 
     if (atomic_load_explicit(&handle->shares, memory_order_relaxed) ||
-        atomic_load(&handle->writers) != 0 || atomic_load(&handle->split) ||
-        handle->result.version == version + 1 ||
-        !atomic_load_explicit(&handle->mentioned, memory_order_relaxed) ||
-        !tic_sums_take(&snapshot->verify.sums, handle, &handle->result.hash))
+        atomic_load(&handle->saving.writers) != 0 || atomic_load(&handle->saving.split) ||
+        handle->saving.result.version == version + 1 ||
+        !atomic_load_explicit(&handle->use.mentioned, memory_order_relaxed) ||
+        !tic_sums_take(&snapshot->verify.sums, handle, &handle->saving.result.hash))
         return;
-    handle->result.version = version + 1;
+    handle->saving.result.version = version + 1;
 }
 
 uint64_t tic_verify_begin_period(struct tic_snapshot *snapshot)
@@ -134,15 +134,15 @@ static void hash_exposed(struct tic_snapshot *snapshot)
         tic_lock(&graph->lock);
         count = graph->handle_count;
         struct tic_handle *handle = i < count ? graph->handles[i] : NULL;
-        if (!handle || !handle->imaged || handle->gone_since != 0 ||
-            atomic_load(&handle->dirty_since) == 0) {
+        if (!handle || !handle->imaged || handle->listing.gone_since != 0 ||
+            atomic_load(&handle->saving.dirty_since) == 0) {
             tic_unlock(&graph->lock);
             continue;
         }
-        tic_lock(&handle->lock);
+        tic_lock(&handle->saving.lock);
         tic_unlock(&graph->lock);
         note_exposed_locked(snapshot, handle);
-        tic_unlock(&handle->lock);
+        tic_unlock(&handle->saving.lock);
     }
     snapshot->verify.exposed_ns += tic_nanoseconds(CLOCK_MONOTONIC) - start;
 }
@@ -150,10 +150,10 @@ static void hash_exposed(struct tic_snapshot *snapshot)
 /* Its content is what main() put there before a task mentioned it: main() may go on with that. */
 static bool is_being_filled(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    if (atomic_load_explicit(&handle->mentioned, memory_order_relaxed) ||
-        handle->refills >= MOST_REFILLS)
+    if (atomic_load_explicit(&handle->use.mentioned, memory_order_relaxed) ||
+        handle->saving.refills >= MOST_REFILLS)
         return false;
-    handle->refills++;
+    handle->saving.refills++;
     raise_to(&snapshot->verify.unsure_cut, atomic_load(&snapshot->cut.active_cut));
     return true;
 }
@@ -162,10 +162,10 @@ bool tic_verify_is_same_locked(struct tic_snapshot *snapshot, struct tic_handle 
 {
     uint64_t sum;
 
-    return !handle->imaged || !handle->current.exists ||
-           atomic_load_explicit(&handle->split, memory_order_relaxed) ||
+    return !handle->imaged || !handle->saving.current.exists ||
+           atomic_load_explicit(&handle->saving.split, memory_order_relaxed) ||
            !tic_sums_take(&snapshot->verify.sums, handle, &sum) ||
-           sum == handle->current.saved.checksum;
+           sum == handle->saving.current.saved.checksum;
 }
 
 bool tic_verify_is_current_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
@@ -184,19 +184,19 @@ void tic_verify_check_locked(struct tic_snapshot *snapshot, struct tic_handle *h
     if (!tic_handle_is_unchecked(handle, cut))
         return;
     const struct tic_value *value = tic_handle_value_at_locked(handle, cut);
-    bool comparable = value && value == &handle->current && !stale &&
-                      atomic_load(&handle->dirty_since) == 0 &&
-                      !atomic_load_explicit(&handle->split, memory_order_relaxed);
+    bool comparable = value && value == &handle->saving.current && !stale &&
+                      atomic_load(&handle->saving.dirty_since) == 0 &&
+                      !atomic_load_explicit(&handle->saving.split, memory_order_relaxed);
     uint64_t sum;
 
     if (comparable && tic_sums_take(&snapshot->verify.sums, handle, &sum) &&
         sum != value->saved.checksum) {
         if (is_being_filled(snapshot, handle)) /* it is saved anew */
-            atomic_store(&handle->dirty_since, atomic_load(&snapshot->cut.epoch));
+            atomic_store(&handle->saving.dirty_since, atomic_load(&snapshot->cut.epoch));
         else
             tell_difference(snapshot, handle);
     }
-    atomic_store_explicit(&handle->checked, cut, memory_order_release);
+    atomic_store_explicit(&handle->saving.checked, cut, memory_order_release);
 }
 
 /* ---- quiescent lines ------------------------------------------------------------------------- */

@@ -114,8 +114,8 @@ int tic_cut_start(struct tic_cut *cut, unsigned workers)
 
 void tic_cut_await_noted(struct tic_handle *handle)
 {
-    tic_lock(&handle->lock);
-    tic_unlock(&handle->lock);
+    tic_lock(&handle->saving.lock);
+    tic_unlock(&handle->saving.lock);
 }
 
 void tic_cut_note_writing(struct tic_slot *slot, struct tic_handle *handle)
@@ -126,10 +126,10 @@ void tic_cut_note_writing(struct tic_slot *slot, struct tic_handle *handle)
 
 void tic_cut_note_dirty(struct tic_slot *slot, uint64_t epoch, struct tic_handle *handle)
 {
-    atomic_store_explicit(&handle->dirty_since, epoch, memory_order_release);
+    atomic_store_explicit(&handle->saving.dirty_since, epoch, memory_order_release);
     /* acq_rel: when the handle is listed for the active cut still, the checkpoint thread, which
      * clears the flag after us, sees the new dirty_since and carries the handle over. */
-    if (atomic_exchange_explicit(&handle->listed, true, memory_order_acq_rel))
+    if (atomic_exchange_explicit(&handle->saving.listed, true, memory_order_acq_rel))
         return;
     if (!tic_handle_append(&slot->dirty[epoch & 1], handle))
         slot->failed = true;

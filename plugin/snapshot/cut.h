@@ -172,15 +172,16 @@ static inline void tic_cut_write(struct tic_slot *slot, uint64_t epoch, struct t
     /* The writer before may not have reached its end hook: there may be several. Counted in the
      * total order before `noting` is read: a save that finds no writer while it is set keeps this
      * one until dirty_since and the version are those of the value saved. */
-    atomic_fetch_add(&handle->writers, 1);
-    if (__builtin_expect(atomic_load(&handle->noting), 0))
+    atomic_fetch_add(&handle->saving.writers, 1);
+    if (__builtin_expect(atomic_load(&handle->saving.noting), 0))
         tic_cut_await_noted(handle);
     tic_handle_count_write(handle);
     if (__builtin_expect(writing->count < writing->capacity, 1))
         writing->items[writing->count++] = handle;
     else
         tic_cut_note_writing(slot, handle);
-    if (__builtin_expect(atomic_load_explicit(&handle->dirty_since, memory_order_acquire) == 0, 0))
+    if (__builtin_expect(
+            atomic_load_explicit(&handle->saving.dirty_since, memory_order_acquire) == 0, 0))
         tic_cut_note_dirty(slot, epoch, handle);
 }
 
@@ -203,7 +204,7 @@ static inline uint64_t tic_cut_end(struct tic_slot *slot)
             tic_cut_note_done(slot, ended);
     }
     for (unsigned long i = 0; i < slot->writing.count; i++)
-        atomic_fetch_sub_explicit(&slot->writing.items[i]->writers, 1, memory_order_release);
+        atomic_fetch_sub_explicit(&slot->writing.items[i]->saving.writers, 1, memory_order_release);
     slot->writing.count = 0;
     atomic_store_explicit(&slot->executed,
                           atomic_load_explicit(&slot->executed, memory_order_relaxed) + 1,

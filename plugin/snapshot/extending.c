@@ -55,34 +55,35 @@ void tic_extension_stop(struct tic_snapshot *snapshot)
 static bool share_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
                          struct tic_saved *saved)
 {
-    *saved = handle->current.saved;
+    *saved = handle->saving.current.saved;
     return saved->row.extent != TIC_HELD_EXTENT &&
            tic_rows_share(&snapshot->store->rows, saved->row, &handle->layout.shape);
 }
 
 static void drop_handed_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    if (handle->handed.exists)
-        tic_rows_settle(&snapshot->store->rows, handle->handed.saved.row);
-    handle->handed.exists = false;
+    if (handle->saving.handed.exists)
+        tic_rows_settle(&snapshot->store->rows, handle->saving.handed.saved.row);
+    handle->saving.handed.exists = false;
 }
 
 /* Nobody writes it now: the task before has returned from its kernel, and this one has not begun.
  */
 static int take_over_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
+    uint64_t version = atomic_load_explicit(&handle->saving.version, memory_order_relaxed);
     struct tic_value handed = {.version = version};
 
-    if (atomic_load(&handle->writers) == 0 ||
-        (handle->handed.exists && handle->handed.version == version))
+    if (atomic_load(&handle->saving.writers) == 0 ||
+        (handle->saving.handed.exists && handle->saving.handed.version == version))
         return 0;
-    int status = atomic_load(&handle->dirty_since) == 0 ? 0 : tic_save_locked(snapshot, handle, 0);
-    if (status == 0 && handle->current.exists && handle->current.version == version)
+    int status =
+        atomic_load(&handle->saving.dirty_since) == 0 ? 0 : tic_save_locked(snapshot, handle, 0);
+    if (status == 0 && handle->saving.current.exists && handle->saving.current.version == version)
         handed.exists = share_locked(snapshot, handle, &handed.saved);
     if (status == 0) {
         drop_handed_locked(snapshot, handle);
-        handle->handed = handed;
+        handle->saving.handed = handed;
     }
     return status;
 }
@@ -92,9 +93,9 @@ void tic_extension_take_over(struct tic_snapshot *snapshot, struct tic_handle *h
     int status = -EAGAIN;
 
     for (int tries = 0; status == -EAGAIN && tries < TRIES; tries++) {
-        tic_lock(&handle->lock);
+        tic_lock(&handle->saving.lock);
         status = take_over_locked(snapshot, handle);
-        tic_unlock(&handle->lock);
+        tic_unlock(&handle->saving.lock);
         if (status == -EAGAIN && tic_snapshot_want_row(snapshot, handle) != 0)
             return;
     }
@@ -104,20 +105,21 @@ void tic_extension_take_over(struct tic_snapshot *snapshot, struct tic_handle *h
 static int save_output_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
                               uint64_t version, struct tic_saved *saved)
 {
-    if (handle->handed.exists && handle->handed.version == version) {
-        *saved = handle->handed.saved;
-        handle->handed.exists = false; /* this task settles it */
+    if (handle->saving.handed.exists && handle->saving.handed.version == version) {
+        *saved = handle->saving.handed.saved;
+        handle->saving.handed.exists = false; /* this task settles it */
         return 0;
     }
-    if (atomic_load_explicit(&handle->version, memory_order_relaxed) != version)
+    if (atomic_load_explicit(&handle->saving.version, memory_order_relaxed) != version)
         return -ENODATA;
-    int status =
-        atomic_load(&handle->dirty_since) == 0 ? 0 : tic_snapshot_save_own_locked(snapshot, handle);
+    int status = atomic_load(&handle->saving.dirty_since) == 0
+                     ? 0
+                     : tic_snapshot_save_own_locked(snapshot, handle);
     if (status == -EBUSY)
         return -ENODATA;
     if (status)
         return status;
-    return handle->current.exists && handle->current.version == version &&
+    return handle->saving.current.exists && handle->saving.current.version == version &&
                    share_locked(snapshot, handle, saved)
                ? 0
                : -ENODATA;
@@ -129,9 +131,9 @@ static int save_output(struct tic_snapshot *snapshot, struct tic_handle *handle,
     int status = -EAGAIN;
 
     for (int tries = 0; status == -EAGAIN && tries < TRIES; tries++) {
-        tic_lock(&handle->lock);
+        tic_lock(&handle->saving.lock);
         status = save_output_locked(snapshot, handle, output->version, saved);
-        tic_unlock(&handle->lock);
+        tic_unlock(&handle->saving.lock);
         if (status == -EAGAIN && tic_snapshot_want_row(snapshot, handle) != 0)
             return -EIO;
     }

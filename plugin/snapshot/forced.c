@@ -118,7 +118,7 @@ static int save_result_locked(struct tic_snapshot *snapshot, struct tic_handle *
 
     if (status)
         return status;
-    handle->current.is_result = reuses;
+    handle->saving.current.is_result = reuses;
     if (found)
         replaced->items[replaced->count++] = before;
     return 0;
@@ -131,16 +131,16 @@ static int save_output(struct tic_snapshot *snapshot, struct tic_handle *handle,
 {
     int status = 0;
 
-    tic_lock(&handle->lock);
-    if (atomic_load_explicit(&handle->writers, memory_order_acquire) != 1)
+    tic_lock(&handle->saving.lock);
+    if (atomic_load_explicit(&handle->saving.writers, memory_order_acquire) != 1)
         status = -EBUSY; /* somebody writes it without waiting for us */
-    else if (atomic_load(&handle->dirty_since) != 0)
+    else if (atomic_load(&handle->saving.dirty_since) != 0)
         status = save_result_locked(snapshot, handle, replaced);
-    if (status == 0 && (!handle->current.exists ||
-                        atomic_load_explicit(&handle->writers, memory_order_acquire) != 1))
+    if (status == 0 && (!handle->saving.current.exists ||
+                        atomic_load_explicit(&handle->saving.writers, memory_order_acquire) != 1))
         status = -EBUSY;
-    struct tic_saved saved = handle->current.saved;
-    tic_unlock(&handle->lock);
+    struct tic_saved saved = handle->saving.current.saved;
+    tic_unlock(&handle->saving.lock);
     *row = saved.row;
     output->id = handle->id;
     return status ? status : tic_forced_describe(snapshot->store, &saved, output);

@@ -421,19 +421,19 @@ void tic_snapshot_drop_forced(struct tic_snapshot *snapshot)
 static void take_value_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
                               const struct tic_forced_value *value, uint64_t epoch)
 {
-    tic_lock(&handle->lock);
-    if (handle->current.since <= atomic_load(&snapshot->cut.active_cut))
-        handle->previous = handle->current;
+    tic_lock(&handle->saving.lock);
+    if (handle->saving.current.since <= atomic_load(&snapshot->cut.active_cut))
+        handle->saving.previous = handle->saving.current;
     tic_handle_count_write(handle);
-    handle->current = (struct tic_value){
+    handle->saving.current = (struct tic_value){
         .exists = true,
         .found = true,
         .doubtful = value->fate != TIC_FATE_GOOD,
         .since = epoch,
-        .version = atomic_load_explicit(&handle->version, memory_order_relaxed),
+        .version = atomic_load_explicit(&handle->saving.version, memory_order_relaxed),
         .saved = value->saved,
     };
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
 }
 
 int tic_snapshot_adopt(struct tic_snapshot *snapshot, const struct tic_forced_found *result,

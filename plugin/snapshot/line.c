@@ -191,20 +191,21 @@ static int check_history(struct tic_snapshot *snapshot, const struct tic_line *l
  * until main() has come to the task that replaced it. */
 static int check_found(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
 {
-    tic_lock(&handle->lock);
+    tic_lock(&handle->saving.lock);
     const struct tic_value *value = tic_handle_value_at_locked(handle, cut);
     bool doubtful = value && value->doubtful;
     struct tic_saved saved = value ? value->saved : (struct tic_saved){0};
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
     if (!doubtful)
         return 0;
     if (tic_store_verify(snapshot->store, &saved) != 0)
         return -ESTALE;
-    tic_lock(&handle->lock);
-    if (handle->current.doubtful && handle->current.saved.row.extent == saved.row.extent &&
-        handle->current.saved.row.row == saved.row.row)
-        handle->current.doubtful = false;
-    tic_unlock(&handle->lock);
+    tic_lock(&handle->saving.lock);
+    if (handle->saving.current.doubtful &&
+        handle->saving.current.saved.row.extent == saved.row.extent &&
+        handle->saving.current.saved.row.row == saved.row.row)
+        handle->saving.current.doubtful = false;
+    tic_unlock(&handle->saving.lock);
     return 0;
 }
 
@@ -311,10 +312,10 @@ static void mark_handles(struct tic_snapshot *snapshot)
         count = graph->handle_count;
         for (unsigned n = 0; n < HANDLES_AT_ONCE && i < count; n++) {
             struct tic_handle *handle = graph->handles[i++];
-            tic_lock(&handle->lock);
-            if (handle->current.exists)
-                tic_rows_mark(&snapshot->store->rows, handle->current.saved.row);
-            tic_unlock(&handle->lock);
+            tic_lock(&handle->saving.lock);
+            if (handle->saving.current.exists)
+                tic_rows_mark(&snapshot->store->rows, handle->saving.current.saved.row);
+            tic_unlock(&handle->saving.lock);
         }
         tic_unlock(&graph->lock);
     }

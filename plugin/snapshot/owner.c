@@ -31,10 +31,10 @@ static bool touch_locked(struct tic_snapshot *snapshot, struct tic_handle *handl
 {
     tic_handle_lock_for_main(handle); /* an older value may be being saved right now */
     tic_handle_count_write(handle);
-    atomic_store(&handle->written_in, UINT64_MAX); /* main() may be writing it now */
-    if (atomic_load(&handle->dirty_since) == 0)
-        atomic_store(&handle->dirty_since, epoch_locked(snapshot));
-    tic_unlock(&handle->lock);
+    atomic_store(&handle->saving.written_in, UINT64_MAX); /* main() may be writing it now */
+    if (atomic_load(&handle->saving.dirty_since) == 0)
+        atomic_store(&handle->saving.dirty_since, epoch_locked(snapshot));
+    tic_unlock(&handle->saving.lock);
     return tic_graph_note_changed_locked(snapshot->graph, handle);
 }
 
@@ -44,8 +44,8 @@ static bool is_covered(struct tic_snapshot *snapshot, const struct tic_handle *h
     bool written = false;
 
     tic_lock(&snapshot->graph->lock);
-    for (unsigned long i = 0; i < handle->overlap_count && !written; i++)
-        written = atomic_load(&handle->overlaps[i]->writers) > 0;
+    for (unsigned long i = 0; i < handle->listing.overlap_count && !written; i++)
+        written = atomic_load(&handle->listing.overlaps[i]->saving.writers) > 0;
     tic_unlock(&snapshot->graph->lock);
     return written || (handle->family && handle->family->planned);
 }
@@ -58,10 +58,10 @@ static bool is_other(struct tic_snapshot *snapshot, struct tic_handle *handle)
         return false;
     bool stale = tic_family_is_stale(snapshot->graph, handle);
     tic_handle_lock_for_main(handle);
-    bool other = atomic_load(&handle->dirty_since) == 0 &&
+    bool other = atomic_load(&handle->saving.dirty_since) == 0 &&
                  !(stale ? tic_verify_is_same_locked(snapshot, handle)
                          : tic_verify_is_current_locked(snapshot, handle));
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
     return other;
 }
 
@@ -76,8 +76,8 @@ static bool mark_if_other(struct tic_snapshot *snapshot, struct tic_handle *hand
     tic_lock(&snapshot->graph->lock);
     if (atomic_load(&handle->shares)) {
         fine = touch_locked(snapshot, handle);
-    } else if (atomic_load(&handle->dirty_since) == 0) {
-        atomic_store(&handle->dirty_since, epoch_locked(snapshot));
+    } else if (atomic_load(&handle->saving.dirty_since) == 0) {
+        atomic_store(&handle->saving.dirty_since, epoch_locked(snapshot));
         fine = tic_graph_note_changed_locked(snapshot->graph, handle);
     }
     tic_unlock(&snapshot->graph->lock);
@@ -106,8 +106,8 @@ static int save_now_once(struct tic_snapshot *snapshot, struct tic_handle *handl
         return -ENOMEM;
     tic_handle_lock_for_main(handle);
     int status =
-        atomic_load(&handle->dirty_since) == 0 ? 0 : tic_save_locked(snapshot, handle, why);
-    tic_unlock(&handle->lock);
+        atomic_load(&handle->saving.dirty_since) == 0 ? 0 : tic_save_locked(snapshot, handle, why);
+    tic_unlock(&handle->saving.lock);
     return status;
 }
 
@@ -127,7 +127,7 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
 
     if (tic_snapshot_is_broken(snapshot) || snapshot->options.dry ||
-        (atomic_load(&handle->dirty_since) == 0 && !handle->imaged))
+        (atomic_load(&handle->saving.dirty_since) == 0 && !handle->imaged))
         return;
     int status = try_to_save(snapshot, handle, save_now_once);
     if (status && status != -ECANCELED)
@@ -140,9 +140,10 @@ void tic_snapshot_save_now(struct tic_snapshot *snapshot, struct tic_handle *han
 static int save_beside_once(struct tic_snapshot *snapshot, struct tic_handle *handle, int why)
 {
     tic_handle_lock_for_main(handle);
-    int status =
-        atomic_load(&handle->dirty_since) == 0 ? 0 : tic_save_beside_locked(snapshot, handle, why);
-    tic_unlock(&handle->lock);
+    int status = atomic_load(&handle->saving.dirty_since) == 0
+                     ? 0
+                     : tic_save_beside_locked(snapshot, handle, why);
+    tic_unlock(&handle->saving.lock);
     return status == -EBUSY ? 0 : status;
 }
 
@@ -164,11 +165,11 @@ static int take_memory_once(struct tic_snapshot *snapshot, struct tic_handle *ha
     tic_handle_lock_for_main(handle);
     int status = tic_save_value_locked(snapshot, handle, why, &saved);
     if (status == 0) {
-        handle->current.saved = saved;
-        handle->current.version = version;
-        atomic_store(&handle->version, version);
+        handle->saving.current.saved = saved;
+        handle->saving.current.version = version;
+        atomic_store(&handle->saving.version, version);
     }
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
     if (status)
         return status;
     bool fine = tic_graph_note_changed(snapshot->graph, handle);
@@ -195,7 +196,7 @@ static void save_for_cut(struct tic_snapshot *snapshot, struct tic_handle *handl
     uint64_t start = tic_nanoseconds(CLOCK_MONOTONIC);
 
     tic_handle_lock_for_main(handle);
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
     tic_save_due(snapshot, handle, cut, steady);
     note_held(&snapshot->pace.main_held_ns, start);
 }
@@ -212,7 +213,7 @@ static void save_for_active_cut(struct tic_snapshot *snapshot, struct tic_handle
 /* Between these the handle is gone, but not freed. False when out of memory. */
 static bool begin_leaving_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    handle->leaving = true;
+    handle->listing.leaving = true;
     return tic_graph_leave_locked(snapshot->graph, handle, epoch_locked(snapshot));
 }
 
@@ -221,10 +222,10 @@ static void finish_leaving(struct tic_snapshot *snapshot, struct tic_handle *han
     save_for_active_cut(snapshot, handle);
     tic_handle_lock_for_main(
         handle); /* whoever saves it for a cut that is lost is done with its memory */
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
     tic_lock(&snapshot->graph->lock);
     handle->data = NULL;
-    handle->leaving = false;
+    handle->listing.leaving = false;
     tic_unlock(&snapshot->graph->lock);
 }
 
@@ -234,7 +235,7 @@ void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handl
     if (pinned)
         tic_snapshot_save_now(snapshot, handle);
     tic_lock(&snapshot->graph->lock);
-    handle->pinned = pinned;
+    handle->listing.pinned = pinned;
     bool fine = begin_leaving_locked(snapshot, handle);
     tic_unlock(&snapshot->graph->lock);
     tic_snapshot_need(snapshot, fine);
@@ -253,10 +254,10 @@ void tic_snapshot_adopt_content(struct tic_snapshot *snapshot, struct tic_handle
 {
     bool fine = true;
 
-    atomic_store(&handle->written_in, UINT64_MAX);
+    atomic_store(&handle->saving.written_in, UINT64_MAX);
     tic_lock(&snapshot->graph->lock);
-    if (!handle->current.exists && atomic_load(&handle->dirty_since) == 0) {
-        atomic_store(&handle->dirty_since, epoch_locked(snapshot));
+    if (!handle->saving.current.exists && atomic_load(&handle->saving.dirty_since) == 0) {
+        atomic_store(&handle->saving.dirty_since, epoch_locked(snapshot));
         fine = tic_graph_note_changed_locked(snapshot->graph, handle);
     }
     tic_unlock(&snapshot->graph->lock);
@@ -267,9 +268,9 @@ void tic_snapshot_leave_content(struct tic_snapshot *snapshot, struct tic_handle
 {
     save_for_active_cut(snapshot, handle);
     tic_handle_lock_for_main(handle);
-    if (!handle->current.exists)
-        atomic_store(&handle->dirty_since, 0);
-    tic_unlock(&handle->lock);
+    if (!handle->saving.current.exists)
+        atomic_store(&handle->saving.dirty_since, 0);
+    tic_unlock(&handle->saving.lock);
 }
 
 void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent, bool changed,
@@ -306,17 +307,17 @@ static int log_value_once(struct tic_snapshot *snapshot, struct tic_handle *hand
     int status = 0;
 
     tic_handle_lock_for_main(handle);
-    if (!stale && atomic_load(&handle->dirty_since) != 0)
+    if (!stale && atomic_load(&handle->saving.dirty_since) != 0)
         status = tic_save_locked(snapshot, handle, why);
-    *fresh = status == 0 &&
-             (stale || !handle->current.exists || !tic_verify_is_current_locked(snapshot, handle));
+    *fresh = status == 0 && (stale || !handle->saving.current.exists ||
+                             !tic_verify_is_current_locked(snapshot, handle));
     if (*fresh)
         status = tic_save_value_locked(snapshot, handle, why, saved);
     else if (status == 0)
-        *saved = handle->current.saved;
+        *saved = handle->saving.current.saved;
     if (status == 0) /* before anything else can take the handle's place as what refers to it */
         tic_rows_pin(&snapshot->store->rows, saved->row);
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
     return status;
 }
 
@@ -344,8 +345,8 @@ static struct tic_handle *find_due_locked(struct tic_snapshot *snapshot, struct 
         return NULL;
     if (tic_save_is_needed(handle, cut))
         return handle;
-    for (unsigned long i = 0; i < handle->overlap_count; i++) {
-        struct tic_handle *other = handle->overlaps[i];
+    for (unsigned long i = 0; i < handle->listing.overlap_count; i++) {
+        struct tic_handle *other = handle->listing.overlaps[i];
         if (!tic_handle_is_gone(other, cut) && tic_save_is_needed(other, cut))
             return other;
     }
@@ -356,11 +357,11 @@ static struct tic_handle *find_due_locked(struct tic_snapshot *snapshot, struct 
 static bool forget_value_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     tic_handle_lock_for_main(handle); /* the value may be being saved right now */
-    if (handle->current.since <= atomic_load(&snapshot->cut.active_cut))
-        handle->previous = handle->current;
-    handle->current = (struct tic_value){.exists = false, .since = epoch_locked(snapshot)};
-    atomic_store(&handle->dirty_since, 0);
-    tic_unlock(&handle->lock);
+    if (handle->saving.current.since <= atomic_load(&snapshot->cut.active_cut))
+        handle->saving.previous = handle->saving.current;
+    handle->saving.current = (struct tic_value){.exists = false, .since = epoch_locked(snapshot)};
+    atomic_store(&handle->saving.dirty_since, 0);
+    tic_unlock(&handle->saving.lock);
     return tic_graph_note_changed_locked(snapshot->graph, handle);
 }
 
@@ -376,11 +377,11 @@ static int hold_locked(struct tic_snapshot *snapshot, struct tic_handle *handle,
 {
     bool fine = forget_value_locked(snapshot, handle);
 
-    for (unsigned long i = 0; i < handle->overlap_count; i++)
-        fine &= forget_value_locked(snapshot, handle->overlaps[i]);
+    for (unsigned long i = 0; i < handle->listing.overlap_count; i++)
+        fine &= forget_value_locked(snapshot, handle->listing.overlaps[i]);
     if (!fine)
         return -ENOMEM;
-    handle->current.awaits_main = hold->access || hold->read;
+    handle->saving.current.awaits_main = hold->access || hold->read;
     uint64_t epoch = epoch_locked(snapshot);
     if (hold->access)
         return tic_graph_note_acquire_locked(snapshot->graph, hold->access, epoch);

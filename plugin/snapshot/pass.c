@@ -23,11 +23,11 @@ static int save_here(struct tic_snapshot *snapshot, struct tic_handle *handle, u
         status = -ECANCELED; /* who lost it may be changing the value */
     else if (!tic_handle_is_due(handle, cut))
         status = 0;
-    else if (atomic_load_explicit(&handle->writers, memory_order_acquire) > 0)
+    else if (atomic_load_explicit(&handle->saving.writers, memory_order_acquire) > 0)
         status = -EBUSY;
     else
         status = tic_snapshot_save_later_locked(snapshot, handle, &held);
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
     if (held.extent == TIC_HELD_EXTENT) {
         int written = tic_held_write(snapshot->store, held);
         status = status ? status : written;
@@ -43,7 +43,7 @@ static void ask(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64
     if (!tic_save_lock(snapshot, handle, cut))
         return;
     bool asks = tic_window_claim_locked(snapshot, handle);
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
     if (asks)
         snapshot->options.other_memory.ask(&handle, 1);
 }

@@ -187,7 +187,8 @@ static int count_dirty(struct tic_snapshot *snapshot, unsigned long *handles)
         tic_lock(&graph->lock);
         count = graph->handle_count;
         for (unsigned n = 0; n < HANDLES_AT_ONCE && i < count && status == 0; n++, i++)
-            if (atomic_load_explicit(&graph->handles[i]->dirty_since, memory_order_acquire) != 0)
+            if (atomic_load_explicit(&graph->handles[i]->saving.dirty_since,
+                                     memory_order_acquire) != 0)
                 status = tic_demands_add(&snapshot->cycle.shapes, &graph->handles[i]->layout.shape);
         tic_unlock(&graph->lock);
     }

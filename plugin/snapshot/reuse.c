@@ -32,17 +32,17 @@ void tic_reuse_note_begin(struct tic_reuse *reuse, struct tic_slot *slot)
 void tic_reuse_note_use(struct tic_handle *handle, const struct tic_cut *cut)
 {
     uint64_t epoch = atomic_load(&cut->epoch);
-    uint64_t before = atomic_load_explicit(&handle->used_again, memory_order_relaxed);
+    uint64_t before = atomic_load_explicit(&handle->saving.used_again, memory_order_relaxed);
 
     while (before < epoch &&
-           !atomic_compare_exchange_weak_explicit(&handle->used_again, &before, epoch,
+           !atomic_compare_exchange_weak_explicit(&handle->saving.used_again, &before, epoch,
                                                   memory_order_relaxed, memory_order_relaxed))
         ;
 }
 
 void tic_reuse_exclude(struct tic_handle *handle)
 {
-    atomic_store_explicit(&handle->used_again, UINT64_MAX, memory_order_relaxed);
+    atomic_store_explicit(&handle->saving.used_again, UINT64_MAX, memory_order_relaxed);
 }
 
 void tic_reuse_stop(struct tic_reuse *reuse)
@@ -57,13 +57,13 @@ bool tic_reuse_find_locked(struct tic_reuse *reuse, const struct tic_cut *cut,
                            struct tic_rows *rows, const struct tic_handle *handle,
                            struct tic_replaced *replaced)
 {
-    const struct tic_value *value = &handle->current;
-    uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
+    const struct tic_value *value = &handle->saving.current;
+    uint64_t version = atomic_load_explicit(&handle->saving.version, memory_order_relaxed);
 
     if (!value->exists || !value->is_result || atomic_load(&cut->active_cut) != 0 ||
-        value->since != atomic_load_explicit(&handle->dirty_since, memory_order_relaxed) ||
+        value->since != atomic_load_explicit(&handle->saving.dirty_since, memory_order_relaxed) ||
         value->version + 1 != version ||
-        atomic_load_explicit(&handle->used_again, memory_order_relaxed) >
+        atomic_load_explicit(&handle->saving.used_again, memory_order_relaxed) >
             atomic_load_explicit(&reuse->committed, memory_order_relaxed))
         return false;
     replaced->row = value->saved.row;

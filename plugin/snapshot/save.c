@@ -70,9 +70,9 @@ int tic_save_value_locked(struct tic_snapshot *snapshot, struct tic_handle *hand
         /* Tasks that write what shares its memory may run: their values, which are later, will
          * cover what they change. main() may be at it, too (verify.h), and the next task where the
          * end hook of its writer comes late. */
-        layout.unsteady = handle->imaged || atomic_load(&handle->writers) > 0 ||
+        layout.unsteady = handle->imaged || atomic_load(&handle->saving.writers) > 0 ||
                           atomic_load_explicit(&handle->shares, memory_order_acquire);
-        layout.stop = why == -EINTR ? &handle->wanted : NULL;
+        layout.stop = why == -EINTR ? &handle->saving.wanted : NULL;
         if (handle->home_node >= 0 && !tic_handle_is_there(handle))
             return save_nothing(snapshot, &layout.shape, why, saved);
         int written = write_or_hold(snapshot, &layout, why, saved);
@@ -116,18 +116,18 @@ static int save_beside_locked(struct tic_snapshot *snapshot, struct tic_handle *
                               uint32_t writers, int why, struct tic_saved *saved)
 {
     uint64_t calls = atomic_load(&snapshot->graph->calls);
-    uint64_t version = atomic_load_explicit(&handle->version, memory_order_relaxed);
+    uint64_t version = atomic_load_explicit(&handle->saving.version, memory_order_relaxed);
     int status = tic_save_value_locked(snapshot, handle, why, saved);
 
     if (status)
         return status;
-    atomic_store(&handle->noting, true);
-    if (atomic_load(&handle->writers) == writers &&
-        atomic_load_explicit(&handle->version, memory_order_relaxed) == version)
+    atomic_store(&handle->saving.noting, true);
+    if (atomic_load(&handle->saving.writers) == writers &&
+        atomic_load_explicit(&handle->saving.version, memory_order_relaxed) == version)
         note_saved_locked(snapshot, handle, saved, calls);
     else
         status = -EBUSY;
-    atomic_store(&handle->noting, false);
+    atomic_store(&handle->saving.noting, false);
     tic_rows_settle(&snapshot->store->rows, saved->row);
     return status;
 }
@@ -169,7 +169,7 @@ bool tic_save_lock(struct tic_snapshot *snapshot, struct tic_handle *handle, uin
         tic_unlock(&snapshot->graph->lock);
         return false;
     }
-    tic_lock(&handle->lock);
+    tic_lock(&handle->saving.lock);
     tic_unlock(&snapshot->graph->lock);
     return true;
 }
@@ -188,7 +188,8 @@ void tic_save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, uint
     do {
         if (status == -EAGAIN)
             status = tic_snapshot_want_row(snapshot, handle);
-        tic_lock(&handle->lock); /* also for a lost cut: the value may be being saved right now */
+        tic_lock(
+            &handle->saving.lock); /* also for a lost cut: the value may be being saved right now */
         if (tic_snapshot_is_lost(snapshot, cut))
             status = 0;
         else if (!tic_handle_is_due(handle, cut))
@@ -196,11 +197,11 @@ void tic_save_due(struct tic_snapshot *snapshot, struct tic_handle *handle, uint
         else if (status == 0) {
             status = tic_save_locked(snapshot, handle, steady ? -EALREADY : -EINPROGRESS);
             if (status == 0) /* it is about to change */
-                atomic_store(&handle->checked, cut);
+                atomic_store(&handle->saving.checked, cut);
         }
         if (status && status != -EAGAIN)
             tic_snapshot_lose_cut(snapshot, cut, status);
-        tic_unlock(&handle->lock);
+        tic_unlock(&handle->saving.lock);
     } while (status == -EAGAIN);
     if (status == -ETIME) /* the checkpoint thread may not be able to say so */
         tic_snapshot_suspend_once(snapshot, status);

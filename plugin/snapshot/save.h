@@ -16,7 +16,7 @@ int tic_save_beside_locked(struct tic_snapshot *snapshot, struct tic_handle *han
 /* Locks the handle, unless it is gone at this cut (UINT64_MAX: at all): its memory is main()'s
  * then, and main() takes this lock in between. */
 bool tic_save_lock(struct tic_snapshot *snapshot, struct tic_handle *handle, uint64_t cut)
-    TIC_THREAD_SAFETY(try_acquire_capability(true, handle->lock));
+    TIC_THREAD_SAFETY(try_acquire_capability(true, handle->saving.lock));
 /* Does the active cut still need the memory of the handle as it is? */
 bool tic_save_is_needed(struct tic_handle *handle, uint64_t cut);
 /* Saves the handle if the active cut needs its value, asking for rows where there are none, or

@@ -300,7 +300,7 @@ static inline void tic_snapshot_write(struct tic_snapshot *snapshot, struct tic_
     if (__builtin_expect(tic_cut_must_copy(&snapshot->cut, epoch, handle), 0) ||
         __builtin_expect(atomic_load_explicit(&handle->shares, memory_order_acquire), 0))
         tic_snapshot_save_before(snapshot, slot, epoch, handle);
-    atomic_store_explicit(&handle->written_in, tic_graph_knowledge(snapshot->graph),
+    atomic_store_explicit(&handle->saving.written_in, tic_graph_knowledge(snapshot->graph),
                           memory_order_relaxed);
     tic_cut_write(slot, epoch, handle);
 }

@@ -63,7 +63,7 @@ void tic_window_granted(struct tic_snapshot *snapshot, struct tic_handle *handle
 
 bool tic_window_claim_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    bool claims = !handle->leaves && !handle->movable.closed && handle->data &&
+    bool claims = !handle->saving.leaves && !handle->movable.closed && handle->data &&
                   atomic_load(&handle->movable.asked) == TIC_ASKED_NOT;
 
     if (claims) {
@@ -76,13 +76,13 @@ bool tic_window_claim_locked(struct tic_snapshot *snapshot, struct tic_handle *h
 /* ends: the last time. */
 static bool claim_stale(struct tic_snapshot *snapshot, struct tic_handle *handle, bool ends)
 {
-    tic_lock(&handle->lock);
+    tic_lock(&handle->saving.lock);
     bool may = ends || !atomic_load(&handle->movable.eager);
     if (ends)
         atomic_store(&handle->movable.eager, true);
     bool claims =
         may && atomic_load(&handle->movable.stale) && tic_window_claim_locked(snapshot, handle);
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
     return claims;
 }
 
@@ -101,7 +101,7 @@ static void ask_for_some(struct tic_snapshot *snapshot, unsigned long *next, uns
     tic_lock(&snapshot->graph->lock);
     for (; *next < snapshot->graph->handle_count && count < AT_ONCE; ++*next) {
         struct tic_handle *handle = snapshot->graph->handles[*next];
-        if (handle->gone_since != 0 || !atomic_load(&handle->movable.stale))
+        if (handle->listing.gone_since != 0 || !atomic_load(&handle->movable.stale))
             continue;
         ++*stale;
         if (claim_stale(snapshot, handle, false))

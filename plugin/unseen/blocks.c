@@ -394,8 +394,8 @@ static void list_content(const struct tic_handle *handle, void *arg)
     (void)arg;
     if (tic_handle_is_freed(handle))
         return;
-    if (handle->user_data && blocks.user_data_count < MOST_TARGETS)
-        blocks.user_data[blocks.user_data_count++] = handle->user_data;
+    if (handle->use.user_data && blocks.user_data_count < MOST_TARGETS)
+        blocks.user_data[blocks.user_data_count++] = handle->use.user_data;
     if (!handle->parent && tic_handle_has_memory(handle) && bytes >= sizeof(char *) &&
         bytes <= WITHIN_BYTES && blocks.content_count < MOST_CONTENTS)
         blocks.contents[blocks.content_count++] = (struct tic_span){base, base + bytes};

@@ -135,7 +135,7 @@ static void note(struct tic_handle *handle, uint64_t word)
     struct tic_snapshot *snapshot = &tic_session->snapshot;
     struct tic_graph *graph = snapshot->graph;
 
-    if (atomic_exchange(&handle->led, true))
+    if (atomic_exchange(&handle->use.led, true))
         return;
     tell(handle);
     tic_lock(&graph->lock);

@@ -102,7 +102,7 @@ bool tic_others_begin_wait(struct tic_others *all)
         const struct tic_handle *handle = all->graph->handles[i];
         /* One that leaves (starpu_data_unregister_submit) may be taken off the list in this wait.
          */
-        if (handle->data && (handle->packer || atomic_load(&handle->leaves)))
+        if (handle->data && (handle->packer || atomic_load(&handle->saving.leaves)))
             known = tic_others_add_data(all, handle);
     }
     tic_unlock(&all->graph->lock);
@@ -121,7 +121,7 @@ void tic_others_each_data(const struct tic_others *all,
 {
     tic_lock(&all->graph->lock);
     for (unsigned long i = 0; i < all->graph->handle_count; i++)
-        if (all->graph->handles[i]->gone_since == 0)
+        if (all->graph->handles[i]->listing.gone_since == 0)
             visit(all->graph->handles[i], arg);
     tic_unlock(&all->graph->lock);
 }

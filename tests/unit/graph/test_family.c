@@ -39,20 +39,20 @@ static void test_planned_parts_overlap(void **state)
 {
     struct tic_handle *root = add(0, SIDE, 0, SIDE), *rows[PARTS], *columns[PARTS];
     (void)state;
-    atomic_store(&root->version, 5);
+    atomic_store(&root->saving.version, 5);
     add_parts(rows, true);
     assert_int_equal(tic_family_join(&graph, root, rows, PARTS), 0);
     add_parts(columns, false);
     assert_int_equal(tic_family_join(&graph, root, columns, PARTS), 0);
-    assert_int_equal(root->overlap_count, 2 * PARTS);
+    assert_int_equal(root->listing.overlap_count, 2 * PARTS);
     for (int i = 0; i < PARTS; i++) {
-        assert_int_equal(rows[i]->overlap_count, 1 + PARTS); /* the root, all columns */
-        assert_int_equal(columns[i]->overlap_count, 1 + PARTS);
+        assert_int_equal(rows[i]->listing.overlap_count, 1 + PARTS); /* the root, all columns */
+        assert_int_equal(columns[i]->listing.overlap_count, 1 + PARTS);
     }
     tic_handle_count_write(rows[1]);
     tic_handle_count_write(columns[2]);
-    assert_int_equal(atomic_load(&rows[1]->version), 6);
-    assert_int_equal(atomic_load(&columns[2]->version), 7);
+    assert_int_equal(atomic_load(&rows[1]->saving.version), 6);
+    assert_int_equal(atomic_load(&columns[2]->saving.version), 7);
     assert_true(tic_family_is_stale(&graph, root));
     assert_true(tic_family_is_stale(&graph, rows[1]));
     assert_false(tic_family_is_stale(&graph, columns[2]));
@@ -67,8 +67,8 @@ static void test_due_are_those_of_the_cut(void **state)
     (void)state;
     add_parts(rows, true);
     assert_int_equal(tic_family_join(&graph, root, rows, PARTS), 0);
-    atomic_store(&rows[0]->dirty_since, 3);
-    atomic_store(&rows[1]->dirty_since, 4);
+    atomic_store(&rows[0]->saving.dirty_since, 3);
+    atomic_store(&rows[1]->saving.dirty_since, 4);
     due = tic_family_due(&graph, root, 3, &count);
     assert_int_equal(count, 1);
     assert_ptr_equal(due[0], rows[0]);
@@ -76,7 +76,7 @@ static void test_due_are_those_of_the_cut(void **state)
     due = tic_family_due(&graph, rows[2], 9, &count);
     assert_int_equal(count, 0); /* siblings share nothing */
     assert_null(due);
-    rows[0]->gone_since = 3;
+    rows[0]->listing.gone_since = 3;
     due = tic_family_due(&graph, root, 3, &count);
     assert_int_equal(count, 0);
     free(due);
@@ -95,10 +95,10 @@ static void test_registered_twice(void **state)
     assert_non_null(whole->family);
     assert_ptr_equal(whole->family, left->family);
     assert_ptr_equal(whole->family, right->family);
-    assert_int_equal(left->overlap_count, 1);
-    assert_int_equal(whole->overlap_count, 2);
+    assert_int_equal(left->listing.overlap_count, 1);
+    assert_int_equal(whole->listing.overlap_count, 2);
     assert_int_equal(tic_family_meet(&graph, again), 0);
-    assert_int_equal(again->overlap_count, 2);
+    assert_int_equal(again->listing.overlap_count, 2);
     tic_family_part(&graph, again);
     tic_family_part(&graph, whole);
     struct tic_handle *last = add(0, 1, 0, 1);
@@ -137,12 +137,12 @@ static void test_pruned_when_the_root_was_written(void **state)
     for (int i = 0; i < PARTS; i++)
         rows[i]->data = NULL;
     tic_family_prune(&graph, root->family, 8);
-    assert_int_equal(rows[0]->gone_since, 0); /* the root does not have its value yet */
-    assert_int_equal(rows[1]->gone_since, 8);
+    assert_int_equal(rows[0]->listing.gone_since, 0); /* the root does not have its value yet */
+    assert_int_equal(rows[1]->listing.gone_since, 8);
     tic_handle_count_write(root);
     tic_family_prune(&graph, root->family, 9);
-    assert_int_equal(rows[0]->gone_since, 9);
-    assert_int_equal(root->overlap_count, 0);
+    assert_int_equal(rows[0]->listing.gone_since, 9);
+    assert_int_equal(root->listing.overlap_count, 0);
 }
 
 /* Programs free memory that they leave registered, and get it again. */
@@ -163,13 +163,13 @@ static void test_pruned_when_a_part_with_all_of_it_was_written(void **state)
         tic_handle_count_write(columns[i]); /* each is of a part of each row */
     }
     tic_family_prune(&graph, first->family, 8);
-    assert_int_equal(rows[1]->gone_since, 0);
+    assert_int_equal(rows[1]->listing.gone_since, 0);
     add_parts(later, true);
     assert_int_equal(tic_family_join(&graph, second, later, PARTS), 0);
     tic_handle_count_write(later[1]);
     tic_family_prune(&graph, first->family, 9);
-    assert_int_equal(rows[0]->gone_since, 0);
-    assert_int_equal(rows[1]->gone_since, 9);
+    assert_int_equal(rows[0]->listing.gone_since, 0);
+    assert_int_equal(rows[1]->listing.gone_since, 9);
 }
 
 /* Random writes through random views; the last values in the order of versions are the memory. */
@@ -193,8 +193,8 @@ static void test_values_make_the_memory(void **state)
             for (uint64_t i = 0; i < view->layout.shape.dims[0]; i++)
                 ((uint32_t *)view->layout.base)[j * SIDE + i] = write;
         tic_handle_count_write(view);
-        view->current.version = atomic_load(&view->version);
-        view->pending = view->family->pending = true;
+        view->saving.current.version = atomic_load(&view->saving.version);
+        view->restart.pending = view->family->pending = true;
         memcpy(values[at % TIC_COUNT(views)], memory, sizeof(memory));
     }
     unsigned long count;
@@ -217,18 +217,18 @@ static void test_restored_values_wait_for_others(void **state)
 {
     struct tic_handle *root = add(0, SIDE, 0, SIDE), *rows[PARTS], *columns[PARTS];
     (void)state;
-    root->restored = root->live = true;
+    root->restart.restored = root->restart.live = true;
     add_parts(rows, true);
     assert_int_equal(tic_family_join(&graph, root, rows, PARTS), 0);
-    assert_true(root->restored);
+    assert_true(root->restart.restored);
     assert_true(root->family->live);
     add_parts(columns, false);
-    columns[1]->pending = true;
+    columns[1]->restart.pending = true;
     assert_int_equal(tic_family_join(&graph, root, columns, PARTS), 0);
-    assert_true(root->pending);
-    assert_false(root->restored);
+    assert_true(root->restart.pending);
+    assert_false(root->restart.restored);
     assert_false(root->family->live);
-    assert_false(rows[0]->pending);
+    assert_false(rows[0]->restart.pending);
 }
 
 static int setup(void **state)

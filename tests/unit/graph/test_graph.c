@@ -49,11 +49,11 @@ static void load_recovered(void)
 static void save(struct tic_handle *handle, uint64_t since, uint64_t active_cut, uint32_t row)
 {
     struct tic_saved saved = {{9, row}, row * 10};
-    atomic_store(&handle->dirty_since, since);
-    atomic_fetch_add(&handle->version, 1);
-    tic_lock(&handle->lock);
+    atomic_store(&handle->saving.dirty_since, since);
+    atomic_fetch_add(&handle->saving.version, 1);
+    tic_lock(&handle->saving.lock);
     tic_handle_note_saved_locked(handle, &saved, active_cut);
-    tic_unlock(&handle->lock);
+    tic_unlock(&handle->saving.lock);
 }
 
 /* All that a line of this cut says. */
@@ -92,8 +92,8 @@ static void test_handles_are_numbered(void **state)
     for (uint64_t i = 0; i < 100; i++) {
         struct tic_handle *handle = tic_graph_add_handle(&graph);
         assert_int_equal(handle->id, i);
-        assert_false(handle->pending);
-        assert_int_equal(handle->index, i);
+        assert_false(handle->restart.pending);
+        assert_int_equal(handle->listing.index, i);
     }
 }
 
@@ -104,16 +104,16 @@ static void test_recovered_values_are_claimed_by_id(void **state)
     for (uint64_t i = 0; i < 8; i++) {
         struct tic_handle *handle = tic_graph_add_handle(&graph);
         bool known = i == 0 || i == 2 || i == 7;
-        assert_int_equal(handle->pending, known);
-        assert_int_equal(handle->current.exists, known);
+        assert_int_equal(handle->restart.pending, known);
+        assert_int_equal(handle->saving.current.exists, known);
     }
     struct tic_handle *last = graph.handles[7];
-    assert_int_equal(atomic_load(&last->version), 5);
-    assert_int_equal(last->current.version, 5);
-    assert_int_equal(last->current.since, 0);
-    assert_int_equal(last->current.saved.row.extent, 2);
-    assert_int_equal(last->current.saved.row.row, 7);
-    assert_int_equal(last->current.saved.checksum, 37);
+    assert_int_equal(atomic_load(&last->saving.version), 5);
+    assert_int_equal(last->saving.current.version, 5);
+    assert_int_equal(last->saving.current.since, 0);
+    assert_int_equal(last->saving.current.saved.row.extent, 2);
+    assert_int_equal(last->saving.current.saved.row.row, 7);
+    assert_int_equal(last->saving.current.saved.checksum, 37);
 }
 
 static void expect_recovered(const struct tic_line *line)
@@ -204,7 +204,7 @@ static void test_describe_misses_no_due_value(void **state)
     (void)state;
     struct tic_handle *handle = tic_graph_add_handle(&graph);
     save(handle, 1, 0, 1);
-    atomic_store(&handle->dirty_since, 2);
+    atomic_store(&handle->saving.dirty_since, 2);
     assert_int_equal(describe(2, &line), -EINVAL);
     tic_line_clear(&line);
     assert_int_equal(describe(1, &line), 0);
@@ -226,7 +226,7 @@ static void test_gone_handles(void **state)
     struct tic_handle *pinned = tic_graph_add_handle(&graph);
     save(gone, 1, 0, 1);
     save(pinned, 1, 0, 2);
-    pinned->pinned = true;
+    pinned->listing.pinned = true;
     leave(gone, 3);
     leave(pinned, 3);
     assert_int_equal(describe(2, &line), 0);
@@ -246,7 +246,7 @@ static void test_reclaim(void **state)
     (void)state;
     for (int i = 0; i < 6; i++)
         handles[i] = tic_graph_add_handle(&graph);
-    handles[2]->pinned = true;
+    handles[2]->listing.pinned = true;
     leave(handles[0], 2);
     leave(handles[1], 3);
     leave(handles[2], 2);
@@ -254,14 +254,14 @@ static void test_reclaim(void **state)
     leave(handles[4], 1);
     assert_int_equal(graph.changed.count, 5);
     for (int i = 0; i < 5; i++)
-        atomic_store(&handles[i]->listed, i == 3);
+        atomic_store(&handles[i]->saving.listed, i == 3);
     tic_graph_reclaim(&graph, 2);
     assert_int_equal(graph.handle_count, 4);
     for (unsigned long i = 0; i < graph.handle_count; i++) {
-        assert_int_equal(graph.handles[i]->index, i);
+        assert_int_equal(graph.handles[i]->listing.index, i);
         assert_true(graph.handles[i]->id != 0 && graph.handles[i]->id != 4);
     }
-    atomic_store(&handles[3]->listed, false);
+    atomic_store(&handles[3]->saving.listed, false);
     tic_graph_reclaim(&graph, 3);
     assert_int_equal(graph.handle_count, 2);
     assert_int_equal(tic_graph_add_handle(&graph)->id, 6); /* numbers are never used again */
@@ -420,9 +420,9 @@ static void test_acquires_are_replayed(void **state)
     assert_null(tic_graph_replay_acquire(&graph));
     load_recovered();
     for (uint64_t i = 0; i < 8; i++)
-        assert_int_equal(tic_graph_add_handle(&graph)->main_writes_left, i == 2   ? 2
-                                                                         : i == 7 ? 1
-                                                                                  : 0);
+        assert_int_equal(tic_graph_add_handle(&graph)->restart.main_writes_left, i == 2   ? 2
+                                                                                 : i == 7 ? 1
+                                                                                          : 0);
     for (size_t i = 0; i < TIC_COUNT(recovered_acquires); i++) {
         const struct tic_line_acquire *known = tic_graph_replay_acquire(&graph);
         assert_non_null(known);

@@ -28,7 +28,7 @@ static void submit(uint64_t count)
 static void leave(struct tic_handle *handle, bool pinned)
 {
     tic_lock(&graph.lock);
-    handle->pinned = pinned;
+    handle->listing.pinned = pinned;
     assert_true(tic_graph_leave_locked(&graph, handle, 1));
     tic_unlock(&graph.lock);
 }
@@ -80,8 +80,8 @@ static void test_what_left_is_forgotten(void **state)
     leave(handle, true);
     assert_int_equal(tic_point_note_first(&first, &graph), 0);
     tic_point_forget(&graph);
-    assert_false(handle->pinned);
-    assert_true(atomic_load(&handle->listed));
+    assert_false(handle->listing.pinned);
+    assert_true(atomic_load(&handle->saving.listed));
 }
 
 static void test_other_data_is_noticed(void **state)
@@ -94,9 +94,9 @@ static void test_other_data_is_noticed(void **state)
     assert_non_null(strstr(compare(), "data 2 "));
     leave(late, false);
     assert_null(compare());
-    atomic_store(&handle->plans.active, 1);
+    atomic_store(&handle->use.plans.active, 1);
     assert_non_null(strstr(compare(), "partitions"));
-    atomic_store(&handle->plans.active, 0);
+    atomic_store(&handle->use.plans.active, 0);
     leave(another, false);
     assert_non_null(strstr(compare(), "1 of the data"));
 }
@@ -118,17 +118,17 @@ static void test_a_restart_goes_on(void **state)
                                          .now_chain = 66};
     assert_int_equal(tic_graph_load(&graph, &line), 0);
     struct tic_handle *handle = add();
-    assert_false(handle->pending);
+    assert_false(handle->restart.pending);
     submit(5);
-    atomic_store(&handle->version, 2);
-    atomic_store(&handle->dirty_since, 1);
-    handle->live = true;
+    atomic_store(&handle->saving.version, 2);
+    atomic_store(&handle->saving.dirty_since, 1);
+    handle->restart.live = true;
     assert_int_equal(tic_point_note_first(&first, &graph), 0);
     tic_point_take_over(&graph);
-    assert_true(handle->pending && !handle->live);
-    assert_int_equal(handle->current.version, 40);
-    assert_int_equal(handle->current.saved.row.row, 3);
-    assert_int_equal(atomic_load(&handle->dirty_since), 0);
+    assert_true(handle->restart.pending && !handle->restart.live);
+    assert_int_equal(handle->saving.current.version, 40);
+    assert_int_equal(handle->saving.current.saved.row.row, 3);
+    assert_int_equal(atomic_load(&handle->saving.dirty_since), 0);
     assert_int_equal(graph.signature.position, 1015);
     assert_int_equal(graph.signature.rolling, 77);
     assert_int_equal(graph.recovered.point.number, 0);

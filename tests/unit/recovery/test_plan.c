@@ -338,9 +338,9 @@ static void test_taken_over_survives_the_next_crash(void **state)
     restart();
     assert_null(found(1)); /* the line has it */
     register_handles();
-    assert_true(handles[1]->pending);
-    assert_int_equal(tic_store_read(&rig.store, &handles[1]->current.saved, &handles[1]->layout),
-                     0);
+    assert_true(handles[1]->restart.pending);
+    assert_int_equal(
+        tic_store_read(&rig.store, &handles[1]->saving.current.saved, &handles[1]->layout), 0);
     assert_int_equal(memory[1][0], 41);
 }
 

@@ -100,8 +100,8 @@ static void test_newest_line_is_loaded(void **state)
         assert_int_equal(tic_recovery_is_done(&rig.graph, i), i < 3);
     assert_int_equal(tic_signature_count(&rig.graph.signature), 3);
     struct tic_handle *handle = tic_rig_register(&rig, memory, WORDS);
-    assert_true(handle->pending);
-    assert_int_equal(tic_store_read(&rig.store, &handle->current.saved, &handle->layout), 0);
+    assert_true(handle->restart.pending);
+    assert_int_equal(tic_store_read(&rig.store, &handle->saving.current.saved, &handle->layout), 0);
     assert_int_equal(memory[0], 103);
 }
 
@@ -387,7 +387,7 @@ static uint64_t converted_by(const char *rules)
     assert_int_equal(rig.store.kept[0].number, 3);
     assert_int_equal(rig.store.kept_count, 1);
     struct tic_handle *handle = tic_rig_register(&rig, memory, WORDS);
-    assert_int_equal(tic_store_read(&rig.store, &handle->current.saved, &handle->layout), 0);
+    assert_int_equal(tic_store_read(&rig.store, &handle->saving.current.saved, &handle->layout), 0);
     assert_true(tic_type_rules_set(""));
     return memory[0];
 }

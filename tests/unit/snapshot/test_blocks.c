@@ -145,7 +145,7 @@ static void test_everything_comes_back(void **state)
             register_handle();
             replay();
             /* as the restore would: */
-            handle->pending = false;
+            handle->restart.pending = false;
         }
     }
 }

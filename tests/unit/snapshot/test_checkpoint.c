@@ -165,7 +165,7 @@ static void test_copy_on_write_keeps_the_value_of_the_cut(void **state)
     tic_rig_task(&rig, 2, handles[0], 9);
     assert_int_equal(rig.store.rows.held_count, 1); /* no task waits for the disk */
     assert_int_equal(atomic_load(&rig.store.counts.values_written), 0);
-    assert_int_equal(atomic_load(&handles[0]->dirty_since), cut + 1);
+    assert_int_equal(atomic_load(&handles[0]->saving.dirty_since), cut + 1);
     struct tic_line described = {0};
     assert_int_equal(tic_graph_describe_values(&rig.graph, cut, &described), 0);
     assert_int_equal(described.value_count, 1);
@@ -175,7 +175,7 @@ static void test_copy_on_write_keeps_the_value_of_the_cut(void **state)
     struct tic_layout layout = handles[0]->layout;
     layout.base = (char *)words;
     assert_int_equal(tic_held_write_all(&rig.store), 0);
-    struct tic_saved saved = handles[0]->current.saved;
+    struct tic_saved saved = handles[0]->saving.current.saved;
     saved.row = tic_rows_real(&rig.store.rows, saved.row);
     assert_int_equal(tic_store_read(&rig.store, &saved, &layout), 0);
     assert_int_equal(words[0], 7);
@@ -347,12 +347,12 @@ static void test_the_saver_gives_way_to_main(void **state)
     tic_rig_task(&rig, 0, handles[0], 7);
     tic_rig_provide(&rig, handles[0], 1);
     uint64_t cut = tic_cut_raise(&rig.snapshot.cut);
-    atomic_store(&handles[0]->wanted, true);
+    atomic_store(&handles[0]->saving.wanted, true);
     assert_int_equal(tic_save_pass(&rig.snapshot, handles, cut, &left), 0);
     assert_int_equal(left, 1);
     assert_true(tic_handle_is_due(handles[0], cut));
     tic_handle_lock_for_main(handles[0]);
-    tic_unlock(&handles[0]->lock);
+    tic_unlock(&handles[0]->saving.lock);
     assert_int_equal(tic_save_pass(&rig.snapshot, handles, cut, &left), 0);
     assert_int_equal(left, 0);
     assert_false(tic_handle_is_due(handles[0], cut));
@@ -475,8 +475,8 @@ static void test_merged_before_the_saver_comes(void **state)
     tic_rig_task(&rig, 1, child, 8);
     tic_cut_raise(&rig.snapshot.cut);
     unpartition(true);
-    assert_true(child->current.exists);
-    assert_int_equal(atomic_load(&child->dirty_since), 0);
+    assert_true(child->saving.current.exists);
+    assert_int_equal(atomic_load(&child->saving.dirty_since), 0);
     tic_cut_finish(&rig.snapshot.cut);
 }
 
@@ -641,7 +641,7 @@ static void test_log_of_a_value_that_no_task_wrote(void **state)
     memory[0][0] = 5;
     assert_int_equal(tic_snapshot_log_value(&rig.snapshot, handles[0], &saved, &fresh), 0);
     assert_true(fresh);
-    assert_false(handles[0]->current.exists);
+    assert_false(handles[0]->saving.current.exists);
     assert_int_equal(saved.checksum, tic_layout_checksum(&handles[0]->layout));
     tic_rows_settle(&rig.store.rows, saved.row);
 }
@@ -722,9 +722,9 @@ static void test_live_tasks_change_only_their_values(void **state)
     assert_true(tic_rig_restart(&rig));
     register_handles(5);
     for (uint64_t i = 0; i < 5; i++) {
-        assert_true(handles[i]->pending);
+        assert_true(handles[i]->restart.pending);
         assert_int_equal(
-            tic_store_read(&rig.store, &handles[i]->current.saved, &handles[i]->layout), 0);
+            tic_store_read(&rig.store, &handles[i]->saving.current.saved, &handles[i]->layout), 0);
         assert_int_equal(memory[i][0], i == 1 ? 55 : 100 + i);
     }
     tic_rig_task(&rig, 6, handles[4], 66);

@@ -74,21 +74,21 @@ static void test_writes_are_announced(void **state)
     struct tic_slot *slot = tic_cut_slot(&cut, 0);
     (void)state;
     begin(0, 0, handle);
-    assert_int_equal(atomic_load(&handle->writers), 1);
-    assert_int_equal(atomic_load(&handle->version), 1);
-    assert_int_equal(atomic_load(&handle->dirty_since), 1);
+    assert_int_equal(atomic_load(&handle->saving.writers), 1);
+    assert_int_equal(atomic_load(&handle->saving.version), 1);
+    assert_int_equal(atomic_load(&handle->saving.dirty_since), 1);
     assert_int_equal(slot->dirty[1].count, 1);
     tic_cut_end(slot);
-    assert_int_equal(atomic_load(&handle->writers), 0);
+    assert_int_equal(atomic_load(&handle->saving.writers), 0);
     tic_cut_raise(&cut);
     begin(0, 1, handle); /* dirty since the first write, listed once */
-    assert_int_equal(atomic_load(&handle->version), 2);
-    assert_int_equal(atomic_load(&handle->dirty_since), 1);
+    assert_int_equal(atomic_load(&handle->saving.version), 2);
+    assert_int_equal(atomic_load(&handle->saving.dirty_since), 1);
     assert_int_equal(slot->dirty[0].count, 0);
     tic_cut_end(slot);
-    atomic_store(&handle->dirty_since, 0); /* as if saved, and still listed for the cut */
+    atomic_store(&handle->saving.dirty_since, 0); /* as if saved, and still listed for the cut */
     begin(0, 2, handle);
-    assert_int_equal(atomic_load(&handle->dirty_since), 2);
+    assert_int_equal(atomic_load(&handle->saving.dirty_since), 2);
     assert_int_equal(slot->dirty[0].count, 0);
     tic_cut_end(slot);
 }
@@ -96,14 +96,14 @@ static void test_writes_are_announced(void **state)
 static void test_must_copy(void **state)
 {
     (void)state;
-    atomic_store(&handle->dirty_since, 1);
+    atomic_store(&handle->saving.dirty_since, 1);
     assert_false(tic_cut_must_copy(&cut, 2, handle)); /* no cut is being taken */
     uint64_t taken = tic_cut_raise(&cut);
     assert_false(tic_cut_must_copy(&cut, taken, handle)); /* a task of the cut itself */
     assert_true(tic_cut_must_copy(&cut, taken + 1, handle));
-    atomic_store(&handle->dirty_since, taken + 1); /* dirty only since the cut */
+    atomic_store(&handle->saving.dirty_since, taken + 1); /* dirty only since the cut */
     assert_false(tic_cut_must_copy(&cut, taken + 1, handle));
-    atomic_store(&handle->dirty_since, 0);
+    atomic_store(&handle->saving.dirty_since, 0);
     assert_false(tic_cut_must_copy(&cut, taken + 1, handle));
 }
 
@@ -126,19 +126,19 @@ static void test_writer_waits_until_a_save_is_noted(void **state)
     begin(0, 0, handle);
     tic_cut_end(tic_cut_slot(&cut, 0));
     uint64_t taken = tic_cut_raise(&cut);
-    tic_lock(&handle->lock);
-    atomic_store(&handle->noting, true);
-    assert_int_equal(atomic_load(&handle->writers), 0);
+    tic_lock(&handle->saving.lock);
+    atomic_store(&handle->saving.noting, true);
+    assert_int_equal(atomic_load(&handle->saving.writers), 0);
     assert_int_equal(pthread_create(&writer, NULL, write_it, NULL), 0);
-    while (atomic_load(&handle->writers) == 0)
+    while (atomic_load(&handle->saving.writers) == 0)
         sched_yield();
     tic_handle_note_saved_locked(handle, &saved, taken);
-    atomic_store(&handle->noting, false);
-    tic_unlock(&handle->lock);
+    atomic_store(&handle->saving.noting, false);
+    tic_unlock(&handle->saving.lock);
     pthread_join(writer, NULL);
-    assert_int_equal(handle->current.version, 1);
-    assert_int_equal(atomic_load(&handle->version), 2);
-    assert_int_equal(atomic_load(&handle->dirty_since), taken + 1);
+    assert_int_equal(handle->saving.current.version, 1);
+    assert_int_equal(atomic_load(&handle->saving.version), 2);
+    assert_int_equal(atomic_load(&handle->saving.dirty_since), taken + 1);
     tic_cut_end(tic_cut_slot(&cut, 1));
 }
 

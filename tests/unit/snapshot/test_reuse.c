@@ -101,7 +101,7 @@ static void test_newest_is_not(void **state)
 {
     (void)state;
     write_many(1, 0);
-    assert_false(is_free(handles[0]->current.saved.row));
+    assert_false(is_free(handles[0]->saving.current.saved.row));
 }
 
 /* Its successor may be the first after a cut that defines it. */
@@ -109,7 +109,7 @@ static void test_value_of_a_line_is_not(void **state)
 {
     (void)state;
     write_word(1, 0, 1);
-    struct tic_row row = handles[0]->current.saved.row;
+    struct tic_row row = handles[0]->saving.current.saved.row;
     assert_int_equal(tic_checkpoint_run(&rig.snapshot), 0);
     write_many(2, 0);
     assert_false(is_free(row));
@@ -119,7 +119,7 @@ static void test_value_of_a_cut_under_way_is_not(void **state)
 {
     (void)state;
     write_word(1, 0, 1);
-    struct tic_row row = handles[0]->current.saved.row;
+    struct tic_row row = handles[0]->saving.current.saved.row;
     tic_rig_hold(&rig);
     write_word(2, 0, 2);
     assert_int_equal(tic_rig_release(&rig), 0);
@@ -140,7 +140,7 @@ static void test_value_that_a_task_without_result_has_read_is_not(void **state)
 {
     (void)state;
     write_word(1, 0, 1);
-    struct tic_row row = handles[0]->current.saved.row;
+    struct tic_row row = handles[0]->saving.current.saved.row;
     begin(READER, 2, NULL);
     tic_reuse_note_use(handles[0], &rig.snapshot.cut);
     tic_rig_end(&rig, READER);
@@ -155,7 +155,7 @@ static void test_value_that_was_read_before_a_late_result_is_not(void **state)
 
     (void)state;
     write_word(1, 0, 1);
-    struct tic_row row = handles[0]->current.saved.row;
+    struct tic_row row = handles[0]->saving.current.saved.row;
     begin(READER, 2, NULL);
     tic_reuse_note_use(handles[0], &rig.snapshot.cut);
     tic_rig_end(&rig, READER);
@@ -167,7 +167,7 @@ static void test_value_that_was_read_before_a_late_result_is_not(void **state)
     memory[0][0] = 3;
     assert_true(
         tic_snapshot_force(&rig.snapshot, tic_cut_slot(&rig.snapshot.cut, WORKER), &forced));
-    struct tic_row late = handles[0]->current.saved.row;
+    struct tic_row late = handles[0]->saving.current.saved.row;
     tic_rig_end(&rig, WORKER);
     write_many(5, 0);
     assert_false(is_free(row));
@@ -199,9 +199,9 @@ static void test_value_before_a_write_that_a_restart_repeats_is_not(void **state
 {
     (void)state;
     write_word(1, 0, 1);
-    struct tic_row row = handles[0]->current.saved.row;
+    struct tic_row row = handles[0]->saving.current.saved.row;
     write_word_by(2, 0, 2, true);
-    struct tic_row repeated = handles[0]->current.saved.row;
+    struct tic_row repeated = handles[0]->saving.current.saved.row;
     assert_int_equal(write_many(3, 0), 0);
     assert_false(is_free(row));
     assert_false(is_free(repeated));
@@ -211,7 +211,7 @@ static void test_value_before_a_write_without_result_is_not(void **state)
 {
     (void)state;
     write_word(1, 0, 1);
-    struct tic_row row = handles[0]->current.saved.row;
+    struct tic_row row = handles[0]->saving.current.saved.row;
     begin(READER, 2, handles[0]);
     tic_rig_end(&rig, READER);
     assert_true(write_many(3, 0) > 0);
@@ -222,10 +222,10 @@ static void test_pinned_and_shared_are_not(void **state)
 {
     (void)state;
     write_word(1, 0, 1);
-    struct tic_row pinned = handles[0]->current.saved.row;
+    struct tic_row pinned = handles[0]->saving.current.saved.row;
     tic_rows_pin(&rig.store.rows, pinned);
     write_word(2, 0, 2);
-    struct tic_row shared = handles[0]->current.saved.row;
+    struct tic_row shared = handles[0]->saving.current.saved.row;
     assert_true(tic_rows_share(&rig.store.rows, shared, &handles[0]->layout.shape));
     tic_rows_settle(&rig.store.rows, shared);
     assert_true(write_many(3, 0) > 0);

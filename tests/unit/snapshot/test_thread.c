@@ -316,8 +316,8 @@ static void test_rows_are_served_at_rest(void **state)
     start(0);
     tic_rig_task(&rig, 0, handle, 7);
     tic_snapshot_save_now(&rig.snapshot, handle);
-    assert_true(handle->current.exists);
-    assert_int_equal(atomic_load(&handle->dirty_since), 0);
+    assert_true(handle->saving.current.exists);
+    assert_int_equal(atomic_load(&handle->saving.dirty_since), 0);
     tic_snapshot_stop(&rig.snapshot, false);
 }
 
@@ -336,7 +336,7 @@ static void test_rows_are_served_during_a_cut(void **state)
     struct tic_handle *large = tic_rig_register(&rig, many, TIC_COUNT(many));
     tic_rig_task(&rig, 1, large, 5);
     tic_snapshot_remove(&rig.snapshot, large, true);
-    assert_true(large->current.exists);
+    assert_true(large->saving.current.exists);
     tic_rig_end(&rig, TIC_RIG_HOLDER);
     wait_for_checkpoints(1);
     tic_snapshot_stop(&rig.snapshot, false);
@@ -351,7 +351,7 @@ static void test_nobody_waits_after_the_stop(void **state)
     rig.store.rows.held_most = 0; /* else it would only be copied */
     tic_snapshot_save_now(&rig.snapshot, handle);
     rig.store.rows.held_most = TIC_HELD_MOST;
-    assert_false(handle->current.exists);
+    assert_false(handle->saving.current.exists);
 }
 
 /* ---- a store that cannot be written, and the end of protection ------------------------------- */

@@ -47,7 +47,7 @@ static void prepare(void)
         handles[i]->imaged = true;
         tic_snapshot_adopt_content(&rig.snapshot, handles[i]);
         memory[i][0] = 10 + i;
-        atomic_store(&handles[i]->mentioned, true);
+        atomic_store(&handles[i]->use.mentioned, true);
     }
     tick();
     tic_rig_task(&rig, 0, handles[0], 1);
@@ -263,9 +263,9 @@ static void test_worker_saves_before_it_writes(void **state)
     tic_snapshot_save_before(&rig.snapshot, tic_cut_slot(&rig.snapshot.cut, 1), cut + 1,
                              handles[0]);
     memory[0][0] = 3; /* the kernel of the next task */
-    tic_lock(&handles[0]->lock);
+    tic_lock(&handles[0]->saving.lock);
     tic_verify_check_locked(&rig.snapshot, handles[0], cut, false);
-    tic_unlock(&handles[0]->lock);
+    tic_unlock(&handles[0]->saving.lock);
     expect_no_difference();
     memory[0][0] = 2;
     tic_rig_end(&rig, 0);
@@ -299,10 +299,11 @@ static void begin_in_save(int (*save)(void))
     handles[0]->packer = &packer;
     handles[0]->layout.shape = (struct tic_shape){1, 1, {sizeof(memory[0]), 1, 1, 1}, 0};
     tic_rig_provide(&rig, handles[0], 1);
-    uint64_t before = handles[0]->current.version;
+    uint64_t before = handles[0]->saving.current.version;
     assert_int_equal(save(), -EBUSY);
-    assert_int_equal(handles[0]->current.version, before); /* half of one value, half of the next */
-    assert_int_not_equal(atomic_load(&handles[0]->dirty_since), 0);
+    assert_int_equal(handles[0]->saving.current.version,
+                     before); /* half of one value, half of the next */
+    assert_int_not_equal(atomic_load(&handles[0]->saving.dirty_since), 0);
     handles[0]->packer = NULL;
     memory[0][0] = 2;
     tic_rig_end(&rig, 0);
@@ -315,9 +316,9 @@ static int save_for_line(void)
 {
     struct tic_row held;
 
-    tic_lock(&handles[0]->lock);
+    tic_lock(&handles[0]->saving.lock);
     int status = tic_snapshot_save_later_locked(&rig.snapshot, handles[0], &held);
-    tic_unlock(&handles[0]->lock);
+    tic_unlock(&handles[0]->saving.lock);
     return status;
 }
 
@@ -329,9 +330,9 @@ static void test_task_begins_while_a_line_settles(void **state)
 
 static int save_own(void)
 {
-    tic_lock(&handles[0]->lock);
+    tic_lock(&handles[0]->saving.lock);
     int status = tic_snapshot_save_own_locked(&rig.snapshot, handles[0]);
-    tic_unlock(&handles[0]->lock);
+    tic_unlock(&handles[0]->saving.lock);
     return status;
 }
 
@@ -345,7 +346,7 @@ static void test_task_begins_while_a_result_is_saved(void **state)
 static void change_after_a_line(bool mentioned)
 {
     prepare();
-    atomic_store(&handles[2]->mentioned, mentioned);
+    atomic_store(&handles[2]->use.mentioned, mentioned);
     checkpoint();
     memory[2][0] = 77;
 }
@@ -382,10 +383,10 @@ static void test_main_reads_data_that_was_found_filled(void **state)
     change_after_a_line(false);
     tic_rig_task(&rig, 1, handles[1], 2);
     hold();
-    tic_lock(&handles[2]->lock);
+    tic_lock(&handles[2]->saving.lock);
     tic_verify_check_locked(&rig.snapshot, handles[2], atomic_load(&rig.snapshot.cut.active_cut),
                             false);
-    tic_unlock(&handles[2]->lock);
+    tic_unlock(&handles[2]->saving.lock);
     read_changed();
     tic_verify_enter(&rig.snapshot);
     release();
@@ -398,7 +399,7 @@ static void test_line_names_what_nobody_listed(void **state)
 {
     (void)state;
     change_after_a_line(true);
-    atomic_store(&handles[2]->dirty_since, atomic_load(&rig.snapshot.cut.epoch));
+    atomic_store(&handles[2]->saving.dirty_since, atomic_load(&rig.snapshot.cut.epoch));
     read_changed();
     expect_changed_in_next_line(1);
 }

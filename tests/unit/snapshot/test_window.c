@@ -203,9 +203,9 @@ static void test_a_stale_value_is_not_saved(void **state)
 {
     (void)state;
     task(0, 0, 5);
-    tic_lock(&handles[0]->lock);
+    tic_lock(&handles[0]->saving.lock);
     assert_int_equal(tic_save_locked(&rig.snapshot, handles[0], 0), -EINVAL);
-    tic_unlock(&handles[0]->lock);
+    tic_unlock(&handles[0]->saving.lock);
     checkpoint();
     check_value(0, 5);
 }
@@ -224,7 +224,7 @@ static void *work(void *arg)
         if (sequence >= MOST)
             break;
         pthread_mutex_lock(&exclusive[at]);
-        begin(worker, sequence, at, atomic_load(&handles[at]->version) + 1);
+        begin(worker, sequence, at, atomic_load(&handles[at]->saving.version) + 1);
         end(worker, at);
         pthread_mutex_unlock(&exclusive[at]);
         sched_yield();
