@@ -172,8 +172,6 @@ void tic_position_close(void)
 
 /* ---- the end of a replay --------------------------------------------------------------------- */
 
-/* The end of a replay. */
-
 bool tic_session_is_replayed(struct tic_session *session)
 {
     return !tic_position_is_ahead() && !tic_replay_is_on() &&

@@ -23,16 +23,21 @@ static void submit_step_of(void *handle)
 static struct starpu_codelet nowhere_codelet = {
     .where = STARPU_NOWHERE, .nbuffers = 1, .modes = {STARPU_R}, .name = "nowhere"};
 
-static void submit_nowhere(void)
+static void submit_nowhere_and_wait(void (*callback)(void *))
 {
     struct starpu_task *task = starpu_task_create();
 
     task->cl = &nowhere_codelet;
     task->handles[0] = handles[0];
-    task->callback_func = submit_step_of;
+    task->callback_func = callback;
     task->callback_arg = handles[0];
     must(starpu_task_submit(task));
     starpu_task_wait_for_all();
+}
+
+static void submit_nowhere(void)
+{
+    submit_nowhere_and_wait(submit_step_of);
     submit_row(handles[0], 2);
 }
 
@@ -59,15 +64,8 @@ static void note_value(void *handle)
 /* The callback reads what the task declares. */
 static void run_nowhere_reads(void)
 {
-    struct starpu_task *task = starpu_task_create();
-
     submit(&step_codelet, handles[0], 1);
-    task->cl = &nowhere_codelet;
-    task->handles[0] = handles[0];
-    task->callback_func = note_value;
-    task->callback_arg = handles[0];
-    must(starpu_task_submit(task));
-    starpu_task_wait_for_all();
+    submit_nowhere_and_wait(note_value);
     submit_row(handles[1], 2);
 }
 
