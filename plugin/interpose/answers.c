@@ -48,8 +48,9 @@ static struct {
 /* ---- the clock --------------------------------------------------------------------------------
  */
 
-/* Microseconds; owner thread writes; relaxed. StarPU's clock begins with the process: in a restart
- * it goes on from the last time that main() was told, for all threads of the program. */
+/* Microseconds; owner thread writes; relaxed. StarPU's clock begins with starpu_init(), or, where
+ * it is called again, with the machine: in a restart it goes on from the last time that main() was
+ * told, for all threads of the program. It never goes back while StarPU runs. */
 static _Atomic double ahead;
 
 static double time_of(int64_t bits)
@@ -70,6 +71,25 @@ int64_t tic_answers_elsewhere(enum tic_answer call, const void *caller, int64_t 
         memcpy(&bits, &time, sizeof(bits));
     }
     return bits;
+}
+
+/* The time, and what StarPU says; microseconds. */
+static void set_clock(double told, double real)
+{
+    atomic_store_explicit(&ahead, told - real, memory_order_relaxed);
+}
+
+void tic_answers_set_clock(const struct tic_graph *graph)
+{
+    for (uint64_t i = graph->next_event; i < graph->recovered.event_count; i++) {
+        const struct tic_line_event *event = &graph->recovered.events[i];
+        if (event->kind == TIC_EVENT_START)
+            return;
+        if (event->kind == TIC_EVENT_ANSWER + TIC_starpu_timing_now) {
+            set_clock(time_of(event->value), tic_real.starpu_timing_now());
+            return;
+        }
+    }
 }
 
 /* ---- the replay ------------------------------------------------------------------------------ */
@@ -187,8 +207,8 @@ bool tic_answer(enum tic_answer call, unsigned key, int64_t *bits)
         tic_session_note(TIC_EVENT_ANSWER + (int)call, *bits);
         answers.open = true;
     }
-    if (replaced && call == TIC_starpu_timing_now)
-        atomic_store_explicit(&ahead, time_of(*bits) - real, memory_order_relaxed);
+    if (replaced && call == TIC_starpu_timing_now && time_of(*bits) - real > atomic_load(&ahead))
+        set_clock(time_of(*bits), real);
     answers.last[call][key].known = true;
     answers.last[call][key].bits = *bits;
     return replaced;

@@ -11,6 +11,8 @@
 #include "report/told.h"
 #include "graph/graph.h"
 
+/* StarPU has been started, and main() has not asked anything since. Owner thread only. */
+void tic_answers_set_clock(const struct tic_graph *graph);
 /* The answer to a question of main(): the real one in *bits, or what is told in its place. True
  * when that is an answer of the recorded run. */
 bool tic_answer(enum tic_answer call, unsigned key, int64_t *bits);

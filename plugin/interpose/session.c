@@ -17,6 +17,7 @@
 #include "base/numbers.h"
 #include "base/trace.h"
 #include "session/context.h"
+#include "interpose/answers.h"
 #include "interpose/create.h"
 #include "interpose/digest.h"
 #include "interpose/ending.h"
@@ -359,13 +360,13 @@ void tic_session_on_initialize_after(int result)
         tic_unprotected_report(tic_unprotected_no_thread(status));
         return;
     }
+    tic_answers_set_clock(&session->graph);
     static const struct tic_ending steps = {tic_session_is_replayed, tic_redux_fold_all};
-    if (!tic_session)
-        on_exit(finish, session);
     tic_session_end_by(&steps);
     bool first = !tic_session;
     tic_session = session;
     if (first) {
+        on_exit(finish, session);
         tic_redo_start(session);
         if (!session->report)
             tic_apart_call(take_beacon, session);

@@ -191,6 +191,11 @@ on_all() { # MODE [EXPECTED]
     [ "$bytes" -lt 100000000 ]
 }
 
+# A restart comes later than the first run, and StarPU's clock is that of the machine when it is started again.
+@test "the clock does not go back while a kernel looks at it" {
+    answered clock line-renamed:2 2 2 "$(plain 2 clock)" 6
+}
+
 # Tasks in the place of others would be taken for done. Addresses are others in each run.
 @test "tasks with other numbers as arguments than before: the restart stops" {
     local protocol

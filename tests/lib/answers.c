@@ -10,6 +10,7 @@
  *   progress  submits as long as few tasks are there, and looks at the clock
  *   waits     waits by asking, again and again
  *   asks      asks a million times, and looks whether the clock goes back
+ *   clock     looks at the clock while a kernel does, which looks whether it goes back
  *   items     asks the environment (ITEMS) for the order of items that it adds up, which matters to
  *             no result */
 #include <starpu.h>
@@ -332,6 +333,46 @@ static int asks(void)
     return 0;
 }
 
+static _Atomic int turn; /* odd: the kernel has looked at the clock; even: main() has */
+
+static void pass_turn(int next)
+{
+    atomic_store(&turn, next);
+    while (atomic_load(&turn) == next)
+        pause_for(20);
+}
+
+static void look_twice(void *buffers[], void *arg)
+{
+    double before = starpu_timing_now();
+    (void)buffers;
+    (void)arg;
+    pass_turn(1);
+    check(starpu_timing_now() >= before, "the clock goes back");
+    atomic_store(&turn, 0);
+}
+
+static int looks_at_clock(void)
+{
+    static struct starpu_codelet codelet = {
+        .cpu_funcs = {look_twice}, .nbuffers = 1, .modes = {STARPU_R}, .name = "look_twice"};
+    long odd = 0;
+
+    register_chains();
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        if (starpu_task_insert(&codelet, STARPU_R, data[0], 0) != 0)
+            abort();
+        while (atomic_load(&turn) == 0)
+            pause_for(20);
+        odd += (long)starpu_timing_now() % 2;
+        pass_turn(2);
+        submit(data[0]);
+    }
+    check(odd < ROUNDS, "the clock stands still");
+    unregister_chains(ROUNDS, "tasks", 1);
+    return 0;
+}
+
 static void add_item(void *buffers[], void *arg)
 {
     long *sum = (long *)STARPU_VECTOR_GET_PTR(buffers[0]);
@@ -398,7 +439,11 @@ int main(int argc, char **argv)
         status = waits();
     else if (strcmp(what, "asks") == 0)
         status = asks();
-    else if (strcmp(what, "items") == 0)
+    else if (strcmp(what, "clock") == 0) {
+        starpu_shutdown();
+        check(starpu_init(&conf) == 0, "StarPU does not start again");
+        status = looks_at_clock();
+    } else if (strcmp(what, "items") == 0)
         status = items();
     starpu_shutdown();
     return status;
