@@ -13,6 +13,7 @@
 #include "interpose/addresses.h"
 #include "session/context.h"
 #include "interpose/looks_list.h"
+#include "interpose/redo_values.h"
 #include "report/looks_tell.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
@@ -46,9 +47,11 @@ static bool give_back(struct tic_handle *handle, const struct tic_line_look *loo
                  (unsigned long long)handle->id, tic_name_of(handle->id));
     for (size_t i = 0; i < parts; i++)
         memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
-    bool there = is_in_memory(handle, bytes, own), may = there || tic_data_may_change(handle);
+    struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
+    bool there = is_in_memory(handle, bytes, own);
+    bool may = there || (tic_data_may_change(handle) &&
+                         tic_redo_may_see(handle, tic_layout_checksum(&packed)));
     if (!there && may) {
-        struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
         if (tic_addresses_are_sought(handle))
             tic_addresses_take_own(handle, bytes);
         tic_constant_refuse(handle);
@@ -177,28 +180,36 @@ void tic_looks_forget_skipped_locked(const struct tic_handle *handle)
             skipped.items[i] = skipped.items[--skipped.count];
 }
 
-/* It stays pending: main() may change it before it comes to where it was. */
-static void show_skipped(struct tic_handle *handle)
+/* It stays pending: main() may change it before it comes to where it was. False: main() may want it
+ * when it has waited again. */
+static bool show_skipped(struct tic_handle *handle)
 {
     if (!handle->restart.pending || handle->restart.restored || handle->family ||
         atomic_load(&handle->saving.split) || !tic_handle_is_there(handle) ||
         !tic_layout_is_writable(&handle->layout))
-        return;
+        return true;
     if (!tic_looks_has_its_value(handle)) {
         tic_looks_tell_overwritten(handle);
-        return;
+        return true;
     }
     struct tic_saved saved = tic_data_recovered_value(handle);
-    tic_data_expose_locked(handle, &saved);
+    bool sees = tic_redo_may_see(handle, saved.checksum);
+    if (sees)
+        tic_data_expose_locked(handle, &saved);
+    return sees;
 }
 
 static void show_all_skipped(void)
 {
+    unsigned long kept = 0;
+
     for (unsigned long i = 0; i < skipped.count; i++) {
-        skipped.items[i]->restart.skips_listed = false;
-        show_skipped(skipped.items[i]);
+        struct tic_handle *handle = skipped.items[i];
+        handle->restart.skips_listed = !show_skipped(handle);
+        if (handle->restart.skips_listed)
+            skipped.items[kept++] = handle;
     }
-    skipped.count = 0;
+    skipped.count = kept;
 }
 
 void tic_looks_await_packed_locked(void)

@@ -154,17 +154,44 @@ struct tic_handle *tic_redo_keeper(const struct tic_handle *handle)
 
 /* ---- who is to use data ---------------------------------------------------------------------- */
 
+struct list {
+    struct tic_redo_user *first, **end;
+};
+
 static struct {
     struct tic_graph *graph;              /* immutable while the replay is on */
     pthread_mutex_t mutex;                /* before the graph lock */
     pthread_cond_t called;                /* a call that was put off is made */
-    struct tic_redo_user *running;        /* kernels that were shown what they read */
+    struct list coming;                   /* main() has come to them */
+    struct list running;                  /* kernels that were shown what they read */
     unsigned long count;                  /* users so far */
     struct tic_redo_call *due, **due_end; /* calls that are, in their order */
     bool calls;                           /* one of them is being made */
     _Atomic bool any, any_due;            /* users, or there were; calls */
-} users = {
-    .mutex = PTHREAD_MUTEX_INITIALIZER, .called = PTHREAD_COND_INITIALIZER, .due_end = &users.due};
+} users = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+           .called = PTHREAD_COND_INITIALIZER,
+           .coming = {NULL, &users.coming.first},
+           .running = {NULL, &users.running.first},
+           .due_end = &users.due};
+
+static void append_locked(struct list *list, struct tic_redo_user *user)
+{
+    user->next = NULL;
+    *list->end = user;
+    list->end = &user->next;
+}
+
+/* It is one of the first, as a rule: they begin and end about as they came. */
+static void take_out_locked(struct list *list, const struct tic_redo_user *user)
+{
+    struct tic_redo_user **at = &list->first;
+
+    while (*at != user)
+        at = &(*at)->next;
+    *at = user->next;
+    if (list->end == &user->next)
+        list->end = at;
+}
 
 void tic_redo_values_start(struct tic_graph *graph)
 {
@@ -216,6 +243,7 @@ void tic_redo_note_user(struct tic_redo_user *user)
             keepers_of(user)[i]->restart.redo.users++;
             keepers_of(user)[i]->restart.redo.coming++;
         }
+    append_locked(&users.coming, user);
     atomic_store(&users.any, true);
     pthread_mutex_unlock(&users.mutex);
 }
@@ -377,6 +405,7 @@ void tic_redo_note_begun(struct tic_redo_user *kernel)
 void tic_redo_end_access(struct tic_redo_user *access)
 {
     pthread_mutex_lock(&users.mutex);
+    take_out_locked(&users.coming, access);
     begin_locked(access);
     end_locked(access);
     unlock_and_free(access);
@@ -385,12 +414,11 @@ void tic_redo_end_access(struct tic_redo_user *access)
 static void end_user(uint64_t key)
 {
     pthread_mutex_lock(&users.mutex);
-    struct tic_redo_user **at = &users.running, *user;
-    while (*at && (*at)->key != key)
-        at = &(*at)->next;
-    user = *at;
+    struct tic_redo_user *user = users.running.first;
+    while (user && user->key != key)
+        user = user->next;
     if (user) {
-        *at = user->next;
+        take_out_locked(&users.running, user);
         end_locked(user);
     }
     unlock_and_free(user);
@@ -417,48 +445,68 @@ static bool share_memory(struct tic_handle *a, const struct tic_handle *b)
     return found;
 }
 
-/* What a kernel has to do with data that is to get a value. */
+/* What somebody has to do with data that is to get a value. */
 enum use { USES_NOT, USES_THIS, USES_OTHER };
 
-static enum use use_of(const struct tic_redo_user *kernel, struct tic_handle *handle,
-                       const struct tic_saved *saved)
+static enum use use_of(const struct tic_redo_user *user, struct tic_handle *handle,
+                       uint64_t checksum)
 {
     struct tic_line_read read;
     enum use use = USES_NOT;
 
-    for (unsigned i = 0; i < kernel->count && use != USES_OTHER; i++) {
-        if (!kernel->handles[i] || !share_memory(handle, kernel->handles[i]))
+    for (unsigned i = 0; i < user->count && use != USES_OTHER; i++) {
+        if (!user->handles[i] || !share_memory(handle, user->handles[i]))
             continue;
-        bool same = kernel->handles[i] == handle &&
-                    tic_graph_find_read(users.graph, kernel->key, i, &read) &&
-                    read.extent == saved->row.extent && read.row == saved->row.row;
+        bool same = user->handles[i] == handle &&
+                    tic_graph_find_read(users.graph, user->key, i, &read) &&
+                    read.checksum == checksum;
         use = same ? USES_THIS : USES_OTHER;
     }
     return use;
 }
 
-/* The value is there if a kernel reads it; one that reads another value there comes first: *key. */
-static enum use find_use(struct tic_handle *handle, const struct tic_saved *saved, uint64_t *key)
+/* One that uses another value: *key. */
+static enum use find_use_locked(const struct list *list, struct tic_handle *handle,
+                                uint64_t checksum, uint64_t *key)
 {
     enum use use = USES_NOT;
 
-    pthread_mutex_lock(&users.mutex);
-    for (const struct tic_redo_user *kernel = users.running; kernel && use != USES_OTHER;
-         kernel = kernel->next) {
-        const enum use its = use_of(kernel, handle, saved);
+    for (const struct tic_redo_user *user = list->first; user && use != USES_OTHER;
+         user = user->next) {
+        const enum use its = use_of(user, handle, checksum);
         use = its == USES_NOT ? use : its;
-        *key = kernel->key;
+        *key = user->key;
     }
+    return use;
+}
+
+bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum)
+{
+    uint64_t key;
+
+    pthread_mutex_lock(&users.mutex);
+    bool other = tic_redo_keeper(handle)->restart.redo.users > 0 &&
+                 (find_use_locked(&users.coming, handle, checksum, &key) == USES_OTHER ||
+                  find_use_locked(&users.running, handle, checksum, &key) == USES_OTHER);
+    pthread_mutex_unlock(&users.mutex);
+    return !other && atomic_load(&handle->use.holds) == 0;
+}
+
+static enum use find_running(struct tic_handle *handle, uint64_t checksum, uint64_t *key)
+{
+    pthread_mutex_lock(&users.mutex);
+    enum use use = find_use_locked(&users.running, handle, checksum, key);
     pthread_mutex_unlock(&users.mutex);
     return use;
 }
 
+/* The value is there if a kernel reads it; one that reads another value there comes first. */
 void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved)
 {
     uint64_t key;
     enum use use;
 
-    while ((use = find_use(handle, saved, &key)) == USES_OTHER)
+    while ((use = find_running(handle, saved->checksum, &key)) == USES_OTHER)
         tic_replay_await_kernel(key);
     /* Who holds it now held it then, beside whoever is to see it: for reading, the same value. */
     if (use == USES_NOT && atomic_load(&handle->use.holds) == 0)
@@ -473,8 +521,8 @@ void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task
         if (kernel->handles[i] && tic_initial_find_again(task, i, kernel->key, &saved))
             tic_redo_show(kernel->handles[i], &saved);
     pthread_mutex_lock(&users.mutex);
-    kernel->next = users.running;
-    users.running = kernel;
+    take_out_locked(&users.coming, kernel);
+    append_locked(&users.running, kernel);
     pthread_mutex_unlock(&users.mutex);
 }
 

@@ -19,7 +19,7 @@ struct tic_redo_user {
     unsigned count;
     unsigned long number; /* main() came to it after so many others */
     bool begun, ended;
-    struct tic_redo_user *next;   /* of kernels that run */
+    struct tic_redo_user *next;   /* of those that are coming, or of kernels that run */
     struct tic_handle *handles[]; /* or NULL; then of each the data that has the order, once */
 };
 
@@ -57,6 +57,9 @@ void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task
 void tic_redo_note_begun(struct tic_redo_user *kernel);
 void tic_redo_end_kernel(uint64_t key);
 void tic_redo_end_access(struct tic_redo_user *access);
+/* May main(), or a callback, see this value? Not where somebody holds the data, or is to read
+ * another value in its memory: then a task that has written this one comes after that. */
+bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum);
 /* Has some that uses the data, or data that shares its memory, not returned? */
 bool tic_redo_is_used(const struct tic_handle *handle);
 

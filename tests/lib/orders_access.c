@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Scenarios of tests/lib/orders.c about what tasks and main() read, and who comes first. */
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "lib/orders_items.h"
@@ -173,6 +174,99 @@ static void run_reader_again(void)
         submit(&step_codelet, handles[0], round);
         must(starpu_task_submit(build(&codelet, handles[0], 0)));
         submit_pair(&join_codelet, handles[1], handles[0]);
+    }
+}
+
+enum { MANY = 1024 };
+static uint64_t many[MANY];
+static uint32_t used; /* of these */
+static _Atomic bool may_read;
+
+static void tell_late(void *buffers[], void *arg)
+{
+    (void)buffers;
+    (void)arg;
+    while (!atomic_load(&may_read))
+        sched_yield();
+    note(many[0] % 1000);
+    atomic_store(&may_read, false);
+}
+
+static void grant(void *arg)
+{
+    (void)arg;
+    atomic_store(&may_read, true);
+}
+
+static void note_held(starpu_data_handle_t held)
+{
+    while (!atomic_load(&may_read))
+        sched_yield();
+    submit_and_wait(build(&step_codelet, handles[0], 1));
+    note(many[0] % 1000);
+    atomic_store(&may_read, false);
+    starpu_data_release(held);
+}
+
+static void step_many(void *buffers[], void *arg)
+{
+    int number;
+
+    (void)buffers;
+    starpu_codelet_unpack_args(arg, &number);
+    for (uint32_t i = 0; i < used; i++)
+        many[i] = many[i] * 31 + (uint64_t)number;
+}
+
+/* A task, or main(), reads data, which a task behind changes, while main() comes back from a wait.
+ */
+static void read_beside(starpu_data_handle_t data, bool by_task)
+{
+    static struct starpu_codelet
+        step = {.cpu_funcs = {step_many}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "step_many"},
+        tell = {.cpu_funcs = {tell_late}, .nbuffers = 1, .modes = {STARPU_R}, .name = "tell_late"};
+
+    for (int round = 0; round < 2 * ROUNDS; round++) {
+        submit(&step, data, round + 1);
+        if (by_task)
+            must(starpu_task_submit(build(&tell, data, 0)));
+        else
+            must(starpu_data_acquire_cb(data, STARPU_R, grant, NULL));
+        submit(&step, data, round + 100);
+        submit_and_wait(build(&step_codelet, handles[0], round));
+        if (by_task)
+            atomic_store(&may_read, true);
+        else
+            note_held(data);
+        starpu_task_wait_for_all();
+    }
+}
+
+/* Small data is logged where main() waits, larger data is not. */
+static void run_beside(void)
+{
+    starpu_data_handle_t data;
+
+    for (int i = 0; i < 4; i++) {
+        used = i < 2 ? MANY : 2;
+        starpu_vector_data_register(&data, STARPU_MAIN_RAM, (uintptr_t)many, used, sizeof(many[0]));
+        read_beside(data, i % 2 == 0);
+        starpu_data_unregister(data);
+    }
+}
+
+/* Its interface packs it. */
+static void run_beside_packed(void)
+{
+    static uint32_t columns[MANY], rows[2];
+    starpu_data_handle_t data;
+
+    for (int i = 0; i < 4; i++) {
+        rows[1] = used = i < 2 ? MANY : 2;
+        starpu_csr_data_register(&data, STARPU_MAIN_RAM, used, 1, (uintptr_t)many, columns, rows, 0,
+                                 sizeof(many[0]));
+        read_beside(data, i % 2 == 0);
+        starpu_data_unregister(data);
     }
 }
 
@@ -380,6 +474,8 @@ const struct mode orders_access[] = {{"unpack", run_unpack},
                                      {"reader-through", run_reader_through},
                                      {"reader-again", run_reader_again},
                                      {"reader-held", run_reader_held},
+                                     {"beside", run_beside},
+                                     {"beside-packed", run_beside_packed},
                                      {"reader-packed", run_reader_packed},
                                      {"fetch", run_fetch},
                                      {"fetch-left", run_fetch_left},
