@@ -202,15 +202,11 @@ bool tic_redux_fold(struct tic_handle *handle)
     return fold_overlapping(handle) || own;
 }
 
-static bool note_start(struct tic_handle *handle)
-{
-    return tic_append(started.items, started.count, started.capacity, &handle) == 0;
-}
-
+/* What ends protection may be a task that contributes, and is to be submitted. */
 void tic_redux_fold_all(void)
 {
     pthread_mutex_lock(&folding);
-    while (started.count > 0)
+    while (started.count > 0 && !contributing)
         fold_own(started.items[--started.count]);
     pthread_mutex_unlock(&folding);
 }
@@ -288,7 +284,8 @@ static const char *contribute(struct starpu_task *task, unsigned buffer)
     if (redux->width == 0 && !open_accumulators(handle, redux))
         return "the accumulators of a reduction cannot be made";
     fold_overlapping(handle);
-    if (!is_open(handle) && !note_start(handle))
+    if (!is_open(handle) &&
+        tic_append(started.items, started.count, started.capacity, &handle) != 0)
         return "out of memory";
     unsigned part = redux->next++ % redux->width;
     if (!atomic_exchange(&redux->open[part], true)) {
@@ -365,16 +362,14 @@ const char *tic_redux_on_submit(struct starpu_task *task)
         if (!task->destroy && is_ordered(task))
             tic_data_wait(handle);
     }
-    bool locked = false;
     for (unsigned i = 0; i < buffers && !why; i++) {
         if (!is_reduction(task, i))
             continue;
-        if (!locked)
+        if (!contributing)
             pthread_mutex_lock(&folding);
-        locked = true;
+        contributing = true;
         why = contribute(task, i);
     }
-    contributing |= locked;
     return why;
 }
 
@@ -385,8 +380,10 @@ bool tic_redux_is_contributing(void)
 
 void tic_redux_after_submit(void)
 {
-    if (!contributing)
+    if (!contributing || submitting)
         return;
     contributing = false;
+    if (!atomic_load(&tic_session->watching))
+        tic_redux_fold_all();
     pthread_mutex_unlock(&folding);
 }

@@ -113,6 +113,19 @@ static void run_unordered_data(void)
     reduce_by_dependencies(make_reducible(handles[0]), 1);
 }
 
+/* The contribution of a task that ends protection counts, too. */
+static void run_last(void)
+{
+    starpu_data_handle_t sum = make_reducible(handles[0]);
+    struct starpu_task *last = build(&reduce_codelet, sum, 1000);
+
+    submit_contributions(sum);
+    last->execute_on_a_specific_worker = 1;
+    last->workerorder = 1;
+    must(starpu_task_submit(last));
+    note(read_value(sum));
+}
+
 static void give_back(void *handle)
 {
     starpu_data_release(handle);
@@ -168,4 +181,5 @@ const struct mode orders_reductions[] = {{"fold-reading-init", run_reading_init}
                                          {"fold-invalidated", run_invalidated},
                                          {"fold-unordered-tasks", run_unordered_tasks},
                                          {"fold-unordered-data", run_unordered_data},
+                                         {"fold-last", run_last},
                                          {NULL, NULL}};
