@@ -188,8 +188,15 @@ exit_as_usual() { # scenarios...
 }
 
 @test "what ends protection: reductions, and threads that use data" {
-    end_protection fold-late-end fold-unordered-tasks fold-unordered-data thread-registers \
+    end_protection fold-last fold-late-end fold-unordered-tasks fold-unordered-data thread-registers \
         thread-user-data thread-waits local-pointer
+}
+
+@test "starpu-tic check, too, counts what the task contributes that would end protection" {
+    local expected
+    expected=$("$lib/orders" fold-last)
+    run_apart "$tool" check -- "$lib/orders" fold-last
+    [ "$(head -n 1 out)" = "$expected" ] || complain fold-last "wrong"
 }
 
 @test "a kernel and a callback call exit" {
@@ -334,6 +341,18 @@ resume_with_input() {
 @test "main() gets data back, or changes it, after tasks without output have read it" {
     keep_order reader-unregister reader-acquire reader-writer reader-through reader-again \
         reader-held
+}
+
+# What a task behind it has made of the data is in the line.
+@test "somebody reads data, which a task behind changes, while main() comes back from a wait" {
+    local scenario expected at
+    export STARPU_TIC_EVERY=1
+    for scenario in beside beside-packed; do
+        expected=$("$lib/orders" $scenario)
+        for at in 26 35 44 53 65 80 95; do
+            resumes line-renamed:$at 3 "$expected" "$lib/orders" $scenario
+        done
+    done
 }
 
 @test "main() writes packed data after tasks without output have read it" {
