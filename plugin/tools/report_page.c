@@ -188,7 +188,7 @@ void tic_report_print_head(FILE *out, const struct tic_report *report)
 
 static void print_timeline(FILE *out, const struct tic_report *report)
 {
-    if (report->traced.tasks.count == 0) {
+    if (report->traced.tasks.count == 0 && !report->has_trace) {
         tic_page_section(out, "Workers over time",
                          "Nothing was recorded. <code>starpu-tic run --trace FILE</code> "
                          "(STARPU_TIC_TRACE) records when tasks run.");
