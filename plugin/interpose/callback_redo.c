@@ -112,7 +112,7 @@ struct tic_replay_actor tic_redone_actor(struct tic_redone *redone, bool shows)
 
 void tic_redone_free(struct tic_redone *redone)
 {
-    free(redone->reads);
+    tic_redo_free_reads(redone->reads);
     free(redone);
 }
 

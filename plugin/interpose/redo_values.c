@@ -154,44 +154,20 @@ struct tic_handle *tic_redo_keeper(const struct tic_handle *handle)
 
 /* ---- who is to use data ---------------------------------------------------------------------- */
 
-struct list {
-    struct tic_redo_user *first, **end;
-};
-
 static struct {
-    struct tic_graph *graph;              /* immutable while the replay is on */
-    pthread_mutex_t mutex;                /* before the graph lock */
-    pthread_cond_t called;                /* a call that was put off is made */
-    struct list coming;                   /* main() has come to them */
-    struct list running;                  /* kernels that were shown what they read */
+    struct tic_graph *graph;       /* immutable while the replay is on */
+    pthread_mutex_t mutex;         /* before the graph lock */
+    pthread_cond_t called;         /* a call that was put off is made */
+    struct tic_redo_user *running; /* kernels that were shown what they read */
+    struct tic_redo_reads *reads, **reads_end;
     unsigned long count;                  /* users so far */
     struct tic_redo_call *due, **due_end; /* calls that are, in their order */
     bool calls;                           /* one of them is being made */
     _Atomic bool any, any_due;            /* users, or there were; calls */
 } users = {.mutex = PTHREAD_MUTEX_INITIALIZER,
            .called = PTHREAD_COND_INITIALIZER,
-           .coming = {NULL, &users.coming.first},
-           .running = {NULL, &users.running.first},
-           .due_end = &users.due};
-
-static void append_locked(struct list *list, struct tic_redo_user *user)
-{
-    user->next = NULL;
-    *list->end = user;
-    list->end = &user->next;
-}
-
-/* It is one of the first, as a rule: they begin and end about as they came. */
-static void take_out_locked(struct list *list, const struct tic_redo_user *user)
-{
-    struct tic_redo_user **at = &list->first;
-
-    while (*at != user)
-        at = &(*at)->next;
-    *at = user->next;
-    if (list->end == &user->next)
-        list->end = at;
-}
+           .due_end = &users.due,
+           .reads_end = &users.reads};
 
 void tic_redo_values_start(struct tic_graph *graph)
 {
@@ -243,8 +219,72 @@ void tic_redo_note_user(struct tic_redo_user *user)
             keepers_of(user)[i]->restart.redo.users++;
             keepers_of(user)[i]->restart.redo.coming++;
         }
-    append_locked(&users.coming, user);
     atomic_store(&users.any, true);
+    pthread_mutex_unlock(&users.mutex);
+}
+
+/* ---- what they read -------------------------------------------------------------------------- */
+
+static struct tic_redo_reads *create_reads(uint64_t key, unsigned count)
+{
+    struct tic_redo_reads *reads =
+        tic_or_stop(malloc(sizeof(*reads) + count * sizeof(reads->ids[0])));
+
+    reads->key = key;
+    reads->count = count;
+    reads->next = NULL;
+    return reads;
+}
+
+static struct tic_redo_reads *note_reads(struct tic_redo_reads *reads)
+{
+    pthread_mutex_lock(&users.mutex);
+    *users.reads_end = reads;
+    users.reads_end = &reads->next;
+    pthread_mutex_unlock(&users.mutex);
+    return reads;
+}
+
+struct tic_redo_reads *tic_redo_list_reads(struct starpu_task *task, uint64_t key)
+{
+    unsigned count = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
+    struct tic_redo_reads *reads = create_reads(key, count);
+
+    for (unsigned i = 0; i < count; i++) {
+        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        bool is_read = handle && STARPU_TASK_GET_MODE(task, i) & STARPU_R;
+        reads->ids[i] = is_read ? handle->id : UINT64_MAX;
+    }
+    return note_reads(reads);
+}
+
+struct tic_redo_reads *tic_redo_list_read(const struct tic_handle *handle, uint64_t key)
+{
+    struct tic_redo_reads *reads = create_reads(key, 1);
+
+    reads->ids[0] = handle->id;
+    return note_reads(reads);
+}
+
+/* It is one of the first, as a rule: they end about as they came. */
+static void forget_locked(struct tic_redo_reads *reads)
+{
+    struct tic_redo_reads **at = &users.reads;
+
+    while (*at != reads)
+        at = &(*at)->next;
+    *at = reads->next;
+    if (users.reads_end == &reads->next)
+        users.reads_end = at;
+    free(reads);
+}
+
+void tic_redo_free_reads(struct tic_redo_reads *reads)
+{
+    if (!reads)
+        return;
+    pthread_mutex_lock(&users.mutex);
+    forget_locked(reads);
     pthread_mutex_unlock(&users.mutex);
 }
 
@@ -377,6 +417,7 @@ static void begin_locked(struct tic_redo_user *user)
 
 static void end_locked(struct tic_redo_user *user)
 {
+    forget_locked(user->reads);
     user->ended = true;
     for (unsigned i = 0; i < user->count; i++)
         if (keepers_of(user)[i])
@@ -405,7 +446,6 @@ void tic_redo_note_begun(struct tic_redo_user *kernel)
 void tic_redo_end_access(struct tic_redo_user *access)
 {
     pthread_mutex_lock(&users.mutex);
-    take_out_locked(&users.coming, access);
     begin_locked(access);
     end_locked(access);
     unlock_and_free(access);
@@ -414,11 +454,12 @@ void tic_redo_end_access(struct tic_redo_user *access)
 static void end_user(uint64_t key)
 {
     pthread_mutex_lock(&users.mutex);
-    struct tic_redo_user *user = users.running.first;
-    while (user && user->key != key)
-        user = user->next;
+    struct tic_redo_user **at = &users.running, *user;
+    while (*at && (*at)->key != key)
+        at = &(*at)->next;
+    user = *at;
     if (user) {
-        take_out_locked(&users.running, user);
+        *at = user->next;
         end_locked(user);
     }
     unlock_and_free(user);
@@ -434,79 +475,59 @@ void tic_redo_end_kernel(uint64_t key)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static bool share_memory(struct tic_handle *a, const struct tic_handle *b)
+static bool shares_memory(const struct tic_handle *handle, uint64_t id)
 {
-    bool found = a == b;
+    bool found = handle->id == id;
 
     tic_lock(&users.graph->lock);
-    for (unsigned long i = 0; i < a->listing.overlap_count && !found; i++)
-        found = a->listing.overlaps[i] == b;
+    for (unsigned long i = 0; i < handle->listing.overlap_count && !found; i++)
+        found = handle->listing.overlaps[i]->id == id;
     tic_unlock(&users.graph->lock);
     return found;
 }
 
-/* What somebody has to do with data that is to get a value. */
+/* What a kernel has to do with data that is to get a value. */
 enum use { USES_NOT, USES_THIS, USES_OTHER };
 
-static enum use use_of(const struct tic_redo_user *user, struct tic_handle *handle,
-                       uint64_t checksum)
+static enum use use_of(const struct tic_redo_user *kernel, struct tic_handle *handle,
+                       const struct tic_saved *saved)
 {
     struct tic_line_read read;
     enum use use = USES_NOT;
 
-    for (unsigned i = 0; i < user->count && use != USES_OTHER; i++) {
-        if (!user->handles[i] || !share_memory(handle, user->handles[i]))
+    for (unsigned i = 0; i < kernel->count && use != USES_OTHER; i++) {
+        if (!kernel->handles[i] || !shares_memory(handle, kernel->handles[i]->id))
             continue;
-        bool same = user->handles[i] == handle &&
-                    tic_graph_find_read(users.graph, user->key, i, &read) &&
-                    read.checksum == checksum;
+        bool same = kernel->handles[i] == handle &&
+                    tic_graph_find_read(users.graph, kernel->key, i, &read) &&
+                    read.extent == saved->row.extent && read.row == saved->row.row;
         use = same ? USES_THIS : USES_OTHER;
     }
     return use;
 }
 
-/* One that uses another value: *key. */
-static enum use find_use_locked(const struct list *list, struct tic_handle *handle,
-                                uint64_t checksum, uint64_t *key)
+/* The value is there if a kernel reads it; one that reads another value there comes first: *key. */
+static enum use find_use(struct tic_handle *handle, const struct tic_saved *saved, uint64_t *key)
 {
     enum use use = USES_NOT;
 
-    for (const struct tic_redo_user *user = list->first; user && use != USES_OTHER;
-         user = user->next) {
-        const enum use its = use_of(user, handle, checksum);
+    pthread_mutex_lock(&users.mutex);
+    for (const struct tic_redo_user *kernel = users.running; kernel && use != USES_OTHER;
+         kernel = kernel->next) {
+        const enum use its = use_of(kernel, handle, saved);
         use = its == USES_NOT ? use : its;
-        *key = user->key;
+        *key = kernel->key;
     }
-    return use;
-}
-
-bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum)
-{
-    uint64_t key;
-
-    pthread_mutex_lock(&users.mutex);
-    bool other = tic_redo_keeper(handle)->restart.redo.users > 0 &&
-                 (find_use_locked(&users.coming, handle, checksum, &key) == USES_OTHER ||
-                  find_use_locked(&users.running, handle, checksum, &key) == USES_OTHER);
-    pthread_mutex_unlock(&users.mutex);
-    return !other && atomic_load(&handle->use.holds) == 0;
-}
-
-static enum use find_running(struct tic_handle *handle, uint64_t checksum, uint64_t *key)
-{
-    pthread_mutex_lock(&users.mutex);
-    enum use use = find_use_locked(&users.running, handle, checksum, key);
     pthread_mutex_unlock(&users.mutex);
     return use;
 }
 
-/* The value is there if a kernel reads it; one that reads another value there comes first. */
 void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved)
 {
     uint64_t key;
     enum use use;
 
-    while ((use = find_running(handle, saved->checksum, &key)) == USES_OTHER)
+    while ((use = find_use(handle, saved, &key)) == USES_OTHER)
         tic_replay_await_kernel(key);
     /* Who holds it now held it then, beside whoever is to see it: for reading, the same value. */
     if (use == USES_NOT && atomic_load(&handle->use.holds) == 0)
@@ -521,24 +542,34 @@ void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task
         if (kernel->handles[i] && tic_initial_find_again(task, i, kernel->key, &saved))
             tic_redo_show(kernel->handles[i], &saved);
     pthread_mutex_lock(&users.mutex);
-    take_out_locked(&users.coming, kernel);
-    append_locked(&users.running, kernel);
+    kernel->next = users.running;
+    users.running = kernel;
     pthread_mutex_unlock(&users.mutex);
 }
 
-struct tic_redo_reads *tic_redo_list_reads(struct starpu_task *task, uint64_t key)
+static bool reads_other(const struct tic_redo_reads *reads, const struct tic_handle *handle,
+                        uint64_t checksum)
 {
-    unsigned count = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
-    struct tic_redo_reads *reads =
-        tic_or_stop(malloc(sizeof(*reads) + count * sizeof(reads->ids[0])));
+    struct tic_line_read read;
+    bool other = false;
 
-    reads->key = key;
-    reads->count = count;
-    for (unsigned i = 0; i < count; i++) {
-        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        reads->ids[i] = handle ? handle->id : UINT64_MAX;
+    for (unsigned i = 0; i < reads->count && !other; i++) {
+        bool same = reads->ids[i] == handle->id &&
+                    tic_graph_find_read(users.graph, reads->key, i, &read) &&
+                    read.checksum == checksum;
+        other = !same && shares_memory(handle, reads->ids[i]);
     }
-    return reads;
+    return other;
+}
+
+bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum)
+{
+    pthread_mutex_lock(&users.mutex);
+    const struct tic_redo_reads *reads = users.reads;
+    while (reads && !reads_other(reads, handle, checksum))
+        reads = reads->next;
+    pthread_mutex_unlock(&users.mutex);
+    return !reads && atomic_load(&handle->use.holds) == 0;
 }
 
 void tic_redo_show_reads(const struct tic_redo_reads *reads)

@@ -13,13 +13,33 @@
 
 struct starpu_task;
 
+/* What somebody who had begun by the cut was to find in data. */
+struct tic_redo_reads {
+    uint64_t key; /* of what was logged */
+    unsigned count;
+    struct tic_redo_reads *next; /* of those that have not ended */
+    uint64_t ids[];              /* of data; UINT64_MAX: it is not read */
+};
+
+/* main() has come to the task, or to the access. */
+struct tic_redo_reads *tic_redo_list_reads(struct starpu_task *task, uint64_t key);
+struct tic_redo_reads *tic_redo_list_read(const struct tic_handle *handle, uint64_t key);
+/* It has ended, or is not to come. May be NULL. */
+void tic_redo_free_reads(struct tic_redo_reads *reads);
+/* Shows it to a callback, where the program holds nothing. */
+void tic_redo_show_reads(const struct tic_redo_reads *reads);
+/* May main(), or a callback, see this value? Not where somebody holds the data, or is to read
+ * another value in its memory: then a task that has written this one comes after that. */
+bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum);
+
 /* Who had begun by the cut, and is to use data: a kernel, or an access with a callback. */
 struct tic_redo_user {
     uint64_t key;
     unsigned count;
     unsigned long number; /* main() came to it after so many others */
     bool begun, ended;
-    struct tic_redo_user *next;   /* of those that are coming, or of kernels that run */
+    struct tic_redo_reads *reads;
+    struct tic_redo_user *next;   /* of kernels that run */
     struct tic_handle *handles[]; /* or NULL; then of each the data that has the order, once */
 };
 
@@ -32,19 +52,7 @@ struct tic_handle *tic_redo_keeper(const struct tic_handle *handle);
 /* Data gets the value that main(), or another actor, saw. Waits for kernels. */
 void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved);
 
-/* What the program may look at when it runs for a task without a kernel of its own: what was logged
- * of the task's data. */
-struct tic_redo_reads {
-    uint64_t key; /* of what was logged */
-    unsigned count;
-    uint64_t ids[]; /* of data */
-};
-
-struct tic_redo_reads *tic_redo_list_reads(struct starpu_task *task, uint64_t key);
-/* Shows it, where the program holds nothing. */
-void tic_redo_show_reads(const struct tic_redo_reads *reads);
-
-/* Its handles are to be filled in. */
+/* Its handles, and what it reads, are to be filled in. */
 struct tic_redo_user *tic_redo_create_user(uint64_t key, unsigned count);
 /* main() has come to it. */
 void tic_redo_note_user(struct tic_redo_user *user);
@@ -57,9 +65,6 @@ void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task
 void tic_redo_note_begun(struct tic_redo_user *kernel);
 void tic_redo_end_kernel(uint64_t key);
 void tic_redo_end_access(struct tic_redo_user *access);
-/* May main(), or a callback, see this value? Not where somebody holds the data, or is to read
- * another value in its memory: then a task that has written this one comes after that. */
-bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum);
 /* Has some that uses the data, or data that shares its memory, not returned? */
 bool tic_redo_is_used(const struct tic_handle *handle);
 

@@ -349,7 +349,7 @@ resume_with_input() {
     export STARPU_TIC_EVERY=1
     for scenario in beside beside-packed; do
         expected=$("$lib/orders" $scenario)
-        for at in 26 35 44 53 65 80 95; do
+        for at in 20 44 68 76 120 148; do
             resumes line-renamed:$at 3 "$expected" "$lib/orders" $scenario
         done
     done

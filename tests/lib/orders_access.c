@@ -192,6 +192,16 @@ static void tell_late(void *buffers[], void *arg)
     atomic_store(&may_read, false);
 }
 
+/* A prologue may not wait for main() without end. */
+static void look_late(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 200000 && !atomic_load(&may_read); i++)
+        sched_yield();
+    note(many[0] % 1000);
+    atomic_store(&may_read, false);
+}
+
 static void grant(void *arg)
 {
     (void)arg;
@@ -218,27 +228,32 @@ static void step_many(void *buffers[], void *arg)
         many[i] = many[i] * 31 + (uint64_t)number;
 }
 
-/* A task, or main(), reads data, which a task behind changes, while main() comes back from a wait.
- */
-static void read_beside(starpu_data_handle_t data, bool by_task)
+enum reader { TASK, ACCESS, PROLOGUE, READERS };
+
+/* Somebody reads data, which a task behind changes, while main() comes back from a wait. */
+static void read_beside(starpu_data_handle_t data, enum reader reader)
 {
     static struct starpu_codelet
         step = {.cpu_funcs = {step_many}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "step_many"},
         tell = {.cpu_funcs = {tell_late}, .nbuffers = 1, .modes = {STARPU_R}, .name = "tell_late"};
 
     for (int round = 0; round < 2 * ROUNDS; round++) {
+        struct starpu_task *behind = build(&step, data, round + 100);
         submit(&step, data, round + 1);
-        if (by_task)
+        if (reader == TASK)
             must(starpu_task_submit(build(&tell, data, 0)));
-        else
+        else if (reader == ACCESS)
             must(starpu_data_acquire_cb(data, STARPU_R, grant, NULL));
-        submit(&step, data, round + 100);
-        submit_and_wait(build(&step_codelet, handles[0], round));
-        if (by_task)
-            atomic_store(&may_read, true);
         else
+            behind->prologue_callback_pop_func = look_late;
+        must(starpu_task_submit(behind));
+        submit_and_wait(build(&step_codelet, handles[0], round));
+        if (reader == ACCESS)
             note_held(data);
+        else
+            atomic_store(&may_read, true);
         starpu_task_wait_for_all();
+        atomic_store(&may_read, false);
     }
 }
 
@@ -247,10 +262,10 @@ static void run_beside(void)
 {
     starpu_data_handle_t data;
 
-    for (int i = 0; i < 4; i++) {
-        used = i < 2 ? MANY : 2;
+    for (int i = 0; i < 2 * READERS; i++) {
+        used = i < READERS ? MANY : 2;
         starpu_vector_data_register(&data, STARPU_MAIN_RAM, (uintptr_t)many, used, sizeof(many[0]));
-        read_beside(data, i % 2 == 0);
+        read_beside(data, i % READERS);
         starpu_data_unregister(data);
     }
 }
@@ -261,11 +276,11 @@ static void run_beside_packed(void)
     static uint32_t columns[MANY], rows[2];
     starpu_data_handle_t data;
 
-    for (int i = 0; i < 4; i++) {
-        rows[1] = used = i < 2 ? MANY : 2;
+    for (int i = 0; i < 2 * READERS; i++) {
+        rows[1] = used = i < READERS ? MANY : 2;
         starpu_csr_data_register(&data, STARPU_MAIN_RAM, used, 1, (uintptr_t)many, columns, rows, 0,
                                  sizeof(many[0]));
-        read_beside(data, i % 2 == 0);
+        read_beside(data, i % READERS);
         starpu_data_unregister(data);
     }
 }
