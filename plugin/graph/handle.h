@@ -109,7 +109,6 @@ struct tic_movable {
     _Atomic int asked;  /* enum tic_asked: for an access, to save or to fetch it; from NOT to NOW
                            under the handle's lock, while it does not leave */
     _Atomic bool stale; /* main memory lacks the value: snapshot/window.h; seq_cst */
-    _Atomic bool eager; /* no task leaves it stale; set under lock; seq_cst */
     bool closed;        /* guarded by lock: it has parts, so that StarPU gives no access */
     _Atomic bool lacks_row; /* it could not be saved for that; relaxed */
 };

@@ -333,25 +333,17 @@ WRAPPER void *starpu_data_get_user_data(starpu_data_handle_t data)
     return tic_session && found ? ((struct tic_handle *)found)->use.user_data : found;
 }
 
-/* False when StarPU must not know: a value that is restored later is there for us. */
+/* False when StarPU must not know: a value that is restored later is there for us, and on several
+ * nodes one that main memory lacks, which StarPU gives to nobody once main() has called this. */
 static bool note_invalid(starpu_data_handle_t data)
 {
-    struct tic_handle *handle = tic_session_is_watching() ? tic_handle_of(data) : NULL;
+    struct tic_handle *handle = tic_session ? tic_handle_of(data) : NULL;
 
-    if (handle && tic_nodes_several) {
-        tic_window_end_for(&tic_session->snapshot, handle);
-        tic_movable_leave(handle);
-    }
-    if (!handle || !tic_session_is_owner())
-        return true;
-    if (handle->movable.may) {
-        tic_session_unprotect_now(tic_session_place("starpu_data_invalidate"),
-                                  "data without a home node that is invalidated is not protected "
-                                  "yet where StarPU has a disk");
-        return true;
-    }
+    /* Tasks that were under way when protection ended ask StarPU, too. */
+    if (!handle || !tic_session_is_watching() || !tic_session_is_owner())
+        return !handle || !tic_nodes_several;
     handle->use.invalid = true;
-    if (tic_session->recovered && !tic_session_is_replayed(tic_session))
+    if (tic_nodes_several || (tic_session->recovered && !tic_session_is_replayed(tic_session)))
         return false;
     tic_data_on_invalidate_before(handle);
     return true;

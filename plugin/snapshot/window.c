@@ -26,8 +26,6 @@ bool tic_window_mark(struct tic_snapshot *snapshot, const struct tic_slot *slot)
 
     for (unsigned long i = 0; i < slot->writing.count && !waits; i++)
         atomic_store(&slot->writing.items[i]->movable.stale, true);
-    for (unsigned long i = 0; i < slot->writing.count && !waits; i++)
-        waits = atomic_load(&slot->writing.items[i]->movable.eager);
     return !waits && !tic_window_is_open(snapshot);
 }
 
@@ -73,23 +71,12 @@ bool tic_window_claim_locked(struct tic_snapshot *snapshot, struct tic_handle *h
     return claims;
 }
 
-/* ends: the last time. */
-static bool claim_stale(struct tic_snapshot *snapshot, struct tic_handle *handle, bool ends)
+static bool claim_stale(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
     tic_lock(&handle->saving.lock);
-    bool may = ends || !atomic_load(&handle->movable.eager);
-    if (ends)
-        atomic_store(&handle->movable.eager, true);
-    bool claims =
-        may && atomic_load(&handle->movable.stale) && tic_window_claim_locked(snapshot, handle);
+    bool claims = atomic_load(&handle->movable.stale) && tic_window_claim_locked(snapshot, handle);
     tic_unlock(&handle->saving.lock);
     return claims;
-}
-
-void tic_window_end_for(struct tic_snapshot *snapshot, struct tic_handle *handle)
-{
-    if (claim_stale(snapshot, handle, true))
-        snapshot->options.other_memory.ask(&handle, 1);
 }
 
 /* Goes on at *next in the registry, and asks for some. Counts stale data in *stale. */
@@ -104,7 +91,7 @@ static void ask_for_some(struct tic_snapshot *snapshot, unsigned long *next, uns
         if (handle->listing.gone_since != 0 || !atomic_load(&handle->movable.stale))
             continue;
         ++*stale;
-        if (claim_stale(snapshot, handle, false))
+        if (claim_stale(snapshot, handle))
             handles[count++] = handle;
     }
     bool more = *next < snapshot->graph->handle_count;

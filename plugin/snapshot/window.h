@@ -25,9 +25,6 @@ bool tic_window_may_force(const struct tic_snapshot *snapshot);
 /* Whoever calls has an access to it in main memory, or is the only one who may write it there. */
 void tic_window_unmark(struct tic_handle *handle);
 
-/* The program invalidates its data: afterwards StarPU aborts where somebody asks for a value. So
- * its tasks write through from now on, and a stale value is asked for before. Any thread. */
-void tic_window_end_for(struct tic_snapshot *snapshot, struct tic_handle *handle);
 /* Is the caller to ask StarPU for the value? Else somebody has asked, or StarPU's handle may be
  * gone. Under the handle's lock. */
 bool tic_window_claim_locked(struct tic_snapshot *snapshot, struct tic_handle *handle);

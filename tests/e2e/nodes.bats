@@ -311,6 +311,27 @@ pins() {
     [ "$continued" -gt 0 ]
 }
 
+# What a program does beside tasks that StarPU orders by their data: all_moves PLACE PLACE PLACE
+all_moves() {
+    local NODES_MORE continued=0
+    export STARPU_TIC_EVERY=10
+    for NODES_MORE in i; do
+        export NODES_MORE
+        moves_from_homes 1 "$@" "$lib/nodes" 1 300 700
+    done
+    [ "$continued" -gt 0 ]
+}
+
+@test "OpenCL: invalidation" {
+    need_device
+    all_moves device processors device
+}
+
+@test "NUMA nodes: the same" {
+    need_numa
+    all_moves numa processors numa
+}
+
 @test "NUMA nodes: what main() holds for reading stays while a restart goes on" {
     need_numa
     local continued=0 expected line

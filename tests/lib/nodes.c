@@ -13,6 +13,9 @@
  *   NODES_DATA   how many (6)
  *   NODES_APART  each task changes one, in turns, on a device
  *   NODES_LONG   microseconds for which a kernel sleeps
+ *   NODES_MORE   letters of what is done, too: c commuting writes, r reductions, b both at once,
+ *                a accesses with a callback, p the same before partitions, t tasks that
+ *                callbacks submit, d dependencies by tags alone, i invalidation
  *   NODES_DIE    a slave kills itself when it begins so many kernels
  *   NODES_FAIL   a slave's kernel of this number says that it has failed */
 #include <signal.h>
@@ -22,6 +25,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { MOST = 16384, PARTS = 3, READS = 4096 };
@@ -126,6 +130,26 @@ KERNEL_ON_CPU(add_cpu)
         x[i] = x[i] * 5 + y[i] + a;
 }
 
+/* So many of these come to the same in any order. */
+KERNEL_ON_CPU(sum_cpu)
+{
+    uint64_t *x = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]), a = arg ? *(uint64_t *)arg : 0;
+    const uint64_t *y = (const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[1]);
+
+    note_kernel();
+    for (unsigned i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
+        x[i] += y[i] * (2 * a + 1);
+}
+
+KERNEL_ON_CPU(zero_cpu)
+{
+    uint64_t *x = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+    (void)arg;
+    for (unsigned i = 0; i < STARPU_VECTOR_GET_NX(buffers[0]); i++)
+        x[i] = 0;
+}
+
 KERNEL_ON_CPU(read_cpu)
 {
     note_kernel();
@@ -144,7 +168,8 @@ KERNEL_ON_CPU(read_cpu)
 static const char source[] = KERNEL(mix, "", "x[i] = x[i] * 2862933555777941757UL + a + i;")
     KERNEL(fill, "", "x[i] = a * 3202034522624059733UL + i;")
         KERNEL(turn, SECOND, "x[i] = (" Y " ^ a) * 3935559000370003845UL;")
-            KERNEL(add, SECOND, "x[i] = x[i] * 5 + " Y " + a;");
+            KERNEL(add, SECOND, "x[i] = x[i] * 5 + " Y " + a;")
+                KERNEL(sum, SECOND, "x[i] += " Y " * (2 * a + 1);") KERNEL(zero, "", "x[i] = 0;");
 
 static struct starpu_opencl_program program;
 
@@ -161,6 +186,7 @@ static void run(const char *name, unsigned count, void *buffers[], void *arg)
 {
     int device = starpu_worker_get_devid(starpu_worker_get_id());
     unsigned n = STARPU_VECTOR_GET_NX(buffers[0]);
+    const uint64_t nothing = 0;
     size_t global = n;
     cl_kernel kernel;
     cl_command_queue queue;
@@ -168,7 +194,7 @@ static void run(const char *name, unsigned count, void *buffers[], void *arg)
     if (starpu_opencl_load_kernel(&kernel, &queue, &program, name, device) != CL_SUCCESS)
         abort();
     clSetKernelArg(kernel, 0, sizeof(n), &n);
-    clSetKernelArg(kernel, 1, sizeof(uint64_t), arg);
+    clSetKernelArg(kernel, 1, sizeof(uint64_t), arg ? arg : &nothing);
     for (unsigned i = 0; i < count; i++)
         set_vector(kernel, 2 + 2 * i, buffers[i]);
     if (clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, NULL, 0, NULL, NULL) != CL_SUCCESS)
@@ -186,6 +212,8 @@ ON_DEVICE(mix, 1)
 ON_DEVICE(fill, 1)
 ON_DEVICE(turn, 2)
 ON_DEVICE(add, 2)
+ON_DEVICE(sum, 2)
+ON_DEVICE(zero, 1)
 
 static void read_opencl(void *buffers[], void *arg)
 {
@@ -224,20 +252,36 @@ static void read_cuda(void *buffers[], void *arg)
         .cpu_funcs = {name_##_cpu}, NAMED(name_) OPENCL(name_) CUDA(name_).nbuffers = count,       \
         .modes = {__VA_ARGS__}, .name = #name_                                                     \
     }
+#define MORE(name_, count, ...)                                                                    \
+    {                                                                                              \
+        .cpu_funcs = {name_##_cpu}, OPENCL(name_).nbuffers = count, .modes = {__VA_ARGS__},        \
+        .name = #name_                                                                             \
+    }
 static struct starpu_codelet codelets[] = {
-    CODELET(mix, 1, STARPU_RW),           CODELET(fill, 1, STARPU_W),
-    CODELET(turn, 2, STARPU_W, STARPU_R), CODELET(add, 2, STARPU_RW, STARPU_R),
+    CODELET(mix, 1, STARPU_RW),
+    CODELET(fill, 1, STARPU_W),
+    CODELET(turn, 2, STARPU_W, STARPU_R),
+    CODELET(add, 2, STARPU_RW, STARPU_R),
     CODELET(read, 1, STARPU_R),
+    MORE(sum, 2, STARPU_RW | STARPU_COMMUTE, STARPU_R),
+    MORE(sum, 2, STARPU_REDUX, STARPU_R),
+    MORE(sum, 2, STARPU_RW, STARPU_R),
+    MORE(sum, 2, STARPU_REDUX, STARPU_RW | STARPU_COMMUTE),
 };
-enum { READ = 4 };
+static struct starpu_codelet zero = MORE(zero, 1, STARPU_W),
+                             fold = MORE(sum, 2, STARPU_RW, STARPU_R);
+enum { READ = 4, COMMUTES, REDUCES, SUMS, BOTH };
 
 /* ---- main() ---------------------------------------------------------------------------------- */
 
 static unsigned length, places, homes = 1;
 static uint32_t others; /* the second place */
 static bool slaves, cuda, prints_reads = true;
-static uint64_t *memory[MOST];
-static starpu_data_handle_t data[MOST];
+static uint64_t *memory[MOST + 3];
+static starpu_data_handle_t data[MOST + 3]; /* the last ones: what tasks of callbacks, or tags,
+                                               change; accesses with a callback; nobody */
+static starpu_tag_t tags;
+static const char *more = "";
 
 static uint32_t place(unsigned which)
 {
@@ -246,8 +290,8 @@ static uint32_t place(unsigned which)
     return which % 2 ? others : STARPU_CPU;
 }
 
-static void submit(unsigned kind, starpu_data_handle_t to, starpu_data_handle_t from, uint64_t arg,
-                   unsigned where)
+static struct starpu_task *build(unsigned kind, starpu_data_handle_t to, starpu_data_handle_t from,
+                                 uint64_t arg, unsigned where)
 {
     struct starpu_task *task = starpu_task_create();
     uint64_t *copy = malloc(sizeof(*copy));
@@ -262,7 +306,13 @@ static void submit(unsigned kind, starpu_data_handle_t to, starpu_data_handle_t 
     task->where = place(where) ? (int32_t)place(where) : -1;
     if (kind == READ && slaves && prints_reads)
         task->where = STARPU_CPU;
-    if (starpu_task_submit(task) != 0)
+    return task;
+}
+
+static void submit(unsigned kind, starpu_data_handle_t to, starpu_data_handle_t from, uint64_t arg,
+                   unsigned where)
+{
+    if (starpu_task_submit(build(kind, to, from, arg, where)) != 0)
         exit(77);
 }
 
@@ -318,6 +368,91 @@ static void change(unsigned which, enum starpu_data_access_mode mode, uint64_t b
     starpu_data_release(data[which]);
 }
 
+static void change_and_give_back(void *handle)
+{
+    uint64_t *x = (uint64_t *)starpu_data_handle_to_pointer(handle, STARPU_MAIN_RAM);
+
+    x[0] = x[0] * 3 + x[length - 1];
+    starpu_data_release(handle);
+}
+
+static void read_and_give_back(void *handle)
+{
+    sums[0] ^= hash((uint64_t *)starpu_data_handle_to_pointer(handle, STARPU_MAIN_RAM), length);
+    starpu_data_release(handle);
+}
+
+/* Which of these is which does not matter: they have no arguments. */
+static void add_to_last(void *arg)
+{
+    struct starpu_task *task = build(SUMS, data[count_data], data[count_data + 2], 0, 1);
+
+    (void)arg;
+    free(task->cl_arg);
+    task->cl_arg = NULL;
+    task->cl_arg_size = task->cl_arg_free = 0;
+    if (starpu_task_submit(task) != 0)
+        exit(77);
+}
+
+/* One after the other by tags, as StarPU does not order them. */
+static void submit_tagged(uint64_t i)
+{
+    struct starpu_task *task = build(0, data[count_data], NULL, i, draw(2));
+
+    task->use_tag = 1;
+    task->tag_id = ++tags;
+    if (tags > 1)
+        starpu_tag_declare_deps(tags, 1, tags - 1);
+    if (starpu_task_submit(task) != 0)
+        exit(77);
+}
+
+static void step_more(uint64_t i, char what)
+{
+    unsigned to = draw(count_data), from = (to + 1 + draw(count_data - 1)) % count_data;
+    struct starpu_task *task;
+
+    switch (what) {
+    case 'c':
+    case 'r':
+        for (unsigned k = 0; k < 5; k++)
+            submit(what == 'c' ? COMMUTES : REDUCES, data[to], data[from], i + k, draw(2));
+        break;
+    case 'b':
+        submit(BOTH, data[to], data[from], i, draw(2));
+        break;
+    case 'a':
+        to = count_data + 1;
+        submit(0, data[to], NULL, i, draw(2));
+        if (draw(2))
+            starpu_data_acquire_cb(data[to], STARPU_RW, change_and_give_back, data[to]);
+        else
+            starpu_data_acquire_cb(data[to], STARPU_R, read_and_give_back, data[to]);
+        break;
+    case 'p': /* and a device writes it before main() partitions it */
+        if (!has_home(to))
+            break;
+        starpu_data_acquire_cb(data[to], STARPU_RW, change_and_give_back, data[to]);
+        submit(0, data[to], NULL, i, 1);
+        step_parts(i, to);
+        break;
+    case 't':
+        task = build(0, data[to], NULL, i, draw(2));
+        task->callback_func = add_to_last;
+        if (starpu_task_submit(task) != 0)
+            exit(77);
+        break;
+    case 'd':
+        submit_tagged(i);
+        break;
+    case 'i':
+        starpu_data_invalidate_submit(data[to]);
+        submit(1, data[to], NULL, i, draw(2));
+        break;
+    }
+}
+
 static uint64_t *make_memory(unsigned which)
 {
     void *made = NULL;
@@ -335,7 +470,7 @@ static uint64_t *make_memory(unsigned which)
 
 static void open_data(void)
 {
-    for (unsigned d = 0; d < count_data; d++) {
+    for (unsigned d = 0; d < count_data + (*more ? 3 : 0); d++) {
         bool home = has_home(d);
         memory[d] = make_memory(d);
         for (unsigned i = 0; i < length; i++)
@@ -344,6 +479,12 @@ static void open_data(void)
                                     home ? (uintptr_t)memory[d] : 0, length, sizeof(uint64_t));
         if (!home)
             submit(1, data[d], NULL, d, d);
+        if (strchr(more, 'r') && d < count_data)
+            starpu_data_set_reduction_methods(data[d], &fold, &zero);
+    }
+    if (strchr(more, 'd')) {
+        starpu_task_wait_for_all();
+        starpu_data_set_sequential_consistency_flag(data[count_data], 0);
     }
 }
 
@@ -386,6 +527,8 @@ int main(int argc, char *argv[])
         count_data = (unsigned)atoi(getenv("NODES_DATA"));
     if (getenv("NODES_HOME"))
         homes = (unsigned)atoi(getenv("NODES_HOME"));
+    if (getenv("NODES_MORE"))
+        more = getenv("NODES_MORE");
     open_data();
     const bool only_submits = getenv("NODES_MAIN") && atoi(getenv("NODES_MAIN")) == 0;
     for (uint64_t i = 0; i < tasks; i++) {
@@ -398,13 +541,21 @@ int main(int argc, char *argv[])
             step_parts(i, draw(count_data));
         else if (what == 3)
             starpu_task_wait_for_all();
+        else if (*more && what < 12)
+            step_more(i, more[draw((unsigned)strlen(more))]);
         else
             step(i);
     }
     starpu_task_wait_for_all();
+    if (strchr(more, 'a')) { /* all are given back */
+        starpu_data_acquire(data[count_data + 1], STARPU_RW);
+        starpu_data_release(data[count_data + 1]);
+    }
     if (prints_reads)
         printf("read %016llx\n", (unsigned long long)hash(sums, READS));
-    for (unsigned d = 0; d < count_data; d++) {
+    if (strchr(more, 'd'))
+        starpu_tag_wait(tags);
+    for (unsigned d = 0; d < count_data + (*more ? 3 : 0); d++) {
         look(d);
         starpu_data_unregister(data[d]);
         printf("%u %016llx\n", d, (unsigned long long)hash(memory[d], length));

@@ -186,19 +186,6 @@ static void test_the_epoch_waits_for_what_is_asked_for(void **state)
     check_value(1, 6);
 }
 
-static void test_invalidated_data_is_asked_for_before(void **state)
-{
-    (void)state;
-    task(0, 0, 5);
-    tic_window_end_for(&rig.snapshot, handles[0]);
-    assert_int_equal(copies, 1);
-    task(1, 0, 6); /* writes through, outside of windows */
-    assert_int_equal(copies, 2);
-    assert_false(atomic_load(&handles[0]->movable.stale));
-    checkpoint();
-    check_value(0, 6);
-}
-
 static void test_a_stale_value_is_not_saved(void **state)
 {
     (void)state;
@@ -294,7 +281,6 @@ int main(void)
         TEST(test_a_task_of_the_cut_brings_its_value),
         TEST(test_copy_on_write_has_the_value_of_the_cut),
         TEST(test_the_epoch_waits_for_what_is_asked_for),
-        TEST(test_invalidated_data_is_asked_for_before),
         TEST(test_a_stale_value_is_not_saved),
         TEST(test_lines_beside_running_tasks),
     };
