@@ -108,9 +108,6 @@ void tic_admit_live(struct starpu_task *task, const struct tic_submission *submi
             tic_data_restore_adopted_locked();
         restore_buffers(task, submission->accesses);
     }
-    if (main_context && sequence < session->recovered_submissions &&
-        !session->explicit_dependencies && atomic_load(&session->holds) == 0)
-        tic_commute_in_order(task);
     bool writes = writes_content(submission->accesses);
     if (tic_nodes_several && !tic_movable_keep(task, submission->accesses))
         tic_snapshot_break(&session->snapshot, "out of memory");
@@ -184,6 +181,8 @@ uint64_t tic_control_key(enum tic_context context)
 
 /* The order of commuting writes. After a crash many commuting tasks are ready at once that became
  * ready one after the other before. In the order of submission their sums are rounded as they were.
+ * On several nodes that is their order in a first run, too: the next writer comes when the values
+ * of the last one are in main memory, if they must be (writeback.h).
  * Not where explicit dependencies may contradict that order: an edge against it needs a task with a
  * tag or with declared dependencies that is submitted before the commuting ones. */
 
@@ -215,10 +214,8 @@ void tic_commute_in_order(struct starpu_task *task)
 
     for (unsigned i = 0; i < buffers; i++)
         commutes |= (STARPU_TASK_GET_MODE(task, i) & STARPU_COMMUTE) != 0;
-    if (buffers > STARPU_NMAXBUFS)
-        return;
     enum starpu_data_access_mode *modes =
-        commutes && !task->dyn_modes ? malloc(buffers * sizeof(*modes)) : NULL;
+        commutes && tic_task_may_be_ordered(task) ? malloc(buffers * sizeof(*modes)) : NULL;
     if (!modes)
         return;
     for (unsigned i = 0; i < buffers; i++)

@@ -403,7 +403,7 @@ static void begin_task(struct starpu_task *task)
     atomic_store_explicit(&slot->task, task, memory_order_release);
     tic_cut_running(slot, epoch);
     if (task->dyn_modes && STARPU_TASK_GET_NBUFFERS(task) <= STARPU_NMAXBUFS && !spawn &&
-        slot->sequence < session->recovered_submissions)
+        (slot->sequence < session->recovered_submissions || tic_nodes_several))
         tic_commute_show(task);
     show_begin(slot, task);
     if (tic_trace_is_on())

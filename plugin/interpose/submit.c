@@ -20,6 +20,7 @@
 #include "report/looks_tell.h"
 #include "session/lookup.h"
 #include "session/marks.h"
+#include "session/nodes.h"
 #include "interpose/reads.h"
 #include "session/packed.h"
 #include "unseen/pointers.h"
@@ -309,6 +310,8 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
         tic_looks_note_callback_of(task);
     if (tic_session->report)
         tic_report_task(tic_session->report, task, submission->context, submission->spawn.task.id);
+    if (!done && (submission->sequence < tic_session->recovered_submissions || tic_nodes_several))
+        tic_commute_in_order(task);
     if (!done)
         return run_or_queue(task, submission);
     tic_admit_note_writes(submission->accesses, false);

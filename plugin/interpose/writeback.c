@@ -13,6 +13,7 @@
 #include "real/real.h"
 #include "session/context.h"
 #include "session/nodes.h"
+#include "session/task.h"
 #include "snapshot/window.h"
 
 enum { WRITTEN = -1 }; /* in place of the number of a buffer that is read */
@@ -49,14 +50,16 @@ static struct {
 
 /* ---- which tasks ----------------------------------------------------------------------------- */
 
-static const char *why_not_access(const struct tic_access *access)
+static const char *why_not_access(const struct tic_access *access, bool ordered)
 {
     const struct tic_handle *handle = access->handle;
 
     if (!handle || tic_handle_is_empty(handle))
         return NULL;
-    if (access->mode & STARPU_COMMUTE)
-        return "writes that commute are not protected yet where StarPU has several memory nodes";
+    if (access->mode & STARPU_COMMUTE && !ordered)
+        return "writes that commute are protected where StarPU has several memory nodes if main() "
+               "submits them in order: not without sequential consistency, nor beside tags, "
+               "declared dependencies or accesses with a callback, nor while main() holds data";
     if (!tic_real.starpu_data_get_sequential_consistency_flag(handle->data))
         return "data without sequential consistency is not protected yet where StarPU has several "
                "memory nodes";
@@ -68,6 +71,7 @@ static const char *why_not_access(const struct tic_access *access)
 
 const char *tic_writeback_refuse(struct starpu_task *task, const struct tic_accesses *accesses)
 {
+    bool orders = tic_task_may_be_ordered(task) && !tic_session->waits_by_callback;
     const char *why = NULL;
 
     /* In a restart main() may hold the submission lock while StarPU waits for the submitting
@@ -83,7 +87,7 @@ const char *tic_writeback_refuse(struct starpu_task *task, const struct tic_acce
     else if (task->cl && task->cl->specific_nodes)
         why = "a choice of memory nodes (specific_nodes) is not protected yet";
     for (unsigned i = 0; i < accesses->count && !why; i++)
-        why = why_not_access(&accesses->items[i]);
+        why = why_not_access(&accesses->items[i], orders && tic_task_is_ordered(task, i));
     return why ? why : tic_movable_refuse(task, accesses);
 }
 

@@ -163,6 +163,13 @@ bool tic_task_is_ordered(const struct starpu_task *task, unsigned buffer)
                STARPU_TASK_GET_HANDLE(task, buffer)) != 0;
 }
 
+bool tic_task_may_be_ordered(const struct starpu_task *task)
+{
+    return tic_session_context() == TIC_CONTEXT_MAIN && !tic_session->explicit_dependencies &&
+           atomic_load(&tic_session->holds) == 0 && !task->dyn_modes &&
+           STARPU_TASK_GET_NBUFFERS(task) <= STARPU_NMAXBUFS;
+}
+
 bool tic_nowhere_is_ordered(const struct starpu_task *task, unsigned buffer)
 {
     /* The array of the application, if there is one, need not exist any more. */

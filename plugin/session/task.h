@@ -37,6 +37,8 @@ const char *tic_task_name(const struct starpu_task *task);
 const char *tic_task_identity(const struct starpu_task *task);
 /* Does StarPU keep the order of submission for this access? */
 bool tic_task_is_ordered(const struct starpu_task *task, unsigned buffer);
+/* May its commuting writes come in the order of submission? Under the submission lock. */
+bool tic_task_may_be_ordered(const struct starpu_task *task);
 static inline bool tic_task_runs_nowhere(const struct starpu_task *task)
 {
     return !task->cl || task->where == STARPU_NOWHERE || task->cl->where == STARPU_NOWHERE;

@@ -315,14 +315,14 @@ pins() {
 all_moves() {
     local NODES_MORE continued=0
     export STARPU_TIC_EVERY=10
-    for NODES_MORE in i; do
+    for NODES_MORE in ci; do
         export NODES_MORE
         moves_from_homes 1 "$@" "$lib/nodes" 1 300 700
     done
     [ "$continued" -gt 0 ]
 }
 
-@test "OpenCL: invalidation" {
+@test "OpenCL: commuting writes, invalidation" {
     need_device
     all_moves device processors device
 }
