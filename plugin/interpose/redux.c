@@ -51,12 +51,6 @@ static struct {
 void tic_redux_set_methods(struct tic_handle *handle, struct starpu_codelet *fold, void *fold_arg,
                            struct starpu_codelet *init, void *init_arg)
 {
-    if (tic_nodes_several) {
-        tic_session_unprotect("starpu_data_set_reduction_methods",
-                              "reductions are not protected yet where StarPU has several memory "
-                              "nodes");
-        return;
-    }
     if (!handle->redux)
         handle->redux = calloc(1, sizeof(struct tic_redux));
     if (!handle->redux) {
@@ -281,6 +275,10 @@ static const char *contribute(struct starpu_task *task, unsigned buffer)
         return "reductions (STARPU_REDUX) without sequential consistency are not protected yet";
     if (!task->destroy)
         return "tasks of reductions that are submitted again are not protected yet";
+    if (tic_nodes_several && !is_ordered(task)) /* as its writes would commute */
+        return "reductions (STARPU_REDUX) beside tags, declared dependencies or accesses with a "
+               "callback, or while main() holds data, are not protected yet where StarPU has "
+               "several memory nodes";
     if (redux->width == 0 && !open_accumulators(handle, redux))
         return "the accumulators of a reduction cannot be made";
     fold_overlapping(handle);

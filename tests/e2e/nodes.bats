@@ -315,21 +315,23 @@ pins() {
 all_moves() {
     local NODES_MORE continued=0
     export STARPU_TIC_EVERY=10
-    for NODES_MORE in ci; do
+    for NODES_MORE in ci ri; do
         export NODES_MORE
         moves_from_homes 1 "$@" "$lib/nodes" 1 300 700
     done
     [ "$continued" -gt 0 ]
 }
 
-@test "OpenCL: commuting writes, invalidation" {
+@test "OpenCL: commuting writes, reductions, invalidation" {
     need_device
     all_moves device processors device
 }
 
-@test "NUMA nodes: the same" {
+@test "NUMA nodes: the same, and bodies that attract each other" {
     need_numa
+    local continued=0
     all_moves numa processors numa
+    STARPU_TIC_EVERY=10 moves numa numa processors "$lib/nbody" 5 8
 }
 
 @test "NUMA nodes: what main() holds for reading stays while a restart goes on" {
@@ -366,12 +368,12 @@ refuses() {
     rm -rf "$STARPU_TIC_DIR"
     run_apart env "${numa[@]}" timeout "$hangs" "$tool" run -- "${@:2}"
     [ "$status" -eq 0 ] && [ "$(<out)" = "$expected" ] || complain "${*:2}" "wrong"
-    grep -q "$1.* not protected yet where StarPU has several memory nodes" err ||
+    grep -q "protection ends here: .*$1.*where StarPU has several memory nodes" err ||
         complain "${*:2}" "no message: $1"
 }
 
 @test "what is not protected on several nodes is refused by its name" {
     need_numa
-    refuses "reductions are" "$lib/nbody"
     refuses "planned partitions are" "$lib/plans" implicit
+    NODES_MORE=rb refuses "writes that commute" "$lib/nodes" 2 300 100 # by a task that contributes
 }
