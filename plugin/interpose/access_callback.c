@@ -11,6 +11,8 @@
 #include "interpose/ending.h"
 #include "interpose/callback_run.h"
 #include "interpose/callback_redo.h"
+#include "interpose/data.h"
+#include "interpose/movable.h"
 #include "interpose/reads.h"
 #include "interpose/redo_values.h"
 #include "interpose/release.h"
@@ -200,12 +202,8 @@ static bool is_any_open(struct tic_handle *handle)
 
 void tic_callback_access_settle(struct tic_handle *handle)
 {
-    if (!is_any_open(handle))
-        return;
-    tic_guard++;
-    if (tic_real.starpu_data_acquire_on_node(handle->data, STARPU_MAIN_RAM, STARPU_W) == 0)
-        tic_release(handle->data, STARPU_MAIN_RAM);
-    tic_guard--;
+    if (is_any_open(handle))
+        tic_data_wait(handle);
 }
 
 void tic_callback_access_refuse_open(struct tic_handle *handle, const char *call)
@@ -238,6 +236,7 @@ static void granted_now(void *arg)
     struct tic_callback_wait wait = *(struct tic_callback_wait *)arg;
 
     free(arg);
+    tic_movable_found(wait.handle);
     tic_callback_open();
     tic_extension_stop(&tic_session->snapshot);
     if (wait.writes)
@@ -282,9 +281,6 @@ static const char *why_not(const struct tic_handle *handle, enum starpu_data_acc
     if (!tic_session_is_owner())
         return "accesses with a callback that tasks, callbacks or other threads ask for are not "
                "protected yet";
-    if (tic_nodes_several)
-        return "accesses with a callback are not protected yet where StarPU has several memory "
-               "nodes";
     if (!handle || (!handle->supported && tic_data_holds_values(handle)))
         return "accesses with a callback to data that cannot be saved are not protected yet";
     if (tic_handle_is_excluded(handle))

@@ -315,14 +315,14 @@ pins() {
 all_moves() {
     local NODES_MORE continued=0
     export STARPU_TIC_EVERY=10
-    for NODES_MORE in ci ri; do
+    for NODES_MORE in ci ri ai pi; do
         export NODES_MORE
         moves_from_homes 1 "$@" "$lib/nodes" 1 300 700
     done
     [ "$continued" -gt 0 ]
 }
 
-@test "OpenCL: commuting writes, reductions, invalidation" {
+@test "OpenCL: commuting writes, reductions, accesses with a callback, invalidation" {
     need_device
     all_moves device processors device
 }
@@ -332,6 +332,16 @@ all_moves() {
     local continued=0
     all_moves numa processors numa
     STARPU_TIC_EVERY=10 moves numa numa processors "$lib/nbody" 5 8
+}
+
+# A device writes it meanwhile.
+@test "OpenCL: data is partitioned that a callback has still to give back" {
+    need_device
+    local expected
+    export NODES_MORE=p NODES_HOME=2
+    expected=$("$lib/nodes" 3 300 700)
+    run_apart env "${device[@]}" timeout "$hangs" "$tool" run -- "$lib/nodes" 3 300 700
+    is_right "$expected" ""
 }
 
 @test "NUMA nodes: what main() holds for reading stays while a restart goes on" {
