@@ -126,8 +126,11 @@ static void await_end(void *buffers[], void *arg)
 /* On a worker, as of another task: who waits for all tasks waits for it. */
 static void play_callback(void *arg)
 {
-    static struct starpu_codelet codelet = {
-        .where = STARPU_CPU, .cpu_funcs = {await_end}, .name = "tic_callback"};
+    static struct starpu_codelet codelet = {.where = STARPU_CPU | STARPU_CUDA | STARPU_OPENCL,
+                                            .cpu_funcs = {await_end},
+                                            .cuda_funcs = {await_end},
+                                            .opencl_funcs = {await_end},
+                                            .name = "tic_callback"};
     struct starpu_task *task = tic_or_stop(tic_task_create());
 
     task->cl = &codelet;

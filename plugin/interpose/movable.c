@@ -152,10 +152,6 @@ static bool loses_value(const struct tic_handle *handle, enum starpu_data_access
 
 const char *tic_movable_refuse(const struct starpu_task *task, const struct tic_accesses *accesses)
 {
-    /* In a restart main() may hold the submission lock, for which a callback waits, while StarPU
-     * waits for workers to make room in main memory. */
-    if (tic_nodes_has_disk() && tic_callback_of(task))
-        return "tasks with a callback are not protected yet where StarPU has a disk";
     for (unsigned i = 0; i < accesses->count && !task->destroy; i++)
         if (accesses->items[i].handle && accesses->items[i].handle->movable.may &&
             (accesses->items[i].mode & STARPU_RW) == STARPU_W)

@@ -74,14 +74,8 @@ const char *tic_writeback_refuse(struct starpu_task *task, const struct tic_acce
     bool orders = tic_task_may_be_ordered(task) && !tic_session->waits_by_callback;
     const char *why = NULL;
 
-    /* In a restart main() may hold the submission lock while StarPU waits for the submitting
-     * worker. */
-    if (!tic_session_is_owner())
-        why = "tasks that callbacks, tasks or other threads submit are not protected yet where "
-              "StarPU "
-              "has several memory nodes";
-    else if (accesses->count > 0 &&
-             (!task->sequential_consistency || task->handles_sequential_consistency))
+    if (accesses->count > 0 &&
+        (!task->sequential_consistency || task->handles_sequential_consistency))
         why = "tasks without sequential consistency are not protected yet where StarPU has several "
               "memory nodes";
     else if (task->cl && task->cl->specific_nodes)

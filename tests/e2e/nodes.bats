@@ -315,14 +315,14 @@ pins() {
 all_moves() {
     local NODES_MORE continued=0
     export STARPU_TIC_EVERY=10
-    for NODES_MORE in ci ri ai pi; do
+    for NODES_MORE in ci ri ati pi; do
         export NODES_MORE
         moves_from_homes 1 "$@" "$lib/nodes" 1 300 700
     done
     [ "$continued" -gt 0 ]
 }
 
-@test "OpenCL: commuting writes, reductions, accesses with a callback, invalidation" {
+@test "OpenCL: commuting writes, reductions, accesses with a callback, tasks of callbacks, invalidation" {
     need_device
     all_moves device processors device
 }
@@ -332,6 +332,19 @@ all_moves() {
     local continued=0
     all_moves numa processors numa
     STARPU_TIC_EVERY=10 moves numa numa processors "$lib/nbody" 5 8
+}
+
+@test "OpenCL: callbacks wait in a restart on a device alone" {
+    need_device
+    local continued=0 line
+    export STARPU_TIC_EVERY=10 NODES_MORE=t
+    for line in 2 4 6; do
+        rm -rf "$STARPU_TIC_DIR"
+        expected=$("$lib/nodes" 1 300 700)
+        dies device line-renamed:$line "$expected" "$lib/nodes" 1 300 700
+        ends device_only "$expected" "$lib/nodes" 1 300 700
+    done
+    [ "$continued" -gt 0 ]
 }
 
 # A device writes it meanwhile.
