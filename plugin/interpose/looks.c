@@ -238,7 +238,7 @@ void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
 {
     struct tic_session *session = tic_session;
 
-    if (tic_nodes_several) /* a worker must not wait for main(), see tic_writeback_refuse */
+    if (tic_nodes_several) /* it may be on another one */
         return;
     if (small->count == 0 || tic_callback_is_unknown(key) || tic_looks_has_callback(key) ||
         tic_position_is_ahead() || !atomic_load(&session->watching) ||

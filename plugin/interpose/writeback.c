@@ -50,19 +50,19 @@ static struct {
 
 /* ---- which tasks ----------------------------------------------------------------------------- */
 
-static const char *why_not_access(const struct tic_access *access, bool ordered)
+static const char *why_not_access(const struct tic_access *access, bool orders, bool ordered)
 {
     const struct tic_handle *handle = access->handle;
 
     if (!handle || tic_handle_is_empty(handle))
         return NULL;
-    if (access->mode & STARPU_COMMUTE && !ordered)
+    if (access->mode & STARPU_COMMUTE && !(orders && ordered))
         return "writes that commute are protected where StarPU has several memory nodes if main() "
                "submits them in order: not without sequential consistency, nor beside tags, "
                "declared dependencies or accesses with a callback, nor while main() holds data";
-    if (!tic_real.starpu_data_get_sequential_consistency_flag(handle->data))
-        return "data without sequential consistency is not protected yet where StarPU has several "
-               "memory nodes";
+    if (access->mode & STARPU_W && handle->home_node < 0 && !ordered) /* StarPU: it has no value */
+        return "data without a home node that is written without sequential consistency is not "
+               "protected yet where StarPU has several memory nodes";
     if (access->mode & STARPU_W && handle->packer)
         return "data that its interface packs is not protected yet where StarPU has several memory "
                "nodes";
@@ -74,14 +74,10 @@ const char *tic_writeback_refuse(struct starpu_task *task, const struct tic_acce
     bool orders = tic_task_may_be_ordered(task) && !tic_session->waits_by_callback;
     const char *why = NULL;
 
-    if (accesses->count > 0 &&
-        (!task->sequential_consistency || task->handles_sequential_consistency))
-        why = "tasks without sequential consistency are not protected yet where StarPU has several "
-              "memory nodes";
-    else if (task->cl && task->cl->specific_nodes)
+    if (task->cl && task->cl->specific_nodes)
         why = "a choice of memory nodes (specific_nodes) is not protected yet";
     for (unsigned i = 0; i < accesses->count && !why; i++)
-        why = why_not_access(&accesses->items[i], orders && tic_task_is_ordered(task, i));
+        why = why_not_access(&accesses->items[i], orders, tic_task_is_ordered(task, i));
     return why ? why : tic_movable_refuse(task, accesses);
 }
 

@@ -9,8 +9,8 @@
  * StarPU tells its successors: so the next writer waits until the values are there, are saved if
  * they must be, and the task counts as done. What reads them need not wait.
  *
- * This holds where StarPU orders the tasks by their data (sequential consistency). Others are not
- * protected: tic_writeback_refuse. */
+ * This holds where StarPU orders the tasks, by their data (sequential consistency), tags or
+ * dependencies. Others end protection where they meet: tic_writeback_check. */
 #ifndef TIC_INTERPOSE_WRITEBACK_H
 #define TIC_INTERPOSE_WRITEBACK_H
 

@@ -315,14 +315,14 @@ pins() {
 all_moves() {
     local NODES_MORE continued=0
     export STARPU_TIC_EVERY=10
-    for NODES_MORE in ci ri ati pi; do
+    for NODES_MORE in ci ri ati pi di; do
         export NODES_MORE
         moves_from_homes 1 "$@" "$lib/nodes" 1 300 700
     done
     [ "$continued" -gt 0 ]
 }
 
-@test "OpenCL: commuting writes, reductions, accesses with a callback, tasks of callbacks, invalidation" {
+@test "OpenCL: commuting writes, reductions, accesses with a callback, tasks of callbacks, tags, invalidation" {
     need_device
     all_moves device processors device
 }
@@ -399,4 +399,6 @@ refuses() {
     need_numa
     refuses "planned partitions are" "$lib/plans" implicit
     NODES_MORE=rb refuses "writes that commute" "$lib/nodes" 2 300 100 # by a task that contributes
+    NODES_MORE=cd refuses "writes that commute" "$lib/nodes" 1 300 100
+    NODES_MORE=rd refuses "reductions (STARPU_REDUX) beside tags" "$lib/nodes" 1 300 100
 }

@@ -330,7 +330,8 @@ static void step(uint64_t i)
 
 static bool has_home(unsigned which)
 {
-    return homes == 2 || (homes == 1 && which % 2 == 0);
+    return homes == 2 || (homes == 1 && which % 2 == 0) ||
+           (which == count_data && strchr(more, 'd'));
 }
 
 /* Parts are of equal size, so all kinds fit. StarPU 1.3 cannot gather parts of data without a home
