@@ -15,7 +15,6 @@
 #include "interpose/movable.h"
 #include "interpose/reads.h"
 #include "interpose/redo_values.h"
-#include "interpose/release.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"

@@ -96,7 +96,7 @@ bool tic_admit_register(struct starpu_task *task, const struct tic_spawn *model)
     return fine;
 }
 
-void tic_admit_live(struct starpu_task *task, const struct tic_submission *submission)
+static void go_live(struct starpu_task *task, const struct tic_submission *submission)
 {
     struct tic_session *session = tic_session;
     bool main_context = submission->context == TIC_CONTEXT_MAIN;
@@ -135,7 +135,7 @@ void tic_admit(struct starpu_task *task, struct tic_submission *submission)
         known &= submission->accesses->items[i].handle != NULL;
     if (known)
         tic_admit_note_uses(submission->accesses, true);
-    tic_admit_live(task, submission);
+    go_live(task, submission);
 }
 
 static void note_created(struct starpu_task *task, const struct tic_submission *submission)
@@ -166,7 +166,7 @@ enum tic_verdict tic_admit_undone(struct starpu_task *task, struct tic_submissio
     if (has_result(task, submission))
         return tic_skip_with_value(task, submission->sequence);
     note_created(task, submission);
-    tic_admit_live(task, submission);
+    go_live(task, submission);
     return TIC_PASS;
 }
 

@@ -28,10 +28,8 @@ void tic_admit_note_uses(const struct tic_accesses *accesses, bool executes);
 void tic_admit_note_writes(const struct tic_accesses *accesses, bool live);
 /* What a queued task writes is valid to what comes after it. */
 void tic_admit_note_valid(const struct tic_accesses *accesses);
-/* The task runs. */
-void tic_admit_live(struct starpu_task *task, const struct tic_submission *submission);
 /* The task is not done. A result that the event log has stands for it; else the log gets what
- * main() submits, and the two above follow. */
+ * main() submits, and it runs. */
 enum tic_verdict tic_admit_undone(struct starpu_task *task, struct tic_submission *submission);
 /* The key of a task without a kernel that is submitted now. */
 uint64_t tic_control_key(enum tic_context context);

@@ -225,7 +225,7 @@ static uint64_t wait_of(uint64_t key)
     return key | TIC_LOOK_CALLBACK;
 }
 
-bool tic_looks_has_callback(uint64_t key)
+static bool has_callback(uint64_t key)
 {
     size_t count;
     const struct tic_line_look *look =
@@ -240,7 +240,7 @@ void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
 
     if (tic_nodes_several) /* it may be on another one */
         return;
-    if (small->count == 0 || tic_callback_is_unknown(key) || tic_looks_has_callback(key) ||
+    if (small->count == 0 || tic_callback_is_unknown(key) || has_callback(key) ||
         tic_position_is_ahead() || !atomic_load(&session->watching) ||
         tic_snapshot_is_broken(&session->snapshot))
         return;
@@ -256,7 +256,7 @@ void tic_looks_note_callback(const struct tic_small *small, uint64_t key)
 /* It may run under locks of StarPU: no lock of ours for those who have nothing to see. */
 void tic_looks_show_callback(uint64_t key)
 {
-    if (!tic_replay_is_on() || !tic_looks_has_callback(key))
+    if (!tic_replay_is_on() || !has_callback(key))
         return;
     tic_lock(&tic_session->submit);
     if (tic_replay_is_on())

@@ -17,8 +17,6 @@ bool tic_looks_leave(void);
 /* Before the callback of this task: logs them; in a restart gives them back. Any thread. */
 void tic_looks_note_callback(const struct tic_small *small, uint64_t key);
 void tic_looks_show_callback(uint64_t key);
-/* Is there something to give back to it? */
-bool tic_looks_has_callback(uint64_t key);
 /* The data was registered, or leaves. */
 void tic_looks_add(struct tic_handle *handle);
 void tic_looks_remove(struct tic_handle *handle);

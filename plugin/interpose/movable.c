@@ -11,7 +11,6 @@
 #include "session/context.h"
 #include "session/lookup.h"
 #include "session/nodes.h"
-#include "session/task.h"
 #include "snapshot/window.h"
 
 /* ---- threads of ours ------------------------------------------------------------------------- */

@@ -78,7 +78,7 @@ static void tell_starved(unsigned kernels)
             kernels, workers);
 }
 
-bool tic_position_is_reading(const struct tic_reading *reading)
+static bool is_reading(const struct tic_reading *reading)
 {
     return atomic_load(&reading->ended) != atomic_load(&reading->begun);
 }
@@ -88,7 +88,7 @@ bool tic_position_is_reading(const struct tic_reading *reading)
 static bool look_for_reads(const struct tic_store *store)
 {
     unsigned long ended = atomic_load(&store->reading.ended);
-    bool goes_on = ended != stuck.reads, reads = tic_position_is_reading(&store->reading);
+    bool goes_on = ended != stuck.reads, reads = is_reading(&store->reading);
 
     stuck.reads = ended;
     if (reads && !goes_on && !stuck.told_slow) {

@@ -13,8 +13,6 @@ struct tic_session;
 /* The store was opened. */
 void tic_position_load(struct tic_session *session);
 void tic_position_close(void);
-/* A value is being read from the store. */
-bool tic_position_is_reading(const struct tic_reading *reading);
 
 struct tic_session;
 

@@ -42,7 +42,7 @@ static bool is_wrapped(const struct tic_prologue_place *place)
 /* ---- what they read -------------------------------------------------------------------------- */
 
 /* One of a task with a kernel, which main() has submitted. */
-bool tic_prologue_may_read(const struct starpu_task *task, uint64_t key)
+static bool may_read(const struct starpu_task *task, uint64_t key)
 {
     return tic_session->settings.pointers != TIC_POINTERS_TRUST && !(key & TIC_SPAWN_KEY) &&
            !tic_task_runs_nowhere(task);
@@ -72,8 +72,7 @@ static void log_reads(const struct tic_wrapped_prologue *wrapped, bool second)
 {
     uint64_t key = wrapped->key & ~(TIC_PROLOGUE_FIRST | TIC_PROLOGUE_POP);
 
-    bool logs = tic_task_runs_nowhere(wrapped->task) ? wrapped->logs
-                                                     : tic_prologue_may_read(wrapped->task, key);
+    bool logs = tic_task_runs_nowhere(wrapped->task) ? wrapped->logs : may_read(wrapped->task, key);
 
     if (second || !logs || !tic_session_watches())
         return;

@@ -46,7 +46,5 @@ struct tic_prologue_place tic_prologue_place_of_pop(struct starpu_task *task);
 struct tic_wrapped_prologue *tic_prologue_wrap_one(struct starpu_task *task,
                                                    const struct tic_prologue_place *place,
                                                    uint64_t key);
-/* May the prologues of this task read what is logged? */
-bool tic_prologue_may_read(const struct starpu_task *task, uint64_t key);
 
 #endif

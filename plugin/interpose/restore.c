@@ -206,7 +206,7 @@ static void take_parts(const struct tic_handle *whole)
 
 /* Nobody accesses the data: no live task does before its value is restored, and tasks that are
  * executed again get handles of their own. With a home node its memory can be written at once. */
-void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
+static void deliver(struct tic_handle *handle, const struct tic_saved *saved)
 {
     struct restore restore = describe_restore(handle);
     unsigned home = handle->home_node >= 0 ? (unsigned)handle->home_node : STARPU_MAIN_RAM;
@@ -238,7 +238,7 @@ void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved)
 
 void tic_data_redo(struct tic_handle *handle, const struct tic_saved *saved)
 {
-    tic_data_deliver(handle, saved);
+    deliver(handle, saved);
     tic_lock(&tic_session->submit);
     if (tic_handle_put_off(handle) && handle->family)
         handle->family->pending = true;
@@ -380,7 +380,7 @@ static void restore_family(struct tic_family *family)
     for (unsigned long i = 0; i < count; i++) {
         struct tic_saved saved = tic_data_recovered_value(pending[i]);
         if (!family->root->use.main_writes)
-            tic_data_deliver(pending[i], &saved);
+            deliver(pending[i], &saved);
         pending[i]->restart.pending = false;
         pending[i]->restart.restored = true;
     }
@@ -414,7 +414,7 @@ void tic_data_restore_now_locked(struct tic_handle *handle, bool now)
     handle->restart.delivered = now || !ordered || !restore_by_task(handle);
     if (handle->restart.delivered) {
         struct tic_saved saved = tic_data_recovered_value(handle);
-        tic_data_deliver(handle, &saved);
+        deliver(handle, &saved);
     }
 }
 

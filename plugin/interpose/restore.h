@@ -12,10 +12,8 @@
 
 /* Stops the start: a value cannot be read; logged: of a result in the event log. */
 _Noreturn void tic_data_stop_unreadable(uint64_t id, int status, bool logged);
-/* Writes a recorded value for main() to read; no live task has accessed the data yet. */
-void tic_data_deliver(struct tic_handle *handle, const struct tic_saved *saved);
-/* The same for whoever sees it while a restart redoes its history: the recovered value, if a call
- * of main() has needed it already, comes back once more at the cut. */
+/* Writes a recorded value for whoever sees it while a restart redoes its history. The recovered
+ * value, if a call of main() has needed it already, comes back once more at the cut. */
 void tic_data_redo(struct tic_handle *handle, const struct tic_saved *saved);
 /* Writes a recorded value of it to memory with the same layout. */
 void tic_data_write_to(struct tic_handle *handle, const struct tic_saved *saved,

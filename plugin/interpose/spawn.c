@@ -121,7 +121,7 @@ static const char *why_not_after(const struct tic_handle *handle, enum starpu_da
 }
 
 /* In a restart, kept tasks come right after the submission that they come from. */
-const char *tic_spawn_why_out_of_order(struct starpu_task *task, const struct tic_spawn *spawn)
+static const char *why_out_of_order(struct starpu_task *task, const struct tic_spawn *spawn)
 {
     unsigned buffers = STARPU_TASK_GET_NBUFFERS(task);
     const char *why = NULL;
@@ -337,7 +337,7 @@ const char *tic_spawn_identify(struct starpu_task *task, enum tic_context contex
     if (!why && spawn->kept)
         why = describe(task, spawn);
     if (!why && spawn->kept)
-        why = tic_spawn_why_out_of_order(task, spawn);
+        why = why_out_of_order(task, spawn);
     if (!why && !spawn->kept)
         note_uses_anew(task, spawn);
     if (why)

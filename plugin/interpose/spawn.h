@@ -11,8 +11,6 @@
 
 struct tic_spawn;
 
-/* Why a restart could not submit it in its place among what main() does, or NULL. */
-const char *tic_spawn_why_out_of_order(struct starpu_task *task, const struct tic_spawn *spawn);
 /* main() submits its task of this number. */
 void tic_spawn_note_main(uint64_t sequence);
 /* Tasks so far that a restart submits anew, as their kernel, callback or thread does. */

@@ -226,7 +226,7 @@ static void note_races(const struct tic_accesses *accesses, enum tic_context con
 }
 
 /* Only the owner thread changes the position. */
-bool tic_submit_is_done(const struct starpu_task *task)
+static bool is_next_done(const struct starpu_task *task)
 {
     const struct tic_graph *graph = &tic_session->graph;
 
@@ -407,7 +407,7 @@ enum tic_verdict tic_submit_on_before(struct starpu_task *task)
         return TIC_PASS;
     }
     if (submission.context == TIC_CONTEXT_MAIN) {
-        bool done = tic_position_is_ahead() && tic_submit_is_done(task);
+        bool done = tic_position_is_ahead() && is_next_done(task);
         tic_clock_tick();
         tic_redo_begin(task->synchronous && !done && !had_begun(task) ? TIC_REPLAY_ENDS
                                                                       : TIC_REPLAY_SUBMITS);

@@ -11,8 +11,6 @@
 struct tic_spawn;
 
 enum tic_verdict tic_submit_on_before(struct starpu_task *task);
-/* Will main() skip this submission, if it is its next one? Owner thread. */
-bool tic_submit_is_done(const struct starpu_task *task);
 /* StarPU did not take the task. */
 void tic_submit_on_refused(struct starpu_task *task);
 

@@ -106,7 +106,7 @@ static void begin_checkpoint(struct tic_session *session, const struct tic_ask *
     answer(session, ask, json_pack("{s:s}", "checkpoint", "busy"));
 }
 
-void tic_asked_look(struct tic_session *session)
+static void answer_question(struct tic_session *session)
 {
     struct tic_ask ask;
 
@@ -186,7 +186,7 @@ static bool look(void *arg)
     if (session->beacon)
         show_counts(session);
     if (session->settings.ask && !session->report && looks++ % LOOKS_TO_ASK == 0)
-        tic_asked_look(session);
+        answer_question(session);
     return true;
 }
 

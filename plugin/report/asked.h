@@ -5,8 +5,6 @@
 
 struct tic_session;
 
-/* Looks whether there is a question, and answers. One thread. */
-void tic_asked_look(struct tic_session *session);
 /* The process ends, or its lines go: no more answers. Any thread. */
 void tic_asked_close(void);
 

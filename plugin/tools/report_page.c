@@ -164,7 +164,7 @@ static void print_statistics(FILE *out, const json_t *stats)
     tic_page_tile(out, text, "thefts in the last run, by the statistics");
 }
 
-void tic_report_print_head(FILE *out, const struct tic_report *report)
+static void print_head(FILE *out, const struct tic_report *report)
 {
     char text[2 * TIC_SCALE_TEXT], count[TIC_SCALE_TEXT];
 
@@ -277,7 +277,7 @@ static void print_interval(FILE *out, const struct tic_report *report)
 void tic_report_print(FILE *out, const struct tic_report *report)
 {
     tic_page_begin(out, "starpu-tic report");
-    tic_report_print_head(out, report);
+    print_head(out, report);
     print_timeline(out, report);
     if (report->traced.checkpoints.count > 0) {
         tic_page_section(out, "Volume of each checkpoint",

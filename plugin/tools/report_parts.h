@@ -27,8 +27,6 @@ void tic_report_print(FILE *out, const struct tic_report *report);
 /* The numbers behind it. */
 void tic_report_print_json(FILE *out, const struct tic_report *report);
 
-/* Title, state and numbers, at the top. */
-void tic_report_print_head(FILE *out, const struct tic_report *report);
 /* Recovery lines, largest data, messages. */
 void tic_report_print_lines(FILE *out, const struct tic_report *report);
 void tic_report_print_data(FILE *out, const struct tic_report *report);
