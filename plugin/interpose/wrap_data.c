@@ -13,6 +13,7 @@
 #include "interpose/data.h"
 #include "interpose/digest.h"
 #include "interpose/ending.h"
+#include "interpose/fill.h"
 #include "report/looks_tell.h"
 #include "session/lookup.h"
 #include "session/nodes.h"
@@ -331,6 +332,32 @@ WRAPPER void *starpu_data_get_user_data(starpu_data_handle_t data)
 {
     void *found = RESOLVED(starpu_data_get_user_data)(data);
     return tic_session && found ? ((struct tic_handle *)found)->use.user_data : found;
+}
+
+struct consistency {
+    starpu_data_handle_t data;
+    unsigned flag;
+};
+
+static void play_consistency(void *arg)
+{
+    const struct consistency *call = arg;
+
+    starpu_data_set_sequential_consistency_flag(call->data, call->flag);
+}
+
+/* What is queued is to be ordered as it was when it was submitted. To StarPU, what comes back
+ * without order is no value. */
+WRAPPER void starpu_data_set_sequential_consistency_flag(starpu_data_handle_t data, unsigned flag)
+{
+    struct consistency call = {data, flag};
+    struct tic_handle *handle = tic_redo_keeps() ? tic_handle_of(data) : NULL;
+
+    if (tic_redo_queue_call(handle, play_consistency, &call, sizeof(call)))
+        return;
+    if (handle && handle->home_node < 0 && handle->child_count == 0 && flag == 0)
+        tic_fill_submit(data, NULL, NULL);
+    RESOLVED(starpu_data_set_sequential_consistency_flag)(data, flag);
 }
 
 /* False when StarPU must not know: a value that is restored later is there for us, and on several

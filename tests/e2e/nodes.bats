@@ -400,5 +400,6 @@ refuses() {
     refuses "planned partitions are" "$lib/plans" implicit
     NODES_MORE=rb refuses "writes that commute" "$lib/nodes" 2 300 100 # by a task that contributes
     NODES_MORE=cd refuses "writes that commute" "$lib/nodes" 1 300 100
+    refuses "data without a home node that is written without" "$lib/orders" free-homeless
     NODES_MORE=rd refuses "reductions (STARPU_REDUX) beside tags" "$lib/nodes" 1 300 100
 }

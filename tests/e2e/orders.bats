@@ -95,6 +95,10 @@ exit_as_usual() { # scenarios...
     keep_order read-first fetch fetch-left same-data kept-reader
 }
 
+@test "data that loses sequential consistency" {
+    keep_order free-homeless free-meanwhile
+}
+
 @test "main() goes by a starpu_data_acquire_try that failed" {
     keep_order try-in-vain try-until
     STARPU_TIC_PROTOCOL=sel keep_order try-in-vain

@@ -28,6 +28,33 @@ static void run_read_first(void)
     submit_free(writer);
 }
 
+/* Data without a home that a task has filled loses sequential consistency; main() orders it. */
+static void run_free_homeless(void)
+{
+    starpu_data_handle_t data = register_homeless();
+
+    submit(&assign_codelet, data, 4);
+    starpu_task_wait_for_all();
+    starpu_data_set_sequential_consistency_flag(data, 0);
+    for (int number = 0; number < ROUNDS; number++)
+        submit_and_wait(build(&step_codelet, data, number));
+    note(read_value(data));
+    starpu_data_unregister(data);
+}
+
+/* It loses it while tasks are there that come in their order. */
+static void run_free_meanwhile(void)
+{
+    for (int number = 0; number < ROUNDS; number++) {
+        struct starpu_task *task = build(&step_codelet, handles[0], number);
+        task->priority = number; /* without order the last one would come first */
+        submit(&step_codelet, handles[1], number);
+        must(starpu_task_submit(task));
+    }
+    starpu_data_set_sequential_consistency_flag(handles[0], 0);
+    submit_row(handles[1], 1);
+}
+
 /* main() waits for readers whose structures it keeps. */
 static void run_kept_reader(void)
 {
@@ -481,6 +508,8 @@ const struct mode orders_access[] = {{"unpack", run_unpack},
                                      {"memory-full", run_full},
                                      {"unpack-only", run_unpack_only},
                                      {"read-first", run_read_first},
+                                     {"free-homeless", run_free_homeless},
+                                     {"free-meanwhile", run_free_meanwhile},
                                      {"kept-reader", run_kept_reader},
                                      {"reader-unregister", run_reader_unregister},
                                      {"reader-left", run_reader_left},
