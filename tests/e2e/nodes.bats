@@ -357,6 +357,42 @@ all_moves() {
     is_right "$expected" ""
 }
 
+# One of Debian's examples, killed after two lines in a place, and ended in another; what it leaves in
+# its data is the same: leaves PLACE PLACE EXAMPLE ARGUMENTS...
+leaves() {
+    local -n first=$1 then=$2
+    rm -rf "$STARPU_TIC_DIR" hashes expected
+    TIC_ORACLE=$PWD/expected LD_PRELOAD=$oracle "$examples/$3" "${@:4}" >out 2>err
+    export TIC_ORACLE=$PWD/hashes
+    run_apart env "${first[@]}" LD_PRELOAD="$oracle" STARPU_TIC_FAIL=line-renamed:2 timeout "$hangs" \
+        "$tool" run -- "$examples/$3" "${@:4}"
+    [ "$status" -eq 137 ] || complain "$3" "not killed"
+    rm -f hashes
+    run_apart env "${then[@]}" LD_PRELOAD="$oracle" timeout "$hangs" "$tool" run -- "$examples/$3" "${@:4}"
+    is_right "$(<out)" lines && cmp hashes expected && [ "$(stat_of tasks_skipped)" -gt 0 ] ||
+        complain "$3" "wrong"
+}
+
+@test "Debian's Cholesky, heat, cg and dot_product: killed on a device or NUMA nodes, and resumed on others" {
+    need_device
+    need_numa
+    need_examples
+    export STARPU_TIC_EVERY=5
+    local where
+    for where in device numa; do
+        leaves $where processors cholesky_implicit -size 192 -nblocks 12 -commute
+        leaves $where $where cholesky_tag -size 192 -nblocks 12
+        STARPU_TIC_POINTERS=trust leaves $where $where heat -nthick 16 -ntheta 16 -nblocks 4
+        leaves processors $where cg -n 64 -nblocks 4 -maxiter 20 -no-reduction
+        leaves $where $where minmax_reduction
+    done
+    local continued=0
+    rm -rf "$STARPU_TIC_DIR"
+    dies numa line-renamed:2 "" "$examples/dot_product" # which checks its result
+    ends processors "" "$examples/dot_product"
+    [ "$continued" -eq 1 ]
+}
+
 @test "NUMA nodes: what main() holds for reading stays while a restart goes on" {
     need_numa
     local continued=0 expected line
