@@ -12,7 +12,6 @@
 #include "session/lookup.h"
 #include "interpose/record.h"
 #include "interpose/redo_values.h"
-#include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "interpose/shape.h"
 #include "session/uses.h"

@@ -8,7 +8,6 @@
 
 #include "session/context.h"
 #include "interpose/callback_redo.h"
-#include "unseen/statics.h"
 #include "interpose/looks.h"
 #include "interpose/looks_list.h"
 #include "interpose/prologue.h"

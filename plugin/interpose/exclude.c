@@ -12,7 +12,6 @@
 #include "session/lookup.h"
 #include "session/nodes.h"
 #include "session/task.h"
-#include "session/uses.h"
 #include "store/line.h"
 
 _Atomic bool tic_exclude_any;

@@ -15,7 +15,6 @@
 #include "base/failpoint.h"
 #include "base/printed.h"
 #include "base/trace.h"
-#include "interpose/addresses.h"
 #include "interpose/arguments.h"
 #include "interpose/callback.h"
 #include "interpose/admit.h"

@@ -12,7 +12,6 @@
 #include "session/lookup.h"
 #include "session/context.h"
 #include "interpose/callback_run.h"
-#include "interpose/position.h"
 #include "interpose/reads.h"
 #include "session/nodes.h"
 #include "session/task.h"

@@ -486,35 +486,35 @@ static bool shares_memory(const struct tic_handle *handle, uint64_t id)
     return found;
 }
 
-/* What a kernel has to do with data that is to get a value. */
+/* What somebody has to do with data that is to get a value. */
 enum use { USES_NOT, USES_THIS, USES_OTHER };
 
-static enum use use_of(const struct tic_redo_user *kernel, struct tic_handle *handle,
-                       const struct tic_saved *saved)
+static enum use use_of(const struct tic_redo_reads *reads, const struct tic_handle *handle,
+                       uint64_t checksum)
 {
     struct tic_line_read read;
     enum use use = USES_NOT;
 
-    for (unsigned i = 0; i < kernel->count && use != USES_OTHER; i++) {
-        if (!kernel->handles[i] || !shares_memory(handle, kernel->handles[i]->id))
+    for (unsigned i = 0; i < reads->count && use != USES_OTHER; i++) {
+        if (!shares_memory(handle, reads->ids[i]))
             continue;
-        bool same = kernel->handles[i] == handle &&
-                    tic_graph_find_read(users.graph, kernel->key, i, &read) &&
-                    read.extent == saved->row.extent && read.row == saved->row.row;
+        bool same = reads->ids[i] == handle->id &&
+                    tic_graph_find_read(users.graph, reads->key, i, &read) &&
+                    read.checksum == checksum;
         use = same ? USES_THIS : USES_OTHER;
     }
     return use;
 }
 
 /* The value is there if a kernel reads it; one that reads another value there comes first: *key. */
-static enum use find_use(struct tic_handle *handle, const struct tic_saved *saved, uint64_t *key)
+static enum use find_use(const struct tic_handle *handle, uint64_t checksum, uint64_t *key)
 {
     enum use use = USES_NOT;
 
     pthread_mutex_lock(&users.mutex);
     for (const struct tic_redo_user *kernel = users.running; kernel && use != USES_OTHER;
          kernel = kernel->next) {
-        const enum use its = use_of(kernel, handle, saved);
+        const enum use its = use_of(kernel->reads, handle, checksum);
         use = its == USES_NOT ? use : its;
         *key = kernel->key;
     }
@@ -527,7 +527,7 @@ void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved)
     uint64_t key;
     enum use use;
 
-    while ((use = find_use(handle, saved, &key)) == USES_OTHER)
+    while ((use = find_use(handle, saved->checksum, &key)) == USES_OTHER)
         tic_replay_await_kernel(key);
     /* Who holds it now held it then, beside whoever is to see it: for reading, the same value. */
     if (use == USES_NOT && atomic_load(&handle->use.holds) == 0)
@@ -547,26 +547,11 @@ void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task
     pthread_mutex_unlock(&users.mutex);
 }
 
-static bool reads_other(const struct tic_redo_reads *reads, const struct tic_handle *handle,
-                        uint64_t checksum)
-{
-    struct tic_line_read read;
-    bool other = false;
-
-    for (unsigned i = 0; i < reads->count && !other; i++) {
-        bool same = reads->ids[i] == handle->id &&
-                    tic_graph_find_read(users.graph, reads->key, i, &read) &&
-                    read.checksum == checksum;
-        other = !same && shares_memory(handle, reads->ids[i]);
-    }
-    return other;
-}
-
 bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum)
 {
     pthread_mutex_lock(&users.mutex);
     const struct tic_redo_reads *reads = users.reads;
-    while (reads && !reads_other(reads, handle, checksum))
+    while (reads && use_of(reads, handle, checksum) != USES_OTHER)
         reads = reads->next;
     pthread_mutex_unlock(&users.mutex);
     return !reads && atomic_load(&handle->use.holds) == 0;

@@ -25,7 +25,6 @@
 #include "session/packed.h"
 #include "unseen/pointers.h"
 #include "interpose/prologue.h"
-#include "interpose/record.h"
 #include "interpose/redo.h"
 #include "interpose/refuse.h"
 #include "report/report.h"

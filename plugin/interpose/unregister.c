@@ -17,9 +17,7 @@
 #include "interpose/record.h"
 #include "interpose/redux.h"
 #include "interpose/release.h"
-#include "interpose/restore.h"
 #include "interpose/restore_all.h"
-#include "interpose/shape.h"
 #include "unseen/statics.h"
 
 static bool is_last(const struct tic_handle *handle, const struct tic_family *family)

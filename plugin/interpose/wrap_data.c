@@ -29,7 +29,6 @@
 #include "interpose/pins.h"
 #include "interpose/unregister.h"
 #include "session/uses.h"
-#include "snapshot/window.h"
 #include "interpose/waits.h"
 #include "real/real.h"
 

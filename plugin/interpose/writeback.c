@@ -9,7 +9,6 @@
 #include "interpose/movable.h"
 #include "interpose/reads.h"
 #include "interpose/release.h"
-#include "interpose/shape.h"
 #include "real/real.h"
 #include "session/context.h"
 #include "session/nodes.h"

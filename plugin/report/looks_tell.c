@@ -9,7 +9,6 @@
 #include "report/advice.h"
 #include "session/context.h"
 #include "session/lookup.h"
-#include "unseen/statics.h"
 #include "session/task.h"
 
 /* Owner thread only. */

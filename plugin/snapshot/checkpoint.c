@@ -12,13 +12,11 @@
 #include "base/thread.h"
 #include "base/trace.h"
 #include "snapshot/copier.h"
-#include "snapshot/forced.h"
 #include "snapshot/provide.h"
 #include "snapshot/save.h"
 #include "snapshot/suspend.h"
 #include "snapshot/window.h"
 #include "store/compact.h"
-#include "store/held.h"
 #include "store/space.h"
 
 /* Seconds between looks at the running tasks of the cut, should a wake-up be lost in a race. */

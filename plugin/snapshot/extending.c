@@ -8,7 +8,6 @@
 #include "snapshot/forced.h"
 #include "snapshot/provide.h"
 #include "snapshot/save.h"
-#include "store/held.h"
 
 /* Other workers may take the rows that this one has asked for. */
 enum { TRIES = 100 };

@@ -10,7 +10,6 @@
 #include "snapshot/provide.h"
 #include "snapshot/save.h"
 #include "snapshot/suspend.h"
-#include "store/held.h"
 
 /* ---- structural changes --------------------------------------------------------------------- */
 

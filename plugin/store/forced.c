@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "store/held.h"
 
 enum { FIXED_WORDS = 8, OUTPUT_WORDS = sizeof(struct tic_forced_output) / 8 };
 
