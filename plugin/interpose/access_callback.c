@@ -396,7 +396,8 @@ static bool is_granted_now(const struct tic_callback_wait *wait)
 bool tic_callback_access_redo(struct tic_callback_wait *wait)
 {
     struct tic_handle *handle = wait->handle;
-    const struct tic_replay_actor taken = {take, granted_now, wait}, nothing = {.run = do_nothing};
+    const struct tic_replay_actor taken = {take, granted_now, wait, false},
+                                  nothing = {.run = do_nothing};
     const bool now = is_granted_now(wait);
 
     wait->replays = find_value(wait->key, &wait->saved);

@@ -106,8 +106,8 @@ static void run_redone(void *arg)
 
 struct tic_replay_actor tic_redone_actor(struct tic_redone *redone, bool shows)
 {
-    return (struct tic_replay_actor){shows && redone->reads ? show_reads : NULL, run_redone,
-                                     redone};
+    return (struct tic_replay_actor){shows && redone->reads ? show_reads : NULL, run_redone, redone,
+                                     !redone->notes};
 }
 
 void tic_redone_free(struct tic_redone *redone)

@@ -125,6 +125,6 @@ void tic_wait_has_been(const char *call)
 
 bool tic_wait_settle_all(int result)
 {
-    return result == 0 && tic_replay_is_on() && tic_guard == 0 && tic_session_is_owner() &&
-           tic_replay_settle(atomic_load(&tic_session->graph.position));
+    return result == 0 && tic_session && tic_session->recovered && tic_guard == 0 &&
+           tic_session_is_owner() && tic_replay_settle(atomic_load(&tic_session->graph.position));
 }

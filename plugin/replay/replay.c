@@ -55,6 +55,7 @@ static struct {
     const struct actor *missed;       /* and for this actor; or NULL */
     bool ending;                      /* or it waits for the end of one */
     unsigned running, kernels;        /* actors; of these */
+    unsigned of_tasks;                /* of these, those that are of tasks */
     struct actor *apart, **apart_end; /* actors that begin apart from their entries */
     unsigned beginning;               /* of them, and one that just does */
     bool asks;                        /* main() for calls that it had put off */
@@ -205,9 +206,10 @@ static void end_actor_locked(struct actor *actor)
     actor->returned = true;
     replay.running--;
     replay.kernels -= actor->role == TIC_HISTORY_KERNEL;
+    replay.of_tasks -= actor->is.of_task;
     pthread_cond_broadcast(&replay.passes);
     pthread_cond_broadcast(&replay.others);
-    if (replay.steps.made)
+    if (replay.steps.made || actor->is.of_task)
         pthread_cond_broadcast(&replay.main);
 }
 
@@ -355,6 +357,7 @@ static void start_locked(struct actor *actor)
     await_kernels_locked(actor);
     replay.running++;
     replay.kernels += actor->role == TIC_HISTORY_KERNEL;
+    replay.of_tasks += actor->is.of_task;
     call_locked(actor->is.begin, actor->is.argument);
     if (actor->here) {
         actor->due = true;
@@ -830,6 +833,8 @@ bool tic_replay_settle(uint64_t position)
     pthread_mutex_lock(&replay.mutex);
     if (tic_replay_is_on() && replay.steps.made && !replay.arrived)
         any = await_callbacks_locked(position, false);
+    for (; !tic_replay_is_on() && replay.of_tasks > 0; any = true)
+        pthread_cond_wait(&replay.main, &replay.mutex);
     pthread_mutex_unlock(&replay.mutex);
     return any;
 }

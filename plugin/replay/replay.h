@@ -66,7 +66,8 @@ enum tic_replay_operation {
 void tic_replay_begin(uint64_t position, enum tic_replay_operation operation);
 /* Waits until main() may come back from the operation at this position, which waits. */
 void tic_replay_await(uint64_t position);
-/* In a made history it has waited for all tasks there: true, others had begun by then, and it is to
+/* It has waited for all tasks there: true, callbacks had begun by then that the replay runs (in a
+ * made history, by this position; else before the cut), and it is to
  * wait once more for what they have submitted. */
 bool tic_replay_settle(uint64_t position);
 /* It has waited there, and may be holding data; waits until it may look at memory, if it did by the
@@ -80,6 +81,7 @@ struct tic_replay_actor {
     void (*begin)(void *); /* before any later entry passes; or NULL */
     void (*run)(void *);   /* on a thread of its own; NULL: somebody tells when it has returned */
     void *argument;        /* of both */
+    bool of_task;          /* who waits for all tasks waits for it, too */
 };
 
 /* Does the history run it? It had begun by the cut, and had ended if it is of a task. */

@@ -229,7 +229,7 @@ static void test_callback_inside_call(void **state)
         ENTRY(1, CALLBACK, 6, END),
         {.position = 1, .actor = 7, .kind = BEGIN, .role = CALLBACK, .part = TIC_HISTORY_NESTED},
         ENTRY(1, CALLBACK, 7, END)};
-    const struct tic_replay_actor taken = {callback, callback, &letter_a};
+    const struct tic_replay_actor taken = {callback, callback, &letter_a, false};
     (void)state;
     start(entries, TIC_COUNT(entries), 2);
     tic_replay_begin(1, TIC_REPLAY_SUBMITS);
