@@ -55,14 +55,6 @@ static size_t keep_open(struct tic_line_entry *entries, size_t count)
     return kept;
 }
 
-static bool is_absent(const struct tic_line *line)
-{
-    return line->file.without_history ||
-           (line->history_count == 0 &&
-            (line->acquire_count > 0 || line->read_count > 0 || line->input_count > 0 ||
-             line->callback_count > 0 || line->ran_count > 0 || line->look_count > 0));
-}
-
 int tic_history_load(struct tic_history *history, struct tic_line *line)
 {
     size_t count = 0;
@@ -72,7 +64,7 @@ int tic_history_load(struct tic_history *history, struct tic_line *line)
     if (!history->open || !history->entries)
         return -ENOMEM;
     history->entry_count = line->history_count;
-    history->absent = is_absent(line);
+    history->absent = line->file.without_history != 0;
     if (line->history_count > 0)
         memcpy(history->entries, line->history, line->history_count * sizeof(*line->history));
     for (size_t i = 0; i < line->history_count; i++) {
@@ -124,6 +116,7 @@ int tic_history_describe(struct tic_history *history, uint64_t cut, uint64_t pos
     for (unsigned long i = 0; i < history->tail.count; i++)
         if (history->tail.epochs[i] <= cut && entries[i].position > position)
             entries[i].position = position;
+    line->file.without_history = history->absent;
     return tic_tail_describe(&history->tail, cut, line);
 }
 

@@ -7,7 +7,6 @@
 #include "base/failpoint.h"
 #include "base/names.h"
 #include "base/words.h"
-#include "graph/family.h"
 #include "interpose/ending.h"
 #include "interpose/callback_run.h"
 #include "interpose/callback_redo.h"
@@ -405,7 +404,6 @@ bool tic_callback_access_redo(struct tic_callback_wait *wait)
     if (wait->writes && takes)
         note_write(wait);
     wait->user = tic_redo_create_user(wait->key, 1);
-    wait->user->reads = tic_redo_list_read(handle, wait->key);
     wait->user->handles[0] = handle;
     tic_redo_note_user(wait->user);
     if (tic_replay_add_actor(TIC_HISTORY_CALLBACK, wait->key, takes ? &taken : &nothing, now) &&

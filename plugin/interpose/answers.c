@@ -73,23 +73,16 @@ int64_t tic_answers_elsewhere(enum tic_answer call, const void *caller, int64_t 
     return bits;
 }
 
-/* The time, and what StarPU says; microseconds. */
-static void set_clock(double told, double real)
-{
-    atomic_store_explicit(&ahead, told - real, memory_order_relaxed);
-}
-
 void tic_answers_set_clock(const struct tic_graph *graph)
 {
-    for (uint64_t i = graph->next_event; i < graph->recovered.event_count; i++) {
-        const struct tic_line_event *event = &graph->recovered.events[i];
-        if (event->kind == TIC_EVENT_START)
-            return;
-        if (event->kind == TIC_EVENT_ANSWER + TIC_starpu_timing_now) {
-            set_clock(time_of(event->value), tic_real.starpu_timing_now());
-            return;
-        }
-    }
+    const uint32_t kind = TIC_EVENT_ANSWER + TIC_starpu_timing_now;
+    const struct tic_line_event *events = graph->recovered.events;
+    uint64_t i = graph->next_event, count = graph->recovered.event_count;
+
+    while (i < count && events[i].kind != kind && events[i].kind != TIC_EVENT_START)
+        i++;
+    if (i < count && events[i].kind == kind)
+        atomic_store(&ahead, time_of(events[i].value) - tic_real.starpu_timing_now());
 }
 
 /* ---- the replay ------------------------------------------------------------------------------ */
@@ -208,7 +201,7 @@ bool tic_answer(enum tic_answer call, unsigned key, int64_t *bits)
         answers.open = true;
     }
     if (replaced && call == TIC_starpu_timing_now && time_of(*bits) - real > atomic_load(&ahead))
-        set_clock(time_of(*bits), real);
+        atomic_store(&ahead, time_of(*bits) - real);
     answers.last[call][key].known = true;
     answers.last[call][key].bits = *bits;
     return replaced;

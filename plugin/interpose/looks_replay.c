@@ -26,20 +26,11 @@ static struct tic_handle_list
     packed_skipped;      /* owner thread: of these, what main() has waited for now */
 static uint64_t stirred; /* owner thread: how many had changed memory when it was given back last */
 
-static bool is_in_memory(const struct tic_handle *handle, const char *bytes, char *own)
-{
-    struct tic_layout packed = tic_layout_packed(&handle->layout.shape, own);
-
-    tic_layout_copy(&packed, &handle->layout);
-    return memcmp(bytes, own, tic_shape_bytes(&handle->layout.shape)) == 0;
-}
-
 /* False if it is to be left as it is. */
 static bool give_back(struct tic_handle *handle, const struct tic_line_look *look, size_t parts)
 {
     uint64_t size = tic_shape_bytes(&handle->layout.shape);
-    char *bytes = tic_or_stop(malloc(parts * TIC_LOOK_BYTES + size));
-    char *own = bytes + parts * TIC_LOOK_BYTES;
+    char *bytes = tic_or_stop(malloc(parts * TIC_LOOK_BYTES));
 
     if (look->bytes != size || parts != (size + TIC_LOOK_BYTES - 1) / TIC_LOOK_BYTES)
         tic_stop(TIC_EXIT_DIVERGED,
@@ -48,9 +39,9 @@ static bool give_back(struct tic_handle *handle, const struct tic_line_look *loo
     for (size_t i = 0; i < parts; i++)
         memcpy(bytes + i * TIC_LOOK_BYTES, look[i].words, TIC_LOOK_BYTES);
     struct tic_layout packed = tic_layout_packed(&handle->layout.shape, bytes);
-    bool there = is_in_memory(handle, bytes, own);
-    bool may = there || (tic_data_may_change(handle) &&
-                         tic_redo_may_see(handle, tic_layout_checksum(&packed)));
+    const uint64_t checksum = tic_layout_checksum(&packed);
+    bool there = tic_layout_checksum(&handle->layout) == checksum;
+    bool may = there || (tic_data_may_change(handle) && tic_redo_may_see(handle, checksum));
     if (!there && may) {
         if (tic_addresses_are_sought(handle))
             tic_addresses_take_own(handle, bytes);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/family.h"
 #include "interpose/arrive.h"
 #include "interpose/callback.h"
 #include "interpose/restore_all.h"
@@ -226,7 +225,6 @@ static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
 
     copy_flags(task);
     kernel->user = tic_redo_create_user(key, accesses->count);
-    kernel->user->reads = tic_redo_list_reads(task, key);
     for (unsigned i = 0; i < accesses->count; i++) {
         kernel->user->handles[i] = accesses->items[i].handle;
         check_made(accesses->items[i].handle);

@@ -182,6 +182,60 @@ bool tic_redo_is_used(const struct tic_handle *handle)
     return used;
 }
 
+/* ---- what they read -------------------------------------------------------------------------- */
+
+static struct tic_redo_reads *create_reads(uint64_t key, unsigned count)
+{
+    struct tic_redo_reads *reads =
+        tic_or_stop(malloc(sizeof(*reads) + count * sizeof(reads->ids[0])));
+
+    *reads = (struct tic_redo_reads){.key = key, .count = count};
+    return reads;
+}
+
+static void note_locked(struct tic_redo_reads *reads)
+{
+    *users.reads_end = reads;
+    users.reads_end = &reads->next;
+}
+
+struct tic_redo_reads *tic_redo_list_reads(struct starpu_task *task, uint64_t key)
+{
+    unsigned count = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
+    struct tic_redo_reads *reads = create_reads(key, count);
+
+    for (unsigned i = 0; i < count; i++) {
+        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        bool is_read = handle && STARPU_TASK_GET_MODE(task, i) & STARPU_R;
+        reads->ids[i] = is_read ? handle->id : UINT64_MAX;
+    }
+    pthread_mutex_lock(&users.mutex);
+    note_locked(reads);
+    pthread_mutex_unlock(&users.mutex);
+    return reads;
+}
+
+/* It is one of the first, as a rule: they end about as they came. */
+static void forget_locked(struct tic_redo_reads *reads)
+{
+    struct tic_redo_reads **at = &users.reads;
+
+    while (*at != reads)
+        at = &(*at)->next;
+    *at = reads->next;
+    if (users.reads_end == &reads->next)
+        users.reads_end = at;
+    free(reads);
+}
+
+void tic_redo_free_reads(struct tic_redo_reads *reads)
+{
+    pthread_mutex_lock(&users.mutex);
+    if (reads)
+        forget_locked(reads);
+    pthread_mutex_unlock(&users.mutex);
+}
+
 struct tic_redo_user *tic_redo_create_user(uint64_t key, unsigned count)
 {
     struct tic_redo_user *user =
@@ -212,7 +266,11 @@ static void list_keepers(struct tic_redo_user *user)
 void tic_redo_note_user(struct tic_redo_user *user)
 {
     list_keepers(user);
+    user->reads = create_reads(user->key, user->count);
+    for (unsigned i = 0; i < user->count; i++)
+        user->reads->ids[i] = user->handles[i] ? user->handles[i]->id : UINT64_MAX;
     pthread_mutex_lock(&users.mutex);
+    note_locked(user->reads);
     user->number = users.count++;
     for (unsigned i = 0; i < user->count; i++)
         if (keepers_of(user)[i]) {
@@ -220,71 +278,6 @@ void tic_redo_note_user(struct tic_redo_user *user)
             keepers_of(user)[i]->restart.redo.coming++;
         }
     atomic_store(&users.any, true);
-    pthread_mutex_unlock(&users.mutex);
-}
-
-/* ---- what they read -------------------------------------------------------------------------- */
-
-static struct tic_redo_reads *create_reads(uint64_t key, unsigned count)
-{
-    struct tic_redo_reads *reads =
-        tic_or_stop(malloc(sizeof(*reads) + count * sizeof(reads->ids[0])));
-
-    reads->key = key;
-    reads->count = count;
-    reads->next = NULL;
-    return reads;
-}
-
-static struct tic_redo_reads *note_reads(struct tic_redo_reads *reads)
-{
-    pthread_mutex_lock(&users.mutex);
-    *users.reads_end = reads;
-    users.reads_end = &reads->next;
-    pthread_mutex_unlock(&users.mutex);
-    return reads;
-}
-
-struct tic_redo_reads *tic_redo_list_reads(struct starpu_task *task, uint64_t key)
-{
-    unsigned count = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
-    struct tic_redo_reads *reads = create_reads(key, count);
-
-    for (unsigned i = 0; i < count; i++) {
-        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        bool is_read = handle && STARPU_TASK_GET_MODE(task, i) & STARPU_R;
-        reads->ids[i] = is_read ? handle->id : UINT64_MAX;
-    }
-    return note_reads(reads);
-}
-
-struct tic_redo_reads *tic_redo_list_read(const struct tic_handle *handle, uint64_t key)
-{
-    struct tic_redo_reads *reads = create_reads(key, 1);
-
-    reads->ids[0] = handle->id;
-    return note_reads(reads);
-}
-
-/* It is one of the first, as a rule: they end about as they came. */
-static void forget_locked(struct tic_redo_reads *reads)
-{
-    struct tic_redo_reads **at = &users.reads;
-
-    while (*at != reads)
-        at = &(*at)->next;
-    *at = reads->next;
-    if (users.reads_end == &reads->next)
-        users.reads_end = at;
-    free(reads);
-}
-
-void tic_redo_free_reads(struct tic_redo_reads *reads)
-{
-    if (!reads)
-        return;
-    pthread_mutex_lock(&users.mutex);
-    forget_locked(reads);
     pthread_mutex_unlock(&users.mutex);
 }
 

@@ -21,9 +21,8 @@ struct tic_redo_reads {
     uint64_t ids[];              /* of data; UINT64_MAX: it is not read */
 };
 
-/* main() has come to the task, or to the access. */
+/* main() has come to the task. */
 struct tic_redo_reads *tic_redo_list_reads(struct starpu_task *task, uint64_t key);
-struct tic_redo_reads *tic_redo_list_read(const struct tic_handle *handle, uint64_t key);
 /* It has ended, or is not to come. May be NULL. */
 void tic_redo_free_reads(struct tic_redo_reads *reads);
 /* Shows it to a callback, where the program holds nothing. */
@@ -52,7 +51,7 @@ struct tic_handle *tic_redo_keeper(const struct tic_handle *handle);
 /* Data gets the value that main(), or another actor, saw. Waits for kernels. */
 void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved);
 
-/* Its handles, and what it reads, are to be filled in. */
+/* Its handles are to be filled in. */
 struct tic_redo_user *tic_redo_create_user(uint64_t key, unsigned count);
 /* main() has come to it. */
 void tic_redo_note_user(struct tic_redo_user *user);

@@ -289,8 +289,6 @@ static int commit(struct tic_snapshot *snapshot, uint64_t cut)
     atomic_fetch_add_explicit(&snapshot->counts.checkpoints, 1, memory_order_relaxed);
     atomic_store_explicit(&snapshot->counts.committed_ns, tic_nanoseconds(CLOCK_MONOTONIC),
                           memory_order_relaxed);
-    if (atomic_load(&snapshot->verify.quiescent))
-        atomic_fetch_add_explicit(&snapshot->verify.quiescent_lines, 1, memory_order_relaxed);
     trace_commit(snapshot);
     tic_log(TIC_LOG_DETAIL, "checkpoint %llu: %llu tasks done",
             (unsigned long long)snapshot->store->kept[0].number,

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/thread.h"
-#include "graph/family.h"
 #include "snapshot/snapshot.h"
 
 enum { MOST_REFILLS = 3 }; /* times that main() may fill data that no task has mentioned yet */

@@ -65,7 +65,6 @@ struct tic_verify {
     struct tic_sums sums;         /* of comparing */
     _Atomic uint64_t differences; /* relaxed: statistics */
     _Atomic uint64_t repeated;    /* relaxed: cuts that were given up as not sure */
-    _Atomic uint64_t quiescent_lines; /* relaxed: statistics */
 };
 
 /* ---- main() and workers ---------------------------------------------------------------------- */

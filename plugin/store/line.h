@@ -306,10 +306,10 @@ struct tic_line_machine {
 const char *tic_machine_name(void);
 bool tic_machine_is_big_endian(void);
 
-/* What the file of a line says of it. */
+/* What its file says of a line. */
 struct tic_line_file {
-    uint64_t bytes;       /* as far as this process knows */
-    bool without_history; /* of a version that had none */
+    uint64_t bytes;           /* as far as this process knows */
+    uint64_t without_history; /* 1: of a run that began in a version that had none */
 };
 
 /* Of the tables of enum tic_table_number, a line in its file has those entries that lie in no block

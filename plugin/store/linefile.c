@@ -165,7 +165,7 @@ static int read_and_explain(int directory, const char *name, const struct tic_h5
         (!tic_line_is_sane(&read) || (read.block_count == 0 && !tic_line_tables_are_sane(&read))))
         status = -EBADMSG;
     read.file.bytes = size;
-    read.file.without_history = major < TIC_FORMAT_MAJOR;
+    read.file.without_history |= major < TIC_FORMAT_MAJOR;
     if (status)
         tic_line_clear(&read);
     else

@@ -165,7 +165,7 @@ static void test_a_restart_appends_what_is_new(void **state)
 /* What main() had done by the cut of a line without a history is not told afterwards. */
 static void test_of_a_line_without(void **state)
 {
-    struct tic_line line = {.clock = 2, .waits = 3, .file.without_history = true};
+    struct tic_line line = {.clock = 2, .waits = 3, .file.without_history = 1};
     const uint64_t cut = UINT64_C(2) << TIC_WAIT_BITS | 3;
     (void)state;
 
@@ -173,6 +173,20 @@ static void test_of_a_line_without(void **state)
     assert_int_equal(tic_history_load(&history, &line), 0);
     assert_int_equal(appended(entry(TIC_HISTORY_RETURN, TIC_HISTORY_MAIN, 0, 0), cut), 0);
     assert_int_equal(appended(entry(TIC_HISTORY_RETURN, TIC_HISTORY_MAIN, 0, 0), cut + 1), 0);
+    tic_history_fini(&history);
+}
+
+/* Nobody had observed anything by the cut, but data had been registered. */
+static void test_of_a_line_with_inputs(void **state)
+{
+    struct tic_line_input input = {.id = 1};
+    struct tic_line line = {.inputs = &input, .input_count = 1};
+    (void)state;
+
+    tic_history_init(&history);
+    assert_int_equal(tic_history_load(&history, &line), 0);
+    assert_false(history.absent);
+    assert_int_equal(appended(entry(TIC_HISTORY_RETURN, TIC_HISTORY_MAIN, 0, 0), 1), 1);
     tic_history_fini(&history);
 }
 
@@ -199,6 +213,7 @@ int main(void)
         cmocka_unit_test(test_differences),
         cmocka_unit_test(test_a_restart_appends_what_is_new),
         cmocka_unit_test(test_of_a_line_without),
+        cmocka_unit_test(test_of_a_line_with_inputs),
         cmocka_unit_test(test_of_an_empty_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

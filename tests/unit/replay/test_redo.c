@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/testing.h"
 #include "replay/cursor.h"
@@ -322,6 +323,35 @@ static void *come_late(void *arg)
 }
 
 /* main() waits for a callback whose task nobody has submitted yet. */
+static void *let_go(void *arg)
+{
+    usleep(20000);
+    say(*(const char *)arg);
+    sem_post(&go);
+    return NULL;
+}
+
+/* submit T(a: waits for another thread); wait for all. It had begun by the cut. */
+static void test_wait_for_all_at_cut(void **state)
+{
+    static const struct tic_line_entry entries[] = {ENTRY(1, CALLBACK, 7, BEGIN)};
+    const struct tic_replay_actor actor = {
+        .run = waiting_callback, .argument = &letter_a, .of_task = true};
+    pthread_t thread;
+    (void)state;
+    sem_init(&go, 0, 0);
+    start(entries, TIC_COUNT(entries), 2);
+    tic_replay_begin(1, TIC_REPLAY_SUBMITS);
+    assert_true(tic_replay_add_actor(TIC_HISTORY_CALLBACK, 7, &actor, true));
+    tic_replay_begin(2, TIC_REPLAY_WAITS);
+    assert_int_equal(pthread_create(&thread, NULL, let_go, &letter_l), 0);
+    assert_true(tic_replay_settle(2)); /* it may have submitted tasks */
+    assert_false(tic_replay_settle(2));
+    say('m');
+    pthread_join(thread, NULL);
+    finish(3, "|<>lam");
+}
+
 static void test_missed(void **state)
 {
     static const struct tic_line_entry entries[] = {
@@ -373,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_two_inside_call),
         cmocka_unit_test(test_entries_left_at_cut),
         cmocka_unit_test(test_looks_between_others),
+        cmocka_unit_test(test_wait_for_all_at_cut),
         cmocka_unit_test(test_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
