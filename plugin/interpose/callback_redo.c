@@ -4,6 +4,7 @@
  * queued. */
 #include "interpose/callback_redo.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@
 static struct {
     struct starpu_task **items;
     unsigned long count, capacity;
+    struct tic_redone *open;
 } buried; /* guarded by the submission lock: tasks whose callbacks come after their ends; they stay
            */
 
@@ -53,6 +55,31 @@ static struct tic_redone callback_of(struct starpu_task *task, uint64_t key, boo
     else
         tic_looks_list_small(task, &redone.small);
     return redone;
+}
+
+static void close_callback(const struct tic_redone *redone)
+{
+    struct tic_redone **at = &buried.open;
+
+    tic_lock(&tic_session->submit);
+    while (*at != redone)
+        at = &(*at)->next;
+    *at = redone->next;
+    tic_unlock(&tic_session->submit);
+}
+
+void tic_callback_await(const struct starpu_task *task)
+{
+    const struct tic_redone *redone = NULL;
+
+    if (!tic_session || !tic_session->recovered)
+        return;
+    do {
+        tic_lock(&tic_session->submit);
+        for (redone = buried.open; redone && redone->task != task; redone = redone->next)
+            ;
+        tic_unlock(&tic_session->submit);
+    } while (redone && sched_yield() == 0);
 }
 
 struct starpu_task *tic_callback_current_task(void)
@@ -99,6 +126,8 @@ static void run_redone(void *arg)
         redone->run(redone->argument);
     else
         run_on_time(redone);
+    if (redone->open)
+        close_callback(redone);
     if (redone->free_argument)
         free(redone->argument);
     tic_redone_free(redone);
@@ -159,8 +188,12 @@ bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, bool owned
     struct tic_redone *copy = copy_of(&redone);
     const struct tic_replay_actor actor = tic_redone_actor(copy, true);
     bool inside = tic_is_owner && (!tic_replay_is_made() || tic_task_runs_nowhere(task));
-    if (!tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, inside))
-        queue_redone(copy);
+    if (tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, inside))
+        return true;
+    copy->open = true;
+    copy->next = buried.open;
+    buried.open = copy;
+    queue_redone(copy);
     return true;
 }
 

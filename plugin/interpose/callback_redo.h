@@ -22,6 +22,8 @@ struct tic_redone {
     bool owned;                   /* StarPU needs the task no more: it goes after its callback */
     struct tic_small small;       /* data that the callback may look at */
     struct tic_redo_reads *reads; /* what it is shown before it runs; or NULL */
+    bool open;                    /* of a task that has ended; it had not by the cut */
+    struct tic_redone *next;      /* of those that are */
 };
 
 /* What runs it, and frees it then; shows: what it read before. */
@@ -35,6 +37,8 @@ void tic_redone_free(struct tic_redone *redone);
  * lock. False: it has none. */
 bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, bool owned,
                               const struct tic_small *small);
+/* Who has waited for a task has waited for its callback, too. */
+void tic_callback_await(const struct starpu_task *task);
 /* StarPU grants an access with a callback while the queue is played: the callback comes after that.
  * run notes itself what begins. */
 void tic_callback_redo_access(uint64_t key, void (*run)(void *), void *argument);

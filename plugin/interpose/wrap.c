@@ -128,6 +128,7 @@ static void await_submitted(struct starpu_task *task)
     tic_guard++;
     tic_real.starpu_task_wait(task);
     tic_guard--;
+    tic_callback_await(task);
     if (stays)
         task->synchronous = 1;
 }
@@ -380,6 +381,7 @@ WRAPPER int starpu_task_wait(struct starpu_task *task)
 
     tic_wait_begin(false);
     int result = RESOLVED(starpu_task_wait)(task);
+    tic_callback_await(task);
     if (stays)
         tic_hooks_end_waited(task);
     tic_wait_end("starpu_task_wait");

@@ -9,7 +9,6 @@
 #include "interpose/access_callback.h"
 #include "interpose/arrive.h"
 #include "session/context.h"
-#include "interpose/copy.h"
 #include "interpose/data.h"
 #include "interpose/digest.h"
 #include "interpose/ending.h"
@@ -25,6 +24,7 @@
 #include "interpose/release.h"
 #include "interpose/position.h"
 #include "interpose/restore_all.h"
+#include "interpose/shape.h"
 #include "interpose/switch.h"
 #include "interpose/pins.h"
 #include "interpose/unregister.h"
@@ -417,14 +417,69 @@ INVALIDATE(starpu_data_deinitialize)
 INVALIDATE(starpu_data_deinitialize_submit)
 #endif
 
-/* StarPU copies by an internal task that its hooks do not show: ours is like the application's. */
+static void copy_kernel(void *buffers[], void *arg)
+{
+    enum starpu_data_interface_id *id = arg;
+    struct tic_layout to, from;
+
+    if (tic_interface_layout(*id, buffers[0], &to) && tic_interface_layout(*id, buffers[1], &from))
+        tic_layout_copy(&to, &from);
+}
+
+static struct starpu_codelet copy_codelet = {
+    .where = STARPU_CPU,
+    .cpu_funcs = {copy_kernel},
+    .nbuffers = 2,
+    .modes = {STARPU_W, STARPU_R},
+    .name = "starpu_data_cpy",
+};
+
+static const char *why_no_copy(const struct tic_handle *to, const struct tic_handle *from)
+{
+    if (!to || !from || !to->supported || !from->supported || to->packer || from->packer)
+        return "copying data that cannot be saved yet is not protected yet";
+    if (!tic_nodes_has_processor())
+        return "copying without CPU workers is not protected yet";
+    if (!tic_shape_equal(&to->layout.shape, &from->layout.shape))
+        return "copying between data of different shape is not protected yet";
+    return NULL;
+}
+
+/* StarPU copies by an internal task that its hooks do not show: ours is like the application's.
+ * NULL, with protection ended, when it cannot be ours. */
+static struct starpu_task *copy_task(starpu_data_handle_t to, starpu_data_handle_t from,
+                                     int asynchronous, void (*callback)(void *), void *arg)
+{
+    const char *why = why_no_copy(tic_handle_of(to), tic_handle_of(from));
+    enum starpu_data_interface_id *id = why ? NULL : malloc(sizeof(*id));
+    struct starpu_task *task = id ? tic_real.starpu_task_create() : NULL;
+
+    if (!task) {
+        free(id);
+        tic_session_unprotect("starpu_data_cpy", why ? why : "out of memory");
+        tic_data_bring_up(tic_handle_of(to));
+        tic_data_bring_up(tic_handle_of(from));
+        return NULL;
+    }
+    *id = tic_real.starpu_data_get_interface_id(to);
+    task->cl = &copy_codelet;
+    task->handles[0] = to;
+    task->handles[1] = from;
+    task->cl_arg = id;
+    task->cl_arg_size = sizeof(*id);
+    task->cl_arg_free = 1;
+    task->callback_func = callback;
+    task->callback_arg = arg;
+    task->synchronous = !asynchronous;
+    return task;
+}
+
 #define COPY(name, wanted, parameters, arguments)                                                  \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
         tic_pages_open();                                                                          \
-        struct starpu_task *task = tic_session_is_watching()                                       \
-                                       ? tic_data_copy_task(to, from, asynchronous, callback, arg) \
-                                       : NULL;                                                     \
+        struct starpu_task *task =                                                                 \
+            tic_session_is_watching() ? copy_task(to, from, asynchronous, callback, arg) : NULL;   \
         if (task) {                                                                                \
             task->priority = (wanted);                                                             \
             return starpu_task_submit(task);                                                       \

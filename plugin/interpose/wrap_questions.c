@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "interpose/answers.h"
+#include "interpose/callback_redo.h"
 #include "session/context.h"
 #include "report/told.h"
 #include "interpose/waits.h"
@@ -120,6 +121,8 @@ WRAPPER int starpu_task_finished(struct starpu_task *task)
     bool told = tic_answers_is_finished(task, real != 0);
     if (told && !real)
         await_finished(task);
+    if (told)
+        tic_callback_await(task);
     tic_answers_told(TIC_starpu_task_finished, told);
     if (told)
         tic_wait_has_been("starpu_task_finished");

@@ -125,6 +125,16 @@ exit_as_usual() { # scenarios...
     done
 }
 
+# Or it goes on before the callback, which had not returned by the cut.
+@test "who waits for a task waits for its callback" {
+    local expected line
+    export STARPU_TIC_EVERY=1
+    expected=$("$lib/orders" callback-waited)
+    for line in 3 4 5 6 7 8; do
+        resumes line-renamed:$line 3 "$expected" "$lib/orders" callback-waited
+    done
+}
+
 # No line has the value, the event log has.
 @test "the callback of a task that runs nowhere reads data that comes from the event log" {
     local expected

@@ -2,6 +2,7 @@
 /* Scenarios of tests/lib/orders.c about callbacks: what they submit comes where it came, and what
  * waits for them goes on. */
 #include <sched.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 #include "lib/orders.h"
@@ -111,6 +112,35 @@ static void run_awaited(void)
         for (int i = 0; i < BURST; i++)
             submit_called(handles[0], count_call, NULL);
         await_calls(round * BURST);
+    }
+}
+
+static void count_late(void *arg)
+{
+    (void)arg;
+    usleep(3000); /* a cut in here is likely */
+    count(1);
+}
+
+/* Who has waited for a task finds what its callback has done. */
+static void run_waited(void)
+{
+    for (int i = 0; i < 3 * ROUNDS; i++) {
+        struct starpu_task *task = build(&step_codelet, handles[0], i);
+        bool stays = i % 3 > 0;
+        task->callback_func = count_late;
+        task->synchronous = !stays;
+        task->destroy = task->detach = !stays;
+        must(starpu_task_submit(task));
+        while (i % 3 == 1 && !starpu_task_finished(task))
+            sched_yield();
+        if (i % 3 == 2)
+            must(starpu_task_wait(task));
+        note(counter);
+        if (i % 3 == 1)
+            must(starpu_task_wait(task));
+        if (stays)
+            starpu_task_destroy(task);
     }
 }
 
@@ -233,6 +263,7 @@ const struct mode orders_callbacks[] = {{"callback-nowhere", run_nowhere},
                                         {"callback-nowhere-ready", run_nowhere_ready},
                                         {"callback-awaited", run_awaited},
                                         {"callback-awaited-between", run_awaited_between},
+                                        {"callback-waited", run_waited},
                                         {"callback-tags", run_tags},
                                         {"callback-synchronous", run_synchronous},
                                         {"callback-long", run_long},

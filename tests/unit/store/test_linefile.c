@@ -232,6 +232,7 @@ static void expect_same_or_refused(const char *what, size_t at)
     struct tic_line again = {0};
     int status = read_line("damaged", &again);
 
+    again.file.without_history = 0; /* an earlier major format has none */
     if (status == 0 ? !same_line(&original, &again)
                     : status != -EBADMSG && status != -EPROTONOSUPPORT)
         fail_msg("%s at byte %zu: status %d", what, at, status);
@@ -326,7 +327,7 @@ static void test_formats(void **state)
                    {"format x.0", -EBADMSG}};
     (void)state;
     load_original(2);
-    char *at = strstr(image, "format 7.0");
+    char *at = strstr(image, "format 7.1");
     assert_non_null(at);
     for (size_t i = 0; i < TIC_COUNT(formats); i++) {
         struct tic_line again = {0};
