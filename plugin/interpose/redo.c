@@ -367,13 +367,13 @@ static void arrive(const struct tic_line_entry *entries, size_t count)
  * nothing. */
 static void play(bool begins)
 {
+    tic_is_owner = begins;
     if (begins) {
         tic_redo_catch_up();
         tic_position_restore(NULL);
     } else {
         tic_session->asking = 0;
     }
-    tic_is_owner = begins;
 }
 
 static bool is_of_task(uint32_t role, uint64_t key)

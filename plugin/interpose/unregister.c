@@ -15,6 +15,7 @@
 #include "session/lookup.h"
 #include "session/nodes.h"
 #include "interpose/record.h"
+#include "interpose/redo_values.h"
 #include "interpose/redux.h"
 #include "interpose/release.h"
 #include "interpose/restore_all.h"
@@ -106,6 +107,12 @@ static bool can_be_held(const struct tic_handle *handle)
 static bool is_in_use(const struct tic_handle *handle)
 {
     return (handle->use.mentioned || tic_data_has_task_values(handle)) && can_be_held(handle);
+}
+
+/* By what a restart executes again, or by who holds it. */
+static bool is_being_read(const struct tic_handle *handle)
+{
+    return tic_redo_is_used(handle) || atomic_load(&handle->use.holds) > 0;
 }
 
 /* main() may read its memory from then on. Tasks may have written there without saying so. */
@@ -232,7 +239,7 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
     tic_data_leave(handle);
     if (is_pinned(handle))
         tic_data_restore_leaving(handle);
-    if (!is_in_use(handle)) {
+    if (!is_in_use(handle) && !is_being_read(handle)) {
         tic_data_on_unregister_before(data, true);
         return;
     }

@@ -357,6 +357,15 @@ resume_with_input() {
         reader-held
 }
 
+@test "data without a home leaves when somebody has read it" {
+    local expected at
+    export STARPU_TIC_EVERY=20
+    expected=$("$lib/orders" leaving-read)
+    for at in task-end:110 task-end:170 task-end:230 line-renamed:3 line-renamed:7; do
+        resumes $at 4 "$expected" "$lib/orders" leaving-read
+    done
+}
+
 # What a task behind it has made of the data is in the line.
 @test "somebody reads data, which a task behind changes, while main() comes back from a wait" {
     local scenario expected at

@@ -144,6 +144,32 @@ static void run_reader_left(void)
     submit(&look_codelet, handles[1], 0);
 }
 
+static _Atomic int granted_leaving;
+
+static void count_leaving(void *handle)
+{
+    count(*(uint64_t *)starpu_data_get_local_ptr(handle));
+    starpu_data_release(handle);
+    atomic_fetch_add(&granted_leaving, 1);
+}
+
+/* Data without a home leaves when one that reads it has ended: a task, or an access with a
+ * callback. */
+static void run_leaving_read(void)
+{
+    for (int i = 0; i < 200; i++) {
+        starpu_data_handle_t homeless = register_homeless();
+        submit(&assign_codelet, homeless, i);
+        if (i % 2)
+            submit(&look_codelet, homeless, 0);
+        else
+            must(starpu_data_acquire_cb(homeless, STARPU_R, count_leaving, homeless));
+        starpu_data_unregister_submit(homeless);
+    }
+    while (atomic_load(&granted_leaving) < 100)
+        sched_yield();
+}
+
 /* It changes the data. */
 static void run_reader_acquire(void)
 {
@@ -513,6 +539,7 @@ const struct mode orders_access[] = {{"unpack", run_unpack},
                                      {"kept-reader", run_kept_reader},
                                      {"reader-unregister", run_reader_unregister},
                                      {"reader-left", run_reader_left},
+                                     {"leaving-read", run_leaving_read},
                                      {"reader-acquire", run_reader_acquire},
                                      {"reader-writer", run_reader_writer},
                                      {"reader-through", run_reader_through},
