@@ -21,9 +21,10 @@
 static struct {
     struct starpu_task **items;
     unsigned long count, capacity;
-    struct tic_redone *open;
-} buried; /* guarded by the submission lock: tasks whose callbacks come after their ends; they stay
-           */
+    struct tic_redone *open, **open_end;
+} buried = {.open_end = &buried.open}; /* guarded by the submission lock: tasks whose callbacks come
+                                        * after their ends; they stay
+                                        */
 
 static __thread struct starpu_task *current __attribute__((tls_model("initial-exec")));
 
@@ -65,6 +66,8 @@ static void close_callback(const struct tic_redone *redone)
     while (*at != redone)
         at = &(*at)->next;
     *at = redone->next;
+    if (buried.open_end == &redone->next)
+        buried.open_end = at;
     tic_unlock(&tic_session->submit);
 }
 
@@ -126,7 +129,7 @@ static void run_redone(void *arg)
         redone->run(redone->argument);
     else
         run_on_time(redone);
-    if (redone->open)
+    if (redone->task)
         close_callback(redone);
     if (redone->free_argument)
         free(redone->argument);
@@ -188,12 +191,10 @@ bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, bool owned
     struct tic_redone *copy = copy_of(&redone);
     const struct tic_replay_actor actor = tic_redone_actor(copy, true);
     bool inside = tic_is_owner && (!tic_replay_is_made() || tic_task_runs_nowhere(task));
-    if (tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, inside))
-        return true;
-    copy->open = true;
-    copy->next = buried.open;
-    buried.open = copy;
-    queue_redone(copy);
+    *buried.open_end = copy;
+    buried.open_end = &copy->next;
+    if (!tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, inside))
+        queue_redone(copy);
     return true;
 }
 

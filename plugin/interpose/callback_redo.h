@@ -22,8 +22,7 @@ struct tic_redone {
     bool owned;                   /* StarPU needs the task no more: it goes after its callback */
     struct tic_small small;       /* data that the callback may look at */
     struct tic_redo_reads *reads; /* what it is shown before it runs; or NULL */
-    bool open;                    /* of a task that has ended; it had not by the cut */
-    struct tic_redone *next;      /* of those that are */
+    struct tic_redone *next;      /* of callbacks of tasks that have not returned */
 };
 
 /* What runs it, and frees it then; shows: what it read before. */

@@ -131,6 +131,8 @@ static void run_waited(void)
         task->callback_func = count_late;
         task->synchronous = !stays;
         task->destroy = task->detach = !stays;
+        if (stays)
+            submit_row(handles[1], i); /* they end while the callback runs */
         must(starpu_task_submit(task));
         while (i % 3 == 1 && !starpu_task_finished(task))
             sched_yield();
