@@ -362,7 +362,7 @@ static void take(void *arg)
     bool direct = tic_data_is_in_place(handle) &&
                   (handle->family || tic_nodes_holds_alone(handle->data, handle->home_node));
 
-    tic_redo_await_calls(wait->user);
+    tic_redo_make_calls(wait->user);
     if (!direct && wait->replays)
         tic_redo_show(handle, &wait->saved);
     tic_guard++;

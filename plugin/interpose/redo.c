@@ -192,7 +192,7 @@ static void run_kernel(void *arg)
     const struct kernel kernel = *(struct kernel *)arg;
 
     free(arg);
-    tic_redo_await_calls(kernel.user);
+    tic_redo_make_calls(kernel.user);
     tic_redo_show_kernel(kernel.user, kernel.task);
     submit(kernel.task, tic_task_name(kernel.task));
     tic_redo_note_begun(kernel.user);
@@ -282,11 +282,12 @@ static bool free_unless(bool keeps, struct tic_redo_call *call)
 }
 
 bool tic_redo_queue_call(struct tic_handle *handle, void (*play)(void *), const void *argument,
-                         size_t size)
+                         size_t size, bool leaves)
 {
     if (!handle)
         return false;
     struct tic_redo_call *call = tic_redo_create_call(handle, play, argument, size);
+    call->leaves = leaves;
     return free_unless(tic_redo_is_queued(handle) ? tic_replay_queue(tic_redo_play_call, call)
                                                   : tic_redo_put_off(call),
                        call);

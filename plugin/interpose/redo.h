@@ -27,9 +27,9 @@ bool tic_redo_queue_control_locked(struct starpu_task *task,
 /* Do queued tasks use the data? handle: NULL, data that is not protected. */
 bool tic_redo_is_queued(const struct tic_handle *handle);
 /* A call that the replay keeps, on data that queued tasks, or actors that have not begun, use,
- * comes after them: true, it is kept, with so many bytes of its argument. */
+ * comes after them: true, it is kept, with so many bytes of its argument. leaves: the data does. */
 bool tic_redo_queue_call(struct tic_handle *handle, void (*play)(void *), const void *argument,
-                         size_t size);
+                         size_t size, bool leaves);
 /* It is queued, and what comes later on the data comes after it. */
 bool tic_redo_queue(struct tic_handle *handle, void (*play)(void *), const void *argument,
                     size_t size);

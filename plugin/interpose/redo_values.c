@@ -117,6 +117,8 @@ static bool find_initial(struct tic_handle *handle, struct tic_saved *saved)
     return true;
 }
 
+/* What a task that had ended by the cut, and is executed again, read: true, it is in the store.
+ * Else memory holds it by now. */
 static bool find_locked(struct starpu_task *task, unsigned buffer, uint64_t key,
                         struct tic_saved *saved)
 {
@@ -136,17 +138,6 @@ static bool find_locked(struct starpu_task *task, unsigned buffer, uint64_t key,
     return false;
 }
 
-/* What a task that had ended by the cut, and is executed again, read: true, it is in the store.
- * Else memory holds it by now. */
-static bool tic_initial_find_again(struct starpu_task *task, unsigned buffer, uint64_t key,
-                                   struct tic_saved *saved)
-{
-    tic_lock(&tic_session->submit);
-    bool found = find_locked(task, buffer, key, saved);
-    tic_unlock(&tic_session->submit);
-    return found;
-}
-
 struct tic_handle *tic_redo_keeper(const struct tic_handle *handle)
 {
     return handle->family ? handle->family->root : (struct tic_handle *)handle;
@@ -156,16 +147,15 @@ struct tic_handle *tic_redo_keeper(const struct tic_handle *handle)
 
 static struct {
     struct tic_graph *graph;       /* immutable while the replay is on */
+    pthread_mutex_t making;        /* before the other: who makes calls that were put off has it */
     pthread_mutex_t mutex;         /* before the graph lock */
-    pthread_cond_t called;         /* a call that was put off is made */
     struct tic_redo_user *running; /* kernels that were shown what they read */
     struct tic_redo_reads *reads, **reads_end;
     unsigned long count;                  /* users so far */
     struct tic_redo_call *due, **due_end; /* calls that are, in their order */
-    bool calls;                           /* one of them is being made */
     _Atomic bool any, any_due;            /* users, or there were; calls */
-} users = {.mutex = PTHREAD_MUTEX_INITIALIZER,
-           .called = PTHREAD_COND_INITIALIZER,
+} users = {.making = PTHREAD_MUTEX_INITIALIZER,
+           .mutex = PTHREAD_MUTEX_INITIALIZER,
            .due_end = &users.due,
            .reads_end = &users.reads};
 
@@ -330,26 +320,27 @@ bool tic_redo_put_off(struct tic_redo_call *call)
     return waits;
 }
 
-static struct tic_redo_call *take_due_locked(void)
+static void take_locked(struct tic_redo_call *call)
 {
-    struct tic_redo_call *call = users.due;
+    struct tic_redo_call **at = &call->keeper->restart.redo.first;
 
-    if (!call)
-        return NULL;
-    users.due = call->next_due;
-    if (!users.due)
-        users.due_end = &users.due;
-    return call;
+    while (*at != call)
+        at = &(*at)->next;
+    *at = call->next;
+    if (!call->due)
+        return;
+    for (at = &users.due; *at != call;)
+        at = &(*at)->next_due;
+    *at = call->next_due;
+    if (!call->next_due)
+        users.due_end = at;
 }
 
 /* Its data may go with it. */
 static void make_locked(struct tic_redo_call *call)
 {
-    struct tic_redo_place *place = &call->keeper->restart.redo;
-    struct tic_redo_call *next = call->next;
-
-    place->first = next;
-    check_due_locked(next);
+    take_locked(call);
+    check_due_locked(call->keeper->restart.redo.first);
     pthread_mutex_unlock(&users.mutex);
     tic_redo_play_call(call);
     pthread_mutex_lock(&users.mutex);
@@ -357,38 +348,38 @@ static void make_locked(struct tic_redo_call *call)
 
 void tic_redo_catch_up(void)
 {
-    struct tic_redo_call *call;
-
     if (!atomic_load_explicit(&users.any_due, memory_order_relaxed))
         return;
+    pthread_mutex_lock(&users.making);
     pthread_mutex_lock(&users.mutex);
-    while (users.calls)
-        pthread_cond_wait(&users.called, &users.mutex);
-    users.calls = true;
-    while ((call = take_due_locked()) != NULL)
-        make_locked(call);
-    users.calls = false;
+    while (users.due)
+        make_locked(users.due);
     atomic_store(&users.any_due, false);
-    pthread_cond_broadcast(&users.called);
     pthread_mutex_unlock(&users.mutex);
+    pthread_mutex_unlock(&users.making);
 }
 
-static bool is_called_before_locked(struct tic_redo_user *user)
+/* The first call of its data that comes before the user, or NULL. */
+static struct tic_redo_call *call_before(const struct tic_handle *keeper, unsigned long number)
 {
-    unsigned i = 0;
+    struct tic_redo_call *call = keeper ? keeper->restart.redo.first : NULL;
 
-    while (i < user->count && !(keepers_of(user)[i] && keepers_of(user)[i]->restart.redo.first &&
-                                keepers_of(user)[i]->restart.redo.first->number <= user->number))
-        i++;
-    return users.calls || i < user->count;
+    while (call && call->leaves && call->number <= number)
+        call = call->next;
+    return call && call->number <= number ? call : NULL;
 }
 
-void tic_redo_await_calls(struct tic_redo_user *user)
+void tic_redo_make_calls(struct tic_redo_user *user)
 {
+    struct tic_redo_call *call;
+
+    pthread_mutex_lock(&users.making);
     pthread_mutex_lock(&users.mutex);
-    while (is_called_before_locked(user))
-        pthread_cond_wait(&users.called, &users.mutex);
+    for (unsigned i = 0; i < user->count; i++)
+        while ((call = call_before(keepers_of(user)[i], user->number)) != NULL)
+            make_locked(call);
     pthread_mutex_unlock(&users.mutex);
+    pthread_mutex_unlock(&users.making);
 }
 
 /* ---- what becomes of them -------------------------------------------------------------------- */
@@ -444,8 +435,10 @@ void tic_redo_end_access(struct tic_redo_user *access)
     unlock_and_free(access);
 }
 
-static void end_user(uint64_t key)
+void tic_redo_end_kernel(uint64_t key)
 {
+    if (!atomic_load_explicit(&users.any, memory_order_relaxed))
+        return;
     pthread_mutex_lock(&users.mutex);
     struct tic_redo_user **at = &users.running, *user;
     while (*at && (*at)->key != key)
@@ -456,13 +449,6 @@ static void end_user(uint64_t key)
         end_locked(user);
     }
     unlock_and_free(user);
-}
-
-void tic_redo_end_kernel(uint64_t key)
-{
-    if (!atomic_load_explicit(&users.any, memory_order_relaxed))
-        return;
-    end_user(key);
     tic_replay_end_kernel(key);
 }
 
@@ -531,9 +517,13 @@ void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task
 {
     struct tic_saved saved;
 
-    for (unsigned i = 0; i < kernel->count; i++)
-        if (kernel->handles[i] && tic_initial_find_again(task, i, kernel->key, &saved))
+    for (unsigned i = 0; i < kernel->count; i++) {
+        tic_lock(&tic_session->submit);
+        bool found = kernel->handles[i] && find_locked(task, i, kernel->key, &saved);
+        tic_unlock(&tic_session->submit);
+        if (found)
             tic_redo_show(kernel->handles[i], &saved);
+    }
     pthread_mutex_lock(&users.mutex);
     kernel->next = users.running;
     users.running = kernel;

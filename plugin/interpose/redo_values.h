@@ -55,8 +55,9 @@ void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved);
 struct tic_redo_user *tic_redo_create_user(uint64_t key, unsigned count);
 /* main() has come to it. */
 void tic_redo_note_user(struct tic_redo_user *user);
-/* It begins: waits until main() has made the calls on its data that come before it. */
-void tic_redo_await_calls(struct tic_redo_user *user);
+/* It begins: the calls on its data that come before it are made, also those before which others
+ * have still to begin: it did not wait for these. But none with which data leaves. */
+void tic_redo_make_calls(struct tic_redo_user *user);
 /* Who begins is a kernel: it is shown what it read. */
 void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task);
 /* StarPU has the kernel; it has returned; the access is made, or is none of these. Any thread. The
@@ -73,6 +74,7 @@ struct tic_redo_call {
     struct tic_handle *keeper; /* of the data */
     unsigned long number;      /* of users that come before it */
     unsigned waits;            /* of these, on its data, that have not begun */
+    bool leaves;               /* the data does */
     bool due;
     struct tic_redo_call *next, *next_due;
     char argument[]; /* a copy */
@@ -85,7 +87,8 @@ struct tic_redo_call *tic_redo_create_call(const struct tic_handle *handle, void
 void tic_redo_play_call(void *call);
 
 /* Does the call come after some that are to use its data, and have not begun? Then main() makes it
- * when they have, at its next operation or while it waits. Owner thread. */
+ * when they have, at its next operation or while it waits; or one that comes after it does before
+ * it begins. Owner thread. */
 bool tic_redo_put_off(struct tic_redo_call *call);
 /* Makes those that are due. main(), or who plays. */
 void tic_redo_catch_up(void);

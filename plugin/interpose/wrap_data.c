@@ -137,8 +137,8 @@ WRAPPER void starpu_data_unregister_submit(starpu_data_handle_t data)
     tic_pages_open();
     end_reductions(data);
     tic_main_comes(false);
-    if (!tic_redo_keeps() ||
-        !tic_redo_queue_call(tic_handle_of(data), play_unregister_submit, &data, sizeof(data)))
+    if (!tic_redo_keeps() || !tic_redo_queue_call(tic_handle_of(data), play_unregister_submit,
+                                                  &data, sizeof(data), true))
         unregister_submit(data);
     tic_pages_close("starpu_data_unregister_submit", false);
 }
@@ -203,7 +203,7 @@ struct queued_plan {
     int d, e;
 };
 
-static bool queue_plan(void (*play)(void *), starpu_data_handle_t a, unsigned b,
+static bool queue_plan(void (*play)(void *), bool leaves, starpu_data_handle_t a, unsigned b,
                        starpu_data_handle_t *c, int d, int e)
 {
     struct queued_plan queued = {.a = a, .b = b, .d = d, .e = e};
@@ -214,7 +214,7 @@ static bool queue_plan(void (*play)(void *), starpu_data_handle_t a, unsigned b,
     if (queued.c)
         memcpy(queued.c, c, b * sizeof(*c));
     bool fine = (queued.c || !c) && tic_redo_keeps() &&
-                tic_redo_queue_call(tic_handle_of(a), play, &queued, sizeof(queued));
+                tic_redo_queue_call(tic_handle_of(a), play, &queued, sizeof(queued), leaves);
     if (!fine)
         free(queued.c);
     return fine;
@@ -237,7 +237,7 @@ static bool queue_plan(void (*play)(void *), starpu_data_handle_t a, unsigned b,
         fold(data);                                                                                \
         for (unsigned i = 0; i < count; i++)                                                       \
             end_reductions(parts[i]);                                                              \
-        if (queue_plan(play_##name, data, count, parts, number, 0))                                \
+        if (queue_plan(play_##name, true, data, count, parts, number, 0))                          \
             return;                                                                                \
         if (tic_session_is_watching())                                                             \
             tic_data_on_clean_before(parts, count);                                                \
@@ -273,7 +273,7 @@ CLEAN(starpu_data_partition_clean_node, node,
     {                                                                                              \
         tic_pages_open();                                                                          \
         fold(a);                                                                                   \
-        if (queue_plan(play_##name, SWITCH_ALL all))                                               \
+        if (queue_plan(play_##name, false, SWITCH_ALL all))                                        \
             return;                                                                                \
         enum tic_switch does = tic_guard == 0 ? tic_switch_before(a, kind) : kind;                 \
         if (does == TIC_SWITCH_NOTHING)                                                            \
@@ -352,7 +352,7 @@ WRAPPER void starpu_data_set_sequential_consistency_flag(starpu_data_handle_t da
     struct consistency call = {data, flag};
     struct tic_handle *handle = tic_redo_keeps() ? tic_handle_of(data) : NULL;
 
-    if (tic_redo_queue_call(handle, play_consistency, &call, sizeof(call)))
+    if (tic_redo_queue_call(handle, play_consistency, &call, sizeof(call), false))
         return;
     if (handle && handle->home_node < 0 && handle->child_count == 0 && flag == 0)
         tic_fill_submit(data, NULL, NULL);

@@ -352,13 +352,16 @@ static void await_kernels_locked(const struct actor *actor)
         pthread_cond_wait(&replay.passes, &replay.mutex);
 }
 
-static void start_locked(struct actor *actor)
+/* main() may go on when what the actor has begun with is done: an access, say. */
+static void start_locked(struct actor *actor, bool by_entry)
 {
     await_kernels_locked(actor);
     replay.running++;
     replay.kernels += actor->role == TIC_HISTORY_KERNEL;
     replay.of_tasks += actor->is.of_task;
     call_locked(actor->is.begin, actor->is.argument);
+    if (by_entry)
+        advance_locked();
     if (actor->here) {
         actor->due = true;
         pthread_cond_broadcast(&replay.main);
@@ -374,7 +377,7 @@ static void begin_apart_locked(void)
     replay.apart = actor->next;
     if (!replay.apart)
         replay.apart_end = &replay.apart;
-    start_locked(actor);
+    start_locked(actor, false);
     replay.beginning--;
     pthread_cond_broadcast(&replay.main);
 }
@@ -400,9 +403,10 @@ static void begin_actor_locked(const struct tic_line_entry *entry)
     while (!actor->known)
         wait_locked();
     replay.missed = NULL;
-    advance_locked();
-    if (!actor->begun)
-        start_locked(actor);
+    if (actor->begun)
+        advance_locked();
+    else
+        start_locked(actor, true);
 }
 
 /* Is main() through with what this entry says? With RELEASE it is when it goes on. */

@@ -366,6 +366,26 @@ resume_with_input() {
     done
 }
 
+@test "main() gets access when a callback has given it back, which goes on" {
+    local expected line
+    export STARPU_TIC_EVERY=10
+    expected=$("$lib/orders" given-back)
+    for line in 5 11 17 23 29; do
+        resumes line-renamed:$line 3 "$expected" "$lib/orders" given-back
+    done
+}
+
+@test "planned parts are switched where a restart executes again who looks at them" {
+    local scenario expected at
+    export STARPU_TIC_EVERY=1
+    for scenario in planned-spin planned-beside; do
+        expected=$("$lib/orders" $scenario)
+        for at in line-renamed:9 line-renamed:13 task-begin:60 task-begin:150; do
+            resumes $at 3 "$expected" "$lib/orders" $scenario
+        done
+    done
+}
+
 # What a task behind it has made of the data is in the line.
 @test "somebody reads data, which a task behind changes, while main() comes back from a wait" {
     local scenario expected at

@@ -170,6 +170,33 @@ static void run_leaving_read(void)
         sched_yield();
 }
 
+static _Atomic int come_back;
+
+/* main() does not come back while this runs inside its call that asks for the access. */
+static void give_back_and_wait(void *number)
+{
+    enum { MOST_YIELDS = 50 };
+
+    count(*(uint64_t *)starpu_data_get_local_ptr(handles[0]));
+    starpu_data_release(handles[0]);
+    for (int i = 0; i < MOST_YIELDS && atomic_load(&come_back) <= (int)(intptr_t)number; i++)
+        sched_yield();
+}
+
+/* main() gets access when a callback has given it back, which goes on then. */
+static void run_given_back(void)
+{
+    for (int i = 0; i < 100; i++) {
+        submit_row(handles[0], i);
+        must(starpu_data_acquire_cb(handles[0], STARPU_R, give_back_and_wait, (void *)(intptr_t)i));
+        must(starpu_data_acquire(handles[0], STARPU_RW));
+        note(counter);
+        values[0]++;
+        atomic_fetch_add(&come_back, 1);
+        starpu_data_release(handles[0]);
+    }
+}
+
 /* It changes the data. */
 static void run_reader_acquire(void)
 {
@@ -540,6 +567,7 @@ const struct mode orders_access[] = {{"unpack", run_unpack},
                                      {"reader-unregister", run_reader_unregister},
                                      {"reader-left", run_reader_left},
                                      {"leaving-read", run_leaving_read},
+                                     {"given-back", run_given_back},
                                      {"reader-acquire", run_reader_acquire},
                                      {"reader-writer", run_reader_writer},
                                      {"reader-through", run_reader_through},

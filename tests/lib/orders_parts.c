@@ -2,6 +2,7 @@
 /* Scenarios of tests/lib/orders.c about parts of a vector: contributions to the whole and to its
  * parts, and parts that only kernels' children write. */
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "lib/orders_items.h"
@@ -316,6 +317,56 @@ static void run_planned_access(void)
     close_whole();
 }
 
+static _Atomic int given_back;
+
+static void give_back_and_tell(void *handle)
+{
+    give_back(handle);
+    atomic_fetch_add(&given_back, 1);
+}
+
+/* main() calls nothing while it waits for an access with a callback, which comes after tasks that
+ * only look at parts, and at the whole. */
+static void run_planned_spin(void)
+{
+    enum { MANY = 20 };
+
+    open_whole();
+    starpu_data_partition_plan(whole, &part_filter, parts);
+    for (int round = 0; round < MANY; round++) {
+        starpu_data_partition_submit(whole, PARTS, parts);
+        step_parts();
+        submit(&look_items_codelet, parts[round % PARTS], 0);
+        starpu_data_unpartition_submit(whole, PARTS, parts, STARPU_MAIN_RAM);
+        submit(&look_items_codelet, whole, 0);
+        submit_row(handles[0], round);
+        must(starpu_data_acquire_cb(handles[0], STARPU_R, give_back_and_tell, handles[0]));
+        while (atomic_load(&given_back) <= round)
+            sched_yield();
+    }
+    starpu_data_partition_clean(whole, PARTS, parts);
+    close_whole();
+}
+
+/* Who looks at the whole waits for who looks at a part, and was submitted before. */
+static void run_planned_beside(void)
+{
+    open_whole();
+    starpu_data_partition_plan(whole, &part_filter, parts);
+    for (int round = 0; round < 2 * ROUNDS; round++) {
+        submit(&step_items_codelet, whole, round);
+        struct starpu_task *all = build(&look_items_codelet, whole, 0);
+        struct starpu_task *part = build(&look_items_codelet, parts[1], 0);
+        starpu_task_declare_deps_array(all, 1, &part);
+        must(starpu_task_submit(all));
+        starpu_data_partition_readonly_submit(whole, PARTS, parts);
+        must(starpu_task_submit(part));
+        starpu_data_unpartition_submit(whole, PARTS, parts, STARPU_MAIN_RAM);
+    }
+    starpu_data_partition_clean(whole, PARTS, parts);
+    close_whole();
+}
+
 static void run_read_called(void)
 {
     open_whole();
@@ -405,6 +456,8 @@ const struct mode orders_parts[] = {{"parts-added", run_added},
                                     {"lost-read-called", run_lost_read_called},
                                     {"planned-read-called", run_planned_read_called},
                                     {"planned-access", run_planned_access},
+                                    {"planned-spin", run_planned_spin},
+                                    {"planned-beside", run_planned_beside},
                                     {"parts-read-called", run_read_called},
                                     {"parts-input", run_input},
                                     {"parts-input-read", run_input_read},
