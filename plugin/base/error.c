@@ -14,7 +14,6 @@
 #include "base/apart.h"
 #include "base/numbers.h"
 #include "base/quiet.h"
-#include "base/structures.h"
 
 static int log_level = TIC_LOG_INFO; /* set once before threads start */
 
@@ -144,7 +143,6 @@ void *tic_grow(void *array, unsigned long *capacity, unsigned long needed, unsig
     if (!grown)
         return NULL;
     *capacity = wanted;
-    tic_structure_note(grown);
     return grown;
 }
 

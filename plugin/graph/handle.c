@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/structures.h"
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
@@ -34,7 +33,6 @@ static void add_cells_locked(void)
 {
     union cell *block = aligned_alloc(_Alignof(union cell), AT_ONCE * sizeof(*block));
 
-    tic_structure_note(block);
     for (unsigned i = AT_ONCE; block && i-- > 0;) {
         block[i].next = cells.free;
         cells.free = &block[i];

@@ -154,8 +154,11 @@ const struct tic_h5_ops *tic_session_load_module(void)
     const char *reason = "no path of libstarputic.so";
     const struct tic_h5_ops *ops = NULL;
 
+    tic_guard++; /* what HDF5 allocates is not main()'s */
     if (dladdr((void *)tic_session_load_module, &self) && self.dli_fname)
         ops = tic_h5_load(self.dli_fname, &reason);
+    tic_guard--;
+    tic_answers_note_store(ops);
     if (!ops)
         tic_stop(TIC_EXIT_REFUSED,
                  "cannot load the store module: %s. Is starpu-tic installed completely?", reason);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Calls that give memory back in which registered data lies, or pin it. The calls do what they
- * always do. They may come before any constructor. */
+/* Calls that give memory to main(), give it back, with registered data there, or pin it. The calls
+ * do what they always do. They may come before any constructor. */
+#undef _FILE_OFFSET_BITS /* mmap64() is defined here, by its own name */
+#include <errno.h>
 #include <malloc.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,10 +17,84 @@
 #include "base/freed.h"
 #include "base/next.h"
 #include "interpose/pins.h"
+#include "report/told.h"
 #include "session/context.h"
 #include "unseen/blocks.h"
+#include "unseen/heap.h"
 
 #define PUBLIC __attribute__((visibility("default")))
+
+/* ---- what main() gets ----------------------------------------------------------------------- */
+
+#define CALLER __builtin_return_address(0)
+
+static bool is_of_program(const void *caller)
+{
+    return tic_answers_are_main(caller) && !tic_answers_are_starpu(caller);
+}
+
+static void *got(void *block, const void *caller)
+{
+    if (block && is_of_program(caller))
+        tic_heap_note(block, malloc_usable_size(block));
+    return block;
+}
+
+/* NULL, for dlsym(), which does without. */
+#define GIVES(name, parameters, ...)                                                               \
+    PUBLIC void *name parameters;                                                                  \
+    void *name parameters                                                                          \
+    {                                                                                              \
+        static _Atomic(void *) known;                                                              \
+        void *function = tic_next_function(&known, #name);                                         \
+        void *(*real)parameters;                                                                   \
+                                                                                                   \
+        memcpy(&real, &function, sizeof(real));                                                    \
+        return real ? got(real(__VA_ARGS__), CALLER) : NULL;                                       \
+    }
+
+GIVES(malloc, (size_t size), size)
+GIVES(calloc, (size_t count, size_t size), count, size)
+GIVES(memalign, (size_t alignment, size_t size), alignment, size)
+GIVES(aligned_alloc, (size_t alignment, size_t size), alignment, size)
+GIVES(valloc, (size_t size), size)
+
+PUBLIC int posix_memalign(void **block, size_t alignment, size_t size);
+int posix_memalign(void **block, size_t alignment, size_t size)
+{
+    static _Atomic(void *) known;
+    void *function = tic_next_function(&known, "posix_memalign");
+    int (*real)(void **, size_t, size_t);
+
+    memcpy(&real, &function, sizeof(real));
+    int error = real ? real(block, alignment, size) : ENOMEM;
+    if (error == 0)
+        got(*block, CALLER);
+    return error;
+}
+
+/* Not of a device, and not what it can only read. */
+PUBLIC void *mmap64(void *at, size_t bytes, int rights, int flags, int file, off64_t from);
+void *mmap64(void *at, size_t bytes, int rights, int flags, int file, off64_t from)
+{
+    static _Atomic(void *) known;
+    void *function = tic_next_function(&known, "mmap64");
+    void *(*real)(void *, size_t, int, int, int, off64_t);
+    struct stat64 status;
+
+    memcpy(&real, &function, sizeof(real));
+    char *block = real ? real(at, bytes, rights, flags, file, from)
+                       : (void *)syscall(SYS_mmap, at, bytes, rights, flags, file, from);
+    tic_heap_forget(block); /* a larger munmap() may have given an older one back */
+    if (block != MAP_FAILED && (rights & PROT_WRITE) != 0 && is_of_program(CALLER) &&
+        ((flags & MAP_ANONYMOUS) != 0 || (fstat64(file, &status) == 0 && S_ISREG(status.st_mode))))
+        tic_heap_note(block, bytes);
+    return block;
+}
+PUBLIC void *mmap(void *at, size_t bytes, int rights, int flags, int file, off_t from)
+    __attribute__((alias("mmap64")));
+
+/* ---- what is given back --------------------------------------------------------------------- */
 
 static void tell(void)
 {
@@ -63,6 +140,7 @@ void free(void *block)
         return; /* a text is lost */
     memcpy(&real, &function, sizeof(real));
     note(block, bytes_of(block));
+    tic_heap_forget(block);
     if (__builtin_expect(tic_pins_are_any(), 0))
         unpin(block, malloc_usable_size(block));
     real(block);
@@ -81,7 +159,8 @@ void *realloc(void *block, size_t size)
     memcpy(&real, &function, sizeof(real));
     if (__builtin_expect(tic_pins_are_any(), 0))
         unpin(block, malloc_usable_size(block));
-    void *now = real(block, size);
+    tic_heap_forget(block);
+    void *now = got(real(block, size), CALLER);
     if (now != block && (now || size == 0))
         note(block, bytes);
     return now;
@@ -96,6 +175,7 @@ int munmap(void *at, size_t bytes)
 
     if (__builtin_expect(tic_pins_are_any(), 0))
         unpin(at, bytes);
+    tic_heap_forget(at);
     memcpy(&real, &function, sizeof(real));
     return real ? real(at, bytes) : (int)syscall(SYS_munmap, at, bytes);
 }
@@ -116,9 +196,14 @@ void *mremap(void *at, size_t bytes, size_t wanted, int flags, ...)
         unpin(at, bytes);
         unpin(to, wanted);
     }
+    size_t known_bytes = tic_heap_block(at);
+    tic_heap_forget(at);
     memcpy(&real, &function, sizeof(real));
-    return real ? real(at, bytes, wanted, flags, to)
-                : (void *)syscall(SYS_mremap, at, bytes, wanted, flags, to);
+    char *now = real ? real(at, bytes, wanted, flags, to)
+                     : (void *)syscall(SYS_mremap, at, bytes, wanted, flags, to);
+    if (now != MAP_FAILED && known_bytes > 0 && is_of_program(CALLER))
+        tic_heap_note(now, wanted);
+    return now;
 }
 
 PUBLIC int starpu_memory_pin(void *at, size_t bytes)

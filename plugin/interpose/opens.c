@@ -8,11 +8,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <link.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +22,11 @@
 #include "base/path.h"
 #include "interpose/opening.h"
 #include "recovery/recovery.h"
+#include "report/told.h"
 #include "store/files.h"
 
-/* All immutable after start(); own_end is 0 before. */
-static uintptr_t own_begin, own_end; /* our own code */
+/* All immutable after start(). */
 static char home[PATH_MAX], store[PATH_MAX], models[PATH_MAX];
-static __thread bool is_main __attribute__((tls_model("initial-exec")));
 
 /* ---- which files ------------------------------------------------------------------------------
  */
@@ -102,15 +99,6 @@ static const char *name_of(int directory, const char *path)
 /* ---- notes ------------------------------------------------------------------------------------
  */
 
-/* Is the call one of main(), not of StarPU's or ours? */
-static bool is_of_main(const void *caller)
-{
-    uintptr_t place = (uintptr_t)caller;
-
-    return own_end > 0 && (is_main || tic_is_owner) && tic_guard == 0 && tic_in_callback == 0 &&
-           (place < own_begin || place >= own_end);
-}
-
 static void stop_other(const char *name, enum tic_files_verdict verdict)
 {
     struct tic_session *session = tic_session_opened();
@@ -145,7 +133,7 @@ static void note(int directory, const char *path, int fd, enum use use)
 __attribute__((unused)) static void note_open(const void *caller, int directory, const char *path,
                                               int flags, int fd)
 {
-    if (!is_of_main(caller) || (flags & (O_DIRECTORY | O_PATH)) != 0)
+    if (!tic_answers_are_main(caller) || (flags & (O_DIRECTORY | O_PATH)) != 0)
         return;
     if ((flags & O_ACCMODE) == O_RDONLY && (fd >= 0 || errno == ENOENT))
         note(directory, path, fd, READS);
@@ -156,27 +144,12 @@ __attribute__((unused)) static void note_open(const void *caller, int directory,
 __attribute__((unused)) static void note_stream(const void *caller, const char *path,
                                                 const char *mode, FILE *file)
 {
-    if (!path || !is_of_main(caller))
+    if (!path || !tic_answers_are_main(caller))
         return;
     if (mode[0] == 'r' && !strchr(mode, '+') && (file || errno == ENOENT))
         note(AT_FDCWD, path, file ? fileno(file) : -1, READS);
     else if (file && (mode[0] != 'r' || strchr(mode, '+')))
         note(AT_FDCWD, path, fileno(file), mode[0] == 'w' ? ANEW : WRITES);
-}
-
-static int note_self(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    (void)size;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        uintptr_t begin = info->dlpi_addr + segment->p_vaddr, place = (uintptr_t)note_self;
-        if (segment->p_type == PT_LOAD && place >= begin && place < begin + segment->p_memsz) {
-            own_begin = begin;
-            own_end = begin + segment->p_memsz;
-        }
-    }
-    (void)arg;
-    return own_end > 0;
 }
 
 static void keep(char place[PATH_MAX], const char *variable)
@@ -190,8 +163,6 @@ static void keep(char place[PATH_MAX], const char *variable)
  * like has none. */
 __attribute__((constructor)) static void start(void)
 {
-    is_main = true;
-    dl_iterate_phdr(note_self, NULL);
     keep(home, "HOME");
     keep(store, TIC_SETTING_PREFIX "DIR");
     keep(models, "STARPU_PERF_MODEL_DIR");

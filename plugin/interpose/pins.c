@@ -188,9 +188,8 @@ static void tell_refused(void)
 /* The block of malloc() that the data lies in; else its own memory, if it has no gaps. */
 static bool choose(const struct tic_layout *layout, const struct range *own, struct range *range)
 {
-    const size_t most = (size_t)1 << 40;
-    size_t bytes = tic_heap_block(own->begin, most);
-    const char *block = bytes > 0 ? own->begin : tic_heap_around(own->begin, most, &bytes);
+    size_t bytes;
+    const char *block = tic_heap_around(own->begin, &bytes);
 
     *range = (struct range){block, block + bytes};
     if (block && range->end >= own->end && has_room(range))

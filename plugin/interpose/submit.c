@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/structures.h"
 #include "base/words.h"
 #include "session/accesses.h"
 #include "session/builds.h"
@@ -365,7 +364,6 @@ static enum tic_verdict decide(struct starpu_task *task, struct tic_submission *
         return TIC_PASS;
     tic_builds_note_callers(tic_session->store.path);
     tic_builds_note_task(task, tic_session->store.path);
-    tic_structure_note(task);
     if (tic_task_runs_nowhere(task))
         return decide_nowhere(task, submission, why);
     submission->accesses->simple = tic_accesses_are_simple(submission->accesses);

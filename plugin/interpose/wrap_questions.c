@@ -9,6 +9,7 @@
 #include "report/told.h"
 #include "interpose/waits.h"
 #include "real/real.h"
+#include "unseen/heap.h"
 
 /* main() is told that there are no such tasks, as then, and may rely on it. Beyond the recovered
  * cut there may be: tasks that are executed again. All had ended without main(). */
@@ -140,6 +141,8 @@ WRAPPER int starpu_malloc_flags(void **to, size_t size, int flags)
     tic_guard--;
     int64_t told = real;
 
+    if (real == 0 && tic_is_owner && tic_guard == 0)
+        tic_heap_note(*to, size);
     if (!asked)
         return real;
     tic_answer(TIC_starpu_malloc_flags, (unsigned)flags % TIC_ANSWER_KEYS, &told);

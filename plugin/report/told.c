@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "report/told.h"
 
+#include <gnu/libc-version.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,28 +12,71 @@
 
 /* ---- who asks -------------------------------------------------------------------------------- */
 
-static uintptr_t starpu_begin, starpu_end; /* immutable after start: StarPU's code */
+static struct code {
+    uintptr_t begin, end;
+} starpu, others[4]; /* immutable after start; others: we, the C library, the loader, our HDF5 */
+static __thread bool is_first __attribute__((tls_model("initial-exec"))); /* of the process */
 
-static int note_starpu(struct dl_phdr_info *info, size_t size, void *arg)
+/* code: begins at a place of it that is known. */
+static int note_code(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    const uintptr_t known = (uintptr_t)arg;
+    struct code *code = arg;
+    const uintptr_t known = code->begin;
+    uintptr_t first = UINTPTR_MAX, end = 0;
     (void)size;
 
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type != PT_LOAD || known < begin || known >= begin + segment->p_memsz)
+        if (segment->p_type != PT_LOAD)
             continue;
-        starpu_begin = begin;
-        starpu_end = begin + segment->p_memsz;
-        return 1;
+        first = begin < first ? begin : first;
+        end = begin + segment->p_memsz > end ? begin + segment->p_memsz : end;
     }
-    return 0;
+    if (known < first || known >= end)
+        return 0;
+    *code = (struct code){first, end};
+    return 1;
+}
+
+static bool has(const struct code *code, const void *place)
+{
+    return (uintptr_t)place >= code->begin && (uintptr_t)place < code->end;
+}
+
+/* place: in it, or NULL. */
+static void note(struct code *code, const void *place)
+{
+    code->begin = (uintptr_t)place;
+    if (place)
+        dl_iterate_phdr(note_code, code);
+}
+
+__attribute__((constructor)) static void note_others(void)
+{
+    note(&others[0], &starpu);
+    note(&others[1], (const void *)(uintptr_t)gnu_get_libc_version);
+    note(&others[2], &_r_debug);
+    is_first = true;
+}
+
+void tic_answers_note_store(const void *place)
+{
+    note(&others[3], place);
 }
 
 bool tic_answers_are_starpu(const void *caller)
 {
-    return (uintptr_t)caller >= starpu_begin && (uintptr_t)caller < starpu_end;
+    return has(&starpu, caller);
+}
+
+bool tic_answers_are_main(const void *caller)
+{
+    bool is = (is_first || tic_is_owner) && tic_guard == 0 && tic_in_callback == 0;
+
+    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        is &= !has(&others[i], caller);
+    return is;
 }
 
 bool tic_answers_are_asked(const void *caller)
@@ -107,7 +151,7 @@ static const char *explain(void)
 
 void tic_answers_start(void)
 {
-    dl_iterate_phdr(note_starpu, (void *)(uintptr_t)tic_real.starpu_worker_get_count);
+    note(&starpu, (const void *)(uintptr_t)tic_real.starpu_worker_get_count);
     tic_stop_explain(explain);
 }
 

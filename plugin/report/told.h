@@ -39,6 +39,11 @@ void tic_answers_start(void);
 bool tic_answers_are_asked(const void *caller);
 /* Is this a place in StarPU's code? */
 bool tic_answers_are_starpu(const void *caller);
+/* The part of the store that has HDF5 is loaded, with this in it. */
+void tic_answers_note_store(const void *place);
+/* Does main() call, or the program's first thread, outside of callbacks, and not we, the C library
+ * or the loader? False before our constructors. */
+bool tic_answers_are_main(const void *caller);
 /* An answer of this call is not the recorded one: the message of a replay that differs names it. */
 void tic_answers_differ(const char *call, const char *how);
 /* The ending of a word. */

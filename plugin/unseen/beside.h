@@ -23,11 +23,11 @@ struct tic_beside {
     uintptr_t base;      /* of the object */
     const char *pointer; /* the variable */
     struct tic_span span;
-    const char *zeros;    /* from here on what nobody has touched is zero; NULL: nowhere */
-    size_t block;         /* of malloc(), as it seems, which begins at zeros; 0: not one */
-    size_t edge;          /* bytes at both ends that are only for telling what mutexes are */
-    const char *copy;     /* NULL: hashed */
-    unsigned long number; /* of its first page, among all that are hashed */
+    const char *zeros;     /* from here on what nobody has touched is zero; NULL: nowhere */
+    struct tic_span block; /* of main(), that it lies in; of NULL: none */
+    size_t edge;           /* bytes at both ends that are only for telling what mutexes are */
+    const char *copy;      /* NULL: hashed */
+    unsigned long number;  /* of its first page, among all that are hashed */
 };
 
 /* Nothing is watched any more. False without memory. */

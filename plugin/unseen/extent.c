@@ -46,7 +46,7 @@ static const char *beyond_variable(const struct tic_span *data)
 static const char *beyond_block(const struct tic_span *data)
 {
     size_t bytes;
-    const char *block = tic_heap_sure(data->begin, (size_t)(data->end - data->begin), &bytes);
+    const char *block = tic_heap_around(data->begin, &bytes);
 
     return block && data->end > block + bytes
                ? tell(data, "its block of malloc()", "", block + bytes)

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "unseen/heap.h"
 
-#include <dlfcn.h>
-#include <gnu/libc-version.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-#include "base/content.h"
-#include "session/symbol.h"
 
 bool tic_heap_read(const char *at, char *bytes, size_t size)
 {
@@ -21,162 +15,60 @@ bool tic_heap_read(const char *at, char *bytes, size_t size)
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
-enum { PAGE = 4096, WORD = sizeof(size_t), ALIGNED = 2 * WORD };
-enum { MAPPED = 2, FLAGS = 7 };            /* in the word before a block, beside its size */
-enum { LEAST_USED = 32, LEAST_FREE = 16 }; /* bytes, with that word */
+/* ---- blocks --------------------------------------------------------------------------------- */
 
-/* What the word says if it may be of a block; else 0. */
-static size_t size_in(size_t header, size_t least, size_t most)
+/* Each has its place here by its address, and loses it to a later one that has the same: what is
+ * not known is not looked at. No two places are nearer than malloc() puts blocks. */
+enum { BLOCKS = 1 << 20, APART = 32, WINDOW = BLOCKS * APART };
+
+static struct block {
+    _Atomic(const char *) at; /* NULL: none */
+    _Atomic size_t bytes;
+} blocks[BLOCKS]; /* main() writes, whoever frees a block takes it out */
+
+static struct block *place_of(const char *at)
 {
-    size_t size = header & ~(size_t)FLAGS;
+    uintptr_t place = (uintptr_t)at;
 
-    return size < least || size % ALIGNED != 0 || size > most ? 0 : size;
+    return &blocks[(place / APART ^ place / WINDOW * 40503) % BLOCKS];
 }
 
-/* Other allocators keep other things before their blocks. */
-static bool is_of_libc(void)
+void tic_heap_note(const char *at, size_t bytes)
 {
-    static _Atomic int is; /* 1: yes, -1: no */
-    Dl_info libc, its;
+    struct block *block = place_of(at);
 
-    if (is == 0) {
-        void *function = dlsym(RTLD_DEFAULT, "malloc");
-        is = function && dladdr(function, &its) != 0 &&
-                     dladdr((const void *)(uintptr_t)gnu_get_libc_version, &libc) != 0 &&
-                     its.dli_fbase == libc.dli_fbase
-                 ? 1
-                 : -1;
-    }
-    return is == 1;
+    atomic_store_explicit(&block->at, NULL, memory_order_relaxed);
+    atomic_store_explicit(&block->bytes, bytes, memory_order_release);
+    atomic_store_explicit(&block->at, at, memory_order_release);
 }
 
-size_t tic_heap_block(const char *at, size_t most)
+void tic_heap_forget(const char *at)
 {
-    const uintptr_t begin = (uintptr_t)at;
-    size_t header, next;
+    struct block *block = place_of(at);
 
-    if (!is_of_libc() || begin % ALIGNED != 0 || !tic_symbol_is_address(begin) ||
-        !tic_heap_read(at - WORD, (char *)&header, WORD))
+    if (at && atomic_load_explicit(&block->at, memory_order_relaxed) == at)
+        atomic_store_explicit(&block->at, NULL, memory_order_relaxed);
+}
+
+size_t tic_heap_block(const char *at)
+{
+    struct block *block = place_of(at);
+
+    if (!at || atomic_load_explicit(&block->at, memory_order_acquire) != at)
         return 0;
-    size_t size = size_in(header, LEAST_USED, most);
-    if (size == 0)
-        return 0;
-    if ((header & MAPPED) != 0)
-        return begin % PAGE == ALIGNED && size % PAGE == 0 &&
-                       tic_heap_read(at + size - 3 * WORD, (char *)&next, WORD)
-                   ? size - ALIGNED
-                   : 0;
-    if (!tic_heap_read(at + size - WORD, (char *)&next, WORD))
-        return 0;
-    return (next & 1) != 0 && next >= LEAST_USED ? size - WORD : 0;
+    size_t bytes = atomic_load_explicit(&block->bytes, memory_order_acquire);
+    return atomic_load_explicit(&block->at, memory_order_relaxed) == at ? bytes : 0;
 }
 
-/* Blocks follow each other up to the end of the heap, used and free ones. Numbers that look like
- * one do not go on like that. Mapped blocks stand alone. */
-static bool is_followed(const char *block, size_t most)
+const char *tic_heap_around(const char *at, size_t *bytes)
 {
-    enum { FOLLOWERS = 4 };
-    size_t header, size;
+    enum { REACH = 4096, ALIGNED = 16 };
+    const char *block = at - (uintptr_t)at % ALIGNED;
 
-    for (int i = 0; i < FOLLOWERS; i++) {
-        if (!tic_heap_read(block - WORD, (char *)&header, WORD))
-            return false;
-        if (i == 0 && (header & MAPPED) != 0)
-            return true;
-        size = size_in(header, LEAST_FREE, most);
-        block += size;
-        if (size == 0 || (uintptr_t)block % PAGE == ALIGNED)
-            return size > 0;
-    }
-    return true;
-}
-
-/* What comes before `at`, of one call: the last page may be all that is there. */
-static size_t read_before(const char *at, char *bytes, size_t most)
-{
-    size_t here = (uintptr_t)at % PAGE;
-
-    if (tic_heap_read(at - most, bytes, most))
-        return most;
-    return here > 0 && tic_heap_read(at - here, bytes, here) ? here : 0;
-}
-
-const char *tic_heap_around(const char *at, size_t most, size_t *bytes)
-{
-    enum { REACH = 4096 };
-    char before[REACH];
-    const char *end = at - (uintptr_t)at % ALIGNED; /* where a block may begin */
-    size_t read = read_before(end, before, REACH), header;
-
-    for (size_t back = WORD; back <= read; back += ALIGNED) {
-        const char *block = end - back + WORD;
-        memcpy(&header, before + read - back, WORD);
-        if (size_in(header, LEAST_USED, most) <= (size_t)(at - block) + WORD)
-            continue;
-        *bytes = tic_heap_block(block, most);
-        if (*bytes > (size_t)(at - block) && is_followed(block, most))
-            return block;
-    }
-    return NULL;
-}
-
-/* ---- all blocks ----------------------------------------------------------------------------- */
-
-static bool find_heap(const char **begin, const char **end)
-{
-    FILE *file = tic_content_open("/proc/self/maps");
-    unsigned long long first;
-    char line[512];
-    bool found = false;
-
-    while (file && !found && fgets(line, sizeof(line), file))
-        found = strstr(line, "[heap]") && sscanf(line, "%llx-", &first) == 1;
-    if (file)
-        fclose(file);
-    *begin = found ? (const char *)(uintptr_t)first : NULL;
-    *end = found ? sbrk(0) : NULL; /* the text of the file may have moved it */
-    return found;
-}
-
-/* Of malloc's first arena. Another allocator or another user of sbrk() breaks the chain. */
-static const char *find_block(const char *at, size_t *bytes)
-{
-    static unsigned long left = 1 << 20; /* to look at: numbers that look like blocks cost time */
-    const char *chunk, *end, *found = NULL;
-    bool used = false;
-    size_t header, size;
-
-    if (!find_heap(&chunk, &end) || at < chunk || at >= end)
-        return NULL;
-    for (; chunk < end && left > 0; chunk += size, left--) {
-        size = tic_heap_read(chunk + WORD, (char *)&header, WORD)
-                   ? size_in(header, LEAST_USED, (size_t)(end - chunk))
-                   : 0;
-        if (size == 0 || (found && !used && (header & 1) == 0))
-            return NULL;
-        used = found != NULL;
-        if (!found && at < chunk + size) {
-            found = chunk + ALIGNED;
-            *bytes = size - WORD;
-        }
-    }
-    return used && chunk == end ? found : NULL;
-}
-
-const char *tic_heap_sure(const char *at, size_t size, size_t *bytes)
-{
-    const size_t most = (size_t)1 << 46;
-    size_t header;
-    const char *block = at;
-
-    *bytes = tic_heap_block(at, most);
-    if (*bytes == 0)
-        block = tic_heap_around(at, most, bytes);
-    if (!block || block + *bytes >= at + size)
-        return NULL;
-    if (tic_heap_read(block - WORD, (char *)&header, WORD) && (header & MAPPED) != 0)
-        return block == at ? block : NULL;
-    return find_block(at, bytes);
+    for (*bytes = 0; *bytes == 0 && at - block <= REACH; block -= ALIGNED)
+        *bytes = tic_heap_block(block);
+    block += ALIGNED;
+    return (size_t)(at - block) < *bytes ? block : NULL;
 }
 
 /* ---- locks ---------------------------------------------------------------------------------- */

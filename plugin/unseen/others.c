@@ -63,7 +63,6 @@ void tic_others_visit(const struct tic_others *all, const struct tic_span *span,
 /* An interface of the program's own says with pack_data what its data holds, but not where. */
 static bool add_packed(struct tic_others *all, const struct tic_handle *handle)
 {
-    const size_t most = (size_t)1 << 40;
     const char *interface =
         tic_real.starpu_data_get_interface_on_node(handle->data, (unsigned)handle->home_node);
     size_t size = tic_real.starpu_data_get_interface_ops(handle->data)->interface_size;
@@ -74,7 +73,7 @@ static bool add_packed(struct tic_others *all, const struct tic_handle *handle)
         memcpy(&word, interface + at, sizeof(word));
         if (!tic_symbol_is_address((uintptr_t)word))
             continue;
-        size_t bytes = tic_heap_block(word, most);
+        size_t bytes = tic_heap_block(word);
         if (bytes == 0 || tic_spans_add(&all->waited, word, bytes) != 0)
             return false;
         found = true;

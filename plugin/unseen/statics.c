@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "base/structures.h"
 #include "base/thread.h"
 #include "unseen/blocks.h"
+#include "unseen/heap.h"
 #include "session/context.h"
 #include "session/elf.h"
 #include "session/marks.h"
@@ -109,8 +109,9 @@ static void stop_locked(void)
 
 void tic_statics_note_data(const struct tic_handle *handle)
 {
-    tic_structure_note(handle->data);
     tic_lock(&statics.lock);
+    if (!statics.others.frame && tic_is_owner)
+        statics.others.frame = __builtin_frame_address(0);
     tic_blocks_note_data(handle);
     if (statics.inside && handle->packer && !tic_others_add_data(&statics.others, handle))
         stop_locked();
@@ -324,22 +325,19 @@ static void note_known(const struct tic_span *run, void *arg)
     *(bool *)arg = true;
 }
 
-static bool is_constant(const char *at)
-{
-    return !segment_of(at) && tic_symbol_is_in_object(at);
-}
-
-/* To memory that tasks can write, and that belongs neither to registered data nor to StarPU. */
+/* To memory of the program that tasks can write, and that does not belong to registered data. */
 static bool leads_beside(uint64_t word)
 {
+    const uintptr_t most = 8 << 20;
     const char *at = (const char *)(uintptr_t)word;
     struct tic_span span = {at, at + 1};
-    bool known = false;
+    size_t bytes;
+    bool known = word + most - (uintptr_t)statics.others.frame > 2 * most && !segment_of(at) &&
+                 !tic_heap_around(at, &bytes);
 
-    if (!tic_symbol_is_pointer(word) || tic_structure_was(at) || is_constant(at))
-        return false;
     statics.others.graph = &tic_session->graph;
-    tic_others_visit(&statics.others, &span, note_known, &known);
+    if (!known)
+        tic_others_visit(&statics.others, &span, note_known, &known);
     return !known;
 }
 

@@ -15,7 +15,11 @@
  *   whole     tiles of a matrix that are all registered
  *   within    an array that is registered, in the midst of 32 MiB of the program
  *   mutex     the same, and hold a mutex there for most of their time
- *   rand_r    a state of random numbers that is registered; main() calls rand() */
+ *   rand_r    a state of random numbers that is registered; main() calls rand()
+ *   midst     nothing; a variable points into the midst of a block, and what lies before it there
+ *             looks like the size of one that ends beyond StarPU's structures
+ *   freed     nothing; variables point to what main() has freed, and StarPU has by now
+ *   gaps      nothing; arguments have bytes that nobody set: addresses within StarPU's structures */
 #include <pthread.h>
 #include <starpu.h>
 #include <stdio.h>
@@ -23,7 +27,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { TILES = 8, SIDE = 64, WIDTH = TILES * SIDE, TASKS = 400, BYTES = 32 << 20, GAP = 1 << 20 };
+enum { TILES = 8, SIDE = 64, WIDTH = TILES * SIDE, TASKS = 400, BYTES = 32 << 20, GAP = 1 << 20, STEPS = 128 };
 
 static const char *mode;
 static struct {
@@ -36,6 +40,11 @@ static struct {
 static struct state {
     unsigned long seed, count;
 } states[TILES];
+static struct {
+    long number, unset;
+} gaps[STEPS];
+static void *freed[STEPS];
+static long *midst;
 static long *place; /* no variable leads to the matrix */
 static starpu_data_handle_t data[TILES * TILES];
 static unsigned data_count;
@@ -82,7 +91,7 @@ static void write_beside(long *values)
 
 static void step(void *buffers[], void *arg)
 {
-    struct state *state = arg;
+    struct state *state = is("gaps") ? NULL : arg;
 
     if (is("mutex"))
         pthread_mutex_lock(&large.mutex);
@@ -107,6 +116,16 @@ static void step(void *buffers[], void *arg)
 static struct starpu_codelet codelet = {
     .cpu_funcs = {step}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "step"};
 
+/* Blocks of 3000 bytes follow each other in the heap when all gaps there are full. */
+static void lead_beyond(const char *structure)
+{
+    const char *last = NULL;
+
+    for (unsigned i = 0; i < 1000 && last < structure; i++)
+        last = malloc(3000);
+    midst[-1] = (last - (char *)midst) | 1;
+}
+
 static void prepare(void)
 {
     const int kind = is("shared") ? MAP_SHARED : MAP_PRIVATE;
@@ -115,6 +134,12 @@ static void prepare(void)
         place = &large.counted;
     if (is("block"))
         place = (long *)calloc(1, BYTES);
+    for (unsigned i = 0; is("freed") && i < STEPS; i++)
+        freed[i] = malloc(16 + i * 16);
+    for (unsigned i = 0; is("freed") && i < STEPS; i++)
+        free(freed[i]);
+    if (is("midst"))
+        midst = (long *)calloc(6, sizeof(*midst)) + 2;
     if (is("shared") || is("private")) {
         place = mmap(NULL, 4096, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
         if (place == MAP_FAILED)
@@ -154,6 +179,11 @@ static void run(void)
         task->cl = &codelet;
         task->handles[0] = data[i % data_count];
         task->cl_arg = is("state") ? &states[i % TILES] : NULL;
+        if (is("gaps")) {
+            gaps[i % STEPS].unset = (long)data[0] + i % STEPS * 16;
+            task->cl_arg = &gaps[i % STEPS];
+            task->cl_arg_size = sizeof(gaps[0]);
+        }
         must(starpu_task_submit(task));
     }
     must(starpu_task_wait_for_all());
@@ -171,6 +201,8 @@ int main(int argc, char **argv)
     prepare();
     must(starpu_init(NULL));
     register_data(matrix, hidden);
+    if (is("midst"))
+        lead_beyond((const char *)data[0]);
     for (unsigned phase = 0; phase < (is("state") ? 1 : 4); phase++)
         run();
     while (data_count > 0)
