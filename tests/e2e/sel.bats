@@ -174,7 +174,7 @@ loses_nothing() {
 @test "results that replace each other, around what a restart does again, stand for their tasks" {
     local protocol mode expected
     for protocol in sel tic+sel; do
-        for mode in waits reads writes holds invalid sums sees many calls parts; do
+        for mode in waits reads writes holds invalid sums sees many calls parts gaps; do
             expected=$(STARPU_TIC_PROTOCOL=off "$lib/replaced" $mode)
             case $mode in # tasks of theirs have no result that a restart can use
                 sees | many | calls) STARPU_NCPU=1 loses_nothing $protocol 20 400 2 "$lib/replaced" $mode ;;

@@ -19,7 +19,8 @@
  *   midst     nothing; a variable points into the midst of a block, and what lies before it there
  *             looks like the size of one that ends beyond StarPU's structures
  *   freed     nothing; variables point to what main() has freed, and StarPU has by now
- *   gaps      nothing; arguments have bytes that nobody set: addresses within StarPU's structures */
+ *   gaps      nothing; arguments have bytes that nobody set: addresses within StarPU's structures
+ */
 #include <pthread.h>
 #include <starpu.h>
 #include <stdio.h>
@@ -27,7 +28,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { TILES = 8, SIDE = 64, WIDTH = TILES * SIDE, TASKS = 400, BYTES = 32 << 20, GAP = 1 << 20, STEPS = 128 };
+enum {
+    TILES = 8,
+    SIDE = 64,
+    WIDTH = TILES * SIDE,
+    TASKS = 400,
+    BYTES = 32 << 20,
+    GAP = 1 << 20,
+    STEPS = 128
+};
 
 static const char *mode;
 static struct {

@@ -6,12 +6,14 @@
  * holds `total`), sees (a task that writes no data), many (a task with more outputs than a result
  * has), calls (a task with a callback), invalid (`total` is invalidated and written anew), sums
  * (contributions to `total`, each round), parts (one of two vectors, which take turns, is
- * partitioned). Prints what it computes. */
+ * partitioned), gaps (nothing, but arguments have bytes that nobody sets). Prints what it
+ * computes. */
 #include <starpu.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { ROUNDS = 400, EACH = 10, OUTPUTS = 20, CONTRIBUTIONS = 3, ELEMENTS = 600, PARTS = 3 };
 
@@ -94,6 +96,20 @@ static void must(int status)
         abort();
 }
 
+/* As a structure of a double and a bool, in memory that was used before: other bytes in each run.
+ */
+static void submit_gaps(void)
+{
+    struct timespec now;
+    unsigned long *arguments = malloc(2 * sizeof(*arguments));
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    arguments[0] = 1;
+    arguments[1] = (unsigned long)now.tv_nsec << 32 | 1;
+    must(starpu_task_insert(&step_codelet, STARPU_RW, part_data, STARPU_CL_ARGS, arguments,
+                            2 * sizeof(*arguments), 0));
+}
+
 static void submit(struct starpu_codelet *codelet, starpu_data_handle_t to)
 {
     must(starpu_task_insert(codelet, STARPU_CODELET_GET_MODE(codelet, 0), to, 0));
@@ -145,14 +161,17 @@ static void do_between(const char *what)
 
 static void run(const char *what)
 {
-    bool sums = strcmp(what, "sums") == 0;
+    bool sums = strcmp(what, "sums") == 0, gaps = strcmp(what, "gaps") == 0;
 
     for (unsigned round = 0; round < ROUNDS; round++) {
-        submit(&step_codelet, part_data);
+        if (gaps)
+            submit_gaps();
+        else
+            submit(&step_codelet, part_data);
         for (unsigned i = 0; i < CONTRIBUTIONS && sums; i++)
             submit_pair(&contribute_codelet, total_data);
         submit_pair(&join_codelet, total_data);
-        if (round % EACH == EACH - 1)
+        if (!gaps && round % EACH == EACH - 1)
             do_between(what);
     }
 }
