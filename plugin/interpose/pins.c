@@ -192,7 +192,7 @@ static bool choose(const struct tic_layout *layout, const struct range *own, str
     const char *block = tic_heap_around(own->begin, &bytes);
 
     *range = (struct range){block, block + bytes};
-    if (block && range->end >= own->end && has_room(range))
+    if (block && !tic_heap_is_mapped(block) && range->end >= own->end && has_room(range))
         return true;
     *range = *own;
     return tic_layout_span(layout) == tic_shape_bytes(&layout->shape) && has_room(own);

@@ -22,9 +22,8 @@ enum {
     MOST_SEARCHED = 256 << 20, /* bytes, for pointers */
     MOST_WITHIN = 512,         /* blocks that are searched for pointers, */
     WITHIN_BYTES = 4096,       /* each of no more than this */
-    PAGE = 4096,
-    MOST_PROBES = 1024, /* of what may be pointers in them */
-    MOST_CONTENTS = 256 /* small data that is searched for pointers */
+    MOST_PROBES = 1024,        /* of what may be pointers in them */
+    MOST_CONTENTS = 256        /* small data that is searched for pointers */
 };
 
 static struct {
@@ -128,7 +127,9 @@ static void watch(struct tic_beside range, const char *at, size_t within)
     size_t size = (size_t)(block + bytes - at);
     if (block != at && size > within)
         size = within;
-    range.zeros = (uintptr_t)block % PAGE != 0 ? block : NULL; /* of mmap(): perhaps a file */
+    if (tic_heap_is_mapped(block) && size > MOST_SEARCHED) /* pools reserve more than they use */
+        size = MOST_SEARCHED;
+    range.zeros = tic_heap_is_mapped(block) ? NULL : block;
     range.block = (struct tic_span){block, block + bytes};
     range.span = (struct tic_span){at, at + size};
     tic_beside_add(&range);

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* False if it is not all there any more. */
 bool tic_heap_read(const char *at, char *bytes, size_t size);
@@ -18,6 +19,11 @@ size_t tic_heap_block(const char *at);
 /* The block of main() that has this address in it, its beginning no more than 4 KiB before, and its
  * bytes; NULL: none, or nobody knows. */
 const char *tic_heap_around(const char *at, size_t *bytes);
+/* Could the block be one of mmap(), of which parts may be given back, or a file? */
+static inline bool tic_heap_is_mapped(const char *block)
+{
+    return (uintptr_t)block % 4096 == 0;
+}
 /* Does a mutex seem to begin there, which somebody held or holds? copy: what was there before. */
 bool tic_heap_is_mutex(const char *at, const char *copy);
 /* Makes mutexes that somebody seems to hold look like free ones. The bytes are a copy, aligned as
