@@ -12,7 +12,7 @@ bool tic_heap_read(const char *at, char *bytes, size_t size);
 /* main() has got such a block, by malloc() or mmap(): its own, and not one of StarPU's or ours. One
  * thread at a time. */
 void tic_heap_note(const char *at, size_t bytes);
-/* Somebody gives it back. Any thread. */
+/* Somebody gives it back, or a thread has it now. NULL: nothing. Any thread. */
 void tic_heap_forget(const char *at);
 /* The bytes of the block of main() that begins there; 0: none, or nobody knows. */
 size_t tic_heap_block(const char *at);

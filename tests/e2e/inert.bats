@@ -30,7 +30,7 @@ load common
         grep -oE '_?starpu_[a-z_]+' | sort -u >wrapped
     printf '%s\n' starpu_get_sched_lib_policy starpu_get_sched_lib_policies time open open64 openat openat64 \
         __open_2 __open64_2 __openat_2 __openat64_2 fopen fopen64 freopen freopen64 \
-        malloc calloc memalign aligned_alloc valloc posix_memalign mmap mmap64 free realloc munmap mremap starpu_memory_pin cudaHostRegister hipHostRegister __cudaGetKernel rand random drand48 lrand48 mrand48 >others
+        pthread_create malloc calloc memalign aligned_alloc valloc posix_memalign mmap mmap64 free realloc munmap mremap starpu_memory_pin cudaHostRegister hipHostRegister __cudaGetKernel rand random drand48 lrand48 mrand48 >others
     # every export is explained (a table may hold names that only another StarPU version has)
     run comm -23 exported <(sort -u public wrapped others)
     [ -z "$output" ]

@@ -331,7 +331,7 @@ wrote='tasks write memory that is not registered data'
 
 @test "registered tiles and memory, mutexes within large tables, states, addresses that lead to StarPU: no such memory" {
     export STARPU_TIC_EVERY=50
-    for mode in whole within mutex rand_r midst freed gaps; do
+    for mode in whole within mutex rand_r midst freed thread gaps; do
         expected=$("$lib/beside" $mode)
         rm -rf "$STARPU_TIC_DIR"
         run_apart "$tool" run -- "$lib/beside" $mode

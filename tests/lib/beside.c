@@ -19,6 +19,7 @@
  *   midst     nothing; a variable points into the midst of a block, and what lies before it there
  *             looks like the size of one that ends beyond StarPU's structures
  *   freed     nothing; variables point to what main() has freed, and StarPU has by now
+ *   thread    nothing; a thread does, in a block that main() gave to it, and a variable points to
  *   gaps      nothing; arguments have bytes that nobody set: addresses within StarPU's structures
  */
 #include <pthread.h>
@@ -27,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum {
     TILES = 8,
@@ -53,7 +55,8 @@ static struct {
     long number, unset;
 } gaps[STEPS];
 static void *freed[STEPS];
-static long *midst;
+static long *midst, *handed;
+static pthread_t thread;
 static long *place; /* no variable leads to the matrix */
 static starpu_data_handle_t data[TILES * TILES];
 static unsigned data_count;
@@ -135,6 +138,17 @@ static void lead_beyond(const char *structure)
     midst[-1] = (last - (char *)midst) | 1;
 }
 
+static void *count_on(void *arg)
+{
+    long *counted = arg;
+
+    while (!__atomic_load_n(&counted[1], __ATOMIC_RELAXED)) {
+        counted[0]++;
+        usleep(100);
+    }
+    return NULL;
+}
+
 static void prepare(void)
 {
     const int kind = is("shared") ? MAP_SHARED : MAP_PRIVATE;
@@ -212,8 +226,14 @@ int main(int argc, char **argv)
     register_data(matrix, hidden);
     if (is("midst"))
         lead_beyond((const char *)data[0]);
+    if (is("thread"))
+        must(pthread_create(&thread, NULL, count_on, handed = calloc(2, sizeof(*handed))));
     for (unsigned phase = 0; phase < (is("state") ? 1 : 4); phase++)
         run();
+    if (is("thread")) {
+        __atomic_store_n(&handed[1], 1, __ATOMIC_RELAXED);
+        pthread_join(thread, NULL);
+    }
     while (data_count > 0)
         starpu_data_unregister(data[--data_count]);
     if (is("content"))
