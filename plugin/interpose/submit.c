@@ -464,10 +464,12 @@ static const char *name_of(const struct starpu_task *task)
 static bool had_begun(const struct starpu_task *task)
 {
     const struct tic_graph *graph = &tic_session->graph;
-    uint64_t key = tic_control_key(TIC_CONTEXT_MAIN);
+    uint64_t key = tic_control_key(TIC_CONTEXT_MAIN), sequence = graph->signature.position;
 
     if (!tic_task_runs_nowhere(task))
-        return tic_replay_has_actor(TIC_HISTORY_KERNEL, graph->signature.position);
+        return tic_replay_has_actor(TIC_HISTORY_KERNEL, sequence) ||
+               tic_replay_has_actor(TIC_HISTORY_CALLBACK, sequence ^ TIC_PROLOGUE_FIRST) ||
+               tic_replay_has_actor(TIC_HISTORY_CALLBACK, sequence ^ TIC_PROLOGUE_POP);
     return tic_graph_has_begun(graph, key) ||
            tic_graph_has_begun(graph, key ^ TIC_PROLOGUE_FIRST) ||
            tic_graph_has_begun(graph, key ^ TIC_PROLOGUE_POP);

@@ -398,6 +398,15 @@ resume_with_input() {
     done
 }
 
+@test "the prologue of a task that main() waits for in its submission" {
+    local expected at
+    export STARPU_NCPU=1 STARPU_SCHED=eager
+    expected=$("$lib/orders" prologue-synchronous)
+    for at in 1 2 3 6 7; do
+        resumes line-renamed:$at 1 "$expected" "$lib/orders" prologue-synchronous
+    done
+}
+
 @test "main() writes packed data after tasks without output have read it" {
     local expected at
     expected=$("$lib/orders" reader-packed)

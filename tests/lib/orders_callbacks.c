@@ -57,6 +57,27 @@ static void run_nowhere_ready(void)
     submit_nowhere();
 }
 
+static void count_ready(void *arg)
+{
+    (void)arg;
+    count(1);
+}
+
+/* The prologue of a task that main() waits for in its submission comes while others are before it.
+ */
+static void run_prologue_synchronous(void)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        struct starpu_task *task = build(&step_codelet, handles[3], round);
+        for (int i = 0; i < 3; i++)
+            submit(&step_codelet, handles[i], round);
+        task->prologue_callback_func = count_ready;
+        task->synchronous = 1;
+        must(starpu_task_submit(task));
+        note(values[3]);
+    }
+}
+
 static void note_value(void *handle)
 {
     note(*(int *)starpu_data_get_local_ptr(handle));
@@ -272,4 +293,5 @@ const struct mode orders_callbacks[] = {{"callback-nowhere", run_nowhere},
                                         {"callback-bare", run_bare},
                                         {"nowhere-reads", run_nowhere_reads},
                                         {"changed-since", run_changed_since},
+                                        {"prologue-synchronous", run_prologue_synchronous},
                                         {NULL, NULL}};
