@@ -374,7 +374,7 @@ static void take(void *arg)
     if (direct && wait->replays)
         tic_redo_show(handle, &wait->saved);
     tic_data_note_hold(handle, true);
-    tic_redo_end_access(wait->user);
+    tic_redo_end_use(wait->user);
 }
 
 static void do_nothing(void *arg)
@@ -409,7 +409,7 @@ bool tic_callback_access_redo(struct tic_callback_wait *wait)
     if (tic_replay_add_actor(TIC_HISTORY_CALLBACK, wait->key, takes ? &taken : &nothing, now) &&
         takes)
         return true;
-    tic_redo_end_access(wait->user);
+    tic_redo_end_use(wait->user);
     wait->replays = false;
     return false;
 }

@@ -118,7 +118,7 @@ static void show_reads(void *arg)
 {
     const struct tic_redone *redone = arg;
 
-    tic_redo_show_reads(redone->reads);
+    tic_redo_show_reader(redone->reader);
 }
 
 static void run_redone(void *arg)
@@ -138,13 +138,14 @@ static void run_redone(void *arg)
 
 struct tic_replay_actor tic_redone_actor(struct tic_redone *redone, bool shows)
 {
-    return (struct tic_replay_actor){shows && redone->reads ? show_reads : NULL, run_redone, redone,
-                                     !redone->notes};
+    return (struct tic_replay_actor){shows && redone->reader ? show_reads : NULL, run_redone,
+                                     redone, !redone->notes};
 }
 
 void tic_redone_free(struct tic_redone *redone)
 {
-    tic_redo_free_reads(redone->reads);
+    if (redone->reader)
+        tic_redo_end_use(redone->reader);
     free(redone);
 }
 
@@ -187,7 +188,7 @@ bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, bool owned
         return false;
     keep_locked(task, owned);
     if (tic_nowhere_has_key(key))
-        redone.reads = tic_redo_list_reads(task, key);
+        redone.reader = tic_redo_note_reader(task, key);
     struct tic_redone *copy = copy_of(&redone);
     const struct tic_replay_actor actor = tic_redone_actor(copy, true);
     bool inside = tic_is_owner && (!tic_replay_is_made() || tic_task_runs_nowhere(task));

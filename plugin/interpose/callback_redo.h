@@ -21,7 +21,7 @@ struct tic_redone {
     struct starpu_task *task;     /* whose callback it is; or NULL */
     bool owned;                   /* StarPU needs the task no more: it goes after its callback */
     struct tic_small small;       /* data that the callback may look at */
-    struct tic_redo_reads *reads; /* what it is shown before it runs; or NULL */
+    struct tic_redo_user *reader; /* who is shown what it reads before it runs; or NULL */
     struct tic_redone *next;      /* of callbacks of tasks that have not returned */
 };
 

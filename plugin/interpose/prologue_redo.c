@@ -45,7 +45,7 @@ static struct tic_redone *describe(struct starpu_task *task, const struct tic_pr
         .run = *place->function,
         .argument = *place->argument,
         .free_argument = frees_argument(task, place),
-        .reads = tic_redo_list_reads(task, nowhere ? key : tic_prologue_key_of_reads(key))};
+        .reader = tic_redo_note_reader(task, nowhere ? key : tic_prologue_key_of_reads(key))};
     return redone;
 }
 

@@ -189,22 +189,6 @@ static void note_locked(struct tic_redo_reads *reads)
     users.reads_end = &reads->next;
 }
 
-struct tic_redo_reads *tic_redo_list_reads(struct starpu_task *task, uint64_t key)
-{
-    unsigned count = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
-    struct tic_redo_reads *reads = create_reads(key, count);
-
-    for (unsigned i = 0; i < count; i++) {
-        const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        bool is_read = handle && STARPU_TASK_GET_MODE(task, i) & STARPU_R;
-        reads->ids[i] = is_read ? handle->id : UINT64_MAX;
-    }
-    pthread_mutex_lock(&users.mutex);
-    note_locked(reads);
-    pthread_mutex_unlock(&users.mutex);
-    return reads;
-}
-
 /* It is one of the first, as a rule: they end about as they came. */
 static void forget_locked(struct tic_redo_reads *reads)
 {
@@ -216,14 +200,6 @@ static void forget_locked(struct tic_redo_reads *reads)
     if (users.reads_end == &reads->next)
         users.reads_end = at;
     free(reads);
-}
-
-void tic_redo_free_reads(struct tic_redo_reads *reads)
-{
-    pthread_mutex_lock(&users.mutex);
-    if (reads)
-        forget_locked(reads);
-    pthread_mutex_unlock(&users.mutex);
 }
 
 struct tic_redo_user *tic_redo_create_user(uint64_t key, unsigned count)
@@ -269,6 +245,18 @@ void tic_redo_note_user(struct tic_redo_user *user)
         }
     atomic_store(&users.any, true);
     pthread_mutex_unlock(&users.mutex);
+}
+
+struct tic_redo_user *tic_redo_note_reader(struct starpu_task *task, uint64_t key)
+{
+    unsigned count = task->cl ? STARPU_TASK_GET_NBUFFERS(task) : 0;
+    struct tic_redo_user *reader = tic_redo_create_user(key, count);
+
+    for (unsigned i = 0; i < count; i++)
+        if (STARPU_TASK_GET_MODE(task, i) & STARPU_R)
+            reader->handles[i] = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+    tic_redo_note_user(reader);
+    return reader;
 }
 
 /* ---- calls that were put off ----------------------------------------------------------------- */
@@ -427,12 +415,12 @@ void tic_redo_note_begun(struct tic_redo_user *kernel)
     unlock_and_free(kernel);
 }
 
-void tic_redo_end_access(struct tic_redo_user *access)
+void tic_redo_end_use(struct tic_redo_user *user)
 {
     pthread_mutex_lock(&users.mutex);
-    begin_locked(access);
-    end_locked(access);
-    unlock_and_free(access);
+    begin_locked(user);
+    end_locked(user);
+    unlock_and_free(user);
 }
 
 void tic_redo_end_kernel(uint64_t key)
@@ -540,8 +528,9 @@ bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum)
     return !reads && atomic_load(&handle->use.holds) == 0;
 }
 
-void tic_redo_show_reads(const struct tic_redo_reads *reads)
+void tic_redo_show_reader(const struct tic_redo_user *reader)
 {
+    const struct tic_redo_reads *reads = reader->reads;
     struct tic_line_read read;
 
     for (unsigned i = 0; i < reads->count; i++) {

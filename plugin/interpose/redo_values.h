@@ -21,17 +21,12 @@ struct tic_redo_reads {
     uint64_t ids[];              /* of data; UINT64_MAX: it is not read */
 };
 
-/* main() has come to the task. */
-struct tic_redo_reads *tic_redo_list_reads(struct starpu_task *task, uint64_t key);
-/* It has ended, or is not to come. May be NULL. */
-void tic_redo_free_reads(struct tic_redo_reads *reads);
-/* Shows it to a callback, where the program holds nothing. */
-void tic_redo_show_reads(const struct tic_redo_reads *reads);
 /* May main(), or a callback, see this value? Not where somebody holds the data, or is to read
  * another value in its memory: then a task that has written this one comes after that. */
 bool tic_redo_may_see(struct tic_handle *handle, uint64_t checksum);
 
-/* Who had begun by the cut, and is to use data: a kernel, or an access with a callback. */
+/* Who had begun by the cut, and is to use data: a kernel, an access with a callback, a prologue, or
+ * the callback of a task that runs nowhere. */
 struct tic_redo_user {
     uint64_t key;
     unsigned count;
@@ -55,16 +50,20 @@ void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved);
 struct tic_redo_user *tic_redo_create_user(uint64_t key, unsigned count);
 /* main() has come to it. */
 void tic_redo_note_user(struct tic_redo_user *user);
+/* Of what is no kernel, and reads the data of this task. */
+struct tic_redo_user *tic_redo_note_reader(struct starpu_task *task, uint64_t key);
+/* Shows it what it reads, where the program holds nothing. */
+void tic_redo_show_reader(const struct tic_redo_user *reader);
 /* It begins: the calls on its data that come before it are made, also those before which others
  * have still to begin: it did not wait for these. But none with which data leaves. */
 void tic_redo_make_calls(struct tic_redo_user *user);
 /* Who begins is a kernel: it is shown what it read. */
 void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task);
-/* StarPU has the kernel; it has returned; the access is made, or is none of these. Any thread. The
- * user is freed at the end. */
+/* StarPU has the kernel; it has returned; what is no kernel is made, or is none of these. Any
+ * thread. The user is freed at the end. */
 void tic_redo_note_begun(struct tic_redo_user *kernel);
 void tic_redo_end_kernel(uint64_t key);
-void tic_redo_end_access(struct tic_redo_user *access);
+void tic_redo_end_use(struct tic_redo_user *user);
 /* Has some that uses the data, or data that shares its memory, not returned? */
 bool tic_redo_is_used(const struct tic_handle *handle);
 

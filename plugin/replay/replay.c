@@ -691,7 +691,7 @@ static void await_end_as_main_locked(void)
 static void await_passed_locked(size_t count)
 {
     replay.wanted = count;
-    while (replay.cursor.next < count)
+    while (replay.cursor.next < count || replay.asks)
         wait_as_main_locked();
     replay.wanted = SIZE_MAX;
 }

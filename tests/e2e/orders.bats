@@ -398,6 +398,16 @@ resume_with_input() {
     done
 }
 
+@test "main() computes, or gives data away, while a prologue reads that, which its task changes" {
+    local scenario expected at
+    for scenario in computing computing-leaving; do
+        expected=$("$lib/orders" $scenario)
+        for at in 4 6 8 10 12; do
+            resumes line-renamed:$at 3 "$expected" "$lib/orders" $scenario
+        done
+    done
+}
+
 @test "the prologue of a task that main() waits for in its submission" {
     local expected at
     export STARPU_NCPU=1 STARPU_SCHED=eager

@@ -350,6 +350,45 @@ static void run_beside(void)
     }
 }
 
+/* A prologue reads data, which its task changes, when main() has gone on, and may have given the
+ * data away. */
+static void compute(bool leaves)
+{
+    static struct starpu_codelet step = {
+        .cpu_funcs = {step_many}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "step_many"};
+    starpu_data_handle_t data;
+
+    used = MANY;
+    for (int round = 0; round < 2 * ROUNDS; round++) {
+        struct starpu_task *looking;
+        starpu_vector_data_register(&data, STARPU_MAIN_RAM, (uintptr_t)many, used, sizeof(many[0]));
+        submit(&step, data, round + 1);
+        looking = build(&step, data, round + 100);
+        looking->prologue_callback_pop_func = look_late;
+        must(starpu_task_submit(looking));
+        usleep(2000); /* it has begun, and StarPU may take no other task meanwhile */
+        if (leaves)
+            starpu_data_unregister_submit(data);
+        note(read_value(handles[1]));
+        atomic_store(&may_read, true);
+        usleep(10000);
+        starpu_task_wait_for_all();
+        atomic_store(&may_read, false);
+        if (!leaves)
+            starpu_data_unregister(data);
+    }
+}
+
+static void run_computing(void)
+{
+    compute(false);
+}
+
+static void run_computing_leaving(void)
+{
+    compute(true);
+}
+
 /* Its interface packs it. */
 static void run_beside_packed(void)
 {
@@ -575,6 +614,8 @@ const struct mode orders_access[] = {{"unpack", run_unpack},
                                      {"reader-held", run_reader_held},
                                      {"beside", run_beside},
                                      {"beside-packed", run_beside_packed},
+                                     {"computing", run_computing},
+                                     {"computing-leaving", run_computing_leaving},
                                      {"reader-packed", run_reader_packed},
                                      {"fetch", run_fetch},
                                      {"fetch-left", run_fetch_left},
