@@ -78,7 +78,7 @@ struct tic_used_anew {
 struct tic_redo_place {
     uint8_t queued; /* how tasks that are use it, or data that shares its memory: TIC_QUEUED_*;
                        guarded by the submission lock, as is: */
-    bool named;     /* by entries that have still to pass */
+    bool named; /* at the cut: entries that have still to pass, or callbacks, need it as it is */
     unsigned users, coming;      /* who have not returned; who have not begun */
     struct tic_redo_call *first; /* put off, in their order */
 };

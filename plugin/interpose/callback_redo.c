@@ -85,6 +85,23 @@ void tic_callback_await(const struct starpu_task *task)
     } while (redone && sched_yield() == 0);
 }
 
+void tic_callback_name_looks(void)
+{
+    size_t count;
+
+    tic_lock(&tic_session->submit);
+    for (const struct tic_redone *redone = buried.open; redone; redone = redone->next) {
+        const struct tic_line_look *look =
+            tic_graph_find_looks(&tic_session->graph, redone->key | TIC_LOOK_CALLBACK, &count);
+        for (size_t i = 0; i < count; i++) {
+            const struct tic_handle *handle = tic_looks_find_locked(look[i].id);
+            if (handle)
+                tic_redo_keeper(handle)->restart.redo.named = true;
+        }
+    }
+    tic_unlock(&tic_session->submit);
+}
+
 struct starpu_task *tic_callback_current_task(void)
 {
     return current;

@@ -38,6 +38,8 @@ bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, bool owned
                               const struct tic_small *small);
 /* Who has waited for a task has waited for its callback, too. */
 void tic_callback_await(const struct starpu_task *task);
+/* main() is at the cut: what callbacks of tasks that have not returned had looked at is named. */
+void tic_callback_name_looks(void);
 /* StarPU grants an access with a callback while the queue is played: the callback comes after that.
  * run notes itself what begins. */
 void tic_callback_redo_access(uint64_t key, void (*run)(void *), void *argument);

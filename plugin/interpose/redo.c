@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "interpose/arrive.h"
 #include "interpose/callback.h"
+#include "interpose/callback_redo.h"
 #include "interpose/restore_all.h"
 #include "interpose/prologue.h"
 #include "interpose/prologue_redo.h"
@@ -361,6 +362,7 @@ static void arrive(const struct tic_line_entry *entries, size_t count)
     if (tic_replay_is_made() && may_look(entries, count))
         tic_data_stop_made("what callbacks were still to look at then");
     name_data(entries, count);
+    tic_callback_name_looks();
     tic_position_restore(is_looked_at);
 }
 

@@ -209,7 +209,7 @@ static void end_actor_locked(struct actor *actor)
     replay.of_tasks -= actor->is.of_task;
     pthread_cond_broadcast(&replay.passes);
     pthread_cond_broadcast(&replay.others);
-    if (replay.steps.made || actor->is.of_task)
+    if (replay.steps.made || !tic_replay_is_on()) /* else main() waits for entries only */
         pthread_cond_broadcast(&replay.main);
 }
 
