@@ -221,6 +221,7 @@ int tic_graph_note_callback_begin_locked(struct tic_graph *graph, uint64_t task,
                                          bool nested);
 /* The callback of a task has returned, in this epoch. 0 or -ENOMEM. */
 int tic_graph_note_callback_end_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch);
+int tic_graph_note_call_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch);
 /* main() comes back from a call that waits (kind RETURN, id 0), or gives a datum back (RELEASE). 0
  * or -ENOMEM. */
 int tic_graph_note_main_locked(struct tic_graph *graph, enum tic_history_kind kind, uint64_t id,

@@ -2,8 +2,11 @@
 #include "interpose/callback_run.h"
 
 #include "interpose/looks.h"
+#include "replay/replay.h"
 #include "session/context.h"
 #include "unseen/statics.h"
+
+static __thread const struct tic_running_callback *here __attribute__((tls_model("initial-exec")));
 
 /* A quiescent line is taken while none is open. Where one is, the line waits for it, and others may
  * begin. */
@@ -42,12 +45,22 @@ void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
 {
     struct tic_session *session = tic_session;
     struct tic_running_callback running = {.nested = tic_session_asks(key)};
+    const struct tic_running_callback *outer = here;
 
     tic_callback_open();
     if (session->recovered)
         tic_looks_show_callback(key);
     if (atomic_load(&session->watching))
         tic_snapshot_begin_callback(&session->snapshot, key, &running);
+    here = &running;
     tic_callback_run(run, argument);
+    here = outer;
     tic_callback_close(&running);
+}
+
+void tic_callback_note_call(void)
+{
+    if (__builtin_expect(tic_in_callback > 0 && here, 0) && tic_guard == 0 &&
+        !tic_replay_note_call())
+        tic_snapshot_note_call(&tic_session->snapshot, here);
 }

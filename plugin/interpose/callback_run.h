@@ -15,5 +15,8 @@ void tic_callback_close(struct tic_running_callback *running);
 void tic_callback_run(void (*run)(void *), void *argument);
 /* And notes that the callback of this task has begun. */
 void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument);
+/* The program is about to make a call by which others may go on: if it does so in the callback of a
+ * task, what that has seen by then it has seen before they do. */
+void tic_callback_note_call(void);
 
 #endif

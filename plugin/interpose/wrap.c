@@ -12,6 +12,7 @@
 #include "interpose/ending.h"
 #include "interpose/hooks.h"
 #include "interpose/callback_redo.h"
+#include "interpose/callback_run.h"
 #include "session/nodes.h"
 #include "interpose/looks.h"
 #include "report/missed.h"
@@ -223,6 +224,7 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
     tic_pages_open();
     bool ours = tic_session && tic_guard == 0, waits = task->synchronous;
 
+    tic_callback_note_call();
     if (tic_guard == 0)
         tic_retry_note_submission();
     if (ours)
@@ -310,6 +312,12 @@ WRAPPER void starpu_tag_declare_deps(starpu_tag_t tag, unsigned count, ...)
         array[i] = va_arg(tags, starpu_tag_t);
     va_end(tags);
     starpu_tag_declare_deps_array(tag, count, array);
+}
+
+WRAPPER void starpu_tag_notify_from_apps(starpu_tag_t tag)
+{
+    tic_callback_note_call();
+    RESOLVED(starpu_tag_notify_from_apps)(tag);
 }
 
 /* Nothing runs while StarPU is paused, restore tasks neither. */

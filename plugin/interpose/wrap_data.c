@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/callback_run.h"
 #include "interpose/access.h"
 #include "interpose/access_callback.h"
 #include "interpose/arrive.h"
@@ -645,6 +646,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
         tic_pages_open();                                                                          \
+        tic_callback_note_call();                                                                  \
         if (tic_session && tic_guard == 0)                                                         \
             tic_access_on_release_first(data);                                                     \
         if (tic_session_is_watching()) {                                                           \

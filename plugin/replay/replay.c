@@ -30,8 +30,9 @@ struct actor {
     bool here;  /* main() has, and is to run it where it is; when it is due */
     bool due, returned;
     bool optional;
-    bool passed, begun; /* its entry has; before that */
-    struct actor *next; /* of those that begin apart from their entries */
+    bool passed, begun;            /* its entry has; before that */
+    unsigned calls, called, since; /* by the cut; by now; by the last entry that has passed */
+    struct actor *next;            /* of those that begin apart from their entries */
     struct actor *next_inside;
 };
 
@@ -77,7 +78,7 @@ static struct {
 /* This thread plays; has queued something; runs this actor. */
 static __thread struct {
     bool plays, queued;
-    const struct actor *actor;
+    struct actor *actor;
 } here __attribute__((tls_model("initial-exec")));
 
 static void begin_apart_locked(void);
@@ -115,10 +116,13 @@ static void note_ends(const struct tic_line_entry *entries, size_t count)
 {
     struct actor *actor;
 
-    for (size_t i = 0; i < count; i++)
-        if (entries[i].kind == TIC_HISTORY_END &&
-            (actor = find_actor(entries[i].role, entries[i].actor)) != NULL)
-            actor->ended = true;
+    for (size_t i = 0; i < count; i++) {
+        if ((entries[i].kind != TIC_HISTORY_END && entries[i].kind != TIC_HISTORY_CALL) ||
+            (actor = find_actor(entries[i].role, entries[i].actor)) == NULL)
+            continue;
+        actor->ended |= entries[i].kind == TIC_HISTORY_END;
+        actor->calls += entries[i].kind == TIC_HISTORY_CALL;
+    }
 }
 
 static void drop_those_of_tasks(void)
@@ -252,7 +256,7 @@ static void wait_as_main_locked(void)
 
 static void run_locked(struct actor *actor)
 {
-    const struct actor *outer = here.actor;
+    struct actor *outer = here.actor;
 
     here.actor = actor;
     call_locked(actor->is.run, actor->is.argument);
@@ -430,6 +434,19 @@ static void await_end_locked(const struct actor *actor)
     replay.ending = false;
 }
 
+/* It had returned, or has come as far as it had. */
+static void await_actor_locked(const struct tic_line_entry *entry)
+{
+    struct actor *actor = find_actor(entry->role, entry->actor);
+    const bool ends = entry->kind == TIC_HISTORY_END;
+
+    if (!actor)
+        return;
+    actor->since += !ends;
+    while (!actor->returned && (ends || actor->called < actor->since))
+        await_end_locked(actor); /* it may be looking at data that a kernel is shown */
+}
+
 static void pass_locked(const struct tic_line_entry *entry)
 {
     replay.needed = entry->position;
@@ -440,11 +457,8 @@ static void pass_locked(const struct tic_line_entry *entry)
         begin_actor_locked(entry);
         return;
     }
-    if (entry->kind == TIC_HISTORY_END) {
-        const struct actor *actor = find_actor(entry->role, entry->actor);
-        while (actor && !actor->returned) /* it may be looking at data that a kernel is shown */
-            await_end_locked(actor);
-    }
+    if (entry->kind == TIC_HISTORY_END || entry->kind == TIC_HISTORY_CALL)
+        await_actor_locked(entry);
     replay.needed = entry->position + 1;
     while ((tic_cursor_returns(entry) || entry->kind == TIC_HISTORY_RELEASE) &&
            !has_done_locked(entry))
@@ -596,6 +610,19 @@ void tic_replay_play(void (*play)(void *), void *argument)
     here.plays = true;
     play(argument);
     here.plays = outer;
+}
+
+bool tic_replay_note_call(void)
+{
+    struct actor *actor = here.actor;
+
+    if (!actor)
+        return false;
+    pthread_mutex_lock(&replay.mutex);
+    bool had = ++actor->called <= actor->calls;
+    pthread_cond_broadcast(&replay.passes);
+    pthread_mutex_unlock(&replay.mutex);
+    return had;
 }
 
 bool tic_replay_repeats(void)

@@ -103,6 +103,9 @@ bool tic_replay_queue(void (*play)(void *), void *argument);
 /* A thread other than main() waits for tasks: until what it has queued is played, and kernels that
  * the program has come to have returned. */
 void tic_replay_await_own(void);
+/* The callback that this thread runs comes to a call by which others may go on. False: it is none
+ * that the replay runs, or had not come to that by the cut. */
+bool tic_replay_note_call(void);
 /* Does this thread, if it runs a callback or a kernel, do again what it had done by the cut? */
 bool tic_replay_repeats(void);
 /* Makes a call that was kept from StarPU; does this thread do so, or play the queue? */

@@ -460,6 +460,17 @@ void tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
     tic_snapshot_need(snapshot, status == 0);
 }
 
+void tic_snapshot_note_call(struct tic_snapshot *snapshot,
+                            const struct tic_running_callback *running)
+{
+    if (!running->listed || tic_callback_is_unknown(running->task))
+        return;
+    tic_lock(&snapshot->graph->lock);
+    int status = tic_graph_note_call_locked(snapshot->graph, running->task, epoch_locked(snapshot));
+    tic_unlock(&snapshot->graph->lock);
+    tic_snapshot_need(snapshot, status == 0);
+}
+
 void tic_snapshot_end_callback(struct tic_snapshot *snapshot, struct tic_running_callback *running)
 {
     if (!running->listed)

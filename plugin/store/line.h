@@ -181,6 +181,7 @@ enum tic_history_kind {
     TIC_HISTORY_BYTES = 6,   /* `actor` is as in /looks, and looked at the datum `subject` */
     TIC_HISTORY_INPUT = 7,   /* what `subject`, as in /inputs, held is known by its hash */
     TIC_HISTORY_MERGE = 8,   /* main() has unpartitioned the datum `subject` */
+    TIC_HISTORY_CALL = 9,    /* of a callback: a call by which others may go on */
     TIC_HISTORY_KINDS,
 };
 

@@ -408,6 +408,15 @@ resume_with_input() {
     done
 }
 
+@test "a callback reads data, and then lets a task go that changes it" {
+    local expected at
+    export STARPU_TIC_EVERY=1 STARPU_NCPU=3
+    expected=$("$lib/orders" let-go)
+    for at in 8 20 32 44 56; do
+        resumes line-renamed:$at 4 "$expected" "$lib/orders" let-go
+    done
+}
+
 @test "the prologue of a task that main() waits for in its submission" {
     local expected at
     export STARPU_NCPU=1 STARPU_SCHED=eager

@@ -2,6 +2,7 @@
 /* Scenarios of tests/lib/orders.c about callbacks: what they submit comes where it came, and what
  * waits for them goes on. */
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -75,6 +76,42 @@ static void run_prologue_synchronous(void)
         task->synchronous = 1;
         must(starpu_task_submit(task));
         note(values[3]);
+    }
+}
+
+static _Atomic int let_go;
+
+/* It reads when main() has come back from its access, and lets a task go then that changes this. */
+static void read_and_let_go(void *number)
+{
+    const int round = (int)(intptr_t)number;
+
+    while (atomic_load(&let_go) <= round)
+        usleep(100);
+    note(values[0]);
+    if (round % 2)
+        starpu_tag_notify_from_apps((starpu_tag_t)round);
+    else
+        submit(&step_codelet, handles[0], round + 100);
+    usleep(5000);
+}
+
+static void run_let_go(void)
+{
+    for (int round = 0; round < 12; round++) {
+        submit_called(handles[0], read_and_let_go, (void *)(intptr_t)round);
+        if (round % 2) {
+            struct starpu_task *behind = build(&step_codelet, handles[0], round + 100);
+            behind->use_tag = 1;
+            behind->tag_id = (starpu_tag_t)(100 + round);
+            starpu_tag_declare_deps(behind->tag_id, 1, (starpu_tag_t)round);
+            must(starpu_task_submit(behind));
+        }
+        submit_row(handles[1], round);
+        note(read_value(handles[1]));
+        atomic_store(&let_go, round + 1);
+        usleep(10000); /* lines come while main() computes */
+        starpu_task_wait_for_all();
     }
 }
 
@@ -294,4 +331,5 @@ const struct mode orders_callbacks[] = {{"callback-nowhere", run_nowhere},
                                         {"nowhere-reads", run_nowhere_reads},
                                         {"changed-since", run_changed_since},
                                         {"prologue-synchronous", run_prologue_synchronous},
+                                        {"let-go", run_let_go},
                                         {NULL, NULL}};

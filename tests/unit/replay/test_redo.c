@@ -352,6 +352,34 @@ static void test_wait_for_all_at_cut(void **state)
     finish(3, "|<>lam");
 }
 
+static void calling_callback(void *arg)
+{
+    waiting_callback(arg);
+    assert_true(tic_replay_note_call());
+    assert_false(tic_replay_note_call()); /* one more than by the cut */
+    sem_wait(&go);
+}
+
+/* submit T(a: lets task U go); wait for U. It had not returned then. */
+static void test_callback_lets_go(void **state)
+{
+    static const struct tic_line_entry entries[] = {
+        ENTRY(1, CALLBACK, 7, BEGIN), ENTRY(1, CALLBACK, 7, TIC_HISTORY_CALL),
+        ENTRY(1, MAIN, 0, RETURN), ENTRY(2, CALLBACK, 7, END), ENTRY(2, MAIN, 0, RETURN)};
+    pthread_t thread;
+    (void)state;
+    sem_init(&go, 0, 0);
+    start(entries, TIC_COUNT(entries), 3);
+    assert_true(add_callback(7, calling_callback, &letter_a));
+    assert_int_equal(pthread_create(&thread, NULL, let_go, &letter_l), 0);
+    wait_at(1);
+    say('m');
+    sem_post(&go);
+    wait_at(2);
+    pthread_join(thread, NULL);
+    finish(3, "lam|<>");
+}
+
 static void test_missed(void **state)
 {
     static const struct tic_line_entry entries[] = {
@@ -404,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_entries_left_at_cut),
         cmocka_unit_test(test_looks_between_others),
         cmocka_unit_test(test_wait_for_all_at_cut),
+        cmocka_unit_test(test_callback_lets_go),
         cmocka_unit_test(test_missed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
