@@ -71,6 +71,8 @@ WRAPPER void starpu_data_register(starpu_data_handle_t *data, int home_node, voi
 {
     tic_pages_open();
     bool watching = tic_session_is_watching();
+    if (watching && tic_session_is_owner() && tic_redo_keeps())
+        tic_redo_begin(TIC_REPLAY_ASKS); /* memory may be that of what is still to leave */
     tic_guard++;
     RESOLVED(starpu_data_register)(data, home_node, interface, ops);
     tic_guard--;

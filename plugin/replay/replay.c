@@ -217,13 +217,6 @@ static void end_actor_locked(struct actor *actor)
         pthread_cond_broadcast(&replay.main);
 }
 
-static void call_catch_up_locked(void)
-{
-    pthread_mutex_unlock(&replay.mutex);
-    replay.steps.catch_up();
-    pthread_mutex_lock(&replay.mutex);
-}
-
 static void call_locked(void (*function)(void *), void *argument)
 {
     pthread_mutex_unlock(&replay.mutex);
@@ -249,9 +242,12 @@ static void wait_as_main_locked(void)
     replay.main_waits = !asks;
     if (!asks)
         pthread_cond_wait(&replay.main, &replay.mutex);
-    else
-        call_catch_up_locked();
     replay.main_waits = false;
+    if (!asks)
+        return;
+    pthread_mutex_unlock(&replay.mutex);
+    replay.steps.catch_up();
+    pthread_mutex_lock(&replay.mutex);
 }
 
 static void run_locked(struct actor *actor)

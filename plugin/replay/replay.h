@@ -111,7 +111,7 @@ bool tic_replay_repeats(void);
 /* Makes a call that was kept from StarPU; does this thread do so, or play the queue? */
 void tic_replay_play(void (*play)(void *), void *argument);
 bool tic_replay_plays(void);
-/* main() has calls to make: at its next operation, or while it waits. Any thread. */
+/* main() has calls to make: where it begins something next, or waits. Any thread. */
 void tic_replay_ask_main(void);
 /* A kernel that StarPU starts while the queue is played waits here: what is queued behind its task
  * comes before what it does. */

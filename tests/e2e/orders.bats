@@ -108,6 +108,18 @@ exit_as_usual() { # scenarios...
     keep_order alias-changed alias-replaced
 }
 
+# Its last readers are executed again: until they have begun main() has still to give it back.
+@test "memory is registered again when its data has left" {
+    local expected scenario point
+    for scenario in alias-left alias-left-told; do
+        expected=$("$lib/orders" $scenario)
+        for point in task-end:120 task-end:160 task-end:200 task-end:230; do
+            resumes $point 2 "$expected" "$lib/orders" $scenario
+            ! grep 'held other content' err || complain "$scenario" "other input, after $point"
+        done
+    done
+}
+
 @test "callbacks of tasks that run nowhere; main() waits for callbacks" {
     keep_order callback-nowhere callback-nowhere-ready callback-awaited callback-awaited-between \
         callback-tags callback-bare nowhere-reads

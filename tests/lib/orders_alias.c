@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Scenarios of tests/lib/orders.c about one memory that is registered twice: what goes by one
  * handle is seen by the other. */
+#include <semaphore.h>
+#include <stdbool.h>
+
 #include "lib/orders.h"
 
-enum { ROUNDS = 4 };
+enum { ROUNDS = 4, AGAIN = 40 };
 
 static void step_in_turn(starpu_data_handle_t one, starpu_data_handle_t other)
 {
@@ -67,7 +70,51 @@ static void run_alias_replaced(void)
     note(shared);
 }
 
-const struct mode orders_alias[] = {{"alias-changed", run_alias_changed},
-                                    {"alias-half", run_alias_half},
-                                    {"alias-replaced", run_alias_replaced},
-                                    {NULL, NULL}};
+static void tell(void *semaphore)
+{
+    must(sem_post(semaphore));
+}
+
+/* Given back while a task without output reads it; main() registers the memory again when it has
+ * been told that this has ended. */
+static void register_again(bool by_callback)
+{
+    static sem_t told;
+
+    must(sem_init(&told, 0, 0));
+    for (int round = 0; round < AGAIN; round++) {
+        starpu_data_handle_t one = register_shared(), other;
+        submit(&step_codelet, one, round);
+        submit(&look_codelet, one, round);
+        submit(&step_codelet, one, round + 1);
+        struct starpu_task *last = build(&look_codelet, one, round);
+        last->callback_func = by_callback ? tell : NULL;
+        last->callback_arg = &told;
+        must(starpu_task_submit(last));
+        starpu_data_unregister_submit(one);
+        if (by_callback)
+            sem_wait(&told);
+        else
+            starpu_task_wait_for_all();
+        other = register_shared();
+        submit(&step_codelet, other, round);
+        submit(&look_codelet, other, round);
+        starpu_data_unregister(other);
+    }
+    note(shared);
+}
+
+static void run_alias_left(void)
+{
+    register_again(false);
+}
+
+static void run_alias_left_told(void)
+{
+    register_again(true);
+}
+
+const struct mode orders_alias[] = {
+    {"alias-changed", run_alias_changed},     {"alias-half", run_alias_half},
+    {"alias-replaced", run_alias_replaced},   {"alias-left", run_alias_left},
+    {"alias-left-told", run_alias_left_told}, {NULL, NULL}};
