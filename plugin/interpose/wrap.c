@@ -80,13 +80,14 @@ WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
     return result;
 }
 
-/* Of a callback that runs apart from its task, that task; of a kernel on another worker, its own.
- */
+/* Of a callback that runs apart from its task, that task, but not to StarPU, which sets it anew
+ * after other callbacks; of a kernel on another worker, its own. */
 WRAPPER struct starpu_task *starpu_task_get_current(void)
 {
     struct starpu_task *task = tic_callback_current_task();
 
-    task = task ? task : tic_acting.task;
+    if (!task || tic_answers_are_starpu(__builtin_return_address(0)))
+        task = tic_acting.task;
     return task ? task : RESOLVED(starpu_task_get_current)();
 }
 

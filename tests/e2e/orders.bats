@@ -563,3 +563,14 @@ resume_with_input() {
         done
     done
 }
+
+# StarPU asks for the task of a callback that runs apart from it, and keeps what it is told.
+@test "a callback gives back what main() has unregistered" {
+    local expected point skipped=0
+    export STARPU_TIC_EVERY=2
+    expected=$("$lib/orders" held-leaving)
+    for point in 12 15 17 23 31 40 44 52; do
+        resumes task-begin:$point 1 "$expected" "$lib/orders" held-leaving
+    done
+    [ "$skipped" -gt 0 ]
+}

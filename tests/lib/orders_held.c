@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Scenarios of tests/lib/orders.c in which main() holds back tasks by an access, a tag or a pause,
  * and waits for others meanwhile: nothing else may wait for those held back. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
 #include "lib/orders.h"
 
 enum { MANY = 4 };
@@ -137,6 +141,59 @@ static void run_look(void)
     starpu_data_unregister(homeless);
 }
 
+/* ---- what leaves while it is held ------------------------------------------------------------ */
+
+enum { LEAVING = 20 };
+
+static starpu_data_handle_t leaving[LEAVING];
+static _Atomic int granted;
+
+static void note_granted(void *arg)
+{
+    (void)arg;
+    atomic_fetch_add(&granted, 1);
+}
+
+static void give_back(void *number)
+{
+    starpu_data_release(leaving[(intptr_t)number]);
+}
+
+/* A callback gives back what main() has unregistered, and StarPU is through with it then. */
+static void leave_by(struct starpu_task *(*create)(int number))
+{
+    static uint64_t left[LEAVING];
+
+    for (int number = 0; number < LEAVING; number++) {
+        starpu_variable_data_register(&leaving[number], STARPU_MAIN_RAM, (uintptr_t)&left[number],
+                                      sizeof(left[number]));
+        submit(&assign_codelet, leaving[number], number);
+        must(starpu_data_acquire_cb(leaving[number], STARPU_R, note_granted, NULL));
+        while (atomic_load(&granted) <= number)
+            sched_yield();
+        submit(&step_codelet, handles[0], number);
+        submit(&look_codelet, leaving[number], 0);
+        struct starpu_task *task = create(number);
+        task->callback_func = give_back;
+        task->callback_arg = (void *)(intptr_t)number;
+        must(starpu_task_submit(task));
+        starpu_data_unregister_submit(leaving[number]);
+    }
+    starpu_task_wait_for_all();
+    for (int number = 0; number < LEAVING; number++)
+        note(left[number]);
+}
+
+static struct starpu_task *create_reader(int number)
+{
+    return build(&look_codelet, handles[0], number);
+}
+
+static void run_leaving(void)
+{
+    leave_by(create_reader);
+}
+
 const struct mode orders_held[] = {{"held-commute", run_commute},
                                    {"held-commute-callback", run_commute_callback},
                                    {"held-unregister-tag", run_unregister_tag},
@@ -144,4 +201,5 @@ const struct mode orders_held[] = {{"held-commute", run_commute},
                                    {"held-read-twice", run_read_twice},
                                    {"held-read-paused", run_read_paused},
                                    {"held-look", run_look},
+                                   {"held-leaving", run_leaving},
                                    {NULL, NULL}};
