@@ -44,7 +44,7 @@ static void run_wrapped(struct wrapped_callback *wrapped)
     free(wrapped);
     if (run && !tic_callback_is_unknown(key) && tic_replay_is_on()) {
         tic_lock(&tic_session->submit);
-        tic_callback_redo_locked(task, key, false, &small); /* StarPU is at its end */
+        tic_callback_redo_locked(task, key, &small); /* StarPU is at its end */
         tic_unlock(&tic_session->submit);
     } else if (run) {
         tic_looks_note_callback(&small, key);

@@ -41,15 +41,16 @@ static void keep_locked(struct starpu_task *task, bool owned)
     task->destroy = 0;
 }
 
-/* small: of a task that has ended, whose data may be gone; NULL: it has not. */
-static struct tic_redone callback_of(struct starpu_task *task, uint64_t key, bool owned,
+/* small: of a task that has ended, whose data may be gone; NULL: it has not, and StarPU never gets
+ * it. */
+static struct tic_redone callback_of(struct starpu_task *task, uint64_t key,
                                      const struct tic_small *small)
 {
     struct tic_redone redone = {.key = key,
                                 .run = tic_callback_of(task),
                                 .argument = task->callback_arg,
                                 .task = task,
-                                .owned = owned};
+                                .owned = !small};
 
     if (small)
         redone.small = *small;
@@ -196,14 +197,13 @@ static void queue_redone(struct tic_redone *redone)
         play_callback(redone);
 }
 
-bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, bool owned,
-                              const struct tic_small *small)
+bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, const struct tic_small *small)
 {
-    struct tic_redone redone = callback_of(task, key, owned, small);
+    struct tic_redone redone = callback_of(task, key, small);
 
     if (!redone.run)
         return false;
-    keep_locked(task, owned);
+    keep_locked(task, redone.owned);
     if (tic_nowhere_has_key(key))
         redone.reader = tic_redo_note_reader(task, key);
     struct tic_redone *copy = copy_of(&redone);

@@ -31,10 +31,10 @@ void tic_redone_free(struct tic_redone *redone);
 
 /* The callback of a task, if it has one, does not run at its end, but when the history says so; if
  * it had not begun by the cut, when the queue is played: of a task of ours, as its own has ended.
- * The structure stays until it has run; owned: it goes then, StarPU does not see it. small: what it
- * may look at, of a task that has ended, whose data may be gone; else NULL. Under the submission
- * lock. False: it has none. */
-bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, bool owned,
+ * The structure stays until it has run. small: what it may look at, of a task that is at its end in
+ * StarPU, whose data may be gone; NULL: StarPU does not see the task, which goes after its
+ * callback. Under the submission lock. False: it has none. */
+bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key,
                               const struct tic_small *small);
 /* Who has waited for a task has waited for its callback, too. */
 void tic_callback_await(const struct starpu_task *task);

@@ -57,16 +57,12 @@ enum tic_verdict tic_skip_done(struct starpu_task *task, uint64_t key)
         task->destroy = 0;
     tic_prologue_redo(task, key);
     tic_arguments_give_back_locked(task, key);
-    bool plain = is_plain_but_for_callback(task), has_callback = tic_callback_of(task) != NULL;
-    bool held = tic_callback_redo_locked(task, key, plain, NULL);
     atomic_fetch_add_explicit(&tic_session->skipped, 1, memory_order_relaxed);
     tic_failpoint(TIC_FAIL_REPLAY_SKIP);
-    if (plain && held) /* its callback may have run, and the task may be gone */
-        return TIC_DROP;
-    if (plain && !has_callback)
-        return drop(task);
+    if (is_plain_but_for_callback(task)) /* with a callback it may be gone then */
+        return tic_callback_redo_locked(task, key, NULL) ? TIC_DROP : drop(task);
     task->hypervisor_tag = 0;
-    tic_stop_unless(tic_callback_wrap(task, true, key, held));
+    tic_stop_unless(tic_callback_wrap(task, true, key, false)); /* which may submit it again */
     return TIC_CONTROL;
 }
 

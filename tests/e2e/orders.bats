@@ -574,3 +574,14 @@ resume_with_input() {
     done
     [ "$skipped" -gt 0 ]
 }
+
+# A restart must not run it before StarPU is through with the task.
+@test "a callback submits its own task again" {
+    local expected point skipped=0
+    export STARPU_TIC_EVERY=5
+    expected=$("$lib/orders" callback-again)
+    for point in line-renamed:5 task-begin:40 task-begin:88 task-end:100 task-end:120; do
+        resumes $point 3 "$expected" "$lib/orders" callback-again
+    done
+    [ "$skipped" -gt 0 ]
+}

@@ -319,6 +319,86 @@ static void run_changed_since(void)
     }
 }
 
+/* ---- that do what they did not do ------------------------------------------------------------ */
+
+static void submit_other(void *handle)
+{
+    struct starpu_task *task = build(&step_codelet, handle, 100);
+
+    task->hypervisor_tag = getenv("ORDERS_OTHER") ? 5 : 0; /* which is not protected */
+    must(starpu_task_submit(task));
+    count_call(NULL);
+}
+
+static void run_other(void)
+{
+    for (int round = 1; round <= ROUNDS; round++) {
+        submit_called(handles[0], submit_other, handles[1]);
+        await_calls(round);
+        starpu_task_wait_for_all();
+    }
+}
+
+/* ---- that submit their own tasks again ------------------------------------------------------- */
+
+enum { AGAIN = 3, TIMES = 5, ALL = 8 };
+
+static struct again {
+    struct starpu_task task; /* the program's */
+    _Atomic int left;
+} again[AGAIN];
+static _Atomic int through;
+
+static void submit_again(void *number)
+{
+    struct again *its = &again[(intptr_t)number];
+
+    if (atomic_fetch_sub(&its->left, 1) > 1)
+        must(starpu_task_submit(&its->task));
+    else
+        atomic_fetch_add(&through, 1);
+}
+
+static void take_step(void *buffers[], void *arg)
+{
+    (void)arg;
+    *variable(buffers[0]) = *variable(buffers[0]) * 3 + 1;
+}
+
+static struct starpu_codelet again_codelet = {
+    .cpu_funcs = {take_step}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "again"};
+
+static void submit_all_again(int round)
+{
+    for (int i = 0; i < AGAIN; i++) {
+        atomic_store(&again[i].left, TIMES);
+        must(starpu_task_submit(&again[i].task));
+    }
+    while (atomic_load(&through) < (round + 1) * AGAIN)
+        sched_yield();
+}
+
+static void run_again(void)
+{
+    for (int i = 0; i < AGAIN; i++) {
+        struct starpu_task *task = &again[i].task;
+        starpu_task_init(task);
+        task->cl = &again_codelet;
+        task->handles[0] = handles[i];
+        task->destroy = 0;
+        task->callback_func = submit_again;
+        task->callback_arg = (void *)(intptr_t)i;
+    }
+    for (int round = 0; round < ALL; round++) {
+        submit_all_again(round);
+        for (int i = 0; i < AGAIN; i++)
+            submit(&step_codelet, handles[i], round);
+        starpu_task_wait_for_all();
+    }
+    for (int i = 0; i < AGAIN; i++)
+        starpu_task_clean(&again[i].task);
+}
+
 const struct mode orders_callbacks[] = {{"callback-nowhere", run_nowhere},
                                         {"callback-nowhere-ready", run_nowhere_ready},
                                         {"callback-awaited", run_awaited},
@@ -328,6 +408,8 @@ const struct mode orders_callbacks[] = {{"callback-nowhere", run_nowhere},
                                         {"callback-synchronous", run_synchronous},
                                         {"callback-long", run_long},
                                         {"callback-bare", run_bare},
+                                        {"callback-again", run_again},
+                                        {"callback-other", run_other},
                                         {"nowhere-reads", run_nowhere_reads},
                                         {"changed-since", run_changed_since},
                                         {"prologue-synchronous", run_prologue_synchronous},
