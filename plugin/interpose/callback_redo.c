@@ -41,8 +41,7 @@ static void keep_locked(struct starpu_task *task, bool owned)
     task->destroy = 0;
 }
 
-/* small: of a task that has ended, whose data may be gone; NULL: it has not, and StarPU never gets
- * it. */
+/* small: of a task that has ended, whose data may be gone; NULL: StarPU never gets it. */
 static struct tic_redone callback_of(struct starpu_task *task, uint64_t key,
                                      const struct tic_small *small)
 {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "replay/replay.h"
 #include "session/context.h"
 #include "report/report.h"
 #include "interpose/restore_all.h"
@@ -21,9 +22,11 @@ void tic_session_end_by(const struct tic_ending *steps)
 void tic_session_unprotect(const char *what, const char *why)
 {
     struct tic_session *session = tic_session;
+    enum tic_context context = tic_session_context();
+    bool apart = session->recovered && atomic_load(&session->watching) &&
+                 context != TIC_CONTEXT_MAIN && context != TIC_CONTEXT_STARPU;
 
-    if (session->recovered && atomic_load(&session->watching) && !tic_session_is_owner() &&
-        tic_session_context() != TIC_CONTEXT_STARPU)
+    if (apart && (context == TIC_CONTEXT_THREAD || !tic_replay_repeats()))
         tic_snapshot_break(&session->snapshot, "%s: %s", what, why);
     else
         tic_session_unprotect_now(what, why);

@@ -17,7 +17,8 @@ void tic_session_end_by(const struct tic_ending *steps);
 
 /* Ends protection: the program runs on unprotected. Any thread. On another than the owner's in a
  * recovered run no more lines are taken, but the replay goes on, which main() may be in the middle
- * of: who calls sees to the values that it uses itself. */
+ * of: who calls sees to the values that it uses itself. The start stops if a callback or a kernel
+ * does this again by the cut. */
 void tic_session_unprotect(const char *what, const char *why);
 /* The same, and the replay ends, too: after restoring all that a recovered run still needs; which
  * stops when its replay is not complete. */

@@ -585,3 +585,13 @@ resume_with_input() {
     done
     [ "$skipped" -gt 0 ]
 }
+
+@test "a callback that ends protection where it did not stops the restart" {
+    STARPU_TIC_FAIL=task-begin:7 protected callback-other
+    [ "$status" -eq 137 ]
+    ORDERS_OTHER=1 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" callback-other
+    [ "$status" -eq 70 ]
+    grep -q "hypervisor tags are not supported, but the recorded run came further" err
+    run_apart timeout "$hangs" "$tool" run -- "$lib/orders" callback-other
+    is_right "$("$lib/orders" callback-other)" lines
+}
