@@ -27,34 +27,40 @@ void tic_callback_close(struct tic_running_callback *running)
     atomic_fetch_sub(&tic_session->graph.callbacks_open, 1);
 }
 
-/* It may run inside a call of the owner thread. */
-void tic_callback_run(void (*run)(void *), void *argument)
+/* It may run inside a call of the owner thread, or of another callback. running: NULL, not of a
+ * task. */
+static void call(void (*run)(void *), void *argument, const struct tic_running_callback *running)
 {
+    const struct tic_running_callback *outer = here;
     int guard = tic_guard;
 
+    here = running;
     tic_statics_enter_callback();
     tic_guard = 0;
     tic_in_callback++;
     run(argument);
     tic_in_callback--;
     tic_guard = guard;
+    here = outer;
     atomic_fetch_add_explicit(&tic_session->graph.told, 1, memory_order_relaxed);
+}
+
+void tic_callback_run(void (*run)(void *), void *argument)
+{
+    call(run, argument, NULL);
 }
 
 void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
 {
     struct tic_session *session = tic_session;
     struct tic_running_callback running = {.nested = tic_session_asks(key)};
-    const struct tic_running_callback *outer = here;
 
     tic_callback_open();
     if (session->recovered)
         tic_looks_show_callback(key);
     if (atomic_load(&session->watching))
         tic_snapshot_begin_callback(&session->snapshot, key, &running);
-    here = &running;
-    tic_callback_run(run, argument);
-    here = outer;
+    call(run, argument, &running);
     tic_callback_close(&running);
 }
 
