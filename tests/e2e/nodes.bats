@@ -361,11 +361,15 @@ all_moves() {
 # its data is the same: leaves PLACE PLACE EXAMPLE ARGUMENTS...
 leaves() {
     local -n first=$1 then=$2
-    rm -rf "$STARPU_TIC_DIR" hashes expected
+    rm -f expected
     TIC_ORACLE=$PWD/expected LD_PRELOAD=$oracle "$examples/$3" "${@:4}" >out 2>err
     export TIC_ORACLE=$PWD/hashes
-    run_apart env "${first[@]}" LD_PRELOAD="$oracle" STARPU_TIC_FAIL=line-renamed:2 timeout "$hangs" \
-        "$tool" run -- "$examples/$3" "${@:4}"
+    for _ in 1 2 3 4 5; do # it may end before a second line is there
+        rm -rf "$STARPU_TIC_DIR" hashes
+        run_apart env "${first[@]}" LD_PRELOAD="$oracle" STARPU_TIC_FAIL=line-renamed:2 timeout "$hangs" \
+            "$tool" run -- "$examples/$3" "${@:4}"
+        [ "$status" -eq 0 ] || break
+    done
     [ "$status" -eq 137 ] || complain "$3" "not killed"
     rm -f hashes
     run_apart env "${then[@]}" LD_PRELOAD="$oracle" timeout "$hangs" "$tool" run -- "$examples/$3" "${@:4}"
