@@ -219,9 +219,10 @@ uint64_t tic_graph_last_look(const struct tic_graph *graph);
  * task, or asks for the access. 0 or -ENOMEM. */
 int tic_graph_note_callback_begin_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch,
                                          bool nested);
-/* The callback of a task has returned, in this epoch. 0 or -ENOMEM. */
-int tic_graph_note_callback_end_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch);
-int tic_graph_note_call_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch);
+/* The callback of a task that runs has returned, in this epoch (kind END), or is about to make a
+ * call by which others may go on (CALL). 0 or -ENOMEM. */
+int tic_graph_note_callback_locked(struct tic_graph *graph, enum tic_history_kind kind,
+                                   uint64_t task, uint64_t epoch);
 /* main() comes back from a call that waits (kind RETURN, id 0), or gives a datum back (RELEASE). 0
  * or -ENOMEM. */
 int tic_graph_note_main_locked(struct tic_graph *graph, enum tic_history_kind kind, uint64_t id,

@@ -295,20 +295,13 @@ int tic_graph_note_callback_begin_locked(struct tic_graph *graph, uint64_t task,
     return status ? status : append_locked(graph, entry, epoch);
 }
 
-int tic_graph_note_callback_end_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch)
+int tic_graph_note_callback_locked(struct tic_graph *graph, enum tic_history_kind kind,
+                                   uint64_t task, uint64_t epoch)
 {
     if (tic_graph_has_begun(graph, task) &&
         !tic_history_was_running(&graph->history, TIC_HISTORY_CALLBACK, task))
         return 0;
-    return note_actor_locked(graph, TIC_HISTORY_END, TIC_HISTORY_CALLBACK, task, epoch);
-}
-
-int tic_graph_note_call_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch)
-{
-    if (tic_graph_has_begun(graph, task) &&
-        !tic_history_was_running(&graph->history, TIC_HISTORY_CALLBACK, task))
-        return 0;
-    return note_actor_locked(graph, TIC_HISTORY_CALL, TIC_HISTORY_CALLBACK, task, epoch);
+    return note_actor_locked(graph, kind, TIC_HISTORY_CALLBACK, task, epoch);
 }
 
 /* ---- tasks that write no content ------------------------------------------------------------- */

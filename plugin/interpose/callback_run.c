@@ -66,7 +66,6 @@ void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
 
 void tic_callback_note_call(void)
 {
-    if (__builtin_expect(tic_in_callback > 0 && here, 0) && tic_guard == 0 &&
-        !tic_replay_note_call())
+    if (__builtin_expect(here != NULL, 0) && tic_guard == 0 && !tic_replay_note_call())
         tic_snapshot_note_call(&tic_session->snapshot, here);
 }

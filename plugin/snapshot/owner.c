@@ -460,13 +460,22 @@ void tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
     tic_snapshot_need(snapshot, status == 0);
 }
 
+static int note_callback_locked(struct tic_snapshot *snapshot, enum tic_history_kind kind,
+                                const struct tic_running_callback *running)
+{
+    return tic_callback_is_unknown(running->task)
+               ? 0
+               : tic_graph_note_callback_locked(snapshot->graph, kind, running->task,
+                                                epoch_locked(snapshot));
+}
+
 void tic_snapshot_note_call(struct tic_snapshot *snapshot,
                             const struct tic_running_callback *running)
 {
-    if (!running->listed || tic_callback_is_unknown(running->task))
+    if (!running->listed)
         return;
     tic_lock(&snapshot->graph->lock);
-    int status = tic_graph_note_call_locked(snapshot->graph, running->task, epoch_locked(snapshot));
+    int status = note_callback_locked(snapshot, TIC_HISTORY_CALL, running);
     tic_unlock(&snapshot->graph->lock);
     tic_snapshot_need(snapshot, status == 0);
 }
@@ -476,10 +485,7 @@ void tic_snapshot_end_callback(struct tic_snapshot *snapshot, struct tic_running
     if (!running->listed)
         return;
     tic_lock(&snapshot->graph->lock);
-    int status = tic_callback_is_unknown(running->task)
-                     ? 0
-                     : tic_graph_note_callback_end_locked(snapshot->graph, running->task,
-                                                          epoch_locked(snapshot));
+    int status = note_callback_locked(snapshot, TIC_HISTORY_END, running);
     *running->link = running->next;
     if (running->next)
         running->next->link = running->link;

@@ -41,6 +41,15 @@ keeps_order() {
     [ "$skipped" -gt 0 ] || complain "$1" "nothing was ever skipped"
 }
 
+# Kills a scenario at each point, and resumes it on so many workers: resume_order SCENARIO WORKERS POINT...
+resume_order() {
+    local expected point
+    expected=$("$lib/orders" "$1")
+    for point in "${@:3}"; do
+        resumes "$point" "$2" "$expected" "$lib/orders" "$1"
+    done
+}
+
 keep_order() { # scenarios...
     local scenario
     for scenario in "$@"; do
@@ -139,12 +148,8 @@ exit_as_usual() { # scenarios...
 
 # Or it goes on before the callback, which had not returned by the cut.
 @test "who waits for a task waits for its callback" {
-    local expected line
     export STARPU_TIC_EVERY=1
-    expected=$("$lib/orders" callback-waited)
-    for line in 3 5 8 12 18 24 30 36; do
-        resumes line-renamed:$line 3 "$expected" "$lib/orders" callback-waited
-    done
+    resume_order callback-waited 3 line-renamed:{3,5,8,12,18,24,30,36}
 }
 
 # No line has the value, the event log has.
@@ -370,32 +375,19 @@ resume_with_input() {
 }
 
 @test "data without a home leaves when somebody has read it" {
-    local expected at
     export STARPU_TIC_EVERY=20
-    expected=$("$lib/orders" leaving-read)
-    for at in task-end:110 task-end:170 task-end:230 line-renamed:3 line-renamed:7; do
-        resumes $at 4 "$expected" "$lib/orders" leaving-read
-    done
+    resume_order leaving-read 4 task-end:{110,170,230} line-renamed:{3,7}
 }
 
 @test "main() gets access when a callback has given it back, which goes on" {
-    local expected line
     export STARPU_TIC_EVERY=10
-    expected=$("$lib/orders" given-back)
-    for line in 5 11 17 23 29; do
-        resumes line-renamed:$line 3 "$expected" "$lib/orders" given-back
-    done
+    resume_order given-back 3 line-renamed:{5,11,17,23,29}
 }
 
 @test "planned parts are switched where a restart executes again who looks at them" {
-    local scenario expected at
     export STARPU_TIC_EVERY=1
-    for scenario in planned-spin planned-beside; do
-        expected=$("$lib/orders" $scenario)
-        for at in line-renamed:9 line-renamed:13 task-begin:60 task-begin:150; do
-            resumes $at 3 "$expected" "$lib/orders" $scenario
-        done
-    done
+    resume_order planned-spin 3 line-renamed:{9,13} task-begin:{60,150}
+    resume_order planned-beside 3 line-renamed:{9,13} task-begin:{60,150}
 }
 
 # What a task behind it has made of the data is in the line.
@@ -411,31 +403,18 @@ resume_with_input() {
 }
 
 @test "main() computes, or gives data away, while a prologue reads that, which its task changes" {
-    local scenario expected at
-    for scenario in computing computing-leaving; do
-        expected=$("$lib/orders" $scenario)
-        for at in 4 6 8 10 12; do
-            resumes line-renamed:$at 3 "$expected" "$lib/orders" $scenario
-        done
-    done
+    resume_order computing 3 line-renamed:{4,6,8,10,12}
+    resume_order computing-leaving 3 line-renamed:{4,6,8,10,12}
 }
 
 @test "a callback reads data, and then lets a task go that changes it" {
-    local expected at
     export STARPU_TIC_EVERY=1 STARPU_NCPU=3
-    expected=$("$lib/orders" let-go)
-    for at in 8 20 32 44 56; do
-        resumes line-renamed:$at 4 "$expected" "$lib/orders" let-go
-    done
+    resume_order let-go 4 line-renamed:{8,20,32,44,56}
 }
 
 @test "the prologue of a task that main() waits for in its submission" {
-    local expected at
     export STARPU_NCPU=1 STARPU_SCHED=eager
-    expected=$("$lib/orders" prologue-synchronous)
-    for at in 1 2 3 6 7; do
-        resumes line-renamed:$at 1 "$expected" "$lib/orders" prologue-synchronous
-    done
+    resume_order prologue-synchronous 1 line-renamed:{1,2,3,6,7}
 }
 
 @test "main() writes packed data after tasks without output have read it" {

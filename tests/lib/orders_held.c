@@ -160,7 +160,7 @@ static void give_back(void *number)
 }
 
 /* A callback gives back what main() has unregistered, and StarPU is through with it then. */
-static void leave_by(struct starpu_task *(*create)(int number))
+static void run_leaving(void)
 {
     static uint64_t left[LEAVING];
 
@@ -173,7 +173,7 @@ static void leave_by(struct starpu_task *(*create)(int number))
             sched_yield();
         submit(&step_codelet, handles[0], number);
         submit(&look_codelet, leaving[number], 0);
-        struct starpu_task *task = create(number);
+        struct starpu_task *task = build(&look_codelet, handles[0], number);
         task->callback_func = give_back;
         task->callback_arg = (void *)(intptr_t)number;
         must(starpu_task_submit(task));
@@ -182,16 +182,6 @@ static void leave_by(struct starpu_task *(*create)(int number))
     starpu_task_wait_for_all();
     for (int number = 0; number < LEAVING; number++)
         note(left[number]);
-}
-
-static struct starpu_task *create_reader(int number)
-{
-    return build(&look_codelet, handles[0], number);
-}
-
-static void run_leaving(void)
-{
-    leave_by(create_reader);
 }
 
 const struct mode orders_held[] = {{"held-commute", run_commute},
