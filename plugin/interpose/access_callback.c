@@ -395,7 +395,7 @@ static bool is_granted_now(const struct tic_callback_wait *wait)
 bool tic_callback_access_redo(struct tic_callback_wait *wait)
 {
     struct tic_handle *handle = wait->handle;
-    const struct tic_replay_actor taken = {take, granted_now, wait, false},
+    const struct tic_replay_actor taken = {take, granted_now, wait, false, false},
                                   nothing = {.run = do_nothing};
     const bool now = is_granted_now(wait);
 

@@ -156,7 +156,7 @@ static void run_redone(void *arg)
 struct tic_replay_actor tic_redone_actor(struct tic_redone *redone, bool shows)
 {
     return (struct tic_replay_actor){shows && redone->reader ? show_reads : NULL, run_redone,
-                                     redone, !redone->notes};
+                                     redone, !redone->notes, false};
 }
 
 void tic_redone_free(struct tic_redone *redone)

@@ -98,13 +98,18 @@ static uint8_t use_of(struct starpu_task *task, const struct tic_accesses *acces
 }
 
 /* What comes later on this data comes after it. */
-static bool queue_locked(struct queued_task *queued, void (*play)(void *),
-                         const struct tic_accesses *accesses)
+static void note_use_locked(struct starpu_task *task, const struct tic_accesses *accesses)
 {
     for (unsigned i = 0; i < accesses->count; i++)
         if (accesses->items[i].handle)
             tic_redo_keeper(accesses->items[i].handle)->restart.redo.queued |=
-                use_of(queued->task, accesses, i);
+                use_of(task, accesses, i);
+}
+
+static bool queue_locked(struct queued_task *queued, void (*play)(void *),
+                         const struct tic_accesses *accesses)
+{
+    note_use_locked(queued->task, accesses);
     bool on = tic_replay_queue(play, queued);
     if (!on)
         free(queued);
@@ -222,24 +227,29 @@ static enum tic_verdict begin_kernel_locked(struct starpu_task *task,
 {
     const uint64_t key = tic_submission_key(submission);
     const struct tic_accesses *accesses = submission->accesses;
+    const bool ended = tic_replay_has_ended(TIC_HISTORY_KERNEL, key);
     struct kernel *kernel = tic_or_stop(malloc(sizeof(*kernel)));
 
     copy_flags(task);
+    if (!ended)
+        note_use_locked(task, accesses);
     kernel->user = tic_redo_create_user(key, accesses->count);
     for (unsigned i = 0; i < accesses->count; i++) {
         kernel->user->handles[i] = accesses->items[i].handle;
         check_made(accesses->items[i].handle);
     }
-    enum tic_verdict verdict = tic_skip_kernel(task, key, &kernel->task);
+    kernel->user->stays = !ended && tic_redo_keeps_values(task, key);
+    enum tic_verdict verdict = tic_skip_kernel(task, key, ended, &kernel->task);
     if (verdict == TIC_CONTROL)
         end_with(task, kernel->task);
     tic_redo_note_user(kernel->user);
-    bool fine = tic_callback_wrap(kernel->task, false, key, false);
+    bool fine = tic_callback_wrap(kernel->task, false, key, !ended && kernel->task != task);
     if (submission->context == TIC_CONTEXT_MAIN)
         tic_task_mark(kernel->task, (int)submission->sequence + 1);
     else
         fine = fine && tic_admit_register(kernel->task, &submission->spawn);
-    const struct tic_replay_actor actor = {.begin = run_kernel, .argument = kernel};
+    const struct tic_replay_actor actor = {
+        .begin = run_kernel, .argument = kernel, .stays = kernel->user->stays};
     tic_stop_unless(fine && tic_replay_add_actor(TIC_HISTORY_KERNEL, key, &actor, false));
     atomic_fetch_add_explicit(&tic_session->rerun, 1, memory_order_relaxed);
     return verdict;
@@ -379,18 +389,16 @@ static void play(bool begins)
     }
 }
 
-static bool is_of_task(uint32_t role, uint64_t key)
+static bool is_prologue(uint32_t role, uint64_t key)
 {
-    const bool prologue =
-        !(key & TIC_SPAWN_KEY) && (key & (TIC_PROLOGUE_FIRST | TIC_PROLOGUE_POP)) != 0;
-
-    return role == TIC_HISTORY_KERNEL || (role == TIC_HISTORY_CALLBACK && prologue);
+    return role == TIC_HISTORY_CALLBACK && !(key & TIC_SPAWN_KEY) &&
+           (key & (TIC_PROLOGUE_FIRST | TIC_PROLOGUE_POP)) != 0;
 }
 
 void tic_redo_start(struct tic_session *session)
 {
     const struct tic_history *history = &session->graph.history;
-    const struct tic_replay_steps steps = {is_of_task,
+    const struct tic_replay_steps steps = {is_prologue,
                                            arrive,
                                            play,
                                            tic_redo_catch_up,

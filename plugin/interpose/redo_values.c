@@ -501,16 +501,74 @@ void tic_redo_show(struct tic_handle *handle, const struct tic_saved *saved)
         tic_data_redo(handle, saved);
 }
 
+static bool reads_content(struct starpu_task *task, unsigned buffer, struct tic_handle *handle)
+{
+    return handle && STARPU_TASK_GET_MODE(task, buffer) & STARPU_R &&
+           tic_handle_has_content(handle);
+}
+
+/* Of what nobody had written nothing is logged. */
+static bool is_value_of_line(struct tic_handle *handle, uint64_t key, unsigned buffer)
+{
+    struct tic_line_read read;
+
+    if (handle->family || handle->use.by_callback.replayed > 0)
+        return false;
+    return tic_graph_find_read(&tic_session->graph, key, buffer, &read)
+               ? read.checksum == tic_data_recovered_value(handle).checksum
+               : atomic_load(&handle->saving.version) == 0;
+}
+
+bool tic_redo_keeps_values(struct starpu_task *task, uint64_t key)
+{
+    const unsigned count = STARPU_TASK_GET_NBUFFERS(task);
+    unsigned i = 0;
+
+    for (; i < count; i++) {
+        struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
+        if (reads_content(task, i, handle) && !is_value_of_line(handle, key, i))
+            break;
+    }
+    return i == count;
+}
+
+static bool find_for_kernel(const struct tic_redo_user *kernel, struct starpu_task *task,
+                            unsigned i, struct tic_saved *saved)
+{
+    struct tic_handle *handle = kernel->handles[i];
+    bool found = false;
+
+    tic_lock(&tic_session->submit);
+    if (kernel->stays && reads_content(task, i, handle) && handle->restart.pending) {
+        *saved = tic_data_recovered_value(handle);
+        found = true;
+    } else if (handle) {
+        found = find_locked(task, i, kernel->key, saved);
+    }
+    tic_unlock(&tic_session->submit);
+    return found;
+}
+
+/* It is there, and stays: it does not come back at the cut. */
+static void keep(struct tic_handle *handle)
+{
+    tic_lock(&tic_session->submit);
+    if (handle->restart.pending) {
+        handle->restart.pending = false;
+        handle->restart.live = handle->restart.restored = true;
+    }
+    tic_unlock(&tic_session->submit);
+}
+
 void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task)
 {
     struct tic_saved saved;
 
     for (unsigned i = 0; i < kernel->count; i++) {
-        tic_lock(&tic_session->submit);
-        bool found = kernel->handles[i] && find_locked(task, i, kernel->key, &saved);
-        tic_unlock(&tic_session->submit);
-        if (found)
+        if (find_for_kernel(kernel, task, i, &saved))
             tic_redo_show(kernel->handles[i], &saved);
+        if (kernel->stays && reads_content(task, i, kernel->handles[i]))
+            keep(kernel->handles[i]);
     }
     pthread_mutex_lock(&users.mutex);
     kernel->next = users.running;

@@ -32,6 +32,7 @@ struct tic_redo_user {
     unsigned count;
     unsigned long number; /* main() came to it after so many others */
     bool begun, ended;
+    bool stays; /* a kernel that holds at the cut what it reads */
     struct tic_redo_reads *reads;
     struct tic_redo_user *next;   /* of kernels that run */
     struct tic_handle *handles[]; /* or NULL; then of each the data that has the order, once */
@@ -57,6 +58,10 @@ void tic_redo_show_reader(const struct tic_redo_user *reader);
 /* It begins: the calls on its data that come before it are made, also those before which others
  * have still to begin: it did not wait for these. But none with which data leaves. */
 void tic_redo_make_calls(struct tic_redo_user *user);
+/* A kernel that had not ended by the cut: does the line have what it reads? Else it had returned,
+ * and others have written that; or it would be written beneath it, with what shares its memory.
+ * Under the submission lock. */
+bool tic_redo_keeps_values(struct starpu_task *task, uint64_t key);
 /* Who begins is a kernel: it is shown what it read. */
 void tic_redo_show_kernel(struct tic_redo_user *kernel, struct starpu_task *task);
 /* StarPU has the kernel; it has returned; what is no kernel is made, or is none of these. Any

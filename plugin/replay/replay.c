@@ -18,7 +18,7 @@ struct work {
     void *argument;
 };
 
-/* Who had begun by the cut, but for those that had not ended, and run again with their task. */
+/* Who had begun by the cut, but for prologues that had not ended, and run again with their task. */
 struct actor {
     uint64_t key;
     uint32_t role; /* enum tic_history_role */
@@ -125,13 +125,13 @@ static void note_ends(const struct tic_line_entry *entries, size_t count)
     }
 }
 
-static void drop_those_of_tasks(void)
+static void drop_open_prologues(void)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < replay.actor_count; i++) {
         const struct actor actor = replay.actors[i];
-        if (actor.ended || !replay.steps.is_of_task(actor.role, actor.key))
+        if (actor.ended || !replay.steps.is_prologue(actor.role, actor.key))
             replay.actors[kept++] = actor;
     }
     replay.actor_count = kept;
@@ -152,13 +152,20 @@ static int list_actors(const struct tic_line_entry *entries, size_t count)
                                .position = entries[i].position};
     qsort(replay.actors, replay.actor_count, sizeof(*replay.actors), by_key);
     note_ends(entries, count);
-    drop_those_of_tasks();
+    drop_open_prologues();
     return 0;
 }
 
 bool tic_replay_has_actor(enum tic_history_role role, uint64_t key)
 {
     return find_actor(role, key) != NULL;
+}
+
+bool tic_replay_has_ended(enum tic_history_role role, uint64_t key)
+{
+    const struct actor *actor = find_actor(role, key);
+
+    return actor && actor->ended;
 }
 
 static uint64_t operation_at(uint64_t position)
@@ -202,6 +209,7 @@ bool tic_replay_add_actor(enum tic_history_role role, uint64_t key,
     if (begins && replay.missed == actor)
         pthread_cond_broadcast(&replay.passes);
     pthread_mutex_unlock(&replay.mutex);
+    here.queued |= begins && is->stays;
     return begins;
 }
 
@@ -496,6 +504,18 @@ static void play_locked(void)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
+/* A kernel that does not stay. */
+static bool runs_kernel_locked(void)
+{
+    size_t i = 0;
+
+    while (i < replay.actor_count &&
+           !(replay.actors[i].role == TIC_HISTORY_KERNEL && replay.actors[i].known &&
+             !replay.actors[i].returned && !replay.actors[i].is.stays))
+        i++;
+    return i < replay.actor_count;
+}
+
 /* While it is this thread's turn. */
 static void redo_locked(void)
 {
@@ -503,7 +523,7 @@ static void redo_locked(void)
 
     while (turn == replay.passer.turn && replay.cursor.next < replay.cursor.count)
         pass_locked(&replay.cursor.entries[replay.cursor.next]);
-    while (turn == replay.passer.turn && !replay.arrived)
+    while (turn == replay.passer.turn && (!replay.arrived || runs_kernel_locked()))
         wait_locked();
     if (turn == replay.passer.turn)
         play_locked();
@@ -576,16 +596,6 @@ void tic_replay_await_end(void)
     while (tic_replay_is_on())
         pthread_cond_wait(&replay.others, &replay.mutex);
     pthread_mutex_unlock(&replay.mutex);
-}
-
-static bool runs_kernel_locked(void)
-{
-    size_t i = 0;
-
-    while (i < replay.actor_count && !(replay.actors[i].role == TIC_HISTORY_KERNEL &&
-                                       replay.actors[i].known && !replay.actors[i].returned))
-        i++;
-    return i < replay.actor_count;
 }
 
 void tic_replay_await_own(void)

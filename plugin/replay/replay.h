@@ -2,8 +2,8 @@
 /* A restart redoes the history of the recovered cut. Until main() has come to where it was then,
  * StarPU gets nothing that was not done: calls for that are queued. Then the values of the line are
  * restored, once, and the queue is played, in its order, as if the program called now. Callbacks
- * that had begun by the cut, and kernels that write no data and had ended, run when main() has come
- * as far as it had; main() comes back from a call that waits when those have returned that had
+ * and kernels that write no data, and had begun by the cut, run when main() has come as far as it
+ * had; main() comes back from a call that waits when those have returned that had
  * returned then.
  *
  * Why nobody waits for ever: an entry waits for entries before it and for main() at its position,
@@ -33,9 +33,9 @@ static inline bool tic_replay_is_on(void)
 }
 
 struct tic_replay_steps {
-    /* Does this actor come with its task: a kernel, a prologue? One that had not ended by the cut
-     * runs again with that, which was not done. */
-    bool (*is_of_task)(uint32_t role, uint64_t key);
+    /* Is this actor a prologue? One that had not ended by the cut runs again with its task, which
+     * was not done. */
+    bool (*is_prologue)(uint32_t role, uint64_t key);
     /* main() is at the cut: restores the values of data that nobody is to look at in these entries,
      * which have not passed; on its thread. */
     void (*arrive)(const struct tic_line_entry *entries, size_t count);
@@ -82,10 +82,14 @@ struct tic_replay_actor {
     void (*run)(void *);   /* on a thread of its own; NULL: somebody tells when it has returned */
     void *argument;        /* of both */
     bool of_task;          /* who waits for all tasks waits for it, too */
+    bool stays; /* a kernel that need not have returned when the queue is played: it had not by the
+                 * cut */
 };
 
-/* Does the history run it? It had begun by the cut, and had ended if it is of a task. */
+/* Does the history run it? It had begun by the cut, and had ended if it is a prologue. */
 bool tic_replay_has_actor(enum tic_history_role role, uint64_t key);
+/* Had it ended by the cut? */
+bool tic_replay_has_ended(enum tic_history_role role, uint64_t key);
 /* This actor is there: a callback whose task has ended, or a kernel. inside: in a call of main().
  * False: it is none. Any thread. */
 bool tic_replay_add_actor(enum tic_history_role role, uint64_t key,

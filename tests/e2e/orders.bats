@@ -491,6 +491,19 @@ resume_with_input() {
     is_right "$expected" recovered || complain $scenario "wrong after a kill"
 }
 
+# Of some lines the cut falls there.
+@test "main() had seen what a task without output did that had not ended at the cut" {
+    local expected scenario line skipped=0
+    export STARPU_TIC_POINTERS=trust STARPU_NCPU=3 # main() and the kernel wait by variables
+    for scenario in late-goes-on late-goes-on-homeless late-goes-on-known late-goes-on-child; do
+        expected=$(timeout "$hangs" "$lib/orders" $scenario)
+        for line in 5 7; do
+            resumes line-renamed:$line 3 "$expected" "$lib/orders" $scenario
+        done
+    done
+    [ "$skipped" -gt 0 ] || complain late-goes-on "nothing was ever skipped"
+}
+
 @test "memory that the program uses for something else is left alone if the user says so" {
     local expected scenario=look-given-back
     expected=$("$lib/orders" $scenario)

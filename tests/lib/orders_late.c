@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/orders.h"
 
@@ -462,6 +463,119 @@ static void run_callback_alike(void)
     starpu_task_wait_for_all();
 }
 
+/* ---- a kernel without output that goes on ---------------------------------------------------- */
+
+enum { GOES_ON = 6 };            /* rounds */
+static _Atomic int seen, let_go; /* the last round in which it has begun; and may end */
+static uint64_t found;           /* by that kernel; its callback adds to it */
+
+static void await_round(_Atomic int *round, int number)
+{
+    while (atomic_load(round) < number)
+        usleep(100);
+}
+
+static void stay_kernel(void *buffers[], void *arg)
+{
+    int number;
+
+    starpu_codelet_unpack_args(arg, &number);
+    atomic_store(&seen, number);
+    await_round(&let_go, number);
+    found = *variable(buffers[0]);
+}
+
+static struct starpu_codelet stay_codelet = {
+    .cpu_funcs = {stay_kernel}, .nbuffers = 1, .modes = {STARPU_R}, .name = "stay"};
+
+static void see(void *number)
+{
+    atomic_store(&seen, (int)(intptr_t)number);
+}
+
+static void bear_look(void *buffers[], void *arg)
+{
+    struct starpu_task *task = build(&look_codelet, handles[2], 1);
+    int number;
+
+    starpu_codelet_unpack_args(arg, &number);
+    task->callback_func = see;
+    task->callback_arg = (void *)(intptr_t)number;
+    must(starpu_task_submit(task));
+    await_round(&let_go, number);
+    found = *variable(buffers[0]);
+}
+
+static struct starpu_codelet bear_look_codelet = {
+    .cpu_funcs = {bear_look}, .nbuffers = 1, .modes = {STARPU_R}, .name = "bear_look"};
+
+/* main() goes on when it sees that the kernel has begun, which ends when main() lets it; tasks that
+ * come after it wait. */
+static void go_on_beside(struct starpu_task *task, starpu_data_handle_t handle, int number)
+{
+    must(starpu_task_submit(task));
+    submit(&step_codelet, handle, number);
+    await_round(&seen, number);
+    for (int i = 0; i < 3; i++) {
+        submit(&step_codelet, handles[0], i);
+        note(read_value(handles[0]));
+        usleep(3000);
+    }
+    atomic_store(&let_go, number);
+    starpu_task_wait_for_all();
+    note(found);
+    note(read_value(handle));
+}
+
+static void run_goes_on(void)
+{
+    for (int number = 1; number <= GOES_ON; number++)
+        go_on_beside(build(&stay_codelet, handles[1], number), handles[1], number);
+}
+
+static void run_goes_on_homeless(void)
+{
+    starpu_data_handle_t homeless = register_homeless();
+
+    submit(&assign_codelet, homeless, 4);
+    for (int number = 1; number <= GOES_ON; number++)
+        go_on_beside(build(&stay_codelet, homeless, number), homeless, number);
+    starpu_data_unregister(homeless);
+}
+
+static void find_more(void *arg)
+{
+    (void)arg;
+    found = found * 3 + 1;
+}
+
+/* Others know the task: by a tag, a callback, and a task that waits for it. */
+static void run_goes_on_known(void)
+{
+    for (int number = 1; number <= GOES_ON; number++) {
+        struct starpu_task *task = build(&stay_codelet, handles[1], number),
+                           *behind = build(&step_codelet, handles[2], number);
+        task->use_tag = behind->use_tag = 1;
+        task->tag_id = (starpu_tag_t)number;
+        task->callback_func = find_more;
+        behind->tag_id = (starpu_tag_t)(100 + number);
+        starpu_tag_declare_deps(behind->tag_id, 1, task->tag_id);
+        must(starpu_task_submit(behind));
+        go_on_beside(task, handles[1], number);
+        must(starpu_tag_wait((starpu_tag_t)(100 + number)));
+        note(read_value(handles[2]));
+    }
+}
+
+/* main() waits for the callback of a task that the kernel submits. */
+static void run_goes_on_child(void)
+{
+    for (int number = 1; number <= GOES_ON; number++) {
+        submit(&step_codelet, handles[2], number);
+        go_on_beside(build(&bear_look_codelet, handles[1], number), handles[1], number);
+    }
+}
+
 const struct mode orders_late[] = {{"late-callback", run_callback},
                                    {"late-callback-read", run_callback_read},
                                    {"late-paused", run_paused},
@@ -477,4 +591,8 @@ const struct mode orders_late[] = {{"late-callback", run_callback},
                                    {"late-bare", run_bare},
                                    {"late-children-in-turn", run_children_in_turn},
                                    {"late-reader-in-place", run_reader_in_place},
+                                   {"late-goes-on", run_goes_on},
+                                   {"late-goes-on-homeless", run_goes_on_homeless},
+                                   {"late-goes-on-known", run_goes_on_known},
+                                   {"late-goes-on-child", run_goes_on_child},
                                    {NULL, NULL}};

@@ -35,10 +35,9 @@ static void say(char what)
     pthread_mutex_unlock(&mutex);
 }
 
-static bool is_of_task(uint32_t role, uint64_t key)
+static bool is_prologue(uint32_t role, uint64_t key)
 {
-    (void)key;
-    return role == TIC_HISTORY_KERNEL;
+    return role == TIC_HISTORY_CALLBACK && key == 9;
 }
 
 static void arrive(const struct tic_line_entry *entries, size_t count)
@@ -78,6 +77,11 @@ static void kernel(void *arg)
     tic_replay_end_kernel(5);
 }
 
+static void say_it(void *arg)
+{
+    say(*(const char *)arg);
+}
+
 static void kernel_before_call(void *arg)
 {
     say(*(const char *)arg);
@@ -96,7 +100,7 @@ static void kernel_after_call(void *arg)
 static void start(const struct tic_line_entry *entries, size_t count, uint64_t cut)
 {
     static const struct tic_replay_steps steps = {
-        .is_of_task = is_of_task, .arrive = arrive, .play = play, .catch_up = catch_up};
+        .is_prologue = is_prologue, .arrive = arrive, .play = play, .catch_up = catch_up};
 
     memset(said, 0, sizeof(said));
     assert_int_equal(tic_replay_start(entries, count, cut, &steps), 0);
@@ -188,15 +192,62 @@ static void test_kernel_and_queue(void **state)
     assert_false(tic_replay_queue(callback, &letter_r));
 }
 
-/* One that had not ended is not done. */
+/* One that had not ended is not done: it begins there, and the queue is played while it runs. */
 static void test_kernel_not_ended(void **state)
 {
     static const struct tic_line_entry entries[] = {ENTRY(1, KERNEL, 5, BEGIN),
                                                     ENTRY(2, MAIN, 0, RETURN)};
+    const struct tic_replay_actor stays = {.begin = say_it, .argument = &letter_k, .stays = true};
     (void)state;
     start(entries, TIC_COUNT(entries), 3);
     tic_replay_begin(1, TIC_REPLAY_SUBMITS);
-    assert_false(tic_replay_has_actor(TIC_HISTORY_KERNEL, 5));
+    assert_false(tic_replay_has_ended(TIC_HISTORY_KERNEL, 5));
+    assert_true(tic_replay_add_actor(TIC_HISTORY_KERNEL, 5, &stays, false));
+    assert_true(tic_replay_queue(callback, &letter_q));
+    wait_at(2);
+    finish(3, "k|<q>");
+    tic_replay_end_kernel(5);
+}
+
+static void *end_returned(void *arg)
+{
+    sem_wait(&go);
+    say_it(arg);
+    tic_replay_end_kernel(5);
+    return NULL;
+}
+
+/* The same, but others have changed what it reads: nothing is restored before it has returned. */
+static void test_kernel_not_known_to_have_ended(void **state)
+{
+    static const struct tic_line_entry entries[] = {ENTRY(1, KERNEL, 5, BEGIN),
+                                                    ENTRY(2, MAIN, 0, RETURN)};
+    const struct tic_replay_actor returns = {.begin = say_it, .argument = &letter_k};
+    pthread_t thread;
+    (void)state;
+    sem_init(&go, 0, 0);
+    start(entries, TIC_COUNT(entries), 3);
+    tic_replay_begin(1, TIC_REPLAY_SUBMITS);
+    assert_true(tic_replay_add_actor(TIC_HISTORY_KERNEL, 5, &returns, false));
+    assert_true(tic_replay_queue(callback, &letter_q));
+    assert_int_equal(pthread_create(&thread, NULL, end_returned, &letter_r), 0);
+    wait_at(2);
+    tic_replay_begin(3, TIC_REPLAY_SUBMITS);
+    assert_true(tic_replay_is_on());
+    sem_post(&go);
+    finish(4, "k|r<q>");
+    pthread_join(thread, NULL);
+}
+
+/* A prologue that had not ended comes with its task. */
+static void test_prologue_not_ended(void **state)
+{
+    static const struct tic_line_entry entries[] = {ENTRY(1, CALLBACK, 9, BEGIN),
+                                                    ENTRY(2, MAIN, 0, RETURN)};
+    (void)state;
+    start(entries, TIC_COUNT(entries), 3);
+    tic_replay_begin(1, TIC_REPLAY_SUBMITS);
+    assert_false(tic_replay_has_actor(TIC_HISTORY_CALLBACK, 9));
     assert_true(tic_replay_queue(callback, &letter_q));
     wait_at(2);
     finish(3, "|<q>");
@@ -230,7 +281,7 @@ static void test_callback_inside_call(void **state)
         ENTRY(1, CALLBACK, 6, END),
         {.position = 1, .actor = 7, .kind = BEGIN, .role = CALLBACK, .part = TIC_HISTORY_NESTED},
         ENTRY(1, CALLBACK, 7, END)};
-    const struct tic_replay_actor taken = {callback, callback, &letter_a, false};
+    const struct tic_replay_actor taken = {callback, callback, &letter_a, false, false};
     (void)state;
     start(entries, TIC_COUNT(entries), 2);
     tic_replay_begin(1, TIC_REPLAY_SUBMITS);
@@ -426,6 +477,8 @@ int main(void)
         cmocka_unit_test(test_callback_waits_for_main_at_cut),
         cmocka_unit_test(test_kernel_and_queue),
         cmocka_unit_test(test_kernel_not_ended),
+        cmocka_unit_test(test_kernel_not_known_to_have_ended),
+        cmocka_unit_test(test_prologue_not_ended),
         cmocka_unit_test(test_call_put_off),
         cmocka_unit_test(test_callback_inside_call),
         cmocka_unit_test(test_two_inside_call),
