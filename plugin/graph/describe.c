@@ -113,9 +113,7 @@ static int describe_signatures(struct tic_graph *graph, struct tic_line *line)
 static int describe_tails_locked(struct tic_graph *graph, uint64_t cut, struct tic_line *line)
 {
     int status = tic_tail_describe(&graph->reads, cut, line);
-    status = status ? status : tic_tail_describe(&graph->callbacks, cut, line);
     status = status ? status : tic_tail_describe(&graph->looks, cut, line);
-    status = status ? status : tic_tail_describe(&graph->ran, cut, line);
     status =
         status ? status : tic_history_describe(&graph->history, cut, tic_line_position(line), line);
     status = status ? status : tic_tail_describe(&graph->inputs, cut, line);
@@ -139,9 +137,8 @@ int tic_graph_describe(struct tic_graph *graph, uint64_t cut, struct tic_line *l
 
 void tic_graph_drop_tail(struct tic_graph *graph, uint32_t number, size_t count)
 {
-    struct tic_tail *tails[] = {&graph->inputs, &graph->events,      &graph->acquires,
-                                &graph->reads,  &graph->callbacks,   &graph->looks,
-                                &graph->ran,    &graph->history.tail};
+    struct tic_tail *tails[] = {&graph->inputs, &graph->events, &graph->acquires,
+                                &graph->reads,  &graph->looks,  &graph->history.tail};
 
     if (number == TIC_TABLE_SIGNATURES)
         graph->signature.in_blocks += count;

@@ -33,9 +33,7 @@ struct tic_recovered {
     bool *claimed;                 /* guarded by the graph lock: of each value */
     size_t value_count;
     struct tic_doneset done;
-    uint64_t tasks;  /* how many tasks were done */
-    uint64_t *begun; /* callbacks that had, ascending; maybe several times */
-    size_t begun_count;
+    uint64_t tasks;              /* how many tasks were done */
     uint64_t clock;              /* operations of main() begun at the cut */
     uint64_t position;           /* with the waits since */
     bool positioned;             /* it has the position of main() */
@@ -46,8 +44,6 @@ struct tic_recovered {
     uint64_t last_look; /* last wait among them; 0: none */
     uint64_t *looked;   /* data that looks name, ascending; maybe several times */
     size_t looked_count;
-    uint64_t *ran; /* tasks that write no content and had started, ascending */
-    size_t ran_count;
     struct tic_line_input *inputs; /* ascending id */
     size_t input_count;
     struct tic_line_event *events;
@@ -73,11 +69,9 @@ struct tic_graph {
     struct tic_handle_list gone;    /* to be freed when no cut sees them any more */
     struct tic_tail inputs;         /* in order of first use */
     struct tic_tail events;
-    struct tic_tail acquires;  /* in program order */
-    struct tic_tail reads;     /* by the epoch in which the task started */
-    struct tic_tail callbacks; /* that have run */
-    struct tic_tail looks;     /* wait by wait */
-    struct tic_tail ran;       /* tasks that write no content, by the epoch in which they started */
+    struct tic_tail acquires;   /* in program order */
+    struct tic_tail reads;      /* by the epoch in which the task started */
+    struct tic_tail looks;      /* wait by wait */
     struct tic_history history; /* all of these but events are projections of it */
 
     _Atomic uint64_t registered; /* handles ever; under lock; relaxed */
@@ -190,13 +184,6 @@ int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *rea
 int tic_graph_note_read_locked(struct tic_graph *graph, const struct tic_line_read *read,
                                const struct tic_reader *reader, uint64_t epoch);
 
-/* A task that writes no content begins in this epoch. Any thread. 0 or -ENOMEM. */
-int tic_graph_note_ran(struct tic_graph *graph, uint64_t task, uint64_t epoch);
-/* Its kernel has returned. */
-int tic_graph_note_ran_end(struct tic_graph *graph, uint64_t task, uint64_t epoch);
-/* Did it, within the recovered cut? */
-bool tic_graph_has_run(const struct tic_graph *graph, uint64_t task);
-
 /* The bytes of a datum as main() may see them after its wait number `wait`, which returns in this
  * epoch. 0 or -ENOMEM. */
 int tic_graph_note_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t id,
@@ -215,20 +202,8 @@ bool tic_graph_was_looked_at(const struct tic_graph *graph, uint64_t id);
 /* The last wait that has entries there; 0: none. */
 uint64_t tic_graph_last_look(const struct tic_graph *graph);
 
-/* The callback of a task begins in this epoch; nested: inside the call of main() that submits the
- * task, or asks for the access. 0 or -ENOMEM. */
-int tic_graph_note_callback_begin_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch,
-                                         bool nested);
-/* The callback of a task that runs has returned, in this epoch (kind END), or is about to make a
- * call by which others may go on (CALL). 0 or -ENOMEM. */
-int tic_graph_note_callback_locked(struct tic_graph *graph, enum tic_history_kind kind,
-                                   uint64_t task, uint64_t epoch);
-/* main() comes back from a call that waits (kind RETURN, id 0), or gives a datum back (RELEASE). 0
- * or -ENOMEM. */
-int tic_graph_note_main_locked(struct tic_graph *graph, enum tic_history_kind kind, uint64_t id,
-                               uint64_t epoch);
-/* Only whether it had begun. */
-bool tic_graph_has_begun(const struct tic_graph *graph, uint64_t task);
+/* Appends an entry to the history, of where main() is now. 0 or -ENOMEM. */
+int tic_graph_note_locked(struct tic_graph *graph, struct tic_line_entry entry, uint64_t epoch);
 
 /* ---- describing a cut; the checkpoint thread, after everything is saved ---------------------- */
 

@@ -123,9 +123,8 @@ void tic_point_describe(const struct tic_point_first *first, struct tic_graph *g
 
 static void forget_tails_locked(struct tic_graph *graph)
 {
-    struct tic_tail *tails[] = {&graph->inputs, &graph->events,      &graph->acquires,
-                                &graph->reads,  &graph->callbacks,   &graph->looks,
-                                &graph->ran,    &graph->history.tail};
+    struct tic_tail *tails[] = {&graph->inputs, &graph->events, &graph->acquires,
+                                &graph->reads,  &graph->looks,  &graph->history.tail};
 
     for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++)
         tic_tail_close(tails[i], tic_tail_total(tails[i]));

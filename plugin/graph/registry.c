@@ -19,9 +19,7 @@ int tic_graph_init(struct tic_graph *graph)
     tic_tail_init(&graph->events, TIC_TABLE_EVENTS);
     tic_tail_init(&graph->acquires, TIC_TABLE_ACQUIRES);
     tic_tail_init(&graph->reads, TIC_TABLE_READS);
-    tic_tail_init(&graph->callbacks, TIC_TABLE_CALLBACKS);
     tic_tail_init(&graph->looks, TIC_TABLE_LOOKS);
-    tic_tail_init(&graph->ran, TIC_TABLE_RAN);
     tic_history_init(&graph->history);
     int status = tic_spawns_init(&graph->spawns);
     return status ? status : tic_signature_init(&graph->signature);
@@ -38,17 +36,13 @@ void tic_graph_fini(struct tic_graph *graph)
     tic_tail_fini(&graph->events);
     tic_tail_fini(&graph->acquires);
     tic_tail_fini(&graph->reads);
-    tic_tail_fini(&graph->callbacks);
     tic_tail_fini(&graph->looks);
-    tic_tail_fini(&graph->ran);
     tic_history_fini(&graph->history);
     free(graph->recovered.looks);
     free(graph->recovered.looked);
-    free(graph->recovered.ran);
     free(graph->recovered.events);
     free(graph->recovered.acquires);
     free(graph->recovered.reads);
-    free(graph->recovered.begun);
     free(graph->recovered.main_writes);
     free(graph->recovered.values);
     free(graph->recovered.claimed);

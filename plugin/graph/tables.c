@@ -66,22 +66,6 @@ static int load_reads(struct tic_graph *graph, struct tic_line *line)
     return tic_tail_load(&graph->reads, line);
 }
 
-static int load_callbacks(struct tic_graph *graph, struct tic_line *line)
-{
-    uint64_t *begun = calloc(line->callback_count + 1, sizeof(*begun));
-
-    if (!begun)
-        return -ENOMEM;
-    for (size_t i = 0; i < line->callback_count; i++)
-        begun[i] = line->callbacks[i].task;
-    qsort(begun, line->callback_count, sizeof(*begun), tic_line_by_number);
-    graph->recovered.begun = begun;
-    graph->recovered.begun_count = line->callback_count;
-    graph->recovered.clock = line->clock;
-    graph->recovered.position = tic_line_position(line);
-    return tic_tail_load(&graph->callbacks, line);
-}
-
 static int by_look(const void *a, const void *b)
 {
     const struct tic_line_look *x = a, *y = b;
@@ -110,48 +94,38 @@ static int load_looked(struct tic_graph *graph, const struct tic_line *line)
 
 static int load_looks(struct tic_graph *graph, struct tic_line *line)
 {
-    graph->recovered.positioned = line->verified != 0;
-    graph->recovered.quiescent = line->quiescent != 0;
     graph->recovered.looks =
         sort_copy(line->looks, line->look_count, sizeof(*line->looks), by_look);
-    graph->recovered.ran =
-        sort_copy(line->ran, line->ran_count, sizeof(*line->ran), tic_line_by_number);
-    if (!graph->recovered.looks || !graph->recovered.ran)
+    if (!graph->recovered.looks)
         return -ENOMEM;
     graph->recovered.look_count = line->look_count;
-    graph->recovered.ran_count = line->ran_count;
     for (size_t i = 0; i < line->look_count && graph->recovered.looks[i].wait < TIC_LOOK_CALLBACK;
          i++)
         graph->recovered.last_look = graph->recovered.looks[i].wait;
     int status = load_looked(graph, line);
-    status = status ? status : tic_tail_load(&graph->looks, line);
-    return status ? status : tic_tail_load(&graph->ran, line);
+    return status ? status : tic_tail_load(&graph->looks, line);
 }
 
 int tic_graph_load_tables(struct tic_graph *graph, struct tic_line *line)
 {
     int status = load_inputs(graph, line);
 
+    graph->recovered.clock = line->clock;
+    graph->recovered.position = tic_line_position(line);
+    graph->recovered.positioned = line->verified != 0;
+    graph->recovered.quiescent = line->quiescent != 0;
     status = status ? status : load_acquires(graph, line);
     status = status ? status : load_reads(graph, line);
-    status = status ? status : load_callbacks(graph, line);
     status = status ? status : load_looks(graph, line);
     return status ? status : tic_history_load(&graph->history, line);
 }
 
 /* ---- the history ----------------------------------------------------------------------------- */
 
-/* Beside an entry of another table, under the same lock. */
-static int append_locked(struct tic_graph *graph, struct tic_line_entry entry, uint64_t epoch)
+int tic_graph_note_locked(struct tic_graph *graph, struct tic_line_entry entry, uint64_t epoch)
 {
     entry.position = atomic_load(&graph->position);
     return tic_history_append(&graph->history, &entry, epoch);
-}
-
-int tic_graph_note_main_locked(struct tic_graph *graph, enum tic_history_kind kind, uint64_t id,
-                               uint64_t epoch)
-{
-    return append_locked(graph, (struct tic_line_entry){.kind = kind, .subject = id}, epoch);
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
@@ -182,7 +156,10 @@ int tic_graph_note_input(struct tic_graph *graph, uint64_t id, uint64_t hash, ui
         return known->hash == hash ? 0 : -EILSEQ;
     tic_lock(&graph->lock);
     int status = tic_tail_append(&graph->inputs, &entry, epoch);
-    status = status ? status : tic_graph_note_main_locked(graph, TIC_HISTORY_INPUT, id, epoch);
+    status = status ? status
+                    : tic_graph_note_locked(
+                          graph, (struct tic_line_entry){.kind = TIC_HISTORY_INPUT, .subject = id},
+                          epoch);
     tic_unlock(&graph->lock);
     return status;
 }
@@ -210,11 +187,11 @@ int tic_graph_note_acquire_locked(struct tic_graph *graph, const struct tic_line
                                   uint64_t epoch)
 {
     const bool merges = acquire->writes == TIC_ACQUIRE_UNPARTITION;
+    const struct tic_line_entry entry = {.kind = merges ? TIC_HISTORY_MERGE : TIC_HISTORY_VALUE,
+                                         .subject = acquire->id};
     int status = tic_tail_append(&graph->acquires, acquire, epoch);
 
-    return status ? status
-                  : tic_graph_note_main_locked(
-                        graph, merges ? TIC_HISTORY_MERGE : TIC_HISTORY_VALUE, acquire->id, epoch);
+    return status ? status : tic_graph_note_locked(graph, entry, epoch);
 }
 
 bool tic_graph_find_read(struct tic_graph *graph, uint64_t task, uint32_t buffer,
@@ -243,7 +220,7 @@ int tic_graph_note_read_locked(struct tic_graph *graph, const struct tic_line_re
     if (tic_graph_find_read(graph, read->task, read->buffer, &known))
         return 0;
     int status = tic_tail_append(&graph->reads, read, epoch);
-    return status ? status : append_locked(graph, entry, epoch);
+    return status ? status : tic_graph_note_locked(graph, entry, epoch);
 }
 
 int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *read,
@@ -255,90 +232,11 @@ int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *rea
     return status;
 }
 
-/* An actor that the recovered line does not know begins, or one ends. */
-static int note_actor_locked(struct tic_graph *graph, enum tic_history_kind kind,
-                             enum tic_history_role role, uint64_t task, uint64_t epoch)
-{
-    return append_locked(graph, (struct tic_line_entry){.kind = kind, .role = role, .actor = task},
-                         epoch);
-}
-
-static bool has_number(const uint64_t *numbers, size_t count, uint64_t number)
-{
-    return count > 0 &&
-           bsearch(&number, numbers, count, sizeof(number), tic_line_by_number) != NULL;
-}
-
-bool tic_graph_has_begun(const struct tic_graph *graph, uint64_t task)
-{
-    return has_number(graph->recovered.begun, graph->recovered.begun_count, task);
-}
-
-static int append_callback_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch)
-{
-    struct tic_line_callback entry = {task, atomic_load(&graph->clock)};
-
-    return tic_tail_append(&graph->callbacks, &entry, epoch);
-}
-
-int tic_graph_note_callback_begin_locked(struct tic_graph *graph, uint64_t task, uint64_t epoch,
-                                         bool nested)
-{
-    const struct tic_line_entry entry = {.kind = TIC_HISTORY_BEGIN,
-                                         .role = TIC_HISTORY_CALLBACK,
-                                         .actor = task,
-                                         .part = nested ? TIC_HISTORY_NESTED : 0};
-
-    if (tic_graph_has_begun(graph, task))
-        return 0;
-    int status = append_callback_locked(graph, task, epoch);
-    return status ? status : append_locked(graph, entry, epoch);
-}
-
-int tic_graph_note_callback_locked(struct tic_graph *graph, enum tic_history_kind kind,
-                                   uint64_t task, uint64_t epoch)
-{
-    if (tic_graph_has_begun(graph, task) &&
-        !tic_history_was_running(&graph->history, TIC_HISTORY_CALLBACK, task))
-        return 0;
-    return note_actor_locked(graph, kind, TIC_HISTORY_CALLBACK, task, epoch);
-}
-
-/* ---- tasks that write no content ------------------------------------------------------------- */
-
-int tic_graph_note_ran(struct tic_graph *graph, uint64_t task, uint64_t epoch)
-{
-    if (tic_graph_has_run(graph, task))
-        return 0;
-    tic_lock(&graph->lock);
-    int status = tic_tail_append(&graph->ran, &task, epoch);
-    status = status ? status
-                    : note_actor_locked(graph, TIC_HISTORY_BEGIN, TIC_HISTORY_KERNEL, task, epoch);
-    tic_unlock(&graph->lock);
-    return status;
-}
-
-int tic_graph_note_ran_end(struct tic_graph *graph, uint64_t task, uint64_t epoch)
-{
-    if (tic_graph_has_run(graph, task) &&
-        !tic_history_was_running(&graph->history, TIC_HISTORY_KERNEL, task))
-        return 0;
-    tic_lock(&graph->lock);
-    int status = note_actor_locked(graph, TIC_HISTORY_END, TIC_HISTORY_KERNEL, task, epoch);
-    tic_unlock(&graph->lock);
-    return status;
-}
-
-bool tic_graph_has_run(const struct tic_graph *graph, uint64_t task)
-{
-    return has_number(graph->recovered.ran, graph->recovered.ran_count, task);
-}
-
 /* ---- what main() may look at ----------------------------------------------------------------- */
 
 static int note_bytes_locked(struct tic_graph *graph, uint64_t wait, uint64_t id, uint64_t epoch)
 {
-    return append_locked(
+    return tic_graph_note_locked(
         graph, (struct tic_line_entry){.kind = TIC_HISTORY_BYTES, .actor = wait, .subject = id},
         epoch);
 }
@@ -406,7 +304,9 @@ const struct tic_line_look *tic_graph_find_look(const struct tic_graph *graph, u
 
 bool tic_graph_was_looked_at(const struct tic_graph *graph, uint64_t id)
 {
-    return has_number(graph->recovered.looked, graph->recovered.looked_count, id);
+    return graph->recovered.looked_count > 0 &&
+           bsearch(&id, graph->recovered.looked, graph->recovered.looked_count, sizeof(id),
+                   tic_line_by_number) != NULL;
 }
 
 uint64_t tic_graph_last_look(const struct tic_graph *graph)

@@ -7,7 +7,7 @@
 
 /* A copy, also of nothing; NULL: out of memory. */
 void *tic_graph_duplicate(const void *array, size_t count, size_t item);
-/* Inputs, accesses of main(), reads, callbacks, looks, and tasks that ran without output. */
+/* Inputs, accesses of main(), reads, looks, and the history. */
 int tic_graph_load_tables(struct tic_graph *graph, struct tic_line *line);
 int tic_graph_load_events(struct tic_graph *graph, struct tic_line *line);
 

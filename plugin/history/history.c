@@ -19,7 +19,7 @@ void tic_history_init(struct tic_history *history)
 void tic_history_fini(struct tic_history *history)
 {
     tic_tail_fini(&history->tail);
-    free(history->open);
+    free(history->actors);
     free(history->entries);
     memset(history, 0, sizeof(*history));
 }
@@ -34,78 +34,100 @@ static int by_actor(const void *a, const void *b)
         return x->role < y->role ? -1 : 1;
     if (x->actor != y->actor)
         return x->actor < y->actor ? -1 : 1;
-    return x->kind < y->kind ? -1 : x->kind > y->kind;
+    return 0;
 }
 
-static bool is_same_actor(const struct tic_line_entry *a, const struct tic_line_entry *b)
+static int load_actors(struct tic_history *history)
 {
-    return a->role == b->role && a->actor == b->actor;
-}
+    struct tic_line_entry *actors = calloc(history->entry_count + 1, sizeof(*actors));
+    size_t count = 0;
 
-/* Of begins and ends, sorted, those begins that no end follows. */
-static size_t keep_open(struct tic_line_entry *entries, size_t count)
-{
-    size_t kept = 0;
-
+    history->actors = actors;
+    if (!actors)
+        return -ENOMEM;
+    for (size_t i = 0; i < history->entry_count; i++)
+        if (history->entries[i].kind == TIC_HISTORY_BEGIN ||
+            history->entries[i].kind == TIC_HISTORY_END)
+            actors[count++] = history->entries[i];
+    qsort(actors, count, sizeof(*actors), by_actor);
     for (size_t i = 0; i < count; i++) {
-        const bool last = i + 1 == count || !is_same_actor(&entries[i], &entries[i + 1]);
-        if (last && entries[i].kind == TIC_HISTORY_BEGIN)
-            entries[kept++] = entries[i];
+        if (i == 0 || by_actor(&actors[history->actor_count - 1], &actors[i]) != 0)
+            actors[history->actor_count++] = actors[i];
+        else if (actors[i].kind == TIC_HISTORY_END)
+            actors[history->actor_count - 1].kind = TIC_HISTORY_END;
     }
-    return kept;
+    return 0;
+}
+
+static int copy(const struct tic_line *line, struct tic_line_entry **entries, size_t *count)
+{
+    *entries = calloc(line->history_count + 1, sizeof(**entries));
+    if (*entries && line->history_count > 0)
+        memcpy(*entries, line->history, line->history_count * sizeof(**entries));
+    *count = line->history_count;
+    return *entries ? 0 : -ENOMEM;
 }
 
 int tic_history_load(struct tic_history *history, struct tic_line *line)
 {
-    size_t count = 0;
-
-    history->open = calloc(line->history_count + 1, sizeof(*history->open));
-    history->entries = calloc(line->history_count + 1, sizeof(*history->entries));
-    if (!history->open || !history->entries)
-        return -ENOMEM;
-    history->entry_count = line->history_count;
     history->absent = line->file.without_history != 0;
-    if (line->history_count > 0)
-        memcpy(history->entries, line->history, line->history_count * sizeof(*line->history));
-    for (size_t i = 0; i < line->history_count; i++) {
-        const struct tic_line_entry *entry = &line->history[i];
-        if (entry->kind == TIC_HISTORY_BEGIN || entry->kind == TIC_HISTORY_END)
-            history->open[count++] = *entry;
-        else if (entry->kind == TIC_HISTORY_RETURN)
-            history->returned = entry->position;
-        else if (entry->kind == TIC_HISTORY_RELEASE)
-            history->released = entry->position;
-    }
-    qsort(history->open, count, sizeof(*history->open), by_actor);
-    history->open_count = keep_open(history->open, count);
-    int status = tic_tail_load(&history->tail, line);
-    if (status || !history->absent)
-        return status;
-    free(history->entries);
-    return tic_history_make(line, &history->entries, &history->entry_count);
+    int status =
+        (history->absent ? tic_history_make : copy)(line, &history->entries, &history->entry_count);
+    status = status ? status : load_actors(history);
+    for (size_t i = 0; i < line->history_count; i++)
+        if (line->history[i].kind == TIC_HISTORY_RETURN)
+            history->returned = line->history[i].position;
+        else if (line->history[i].kind == TIC_HISTORY_RELEASE)
+            history->released = line->history[i].position;
+    return status ? status : tic_tail_load(&history->tail, line);
 }
 
-bool tic_history_was_running(const struct tic_history *history, enum tic_history_role role,
-                             uint64_t actor)
+static const struct tic_line_entry *find_actor(const struct tic_history *history, uint32_t role,
+                                               uint64_t actor)
 {
-    const struct tic_line_entry key = {.kind = TIC_HISTORY_BEGIN, .role = role, .actor = actor};
+    const struct tic_line_entry key = {.role = role, .actor = actor};
 
-    return history->open_count > 0 && bsearch(&key, history->open, history->open_count,
-                                              sizeof(*history->open), by_actor) != NULL;
+    return history->actor_count == 0
+               ? NULL
+               : bsearch(&key, history->actors, history->actor_count, sizeof(key), by_actor);
+}
+
+bool tic_history_has_begun(const struct tic_history *history, enum tic_history_role role,
+                           uint64_t actor)
+{
+    return find_actor(history, role, actor) != NULL;
 }
 
 static bool is_recovered(const struct tic_history *history, const struct tic_line_entry *entry)
 {
-    return (entry->kind == TIC_HISTORY_RETURN && entry->position <= history->returned) ||
-           (entry->kind == TIC_HISTORY_RELEASE && entry->position <= history->released);
+    const struct tic_line_entry *known;
+
+    switch (entry->kind) {
+    case TIC_HISTORY_RETURN:
+        return entry->position <= history->returned;
+    case TIC_HISTORY_RELEASE:
+        return entry->position <= history->released;
+    case TIC_HISTORY_BEGIN:
+        return tic_history_has_begun(history, entry->role, entry->actor);
+    case TIC_HISTORY_CALL:
+    case TIC_HISTORY_END:
+        known = find_actor(history, entry->role, entry->actor);
+        return known && known->kind == TIC_HISTORY_END;
+    default:
+        return false;
+    }
 }
 
 int tic_history_append(struct tic_history *history, const struct tic_line_entry *entry,
                        uint64_t epoch)
 {
-    return history->absent || is_recovered(history, entry)
-               ? 0
-               : tic_tail_append(&history->tail, entry, epoch);
+    struct tic_line_entry begin = *entry;
+
+    if (is_recovered(history, entry) || (history->absent && entry->kind != TIC_HISTORY_BEGIN))
+        return 0;
+    if (history->absent) /* the operation is known of all */
+        begin.position = begin.position >> TIC_WAIT_BITS << TIC_WAIT_BITS;
+    return tic_tail_append(&history->tail, &begin, epoch);
 }
 
 int tic_history_describe(struct tic_history *history, uint64_t cut, uint64_t position,
@@ -139,16 +161,6 @@ static bool is_input(const struct tic_line *line, size_t i, const struct tic_lin
     return entry->subject == line->inputs[i].id;
 }
 
-static bool is_callback(const struct tic_line *line, size_t i, const struct tic_line_entry *entry)
-{
-    return entry->actor == line->callbacks[i].task;
-}
-
-static bool is_ran(const struct tic_line *line, size_t i, const struct tic_line_entry *entry)
-{
-    return entry->actor == line->ran[i];
-}
-
 static bool is_look(const struct tic_line *line, size_t i, const struct tic_line_entry *entry)
 {
     return entry->actor == line->looks[i].wait && entry->subject == line->looks[i].id;
@@ -170,19 +182,12 @@ static const struct projection projections[] = {
     {TIC_LINE_READS, offsetof(struct tic_line, read_count), KIND(VALUE),
      KIND(CALLBACK) | KIND(KERNEL), is_read},
     {"/inputs", offsetof(struct tic_line, input_count), KIND(INPUT), KIND(MAIN), is_input},
-    {"/callbacks", offsetof(struct tic_line, callback_count), KIND(BEGIN), KIND(CALLBACK),
-     is_callback},
-    {"/ran", offsetof(struct tic_line, ran_count), KIND(BEGIN), KIND(KERNEL), is_ran},
     {"/looks", offsetof(struct tic_line, look_count), KIND(BYTES), KIND(MAIN), is_look},
 };
 
-/* The rows of a look are one entry of the history; arguments of tasks are none. Of callbacks some
- * are only said not to wait for main(): find the next row that is this one. */
-static bool has_entry(const struct tic_line *line, const struct projection *projection, size_t i,
-                      const struct tic_line_entry *entry)
+/* The rows of a look are one entry of the history; arguments of tasks are none. */
+static bool has_entry(const struct tic_line *line, const struct projection *projection, size_t i)
 {
-    if (projection->is == is_callback)
-        return is_callback(line, i, entry);
     return projection->is != is_look ||
            (line->looks[i].part == 0 && line->looks[i].id != TIC_LOOK_ARGUMENTS);
 }
@@ -196,7 +201,7 @@ static bool is_projection(const struct tic_line *line, const struct projection *
         const struct tic_line_entry *entry = &line->history[i];
         if (!(projection->kinds >> entry->kind & 1) || !(projection->roles >> entry->role & 1))
             continue;
-        while (at > 0 && !has_entry(line, projection, at - 1, entry))
+        while (at > 0 && !has_entry(line, projection, at - 1))
             at--;
         if (at == 0)
             return !complete;
@@ -249,15 +254,16 @@ enum tic_history_trouble tic_history_find_cycle(const struct tic_line *line,
 
 /* ---- lines of versions without a history ----------------------------------------------------- */
 
-/* A history for a line of a version without them. */
+/* A history for a line of a version without them, of who had begun. */
 
 /* Bits of keys: FORMAT.md. */
 static const uint64_t is_spawned = UINT64_C(1) << 63, is_prologue = UINT64_C(3) << 60;
 
 struct key {
-    uint64_t key, row; /* row: of /callbacks */
+    uint64_t key, row; /* row: of the history */
 };
 
+/* Ascending. */
 struct keys {
     struct key *items;
     size_t count;
@@ -271,10 +277,29 @@ static bool has(const struct keys *keys, uint64_t key)
            bsearch(&sought, keys->items, keys->count, sizeof(sought), tic_line_by_number) != NULL;
 }
 
-static void sort(struct keys *keys)
+/* Of rows that begin with one. 0 or -ENOMEM. */
+static int list_keys(struct keys *keys, const void *rows, size_t count, size_t row)
 {
-    if (keys->count > 0)
-        qsort(keys->items, keys->count, sizeof(*keys->items), tic_line_by_two_numbers);
+    keys->items = calloc(count + 1, sizeof(*keys->items));
+    if (!keys->items)
+        return -ENOMEM;
+    for (; keys->count < count; keys->count++)
+        memcpy(&keys->items[keys->count].key, (const char *)rows + keys->count * row,
+               sizeof(uint64_t));
+    qsort(keys->items, count, sizeof(*keys->items), tic_line_by_two_numbers);
+    return 0;
+}
+
+static int list_begun(struct keys *keys, const struct tic_line *line, uint32_t role)
+{
+    keys->items = calloc(line->history_count + 1, sizeof(*keys->items));
+    if (!keys->items)
+        return -ENOMEM;
+    for (size_t i = 0; i < line->history_count; i++)
+        if (line->history[i].role == role)
+            keys->items[keys->count++] = (struct key){line->history[i].actor, i};
+    qsort(keys->items, keys->count, sizeof(*keys->items), tic_line_by_two_numbers);
+    return 0;
 }
 
 struct making {
@@ -284,43 +309,21 @@ struct making {
     size_t count;
 };
 
-static int allocate(struct making *making)
+static int list_all(struct making *making)
 {
     const struct tic_line *line = making->line;
+    int status = list_keys(&making->reads, line->reads, line->read_count, sizeof(*line->reads));
 
-    making->reads.items = calloc(line->read_count + 1, sizeof(struct key));
-    making->looks.items = calloc(line->look_count + 1, sizeof(struct key));
-    making->spawned.items = calloc(line->spawned_count + 1, sizeof(struct key));
-    making->callbacks.items = calloc(line->callback_count + 1, sizeof(struct key));
-    making->ran.items = calloc(line->ran_count + 1, sizeof(struct key));
-    making->entries =
-        calloc(2 * (line->callback_count + line->ran_count) + 1, sizeof(*making->entries));
-    return making->reads.items && making->looks.items && making->spawned.items &&
-                   making->callbacks.items && making->ran.items && making->entries
-               ? 0
-               : -ENOMEM;
-}
-
-static void list(struct making *making)
-{
-    const struct tic_line *line = making->line;
-
-    for (size_t i = 0; i < line->read_count; i++)
-        making->reads.items[making->reads.count++].key = line->reads[i].task;
-    for (size_t i = 0; i < line->look_count; i++)
-        making->looks.items[making->looks.count++].key = line->looks[i].wait;
-    for (size_t i = 0; i < line->spawned_count; i++)
-        making->spawned.items[making->spawned.count++].key = line->spawned[i];
-    for (size_t i = 0; i < line->callback_count; i++)
-        making->callbacks.items[making->callbacks.count++] =
-            (struct key){line->callbacks[i].task, i};
-    for (size_t i = 0; i < line->ran_count; i++)
-        making->ran.items[making->ran.count++] = (struct key){line->ran[i], i};
-    sort(&making->reads);
-    sort(&making->looks);
-    sort(&making->spawned);
-    sort(&making->callbacks);
-    sort(&making->ran);
+    status = status
+                 ? status
+                 : list_keys(&making->looks, line->looks, line->look_count, sizeof(*line->looks));
+    status = status ? status
+                    : list_keys(&making->spawned, line->spawned, line->spawned_count,
+                                sizeof(*line->spawned));
+    status = status ? status : list_begun(&making->callbacks, line, TIC_HISTORY_CALLBACK);
+    status = status ? status : list_begun(&making->ran, line, TIC_HISTORY_KERNEL);
+    making->entries = calloc(2 * line->history_count + 1, sizeof(*making->entries));
+    return making->entries ? status : -ENOMEM;
 }
 
 static void append(struct making *making, enum tic_history_kind kind, enum tic_history_role role,
@@ -330,16 +333,6 @@ static void append(struct making *making, enum tic_history_kind kind, enum tic_h
         .kind = (uint32_t)kind, .role = (uint32_t)role, .actor = actor, .position = position};
 }
 
-/* The first of a task counts. */
-static bool is_first(const struct making *making, size_t row)
-{
-    const struct key key = {making->line->callbacks[row].task, row};
-    const struct key *found = bsearch(&key, making->callbacks.items, making->callbacks.count,
-                                      sizeof(key), tic_line_by_two_numbers);
-
-    return found == making->callbacks.items || found[-1].key != key.key;
-}
-
 static bool may_look(const struct making *making, uint64_t key)
 {
     const bool prologue = !(key & is_spawned) && key & is_prologue;
@@ -347,7 +340,7 @@ static bool may_look(const struct making *making, uint64_t key)
     return prologue || has(&making->reads, key) || has(&making->looks, key | TIC_LOOK_CALLBACK);
 }
 
-/* The table names tasks of kernels, too, which nobody may submit again. */
+/* There are tasks of kernels, too, which nobody may submit again. */
 static uint32_t part_of(const struct making *making, uint64_t key)
 {
     const bool comes = !(key & is_spawned) || has(&making->spawned, key) ||
@@ -356,25 +349,34 @@ static uint32_t part_of(const struct making *making, uint64_t key)
     return TIC_HISTORY_NESTED | (comes ? 0 : TIC_HISTORY_OPTIONAL);
 }
 
+/* The first of a task counts. */
+static bool is_first(const struct keys *keys, const struct key *key)
+{
+    const struct key *found =
+        bsearch(key, keys->items, keys->count, sizeof(*key), tic_line_by_two_numbers);
+
+    return found && (found == keys->items || found[-1].key != key->key);
+}
+
 static void append_callback(struct making *making, size_t row)
 {
-    const struct tic_line_callback *callback = &making->line->callbacks[row];
-    const uint64_t begun = callback->clock << TIC_WAIT_BITS;
+    const struct tic_line_entry *begin = &making->line->history[row];
     const uint64_t cut = tic_line_position(making->line);
-    const uint64_t position = begun < cut ? begun : cut;
+    const uint64_t position = begin->position < cut ? begin->position : cut;
 
-    if (!is_first(making, row))
+    if (begin->role != TIC_HISTORY_CALLBACK ||
+        !is_first(&making->callbacks, &(struct key){begin->actor, row}))
         return;
-    append(making, TIC_HISTORY_BEGIN, TIC_HISTORY_CALLBACK, callback->task, position);
-    making->entries[making->count - 1].part = part_of(making, callback->task);
-    if (may_look(making, callback->task))
-        append(making, TIC_HISTORY_END, TIC_HISTORY_CALLBACK, callback->task, position);
+    append(making, TIC_HISTORY_BEGIN, TIC_HISTORY_CALLBACK, begin->actor, position);
+    making->entries[making->count - 1].part = part_of(making, begin->actor);
+    if (may_look(making, begin->actor))
+        append(making, TIC_HISTORY_END, TIC_HISTORY_CALLBACK, begin->actor, position);
 }
 
 static void append_kernels(struct making *making, enum tic_history_kind kind)
 {
     for (size_t i = 0; i < making->ran.count; i++)
-        if (i == 0 || making->ran.items[i].key != making->ran.items[i - 1].key)
+        if (is_first(&making->ran, &making->ran.items[i]))
             append(making, kind, TIC_HISTORY_KERNEL, making->ran.items[i].key,
                    tic_line_position(making->line));
 }
@@ -382,11 +384,10 @@ static void append_kernels(struct making *making, enum tic_history_kind kind)
 int tic_history_make(const struct tic_line *line, struct tic_line_entry **entries, size_t *count)
 {
     struct making making = {.line = line};
-    int status = allocate(&making);
+    int status = list_all(&making);
 
     if (status == 0) {
-        list(&making);
-        for (size_t i = 0; i < line->callback_count; i++)
+        for (size_t i = 0; i < line->history_count; i++)
             append_callback(&making, i);
         append_kernels(&making, TIC_HISTORY_BEGIN);
         append_kernels(&making, TIC_HISTORY_END);

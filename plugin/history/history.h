@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The history of a run: what its actors observed, one entry after the other. An actor is whoever
  * can observe something and is not skipped by a restart: main(), callbacks (prologues and accesses
- * with a callback, too), kernels that write no data. Tables of before say the same, each a part of
- * it: each of them is a projection of the history (tic_history_find_difference). Pure data
+ * with a callback, too), kernels that write no data. Tables with values say the same, each a part
+ * of it: each of them is a projection of the history (tic_history_find_difference). Pure data
  * structure; the caller synchronises. */
 #ifndef TIC_HISTORY_HISTORY_H
 #define TIC_HISTORY_HISTORY_H
@@ -17,10 +17,11 @@ struct tic_history {
     struct tic_tail tail;
     struct tic_line_entry *entries; /* immutable: of the line */
     size_t entry_count;
-    struct tic_line_entry *open; /* immutable: of these, BEGIN without an END, by role and actor */
-    size_t open_count;
-    bool absent; /* immutable: the run began in a version without histories, and keeps none: the
-                    entries are made (made.h) */
+    struct tic_line_entry *actors; /* immutable: of these, the END of each actor, or, if there is
+                                      none, a BEGIN; by role and actor */
+    size_t actor_count;
+    bool absent; /* immutable: the run began in a version without histories, and keeps of one only
+                    who began: the entries are made */
     uint64_t returned, released; /* immutable: positions of the last recovered RETURN and RELEASE */
 };
 
@@ -28,11 +29,12 @@ void tic_history_init(struct tic_history *history);
 void tic_history_fini(struct tic_history *history);
 /* Takes over what a complete line tells. 0 or -ENOMEM. */
 int tic_history_load(struct tic_history *history, struct tic_line *line);
-/* Was it running at the recovered cut? */
-bool tic_history_was_running(const struct tic_history *history, enum tic_history_role role,
-                             uint64_t actor);
+/* Had it begun by the recovered cut? */
+bool tic_history_has_begun(const struct tic_history *history, enum tic_history_role role,
+                           uint64_t actor);
 /* 0, or -ENOMEM. epoch: cuts from this one on have it. RETURN and RELEASE that main() comes to once
- * more in a restart are not appended again; the caller knows of the others. */
+ * more in a restart, and what others had begun or ended, are not appended again; the caller knows
+ * of what they had seen. */
 int tic_history_append(struct tic_history *history, const struct tic_line_entry *entry,
                        uint64_t epoch);
 
@@ -62,12 +64,12 @@ struct tic_history_wait {
 enum tic_history_trouble tic_history_find_cycle(const struct tic_line *line,
                                                 struct tic_history_wait *wait);
 
-/* Callbacks begin in their order, at the operation of main() in which they began; those that may
- * look at data end before the next one begins, as the tables do not say when they ended: StarPU
- * gives nobody other content meanwhile. Kernels stand at the end, as the tables do not say when
- * they began: they begin when the program comes to them, one after the other, with what they read.
- * Of main() there is nothing, as positions of its accesses are not known: their order is. 0 or
- * -ENOMEM; the entries are the caller's. */
+/* Of who began, in a line without more. Callbacks begin in their order, at the operation of main()
+ * in which they began; those that may look at data end before the next one begins, as the tables do
+ * not say when they ended: StarPU gives nobody other content meanwhile. Kernels stand at the end,
+ * as the tables do not say when they began: they begin when the program comes to them, one after
+ * the other, with what they read. Of main() there is nothing, as positions of its accesses are not
+ * known: their order is. 0 or -ENOMEM; the entries are the caller's. */
 int tic_history_make(const struct tic_line *line, struct tic_line_entry **entries, size_t *count);
 
 #endif

@@ -200,14 +200,17 @@ static bool has_effect_elsewhere(const struct tic_slot *slot)
 }
 
 /* Of a task that a restart executes again: its begin, then its end. */
-static void note_ran(uint64_t key, uint64_t epoch,
-                     int (*note)(struct tic_graph *graph, uint64_t task, uint64_t epoch))
+static void note_ran(enum tic_history_kind kind, uint64_t key, uint64_t epoch)
 {
+    const struct tic_line_entry entry = {.kind = kind, .role = TIC_HISTORY_KERNEL, .actor = key};
     struct tic_snapshot *snapshot = &tic_session->snapshot;
 
-    if (!snapshot->options.dry && !tic_snapshot_is_broken(snapshot) &&
-        note(snapshot->graph, key, epoch) != 0)
-        tic_snapshot_break(snapshot, "out of memory");
+    if (snapshot->options.dry || tic_snapshot_is_broken(snapshot))
+        return;
+    tic_lock(&snapshot->graph->lock);
+    int status = tic_graph_note_locked(snapshot->graph, entry, epoch);
+    tic_unlock(&snapshot->graph->lock);
+    tic_snapshot_need(snapshot, status == 0);
 }
 
 static void finish(struct tic_slot *slot)
@@ -225,8 +228,7 @@ static void finish(struct tic_slot *slot)
     tic_arguments_end(slot);
     if (!slot->counts) {
         tic_redo_end_kernel(slot->reads.key);
-        note_ran(slot->reads.key, atomic_load(&session->snapshot.cut.epoch),
-                 tic_graph_note_ran_end);
+        note_ran(TIC_HISTORY_END, slot->reads.key, atomic_load(&session->snapshot.cut.epoch));
     }
     if (slot->sequence & TIC_SPAWN_KEY && !slot->counts) {
         struct tic_spawn *spawn =
@@ -384,7 +386,7 @@ static void begin_task(struct starpu_task *task)
     if (has_effect_elsewhere(slot))
         tic_statics_note_again(false);
     if (!slot->counts) {
-        note_ran(key, epoch, tic_graph_note_ran);
+        note_ran(TIC_HISTORY_BEGIN, key, epoch);
         log_reads(task, slot, key, epoch);
     }
     tic_arguments_begin(task, slot, key);

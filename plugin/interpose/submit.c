@@ -463,16 +463,17 @@ static const char *name_of(const struct starpu_task *task)
  * and waits then. */
 static bool had_begun(const struct starpu_task *task)
 {
-    const struct tic_graph *graph = &tic_session->graph;
-    uint64_t key = tic_control_key(TIC_CONTEXT_MAIN), sequence = graph->signature.position;
+    const struct tic_history *history = &tic_session->graph.history;
+    const uint64_t key = tic_control_key(TIC_CONTEXT_MAIN);
+    const uint64_t sequence = tic_session->graph.signature.position;
 
     if (!tic_task_runs_nowhere(task))
         return tic_replay_has_actor(TIC_HISTORY_KERNEL, sequence) ||
                tic_replay_has_actor(TIC_HISTORY_CALLBACK, sequence ^ TIC_PROLOGUE_FIRST) ||
                tic_replay_has_actor(TIC_HISTORY_CALLBACK, sequence ^ TIC_PROLOGUE_POP);
-    return tic_graph_has_begun(graph, key) ||
-           tic_graph_has_begun(graph, key ^ TIC_PROLOGUE_FIRST) ||
-           tic_graph_has_begun(graph, key ^ TIC_PROLOGUE_POP);
+    return tic_history_has_begun(history, TIC_HISTORY_CALLBACK, key) ||
+           tic_history_has_begun(history, TIC_HISTORY_CALLBACK, key ^ TIC_PROLOGUE_FIRST) ||
+           tic_history_has_begun(history, TIC_HISTORY_CALLBACK, key ^ TIC_PROLOGUE_POP);
 }
 
 enum tic_verdict tic_submit_on_before(struct starpu_task *task)

@@ -316,6 +316,12 @@ static void check_run(const struct tic_snapshot *snapshot, const char *path,
 
 /* ---- loading -------------------------------------------------------------------------------- */
 
+/* Values, and what was adopted by the history, are written anew. */
+static bool stays_in_block(uint32_t table)
+{
+    return table != TIC_TABLE_VALUES && table != TIC_TABLE_CALLBACKS && table != TIC_TABLE_RAN;
+}
+
 /* Blocks of tables that only grow stay where they are. */
 static int load_blocks(struct tic_snapshot *snapshot, const struct tic_line *line)
 {
@@ -324,7 +330,7 @@ static int load_blocks(struct tic_snapshot *snapshot, const struct tic_line *lin
         return -ENOMEM;
     snapshot->cycle.block_capacity = line->block_count + 1;
     for (size_t i = 0; i < line->block_count; i++)
-        if (line->blocks[i].table != TIC_TABLE_VALUES)
+        if (stays_in_block(line->blocks[i].table))
             snapshot->cycle.blocks[snapshot->cycle.block_count++] = line->blocks[i];
     return 0;
 }

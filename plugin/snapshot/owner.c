@@ -438,6 +438,20 @@ int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_li
     }
 }
 
+static int note_callback_locked(struct tic_snapshot *snapshot, enum tic_history_kind kind,
+                                const struct tic_running_callback *running, uint64_t epoch)
+{
+    const bool nested = kind == TIC_HISTORY_BEGIN && running->nested;
+    const struct tic_line_entry entry = {.kind = kind,
+                                         .role = TIC_HISTORY_CALLBACK,
+                                         .actor = running->task,
+                                         .part = nested ? TIC_HISTORY_NESTED : 0};
+
+    return tic_callback_is_unknown(running->task)
+               ? 0
+               : tic_graph_note_locked(snapshot->graph, entry, epoch);
+}
+
 void tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
                                  struct tic_running_callback *running)
 {
@@ -446,10 +460,7 @@ void tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
     tic_lock(&snapshot->graph->lock);
     running->task = task;
     running->epoch = epoch_locked(snapshot);
-    int status = tic_callback_is_unknown(task)
-                     ? 0
-                     : tic_graph_note_callback_begin_locked(snapshot->graph, task, running->epoch,
-                                                            running->nested);
+    int status = note_callback_locked(snapshot, TIC_HISTORY_BEGIN, running, running->epoch);
     running->listed = true;
     running->next = *first;
     running->link = first;
@@ -460,22 +471,13 @@ void tic_snapshot_begin_callback(struct tic_snapshot *snapshot, uint64_t task,
     tic_snapshot_need(snapshot, status == 0);
 }
 
-static int note_callback_locked(struct tic_snapshot *snapshot, enum tic_history_kind kind,
-                                const struct tic_running_callback *running)
-{
-    return tic_callback_is_unknown(running->task)
-               ? 0
-               : tic_graph_note_callback_locked(snapshot->graph, kind, running->task,
-                                                epoch_locked(snapshot));
-}
-
 void tic_snapshot_note_call(struct tic_snapshot *snapshot,
                             const struct tic_running_callback *running)
 {
     if (!running->listed)
         return;
     tic_lock(&snapshot->graph->lock);
-    int status = note_callback_locked(snapshot, TIC_HISTORY_CALL, running);
+    int status = note_callback_locked(snapshot, TIC_HISTORY_CALL, running, epoch_locked(snapshot));
     tic_unlock(&snapshot->graph->lock);
     tic_snapshot_need(snapshot, status == 0);
 }
@@ -485,7 +487,7 @@ void tic_snapshot_end_callback(struct tic_snapshot *snapshot, struct tic_running
     if (!running->listed)
         return;
     tic_lock(&snapshot->graph->lock);
-    int status = note_callback_locked(snapshot, TIC_HISTORY_END, running);
+    int status = note_callback_locked(snapshot, TIC_HISTORY_END, running, epoch_locked(snapshot));
     *running->link = running->next;
     if (running->next)
         running->next->link = running->link;
@@ -499,7 +501,9 @@ void tic_snapshot_note_main(struct tic_snapshot *snapshot, enum tic_history_kind
     if (tic_snapshot_is_broken(snapshot) || snapshot->options.dry)
         return;
     tic_lock(&snapshot->graph->lock);
-    int status = tic_graph_note_main_locked(snapshot->graph, kind, id, epoch_locked(snapshot));
+    int status =
+        tic_graph_note_locked(snapshot->graph, (struct tic_line_entry){.kind = kind, .subject = id},
+                              epoch_locked(snapshot));
     tic_unlock(&snapshot->graph->lock);
     tic_snapshot_need(snapshot, status == 0);
 }

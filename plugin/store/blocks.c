@@ -136,6 +136,7 @@ int tic_store_complete(struct tic_store *store, struct tic_line *line)
 
     for (uint32_t number = 1; number < TIC_TABLES && status == 0; number++)
         status = complete_table(store, line, number);
+    status = status ? status : tic_line_adopt_begun(line);
     if (status == 0 && !tic_line_tables_are_sane(line))
         status = -EBADMSG;
     return status;

@@ -24,6 +24,7 @@ enum { DEFLATE_AT_ONCE = 1 << 16 }; /* at level 9 a tenth of a second, at the wo
     static const struct tic_field array##_fields[] = {FIELDS(S, TIC_FIELD_ROW){NULL, 0, 0}};
 TIC_LINE_TABLES(TABLE_FIELDS)
 TIC_LINE_LATER_TABLES(TABLE_FIELDS)
+TIC_LINE_EARLIER_TABLES(TABLE_FIELDS)
 
 static hid_t field_type(char type, bool in_memory)
 {
@@ -322,9 +323,11 @@ static int read_line(hid_t file, struct tic_line *line)
     TIC_LINE_NAMED_NUMBERS(READ_NAMED_NUMBER)
     TIC_LINE_TABLES(READ_TABLE)
     TIC_LINE_LATER_TABLES(READ_LATER_TABLE)
+    TIC_LINE_EARLIER_TABLES(READ_LATER_TABLE)
     TRY(read_number(file, TIC_LINE_CREATED, H5T_NATIVE_DOUBLE, &line->created))
     TIC_LINE_ARRAYS(READ_ARRAY)
     TIC_LINE_LATER_ARRAYS(READ_LATER_ARRAY)
+    TIC_LINE_EARLIER_ARRAYS(READ_LATER_ARRAY)
     return status;
 }
 

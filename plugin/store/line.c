@@ -87,6 +87,30 @@ int tic_line_by_read(const void *a, const void *b)
     return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
 }
 
+int tic_line_adopt_begun(struct tic_line *line)
+{
+    const size_t most = line->history_count + line->callback_count + line->ran_count;
+    struct tic_line_entry *history = realloc(line->history, (most + 1) * sizeof(*history));
+
+    if (!history)
+        return -ENOMEM;
+    line->history = history;
+    for (size_t i = 0; i < line->callback_count && line->file.without_history; i++)
+        history[line->history_count++] =
+            (struct tic_line_entry){.kind = TIC_HISTORY_BEGIN,
+                                    .role = TIC_HISTORY_CALLBACK,
+                                    .actor = line->callbacks[i].task,
+                                    .position = line->callbacks[i].clock << TIC_WAIT_BITS};
+    for (size_t i = 0; i < line->ran_count && line->file.without_history; i++)
+        history[line->history_count++] =
+            (struct tic_line_entry){.kind = TIC_HISTORY_BEGIN,
+                                    .role = TIC_HISTORY_KERNEL,
+                                    .actor = line->ran[i],
+                                    .position = tic_line_position(line)};
+    line->callback_count = line->ran_count = 0;
+    return 0;
+}
+
 /* EACH(table, array, count member, id, which entries) */
 #define EACH(table, array, count, id_of, refers)                                                   \
     for (size_t i = 0; i < line->count && status == 0; i++) {                                      \

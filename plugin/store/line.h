@@ -161,7 +161,7 @@ static inline bool tic_callback_is_unknown(uint64_t key)
     return (key | UINT64_C(3) << 60) == TIC_CALLBACK_UNKNOWN;
 }
 
-/* When the callback of a task ran: in a restart it must not run before main() has come as far. */
+/* When the callback of a task ran: up to format 7.2. */
 struct tic_line_callback {
     uint64_t task;  /* key */
     uint64_t clock; /* operations of main() on tasks and data begun by then */
@@ -187,7 +187,7 @@ enum tic_history_kind {
 
 enum tic_history_role {
     TIC_HISTORY_MAIN = 0,     /* its actor is 0 */
-    TIC_HISTORY_CALLBACK = 1, /* its actor is a key, as in /callbacks */
+    TIC_HISTORY_CALLBACK = 1, /* its actor is a key: FORMAT.md */
     TIC_HISTORY_KERNEL = 2,   /* its actor is the key of a task */
     TIC_HISTORY_ROLES,
 };
@@ -324,7 +324,7 @@ struct tic_line {
     uint64_t tasks_submitted;
     uint64_t tasks_done;
     uint64_t clock;     /* operations of main() begun at the cut: values are those of the begin of
-                           the last of them, and callbacks in the table have run by then */
+                           the last of them */
     uint64_t waits;     /* of main() begun since then: these count, too, as operations */
     uint64_t verified;  /* 1: main() was at clock and waits; 0 in some lines up to 0.2 */
     uint64_t quiescent; /* 1: no task ran at the cut, and main() was inside a call */
@@ -362,12 +362,13 @@ struct tic_line {
     size_t read_count;
     struct tic_line_look *looks; /* wait by wait */
     size_t look_count;
+    struct tic_line_entry *history; /* in its order */
+    size_t history_count;
+    /* Of formats up to 7.2, until it is complete: */
     uint64_t *ran; /* keys of tasks that write no content and began, each at least once */
     size_t ran_count;
     struct tic_line_callback *callbacks; /* as they ran; of a task the first counts */
     size_t callback_count;
-    struct tic_line_entry *history; /* in its order */
-    size_t history_count;
     uint64_t *spawned; /* identities of done replayed tasks, each once */
     size_t spawned_count;
     struct tic_line_kept *kept; /* in order of submission */
@@ -408,6 +409,9 @@ int tic_line_by_number(const void *a, const void *b);      /* u64, or entries th
 int tic_line_by_two_numbers(const void *a, const void *b); /* entries that begin with two u64 */
 int tic_line_by_read(const void *a, const void *b);        /* task, buffer */
 
+/* What tables of formats up to 7.2 tell of who began becomes entries of the history, if that has
+ * none. Of a complete line. 0 or -ENOMEM. */
+int tic_line_adopt_begun(struct tic_line *line);
 /* Copies the tables that tell which rows the line refers to, and its number. 0 or -ENOMEM. */
 int tic_line_clone_rows(const struct tic_line *line, struct tic_line *clone);
 

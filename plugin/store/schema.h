@@ -4,7 +4,7 @@
 #define TIC_STORE_SCHEMA_H
 
 #define TIC_FORMAT_MAJOR 7
-#define TIC_FORMAT_MINOR 2
+#define TIC_FORMAT_MINOR 3
 /* Lines without a history; and of those, the ones of commit points. */
 #define TIC_FORMAT_OLDEST_MAJOR 5
 #define TIC_FORMAT_SEGMENT_MAJOR 5
@@ -105,7 +105,6 @@
     X("/events", tic_line_event, events, event_count, TIC_EVENT_FIELDS)                            \
     X(TIC_LINE_BLOCKS, tic_line_block, blocks, block_count, TIC_BLOCK_FIELDS)                      \
     X(TIC_LINE_READS, tic_line_read, reads, read_count, TIC_READ_FIELDS)                           \
-    X("/callbacks", tic_line_callback, callbacks, callback_count, TIC_CALLBACK_FIELDS)             \
     X("/looks", tic_line_look, looks, look_count, TIC_LOOK_FIELDS)                                 \
     X("/kept", tic_line_kept, kept, kept_count, TIC_KEPT_FIELDS)                                   \
     X("/kept_writes", tic_line_kept_write, kept_writes, kept_write_count, TIC_KEPT_WRITE_FIELDS)   \
@@ -113,6 +112,10 @@
 /* The same, from format 7.0 on; empty in lines of before. */
 #define TIC_LINE_LATER_TABLES(X)                                                                   \
     X("/history", tic_line_entry, history, history_count, TIC_ENTRY_FIELDS)
+/* The same, and these arrays, up to format 7.2. */
+#define TIC_LINE_EARLIER_TABLES(X)                                                                 \
+    X("/callbacks", tic_line_callback, callbacks, callback_count, TIC_CALLBACK_FIELDS)
+#define TIC_LINE_EARLIER_ARRAYS(X) X("/ran", UINT64, ran, ran_count)
 
 #define TIC_EXTENT_FIELDS(S, F)                                                                    \
     F(S, "segment", segment, U64)                                                                  \
@@ -174,7 +177,6 @@
     X("/signatures", UINT32, signatures, signature_count)                                          \
     X("/arguments", UINT8, arguments.text, arguments.size)                                             \
     X("/spawned", UINT64, spawned, spawned_count)                                                  \
-    X("/ran", UINT64, ran, ran_count)                                                              \
     X("/kept_arguments", UINT8, bytes.items, bytes.count)                                           \
     X("/functions", UINT8, functions.text, functions.size)
 /* The same, from minor formats 4, 7, 9 and 10 on; empty in lines of before. */

@@ -28,9 +28,6 @@ static struct tic_line_entry entries[] = {
     {.kind = TIC_HISTORY_MERGE, .subject = 1, .position = 7},
     {.kind = TIC_HISTORY_INPUT, .subject = 4},
 };
-/* 5 and 6 are said not to wait for main(). */
-static struct tic_line_callback callbacks[] = {{.task = 5}, {.task = 7}, {.task = 6}};
-static uint64_t ran[] = {8, 9};
 static struct tic_line_read reads[] = {{.task = 9, .buffer = 1}};
 static struct tic_line_look looks[] = {{.wait = 9, .id = TIC_LOOK_ARGUMENTS, .bytes = 8},
                                        {.wait = 1, .id = 2, .bytes = 48},
@@ -44,10 +41,6 @@ static struct tic_line make_line(void)
     return (struct tic_line){
         .history = entries,
         .history_count = TIC_COUNT(entries),
-        .callbacks = callbacks,
-        .callback_count = TIC_COUNT(callbacks),
-        .ran = ran,
-        .ran_count = TIC_COUNT(ran),
         .reads = reads,
         .read_count = TIC_COUNT(reads),
         .looks = looks,
@@ -78,23 +71,25 @@ static void test_rows_in_blocks(void **state)
     struct tic_line line = make_line();
     (void)state;
 
-    line.callback_count = 0;
-    line.ran_count = 1;
-    line.ran = &ran[1];
+    line.read_count = 0;
+    line.acquire_count = 1;
+    line.acquires = &acquires[1];
     assert_null(tic_history_find_difference(&line, false));
-    assert_string_equal(tic_history_find_difference(&line, true), "/callbacks");
-    line.ran = ran;
+    assert_string_equal(tic_history_find_difference(&line, true), "/acquires");
+    line.acquire_count = 2;
+    line.acquires = acquires;
+    assert_string_equal(tic_history_find_difference(&line, true), "/reads");
 }
 
 /* A store of before has tables without a history, and a run of today goes on with both. */
 static void test_tables_may_begin_before(void **state)
 {
     struct tic_line line = make_line();
-    struct tic_line_callback more[] = {{.task = 2}, {.task = 7}};
+    struct tic_line_read more[] = {{.task = 2}, {.task = 9, .buffer = 1}};
     (void)state;
 
-    line.callbacks = more;
-    line.callback_count = TIC_COUNT(more);
+    line.reads = more;
+    line.read_count = TIC_COUNT(more);
     assert_null(tic_history_find_difference(&line, true));
     line.history_count = 0;
     assert_null(tic_history_find_difference(&line, true));
@@ -110,7 +105,7 @@ static void test_differences(void **state)
     static const struct {
         size_t entry;
         const char *table;
-    } actors[] = {{1, "/callbacks"}, {3, "/ran"}, {4, "/reads"}, {6, "/looks"}};
+    } actors[] = {{4, "/reads"}, {6, "/looks"}};
     struct tic_line line = make_line();
     (void)state;
 
@@ -150,10 +145,18 @@ static void test_a_restart_appends_what_is_new(void **state)
     tic_history_init(&history);
     assert_int_equal(tic_history_load(&history, &line), 0);
     assert_int_equal(tic_tail_total(&history.tail), TIC_COUNT(entries));
-    assert_true(tic_history_was_running(&history, TIC_HISTORY_KERNEL, 8));
-    assert_false(tic_history_was_running(&history, TIC_HISTORY_KERNEL, 9));
-    assert_false(tic_history_was_running(&history, TIC_HISTORY_CALLBACK, 8));
-    assert_false(tic_history_was_running(&history, TIC_HISTORY_CALLBACK, 7));
+    assert_true(tic_history_has_begun(&history, TIC_HISTORY_KERNEL, 8));
+    assert_true(tic_history_has_begun(&history, TIC_HISTORY_KERNEL, 9));
+    assert_false(tic_history_has_begun(&history, TIC_HISTORY_CALLBACK, 8));
+    assert_true(tic_history_has_begun(&history, TIC_HISTORY_CALLBACK, 7));
+    for (uint32_t kind = TIC_HISTORY_BEGIN; kind <= TIC_HISTORY_CALL; kind++)
+        if (kind == TIC_HISTORY_BEGIN || kind == TIC_HISTORY_END || kind == TIC_HISTORY_CALL) {
+            const bool begins = kind == TIC_HISTORY_BEGIN; /* 8 was running */
+            assert_int_equal(appended(entry(kind, TIC_HISTORY_KERNEL, 8, 0), 7), !begins);
+            assert_int_equal(appended(entry(kind, TIC_HISTORY_KERNEL, 9, 0), 7), 0);
+            assert_int_equal(appended(entry(kind, TIC_HISTORY_CALLBACK, 8, 0), 7), 1);
+            assert_int_equal(appended(entry(kind, TIC_HISTORY_CALLBACK, 7, 0), 7), 0);
+        }
     assert_int_equal(appended(entry(TIC_HISTORY_RETURN, TIC_HISTORY_MAIN, 0, 0), 5), 0);
     assert_int_equal(appended(entry(TIC_HISTORY_RETURN, TIC_HISTORY_MAIN, 0, 0), 6), 1);
     assert_int_equal(appended(entry(TIC_HISTORY_RELEASE, TIC_HISTORY_MAIN, 0, 3), 6), 0);
@@ -162,7 +165,8 @@ static void test_a_restart_appends_what_is_new(void **state)
     tic_history_fini(&history);
 }
 
-/* What main() had done by the cut of a line without a history is not told afterwards. */
+/* What main() had done by the cut of a line without a history is not told afterwards, but who
+ * begins, and in which operation. */
 static void test_of_a_line_without(void **state)
 {
     struct tic_line line = {.clock = 2, .waits = 3, .file.without_history = 1};
@@ -173,6 +177,10 @@ static void test_of_a_line_without(void **state)
     assert_int_equal(tic_history_load(&history, &line), 0);
     assert_int_equal(appended(entry(TIC_HISTORY_RETURN, TIC_HISTORY_MAIN, 0, 0), cut), 0);
     assert_int_equal(appended(entry(TIC_HISTORY_RETURN, TIC_HISTORY_MAIN, 0, 0), cut + 1), 0);
+    assert_int_equal(appended(entry(TIC_HISTORY_BEGIN, TIC_HISTORY_CALLBACK, 7, 0), cut + 1), 1);
+    assert_int_equal(appended(entry(TIC_HISTORY_END, TIC_HISTORY_CALLBACK, 7, 0), cut + 2), 0);
+    assert_int_equal(((struct tic_line_entry *)(void *)history.tail.items)->position,
+                     UINT64_C(2) << TIC_WAIT_BITS);
     tic_history_fini(&history);
 }
 

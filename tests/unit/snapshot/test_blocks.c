@@ -8,6 +8,8 @@
 
 #include "lib/rig.h"
 #include "lib/testing.h"
+#include "base/error.h"
+#include "store/blocks.h"
 #include "store/table.h"
 
 enum {
@@ -50,6 +52,19 @@ static void spawn(uint64_t i, bool kept)
     assert_int_equal(tic_spawns_note_done(&rig.graph.spawns, added->index), 0);
 }
 
+static struct tic_line_entry begin(enum tic_history_role role, uint64_t actor)
+{
+    return (struct tic_line_entry){.kind = TIC_HISTORY_BEGIN, .role = role, .actor = actor};
+}
+
+/* The next one of this role from *at on. */
+static uint64_t next_begun(enum tic_history_role role, size_t *at)
+{
+    while (line.history[*at].kind != TIC_HISTORY_BEGIN || line.history[*at].role != role)
+        assert_true(++*at < line.history_count);
+    return line.history[(*at)++].actor;
+}
+
 /* One more entry of every table. What main() reads is the same row again and again. */
 static void log_one(uint64_t i)
 {
@@ -68,9 +83,9 @@ static void log_one(uint64_t i)
         tic_graph_note_read(graph, &read, &(struct tic_reader){TIC_HISTORY_KERNEL, 0}, epoch), 0);
     assert_int_equal(tic_graph_note_input(graph, i, i * 3, 0), 0);
     assert_int_equal(tic_graph_event(graph, TIC_EVENT_TIME, &value), 0);
-    assert_int_equal(tic_graph_note_ran(graph, i * 5, epoch), 0);
     tic_lock(&graph->lock);
-    assert_int_equal(tic_graph_note_callback_begin_locked(graph, i * 7, epoch, false), 0);
+    assert_int_equal(tic_graph_note_locked(graph, begin(TIC_HISTORY_KERNEL, i * 5), epoch), 0);
+    assert_int_equal(tic_graph_note_locked(graph, begin(TIC_HISTORY_CALLBACK, i * 7), epoch), 0);
     assert_int_equal(tic_graph_note_look_locked(graph, i, 0, (const char *)&i, sizeof(i), epoch),
                      0);
     tic_unlock(&graph->lock);
@@ -114,20 +129,19 @@ static void expect_everything(void)
     assert_int_equal(line.read_count, logged);
     assert_int_equal(line.input_count, logged);
     assert_int_equal(line.event_count, logged);
-    assert_int_equal(line.callback_count, logged);
     assert_int_equal(line.spawned_count, logged);
-    assert_int_equal(line.ran_count, logged);
     assert_int_equal(line.look_count, logged);
     assert_int_equal(line.kept_write_count, logged);
     assert_int_equal(line.signature_count, logged);
     assert_int_equal(line.history_count, OBSERVED * logged);
     assert_null(tic_history_find_difference(&line, true));
+    size_t callback = 0, kernel = 0;
     for (uint64_t i = 0; i < logged; i++) {
         assert_int_equal(line.events[i].value, i);
         assert_int_equal(line.inputs[i].hash, i * 3);
-        assert_int_equal(line.callbacks[i].task, i * 7);
+        assert_int_equal(next_begun(TIC_HISTORY_CALLBACK, &callback), i * 7);
         assert_int_equal(line.reads[i].task, i);
-        assert_int_equal(line.ran[i], i * 5);
+        assert_int_equal(next_begun(TIC_HISTORY_KERNEL, &kernel), i * 5);
         assert_int_equal(line.looks[i].words[0], i);
         assert_int_equal(line.spawned[i], (i * 2) | TIC_SPAWN_KEY);
         assert_int_equal(line.kept_writes[i].handle, i);
@@ -150,6 +164,12 @@ static void test_everything_comes_back(void **state)
     }
 }
 
+/* Tables that only lines of before have. */
+static bool is_earlier(uint32_t number)
+{
+    return number == TIC_TABLE_CALLBACKS || number == TIC_TABLE_RAN;
+}
+
 /* The newest line's own entries fit into less than a block of each table. */
 static void test_lines_hold_what_is_new(void **state)
 {
@@ -161,7 +181,9 @@ static void test_lines_hold_what_is_new(void **state)
             const struct tic_table *table = tic_table_find(number);
             uint64_t own = *tic_table_count(table, newest);
             assert_true(own < tic_table_capacity(table));
-            uint64_t whole = number == TIC_TABLE_HISTORY ? OBSERVED * logged : logged;
+            uint64_t whole = number == TIC_TABLE_HISTORY ? OBSERVED * logged
+                             : is_earlier(number)        ? 0
+                                                         : logged;
             if (number != TIC_TABLE_VALUES)
                 assert_int_equal(own + tic_table_in_blocks(newest, number), whole);
         }
@@ -202,7 +224,7 @@ static void test_damage_is_found(void **state)
     size_t old_blocks = rig.store.kept[0].block_count;
     work(3 * STEP);
     for (uint32_t number = 1; number < TIC_TABLES; number++) {
-        if (number == TIC_TABLE_VALUES)
+        if (number == TIC_TABLE_VALUES || is_earlier(number))
             continue;
         const struct tic_line_block *fresh = block_of(number, old_blocks);
         assert_non_null(fresh);
@@ -234,6 +256,58 @@ static void test_logged_rows_stay(void **state)
     assert_int_equal(tic_rows_pinned(&rig.store.rows), 50 * sizeof(memory));
 }
 
+/* A block of a table that only lines of before have, in the next line. */
+static void save_earlier(uint32_t number, const void *rows, uint32_t count)
+{
+    struct tic_cycle *cycle = &rig.snapshot.cycle;
+    struct tic_line_block block;
+
+    assert_int_equal(tic_block_save(&rig.store, number, rows, count, &block), 0);
+    tic_rows_pin(&rig.store.rows, (struct tic_row){block.extent, block.row});
+    tic_rows_settle(&rig.store.rows, (struct tic_row){block.extent, block.row});
+    assert_int_equal(tic_append(cycle->blocks, cycle->block_count, cycle->block_capacity, &block),
+                     0);
+}
+
+static void expect_begun(size_t at, enum tic_history_role role, uint64_t actor, uint64_t position)
+{
+    const struct tic_line_entry *entry = &line.history[at];
+
+    assert_int_equal(entry->kind, TIC_HISTORY_BEGIN);
+    assert_int_equal(entry->role, role);
+    assert_int_equal(entry->actor, actor);
+    assert_int_equal(entry->position, position);
+}
+
+/* Their rows are entries of the history from then on, each once, however often it restarts. */
+static void test_earlier_blocks_are_adopted(void **state)
+{
+    struct tic_line_callback callbacks[] = {{51, 0}, {52, 0}};
+    uint64_t ran = 53;
+    (void)state;
+
+    rig.graph.history.absent = true;
+    save_earlier(TIC_TABLE_CALLBACKS, callbacks, 2);
+    save_earlier(TIC_TABLE_RAN, &ran, 1);
+    for (unsigned round = 0; round < 3; round++) {
+        work(1); /* a kernel and a callback begin */
+        load_newest();
+        assert_int_equal(line.history_count, 2 * logged + 3);
+        expect_begun(2, TIC_HISTORY_CALLBACK, 51, 0);
+        expect_begun(3, TIC_HISTORY_CALLBACK, 52, 0);
+        expect_begun(4, TIC_HISTORY_KERNEL, 53, tic_line_position(&line));
+        assert_int_equal(tic_table_in_blocks(&line, TIC_TABLE_RAN), round == 0);
+        assert_int_equal(tic_table_in_blocks(&line, TIC_TABLE_CALLBACKS), round == 0 ? 2 : 0);
+        assert_true(tic_rig_restart(&rig));
+        assert_true(rig.graph.history.absent);
+        assert_true(tic_history_has_begun(&rig.graph.history, TIC_HISTORY_CALLBACK, 52));
+        assert_true(tic_history_has_begun(&rig.graph.history, TIC_HISTORY_KERNEL, 53));
+        register_handle();
+        replay();
+        handle->restart.pending = false; /* as the restore would */
+    }
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -261,6 +335,7 @@ int main(void)
         TEST(test_lines_hold_what_is_new),
         TEST(test_damage_is_found),
         TEST(test_logged_rows_stay),
+        TEST(test_earlier_blocks_are_adopted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
