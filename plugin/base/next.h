@@ -13,4 +13,13 @@ void *tic_next_function(_Atomic(void *) *known, const char *name);
  * linked with. own: the function that it is not. */
 void *tic_next_of(const void *caller, const void *own, const char *name);
 
+/* Declare `real`: what was found for a function of ours, or NULL; what it replaces. */
+#define TIC_REAL(of, found)                                                                        \
+    __typeof__(of) *real;                                                                          \
+    void *function_ = (found);                                                                     \
+    __builtin_memcpy(&real, &function_, sizeof(real))
+#define TIC_NEXT(of)                                                                               \
+    static _Atomic(void *) known_;                                                                 \
+    TIC_REAL(of, tic_next_function(&known_, #of))
+
 #endif

@@ -8,7 +8,6 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -46,11 +45,7 @@ static void *got(void *block, const void *caller)
     PUBLIC void *name parameters;                                                                  \
     void *name parameters                                                                          \
     {                                                                                              \
-        static _Atomic(void *) known;                                                              \
-        void *function = tic_next_function(&known, #name);                                         \
-        void *(*real)parameters;                                                                   \
-                                                                                                   \
-        memcpy(&real, &function, sizeof(real));                                                    \
+        TIC_NEXT(name);                                                                            \
         return real ? got(real(__VA_ARGS__), CALLER) : NULL;                                       \
     }
 
@@ -63,11 +58,7 @@ GIVES(valloc, (size_t size), size)
 PUBLIC int posix_memalign(void **block, size_t alignment, size_t size);
 int posix_memalign(void **block, size_t alignment, size_t size)
 {
-    static _Atomic(void *) known;
-    void *function = tic_next_function(&known, "posix_memalign");
-    int (*real)(void **, size_t, size_t);
-
-    memcpy(&real, &function, sizeof(real));
+    TIC_NEXT(posix_memalign);
     int error = real ? real(block, alignment, size) : ENOMEM;
     if (error == 0)
         got(*block, CALLER);
@@ -78,12 +69,9 @@ int posix_memalign(void **block, size_t alignment, size_t size)
 PUBLIC void *mmap64(void *at, size_t bytes, int rights, int flags, int file, off64_t from);
 void *mmap64(void *at, size_t bytes, int rights, int flags, int file, off64_t from)
 {
-    static _Atomic(void *) known;
-    void *function = tic_next_function(&known, "mmap64");
-    void *(*real)(void *, size_t, int, int, int, off64_t);
+    TIC_NEXT(mmap64);
     struct stat64 status;
 
-    memcpy(&real, &function, sizeof(real));
     char *block = real ? real(at, bytes, rights, flags, file, from)
                        : (void *)syscall(SYS_mmap, at, bytes, rights, flags, file, from);
     tic_heap_forget(block); /* a larger munmap() may have given an older one back */
@@ -133,13 +121,10 @@ static void unpin(void *at, size_t bytes)
 PUBLIC void free(void *block);
 void free(void *block)
 {
-    static _Atomic(void *) known;
-    void *function = tic_next_function(&known, "free");
-    void (*real)(void *);
+    TIC_NEXT(free);
 
-    if (!function)
+    if (!real)
         return; /* a text is lost */
-    memcpy(&real, &function, sizeof(real));
     note(block, bytes_of(block));
     tic_heap_forget(block);
     if (__builtin_expect(tic_pins_are_any(), 0))
@@ -150,14 +135,11 @@ void free(void *block)
 PUBLIC void *realloc(void *block, size_t size);
 void *realloc(void *block, size_t size)
 {
-    static _Atomic(void *) known;
-    void *function = tic_next_function(&known, "realloc");
-    void *(*real)(void *, size_t);
+    TIC_NEXT(realloc);
     size_t bytes = bytes_of(block);
 
-    if (!function)
+    if (!real)
         return NULL;
-    memcpy(&real, &function, sizeof(real));
     if (__builtin_expect(tic_pins_are_any(), 0))
         unpin(block, malloc_usable_size(block));
     tic_heap_forget(block);
@@ -171,36 +153,29 @@ void *realloc(void *block, size_t size)
 PUBLIC int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*begin)(void *), void *arg)
 {
-    static _Atomic(void *) known;
-    void *function = tic_next_function(&known, "pthread_create");
-    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    TIC_NEXT(pthread_create);
     size_t bytes;
 
     tic_heap_forget(tic_heap_around(arg, &bytes));
-    memcpy(&real, &function, sizeof(real));
     return real ? real(thread, attributes, begin, arg) : EAGAIN;
 }
 
 PUBLIC int munmap(void *at, size_t bytes);
 int munmap(void *at, size_t bytes)
 {
-    static _Atomic(void *) known;
-    void *function = tic_next_function(&known, "munmap");
-    int (*real)(void *, size_t);
+    TIC_NEXT(munmap);
 
     if (__builtin_expect(tic_pins_are_any(), 0))
         unpin(at, bytes);
     tic_heap_forget(at);
-    memcpy(&real, &function, sizeof(real));
     return real ? real(at, bytes) : (int)syscall(SYS_munmap, at, bytes);
 }
 
 PUBLIC void *mremap(void *at, size_t bytes, size_t wanted, int flags, ...);
 void *mremap(void *at, size_t bytes, size_t wanted, int flags, ...)
 {
-    static _Atomic(void *) known;
-    void *function = tic_next_function(&known, "mremap"), *to = NULL;
-    void *(*real)(void *, size_t, size_t, int, ...);
+    TIC_NEXT(mremap);
+    void *to = NULL;
     va_list rest;
 
     va_start(rest, flags);
@@ -213,7 +188,6 @@ void *mremap(void *at, size_t bytes, size_t wanted, int flags, ...)
     }
     size_t known_bytes = tic_heap_block(at);
     tic_heap_forget(at);
-    memcpy(&real, &function, sizeof(real));
     char *now = real ? real(at, bytes, wanted, flags, to)
                      : (void *)syscall(SYS_mremap, at, bytes, wanted, flags, to);
     if (now != MAP_FAILED && known_bytes > 0 && is_of_program(CALLER))
@@ -233,12 +207,9 @@ PUBLIC int starpu_memory_pin(void *at, size_t bytes)
     int tic_##name(void *at, size_t bytes, unsigned flags)                                         \
     {                                                                                              \
         enum { UNKNOWN = 999 };                                                                    \
-        int (*real)(void *, size_t, unsigned);                                                     \
-        void *function =                                                                           \
-            tic_next_of(__builtin_return_address(0), (const void *)tic_##name, #name);             \
+        TIC_REAL(tic_##name, tic_next_of(CALLER, (const void *)tic_##name, #name));                \
                                                                                                    \
         unpin(at, bytes);                                                                          \
-        memcpy(&real, &function, sizeof(real));                                                    \
         return real ? real(at, bytes, flags) : UNKNOWN;                                            \
     }
 

@@ -180,13 +180,6 @@ __attribute__((constructor)) static void start(void)
 /* The same function by another name: where long has 64 bits these do not differ. */
 #define ALIAS(of) __attribute__((visibility("default"), alias(of)))
 
-typedef int (*open_type)(const char *, int, ...);
-typedef int (*openat_type)(int, const char *, int, ...);
-typedef int (*open_2_type)(const char *, int);
-typedef int (*openat_2_type)(int, const char *, int);
-typedef FILE *(*fopen_type)(const char *, const char *);
-typedef FILE *(*freopen_type)(const char *, const char *, FILE *);
-
 enum { OPEN, OPENAT, OPEN_2, OPENAT_2, FOPEN, FREOPEN, CALLS };
 static const char *const names[CALLS] = {"open64",       "openat64", "__open64_2",
                                          "__openat64_2", "fopen64",  "freopen64"};
@@ -204,11 +197,6 @@ __attribute__((constructor)) static void find_all(void)
         find(i);
 }
 
-#define REAL(type, call)                                                                           \
-    type real;                                                                                     \
-    void *function = find(call);                                                                   \
-    __builtin_memcpy(&real, &function, sizeof(real))
-
 static bool has_mode(int flags)
 {
     return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
@@ -217,7 +205,7 @@ static bool has_mode(int flags)
 int tic_opens_open(const char *path, int flags, ...) __asm__("open64") PUBLIC;
 int tic_opens_open(const char *path, int flags, ...)
 {
-    REAL(open_type, OPEN);
+    TIC_REAL(tic_opens_open, find(OPEN));
     va_list args;
 
     va_start(args, flags);
@@ -230,7 +218,7 @@ int tic_opens_open(const char *path, int flags, ...)
 int tic_opens_openat(int directory, const char *path, int flags, ...) __asm__("openat64") PUBLIC;
 int tic_opens_openat(int directory, const char *path, int flags, ...)
 {
-    REAL(openat_type, OPENAT);
+    TIC_REAL(tic_opens_openat, find(OPENAT));
     va_list args;
 
     va_start(args, flags);
@@ -245,7 +233,7 @@ int tic_opens_openat(int directory, const char *path, int flags, ...)
 int tic_opens_open_2(const char *path, int flags) __asm__("__open64_2") PUBLIC;
 int tic_opens_open_2(const char *path, int flags)
 {
-    REAL(open_2_type, OPEN_2);
+    TIC_REAL(tic_opens_open_2, find(OPEN_2));
     int fd = real(path, flags);
 
     note_open(CALLER, AT_FDCWD, path, flags, fd);
@@ -255,7 +243,7 @@ int tic_opens_open_2(const char *path, int flags)
 int tic_opens_openat_2(int directory, const char *path, int flags) __asm__("__openat64_2") PUBLIC;
 int tic_opens_openat_2(int directory, const char *path, int flags)
 {
-    REAL(openat_2_type, OPENAT_2);
+    TIC_REAL(tic_opens_openat_2, find(OPENAT_2));
     int fd = real(directory, path, flags);
 
     note_open(CALLER, directory, path, flags, fd);
@@ -265,7 +253,7 @@ int tic_opens_openat_2(int directory, const char *path, int flags)
 FILE *tic_opens_fopen(const char *path, const char *mode) __asm__("fopen64") PUBLIC;
 FILE *tic_opens_fopen(const char *path, const char *mode)
 {
-    REAL(fopen_type, FOPEN);
+    TIC_REAL(tic_opens_fopen, find(FOPEN));
     FILE *file = real(path, mode);
 
     note_stream(CALLER, path, mode, file);
@@ -275,7 +263,7 @@ FILE *tic_opens_fopen(const char *path, const char *mode)
 FILE *tic_opens_freopen(const char *path, const char *mode, FILE *old) __asm__("freopen64") PUBLIC;
 FILE *tic_opens_freopen(const char *path, const char *mode, FILE *old)
 {
-    REAL(freopen_type, FREOPEN);
+    TIC_REAL(tic_opens_freopen, find(FREOPEN));
     FILE *file = real(path, mode, old);
 
     note_stream(CALLER, path, mode, file);

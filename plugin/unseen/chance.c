@@ -46,11 +46,8 @@ static void note(const char *call, const void *caller)
     __attribute__((visibility("default"))) type name(void);                                        \
     type name(void)                                                                                \
     {                                                                                              \
-        static _Atomic(void *) known;                                                              \
-        void *function = tic_next_function(&known, #name);                                         \
-        type (*real)(void);                                                                        \
+        TIC_NEXT(name);                                                                            \
                                                                                                    \
-        memcpy(&real, &function, sizeof(real));                                                    \
         note(#name, __builtin_return_address(0));                                                  \
         return real();                                                                             \
     }
