@@ -12,7 +12,6 @@
 #include "interpose/pack.h"
 #include "interpose/redo_values.h"
 #include "interpose/restore.h"
-#include "report/looks_tell.h"
 #include "session/context.h"
 #include "session/nodes.h"
 
@@ -157,26 +156,22 @@ static void give_back(struct tic_handle *handle, const struct tic_line_look *loo
     free(bytes);
 }
 
+static void put(struct tic_handle *handle, const struct tic_saved *saved)
+{
+    int status = tic_pack_restore(handle->data, saved);
+
+    if (status)
+        tic_data_stop_unreadable(handle->id, status, false);
+}
+
 /* No look says what main() was still waiting for when the line was cut. */
 static void show(struct tic_handle *handle)
 {
-    if (!handle->restart.pending || handle->restart.restored || !is_at_rest(handle))
+    if (!is_at_rest(handle) || tic_looks_show(handle, !find(handle->id), put))
         return;
-    if (!tic_looks_has_its_value(handle)) {
-        if (!find(handle->id))
-            tic_looks_tell_overwritten(handle);
-        return;
-    }
-    struct tic_saved saved = tic_data_recovered_value(handle);
-    if (!tic_redo_may_see(handle, saved.checksum)) {
-        tic_lock(&tic_session->submit);
-        tic_looks_note_skipped_locked(handle); /* main() may want it when it has waited again */
-        tic_unlock(&tic_session->submit);
-        return;
-    }
-    int status = tic_pack_restore(handle->data, &saved);
-    if (status)
-        tic_data_stop_unreadable(handle->id, status, false);
+    tic_lock(&tic_session->submit);
+    tic_looks_note_skipped_locked(handle);
+    tic_unlock(&tic_session->submit);
 }
 
 static bool is_to_come(struct tic_handle *handle)
@@ -193,9 +188,7 @@ void tic_looks_packed_arrive(bool (*waits)(const struct tic_handle *handle))
         if (!is_to_come(handle) || (waits && waits(handle)))
             continue;
         struct tic_saved saved = tic_data_recovered_value(handle);
-        int status = tic_pack_restore(handle->data, &saved);
-        if (status)
-            tic_data_stop_unreadable(handle->id, status, false);
+        put(handle, &saved);
         tic_lock(&tic_session->submit);
         handle->restart.pending = false;
         handle->restart.live = true;

@@ -144,17 +144,6 @@ static void give_last_back(struct tic_handle *handle, struct known_page *known)
 /* ---- larger data ------------------------------------------------------------------------------
  */
 
-/* Are the writes of this run up to now those that its recovered value has seen? Writes by main()
- * count in the value only. */
-bool tic_looks_has_its_value(struct tic_handle *handle)
-{
-    tic_lock(&handle->saving.lock);
-    bool last = handle->saving.current.exists &&
-                handle->use.submitted_writes == handle->saving.current.version;
-    tic_unlock(&handle->saving.lock);
-    return last;
-}
-
 void tic_looks_note_skipped_locked(struct tic_handle *handle)
 {
     if (!handle || handle->use.look || !(handle->imaged || tic_looks_is_packed(handle)) ||
@@ -171,23 +160,32 @@ void tic_looks_forget_skipped_locked(const struct tic_handle *handle)
             skipped.items[i] = skipped.items[--skipped.count];
 }
 
-/* It stays pending: main() may change it before it comes to where it was. False: main() may want it
- * when it has waited again. */
+/* The writes of this run up to now are those that its recovered value has seen; writes by main()
+ * count in the value only. It stays pending: main() may change it before it comes to where it was.
+ */
+bool tic_looks_show(struct tic_handle *handle, bool tells,
+                    void (*write)(struct tic_handle *handle, const struct tic_saved *saved))
+{
+    if (!handle->restart.pending || handle->restart.restored)
+        return true;
+    tic_lock(&handle->saving.lock);
+    bool last = handle->saving.current.exists &&
+                handle->use.submitted_writes == handle->saving.current.version;
+    struct tic_saved saved = handle->saving.current.saved;
+    tic_unlock(&handle->saving.lock);
+    bool sees = last && tic_redo_may_see(handle, saved.checksum);
+    if (!last && tells)
+        tic_looks_tell_overwritten(handle);
+    if (sees)
+        write(handle, &saved);
+    return sees || !last;
+}
+
 static bool show_skipped(struct tic_handle *handle)
 {
-    if (!handle->restart.pending || handle->restart.restored || handle->family ||
-        atomic_load(&handle->saving.split) || !tic_handle_is_there(handle) ||
-        !tic_layout_is_writable(&handle->layout))
-        return true;
-    if (!tic_looks_has_its_value(handle)) {
-        tic_looks_tell_overwritten(handle);
-        return true;
-    }
-    struct tic_saved saved = tic_data_recovered_value(handle);
-    bool sees = tic_redo_may_see(handle, saved.checksum);
-    if (sees)
-        tic_data_expose_locked(handle, &saved);
-    return sees;
+    return handle->family || atomic_load(&handle->saving.split) || !tic_handle_is_there(handle) ||
+           !tic_layout_is_writable(&handle->layout) ||
+           tic_looks_show(handle, true, tic_data_expose_locked);
 }
 
 static void show_all_skipped(void)

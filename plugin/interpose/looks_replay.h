@@ -8,6 +8,7 @@
 
 struct tic_handle;
 struct tic_handle_list;
+struct tic_saved;
 
 /* A task that writes it (may be NULL) is skipped, in a replay. Under the submission lock. */
 void tic_looks_note_skipped_locked(struct tic_handle *handle);
@@ -20,9 +21,10 @@ void tic_looks_give_callback_back_locked(uint64_t wait);
  * the owner thread's. */
 void tic_looks_await_packed_locked(void);
 struct tic_handle_list *tic_looks_packed_skipped(void);
-/* Is the value of the line the one that main() has come to? No task that was done writes the data
- * later. */
-bool tic_looks_has_its_value(struct tic_handle *handle);
+/* Writes the value of the line if main() has come to it: no task that was done writes the data
+ * later. Else it is told of that. False: main() may want it when it has waited again. */
+bool tic_looks_show(struct tic_handle *handle, bool tells,
+                    void (*write)(struct tic_handle *handle, const struct tic_saved *saved));
 /* The data leaves. */
 void tic_looks_forget_skipped_locked(const struct tic_handle *handle);
 
