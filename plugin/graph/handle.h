@@ -176,7 +176,8 @@ struct tic_handle_use {
 /* Its values: versions, and what the store has of them. */
 struct tic_handle_saving {
     _Atomic uint64_t dirty_since; /* set by the exclusive writer, cleared under lock; release */
-    _Atomic uint64_t version;     /* writes begun; changed by the exclusive writer */
+    _Atomic uint64_t version;     /* writes begun; changed by the exclusive writer. 0: none was
+                                     declared */
     _Atomic uint64_t written_in;  /* tic_graph_knowledge when its last write began; UINT64_MAX:
                                      main() may write it at any time; relaxed */
     _Atomic uint64_t checked;     /* the last cut whose value was compared with the memory; set
@@ -275,15 +276,6 @@ struct tic_handle_list {
 /* False when out of memory. */
 bool tic_handle_append(struct tic_handle_list *list, struct tic_handle *handle);
 
-/* Has neither a task nor an access of main() used it? Not known of what shares its memory; tasks of
- * skipped kernels count as submitted writes. Under the submission lock. */
-static inline bool tic_handle_is_unused(const struct tic_handle *handle)
-{
-    return !handle->family && handle->use.submitted_writes == 0 && !handle->use.was_partitioned &&
-           handle->use.main_used.read == 0 && handle->use.main_used.written == 0 &&
-           !atomic_load_explicit(&handle->use.mentioned, memory_order_relaxed);
-}
-
 struct tic_handle *tic_handle_create(uint64_t id);
 void tic_handle_destroy(struct tic_handle *handle);
 
@@ -308,6 +300,15 @@ static inline void tic_handle_count_write(struct tic_handle *handle)
                               atomic_load_explicit(&handle->saving.version, memory_order_relaxed) +
                                   1,
                               memory_order_relaxed);
+}
+
+/* It is changed, and nobody has declared that: a later value than what was declared, if anything
+ * was. Under its lock. */
+static inline void tic_handle_count_change(struct tic_handle *handle)
+{
+    if (atomic_load(&handle->shares) || atomic_load(&handle->saving.version) > 0)
+        tic_handle_count_write(handle);
+    handle->saving.result.version = 0;
 }
 
 /* Its recovered value was written too early: it waits again. False when it was not written. */

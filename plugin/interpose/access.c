@@ -215,7 +215,7 @@ void tic_access_on_release_first(starpu_data_handle_t data)
 /* A cut that has the write has this epoch or a later one. */
 static void touch(struct tic_handle *handle)
 {
-    tic_snapshot_touch(&tic_session->snapshot, handle);
+    tic_snapshot_touch(&tic_session->snapshot, handle, true);
     tic_record_written(handle);
 }
 

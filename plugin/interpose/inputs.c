@@ -74,14 +74,14 @@ void tic_data_note_use(struct tic_handle *handle, bool reads, bool executes)
         return;
     handle->use.mentioned = true;
     tic_addresses_note(handle);
+    uint64_t recorded = tic_graph_recorded_input(&session->graph, handle->id);
     if (!reads || !session->settings.inputs || tic_data_holds_values(handle) ||
-        handle->restart.restored || /* the line holds it, whatever main() has put there */
-        handle->restart.shown ||    /* a callback may submit it later than it did */
+        (recorded != 0 && handle->restart.restored) || /* whatever main() had put there */
+        handle->restart.shown || /* a callback may submit it later than it did */
         handle->home_node < 0 || !handle->supported ||
         (tic_handle_is_empty(handle) && !tic_handle_is_excluded(handle)) || handle->packer)
         return;
     uint64_t hash = tic_typed_hash(&handle->layout);
-    uint64_t recorded = tic_graph_recorded_input(&session->graph, handle->id);
     if (recorded != 0 && recorded != hash && tic_typed_is_hash_of(&handle->layout, recorded))
         hash = recorded; /* of another machine */
     int status = tic_graph_note_input(&session->graph, handle->id, hash,

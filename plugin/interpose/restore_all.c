@@ -54,6 +54,18 @@ static struct tic_handle **list_image(bool (*waits)(const struct tic_handle *han
     return handles;
 }
 
+/* Has neither a task nor an access of main() used it, as far as main() has come, nor by the
+ * recovered cut? Not known of what shares its memory; tasks of skipped kernels count as submitted
+ * writes. Under the submission lock. */
+static bool is_unused(const struct tic_handle *handle)
+{
+    return !handle->family && !tic_data_was_written(handle) &&
+           tic_graph_recorded_input(&tic_session->graph, handle->id) == 0 &&
+           handle->use.submitted_writes == 0 && !handle->use.was_partitioned &&
+           handle->use.main_used.read == 0 && handle->use.main_used.written == 0 &&
+           !atomic_load(&handle->use.mentioned);
+}
+
 static void tell_unused(const struct tic_handle *handle)
 {
     static bool told; /* guarded by the submission lock */
@@ -70,7 +82,7 @@ static void tell_unused(const struct tic_handle *handle)
 
 bool tic_data_may_change(const struct tic_handle *handle)
 {
-    if (!tic_handle_is_unused(handle))
+    if (!is_unused(handle))
         return true;
     if (tic_session->settings.unused == TIC_UNUSED_LEAVE)
         return false;
@@ -84,13 +96,18 @@ static bool stays(struct tic_handle *handle)
     if (tic_handle_is_freed(handle))
         return true;
     struct tic_saved saved = tic_data_recovered_value(handle);
-    bool unused = tic_handle_is_unused(handle);
+    bool unused = is_unused(handle);
     bool as_main_left = handle->imaged && !handle->family && handle->use.main_used.written == 0 &&
                         !tic_data_holds_values(handle) && !atomic_load(&handle->use.invalid);
 
-    return (unused || as_main_left) && tic_layout_is_mapped(&handle->layout) &&
-           (tic_layout_checksum(&handle->layout) == saved.checksum ||
-            (unused && !tic_data_may_change(handle)));
+    if (!(unused || as_main_left) || !tic_layout_is_mapped(&handle->layout))
+        return false;
+    if (tic_layout_checksum(&handle->layout) == saved.checksum)
+        return true;
+    if (!unused || tic_data_may_change(handle))
+        return false;
+    tic_snapshot_touch(&tic_session->snapshot, handle, false); /* tasks may use it from now on */
+    return true;
 }
 
 static void restore_or_leave_locked(struct tic_handle *handle)

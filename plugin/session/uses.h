@@ -9,6 +9,7 @@
 
 #include "graph/family.h"
 #include "graph/handle.h"
+#include "session/context.h"
 
 /* main() uses it after so many submissions; under the submission lock. */
 void tic_data_note_main_use_of_overlaps(struct tic_handle *handle, bool writes,
@@ -53,6 +54,13 @@ static inline bool tic_data_holds_values(const struct tic_handle *handle)
 {
     return handle->use.submitted_writes > 0 || handle->use.derived ||
            (handle->family && handle->family->submitted_writes > 0);
+}
+
+/* Had somebody declared to write it by the recovered cut, to whom main() may have still to come?
+ * Stores of versions up to 0.2 count other changes, too. */
+static inline bool tic_data_was_written(const struct tic_handle *handle)
+{
+    return atomic_load(&handle->saving.version) > 0 && !tic_session->graph.history.absent;
 }
 
 static inline bool tic_data_is_pending(const struct tic_handle *handle)

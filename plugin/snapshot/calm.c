@@ -229,7 +229,7 @@ static void take_as_it_is(struct tic_snapshot *snapshot, struct tic_handle *hand
         !tic_sums_take(&snapshot->verify.sums, handle, &sum) ||
         (!stale && handle->saving.current.exists && sum == handle->saving.current.saved.checksum))
         return;
-    tic_handle_count_write(handle); /* later than its parts */
+    tic_handle_count_change(handle); /* later than its parts */
     atomic_store(&handle->saving.dirty_since, cut);
 }
 

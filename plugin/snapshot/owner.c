@@ -26,10 +26,10 @@ static int first_try(const struct tic_snapshot *snapshot)
 }
 
 /* False when out of memory. */
-static bool touch_locked(struct tic_snapshot *snapshot, struct tic_handle *handle)
+static bool touch_locked(struct tic_snapshot *snapshot, struct tic_handle *handle, bool declared)
 {
     tic_handle_lock_for_main(handle); /* an older value may be being saved right now */
-    tic_handle_count_write(handle);
+    (declared ? tic_handle_count_write : tic_handle_count_change)(handle);
     atomic_store(&handle->saving.written_in, UINT64_MAX); /* main() may be writing it now */
     if (atomic_load(&handle->saving.dirty_since) == 0)
         atomic_store(&handle->saving.dirty_since, epoch_locked(snapshot));
@@ -74,7 +74,7 @@ static bool mark_if_other(struct tic_snapshot *snapshot, struct tic_handle *hand
         return true;
     tic_lock(&snapshot->graph->lock);
     if (atomic_load(&handle->shares)) {
-        fine = touch_locked(snapshot, handle);
+        fine = touch_locked(snapshot, handle, false);
     } else if (atomic_load(&handle->saving.dirty_since) == 0) {
         atomic_store(&handle->saving.dirty_since, epoch_locked(snapshot));
         fine = tic_graph_note_changed_locked(snapshot->graph, handle);
@@ -241,10 +241,10 @@ void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handl
     finish_leaving(snapshot, handle);
 }
 
-void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle)
+void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle, bool declared)
 {
     tic_lock(&snapshot->graph->lock);
-    bool fine = touch_locked(snapshot, handle);
+    bool fine = touch_locked(snapshot, handle, declared);
     tic_unlock(&snapshot->graph->lock);
     tic_snapshot_need(snapshot, fine);
 }
@@ -278,7 +278,7 @@ void tic_snapshot_merge(struct tic_snapshot *snapshot, struct tic_handle *parent
     const struct tic_line_acquire note = {.id = parent->id, .writes = TIC_ACQUIRE_UNPARTITION};
 
     tic_lock(&snapshot->graph->lock);
-    bool fine = !changed || touch_locked(snapshot, parent);
+    bool fine = !changed || touch_locked(snapshot, parent, true);
     for (unsigned i = 0; i < parent->child_count; i++)
         fine &= begin_leaving_locked(snapshot, parent->children[i]);
     if (noted)

@@ -344,8 +344,9 @@ void tic_snapshot_note_call(struct tic_snapshot *snapshot,
 /* main() comes back from a call that waits for tasks (TIC_HISTORY_RETURN, 0), or is about to give
  * the datum of this id back (TIC_HISTORY_RELEASE). Owner thread. */
 void tic_snapshot_note_main(struct tic_snapshot *snapshot, enum tic_history_kind kind, uint64_t id);
-/* main() releases it: what it wrote is a new version. */
-void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle);
+/* main() releases it: what it wrote is a new version. Not declared: something else is in its memory
+ * than the store has. */
+void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle, bool declared);
 /* main() has registered it: its content is part of the next line. */
 void tic_snapshot_adopt_content(struct tic_snapshot *snapshot, struct tic_handle *handle);
 /* Its parts, just registered, hold its content; a value that a line has stays. */

@@ -520,6 +520,35 @@ resume_with_input() {
     is_right "$expected" lines || complain $scenario "wrong after a kill"
 }
 
+# Where addresses were put right it is another value than the one that the line has.
+@test "memory that the program uses for something else is that after a restart that has written there" {
+    local expected scenario=look-given-back-few
+    expected=$("$lib/orders" $scenario)
+    STARPU_TIC_FAIL=task-end:8 protected $scenario
+    STARPU_TIC_FAIL=task-end:4 run_apart timeout "$hangs" "$tool" run -- "$lib/orders" $scenario
+    [ "$status" -eq 137 ] || complain $scenario "not killed again"
+    grep -q 'starpu-tic explain unused' err || complain $scenario "not told"
+    STARPU_TIC_UNUSED=leave run_apart timeout "$hangs" "$tool" run -- "$lib/orders" $scenario
+    is_right "$expected" lines || complain $scenario "wrong after two kills"
+}
+
+@test "data that a task had used by the recovery line is used, before main() comes to that task" {
+    local skipped=0 point points="line-renamed:3 line-renamed:6 task-end:16"
+    for point in $points; do
+        resume_order look-first-write 2 "$point"
+        ! grep 'starpu-tic explain unused' err || complain "$point" "told that no task has used it"
+    done
+    export STARPU_TIC_UNUSED=leave
+    resume_order look-first-write 2 $points
+    resume_order look-first-read 2 $points
+    expected=$("$lib/orders" look-first-read)
+    for point in $points; do
+        resumes_through "line-renamed:4 $point" "$expected" "$lib/orders" look-first-read
+        ! grep "behind StarPU's back" err || complain "$point" "what was left is no change"
+    done
+    [ "$skipped" -gt 0 ]
+}
+
 @test "a main() that waits where it did not wait is stopped, and does not hang" {
     STARPU_NCPU=1 STARPU_TIC_FAIL=task-begin:3 protected late-callback-chain
     [ "$status" -eq 137 ]

@@ -245,22 +245,84 @@ static struct piece {
 } pieces[PIECES];
 
 /* As if it was given to malloc() before it was registered: addresses of this run are there. */
-static void run_given_back(void)
+static void use_again(struct piece *list, uint32_t count, uint64_t first)
 {
     starpu_data_handle_t handle;
     const struct piece *last = NULL;
 
-    starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)pieces, PIECES,
-                                sizeof(*pieces));
+    starpu_vector_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)list, count, sizeof(*list));
     for (uint64_t i = 0; i < TASKS; i++) {
-        pieces[i] = (struct piece){last, i};
-        last = &pieces[i];
+        list[i] = (struct piece){last, first + i};
+        last = &list[i];
         submit(&step_codelet, handles[0], 1);
         starpu_task_wait_for_all();
         for (const struct piece *piece = last; piece; piece = piece->before)
-            note(piece->number);
+            note(piece->number - first);
     }
     starpu_data_unregister(handle);
+}
+
+static void run_given_back(void)
+{
+    use_again(pieces, PIECES, 0);
+}
+
+/* Addresses are searched for in as little. */
+static void run_given_back_few(void)
+{
+    use_again(pieces, TASKS, (uint64_t)getpid());
+}
+
+/* ---- the first task that uses data is done before main() goes on -------------------------------
+ */
+
+static void subtract(void *buffers[], void *arg)
+{
+    (void)arg;
+    *variable(buffers[0]) -= *variable(buffers[1]);
+}
+
+static struct starpu_codelet subtract_codelet = {
+    .cpu_funcs = {subtract},
+    .nbuffers = 2,
+    .modes = {STARPU_RW, STARPU_R},
+    .name = "subtract",
+};
+
+/* Of each round, one that the task writes, and one that it only reads. */
+static void use_first(uint64_t content)
+{
+    static uint64_t written[TASKS], read[TASKS];
+    starpu_data_handle_t to[TASKS], from[TASKS];
+
+    for (int i = 0; i < TASKS; i++) {
+        read[i] = content;
+        starpu_variable_data_register(&to[i], STARPU_MAIN_RAM, (uintptr_t)&written[i],
+                                      sizeof(written[i]));
+        starpu_variable_data_register(&from[i], STARPU_MAIN_RAM, (uintptr_t)&read[i],
+                                      sizeof(read[i]));
+    }
+    for (int i = 0; i < TASKS; i++) {
+        submit_pair(&fold_codelet, to[i], from[i]);
+        usleep(5000); /* a line is taken here */
+    }
+    for (int i = 0; i < TASKS; i++) {
+        submit_pair(&subtract_codelet, to[i], from[i]);
+        starpu_data_unregister(to[i]);
+        starpu_data_unregister(from[i]);
+        note(written[i] + (uint64_t)i);
+    }
+}
+
+static void run_first_write(void)
+{
+    use_first(TASKS);
+}
+
+/* No two runs fill it alike. */
+static void run_first_read(void)
+{
+    use_first((uint64_t)getpid());
 }
 
 /* ---- larger data, which is not logged ---------------------------------------------------------
@@ -450,6 +512,9 @@ const struct mode orders_looks[] = {{"look-current", run_current},
                                     {"look-invalid", run_invalid},
                                     {"look-nested", run_nested},
                                     {"look-given-back", run_given_back},
+                                    {"look-given-back-few", run_given_back_few},
+                                    {"look-first-write", run_first_write},
+                                    {"look-first-read", run_first_read},
                                     {"look-address", run_address},
                                     {"look-address-written", run_address_written},
                                     {"look-address-moved", run_address_moved},
