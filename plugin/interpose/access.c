@@ -7,6 +7,7 @@
 #include "graph/family.h"
 #include "session/context.h"
 #include "interpose/access_callback.h"
+#include "interpose/addresses.h"
 #include "interpose/ending.h"
 #include "interpose/answers.h"
 #include "session/lookup.h"
@@ -215,6 +216,8 @@ void tic_access_on_release_first(starpu_data_handle_t data)
 /* A cut that has the write has this epoch or a later one. */
 static void touch(struct tic_handle *handle)
 {
+    if (atomic_load(&handle->use.mentioned) && !tic_data_holds_values(handle))
+        tic_addresses_note(handle);
     tic_snapshot_touch(&tic_session->snapshot, handle, true);
     tic_record_written(handle);
 }

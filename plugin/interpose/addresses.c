@@ -83,12 +83,23 @@ static bool was_first(const struct tic_handle *handle, uint64_t at, uint64_t was
     return false;
 }
 
+/* Has a task? One to which main() has still to come had it by the cut, as its first content is
+ * known: what main() writes in accesses from then on is, too. */
+static bool is_written(const struct tic_handle *handle)
+{
+    size_t count = 0;
+
+    if (handle->restart.restored && tic_data_was_written(handle))
+        tic_graph_find_look(&tic_session->graph, TIC_LOOK_FIRST, handle->id, 0, &count);
+    return count > 0 || tic_data_holds_values(handle);
+}
+
 /* Where tasks have not written it, it is what main() put there, or what was in that memory
  * before. Of `own`, only what is taken is left. */
 static bool take_own(const struct tic_handle *handle, char *recorded, char *own)
 {
     uint64_t size = tic_shape_bytes(&handle->layout.shape);
-    bool written = tic_data_holds_values(handle), left = tic_left_some(handle), any = false;
+    bool written = is_written(handle), left = tic_left_some(handle), any = false;
 
     for (uint64_t at = 0; at + sizeof(uint64_t) <= size; at += sizeof(uint64_t)) {
         uint64_t was, is;
@@ -118,7 +129,7 @@ bool tic_addresses_take_own(const struct tic_handle *handle, char *recorded)
     if (handle->home_node >= 0)
         tic_layout_copy(&packed, &handle->layout);
     bool any = take_own(handle, recorded, own);
-    if (any && tic_data_holds_values(handle))
+    if (any && is_written(handle))
         tic_looks_append(TIC_LOOK_FIRST, handle->id, own, tic_shape_bytes(&handle->layout.shape));
     free(own);
     return any;

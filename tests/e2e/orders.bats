@@ -284,13 +284,26 @@ exit_as_usual() { # scenarios...
 }
 
 @test "data holds addresses, which are others in each run" {
-    keep_order look-address
+    keep_order look-address look-address-replaced
     STARPU_TIC_VERBOSE=0 keep_order look-address-written # else it is told that tasks write some
     ! grep -q "behind StarPU's back" err # what differs is ours
     crash task-end:6 "$lib/orders" look-address-moved
     run_apart timeout "$hangs" "$tool" run -- "$lib/orders" look-address-moved
     [ "$status" -eq 78 ] && grep -q "it holds addresses, which are others in each run" err ||
         complain look-address-moved "not refused"
+}
+
+@test "a task had put an address into data by the recovery line, before main() comes to that task" {
+    local expected scenario=look-address-moved-first try
+    expected=$("$lib/orders" $scenario)
+    for try in 1 2 3; do
+        rm -rf "$STARPU_TIC_DIR"
+        crash task-end:12 "$lib/orders" $scenario
+        run_apart timeout "$hangs" "$tool" run -- "$lib/orders" $scenario
+        is_right "$expected" lines ||
+            { [ "$status" -eq 78 ] && grep -q "it holds addresses, which are others in each run" err; } ||
+            complain $scenario "neither right nor refused"
+    done
 }
 
 @test "main() unpacks what it has acquired for writing, or protection ends" {

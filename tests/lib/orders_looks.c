@@ -234,6 +234,49 @@ static void run_address_moved(void)
     use_address(&move_codelet);
 }
 
+/* By main(), in accesses; tasks read it. */
+static void run_address_replaced(void)
+{
+    static uint64_t tables[TASKS][2];
+    static struct parameters parameters = {tables[0], 0};
+    starpu_data_handle_t handle;
+
+    starpu_variable_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)&parameters,
+                                  sizeof(parameters));
+    for (int round = 0; round < TASKS; round++) {
+        submit_pair(&use_codelet, handles[0], handle);
+        must(starpu_data_acquire(handle, STARPU_RW));
+        tables[round][0] = (uint64_t)round;
+        parameters.table = tables[round];
+        starpu_data_release(handle);
+        usleep(1000);
+    }
+    starpu_data_unregister(handle);
+    note(parameters.table == tables[TASKS - 1]);
+}
+
+/* By the first task that uses it. */
+static void run_address_moved_first(void)
+{
+    static struct parameters parameters[TASKS];
+    static uint64_t table[] = {1, 2, 3};
+    starpu_data_handle_t data[TASKS];
+
+    for (int i = 0; i < TASKS; i++) {
+        parameters[i] = (struct parameters){table, 0};
+        starpu_variable_data_register(&data[i], STARPU_MAIN_RAM, (uintptr_t)&parameters[i],
+                                      sizeof(parameters[i]));
+    }
+    for (int i = 0; i < TASKS; i++) {
+        submit_pair(i == TASKS / 2 ? &move_codelet : &use_codelet, handles[0], data[i]);
+        usleep(i == TASKS / 2 ? 50000 : 3000); /* a line is taken here */
+    }
+    for (int i = 0; i < TASKS; i++) {
+        submit_pair(&use_codelet, handles[0], data[i]);
+        starpu_data_unregister(data[i]);
+    }
+}
+
 /* ---- memory that the program uses for something else ------------------------------------------
  */
 
@@ -518,6 +561,8 @@ const struct mode orders_looks[] = {{"look-current", run_current},
                                     {"look-address", run_address},
                                     {"look-address-written", run_address_written},
                                     {"look-address-moved", run_address_moved},
+                                    {"look-address-replaced", run_address_replaced},
+                                    {"look-address-moved-first", run_address_moved_first},
                                     {"look-final", run_final},
                                     {"look-writing", run_writing},
                                     {"look-profiled", run_profiled},
