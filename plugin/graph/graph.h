@@ -185,11 +185,9 @@ int tic_graph_note_read_locked(struct tic_graph *graph, const struct tic_line_re
                                const struct tic_reader *reader, uint64_t epoch);
 
 /* The bytes of a datum as main() may see them after its wait number `wait`, which returns in this
- * epoch. 0 or -ENOMEM. */
+ * epoch; without bytes: as when it was looked at last, or TIC_LOOK_PARTIAL. 0 or -ENOMEM. */
 int tic_graph_note_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t id,
                                const char *bytes, uint32_t size, uint64_t epoch);
-/* The same for a datum that is as it was when it was looked at last; or TIC_LOOK_PARTIAL. */
-int tic_graph_mark_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t id, uint64_t epoch);
 /* The entries of a wait in the recovered line; *count of them. */
 const struct tic_line_look *tic_graph_find_looks(const struct tic_graph *graph, uint64_t wait,
                                                  size_t *count);

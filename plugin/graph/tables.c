@@ -27,16 +27,6 @@ static void *sort_copy(const void *array, size_t count, size_t item, tic_line_co
     return copy;
 }
 
-static int load_inputs(struct tic_graph *graph, struct tic_line *line)
-{
-    graph->recovered.inputs =
-        sort_copy(line->inputs, line->input_count, sizeof(*line->inputs), tic_line_by_number);
-    if (!graph->recovered.inputs)
-        return -ENOMEM;
-    graph->recovered.input_count = line->input_count;
-    return tic_tail_load(&graph->inputs, line);
-}
-
 static int load_acquires(struct tic_graph *graph, struct tic_line *line)
 {
     size_t count = line->acquire_count;
@@ -54,16 +44,6 @@ static int load_acquires(struct tic_graph *graph, struct tic_line *line)
         qsort(graph->recovered.main_writes, graph->recovered.main_write_count, sizeof(uint64_t),
               tic_line_by_number);
     return tic_tail_load(&graph->acquires, line);
-}
-
-static int load_reads(struct tic_graph *graph, struct tic_line *line)
-{
-    graph->recovered.reads =
-        sort_copy(line->reads, line->read_count, sizeof(*line->reads), tic_line_by_read);
-    if (!graph->recovered.reads)
-        return -ENOMEM;
-    graph->recovered.read_count = line->read_count;
-    return tic_tail_load(&graph->reads, line);
 }
 
 static int by_look(const void *a, const void *b)
@@ -108,14 +88,20 @@ static int load_looks(struct tic_graph *graph, struct tic_line *line)
 
 int tic_graph_load_tables(struct tic_graph *graph, struct tic_line *line)
 {
-    int status = load_inputs(graph, line);
-
     graph->recovered.clock = line->clock;
     graph->recovered.position = tic_line_position(line);
     graph->recovered.positioned = line->verified != 0;
     graph->recovered.quiescent = line->quiescent != 0;
+    graph->recovered.input_count = line->input_count;
+    graph->recovered.inputs =
+        sort_copy(line->inputs, line->input_count, sizeof(*line->inputs), tic_line_by_number);
+    graph->recovered.read_count = line->read_count;
+    graph->recovered.reads =
+        sort_copy(line->reads, line->read_count, sizeof(*line->reads), tic_line_by_read);
+    int status = graph->recovered.inputs && graph->recovered.reads ? 0 : -ENOMEM;
+    status = status ? status : tic_tail_load(&graph->inputs, line);
+    status = status ? status : tic_tail_load(&graph->reads, line);
     status = status ? status : load_acquires(graph, line);
-    status = status ? status : load_reads(graph, line);
     status = status ? status : load_looks(graph, line);
     return status ? status : tic_history_load(&graph->history, line);
 }
@@ -234,34 +220,23 @@ int tic_graph_note_read(struct tic_graph *graph, const struct tic_line_read *rea
 
 /* ---- what main() may look at ----------------------------------------------------------------- */
 
-static int note_bytes_locked(struct tic_graph *graph, uint64_t wait, uint64_t id, uint64_t epoch)
-{
-    return tic_graph_note_locked(
-        graph, (struct tic_line_entry){.kind = TIC_HISTORY_BYTES, .actor = wait, .subject = id},
-        epoch);
-}
-
-int tic_graph_mark_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t id, uint64_t epoch)
-{
-    struct tic_line_look look = {.wait = wait, .id = id};
-    int status = tic_tail_append(&graph->looks, &look, epoch);
-
-    return status ? status : note_bytes_locked(graph, wait, id, epoch);
-}
-
 int tic_graph_note_look_locked(struct tic_graph *graph, uint64_t wait, uint64_t id,
                                const char *bytes, uint32_t size, uint64_t epoch)
 {
-    int status = 0;
+    const struct tic_line_entry entry = {.kind = TIC_HISTORY_BYTES, .actor = wait, .subject = id};
+    uint32_t done = 0;
+    int status;
 
-    for (uint32_t done = 0; done < size && status == 0; done += TIC_LOOK_BYTES) {
+    do {
         struct tic_line_look look = {
             .wait = wait, .id = id, .part = done / TIC_LOOK_BYTES, .bytes = size};
-        memcpy(look.words, bytes + done,
-               size - done < TIC_LOOK_BYTES ? size - done : TIC_LOOK_BYTES);
+        const uint32_t rest = size - done;
+        if (rest > 0)
+            memcpy(look.words, bytes + done, rest < TIC_LOOK_BYTES ? rest : TIC_LOOK_BYTES);
         status = tic_tail_append(&graph->looks, &look, epoch);
-    }
-    return status ? status : note_bytes_locked(graph, wait, id, epoch);
+        done += TIC_LOOK_BYTES;
+    } while (done < size && status == 0);
+    return status ? status : tic_graph_note_locked(graph, entry, epoch);
 }
 
 /* The first entry that is not before this one. */

@@ -126,8 +126,8 @@ void tic_looks_append(uint64_t wait, uint64_t id, const char *bytes, uint64_t si
 
     tic_lock(&graph->lock);
     uint64_t epoch = atomic_load(&snapshot->cut.epoch);
-    int status = bytes ? tic_graph_note_look_locked(graph, wait, id, bytes, (uint32_t)size, epoch)
-                       : tic_graph_mark_look_locked(graph, wait, id, epoch);
+    int status =
+        tic_graph_note_look_locked(graph, wait, id, bytes, bytes ? (uint32_t)size : 0, epoch);
     tic_unlock(&graph->lock);
     tic_snapshot_need(snapshot, status == 0);
 }
