@@ -5,7 +5,7 @@
  * depends on that order and not on the scheduling. */
 #include "lib/orders.h"
 
-enum { SCENARIOS = 150 };
+enum { SCENARIOS = 250 };
 
 static struct mode all[SCENARIOS + 1];
 static int many;
