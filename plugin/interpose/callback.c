@@ -62,12 +62,12 @@ static void run_callback(void *arg)
         atomic_fetch_sub(&tic_session->graph.callbacks_open, 1);
 }
 
-const void *tic_callback_argument(const struct starpu_task *task)
+bool tic_callback_is_there(const struct starpu_task *task)
 {
     if (task->callback_func != run_callback)
-        return task->callback_arg;
+        return tic_callback_of(task);
     const struct wrapped_callback *wrapped = task->callback_arg;
-    return wrapped->argument;
+    return wrapped->run;
 }
 
 void tic_callback_note_begin(const struct starpu_task *task)

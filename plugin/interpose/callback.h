@@ -13,8 +13,8 @@ void tic_callback_note_begin(const struct starpu_task *task);
  * makes it a control task (no codelet) until then. key: of the task. held: the callback runs at
  * another time. False when out of memory; the task is unchanged. */
 bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, bool held);
-/* What the application gave for its callback, wrapped or not. */
-const void *tic_callback_argument(const struct starpu_task *task);
+/* Has the application given a callback? It may be wrapped. */
+bool tic_callback_is_there(const struct starpu_task *task);
 /* Gives a copy of a wrapped task its own callback and prologues back. */
 void tic_callback_unwrap(struct starpu_task *copy);
 

@@ -23,8 +23,7 @@ static struct {
     unsigned long count, capacity;
     struct tic_redone *open, **open_end;
 } buried = {.open_end = &buried.open}; /* guarded by the submission lock: tasks whose callbacks come
-                                        * after their ends; they stay
-                                        */
+                                        * after their ends; they stay */
 
 static __thread struct starpu_task *current __attribute__((tls_model("initial-exec")));
 
@@ -33,12 +32,15 @@ static struct tic_redone *copy_of(const struct tic_redone *redone)
     return memcpy(tic_or_stop(malloc(sizeof(*redone))), redone, sizeof(*redone));
 }
 
-/* The callback may look at its task, whose structure StarPU would free at its end. */
-static void keep_locked(struct starpu_task *task, bool owned)
+void tic_redone_open_locked(struct tic_redone *redone)
 {
-    if (task->destroy && !owned)
+    struct starpu_task *task = redone->task;
+
+    if (task->destroy && !redone->owned)
         tic_stop_unless(tic_append(buried.items, buried.count, buried.capacity, &task) == 0);
     task->destroy = 0;
+    *buried.open_end = redone;
+    buried.open_end = &redone->next;
 }
 
 /* small: of a task that has ended, whose data may be gone; NULL: StarPU never gets it. */
@@ -202,14 +204,12 @@ bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, const stru
 
     if (!redone.run)
         return false;
-    keep_locked(task, redone.owned);
     if (tic_nowhere_has_key(key))
         redone.reader = tic_redo_note_reader(task, key);
     struct tic_redone *copy = copy_of(&redone);
     const struct tic_replay_actor actor = tic_redone_actor(copy, true);
     bool inside = tic_is_owner && (!tic_replay_is_made() || tic_task_runs_nowhere(task));
-    *buried.open_end = copy;
-    buried.open_end = &copy->next;
+    tic_redone_open_locked(copy);
     if (!tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, inside))
         queue_redone(copy);
     return true;

@@ -18,7 +18,7 @@ struct tic_redone {
     void *argument;
     bool notes;                   /* run itself notes that it begins */
     bool free_argument;           /* when it has run */
-    struct starpu_task *task;     /* whose callback it is; or NULL */
+    struct starpu_task *task;     /* whose it is; or NULL */
     bool owned;                   /* StarPU needs the task no more: it goes after its callback */
     struct tic_small small;       /* data that the callback may look at */
     struct tic_redo_user *reader; /* who is shown what it reads before it runs; or NULL */
@@ -28,6 +28,9 @@ struct tic_redone {
 /* What runs it, and frees it then; shows: what it read before. */
 struct tic_replay_actor tic_redone_actor(struct tic_redone *redone, bool shows);
 void tic_redone_free(struct tic_redone *redone);
+/* It may look at its task, whose structure StarPU would free at its end, and which stays. Who waits
+ * for the task waits until it has returned. Under the submission lock. */
+void tic_redone_open_locked(struct tic_redone *redone);
 
 /* The callback of a task, if it has one, does not run at its end, but when the history says so; if
  * it had not begun by the cut, when the queue is played: of a task of ours, as its own has ended.

@@ -45,6 +45,7 @@ static struct tic_redone *describe(struct starpu_task *task, const struct tic_pr
         .run = *place->function,
         .argument = *place->argument,
         .free_argument = frees_argument(task, place),
+        .task = task,
         .reader = tic_redo_note_reader(task, nowhere ? key : tic_prologue_key_of_reads(key))};
     return redone;
 }
@@ -58,6 +59,7 @@ static bool redo_one(struct starpu_task *task, const struct tic_prologue_place *
     struct tic_redone *redone = describe(task, place, key);
     const struct tic_replay_actor actor = tic_redone_actor(redone, shows);
     if (tic_replay_add_actor(TIC_HISTORY_CALLBACK, redone->key, &actor, tic_is_owner)) {
+        tic_redone_open_locked(redone);
         leave_apart(task, place, key);
         return false;
     }

@@ -430,6 +430,10 @@ resume_with_input() {
     resume_order prologue-synchronous 1 line-renamed:{1,2,3,6,7}
 }
 
+@test "callbacks and prologues look at their own tasks, and at what kernels return in arguments" {
+    resume_order callback-own 2 line-renamed:{1,3,5} task-end:{7,20,41}
+}
+
 @test "main() writes packed data after tasks without output have read it" {
     local expected at
     expected=$("$lib/orders" reader-packed)

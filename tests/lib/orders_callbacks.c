@@ -399,6 +399,66 @@ static void run_again(void)
         starpu_task_clean(&again[i].task);
 }
 
+/* ---- that look at their own tasks ------------------------------------------------------------ */
+
+struct own {
+    uint64_t number, result;
+};
+
+static void step_by_own(void *buffers[], void *arg)
+{
+    struct own *own = arg;
+
+    *variable(buffers[0]) = *variable(buffers[0]) * 3 + own->number;
+    own->result = *variable(buffers[0]) % 1000;
+}
+
+static struct starpu_codelet own_codelet = {
+    .cpu_funcs = {step_by_own}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "own"};
+
+static void note_own_number(void *arg)
+{
+    const struct own *own = starpu_task_get_current()->cl_arg;
+
+    (void)arg;
+    count(own->number);
+}
+
+static void note_own_result(void *arg)
+{
+    const struct own *own = starpu_task_get_current()->cl_arg;
+
+    (void)arg;
+    count(own->result);
+}
+
+/* Their arguments are StarPU's to free. */
+static void submit_own(uint64_t number)
+{
+    struct starpu_task *task = starpu_task_create();
+    struct own *own = malloc(sizeof(*own));
+
+    must(own ? 0 : -1);
+    *own = (struct own){number, 0};
+    task->cl = &own_codelet;
+    task->handles[0] = handles[number % 2];
+    task->cl_arg = own;
+    task->cl_arg_size = sizeof(*own);
+    task->cl_arg_free = 1;
+    task->prologue_callback_func = note_own_number;
+    if (number % 3 == 0)
+        task->prologue_callback_pop_func = note_own_number;
+    if (number % 5 != 0)
+        task->callback_func = note_own_result;
+    must(starpu_task_submit(task));
+}
+
+static void run_own(void)
+{
+    for (int i = 1; i <= LENGTH; i++)
+        submit_own((uint64_t)i);
+}
+
 const struct mode orders_callbacks[] = {{"callback-nowhere", run_nowhere},
                                         {"callback-nowhere-ready", run_nowhere_ready},
                                         {"callback-awaited", run_awaited},
@@ -409,6 +469,7 @@ const struct mode orders_callbacks[] = {{"callback-nowhere", run_nowhere},
                                         {"callback-long", run_long},
                                         {"callback-bare", run_bare},
                                         {"callback-again", run_again},
+                                        {"callback-own", run_own},
                                         {"callback-other", run_other},
                                         {"nowhere-reads", run_nowhere_reads},
                                         {"changed-since", run_changed_since},
