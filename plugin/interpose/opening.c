@@ -20,6 +20,8 @@
 #include "session/context.h"
 #include "interpose/create.h"
 #include "interpose/position.h"
+#include "interpose/ranks.h"
+#include "session/ranks.h"
 #include "interpose/record.h"
 #include "interpose/repeat.h"
 #include "report/told.h"
@@ -97,6 +99,8 @@ static bool open_store(struct tic_session *session, bool create)
     if (!directory || !directory[0])
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start, or the working directory is gone: "
                                    "name an absolute STARPU_TIC_DIR");
+    if (tic_ranks_library())
+        directory = tic_or_stop(tic_ranks_directory(directory, &session->snapshot.about));
     struct tic_watch watch;
     tic_watch_begin(&watch, session->snapshot.options.patience, say_start_waits, (void *)directory);
     session->graph.signature.ignores = settings->arguments == TIC_ARGUMENTS_IGNORE;
@@ -113,6 +117,7 @@ static bool open_store(struct tic_session *session, bool create)
     tic_unprotected_tell_children(settings->dir);
     session->recovered = opening.status > 0;
     session->recovered_tasks = session->graph.recovered.tasks;
+    tic_ranks_join(session, session->recovered);
     atomic_store(&session->racy, session->snapshot.recovery.racy);
     session->snapshot.extension.run = session->snapshot.recovery.earlier.runs + 1;
     if (session->recovered && session->snapshot.recovery.racy)
@@ -133,6 +138,7 @@ static struct tic_session *prepare_first(void)
     if (tic_unprotected_why())
         return NULL;
     tic_session_read(&settings);
+    tic_ranks_check(&settings);
     tic_repeat_set(&settings);
     if (settings.protocol == TIC_PROTOCOL_OFF)
         return NULL;
@@ -217,6 +223,8 @@ void tic_success_note(struct tic_session *session)
 static void remove_all(void *store)
 {
     tic_store_remove(store);
+    if (tic_ranks_library())
+        tic_ranks_library()->remove();
 }
 
 /* Last of all, after exit handlers that the program registered before it started StarPU: what kills

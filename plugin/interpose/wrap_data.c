@@ -22,6 +22,7 @@
 #include "interpose/partition.h"
 #include "interpose/redo.h"
 #include "interpose/redux.h"
+#include "interpose/ranks.h"
 #include "interpose/release.h"
 #include "interpose/position.h"
 #include "interpose/restore_all.h"
@@ -612,7 +613,9 @@ static void play_access(void *arg)
 WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
     TIC_ACQUIRE_JOBIDS_PARAMETERS
 {
-    bool ours = tic_session_context() != TIC_CONTEXT_STARPU;
+    bool is_message =
+        tic_ranks_takes_access(data, __builtin_return_address(0), &callback, &arg);
+    bool ours = !is_message && tic_session_context() != TIC_CONTEXT_STARPU;
     struct tic_callback_wait *wait = NULL;
 
     tic_pages_open();
@@ -644,10 +647,16 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
     return result;
 }
 
-#define RELEASE(name, node, parameters)                                                            \
+#define RELEASE(name, node, parameters, arguments)                                                 \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
         tic_pages_open();                                                                          \
+        if (tic_ranks_takes_release(data, __builtin_return_address(0))) {                          \
+            tic_guard++;                                                                           \
+            RESOLVED(name) arguments;                                                              \
+            tic_guard--;                                                                           \
+            return;                                                                                \
+        }                                                                                          \
         tic_callback_note_call();                                                                  \
         if (tic_session && tic_guard == 0)                                                         \
             tic_access_on_release_first(data);                                                     \
@@ -661,8 +670,8 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
         tic_pages_close(#name, false);                                                             \
     }
 
-RELEASE(starpu_data_release, TIC_NODE_HOME, (starpu_data_handle_t data))
-RELEASE(starpu_data_release_on_node, node, (starpu_data_handle_t data, int node))
+RELEASE(starpu_data_release, TIC_NODE_HOME, (starpu_data_handle_t data), (data))
+RELEASE(starpu_data_release_on_node, node, (starpu_data_handle_t data, int node), (data, node))
 
 static void note_unpack(starpu_data_handle_t data, const char *call)
 {
@@ -679,7 +688,8 @@ static void note_unpack(starpu_data_handle_t data, const char *call)
 #define UNPACK(name, parameters, arguments)                                                        \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
-        note_unpack(data, #name);                                                                  \
+        if (!tic_ranks_is_caller(__builtin_return_address(0)))                                     \
+            note_unpack(data, #name);                                                              \
         tic_guard++;                                                                               \
         int result = RESOLVED(name) arguments;                                                     \
         tic_guard--;                                                                               \

@@ -15,6 +15,7 @@
 #include "base/settings.h"
 #include "real/real.h"
 #include "session/nodes.h"
+#include "session/ranks.h"
 #include "session/slave.h"
 #include "snapshot/cut.h"
 
@@ -63,6 +64,8 @@ const char *tic_unprotected_by_ranks(void)
     static bool asked; /* guarded by the submission lock, or before any submission */
     int initialized = 0;
 
+    if (tic_ranks_library())
+        return NULL;
     if (!asked) {
         *(void **)&is_initialized = dlsym(RTLD_DEFAULT, "MPI_Initialized");
         *(void **)&count = dlsym(RTLD_DEFAULT, "starpu_mpi_world_size");
@@ -83,8 +86,6 @@ enum { DEVELOPMENT = 99 };
 
 const char *tic_unprotected_why(void)
 {
-    static const char *const rank_counts[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-                                              "MV2_COMM_WORLD_SIZE"};
     const char *missing;
     int major, minor, release;
 
@@ -98,11 +99,8 @@ const char *tic_unprotected_why(void)
     if (major != STARPU_MAJOR_VERSION || minor != STARPU_MINOR_VERSION ||
         (release == DEVELOPMENT) != (STARPU_RELEASE_VERSION == DEVELOPMENT))
         return "this starpu-tic was built for StarPU " PACKAGE_STARPU_VERSION;
-    for (size_t i = 0; i < sizeof(rank_counts) / sizeof(rank_counts[0]); i++) {
-        const char *count = getenv(rank_counts[i]);
-        if (count && atoi(count) > 1)
-            return "runs of several MPI processes are not protected yet";
-    }
+    if (tic_ranks_launched() > 1 && !tic_ranks_library())
+        return "runs of several MPI processes are not protected yet";
     if (is_forked())
         return "it is a fork of the program that was started, and has no recovery lines of its "
                "own. Start it as a program (exec), or give it a STARPU_TIC_DIR of its own";

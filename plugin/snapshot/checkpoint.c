@@ -13,6 +13,7 @@
 #include "base/trace.h"
 #include "snapshot/copier.h"
 #include "snapshot/provide.h"
+#include "snapshot/ranks.h"
 #include "snapshot/save.h"
 #include "snapshot/suspend.h"
 #include "snapshot/window.h"
@@ -97,6 +98,10 @@ static uint64_t where_main_is(const struct tic_snapshot *snapshot)
 static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
 {
     uint64_t count = tic_snapshot_count(snapshot);
+    int status = tic_snapshot_await_cut(snapshot);
+
+    if (status)
+        return status;
     tic_lock(&snapshot->graph->lock);
     while (atomic_load(&snapshot->graph->returns)) {
         tic_unlock(&snapshot->graph->lock);
@@ -111,12 +116,16 @@ static int take_cut(struct tic_snapshot *snapshot, uint64_t *taken)
     tic_extension_before_cut(&snapshot->extension, snapshot->graph);
     atomic_store(&snapshot->graph->cuts, true);
     snapshot->cycle.position = where_main_is(snapshot);
+    if (snapshot->ranks)
+        snapshot->ranks->cut();
     *taken = tic_cut_raise(&snapshot->cut);
     atomic_store(&snapshot->graph->cuts, false);
     tic_extension_after_cut(&snapshot->extension, snapshot->graph, *taken);
     atomic_store(&snapshot->verify.cut_ns, tic_nanoseconds(CLOCK_MONOTONIC));
-    int status = append_handles(&snapshot->cycle.due, &snapshot->graph->changed);
+    status = append_handles(&snapshot->cycle.due, &snapshot->graph->changed);
     tic_unlock(&snapshot->graph->lock);
+    if (snapshot->ranks)
+        snapshot->ranks->tell_cut();
     tic_snapshot_note_counted(snapshot, count);
     tic_failpoint(TIC_FAIL_CHECKPOINT_CUT);
     while (!tic_cut_has_entered(&snapshot->cut, *taken)) {
@@ -420,6 +429,7 @@ static int run(struct tic_snapshot *snapshot)
     status = status ? status : tic_window_open(snapshot);
     status = status ? status : save(snapshot, &cut);
     tic_window_close(snapshot);
+    status = status ? status : tic_snapshot_await_late(snapshot);
     if (status == 0) {
         tic_printed_flush_for_line(snapshot->cycle.of_point);
         if (snapshot->unregistered.look)
@@ -442,8 +452,8 @@ static int try_until_sure(struct tic_snapshot *snapshot)
 {
     int status = run(snapshot);
 
-    for (int tries = 1; status == -ESTALE && tries < MOST_TRIES && !snapshot->cycle.of_point &&
-                        tic_point_has_history(&snapshot->point);
+    for (int tries = 1; status == -ESTALE && tries < MOST_TRIES && !snapshot->ranks &&
+                        !snapshot->cycle.of_point && tic_point_has_history(&snapshot->point);
          tries++) {
         set_phase(snapshot, TIC_PHASE_IDLE);
         status = tic_snapshot_pause(snapshot, CUT_POLL) ? -ECANCELED : run(snapshot);
@@ -470,14 +480,14 @@ static void tell_if_late(struct tic_snapshot *snapshot)
         tic_verify_tell_late(snapshot, snapshot->started_ns);
 }
 
-int tic_checkpoint_run(struct tic_snapshot *snapshot)
+static int run_alone(struct tic_snapshot *snapshot)
 {
     /* Even if none can be taken: as much again must come before the next is tried for that. */
     tic_reuse_begin_volume(&snapshot->results.reuse);
     snapshot->cycle.logged_before =
         atomic_load_explicit(&snapshot->log.bytes, memory_order_relaxed);
-    if (snapshot->options.dry || !may_be_taken(snapshot) || !has_news(snapshot) ||
-        is_over_bound(snapshot)) {
+    bool news = has_news(snapshot) || snapshot->ranks; /* others may have some */
+    if (snapshot->options.dry || !may_be_taken(snapshot) || !news || is_over_bound(snapshot)) {
         tell_if_late(snapshot);
         return 1;
     }
@@ -498,5 +508,16 @@ int tic_checkpoint_run(struct tic_snapshot *snapshot)
     else if (status == -ENOTRECOVERABLE)
         tic_snapshot_lose_files(snapshot);
     set_phase(snapshot, TIC_PHASE_IDLE);
+    return status;
+}
+
+int tic_checkpoint_run(struct tic_snapshot *snapshot)
+{
+    if (!snapshot->ranks)
+        return run_alone(snapshot);
+    if (!snapshot->ranks->begin())
+        return 1;
+    int status = run_alone(snapshot);
+    snapshot->ranks->end(status ? "it cannot take one now" : NULL);
     return status;
 }

@@ -241,12 +241,26 @@ void tic_snapshot_remove(struct tic_snapshot *snapshot, struct tic_handle *handl
     finish_leaving(snapshot, handle);
 }
 
-void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle, bool declared)
+static void touch(struct tic_snapshot *snapshot, struct tic_handle *handle, bool declared,
+                  void (*note)(void *arg), void *arg)
 {
     tic_lock(&snapshot->graph->lock);
     bool fine = touch_locked(snapshot, handle, declared);
+    if (note)
+        note(arg);
     tic_unlock(&snapshot->graph->lock);
     tic_snapshot_need(snapshot, fine);
+}
+
+void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle, bool declared)
+{
+    touch(snapshot, handle, declared, NULL, NULL);
+}
+
+void tic_snapshot_touch_noting(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                               void (*note)(void *arg), void *arg)
+{
+    touch(snapshot, handle, true, note, arg);
 }
 
 void tic_snapshot_adopt_content(struct tic_snapshot *snapshot, struct tic_handle *handle)

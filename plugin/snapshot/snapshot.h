@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/pool.h"
+#include "base/ranks.h"
 #include "base/watch.h"
 #include "graph/graph.h"
 #include "snapshot/cut.h"
@@ -201,6 +202,7 @@ struct tic_window {
 struct tic_snapshot {
     struct tic_graph *graph;
     struct tic_store *store;
+    const struct tic_ranks *ranks; /* of an MPI program; NULL: one. Immutable after start */
     struct tic_cut cut;
     struct tic_snapshot_options options;
     struct tic_recovery recovery;
@@ -347,6 +349,9 @@ void tic_snapshot_note_main(struct tic_snapshot *snapshot, enum tic_history_kind
 /* main() releases it: what it wrote is a new version. Not declared: something else is in its memory
  * than the store has. */
 void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle, bool declared);
+/* The same after a message; no cut is between this and the note. Any thread. */
+void tic_snapshot_touch_noting(struct tic_snapshot *snapshot, struct tic_handle *handle,
+                               void (*note)(void *arg), void *arg);
 /* main() has registered it: its content is part of the next line. */
 void tic_snapshot_adopt_content(struct tic_snapshot *snapshot, struct tic_handle *handle);
 /* Its parts, just registered, hold its content; a value that a line has stays. */

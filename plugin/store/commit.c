@@ -120,6 +120,19 @@ static int write_and_rename(struct tic_store *store, struct tic_line *line)
     return 0;
 }
 
+static int confirm(struct tic_store *store, uint64_t number)
+{
+    char name[NAME_SIZE];
+
+    if (!store->confirm)
+        return 0;
+    snprintf(name, sizeof(name), TIC_FILE_LINE, store->process, (unsigned long long)number);
+    int status = store->confirm(store->confirm_arg, name);
+    if (status < 0)
+        unlinkat(store->directory, name, 0); /* its rows are not kept */
+    return status > 0 ? -ECANCELED : status;
+}
+
 /* Its path leads elsewhere, or nowhere; where it cannot be followed, nobody knows. Threads of the
  * program do not wait for the answer. */
 bool tic_store_is_moved(const struct tic_store *store)
@@ -173,6 +186,7 @@ int tic_store_commit(struct tic_store *store, struct tic_line *line)
     status = status ? status : tic_line_name_types(line);
     status = status || !store->sync ? status : tic_store_sync(store);
     status = status ? status : write_and_rename(store, line);
+    status = status ? status : confirm(store, line->number);
     if (status)
         return status;
     retire_oldest(store);

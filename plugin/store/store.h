@@ -87,6 +87,10 @@ struct tic_store {
     unsigned damaged_logs;        /* as the last walk of the log found */
     struct tic_store_extra extra; /* before adoption */
     unsigned keep;                /* so many of them; immutable once there is one */
+    /* Of a line that is on the disk, before older ones go: 0; -errno: it is removed; 1: it stays,
+     * and nobody knows whether it counts. NULL: it counts. Immutable after open. */
+    int (*confirm)(void *arg, const char *name);
+    void *confirm_arg;
     uint64_t space;               /* bytes that the directory may take, 0: any; the same */
     unsigned formatted;           /* committing thread only: segments since the last sweep */
     struct tic_store_counts counts;

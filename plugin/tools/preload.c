@@ -103,6 +103,7 @@ static bool tic_needed_first(const char *path, char library[NAME_MAX + 1])
 
 #define LIBRARY "libstarputic.so"
 #define SYSCALLS "tic-syscalls.so"
+#define RANKS "libstarputic-mpi.so"
 
 /* The library beside the tool wherever it was moved to, in the build tree, or where it was
  * installed. */
@@ -125,14 +126,14 @@ static int find_library(char path[PATH_MAX])
 }
 
 /* As the store module: in the library's folder of plug-ins when installed, else beside it. */
-static int find_syscalls(const char *library, char path[PATH_MAX])
+static int find_beside(const char *library, const char *name, char path[PATH_MAX])
 {
-    static const char *const places[] = {"starputic/" SYSCALLS, SYSCALLS};
-    char candidate[PATH_MAX + sizeof("starputic/" SYSCALLS)];
+    static const char *const places[] = {"starputic/", ""};
+    char candidate[PATH_MAX + 64];
     int folder = (int)(strrchr(library, '/') - library);
 
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        snprintf(candidate, sizeof(candidate), "%.*s/%s", folder, library, places[i]);
+        snprintf(candidate, sizeof(candidate), "%.*s/%s%s", folder, library, places[i], name);
         if (realpath(candidate, path))
             return 0;
     }
@@ -200,14 +201,17 @@ bool tic_tool_may_preload(void)
 
 int tic_tool_preload(const char *command)
 {
-    char library[PATH_MAX], syscalls[PATH_MAX];
+    char library[PATH_MAX], more[PATH_MAX];
+    const char *ranks = getenv(TIC_SETTING_PREFIX "RANKS");
     const char *pages = getenv(TIC_SETTING_PREFIX "PAGES");
     bool looks = (pages && strcmp(pages, "1") == 0) || getenv(TIC_SETTING_PREFIX "WRITES");
 
     if (!tic_tool_may_preload())
         return -1;
     if (find_library(library) != 0 || preload_ours(library) != 0 ||
-        (looks && (find_syscalls(library, syscalls) != 0 || preload(syscalls, true) != 0)) ||
+        (looks && (find_beside(library, SYSCALLS, more) != 0 || preload(more, true) != 0)) ||
+        (ranks && strcmp(ranks, "lines") == 0 &&
+         (find_beside(library, RANKS, more) != 0 || preload(more, false) != 0)) ||
         preload_first(command) != 0) {
         fprintf(stderr, "starpu-tic: cannot preload %s\n", looks ? LIBRARY ", " SYSCALLS : LIBRARY);
         return -1;

@@ -29,7 +29,7 @@ load common
     grep -E '^(WRAPPER|POINTER|ON_EACH|ACQUIRE|TRY_ACQUIRE|RELEASE|SWITCH|HINT|ANSWER|LISTED|CLEAN|INVALIDATE|COPY|UNPACK|WAIT|WAIT_FOR_ALL|UNSUPPORTED)' -r "$BATS_TEST_DIRNAME/../../plugin" --include='*.c' --include='*.def' -h |
         grep -oE '_?starpu_[a-z_]+' | sort -u >wrapped
     printf '%s\n' starpu_get_sched_lib_policy starpu_get_sched_lib_policies time open open64 openat openat64 \
-        __open_2 __open64_2 __openat_2 __openat64_2 fopen fopen64 freopen freopen64 \
+        starpu_tic_ranks_attach __open_2 __open64_2 __openat_2 __openat64_2 fopen fopen64 freopen freopen64 \
         pthread_create malloc calloc memalign aligned_alloc valloc posix_memalign mmap mmap64 free realloc munmap mremap starpu_memory_pin cudaHostRegister hipHostRegister __cudaGetKernel rand random drand48 lrand48 mrand48 >others
     # every export is explained (a table may hold names that only another StarPU version has)
     run comm -23 exported <(sort -u public wrapped others)

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Several ranks of an MPI program: what the library beside StarPU-MPI (plugin/mpi) and the core
+ * tell each other. Neither knows more of the other; types of MPI and StarPU stay out. */
+#ifndef TIC_BASE_RANKS_H
+#define TIC_BASE_RANKS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Where this rank is with the line that all take. */
+enum tic_ranks_step {
+    TIC_RANKS_WAIT,      /* for others */
+    TIC_RANKS_CUT,       /* it is to cut, at once */
+    TIC_RANKS_SAVE,      /* all have cut */
+    TIC_RANKS_COMMITTED, /* the line counts */
+    TIC_RANKS_DROPPED,   /* there is none */
+    TIC_RANKS_UNKNOWN,   /* rank 0 is gone, and may have committed it */
+};
+
+/* What the core calls. */
+struct tic_ranks {
+    /* The checkpoint thread, in this order. */
+    bool (*begin)(void); /* a line is due here: are all about to take one? Rank 0 asks them to */
+    void (*ready)(void); /* what may wait is done */
+    enum tic_ranks_step (*step)(void); /* any time */
+    void (*cut)(void);      /* about to raise the epoch, under the graph lock: holds sends */
+    void (*tell_cut)(void); /* it was raised */
+    bool (*has_late)(void); /* messages that the line needs have not come yet */
+    void (*part)(const char *name, uint64_t size, uint64_t hash); /* is on the disk */
+    void (*end)(const char *why); /* this rank is done with the line; without a part because of: */
+
+    /* Any thread. An access that StarPU-MPI asks for, or gives back. caller: the address. False: it
+     * is the program's. */
+    bool (*takes_access)(void *data, const void *caller, void (**callback)(void *),
+                         void **argument);
+    bool (*takes_release)(void *data, const void *caller);
+    bool (*is_caller)(const void *caller);
+    void (*remove)(void); /* the run has succeeded, and this rank's lines are gone */
+};
+
+/* What the library calls; immutable. */
+struct tic_ranks_core {
+    unsigned rank, count; /* as the launcher tells */
+    void (*log)(enum tic_level level, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));                               /* tic_log */
+    int (*start_thread)(pthread_t *thread, void *(*run)(void *), void *arg); /* base/thread.h */
+    void (*guard)(int by); /* calls of this thread are not the program's while the sum is not 0 */
+    const char *(*directory)(void); /* of the job's lines; NULL: this run is not protected */
+    unsigned (*keep)(void);         /* so many of them */
+    bool (*request)(void);          /* a line is to be taken; false: none can be */
+    void (*wake)(void);             /* the step may be another one */
+    void (*unprotect)(const char *call, const char *why); /* by a call of main() */
+    void (*give_up)(const char *why);                     /* the same by a thread of ours */
+    void (*note_granted)(void *data); /* StarPU-MPI may receive into it from now on */
+    /* It has; calls note when no cut can be between this and that. */
+    void (*note_received)(void *data, void (*note)(void *arg), void *arg);
+};
+
+/* Exported by the core. NULL: the core takes this process as one without ranks. */
+const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ranks *library);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A rank of several: its lines, and what StarPU-MPI does with data (base/ranks.h). */
+#ifndef TIC_INTERPOSE_RANKS_H
+#define TIC_INTERPOSE_RANKS_H
+
+#include <starpu.h>
+#include <stdbool.h>
+
+#include "session/context.h"
+
+/* Nothing, or the start is refused: what is not there yet for several ranks. */
+void tic_ranks_check(const struct tic_settings *settings);
+/* The directory of this rank's lines in that of the job, malloc'ed, which are of this program as a
+ * rank, and of no other; NULL: no memory. */
+char *tic_ranks_directory(const char *directory, struct tic_line *about);
+/* The session is opened; before its checkpoint thread runs. lines: of an earlier run are there. */
+void tic_ranks_join(struct tic_session *session, bool lines);
+
+static inline const struct tic_ranks *tic_ranks_here(void)
+{
+    return tic_session ? tic_session->snapshot.ranks : NULL;
+}
+/* Is it StarPU-MPI that asks for an access, or gives one back? Then it is no call of main(). */
+static inline bool tic_ranks_takes_access(starpu_data_handle_t data, const void *caller,
+                                          void (**callback)(void *), void **argument)
+{
+    const struct tic_ranks *ranks = tic_ranks_here();
+
+    return __builtin_expect(ranks != NULL, 0) &&
+           ranks->takes_access(data, caller, callback, argument);
+}
+static inline bool tic_ranks_takes_release(starpu_data_handle_t data, const void *caller)
+{
+    const struct tic_ranks *ranks = tic_ranks_here();
+
+    return __builtin_expect(ranks != NULL, 0) && ranks->takes_release(data, caller);
+}
+static inline bool tic_ranks_is_caller(const void *caller)
+{
+    const struct tic_ranks *ranks = tic_ranks_here();
+
+    return __builtin_expect(ranks != NULL, 0) && ranks->is_caller(caller);
+}
+
+#endif

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* This rank's share in the agreement, between the checkpoint thread and a thread of its own that
+ * carries letters and never calls MPI. */
+#include "mpi/job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mpi/agree.h"
+#include "mpi/channels.h"
+#include "mpi/line.h"
+#include "mpi/wire.h"
+
+const struct tic_ranks_core *tic_job_core;
+
+enum { MOST_KEPT = 100, IDLE_MS = 1000, BUSY_MS = 20, REASON = 128 }; /* MS: milliseconds */
+
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t listens; /* rank 0; with mutex */
+    pthread_t thread;
+    const char *directory; /* immutable once open */
+    char token[33];        /* rank 0: immutable once it listens */
+    /* guarded by mutex */
+    int status; /* of the start: 1 until it is known */
+    bool wanted, opens;
+    bool taken; /* the checkpoint thread is at the line of the member */
+    struct tic_member member;
+    struct tic_lead lead;   /* rank 0 */
+    struct tic_wire up;     /* to rank 0, which has one to itself, too; the thread reads */
+    struct tic_wire *wires; /* rank 0: one to each */
+    /* the thread's */
+    int listener, wake[2]; /* wake: immutable once the status is known */
+    uint64_t kept[MOST_KEPT];
+    unsigned kept_count;
+    uint64_t in_transit;             /* of the last cut; rank 0 */
+    struct tic_channel_counts *cuts; /* the same */
+    struct pollfd *waits;
+    /* the checkpoint thread's */
+    struct tic_channel_count *counts;
+    unsigned long count;
+    bool disorder;
+} job = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+         .listens = PTHREAD_COND_INITIALIZER,
+         .status = 1,
+         .up = {.fd = -1},
+         .listener = -1,
+         .wake = {-1, -1}};
+
+static double seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static bool is_leader(void)
+{
+    return tic_job_core->rank == 0;
+}
+
+static void wake(void)
+{
+    if (job.wake[1] >= 0 && write(job.wake[1], "", 1) < 0)
+        return; /* it is full: the thread comes */
+}
+
+/* ---- letters; the mutex is held -------------------------------------------------------------- */
+
+static void put_on(struct tic_wire *wire, const struct tic_agree_message *message)
+{
+    if (wire->fd >= 0 && !tic_wire_put(wire, message))
+        tic_job_core->give_up("out of memory");
+}
+
+static void send_to_member(void *arg, unsigned to, const struct tic_agree_message *message)
+{
+    (void)arg;
+    put_on(&job.wires[to], message);
+}
+
+static void send_to_leader(void *arg, const struct tic_agree_message *message)
+{
+    (void)arg;
+    put_on(&job.up, message);
+    wake();
+}
+
+/* ---- the leader ------------------------------------------------------------------------------ */
+
+static const char *judge(void *arg, const struct tic_agree_answer *cuts,
+                         struct tic_agree_answer *incoming)
+{
+    const unsigned ranks = tic_job_core->count;
+    struct tic_channel_counts *counts = job.cuts;
+    static char why[REASON];
+
+    (void)arg;
+    for (unsigned i = 0; i < ranks; i++) {
+        unsigned long count = cuts[i].size / sizeof(*counts[i].items);
+        tic_channels_sort(cuts[i].bytes, count);
+        counts[i] = (struct tic_channel_counts){cuts[i].bytes, count};
+    }
+    uint64_t orphans = tic_channels_orphans(counts, ranks);
+    job.in_transit = tic_channels_in_transit(counts, ranks);
+    for (unsigned i = 0; i < ranks; i++) {
+        unsigned long found;
+        incoming[i].bytes = tic_channels_incoming(counts, ranks, i, &found);
+        incoming[i].size = found * sizeof(struct tic_channel_count);
+        if (!incoming[i].bytes)
+            return "out of memory";
+    }
+    if (orphans == 0)
+        return NULL;
+    snprintf(why, sizeof(why),
+             "internal error: %" PRIu64 " messages were received before they were sent", orphans);
+    tic_job_core->log(TIC_LOG_WARN, "no job line %" PRIu64 ": %s", job.lead.line, why);
+    return why;
+}
+
+static void remove_oldest(void)
+{
+    if (job.kept_count < tic_job_core->keep())
+        return;
+    tic_job_line_remove(job.directory, job.kept[0]);
+    memmove(job.kept, job.kept + 1, --job.kept_count * sizeof(job.kept[0]));
+}
+
+static int commit(void *arg, uint64_t number, const struct tic_agree_answer *cuts,
+                  const struct tic_agree_answer *parts)
+{
+    const struct tic_job_line line = {number, job.token, tic_job_core->count, parts,
+                                      job.in_transit};
+    int status = tic_job_line_write(job.directory, &line);
+
+    (void)arg;
+    (void)cuts;
+    if (status) {
+        tic_job_core->log(TIC_LOG_WARN, "job line %" PRIu64 " cannot be written to %s: %s", number,
+                          job.directory, strerror(-status));
+        return status;
+    }
+    remove_oldest(); /* before its parts go */
+    job.kept[job.kept_count++] = number;
+    const struct tic_hold_statistics holds = tic_channels_statistics();
+    tic_job_core->log(TIC_LOG_DETAIL,
+                      "job line %" PRIu64 ": %u ranks, %" PRIu64
+                      " messages in transit, 0 orphans; rank 0 has held %" PRIu64
+                      " sends so far, %.1f ms at most",
+                      number, line.ranks, line.in_transit, holds.held, holds.longest * 1e3);
+    return 0;
+}
+
+static void note_drop(void *arg, uint64_t line, unsigned rank, const char *why)
+{
+    (void)arg;
+    tic_job_core->log(TIC_LOG_DETAIL, "job line %" PRIu64 " is dropped: rank %u: %s", line, rank,
+                      why);
+}
+
+static const struct tic_lead_ops lead_ops = {send_to_member, judge, commit, note_drop};
+
+/* ---- the member ------------------------------------------------------------------------------ */
+
+static void prepare(void *arg, uint64_t line)
+{
+    (void)arg;
+    (void)line;
+    if (tic_job_core->request())
+        return;
+    tic_member_fail(&job.member, "it takes no line now");
+    tic_member_end(&job.member);
+}
+
+/* Held sends begin on the thread of this file, without the mutex. */
+static void open_sends(void *arg, const struct tic_agree_message *all_cut)
+{
+    const unsigned long count = all_cut ? all_cut->size / sizeof(struct tic_channel_count) : 0;
+
+    (void)arg;
+    job.opens = true;
+    if (!tic_channels_expect(all_cut ? all_cut->bytes : NULL, count))
+        tic_job_core->give_up("out of memory");
+    wake();
+}
+
+static const struct tic_member_ops member_ops = {send_to_leader, prepare, open_sends};
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+static void say_lost(void)
+{
+    tic_job_core->log(TIC_LOG_DETAIL, "a connection to another rank is gone: no more job lines");
+}
+
+static void exchange_as_leader(unsigned rank)
+{
+    struct tic_wire *wire = &job.wires[rank];
+    struct tic_agree_message message;
+    bool there = tic_wire_read(wire);
+
+    while (tic_wire_take(wire, &message))
+        tic_lead_receive(&job.lead, rank, &message, seconds());
+    if (there)
+        return;
+    tic_wire_close(wire);
+    tic_lead_lose(&job.lead, rank);
+    say_lost();
+}
+
+static void exchange_as_member(void)
+{
+    struct tic_agree_message message;
+    bool there = tic_wire_read(&job.up), any = !there;
+
+    while (tic_wire_take(&job.up, &message)) {
+        tic_member_receive(&job.member, &message, seconds());
+        any = true;
+    }
+    if (!there) {
+        tic_wire_close(&job.up);
+        tic_member_lose(&job.member);
+        say_lost();
+    }
+    if (any)
+        tic_job_core->wake();
+}
+
+static void accept_all(void)
+{
+    struct tic_wire wire;
+    unsigned rank;
+    int status;
+
+    while ((status = tic_wire_accept(job.listener, job.token, &rank, &wire)) != -EAGAIN) {
+        if (status == 0 && rank < job.lead.ranks && job.wires[rank].fd < 0)
+            job.wires[rank] = wire;
+        else if (status == 0)
+            tic_wire_close(&wire);
+        else if (status != -EPERM && status != -EINTR)
+            return;
+    }
+}
+
+static bool is_complete(void)
+{
+    unsigned there = 0;
+
+    while (there < job.lead.ranks && job.wires[there].fd >= 0)
+        there++;
+    return there == job.lead.ranks;
+}
+
+static void lead(void)
+{
+    accept_all();
+    if (job.wanted && is_complete())
+        tic_lead_begin(&job.lead, seconds());
+    job.wanted = false;
+    for (unsigned i = 0; i < job.lead.ranks; i++)
+        if (job.wires[i].fd >= 0)
+            exchange_as_leader(i);
+    tic_lead_tick(&job.lead, seconds());
+    for (unsigned i = 0; i < job.lead.ranks; i++)
+        tic_wire_write(&job.wires[i]);
+}
+
+/* One round of the thread; the mutex is held. */
+static void work(void)
+{
+    if (is_leader())
+        lead();
+    if (job.up.fd >= 0)
+        exchange_as_member();
+    tic_member_tick(&job.member, seconds());
+    if (!job.taken && job.member.state == TIC_MEMBER_DROPPED)
+        tic_member_end(&job.member); /* before the checkpoint thread came to it */
+    tic_wire_write(&job.up);
+}
+
+static void watch(nfds_t *count, const struct tic_wire *wire)
+{
+    if (wire->fd >= 0)
+        job.waits[(*count)++] = (struct pollfd){
+            .fd = wire->fd, .events = (short)(wire->out_size > 0 ? POLLIN | POLLOUT : POLLIN)};
+}
+
+/* Until something comes, or may be late. */
+static void sleep_until_called(void)
+{
+    char bytes[64];
+    nfds_t count = 0;
+
+    job.waits[count++] = (struct pollfd){.fd = job.wake[0], .events = POLLIN};
+    if (job.listener >= 0)
+        job.waits[count++] = (struct pollfd){.fd = job.listener, .events = POLLIN};
+    pthread_mutex_lock(&job.mutex);
+    watch(&count, &job.up);
+    for (unsigned i = 0; i < job.lead.ranks; i++)
+        watch(&count, &job.wires[i]);
+    bool busy = job.lead.until > 0 || job.member.until > 0;
+    pthread_mutex_unlock(&job.mutex);
+    poll(job.waits, count, busy ? BUSY_MS : IDLE_MS);
+    while (read(job.wake[0], bytes, sizeof(bytes)) == sizeof(bytes))
+        ;
+}
+
+static void *run(void *arg)
+{
+    int status = is_leader() ? tic_wire_listen(job.directory, &job.listener, job.token) : 0;
+
+    (void)arg;
+    pthread_setname_np(pthread_self(), "tic-agree");
+    status = status ? status : tic_wire_connect(job.directory, tic_job_core->rank, &job.up);
+    if (status == 0 && pipe2(job.wake, O_CLOEXEC | O_NONBLOCK) != 0)
+        status = -errno;
+    pthread_mutex_lock(&job.mutex);
+    job.status = status;
+    pthread_cond_broadcast(&job.listens);
+    while (status == 0) {
+        work();
+        bool opens = job.opens;
+        job.opens = false;
+        pthread_mutex_unlock(&job.mutex);
+        if (opens)
+            tic_channels_open();
+        sleep_until_called();
+        pthread_mutex_lock(&job.mutex);
+    }
+    pthread_mutex_unlock(&job.mutex);
+    return NULL;
+}
+
+/* ---- the start ------------------------------------------------------------------------------- */
+
+static int start(void)
+{
+    int status = tic_job_core->start_thread(&job.thread, run, NULL);
+
+    pthread_mutex_lock(&job.mutex);
+    while (status == 0 && job.status == 1)
+        pthread_cond_wait(&job.listens, &job.mutex);
+    status = status ? status : job.status;
+    job.status = status;
+    pthread_mutex_unlock(&job.mutex);
+    return status;
+}
+
+static int make_leader(unsigned ranks)
+{
+    job.wires = malloc(ranks * sizeof(*job.wires));
+    job.cuts = malloc(ranks * sizeof(*job.cuts));
+    if (!job.wires || !job.cuts || tic_lead_init(&job.lead, ranks, &lead_ops, NULL) != 0)
+        return -ENOMEM;
+    for (unsigned i = 0; i < ranks; i++)
+        job.wires[i] = (struct tic_wire){.fd = -1};
+    return start();
+}
+
+int tic_job_open(void)
+{
+    const unsigned ranks = tic_job_core->count;
+
+    job.directory = tic_job_core->directory();
+    if (!job.directory)
+        return -ENOENT;
+    job.waits = malloc((ranks + 3) * sizeof(*job.waits));
+    if (!job.waits)
+        return -ENOMEM;
+    tic_member_init(&job.member, &member_ops, NULL);
+    return is_leader() ? make_leader(ranks) : 0;
+}
+
+int tic_job_join(void)
+{
+    return is_leader() || !job.directory ? 0 : start();
+}
+
+/* ---- the checkpoint thread ------------------------------------------------------------------- */
+
+bool tic_job_begin(void)
+{
+    pthread_mutex_lock(&job.mutex);
+    bool prepares = job.member.state == TIC_MEMBER_PREPARING;
+    job.taken = prepares;
+    if (!prepares && job.status == 0 && is_leader()) {
+        job.wanted = true;
+        wake();
+    }
+    pthread_mutex_unlock(&job.mutex);
+    return prepares;
+}
+
+void tic_job_ready(void)
+{
+    pthread_mutex_lock(&job.mutex);
+    tic_member_ready(&job.member, seconds());
+    pthread_mutex_unlock(&job.mutex);
+}
+
+enum tic_ranks_step tic_job_step(void)
+{
+    static const enum tic_ranks_step steps[] = {
+        [TIC_MEMBER_IDLE] = TIC_RANKS_DROPPED,    [TIC_MEMBER_PREPARING] = TIC_RANKS_WAIT,
+        [TIC_MEMBER_READY] = TIC_RANKS_WAIT,      [TIC_MEMBER_CUTTING] = TIC_RANKS_CUT,
+        [TIC_MEMBER_HELD] = TIC_RANKS_WAIT,       [TIC_MEMBER_SAVING] = TIC_RANKS_SAVE,
+        [TIC_MEMBER_PARTED] = TIC_RANKS_WAIT,     [TIC_MEMBER_COMMITTED] = TIC_RANKS_COMMITTED,
+        [TIC_MEMBER_DROPPED] = TIC_RANKS_DROPPED, [TIC_MEMBER_UNKNOWN] = TIC_RANKS_UNKNOWN,
+    };
+
+    pthread_mutex_lock(&job.mutex);
+    enum tic_ranks_step step = steps[job.member.state];
+    pthread_mutex_unlock(&job.mutex);
+    return step;
+}
+
+void tic_job_cut(void)
+{
+    job.counts = tic_channels_hold(&job.count, &job.disorder);
+}
+
+/* That nothing is held for ever is the machine's, once it knows of the cut. */
+void tic_job_tell_cut(void)
+{
+    const char *why = !job.counts ? "out of memory"
+                      : job.disorder
+                          ? "messages of one tag begin in another order than main() asks for them"
+                          : NULL;
+
+    pthread_mutex_lock(&job.mutex);
+    if (why) {
+        open_sends(NULL, NULL);
+        tic_member_fail(&job.member, why);
+    } else {
+        tic_member_cut(&job.member, job.counts, job.count * sizeof(*job.counts), seconds());
+    }
+    pthread_mutex_unlock(&job.mutex);
+    free(job.counts);
+    job.counts = NULL;
+}
+
+bool tic_job_has_late(void)
+{
+    return tic_channels_late() > 0;
+}
+
+void tic_job_part(const char *name, uint64_t size, uint64_t hash)
+{
+    char text[256];
+    int length = snprintf(text, sizeof(text), "%s %" PRIu64 " %016" PRIx64, name, size, hash);
+
+    pthread_mutex_lock(&job.mutex);
+    tic_member_part(&job.member, text, (size_t)length);
+    pthread_mutex_unlock(&job.mutex);
+}
+
+void tic_job_end(const char *why)
+{
+    pthread_mutex_lock(&job.mutex);
+    if (why)
+        tic_member_fail(&job.member, why);
+    tic_member_end(&job.member);
+    job.taken = false;
+    pthread_mutex_unlock(&job.mutex);
+    wake();
+}
+
+void tic_job_remove(void)
+{
+    char name[4096];
+
+    for (unsigned i = 0; i < job.kept_count && is_leader(); i++)
+        tic_job_line_remove(job.directory, job.kept[i]);
+    snprintf(name, sizeof(name), "%s/meeting", job.directory ? job.directory : "");
+    if (is_leader() && job.directory)
+        unlink(name);
+    if (job.directory)
+        rmdir(job.directory); /* the last one */
+}

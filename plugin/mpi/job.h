@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The job: this rank's share in the agreement, and the thread that carries it. */
+#ifndef TIC_MPI_JOB_H
+#define TIC_MPI_JOB_H
+
+#include "base/ranks.h"
+
+/* NULL: nothing is to be done here. wrap.c sets it at load; immutable then. */
+extern const struct tic_ranks_core *tic_job_core;
+
+/* Before and after a barrier of all ranks, by main(). 0; -ENOENT: this run is not protected; other
+ * -errno. */
+int tic_job_open(void);
+int tic_job_join(void);
+
+/* As struct tic_ranks has them. */
+bool tic_job_begin(void);
+void tic_job_ready(void);
+enum tic_ranks_step tic_job_step(void);
+void tic_job_cut(void);
+void tic_job_tell_cut(void);
+bool tic_job_has_late(void);
+void tic_job_part(const char *name, uint64_t size, uint64_t hash);
+void tic_job_end(const char *why);
+void tic_job_remove(void);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A line that all ranks of an MPI program take, as the checkpoint thread of one of them sees it
+ * (base/ranks.h). Without ranks each of these is nothing. */
+#ifndef TIC_SNAPSHOT_RANKS_H
+#define TIC_SNAPSHOT_RANKS_H
+
+#include "snapshot/snapshot.h"
+
+/* Lines are agreed on from now on. Before the checkpoint thread runs. */
+void tic_snapshot_join_ranks(struct tic_snapshot *snapshot, const struct tic_ranks *ranks);
+/* What may wait on this rank is done: 0 when all ranks are to cut; -ESTALE: there is no line;
+ * -ECANCELED. */
+int tic_snapshot_await_cut(struct tic_snapshot *snapshot);
+/* All is saved: 0 when all have cut, and what was under way to this rank has come. */
+int tic_snapshot_await_late(struct tic_snapshot *snapshot);
+
+#endif

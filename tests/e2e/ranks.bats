@@ -1,0 +1,110 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# Checks programs of several MPI processes (StarPU-MPI): they are refused by one message, or take
+# lines together (STARPU_TIC_RANKS=lines), from which no restart is made yet.
+load common
+
+need_mpi() {
+    command -v mpirun >/dev/null || skip "no mpirun"
+    need_examples
+    mpi=$examples/../mpi
+    [ -x "$mpi/mpi_cholesky" ] || skip "StarPU's examples have none for MPI"
+    export STARPU_NCPU=1 STARPU_WORKERS_NOBIND=1 STARPU_MPI_NOBIND=1 OMPI_MCA_mpi_yield_when_idle=1
+    export OMPI_MCA_hwloc_base_binding_policy=none OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    cholesky=("$mpi/mpi_cholesky" -size 960 -nblocks 12 -check)
+}
+
+# Output of all ranks, without times, in any order.
+ranks() { # NUMBER COMMAND...
+    timeout 120 mpirun --oversubscribe -np "$@" >out 2>&1
+}
+
+lines_of() {
+    export STARPU_TIC_RANKS=lines STARPU_TIC_VERBOSE=2 STARPU_TIC_PERIOD=0.02
+    ranks "$1" "$tool" run -- "${@:2}"
+}
+
+is_fine() {
+    ! grep -E 'error|protection ends|not protected' out && ! grep -q 'internal' out
+}
+
+@test "several ranks are not protected, by one message of each" {
+    need_mpi
+    ranks 2 "$tool" run -- "${cholesky[@]}"
+    [ "$(grep -c 'starpu-tic:' out)" -eq 2 ]
+    [ "$(grep -c 'runs of several MPI processes are not protected yet' out)" -eq 2 ]
+    [ ! -e "$STARPU_TIC_DIR" ]
+}
+
+@test "one process is protected as without MPI, whatever STARPU_TIC_RANKS says" {
+    need_mpi
+    lines_of 1 "${cholesky[@]}"
+    is_fine
+    grep -q ': checkpoint 1: ' out
+    ! grep -q 'job line' out
+}
+
+@test "all ranks take lines together, and none has an orphan" {
+    need_mpi
+    local count
+    for count in 2 3; do
+        lines_of "$count" "${cholesky[@]}"
+        is_fine
+        grep -q "job line 1: $count ranks, [0-9]* messages in transit, 0 orphans" out
+        ! grep 'messages in transit' out | grep -v ', 0 orphans'
+        [ ! -e "$STARPU_TIC_DIR" ]
+    done
+}
+
+@test "communications that main() waits for, and migration" {
+    need_mpi
+    lines_of 2 "$mpi/nf_basic_ring"
+    is_fine
+    lines_of 2 "$mpi/stencil5"
+    is_fine
+}
+
+@test "a job line names the part of each rank" {
+    need_mpi
+    local rank file size hash
+    STARPU_TIC_FAIL=line-retired:1 lines_of 2 "${cholesky[@]}" || true
+    [ -e "$STARPU_TIC_DIR/meeting" ]
+    newest=$(ls -v "$STARPU_TIC_DIR"/job-line-* | tail -n 1)
+    grep -qx 'ranks 2' "$newest"
+    [ "$(tail -n 1 "$newest")" = end ]
+    while read -r _ rank file size hash; do
+        [ "$(stat -c %s "$STARPU_TIC_DIR/p$rank/$file")" -eq "$size" ]
+        [ "$(xxhsum -H3 "$STARPU_TIC_DIR/p$rank/$file" | tr -d '\\' | awk '{print $1}' | sed 's/^XXH3_//')" = "$hash" ] ||
+            ! command -v xxhsum
+    done < <(grep '^part ' "$newest")
+}
+
+@test "a restart from lines of ranks is refused, and by other programs, too" {
+    need_mpi
+    STARPU_TIC_FAIL=line-renamed:2 lines_of 2 "${cholesky[@]}" || true
+    lines_of 2 "${cholesky[@]}" && return 1
+    grep -q 'a restart from these is not there yet' out
+    STARPU_TIC_DIR=$STARPU_TIC_DIR/p0 run "$tool" run -- "${cholesky[@]}"
+    [ "$status" -eq 78 ]
+}
+
+@test "what is not there yet for ranks refuses the start" {
+    need_mpi
+    STARPU_TIC_PROTOCOL=sel lines_of 2 "${cholesky[@]}" && return 1
+    grep -q 'another protocol than tic is not there yet' out
+}
+
+# A rank that stands still for longer than all hold sends costs a line.
+@test "a rank that is stopped at its cut costs lines, and nothing else" {
+    need_mpi
+    local pid
+    lines_of 2 "$mpi/mpi_cholesky" -size 1920 -nblocks 24 -check &
+    while [ ! -e "$STARPU_TIC_DIR/job-line-1" ]; do sleep 0.05; done
+    pid=$(pgrep -f "^$mpi/mpi_cholesky" | tail -n 1)
+    kill -STOP "$pid"
+    sleep 4
+    kill -CONT "$pid"
+    wait
+    is_fine
+    grep -q 'is dropped: rank . *: it does not answer in time' out || grep -q 'messages in transit' out
+}
