@@ -22,6 +22,10 @@ enum tic_ranks_step {
 
 /* What the core calls. */
 struct tic_ranks {
+    /* Before anything of the run: the newest job line in the directory of which all parts are good;
+     * all ranks come to the same. 1: this is the name of the rank's part; 0: there is none;
+     * -ERANGE: it is of another number of ranks. */
+    int (*choose)(const char *directory, char part[64]);
     /* The checkpoint thread, in this order. */
     bool (*begin)(void); /* a line is due here: are all about to take one? Rank 0 asks them to */
     void (*ready)(void); /* what may wait is done */
@@ -41,6 +45,28 @@ struct tic_ranks {
     void (*remove)(void); /* the run has succeeded, and this rank's lines are gone */
 };
 
+/* What the library calls where the program communicates; immutable. */
+struct tic_ranks_messages {
+    /* Of main(). It begins an operation, which waits; and comes back from that. */
+    void (*operate)(bool waits);
+    void (*come_back)(void);
+    /* It asks for a message with this data. done: a restart does not make it. */
+    void (*note_asked)(void *data, bool receives, bool done);
+    /* A restart keeps what was not done from StarPU until main() is at the cut; true, play will be
+     * called with a copy of its argument. */
+    bool (*keeps)(void);
+    bool (*queue)(void *data, void (*play)(void *arg), const void *arg, size_t size);
+    /* For writing; the callback comes when it is granted. */
+    void (*acquire)(void *data, void (*callback)(void *arg), void *arg);
+    void (*release)(void *data);
+    /* The value as bytes, malloc'ed; NULL: it cannot be had. And from such. */
+    void *(*copy)(void *data, size_t *size);
+    bool (*fill)(void *data, const void *bytes, size_t size);
+    void (*note_granted)(void *data); /* StarPU-MPI may receive into it from now on */
+    /* It has; this calls note when no cut can be between this and that. */
+    void (*note_received)(void *data, void (*note)(void *arg), void *arg);
+};
+
 /* What the library calls; immutable. */
 struct tic_ranks_core {
     unsigned rank, count; /* as the launcher tells */
@@ -50,13 +76,13 @@ struct tic_ranks_core {
     void (*guard)(int by); /* calls of this thread are not the program's while the sum is not 0 */
     const char *(*directory)(void); /* of the job's lines; NULL: this run is not protected */
     unsigned (*keep)(void);         /* so many of them */
-    bool (*request)(void);          /* a line is to be taken; false: none can be */
-    void (*wake)(void);             /* the step may be another one */
+    int (*hash)(const char *path, uint64_t *size, uint64_t *hash); /* of a file; 0 or -errno */
+    bool (*request)(void); /* a line is to be taken; false: none can be */
+    void (*wake)(void);    /* the step may be another one */
     void (*unprotect)(const char *call, const char *why); /* by a call of main() */
+    void (*stop)(const char *why);                        /* a restart cannot go on */
     void (*give_up)(const char *why);                     /* the same by a thread of ours */
-    void (*note_granted)(void *data); /* StarPU-MPI may receive into it from now on */
-    /* It has; calls note when no cut can be between this and that. */
-    void (*note_received)(void *data, void (*note)(void *arg), void *arg);
+    struct tic_ranks_messages messages;
 };
 
 /* Exported by the core. NULL: the core takes this process as one without ranks. */

@@ -134,7 +134,7 @@ WORDS(arguments, tic_arguments, "ignore", TIC_ARGUMENTS_IGNORE, "compare", TIC_A
 WORDS(unused, tic_unused, "leave", TIC_UNUSED_LEAVE, "restore", TIC_UNUSED_RESTORE)
 WORDS(devices, tic_devices, "all", TIC_DEVICES_ALL, "tried", TIC_DEVICES_TRIED)
 WORDS(program, tic_program, "any", TIC_PROGRAM_ANY, "same", TIC_PROGRAM_SAME)
-WORDS(ranks, tic_ranks_wanted, "lines", TIC_RANKS_LINES, "refuse", TIC_RANKS_REFUSE)
+WORDS(ranks, tic_ranks_wanted, "try", TIC_RANKS_TRY, "refuse", TIC_RANKS_REFUSE)
 WORDS(workers, tic_worker_numbers, "real", TIC_WORKERS_REAL, "recorded", TIC_WORKERS_RECORDED)
 
 /* Digits are what it took once. */

@@ -18,7 +18,7 @@ enum tic_arguments { TIC_ARGUMENTS_COMPARE, TIC_ARGUMENTS_IGNORE };
 enum tic_program { TIC_PROGRAM_SAME, TIC_PROGRAM_ANY };
 enum tic_unused { TIC_UNUSED_RESTORE, TIC_UNUSED_LEAVE };
 enum tic_devices { TIC_DEVICES_TRIED, TIC_DEVICES_ALL };
-enum tic_ranks_wanted { TIC_RANKS_REFUSE, TIC_RANKS_LINES };
+enum tic_ranks_wanted { TIC_RANKS_REFUSE, TIC_RANKS_TRY };
 enum tic_worker_numbers { TIC_WORKERS_RECORDED, TIC_WORKERS_REAL };
 
 /* Signals that STARPU_TIC_STOP names; a set of them has bit i for the i-th. */

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "interpose/ranks.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
-#include "base/thread.h"
-#include "interpose/ending.h"
-#include "interpose/shape.h"
-#include "real/real.h"
-#include "session/lookup.h"
 #include "session/ranks.h"
-#include "session/uses.h"
 #include "snapshot/ranks.h"
+#include "store/schema.h"
 
-static char *job_directory; /* immutable once set */
+/* Immutable once the session is opened. */
+static struct {
+    char *job;     /* directory */
+    char part[64]; /* of the job line that the run begins from; "": none */
+} here;
 
 void tic_ranks_check(const struct tic_settings *settings)
 {
@@ -45,139 +46,78 @@ static bool name_rank(struct tic_line *about)
     return true;
 }
 
+/* Lines of this rank that are newer than its part of the job line are of none, and their late
+ * messages. part: "": there is none. */
+static void remove_newer(const char *own, const char *part)
+{
+    DIR *stream = opendir(own);
+    struct dirent *entry;
+
+    while (stream && (entry = readdir(stream))) {
+        const char *name = entry->d_name;
+        name += strncmp(name, "late-", strlen("late-")) == 0 ? strlen("late-") : 0;
+        if (strstr(name, "-line-") && strcmp(name, part) > 0)
+            unlinkat(dirfd(stream), entry->d_name, 0);
+    }
+    if (stream)
+        closedir(stream);
+}
+
+static void choose(const char *own)
+{
+    int status = tic_ranks_library()->choose(here.job, here.part);
+
+    if (status == -ERANGE)
+        tic_stop(TIC_EXIT_REFUSED,
+                 "%s holds recovery lines of another number of ranks than %u, from which a restart "
+                 "is not there yet",
+                 here.job, tic_ranks_count());
+    if (status < 0)
+        tic_stop(TIC_EXIT_REFUSED, "cannot read the recovery lines in %s: %s", here.job,
+                 strerror(-status));
+    remove_newer(own, here.part);
+}
+
 /* Twice, where lines are looked for first, and created later. */
 char *tic_ranks_directory(const char *directory, struct tic_line *about)
 {
     char *own = NULL;
-    bool named = job_directory || name_rank(about);
+    bool first = !here.job;
 
-    job_directory = job_directory ? job_directory : strdup(directory);
-    if (!named || !job_directory || (mkdir(directory, 0700) != 0 && errno != EEXIST) ||
+    here.job = first ? strdup(directory) : here.job;
+    if (!here.job || (first && !name_rank(about)) ||
+        (mkdir(directory, 0700) != 0 && errno != EEXIST) ||
         asprintf(&own, "%s/p%u", directory, tic_ranks_rank()) < 0)
         return NULL;
+    if (first)
+        choose(own);
     return own;
 }
 
-void tic_ranks_join(struct tic_session *session, bool lines)
+static bool has_part(const struct tic_session *session)
+{
+    char name[sizeof(here.part)];
+
+    snprintf(name, sizeof(name), TIC_FILE_LINE, session->store.process,
+             (unsigned long long)session->store.kept[0].number);
+    return strcmp(name, here.part) == 0;
+}
+
+void tic_ranks_join(struct tic_session *session, bool continues)
 {
     if (!tic_ranks_library())
         return;
-    if (lines)
+    if (here.part[0] && !(continues && has_part(session)))
         tic_stop(TIC_EXIT_REFUSED,
-                 "rank %u: %s holds recovery lines of a run of several ranks, and a restart from "
-                 "these is not there yet. Remove %s to begin anew",
-                 tic_ranks_rank(), session->store.path, job_directory);
-    session->snapshot.verify.percent = 0; /* main() may wait for others before a cut */
+                 "rank %u: %s/%s, which the other ranks go on from, cannot be used. Remove %s to "
+                 "begin anew",
+                 tic_ranks_rank(), session->store.path, here.part, here.job);
+    session->settings.verify = 0; /* main() may wait for others before a cut */
+    session->snapshot.verify.percent = 0;
     tic_snapshot_join_ranks(&session->snapshot, tic_ranks_library());
 }
 
-/* ---- for the library ------------------------------------------------------------------------- */
-
-static void guard(int by)
+const char *tic_ranks_job(void)
 {
-    tic_guard += by;
-}
-
-static const char *directory(void)
-{
-    return tic_session_watches() ? job_directory : NULL;
-}
-
-static unsigned keep(void)
-{
-    return tic_session->store.keep;
-}
-
-static bool request(void)
-{
-    struct tic_snapshot *snapshot = &tic_session->snapshot;
-
-    if (!tic_session_watches() || tic_snapshot_is_broken(snapshot))
-        return false;
-    tic_snapshot_request(snapshot);
-    return true;
-}
-
-static void wake(void)
-{
-    tic_snapshot_wake(&tic_session->snapshot);
-}
-
-static void unprotect(const char *call, const char *why)
-{
-    if (tic_session_watches())
-        tic_session_unprotect(tic_session_place(call), why);
-}
-
-static void give_up(const char *why)
-{
-    if (tic_session)
-        tic_snapshot_break(&tic_session->snapshot, "no agreement with other ranks: %s", why);
-}
-
-/* NULL: protection has ended, or does so. */
-static struct tic_handle *handle_of(void *data)
-{
-    struct tic_handle *handle = tic_session_watches() ? tic_handle_of(data) : NULL;
-
-    if (tic_session_watches() && (!handle || !handle->supported))
-        tic_snapshot_break(&tic_session->snapshot,
-                           "data that cannot be saved and that a message is received into is not "
-                           "protected yet");
-    return handle;
-}
-
-static bool is_of_interest(const struct tic_handle *handle)
-{
-    return handle && !tic_handle_is_empty(handle) && !tic_handle_is_excluded(handle) &&
-           !tic_snapshot_is_broken(&tic_session->snapshot);
-}
-
-/* A value that a message brings is written as if at its end, at once: no line has a part of it. */
-static void note_granted(void *data)
-{
-    struct tic_handle *handle = handle_of(data);
-
-    if (!is_of_interest(handle))
-        return;
-    tic_handle_locate_homeless(handle);
-    tic_snapshot_need(&tic_session->snapshot,
-                      tic_snapshot_hold(&tic_session->snapshot, handle, NULL) == 0);
-    tic_lock(&tic_session->submit);
-    tic_data_note_write(handle, true);
-    tic_unlock(&tic_session->submit);
-}
-
-static void note_received(void *data, void (*note)(void *arg), void *arg)
-{
-    struct tic_handle *handle = handle_of(data);
-
-    if (!is_of_interest(handle)) {
-        note(arg);
-        return;
-    }
-    tic_handle_locate_homeless(handle);
-    tic_snapshot_touch_noting(&tic_session->snapshot, handle, note, arg);
-}
-
-WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ranks *library)
-{
-    static struct tic_ranks_core core;
-
-    if (!tic_ranks_take(library))
-        return NULL;
-    core = (struct tic_ranks_core){tic_ranks_rank(),
-                                   tic_ranks_count(),
-                                   tic_log,
-                                   tic_thread_start,
-                                   guard,
-                                   directory,
-                                   keep,
-                                   request,
-                                   wake,
-                                   unprotect,
-                                   give_up,
-                                   note_granted,
-                                   note_received};
-    return &core;
+    return here.job;
 }

@@ -15,6 +15,8 @@ struct tic_channel {
     int64_t tag;
     uint64_t asked, count; /* by main(); begun or ended */
     uint64_t expected;     /* receives: sent before the cuts */
+    uint64_t before;       /* a restart: count at the recovered cut */
+    uint64_t sent;         /* the same: of receives, what had been sent */
 };
 
 /* All guarded by mutex. */
@@ -25,7 +27,10 @@ static struct {
     unsigned long channel_count;
     bool disorder, holds;
     struct tic_message *held, **last_held;
-    uint64_t late;
+    bool cuts; /* since the cut, until a rank knows what is late: all that comes is */
+    uint64_t late, unsettled; /* to come; come, and not kept yet */
+    struct tic_late *kept;
+    unsigned long kept_count, kept_capacity;
     double held_since;
     struct tic_hold_statistics statistics;
 } all = {.mutex = PTHREAD_MUTEX_INITIALIZER, .last_held = &all.held};
@@ -84,6 +89,11 @@ static void count_locked(const struct tic_message *message)
         all.late--;
 }
 
+static bool is_late_locked(const struct tic_message *receive)
+{
+    return all.cuts || receive->number <= receive->channel->expected;
+}
+
 static void begin_send(struct tic_message *send)
 {
     send->callback(send->argument);
@@ -137,9 +147,61 @@ void tic_channels_end_receive(void *receive)
     while (*at != message)
         at = &(*at)->next;
     *at = message->next;
+    message->late = is_late_locked(message);
+    all.unsettled += message->late;
     count_locked(message);
     pthread_mutex_unlock(&all.mutex);
-    free(message);
+}
+
+bool tic_channels_is_late(const struct tic_message *receive)
+{
+    return receive->late;
+}
+
+static bool make_room_locked(void)
+{
+    unsigned long capacity = 2 * all.kept_capacity + 16;
+    struct tic_late *grown = all.kept_count < all.kept_capacity
+                                 ? all.kept
+                                 : realloc(all.kept, capacity * sizeof(*grown));
+
+    if (!grown)
+        return false;
+    all.kept_capacity = all.kept_count < all.kept_capacity ? all.kept_capacity : capacity;
+    all.kept = grown;
+    return true;
+}
+
+void tic_channels_settle_receive(struct tic_message *receive, void *bytes, size_t size)
+{
+    pthread_mutex_lock(&all.mutex);
+    if (receive->late && bytes && make_room_locked()) {
+        all.kept[all.kept_count++] = (struct tic_late){
+            receive->channel->peer, receive->channel->tag, receive->number, bytes, size};
+        all.unsettled--; /* else the line is never complete */
+    } else {
+        free(bytes);
+    }
+    pthread_mutex_unlock(&all.mutex);
+    free(receive);
+}
+
+static void forget_late_locked(void)
+{
+    for (unsigned long i = 0; i < all.kept_count; i++)
+        free(all.kept[i].bytes);
+    all.kept_count = 0;
+}
+
+struct tic_late *tic_channels_take_late(unsigned long *count)
+{
+    pthread_mutex_lock(&all.mutex);
+    struct tic_late *kept = all.kept;
+    *count = all.kept_count;
+    all.kept = NULL;
+    all.kept_count = all.kept_capacity = 0;
+    pthread_mutex_unlock(&all.mutex);
+    return kept;
 }
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
@@ -164,8 +226,9 @@ struct tic_channel_count *tic_channels_hold(unsigned long *count, bool *disorder
         all.statistics.holds++;
         all.held_since = seconds();
     }
-    all.holds = true;
-    all.late = 0;
+    all.holds = all.cuts = true;
+    all.late = all.unsettled = 0;
+    forget_late_locked();
     for (unsigned i = 0; i < BUCKETS; i++) /* of a line that was dropped */
         for (struct tic_channel *each = all.channels[i]; each; each = each->next)
             each->expected = 0;
@@ -214,6 +277,7 @@ bool tic_channels_expect(const struct tic_channel_count *incoming, unsigned long
     bool fine = true;
 
     pthread_mutex_lock(&all.mutex);
+    all.cuts = false;
     for (unsigned long i = 0; i < count; i++) {
         struct tic_channel *channel = find_locked(false, incoming[i].peer, incoming[i].tag);
         fine &= channel != NULL;
@@ -229,9 +293,49 @@ bool tic_channels_expect(const struct tic_channel_count *incoming, unsigned long
 uint64_t tic_channels_late(void)
 {
     pthread_mutex_lock(&all.mutex);
-    uint64_t late = all.late;
+    uint64_t late = all.late + all.unsettled;
     pthread_mutex_unlock(&all.mutex);
     return late;
+}
+
+/* ---- a restart ------------------------------------------------------------------------------- */
+
+bool tic_channels_recover(const struct tic_channel_count *counts, unsigned long count,
+                          const struct tic_channel_count *incoming, unsigned long incoming_count)
+{
+    struct tic_channel *channel;
+    bool fine = true;
+
+    pthread_mutex_lock(&all.mutex);
+    for (unsigned long i = 0; i < count; i++) {
+        channel = find_locked(counts[i].sends, counts[i].peer, counts[i].tag);
+        fine &= channel != NULL;
+        if (channel)
+            channel->count = channel->before = counts[i].count;
+    }
+    for (unsigned long i = 0; i < incoming_count; i++) {
+        channel = find_locked(false, incoming[i].peer, incoming[i].tag);
+        fine &= channel != NULL;
+        if (channel)
+            channel->sent = incoming[i].count;
+    }
+    pthread_mutex_unlock(&all.mutex);
+    return fine;
+}
+
+enum tic_message_fate tic_channels_fate(const struct tic_message *message)
+{
+    const struct tic_channel *channel = message->channel; /* what is asked does not change */
+
+    return message->number <= channel->before ? TIC_MESSAGE_DONE
+           : message->number <= channel->sent ? TIC_MESSAGE_LATE
+                                              : TIC_MESSAGE_LIVE;
+}
+
+void tic_channels_name(const struct tic_message *message, int *peer, int64_t *tag)
+{
+    *peer = message->channel->peer;
+    *tag = message->channel->tag;
 }
 
 struct tic_hold_statistics tic_channels_statistics(void)

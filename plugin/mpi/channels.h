@@ -21,7 +21,15 @@ struct tic_message {
     void *data;
     void (*callback)(void *);
     void *argument;
+    bool late;                /* received after the cut, and sent before those of others */
     struct tic_message *next; /* of those that are held, or are being received */
+};
+
+/* What a restart does with a message. */
+enum tic_message_fate {
+    TIC_MESSAGE_LIVE, /* it is made */
+    TIC_MESSAGE_DONE, /* it had begun, or had been received, by the cut */
+    TIC_MESSAGE_LATE, /* it had been sent and not received: its bytes are in the line */
 };
 
 /* main() asks for the next message of a channel. NULL: no memory. */
@@ -33,8 +41,11 @@ void tic_channels_send(struct tic_message *send);
 void tic_channels_begin_receive(struct tic_message *receive);
 /* NULL: no message is being received into it. */
 struct tic_message *tic_channels_find_receive(const void *data);
-/* It has ended, and is freed. */
+/* It has ended. */
 void tic_channels_end_receive(void *receive);
+/* After that: is it late, and its bytes are to be kept? Then it is kept with these. It is freed. */
+bool tic_channels_is_late(const struct tic_message *receive);
+void tic_channels_settle_receive(struct tic_message *receive, void *bytes, size_t size);
 
 /* ---- cuts ------------------------------------------------------------------------------------ */
 
@@ -54,6 +65,25 @@ void tic_channels_open(void);
 bool tic_channels_expect(const struct tic_channel_count *incoming, unsigned long count);
 /* Messages that are late and have not been received yet. */
 uint64_t tic_channels_late(void);
+
+/* Late messages of the line, malloc'ed. */
+struct tic_late {
+    int peer;
+    int64_t tag;
+    uint64_t number;
+    void *bytes;
+    size_t size;
+};
+/* Those that are kept; the caller's. */
+struct tic_late *tic_channels_take_late(unsigned long *count);
+
+/* ---- a restart: before main() asks for any --------------------------------------------------- */
+
+/* Counts at the recovered cut, and what had been sent to this rank. False: no memory. */
+bool tic_channels_recover(const struct tic_channel_count *counts, unsigned long count,
+                          const struct tic_channel_count *incoming, unsigned long incoming_count);
+enum tic_message_fate tic_channels_fate(const struct tic_message *message);
+void tic_channels_name(const struct tic_message *message, int *peer, int64_t *tag);
 
 struct tic_hold_statistics {
     uint64_t holds, held; /* sends */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +16,10 @@
 
 #include "mpi/agree.h"
 #include "mpi/channels.h"
+#include "mpi/core.h"
 #include "mpi/line.h"
+#include "mpi/restart.h"
 #include "mpi/wire.h"
-
-const struct tic_ranks_core *tic_job_core;
 
 enum { MOST_KEPT = 100, IDLE_MS = 1000, BUSY_MS = 20, REASON = 128 }; /* MS: milliseconds */
 
@@ -47,6 +48,9 @@ static struct {
     struct tic_channel_count *counts;
     unsigned long count;
     bool disorder;
+    char part[64];             /* of the line under way; "": none yet */
+    char named[MOST_KEPT][64]; /* parts that are kept, the oldest first */
+    unsigned named_count;
 } job = {.mutex = PTHREAD_MUTEX_INITIALIZER,
          .listens = PTHREAD_COND_INITIALIZER,
          .status = 1,
@@ -64,7 +68,7 @@ static double seconds(void)
 
 static bool is_leader(void)
 {
-    return tic_job_core->rank == 0;
+    return tic_mpi_core->rank == 0;
 }
 
 static void wake(void)
@@ -78,7 +82,7 @@ static void wake(void)
 static void put_on(struct tic_wire *wire, const struct tic_agree_message *message)
 {
     if (wire->fd >= 0 && !tic_wire_put(wire, message))
-        tic_job_core->give_up("out of memory");
+        tic_mpi_core->give_up("out of memory");
 }
 
 static void send_to_member(void *arg, unsigned to, const struct tic_agree_message *message)
@@ -99,7 +103,7 @@ static void send_to_leader(void *arg, const struct tic_agree_message *message)
 static const char *judge(void *arg, const struct tic_agree_answer *cuts,
                          struct tic_agree_answer *incoming)
 {
-    const unsigned ranks = tic_job_core->count;
+    const unsigned ranks = tic_mpi_core->count;
     struct tic_channel_counts *counts = job.cuts;
     static char why[REASON];
 
@@ -122,13 +126,13 @@ static const char *judge(void *arg, const struct tic_agree_answer *cuts,
         return NULL;
     snprintf(why, sizeof(why),
              "internal error: %" PRIu64 " messages were received before they were sent", orphans);
-    tic_job_core->log(TIC_LOG_WARN, "no job line %" PRIu64 ": %s", job.lead.line, why);
+    tic_mpi_core->log(TIC_LOG_WARN, "no job line %" PRIu64 ": %s", job.lead.line, why);
     return why;
 }
 
 static void remove_oldest(void)
 {
-    if (job.kept_count < tic_job_core->keep())
+    if (job.kept_count < tic_mpi_core->keep())
         return;
     tic_job_line_remove(job.directory, job.kept[0]);
     memmove(job.kept, job.kept + 1, --job.kept_count * sizeof(job.kept[0]));
@@ -137,32 +141,38 @@ static void remove_oldest(void)
 static int commit(void *arg, uint64_t number, const struct tic_agree_answer *cuts,
                   const struct tic_agree_answer *parts)
 {
-    const struct tic_job_line line = {number, job.token, tic_job_core->count, parts,
-                                      job.in_transit};
-    int status = tic_job_line_write(job.directory, &line);
+    const unsigned ranks = tic_mpi_core->count;
+    struct tic_job_line line = {number, job.in_transit, ranks, calloc(ranks, sizeof(*line.parts))};
+    bool fine = line.parts != NULL;
 
     (void)arg;
-    (void)cuts;
+    for (unsigned i = 0; i < ranks && fine; i++) {
+        fine = tic_job_part_scan(&line.parts[i], parts[i].bytes);
+        line.parts[i].counts = cuts[i].bytes;
+        line.parts[i].count = cuts[i].size / sizeof(*line.parts[i].counts);
+    }
+    int status = fine ? tic_job_line_write(job.directory, &line) : -ENOMEM;
+    free(line.parts);
     if (status) {
-        tic_job_core->log(TIC_LOG_WARN, "job line %" PRIu64 " cannot be written to %s: %s", number,
+        tic_mpi_core->log(TIC_LOG_WARN, "job line %" PRIu64 " cannot be written to %s: %s", number,
                           job.directory, strerror(-status));
         return status;
     }
     remove_oldest(); /* before its parts go */
     job.kept[job.kept_count++] = number;
     const struct tic_hold_statistics holds = tic_channels_statistics();
-    tic_job_core->log(TIC_LOG_DETAIL,
+    tic_mpi_core->log(TIC_LOG_DETAIL,
                       "job line %" PRIu64 ": %u ranks, %" PRIu64
                       " messages in transit, 0 orphans; rank 0 has held %" PRIu64
                       " sends so far, %.1f ms at most",
-                      number, line.ranks, line.in_transit, holds.held, holds.longest * 1e3);
+                      number, ranks, job.in_transit, holds.held, holds.longest * 1e3);
     return 0;
 }
 
 static void note_drop(void *arg, uint64_t line, unsigned rank, const char *why)
 {
     (void)arg;
-    tic_job_core->log(TIC_LOG_DETAIL, "job line %" PRIu64 " is dropped: rank %u: %s", line, rank,
+    tic_mpi_core->log(TIC_LOG_DETAIL, "job line %" PRIu64 " is dropped: rank %u: %s", line, rank,
                       why);
 }
 
@@ -174,7 +184,7 @@ static void prepare(void *arg, uint64_t line)
 {
     (void)arg;
     (void)line;
-    if (tic_job_core->request())
+    if (tic_mpi_core->request())
         return;
     tic_member_fail(&job.member, "it takes no line now");
     tic_member_end(&job.member);
@@ -188,7 +198,7 @@ static void open_sends(void *arg, const struct tic_agree_message *all_cut)
     (void)arg;
     job.opens = true;
     if (!tic_channels_expect(all_cut ? all_cut->bytes : NULL, count))
-        tic_job_core->give_up("out of memory");
+        tic_mpi_core->give_up("out of memory");
     wake();
 }
 
@@ -198,7 +208,7 @@ static const struct tic_member_ops member_ops = {send_to_leader, prepare, open_s
 
 static void say_lost(void)
 {
-    tic_job_core->log(TIC_LOG_DETAIL, "a connection to another rank is gone: no more job lines");
+    tic_mpi_core->log(TIC_LOG_DETAIL, "a connection to another rank is gone: no more job lines");
 }
 
 static void exchange_as_leader(unsigned rank)
@@ -231,7 +241,7 @@ static void exchange_as_member(void)
         say_lost();
     }
     if (any)
-        tic_job_core->wake();
+        tic_mpi_core->wake();
 }
 
 static void accept_all(void)
@@ -319,7 +329,7 @@ static void *run(void *arg)
 
     (void)arg;
     pthread_setname_np(pthread_self(), "tic-agree");
-    status = status ? status : tic_wire_connect(job.directory, tic_job_core->rank, &job.up);
+    status = status ? status : tic_wire_connect(job.directory, tic_mpi_core->rank, &job.up);
     if (status == 0 && pipe2(job.wake, O_CLOEXEC | O_NONBLOCK) != 0)
         status = -errno;
     pthread_mutex_lock(&job.mutex);
@@ -343,7 +353,7 @@ static void *run(void *arg)
 
 static int start(void)
 {
-    int status = tic_job_core->start_thread(&job.thread, run, NULL);
+    int status = tic_mpi_core->start_thread(&job.thread, run, NULL);
 
     pthread_mutex_lock(&job.mutex);
     while (status == 0 && job.status == 1)
@@ -360,6 +370,10 @@ static int make_leader(unsigned ranks)
     job.cuts = malloc(ranks * sizeof(*job.cuts));
     if (!job.wires || !job.cuts || tic_lead_init(&job.lead, ranks, &lead_ops, NULL) != 0)
         return -ENOMEM;
+    const struct tic_restart *restart = tic_restart_found();
+    job.lead.line = restart->newest; /* later ones have other numbers */
+    if (restart->number > 0)
+        job.kept[job.kept_count++] = restart->number;
     for (unsigned i = 0; i < ranks; i++)
         job.wires[i] = (struct tic_wire){.fd = -1};
     return start();
@@ -367,15 +381,17 @@ static int make_leader(unsigned ranks)
 
 int tic_job_open(void)
 {
-    const unsigned ranks = tic_job_core->count;
+    const unsigned ranks = tic_mpi_core->count;
 
-    job.directory = tic_job_core->directory();
+    job.directory = tic_mpi_core->directory();
     if (!job.directory)
         return -ENOENT;
     job.waits = malloc((ranks + 3) * sizeof(*job.waits));
     if (!job.waits)
         return -ENOMEM;
     tic_member_init(&job.member, &member_ops, NULL);
+    if (tic_restart_found()->number > 0)
+        strcpy(job.named[job.named_count++], tic_restart_found()->part);
     return is_leader() ? make_leader(ranks) : 0;
 }
 
@@ -452,36 +468,96 @@ bool tic_job_has_late(void)
     return tic_channels_late() > 0;
 }
 
+/* Beside the part, and before it is told of. */
+static bool write_late(struct tic_job_part *part)
+{
+    char path[PATH_MAX];
+    unsigned long count;
+    struct tic_late *late = tic_channels_take_late(&count);
+    bool fine = true;
+
+    if (count > 0) {
+        tic_late_path(job.directory, tic_mpi_core->rank, part->name, path);
+        fine = tic_late_write(path, late, count) == 0 &&
+               tic_mpi_core->hash(path, &part->late_size, &part->late_hash) == 0;
+    }
+    for (unsigned long i = 0; i < count; i++)
+        free(late[i].bytes);
+    free(late);
+    return fine;
+}
+
+static void forget_late(const char *part)
+{
+    char path[PATH_MAX];
+
+    tic_late_path(job.directory, tic_mpi_core->rank, part, path);
+    unlink(path);
+}
+
+/* What became of the part: late messages go with older ones, or with it. */
+static void keep_part(bool committed)
+{
+    if (!committed) {
+        forget_late(job.part);
+        return;
+    }
+    if (job.named_count == tic_mpi_core->keep()) {
+        forget_late(job.named[0]);
+        memmove(job.named, job.named + 1, --job.named_count * sizeof(job.named[0]));
+    }
+    strcpy(job.named[job.named_count++], job.part);
+}
+
 void tic_job_part(const char *name, uint64_t size, uint64_t hash)
 {
+    struct tic_job_part part = {.size = size, .hash = hash};
     char text[256];
-    int length = snprintf(text, sizeof(text), "%s %" PRIu64 " %016" PRIx64, name, size, hash);
 
+    snprintf(part.name, sizeof(part.name), "%s", name);
+    strcpy(job.part, part.name);
+    bool fine = write_late(&part);
+    int length = tic_job_part_print(&part, text, sizeof(text)) + 1;
     pthread_mutex_lock(&job.mutex);
-    tic_member_part(&job.member, text, (size_t)length);
+    if (fine)
+        tic_member_part(&job.member, text, (size_t)length);
+    else
+        tic_member_fail(&job.member, "late messages cannot be written");
     pthread_mutex_unlock(&job.mutex);
 }
 
 void tic_job_end(const char *why)
 {
     pthread_mutex_lock(&job.mutex);
+    enum tic_member_state state = job.member.state;
     if (why)
         tic_member_fail(&job.member, why);
     tic_member_end(&job.member);
     job.taken = false;
     pthread_mutex_unlock(&job.mutex);
     wake();
+    if (job.part[0] && (state == TIC_MEMBER_COMMITTED || state == TIC_MEMBER_DROPPED))
+        keep_part(state == TIC_MEMBER_COMMITTED);
+    job.part[0] = '\0';
 }
 
 void tic_job_remove(void)
 {
-    char name[4096];
+    char name[PATH_MAX];
+    unsigned long count = 0;
+    uint64_t *numbers = job.directory ? tic_job_line_list(job.directory, &count) : NULL;
 
-    for (unsigned i = 0; i < job.kept_count && is_leader(); i++)
-        tic_job_line_remove(job.directory, job.kept[i]);
-    snprintf(name, sizeof(name), "%s/meeting", job.directory ? job.directory : "");
-    if (is_leader() && job.directory)
+    if (!job.directory)
+        return;
+    for (unsigned long i = 0; i < count && is_leader(); i++)
+        tic_job_line_remove(job.directory, numbers[i]);
+    free(numbers);
+    for (unsigned i = 0; i < job.named_count; i++)
+        forget_late(job.named[i]);
+    snprintf(name, sizeof(name), "%s/meeting", job.directory);
+    if (is_leader())
         unlink(name);
-    if (job.directory)
-        rmdir(job.directory); /* the last one */
+    snprintf(name, sizeof(name), "%s/p%u", job.directory, tic_mpi_core->rank);
+    rmdir(name);
+    rmdir(job.directory); /* the last one */
 }

@@ -5,9 +5,6 @@
 
 #include "base/ranks.h"
 
-/* NULL: nothing is to be done here. wrap.c sets it at load; immutable then. */
-extern const struct tic_ranks_core *tic_job_core;
-
 /* Before and after a barrier of all ranks, by main(). 0; -ENOENT: this run is not protected; other
  * -errno. */
 int tic_job_open(void);

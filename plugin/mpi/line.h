@@ -1,20 +1,42 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The file of a job line, job-line-N: a text with a part of each rank. It is there, or not at all.
- */
+/* The file of a job line, job-line-N: a text with a part of each rank and the counts of all
+ * channels at the cut. It is there, or not at all. And the late messages of a part. */
 #ifndef TIC_MPI_LINE_H
 #define TIC_MPI_LINE_H
 
-#include "mpi/agree.h"
+#include "mpi/channels.h"
+
+/* What a rank says of its part, in its folder p<rank>. */
+struct tic_job_part {
+    char name[64]; /* of the recovery line */
+    uint64_t size, hash;
+    uint64_t late_size, late_hash; /* of the file late-<name>; 0: none */
+    struct tic_channel_count *counts;
+    unsigned long count;
+};
 
 struct tic_job_line {
-    uint64_t number;
-    const char *token;
+    uint64_t number, in_transit;
     unsigned ranks;
-    const struct tic_agree_answer *parts; /* what ranks said of theirs: a text each */
-    uint64_t in_transit;
+    struct tic_job_part *parts;
 };
-/* 0 or -errno. */
+
+/* A part without counts as a text of a letter, and back. */
+int tic_job_part_print(const struct tic_job_part *part, char *text, size_t size);
+bool tic_job_part_scan(struct tic_job_part *part, const char *text);
+
+/* 0 or -errno; -EBADMSG: it is damaged. */
 int tic_job_line_write(const char *directory, const struct tic_job_line *line);
+int tic_job_line_read(const char *directory, uint64_t number, struct tic_job_line *line);
+void tic_job_line_clear(struct tic_job_line *line);
 void tic_job_line_remove(const char *directory, uint64_t number);
+/* Numbers of those that are there, the newest first, malloc'ed; NULL: no memory. */
+uint64_t *tic_job_line_list(const char *directory, unsigned long *count);
+
+/* The file beside a part. */
+void tic_late_path(const char *directory, unsigned rank, const char *part, char *path);
+/* 0 or -errno. */
+int tic_late_write(const char *path, const struct tic_late *late, unsigned long count);
+int tic_late_read(const char *path, struct tic_late **late, unsigned long *count);
 
 #endif

@@ -5,10 +5,14 @@
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mpi/channels.h"
+#include "mpi/core.h"
 #include "mpi/job.h"
+#include "mpi/restart.h"
 
 #define WRAPPER __attribute__((visibility("default")))
 #define LOCAL __attribute__((tls_model("initial-exec")))
@@ -65,19 +69,18 @@ static bool is_world(void *comm)
     return world ? comm == world : (uint32_t)(uintptr_t)comm == 0x44000000; /* MPICH's */
 }
 
-static void ask(const char *call, bool sends, int peer, int64_t tag, void *comm, void *data,
-                void (*callback)(void *))
+static struct tic_message *ask(const char *call, bool sends, int peer, int64_t tag, void *comm,
+                               void *data, void (*callback)(void *))
 {
-    if (!tic_job_core)
-        return;
     if (!is_world(comm))
-        tic_job_core->unprotect(call, "communicators other than that of all ranks are not "
+        tic_mpi_core->unprotect(call, "communicators other than that of all ranks are not "
                                       "protected yet");
     else if (callback)
-        tic_job_core->unprotect(call, "communications with a callback are not protected yet");
-    asked = tic_channels_add(sends, peer, tag, data);
-    if (!asked)
-        tic_job_core->unprotect(call, "out of memory");
+        tic_mpi_core->unprotect(call, "communications with a callback are not protected yet");
+    struct tic_message *message = tic_channels_add(sends, peer, tag, data);
+    if (!message)
+        tic_mpi_core->unprotect(call, "out of memory");
+    return message;
 }
 
 static void end_ask(void)
@@ -88,20 +91,20 @@ static void end_ask(void)
 
 static void send_granted(void *send)
 {
-    tic_job_core->guard(1);
+    tic_mpi_core->guard(1);
     tic_channels_send(send);
-    tic_job_core->guard(-1);
+    tic_mpi_core->guard(-1);
 }
 
 static void receive_granted(void *arg)
 {
     const struct tic_message receive = *(struct tic_message *)arg; /* it may end in the call */
 
-    tic_job_core->guard(1);
+    tic_mpi_core->guard(1);
     tic_channels_begin_receive(arg);
-    tic_job_core->note_granted(receive.data);
+    tic_mpi_core->messages.note_granted(receive.data);
     receive.callback(receive.argument);
-    tic_job_core->guard(-1);
+    tic_mpi_core->guard(-1);
 }
 
 static bool takes_access(void *data, const void *caller, void (**callback)(void *), void **argument)
@@ -118,60 +121,259 @@ static bool takes_access(void *data, const void *caller, void (**callback)(void 
     return true;
 }
 
+/* What is late is kept before anybody else may have the data. */
+static void end_receive(void *data, struct tic_message *receive)
+{
+    size_t size = 0;
+    void *bytes = NULL;
+
+    tic_mpi_core->messages.note_received(data, tic_channels_end_receive, receive);
+    if (tic_channels_is_late(receive))
+        bytes = tic_mpi_core->messages.copy(data, &size);
+    if (tic_channels_is_late(receive) && !bytes)
+        tic_mpi_core->give_up("a message that was under way cannot be kept");
+    tic_channels_settle_receive(receive, bytes, size);
+}
+
 static bool takes_release(void *data, const void *caller)
 {
     struct tic_message *receive = is_caller(caller) ? tic_channels_find_receive(data) : NULL;
 
     if (receive)
-        tic_job_core->note_received(data, tic_channels_end_receive, receive);
+        end_receive(data, receive);
     return is_caller(caller);
 }
 
-#define SEND(name, parameters, arguments, notify)                                                  \
-    NEXT(int, name, parameters)                                                                    \
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+/* What main() has in a restart where StarPU-MPI's request is not there, or not yet. */
+struct stand_in {
+    struct stand_in *next;
+    void *real;        /* StarPU-MPI's; NULL: none is needed */
+    _Atomic bool done; /* there is no real one to be waited for */
+};
+
+static struct stand_in *stand_ins; /* main() only */
+
+enum kind { ISEND, ISSEND, ISEND_DETACHED, ISSEND_DETACHED, IRECV, IRECV_DETACHED, IRECV_ORDERED };
+
+struct call {
+    enum kind kind;
+    void *data, **request;
+    int peer, prio, ordered;
+    int64_t tag;
+    void *comm;
+    void (*callback)(void *);
+    void *argument;
+    struct tic_message *message;
+    struct stand_in *stand_in;
+};
+
+NEXT(int, starpu_mpi_isend_prio, (void *, void **, int, int64_t, int, void *))
+NEXT(int, starpu_mpi_issend_prio, (void *, void **, int, int64_t, int, void *))
+NEXT(int, starpu_mpi_isend_detached_prio,
+     (void *, int, int64_t, int, void *, void (*)(void *), void *))
+NEXT(int, starpu_mpi_issend_detached_prio,
+     (void *, int, int64_t, int, void *, void (*)(void *), void *))
+NEXT(int, starpu_mpi_irecv, (void *, void **, int, int64_t, void *))
+NEXT(int, starpu_mpi_irecv_detached, (void *, int, int64_t, void *, void (*)(void *), void *))
+NEXT(int, starpu_mpi_irecv_detached_sequential_consistency,
+     (void *, int, int64_t, void *, void (*)(void *), void *, int))
+
+static int call_real(const struct call *c, void **request)
+{
+    switch (c->kind) {
+    case ISEND:
+        return real_starpu_mpi_isend_prio(c->data, request, c->peer, c->tag, c->prio, c->comm);
+    case ISSEND:
+        return real_starpu_mpi_issend_prio(c->data, request, c->peer, c->tag, c->prio, c->comm);
+    case ISEND_DETACHED:
+        return real_starpu_mpi_isend_detached_prio(c->data, c->peer, c->tag, c->prio, c->comm,
+                                                   c->callback, c->argument);
+    case ISSEND_DETACHED:
+        return real_starpu_mpi_issend_detached_prio(c->data, c->peer, c->tag, c->prio, c->comm,
+                                                    c->callback, c->argument);
+    case IRECV:
+        return real_starpu_mpi_irecv(c->data, request, c->peer, c->tag, c->comm);
+    case IRECV_DETACHED:
+        return real_starpu_mpi_irecv_detached(c->data, c->peer, c->tag, c->comm, c->callback,
+                                              c->argument);
+    case IRECV_ORDERED:
+        break;
+    }
+    return real_starpu_mpi_irecv_detached_sequential_consistency(
+        c->data, c->peer, c->tag, c->comm, c->callback, c->argument, c->ordered);
+}
+
+static int make(const struct call *call)
+{
+    asked = call->message;
+    int result = call_real(call, call->stand_in ? &call->stand_in->real : call->request);
+    end_ask();
+    return result;
+}
+
+static void late_granted(void *arg)
+{
+    struct call *call = arg;
+    void *data = call->data;
+    int peer;
+    int64_t tag;
+
+    tic_mpi_core->guard(1);
+    tic_channels_name(call->message, &peer, &tag);
+    const struct tic_late *late = tic_restart_find_late(peer, tag, call->message->number);
+    tic_channels_begin_receive(call->message);
+    tic_mpi_core->messages.note_granted(data);
+    if (!late || !tic_mpi_core->messages.fill(data, late->bytes, late->size))
+        tic_mpi_core->stop("a message that was under way is not in the line");
+    end_receive(data, call->message);
+    tic_mpi_core->messages.release(data);
+    if (call->stand_in)
+        call->stand_in->done = true;
+    free(call);
+    tic_mpi_core->guard(-1);
+}
+
+static void play(void *arg)
+{
+    const struct call *call = arg;
+    struct call *late;
+
+    if (tic_channels_fate(call->message) == TIC_MESSAGE_LIVE) {
+        make(call);
+        return;
+    }
+    late = malloc(sizeof(*late));
+    if (!late)
+        tic_mpi_core->stop("out of memory");
+    *late = *call;
+    tic_mpi_core->messages.acquire(call->data, late_granted, late);
+}
+
+static void stand_in_for(struct call *call, bool done)
+{
+    struct stand_in *stand_in = calloc(1, sizeof(*stand_in));
+
+    if (!call->request)
+        return;
+    if (!stand_in)
+        tic_mpi_core->stop("out of memory");
+    *stand_in = (struct stand_in){.next = stand_ins, .done = done};
+    stand_ins = stand_in;
+    call->stand_in = *call->request = stand_in;
+}
+
+static int perform(const char *name, struct call *call)
+{
+    const bool receives = call->kind >= IRECV;
+
+    if (!tic_mpi_core)
+        return make(call);
+    tic_mpi_core->messages.operate(false);
+    call->message =
+        ask(name, !receives, call->peer, call->tag, call->comm, call->data, call->callback);
+    if (!call->message)
+        return make(call);
+    enum tic_message_fate fate = tic_channels_fate(call->message);
+    tic_mpi_core->messages.note_asked(call->data, receives, fate == TIC_MESSAGE_DONE);
+    if (fate == TIC_MESSAGE_LIVE && !tic_mpi_core->messages.keeps())
+        return make(call);
+    stand_in_for(call, fate == TIC_MESSAGE_DONE);
+    if (fate == TIC_MESSAGE_DONE)
+        free(call->message);
+    else if (!tic_mpi_core->messages.keeps() ||
+             !tic_mpi_core->messages.queue(call->data, play, call, sizeof(*call)))
+        play(call);
+    return 0;
+}
+
+#define CALL(kind_, name, parameters, ...)                                                         \
     WRAPPER int name parameters;                                                                   \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
+        struct call call = {                                                                       \
+            .kind = (kind_), .data = data, .peer = peer, .tag = tag, .comm = comm, __VA_ARGS__};   \
         resolve_##name();                                                                          \
-        ask(#name, true, peer, tag, comm, data, notify);                                           \
-        int result = real_##name arguments;                                                        \
-        end_ask();                                                                                 \
-        return result;                                                                             \
+        return perform(#name, &call);                                                              \
     }
 
 /* StarPU-MPI's other calls come to these. */
-SEND(starpu_mpi_isend_prio, (void *data, void **req, int peer, int64_t tag, int prio, void *comm),
-     (data, req, peer, tag, prio, comm), NULL)
-SEND(starpu_mpi_issend_prio, (void *data, void **req, int peer, int64_t tag, int prio, void *comm),
-     (data, req, peer, tag, prio, comm), NULL)
-SEND(starpu_mpi_isend_detached_prio,
+CALL(ISEND, starpu_mpi_isend_prio,
+     (void *data, void **request, int peer, int64_t tag, int prio, void *comm), .request = request,
+     .prio = prio)
+CALL(ISSEND, starpu_mpi_issend_prio,
+     (void *data, void **request, int peer, int64_t tag, int prio, void *comm), .request = request,
+     .prio = prio)
+CALL(ISEND_DETACHED, starpu_mpi_isend_detached_prio,
      (void *data, int peer, int64_t tag, int prio, void *comm, void (*callback)(void *), void *arg),
-     (data, peer, tag, prio, comm, callback, arg), callback)
-SEND(starpu_mpi_issend_detached_prio,
+     .prio = prio, .callback = callback, .argument = arg)
+CALL(ISSEND_DETACHED, starpu_mpi_issend_detached_prio,
      (void *data, int peer, int64_t tag, int prio, void *comm, void (*callback)(void *), void *arg),
-     (data, peer, tag, prio, comm, callback, arg), callback)
+     .prio = prio, .callback = callback, .argument = arg)
+CALL(IRECV, starpu_mpi_irecv, (void *data, void **request, int peer, int64_t tag, void *comm),
+     .request = request)
+CALL(IRECV_DETACHED, starpu_mpi_irecv_detached,
+     (void *data, int peer, int64_t tag, void *comm, void (*callback)(void *), void *arg),
+     .callback = callback, .argument = arg)
+CALL(IRECV_ORDERED, starpu_mpi_irecv_detached_sequential_consistency,
+     (void *data, int peer, int64_t tag, void *comm, void (*callback)(void *), void *arg,
+      int ordered),
+     .callback = callback, .argument = arg, .ordered = ordered)
 
-#define RECEIVE(name, parameters, arguments, notify)                                               \
-    NEXT(int, name, parameters)                                                                    \
-    WRAPPER int name parameters;                                                                   \
-    WRAPPER int name parameters                                                                    \
-    {                                                                                              \
-        resolve_##name();                                                                          \
-        ask(#name, false, peer, tag, comm, data, notify);                                          \
-        int result = real_##name arguments;                                                        \
-        end_ask();                                                                                 \
-        return result;                                                                             \
-    }
+/* ---- waits ----------------------------------------------------------------------------------- */
 
-RECEIVE(starpu_mpi_irecv, (void *data, void **req, int peer, int64_t tag, void *comm),
-        (data, req, peer, tag, comm), NULL)
-RECEIVE(starpu_mpi_irecv_detached,
-        (void *data, int peer, int64_t tag, void *comm, void (*callback)(void *), void *arg),
-        (data, peer, tag, comm, callback, arg), callback)
-RECEIVE(starpu_mpi_irecv_detached_sequential_consistency,
-        (void *data, int peer, int64_t tag, void *comm, void (*callback)(void *), void *arg,
-         int ordered),
-        (data, peer, tag, comm, callback, arg, ordered), callback)
+NEXT(int, starpu_mpi_wait, (void **, void *))
+
+/* The queue of a restart is played by then. */
+static int await_stand_in(struct stand_in *stand_in, void *status)
+{
+    while (!stand_in->real && !stand_in->done)
+        usleep(100); /* its value is being written */
+    return stand_in->real ? real_starpu_mpi_wait(&stand_in->real, status) : 0;
+}
+
+static struct stand_in *take_stand_in(void *request)
+{
+    struct stand_in **at = &stand_ins, *found;
+
+    while (*at && *at != request)
+        at = &(*at)->next;
+    found = *at;
+    if (found)
+        *at = found->next;
+    return found;
+}
+
+WRAPPER int starpu_mpi_wait(void **request, void *status);
+WRAPPER int starpu_mpi_wait(void **request, void *status)
+{
+    resolve_starpu_mpi_wait();
+    if (!tic_mpi_core)
+        return real_starpu_mpi_wait(request, status);
+    tic_mpi_core->messages.operate(true);
+    struct stand_in *stand_in = take_stand_in(*request);
+    int result =
+        stand_in ? await_stand_in(stand_in, status) : real_starpu_mpi_wait(request, status);
+    if (stand_in)
+        *request = NULL;
+    free(stand_in);
+    tic_mpi_core->messages.come_back();
+    return result;
+}
+
+NEXT(int, starpu_mpi_barrier, (void *))
+WRAPPER int starpu_mpi_barrier(void *comm);
+WRAPPER int starpu_mpi_barrier(void *comm)
+{
+    resolve_starpu_mpi_barrier();
+    if (tic_mpi_core)
+        tic_mpi_core->messages.operate(true);
+    int result = real_starpu_mpi_barrier(comm);
+    if (tic_mpi_core)
+        tic_mpi_core->messages.come_back();
+    return result;
+}
 
 /* ---- what is not protected yet --------------------------------------------------------------- */
 
@@ -181,14 +383,26 @@ RECEIVE(starpu_mpi_irecv_detached_sequential_consistency,
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
         resolve_##name();                                                                          \
-        if (tic_job_core)                                                                          \
-            tic_job_core->unprotect(#name, "it is not protected yet in a run of several ranks");   \
+        if (tic_mpi_core)                                                                          \
+            tic_mpi_core->unprotect(#name, "it is not protected yet in a run of several ranks");   \
         real_##name arguments;                                                                     \
     }
 
 REFUSED(starpu_mpi_redux_data_prio, (void *comm, void *data, int prio), (comm, data, prio))
 REFUSED(starpu_mpi_redux_data, (void *comm, void *data), (comm, data))
 REFUSED(starpu_mpi_lb_init, (const char *policy, void *conf), (policy, conf))
+
+/* How often it says no is a race. */
+NEXT(int, starpu_mpi_test, (void **, int *, void *))
+WRAPPER int starpu_mpi_test(void **request, int *flag, void *status);
+WRAPPER int starpu_mpi_test(void **request, int *flag, void *status)
+{
+    resolve_starpu_mpi_test();
+    if (tic_mpi_core)
+        tic_mpi_core->unprotect("starpu_mpi_test",
+                                "it is not protected yet in a run of several ranks");
+    return real_starpu_mpi_test(request, flag, status);
+}
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
@@ -208,17 +422,17 @@ static void meet(void)
     if (!barrier || !ask_rank || !ask_count)
         return;
     bool fits =
-        (unsigned)ask_rank() == tic_job_core->rank && (unsigned)ask_count() == tic_job_core->count;
+        (unsigned)ask_rank() == tic_mpi_core->rank && (unsigned)ask_count() == tic_mpi_core->count;
     if (!fits)
-        tic_job_core->unprotect("starpu_mpi_init", "the rank is not the one that the launcher "
+        tic_mpi_core->unprotect("starpu_mpi_init", "the rank is not the one that the launcher "
                                                    "told by its variables");
     int status = fits ? tic_job_open() : -EINVAL;
-    tic_job_core->guard(1);
+    tic_mpi_core->guard(1);
     barrier(world ? world : (void *)(uintptr_t)0x44000000);
-    tic_job_core->guard(-1);
+    tic_mpi_core->guard(-1);
     status = status ? status : tic_job_join();
     if (fits && status && status != -ENOENT)
-        tic_job_core->give_up(strerror(-status));
+        tic_mpi_core->give_up(strerror(-status));
 }
 
 #define START(name, parameters, arguments)                                                         \
@@ -231,7 +445,7 @@ static void meet(void)
         starts = true;                                                                             \
         int result = real_##name arguments;                                                        \
         starts = !first;                                                                           \
-        if (first && tic_job_core && result == 0)                                                  \
+        if (first && tic_mpi_core && result == 0)                                                  \
             meet();                                                                                \
         return result;                                                                             \
     }
@@ -247,14 +461,15 @@ WRAPPER void _starpu_mpi_do_initialize(void *arguments);
 WRAPPER void _starpu_mpi_do_initialize(void *arguments)
 {
     resolve__starpu_mpi_do_initialize();
-    if (tic_job_core && !starts)
-        tic_job_core->guard(1);
+    if (tic_mpi_core && !starts)
+        tic_mpi_core->guard(1);
     real__starpu_mpi_do_initialize(arguments);
 }
 
 static const struct tic_ranks library = {
-    tic_job_begin, tic_job_ready, tic_job_step, tic_job_cut,   tic_job_tell_cut, tic_job_has_late,
-    tic_job_part,  tic_job_end,   takes_access, takes_release, is_caller,        tic_job_remove,
+    tic_restart_choose, tic_job_begin,    tic_job_ready,  tic_job_step, tic_job_cut,
+    tic_job_tell_cut,   tic_job_has_late, tic_job_part,   tic_job_end,  takes_access,
+    takes_release,      is_caller,        tic_job_remove,
 };
 
 __attribute__((constructor)) static void attach(void)
@@ -265,7 +480,7 @@ __attribute__((constructor)) static void attach(void)
     *(void **)&offer = dlsym(RTLD_DEFAULT, "starpu_tic_ranks_attach");
     if (!offer || !inside || !dl_iterate_phdr(find_text, inside))
         return;
-    tic_job_core = offer(&library);
-    if (tic_job_core)
+    tic_mpi_core = offer(&library);
+    if (tic_mpi_core)
         setenv("STARPU_MPI_COOP_SENDS", "0", 1); /* one access for several messages */
 }

@@ -57,7 +57,7 @@ static bool are_wanted(void)
     const char *wanted = getenv(TIC_SETTING_PREFIX "RANKS");
     const char *protocol = getenv(TIC_SETTING_PREFIX "PROTOCOL");
 
-    return wanted && strcmp(wanted, "lines") == 0 && (!protocol || strcmp(protocol, "off") != 0);
+    return wanted && strcmp(wanted, "try") == 0 && (!protocol || strcmp(protocol, "off") != 0);
 }
 
 bool tic_ranks_take(const struct tic_ranks *library)

@@ -2,12 +2,12 @@
 #include "snapshot/ranks.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
+#include "base/content.h"
 #include "base/error.h"
 #include "base/thread.h"
 
@@ -53,21 +53,16 @@ int tic_snapshot_await_late(struct tic_snapshot *snapshot)
     return status;
 }
 
-static int hash_file(int directory, const char *name, uint64_t *size, uint64_t *hash)
+int tic_snapshot_hash_file(const char *path, uint64_t *size, uint64_t *hash)
 {
-    struct stat info = {0};
-    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
-    void *bytes = MAP_FAILED;
+    size_t found;
+    const char *bytes = tic_content_map(path, &found);
 
-    if (fd >= 0 && fstat(fd, &info) == 0 && info.st_size > 0)
-        bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (fd >= 0)
-        close(fd);
-    if (bytes == MAP_FAILED)
+    if (!bytes)
         return -EIO;
-    *size = (uint64_t)info.st_size;
-    *hash = XXH3_64bits(bytes, (size_t)info.st_size);
-    munmap(bytes, (size_t)info.st_size);
+    *size = found;
+    *hash = XXH3_64bits(bytes, found);
+    munmap((void *)bytes, found);
     return 0;
 }
 
@@ -101,8 +96,12 @@ static int confirm(void *arg, const char *name)
 {
     struct tic_snapshot *snapshot = arg;
     uint64_t size, hash;
-    int status = hash_file(snapshot->store->directory, name, &size, &hash);
+    char *path = NULL;
+    int status = asprintf(&path, "%s/%s", snapshot->store->path, name) < 0
+                     ? -ENOMEM
+                     : tic_snapshot_hash_file(path, &size, &hash);
 
+    free(path);
     if (status)
         return status;
     snapshot->ranks->part(name, size, hash);

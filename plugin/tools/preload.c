@@ -210,7 +210,7 @@ int tic_tool_preload(const char *command)
         return -1;
     if (find_library(library) != 0 || preload_ours(library) != 0 ||
         (looks && (find_beside(library, SYSCALLS, more) != 0 || preload(more, true) != 0)) ||
-        (ranks && strcmp(ranks, "lines") == 0 &&
+        (ranks && strcmp(ranks, "try") == 0 &&
          (find_beside(library, RANKS, more) != 0 || preload(more, false) != 0)) ||
         preload_first(command) != 0) {
         fprintf(stderr, "starpu-tic: cannot preload %s\n", looks ? LIBRARY ", " SYSCALLS : LIBRARY);

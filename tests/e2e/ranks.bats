@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # Checks programs of several MPI processes (StarPU-MPI): they are refused by one message, or take
-# lines together (STARPU_TIC_RANKS=lines), from which no restart is made yet.
+# lines together and go on from these (STARPU_TIC_RANKS=try).
 load common
 
 need_mpi() {
@@ -20,7 +20,7 @@ ranks() { # NUMBER COMMAND...
 }
 
 lines_of() {
-    export STARPU_TIC_RANKS=lines STARPU_TIC_VERBOSE=2 STARPU_TIC_PERIOD=0.02
+    export STARPU_TIC_RANKS=try STARPU_TIC_VERBOSE=2 STARPU_TIC_PERIOD=0.02
     ranks "$1" "$tool" run -- "${@:2}"
 }
 
@@ -72,20 +72,66 @@ is_fine() {
     newest=$(ls -v "$STARPU_TIC_DIR"/job-line-* | tail -n 1)
     grep -qx 'ranks 2' "$newest"
     [ "$(tail -n 1 "$newest")" = end ]
-    while read -r _ rank file size hash; do
+    while read -r _ rank _ file size hash _; do
         [ "$(stat -c %s "$STARPU_TIC_DIR/p$rank/$file")" -eq "$size" ]
         [ "$(xxhsum -H3 "$STARPU_TIC_DIR/p$rank/$file" | tr -d '\\' | awk '{print $1}' | sed 's/^XXH3_//')" = "$hash" ] ||
             ! command -v xxhsum
     done < <(grep '^part ' "$newest")
 }
 
-@test "a restart from lines of ranks is refused, and by other programs, too" {
+# The hashes of a program whose result depends on the order of all that it does.
+build_ranks() {
     need_mpi
-    STARPU_TIC_FAIL=line-renamed:2 lines_of 2 "${cholesky[@]}" || true
-    lines_of 2 "${cholesky[@]}" && return 1
-    grep -q 'a restart from these is not there yet' out
-    STARPU_TIC_DIR=$STARPU_TIC_DIR/p0 run "$tool" run -- "${cholesky[@]}"
+    command -v mpicc >/dev/null && pkg-config --exists starpumpi-1.3 || skip "no mpicc, or no StarPU-MPI to compile with"
+    mpicc -O1 -std=gnu11 "$BATS_TEST_DIRNAME/../lib/mixed_ranks.c" -o mixed $(pkg-config --cflags --libs starpumpi-1.3)
+}
+
+results() {
+    grep '^rank ' out | sort
+}
+
+@test "a killed job goes on, on as many ranks" {
+    build_ranks
+    local expected variant point continued=0
+    for variant in "" pruned; do
+        ranks 2 ./mixed 200 8 $variant
+        expected=$(results)
+        for point in task-end:20 task-end:60 line-renamed:3 checkpoint-cut:4 line-written:2; do
+            rm -rf "$STARPU_TIC_DIR"
+            STARPU_TIC_FAIL=$point lines_of 2 ./mixed 200 8 $variant || true
+            lines_of 2 ./mixed 200 8 $variant
+            is_fine
+            [ "$(results)" = "$expected" ]
+            ! grep -q 'continuing from recovery line' out || continued=$((continued + 1))
+        done
+    done
+    [ "$continued" -ge 2 ]
+}
+
+@test "lines of ranks: a part that is damaged, another number of ranks, another program" {
+    build_ranks
+    local expected newest file
+    ranks 2 ./mixed 400 8
+    expected=$(results)
+    STARPU_TIC_FAIL=line-renamed:4 lines_of 2 ./mixed 400 8 || true
+    cp -r "$STARPU_TIC_DIR" kept
+    lines_of 3 ./mixed 400 8 && return 1
+    grep -q 'of another number of ranks than 3' out
+    STARPU_TIC_DIR=$STARPU_TIC_DIR/p0 run "$tool" run -- ./mixed 400 8
     [ "$status" -eq 78 ]
+    rm -rf "$STARPU_TIC_DIR" && cp -r kept "$STARPU_TIC_DIR"
+    newest=$(ls -v "$STARPU_TIC_DIR"/job-line-* | tail -n 1)
+    file=$(awk '$1 == "part" && $2 == 1 { print $4 }' "$newest")
+    flip_at "p1/$file" 4000
+    lines_of 2 ./mixed 400 8
+    grep -q 'the part of rank 1 is missing, or damaged' out
+    [ "$(grep -c 'continuing from recovery line' out)" -eq 2 ]
+    [ "$(results)" = "$expected" ]
+    rm -rf "$STARPU_TIC_DIR" && cp -r kept "$STARPU_TIC_DIR"
+    truncate -s 100 "$STARPU_TIC_DIR"/job-line-*
+    lines_of 2 ./mixed 400 8
+    ! grep -q 'continuing from recovery line' out
+    [ "$(results)" = "$expected" ]
 }
 
 @test "what is not there yet for ranks refuses the start" {

@@ -29,6 +29,14 @@ static struct tic_message *ask(int peer, int64_t tag, void *data)
     return tic_channels_add(false, peer, tag, data);
 }
 
+static void end(void *data)
+{
+    struct tic_message *receive = tic_channels_find_receive(data);
+
+    tic_channels_end_receive(receive);
+    tic_channels_settle_receive(receive, tic_channels_is_late(receive) ? malloc(1) : NULL, 1);
+}
+
 static uint64_t counted(bool sends, int peer, int64_t tag)
 {
     unsigned long count;
@@ -75,7 +83,7 @@ static void test_receives_are_found_by_their_data(void **state)
     tic_channels_begin_receive(ask(3, TAG, &a));
     assert_null(tic_channels_find_receive(&b));
     assert_int_equal(counted(false, 3, TAG), 0);
-    tic_channels_end_receive(tic_channels_find_receive(&a));
+    end(&a);
     assert_null(tic_channels_find_receive(&a));
     assert_int_equal(counted(false, 3, TAG), 1);
 }
@@ -90,19 +98,50 @@ static void test_late_messages(void **state)
     tic_channels_begin_receive(ask(4, TAG, &a));
     free(tic_channels_hold(&count, &disorder));
     assert_int_equal(tic_channels_late(), 0);
-    tic_channels_end_receive(tic_channels_find_receive(&a)); /* before this rank knows */
+    end(&a); /* before this rank knows */
     assert_true(tic_channels_expect(incoming, 2));
     tic_channels_open();
     assert_int_equal(tic_channels_late(), 2);
     tic_channels_begin_receive(ask(5, TAG, &b));
-    tic_channels_end_receive(tic_channels_find_receive(&b));
+    end(&b);
     assert_int_equal(tic_channels_late(), 1);
     for (int i = 0; i < 2; i++) { /* the second was sent after the cuts */
         tic_channels_begin_receive(ask(4, TAG, &a));
-        tic_channels_end_receive(tic_channels_find_receive(&a));
+        end(&a);
         assert_int_equal(tic_channels_late(), 0);
     }
     assert_false(disorder);
+    struct tic_late *late = tic_channels_take_late(&count);
+    assert_int_equal(count, 3); /* the first came before this rank knew */
+    assert_int_equal(late[0].number, 1);
+    assert_int_equal(late[1].peer, 5);
+    assert_int_equal(late[2].number, 2);
+    for (unsigned long i = 0; i < count; i++)
+        free(late[i].bytes);
+    free(late);
+}
+
+static void test_a_restart_knows_what_was_done(void **state)
+{
+    const struct tic_channel_count counts[] = {{true, 8, TAG, 2}, {false, 8, TAG, 1}},
+                                   incoming[] = {{false, 8, TAG, 2}};
+    const enum tic_message_fate sends[] = {TIC_MESSAGE_DONE, TIC_MESSAGE_DONE, TIC_MESSAGE_LIVE},
+                                receives[] = {TIC_MESSAGE_DONE, TIC_MESSAGE_LATE, TIC_MESSAGE_LIVE};
+    (void)state;
+    assert_true(tic_channels_recover(counts, 2, incoming, 1));
+    for (int i = 0; i < 3; i++) {
+        struct tic_message *message = tic_channels_add(true, 8, TAG, NULL);
+        assert_int_equal(tic_channels_fate(message), sends[i]);
+        message->callback = begin;
+        if (sends[i] == TIC_MESSAGE_LIVE)
+            tic_channels_send(message);
+        else
+            free(message);
+        message = ask(8, TAG, NULL);
+        assert_int_equal(tic_channels_fate(message), receives[i]);
+        free(message);
+    }
+    assert_int_equal(counted(true, 8, TAG), 3);
 }
 
 static void test_another_order_is_seen(void **state)
@@ -151,6 +190,7 @@ int main(void)
         cmocka_unit_test(test_held_sends_begin_later_in_their_order),
         cmocka_unit_test(test_receives_are_found_by_their_data),
         cmocka_unit_test(test_late_messages),
+        cmocka_unit_test(test_a_restart_knows_what_was_done),
         cmocka_unit_test(test_another_order_is_seen),
         cmocka_unit_test(test_the_leader_compares),
     };

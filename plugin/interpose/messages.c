@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A rank of several: what the library beside StarPU-MPI calls (base/ranks.h). */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/thread.h"
+#include "interpose/ending.h"
+#include "interpose/ranks.h"
+#include "interpose/redo.h"
+#include "interpose/shape.h"
+#include "interpose/waits.h"
+#include "real/real.h"
+#include "session/lookup.h"
+#include "session/ranks.h"
+#include "session/uses.h"
+#include "snapshot/ranks.h"
+
+static void guard(int by)
+{
+    tic_guard += by;
+}
+
+static const char *directory(void)
+{
+    return tic_session_watches() ? tic_ranks_job() : NULL;
+}
+
+static unsigned keep(void)
+{
+    return tic_session->store.keep;
+}
+
+static bool request(void)
+{
+    struct tic_snapshot *snapshot = &tic_session->snapshot;
+
+    if (!tic_session_watches() || tic_snapshot_is_broken(snapshot))
+        return false;
+    tic_snapshot_request(snapshot);
+    return true;
+}
+
+static void wake(void)
+{
+    tic_snapshot_wake(&tic_session->snapshot);
+}
+
+static void unprotect(const char *call, const char *why)
+{
+    if (tic_session_watches())
+        tic_session_unprotect(tic_session_place(call), why);
+}
+
+static void give_up(const char *why)
+{
+    if (tic_session)
+        tic_snapshot_break(&tic_session->snapshot, "no line of all ranks: %s", why);
+}
+
+/* NULL: protection has ended, or does so. */
+static struct tic_handle *handle_of(void *data)
+{
+    struct tic_handle *handle = tic_session_watches() ? tic_handle_of(data) : NULL;
+
+    if (tic_session_watches() && (!handle || !handle->supported))
+        tic_snapshot_break(&tic_session->snapshot,
+                           "data that cannot be saved and that a message is received into is not "
+                           "protected yet");
+    return handle;
+}
+
+static bool is_of_interest(const struct tic_handle *handle)
+{
+    return handle && !tic_handle_is_empty(handle) && !tic_handle_is_excluded(handle) &&
+           !tic_snapshot_is_broken(&tic_session->snapshot);
+}
+
+/* ---- calls of main() ------------------------------------------------------------------------- */
+
+static bool is_main(void)
+{
+    return tic_session_is_watching() && tic_session_is_owner();
+}
+
+static void operate(bool waits)
+{
+    if (tic_session_is_watching() && !tic_session_is_owner())
+        tic_session_unprotect("a communication",
+                              "those of others than main() are not protected yet");
+    tic_main_comes(waits);
+}
+
+static void come_back(void)
+{
+    if (is_main())
+        tic_main_returns();
+}
+
+static void stop(const char *why)
+{
+    tic_stop(TIC_EXIT_REFUSED, "cannot continue from %s: %s", tic_session->store.path, why);
+}
+
+static void note_asked(void *data, bool receives, bool done)
+{
+    struct tic_handle *handle = receives ? handle_of(data) : NULL;
+
+    if (!handle || !tic_session_watches())
+        return;
+    tic_lock(&tic_session->submit);
+    tic_data_note_write(handle, !done);
+    tic_unlock(&tic_session->submit);
+}
+
+static bool keeps(void)
+{
+    return is_main() && tic_redo_keeps();
+}
+
+static bool queue(void *data, void (*play)(void *), const void *arg, size_t size)
+{
+    struct tic_handle *handle = tic_handle_of(data);
+
+    if (!handle)
+        stop("a message of data that it does not know");
+    return tic_redo_queue(handle, play, arg, size);
+}
+
+static void acquire(void *data, void (*callback)(void *), void *arg)
+{
+    tic_guard++;
+    int status =
+        tic_real.starpu_data_acquire_on_node_cb(data, STARPU_MAIN_RAM, STARPU_W, callback, arg);
+    tic_guard--;
+    if (status)
+        stop("StarPU does not give access to data of a message");
+}
+
+static void release(void *data)
+{
+    tic_guard++;
+    tic_real.starpu_data_release_on_node(data, STARPU_MAIN_RAM);
+    tic_guard--;
+}
+
+/* ---- what messages bring --------------------------------------------------------------------- */
+
+static bool locate(void *data, struct tic_handle **handle)
+{
+    *handle = handle_of(data);
+    if (*handle)
+        tic_handle_locate_homeless(*handle);
+    return *handle && (*handle)->supported && !(*handle)->packer && (*handle)->layout.base;
+}
+
+static void *copy(void *data, size_t *size)
+{
+    struct tic_handle *handle;
+    uint64_t sum;
+
+    if (!locate(data, &handle))
+        return NULL;
+    *size = tic_shape_bytes(&handle->layout.shape);
+    void *bytes = malloc(*size + 1);
+    if (bytes && tic_layout_pack(&handle->layout, bytes, &sum) != 0) {
+        free(bytes);
+        bytes = NULL;
+    }
+    return bytes;
+}
+
+static bool fill(void *data, const void *bytes, size_t size)
+{
+    struct tic_handle *handle;
+
+    if (!locate(data, &handle) || tic_shape_bytes(&handle->layout.shape) != size)
+        return false;
+    struct tic_layout from = tic_layout_packed(&handle->layout.shape, (char *)bytes);
+    tic_layout_copy(&handle->layout, &from);
+    return true;
+}
+
+/* A value that a message brings is written as if at its end, at once: no line has a part of it. */
+static void note_granted(void *data)
+{
+    struct tic_handle *handle = handle_of(data);
+
+    if (!is_of_interest(handle))
+        return;
+    tic_handle_locate_homeless(handle);
+    tic_snapshot_need(&tic_session->snapshot,
+                      tic_snapshot_hold(&tic_session->snapshot, handle, NULL) == 0);
+}
+
+static void note_received(void *data, void (*note)(void *arg), void *arg)
+{
+    struct tic_handle *handle = handle_of(data);
+
+    if (!is_of_interest(handle)) {
+        note(arg);
+        return;
+    }
+    tic_handle_locate_homeless(handle);
+    tic_snapshot_touch_noting(&tic_session->snapshot, handle, note, arg);
+}
+
+WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ranks *library)
+{
+    static struct tic_ranks_core core;
+
+    if (!tic_ranks_take(library))
+        return NULL;
+    core = (struct tic_ranks_core){
+        .rank = tic_ranks_rank(),
+        .count = tic_ranks_count(),
+        .log = tic_log,
+        .start_thread = tic_thread_start,
+        .guard = guard,
+        .directory = directory,
+        .keep = keep,
+        .hash = tic_snapshot_hash_file,
+        .request = request,
+        .wake = wake,
+        .unprotect = unprotect,
+        .stop = stop,
+        .give_up = give_up,
+        .messages.operate = operate,
+        .messages.come_back = come_back,
+        .messages.note_asked = note_asked,
+        .messages.keeps = keeps,
+        .messages.queue = queue,
+        .messages.acquire = acquire,
+        .messages.release = release,
+        .messages.copy = copy,
+        .messages.fill = fill,
+        .messages.note_granted = note_granted,
+        .messages.note_received = note_received,
+    };
+    return &core;
+}

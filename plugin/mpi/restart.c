@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "mpi/restart.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/core.h"
+#include "mpi/line.h"
+
+/* Immutable once main() runs. */
+static struct {
+    struct tic_restart found;
+    struct tic_late *late;
+    unsigned long late_count;
+} restart;
+
+const struct tic_restart *tic_restart_found(void)
+{
+    return &restart.found;
+}
+
+static bool is_good(const char *path, uint64_t size, uint64_t hash)
+{
+    uint64_t found_size, found_hash;
+
+    return tic_mpi_core->hash(path, &found_size, &found_hash) == 0 && found_size == size &&
+           found_hash == hash;
+}
+
+static bool are_parts_good(const char *directory, const struct tic_job_line *line)
+{
+    char path[PATH_MAX];
+    bool fine = true;
+
+    for (unsigned i = 0; i < line->ranks && fine; i++) {
+        const struct tic_job_part *part = &line->parts[i];
+        snprintf(path, sizeof(path), "%s/p%u/%s", directory, i, part->name);
+        fine = is_good(path, part->size, part->hash);
+        tic_late_path(directory, i, part->name, path);
+        fine = fine && (part->late_size == 0 || is_good(path, part->late_size, part->late_hash));
+        if (!fine && tic_mpi_core->rank == 0)
+            tic_mpi_core->log(TIC_LOG_WARN,
+                              "job line %" PRIu64 " cannot be used: the part of rank %u is "
+                              "missing, or damaged",
+                              line->number, i);
+    }
+    return fine;
+}
+
+static int take_counts(const struct tic_job_line *line)
+{
+    const struct tic_job_part *own = &line->parts[tic_mpi_core->rank];
+    struct tic_channel_counts *counts = malloc(line->ranks * sizeof(*counts));
+    unsigned long count;
+
+    for (unsigned i = 0; i < line->ranks && counts; i++)
+        counts[i] = (struct tic_channel_counts){line->parts[i].counts, line->parts[i].count};
+    struct tic_channel_count *incoming =
+        counts ? tic_channels_incoming(counts, line->ranks, tic_mpi_core->rank, &count) : NULL;
+    bool fine = incoming && tic_channels_recover(own->counts, own->count, incoming, count);
+    free(incoming);
+    free(counts);
+    return fine ? 0 : -ENOMEM;
+}
+
+static int take(const char *directory, const struct tic_job_line *line, char part[64])
+{
+    const struct tic_job_part *own = &line->parts[tic_mpi_core->rank];
+    char path[PATH_MAX];
+    int status = take_counts(line);
+
+    tic_late_path(directory, tic_mpi_core->rank, own->name, path);
+    if (status == 0 && own->late_size > 0)
+        status = tic_late_read(path, &restart.late, &restart.late_count);
+    strcpy(part, own->name);
+    strcpy(restart.found.part, own->name);
+    restart.found.number = line->number;
+    return status ? status : 1;
+}
+
+int tic_restart_choose(const char *directory, char part[64])
+{
+    unsigned long count;
+    uint64_t *numbers = tic_job_line_list(directory, &count);
+    int status = numbers ? 0 : -ENOMEM;
+
+    restart.found.newest = count > 0 ? numbers[0] : 0;
+    for (unsigned long i = 0; i < count && status == 0; i++) {
+        struct tic_job_line line;
+        if (tic_job_line_read(directory, numbers[i], &line) != 0)
+            continue;
+        if (line.ranks != tic_mpi_core->count)
+            status = -ERANGE;
+        else if (are_parts_good(directory, &line))
+            status = take(directory, &line, part);
+        tic_job_line_clear(&line);
+    }
+    free(numbers);
+    return status;
+}
+
+const struct tic_late *tic_restart_find_late(int peer, int64_t tag, uint64_t number)
+{
+    for (unsigned long i = 0; i < restart.late_count; i++)
+        if (restart.late[i].peer == peer && restart.late[i].tag == tag &&
+            restart.late[i].number == number)
+            return &restart.late[i];
+    return NULL;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The job line that a run begins from. Each rank looks at all files, which nobody changes before
+ * all have: so all come to the same one. */
+#ifndef TIC_MPI_RESTART_H
+#define TIC_MPI_RESTART_H
+
+#include "mpi/channels.h"
+
+struct tic_restart {
+    uint64_t newest; /* number of a job line that is there; 0: none is */
+    uint64_t number; /* of the one that the run begins from; 0: from none */
+    char part[64];   /* this rank's */
+};
+
+/* As struct tic_ranks has it. */
+int tic_restart_choose(const char *directory, char part[64]);
+const struct tic_restart *tic_restart_found(void);
+/* A late message of that line; NULL: it has none such. */
+const struct tic_late *tic_restart_find_late(int peer, int64_t tag, uint64_t number);
+
+#endif
