@@ -47,6 +47,7 @@ struct tic_ranks {
 
 /* What the library calls where the program communicates; immutable. */
 struct tic_ranks_messages {
+    bool (*knows)(void *data); /* it is the program's, and protected */
     /* Of main(). It begins an operation, which waits; and comes back from that. */
     void (*operate)(bool waits);
     void (*come_back)(void);

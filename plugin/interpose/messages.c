@@ -82,6 +82,11 @@ static bool is_main(void)
     return tic_session_is_watching() && tic_session_is_owner();
 }
 
+static bool knows(void *data)
+{
+    return tic_session_watches() && tic_handle_of(data);
+}
+
 static void operate(bool waits)
 {
     if (tic_session_is_watching() && !tic_session_is_owner())
@@ -224,6 +229,7 @@ WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ra
         .unprotect = unprotect,
         .stop = stop,
         .give_up = give_up,
+        .messages.knows = knows,
         .messages.operate = operate,
         .messages.come_back = come_back,
         .messages.note_asked = note_asked,

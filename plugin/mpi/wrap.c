@@ -111,8 +111,11 @@ static bool takes_access(void *data, const void *caller, void (**callback)(void 
 {
     struct tic_message *message = asked;
 
-    if (!message || message->data != data)
+    if (!message || message->data != data) {
+        if (is_caller(caller) && tic_mpi_core->messages.knows(data))
+            tic_mpi_core->give_up("StarPU-MPI communicates by a call that is not known");
         return is_caller(caller);
+    }
     asked = NULL;
     message->callback = *callback;
     message->argument = *argument;
