@@ -3,6 +3,7 @@
  * carries letters and never calls MPI. */
 #include "mpi/job.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -48,9 +49,6 @@ static struct {
     struct tic_channel_count *counts;
     unsigned long count;
     bool disorder;
-    char part[64];             /* of the line under way; "": none yet */
-    char named[MOST_KEPT][64]; /* parts that are kept, the oldest first */
-    unsigned named_count;
 } job = {.mutex = PTHREAD_MUTEX_INITIALIZER,
          .listens = PTHREAD_COND_INITIALIZER,
          .status = 1,
@@ -390,8 +388,6 @@ int tic_job_open(void)
     if (!job.waits)
         return -ENOMEM;
     tic_member_init(&job.member, &member_ops, NULL);
-    if (tic_restart_found()->number > 0)
-        strcpy(job.named[job.named_count++], tic_restart_found()->part);
     return is_leader() ? make_leader(ranks) : 0;
 }
 
@@ -487,26 +483,21 @@ static bool write_late(struct tic_job_part *part)
     return fine;
 }
 
-static void forget_late(const char *part)
+/* Late messages go with their part. */
+static void sweep_late(void)
 {
+    const size_t prefix = strlen("late-");
     char path[PATH_MAX];
+    struct dirent *entry;
 
-    tic_late_path(job.directory, tic_mpi_core->rank, part, path);
-    unlink(path);
-}
-
-/* What became of the part: late messages go with older ones, or with it. */
-static void keep_part(bool committed)
-{
-    if (!committed) {
-        forget_late(job.part);
-        return;
-    }
-    if (job.named_count == tic_mpi_core->keep()) {
-        forget_late(job.named[0]);
-        memmove(job.named, job.named + 1, --job.named_count * sizeof(job.named[0]));
-    }
-    strcpy(job.named[job.named_count++], job.part);
+    snprintf(path, sizeof(path), "%s/p%u", job.directory, tic_mpi_core->rank);
+    DIR *stream = opendir(path);
+    while (stream && (entry = readdir(stream)))
+        if (strncmp(entry->d_name, "late-", prefix) == 0 &&
+            faccessat(dirfd(stream), entry->d_name + prefix, F_OK, 0) != 0)
+            unlinkat(dirfd(stream), entry->d_name, 0);
+    if (stream)
+        closedir(stream);
 }
 
 void tic_job_part(const char *name, uint64_t size, uint64_t hash)
@@ -515,7 +506,6 @@ void tic_job_part(const char *name, uint64_t size, uint64_t hash)
     char text[256];
 
     snprintf(part.name, sizeof(part.name), "%s", name);
-    strcpy(job.part, part.name);
     bool fine = write_late(&part);
     int length = tic_job_part_print(&part, text, sizeof(text)) + 1;
     pthread_mutex_lock(&job.mutex);
@@ -529,16 +519,13 @@ void tic_job_part(const char *name, uint64_t size, uint64_t hash)
 void tic_job_end(const char *why)
 {
     pthread_mutex_lock(&job.mutex);
-    enum tic_member_state state = job.member.state;
     if (why)
         tic_member_fail(&job.member, why);
     tic_member_end(&job.member);
     job.taken = false;
     pthread_mutex_unlock(&job.mutex);
     wake();
-    if (job.part[0] && (state == TIC_MEMBER_COMMITTED || state == TIC_MEMBER_DROPPED))
-        keep_part(state == TIC_MEMBER_COMMITTED);
-    job.part[0] = '\0';
+    sweep_late();
 }
 
 void tic_job_remove(void)
@@ -552,8 +539,7 @@ void tic_job_remove(void)
     for (unsigned long i = 0; i < count && is_leader(); i++)
         tic_job_line_remove(job.directory, numbers[i]);
     free(numbers);
-    for (unsigned i = 0; i < job.named_count; i++)
-        forget_late(job.named[i]);
+    sweep_late();
     snprintf(name, sizeof(name), "%s/meeting", job.directory);
     if (is_leader())
         unlink(name);

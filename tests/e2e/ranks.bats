@@ -99,8 +99,11 @@ results() {
         for point in task-end:20 task-end:60 line-renamed:3 checkpoint-cut:4 line-written:2; do
             rm -rf "$STARPU_TIC_DIR"
             STARPU_TIC_FAIL=$point lines_of 2 ./mixed 200 8 $variant || true
+            mkdir -p "$STARPU_TIC_DIR/p1"
+            touch "$STARPU_TIC_DIR/p1/late-p1-line-00000000.h5" # as of a line that is gone
             lines_of 2 ./mixed 200 8 $variant
             is_fine
+            [ ! -e "$STARPU_TIC_DIR" ]
             [ "$(results)" = "$expected" ]
             ! grep -q 'continuing from recovery line' out || continued=$((continued + 1))
         done
