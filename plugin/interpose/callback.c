@@ -4,14 +4,17 @@
 #include "interpose/callback_run.h"
 #include "interpose/callback.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "session/context.h"
 #include "interpose/callback_redo.h"
 #include "interpose/looks.h"
 #include "interpose/looks_list.h"
 #include "interpose/prologue.h"
 #include "session/task.h"
+#include "real/real.h"
 #include "replay/replay.h"
 
 struct wrapped_callback {
@@ -62,20 +65,94 @@ static void run_callback(void *arg)
         atomic_fetch_sub(&tic_session->graph.callbacks_open, 1);
 }
 
-bool tic_callback_is_there(const struct starpu_task *task)
+/* ---- tasks that somebody looks at ------------------------------------------------------------ */
+
+/* Of a task that a kernel or a prologue has asked for: its callback_arg is its own from then on. */
+struct shown {
+    const struct starpu_task *task;
+    struct wrapped_callback *wrapped;
+    struct shown *next;
+};
+static struct {
+    pthread_mutex_t mutex; /* a leaf */
+    struct shown *first;   /* the newest; guarded by mutex. Copies of parallel tasks stay */
+} shown = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static struct wrapped_callback *find_shown_locked(const struct starpu_task *task)
+{
+    const struct shown *one = shown.first;
+
+    while (one->task != task)
+        one = one->next;
+    return one->wrapped;
+}
+
+static struct wrapped_callback *take_shown(const struct starpu_task *task)
+{
+    struct shown **at = &shown.first;
+
+    pthread_mutex_lock(&shown.mutex);
+    while ((*at)->task != task)
+        at = &(*at)->next;
+    struct shown *one = *at;
+    struct wrapped_callback *wrapped = one->wrapped;
+    *at = one->next;
+    pthread_mutex_unlock(&shown.mutex);
+    free(one);
+    return wrapped;
+}
+
+/* StarPU runs a callback as of its task. */
+static void run_shown(void *arg)
+{
+    struct wrapped_callback *wrapped = take_shown(tic_real.starpu_task_get_current());
+
+    wrapped->argument = arg;
+    run_callback(wrapped);
+}
+
+void tic_callback_show(struct starpu_task *task)
 {
     if (task->callback_func != run_callback)
-        return tic_callback_of(task);
-    const struct wrapped_callback *wrapped = task->callback_arg;
-    return wrapped->run;
+        return;
+    struct shown *one = tic_or_stop(malloc(sizeof(*one)));
+    pthread_mutex_lock(&shown.mutex);
+    if (task->callback_func == run_callback) {
+        *one = (struct shown){task, task->callback_arg, shown.first};
+        shown.first = one;
+        one = NULL;
+        task->callback_func = run_shown;
+        task->callback_arg = shown.first->wrapped->argument;
+    }
+    pthread_mutex_unlock(&shown.mutex);
+    free(one);
+}
+
+/* NULL: it has none, or no more. */
+static struct wrapped_callback *wrapped_of(const struct starpu_task *task)
+{
+    if (task->callback_func == run_callback)
+        return task->callback_arg;
+    if (task->callback_func != run_shown)
+        return NULL;
+    pthread_mutex_lock(&shown.mutex);
+    struct wrapped_callback *wrapped = find_shown_locked(task);
+    pthread_mutex_unlock(&shown.mutex);
+    return wrapped;
+}
+
+bool tic_callback_is_there(const struct starpu_task *task)
+{
+    const struct wrapped_callback *wrapped = wrapped_of(task);
+
+    return wrapped ? wrapped->run : tic_callback_of(task);
 }
 
 void tic_callback_note_begin(const struct starpu_task *task)
 {
-    if (task->callback_func != run_callback)
-        return;
-    struct wrapped_callback *wrapped = task->callback_arg;
-    if (wrapped->run && !wrapped->counted) {
+    struct wrapped_callback *wrapped = wrapped_of(task);
+
+    if (wrapped && wrapped->run && !wrapped->counted) {
         wrapped->counted = true;
         atomic_fetch_add(&tic_session->graph.callbacks_open, 1);
     }
@@ -124,12 +201,13 @@ bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, boo
     return true;
 }
 
-void tic_callback_unwrap(struct starpu_task *copy)
+void tic_callback_unwrap(struct starpu_task *copy, const struct starpu_task *task)
 {
+    const struct wrapped_callback *wrapped = wrapped_of(task);
+
     tic_prologue_unwrap(copy);
-    if (copy->callback_func != run_callback)
+    if (!wrapped)
         return;
-    const struct wrapped_callback *wrapped = copy->callback_arg;
     copy->callback_func = wrapped->function;
     copy->callback_arg = wrapped->argument;
     copy->cl = wrapped->codelet;

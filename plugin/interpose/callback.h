@@ -16,6 +16,8 @@ bool tic_callback_wrap(struct starpu_task *task, bool control, uint64_t key, boo
 /* Has the application given a callback? It may be wrapped. */
 bool tic_callback_is_there(const struct starpu_task *task);
 /* Gives a copy of a wrapped task its own callback and prologues back. */
-void tic_callback_unwrap(struct starpu_task *copy);
+void tic_callback_unwrap(struct starpu_task *copy, const struct starpu_task *task);
+/* The application has asked for it, and may look at its callback_arg. Any thread. */
+void tic_callback_show(struct starpu_task *task);
 
 #endif

@@ -85,10 +85,14 @@ WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
 WRAPPER struct starpu_task *starpu_task_get_current(void)
 {
     struct starpu_task *task = tic_callback_current_task();
+    const bool for_starpu = tic_answers_are_starpu(__builtin_return_address(0));
 
-    if (!task || tic_answers_are_starpu(__builtin_return_address(0)))
+    if (!task || for_starpu)
         task = tic_acting.task;
-    return task ? task : RESOLVED(starpu_task_get_current)();
+    task = task ? task : RESOLVED(starpu_task_get_current)();
+    if (task && !for_starpu)
+        tic_callback_show(task);
+    return task;
 }
 
 WRAPPER void starpu_shutdown(void)
@@ -360,7 +364,7 @@ WRAPPER struct starpu_task *starpu_task_dup(struct starpu_task *task)
     struct starpu_task *copy = RESOLVED(starpu_task_dup)(task);
     if (copy && tic_session_is_watching() && tic_session_context() != TIC_CONTEXT_STARPU) {
         copy->hypervisor_tag = 0;
-        tic_callback_unwrap(copy);
+        tic_callback_unwrap(copy, task);
     }
     return copy;
 }

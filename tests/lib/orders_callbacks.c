@@ -408,8 +408,9 @@ struct own {
 static void step_by_own(void *buffers[], void *arg)
 {
     struct own *own = arg;
+    const uint64_t *given = starpu_task_get_current()->callback_arg;
 
-    *variable(buffers[0]) = *variable(buffers[0]) * 3 + own->number;
+    *variable(buffers[0]) = *variable(buffers[0]) * 3 + own->number * *given;
     own->result = *variable(buffers[0]) % 1000;
 }
 
@@ -418,18 +419,19 @@ static struct starpu_codelet own_codelet = {
 
 static void note_own_number(void *arg)
 {
-    const struct own *own = starpu_task_get_current()->cl_arg;
+    const struct starpu_task *task = starpu_task_get_current();
+    const struct own *own = task->cl_arg;
+    const uint64_t *given = task->callback_arg;
 
     (void)arg;
-    count(own->number);
+    count(own->number + *given);
 }
 
 static void note_own_result(void *arg)
 {
     const struct own *own = starpu_task_get_current()->cl_arg;
 
-    (void)arg;
-    count(own->result);
+    count(own->result + *(uint64_t *)arg);
 }
 
 /* Their arguments are StarPU's to free. */
@@ -437,8 +439,11 @@ static void submit_own(uint64_t number)
 {
     struct starpu_task *task = starpu_task_create();
     struct own *own = malloc(sizeof(*own));
+    static uint64_t given[LENGTH + 1];
 
     must(own ? 0 : -1);
+    given[number] = number + 7;
+    task->callback_arg = &given[number];
     *own = (struct own){number, 0};
     task->cl = &own_codelet;
     task->handles[0] = handles[number % 2];
