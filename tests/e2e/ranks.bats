@@ -146,14 +146,15 @@ results() {
 # A rank that stands still for longer than all hold sends costs a line.
 @test "a rank that is stopped at its cut costs lines, and nothing else" {
     need_mpi
-    local pid
+    local pid job
     lines_of 2 "$mpi/mpi_cholesky" -size 1920 -nblocks 24 -check &
+    job=$!
     while [ ! -e "$STARPU_TIC_DIR/job-line-1" ]; do sleep 0.05; done
     pid=$(pgrep -f "^$mpi/mpi_cholesky" | tail -n 1)
     kill -STOP "$pid"
     sleep 4
     kill -CONT "$pid"
-    wait
+    wait "$job" # and for nobody else, such as bats' own timer
     is_fine
     grep -q 'is dropped: rank . *: it does not answer in time' out || grep -q 'messages in transit' out
 }
