@@ -48,8 +48,9 @@ struct tic_ranks {
 /* What the library calls where the program communicates; immutable. */
 struct tic_ranks_messages {
     bool (*knows)(void *data); /* it is the program's, and protected */
-    /* Of main(). It begins an operation, which waits; and comes back from that. */
-    void (*operate)(bool waits);
+    /* Of main(). It begins an operation, which waits; and comes back from that. detached: callbacks
+     * may do so, too. */
+    void (*operate)(bool waits, bool detached);
     void (*come_back)(void);
     /* It asks for a message with this data. done: a restart does not make it. */
     void (*note_asked)(void *data, bool receives, bool done);
@@ -57,6 +58,10 @@ struct tic_ranks_messages {
      * called with a copy of its argument. */
     bool (*keeps)(void);
     bool (*queue)(void *data, void (*play)(void *arg), const void *arg, size_t size);
+    /* Puts ours in the place of a callback. It is called when StarPU-MPI would do so, or when that
+     * is not asked as the message was done. name: four numbers, the same of the message in each
+     * run. False: no memory. */
+    bool (*wrap)(const uint64_t *name, void (**callback)(void *), void **argument);
     /* For writing; the callback comes when it is granted. */
     void (*acquire)(void *data, void (*callback)(void *arg), void *arg);
     void (*release)(void *data);

@@ -46,6 +46,8 @@ void tic_callback_name_looks(void);
 /* StarPU grants an access with a callback while the queue is played: the callback comes after that.
  * run notes itself what begins. */
 void tic_callback_redo_access(uint64_t key, void (*run)(void *), void *argument);
+/* The same of a message that has ended, now or by the cut; before the cut the history says when. */
+void tic_callback_redo_message(uint64_t key, void (*run)(void *), void *argument);
 /* The task whose callback this thread runs without it; or NULL. */
 struct starpu_task *tic_callback_current_task(void);
 

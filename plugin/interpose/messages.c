@@ -4,6 +4,10 @@
 
 #include "base/error.h"
 #include "base/thread.h"
+#include "base/words.h"
+#include "interpose/access_callback.h"
+#include "interpose/callback_redo.h"
+#include "interpose/callback_run.h"
 #include "interpose/ending.h"
 #include "interpose/ranks.h"
 #include "interpose/redo.h"
@@ -75,7 +79,7 @@ static bool is_of_interest(const struct tic_handle *handle)
            !tic_snapshot_is_broken(&tic_session->snapshot);
 }
 
-/* ---- calls of main() ------------------------------------------------------------------------- */
+/* ---- calls of main() and callbacks ----------------------------------------------------------- */
 
 static bool is_main(void)
 {
@@ -87,11 +91,19 @@ static bool knows(void *data)
     return tic_session_watches() && tic_handle_of(data);
 }
 
-static void operate(bool waits)
+static bool is_callback(void)
 {
-    if (tic_session_is_watching() && !tic_session_is_owner())
+    return tic_session_is_watching() && tic_session_context() == TIC_CONTEXT_CALLBACK &&
+           !tic_callback_access_is_running();
+}
+
+static void operate(bool waits, bool detached)
+{
+    if (tic_session_is_watching() && !tic_session_is_owner() && !(detached && is_callback()))
         tic_session_unprotect("a communication",
-                              "those of others than main() are not protected yet");
+                              "those of others than main() are not protected yet, but detached ones"
+                              " of callbacks");
+    tic_callback_note_call();
     tic_main_comes(waits);
 }
 
@@ -119,7 +131,7 @@ static void note_asked(void *data, bool receives, bool done)
 
 static bool keeps(void)
 {
-    return is_main() && tic_redo_keeps();
+    return (is_main() || is_callback()) && tic_redo_keeps();
 }
 
 static bool queue(void *data, void (*play)(void *), const void *arg, size_t size)
@@ -146,6 +158,49 @@ static void release(void *data)
     tic_guard++;
     tic_real.starpu_data_release_on_node(data, STARPU_MAIN_RAM);
     tic_guard--;
+}
+
+/* ---- callbacks of messages ------------------------------------------------------------------- */
+
+enum { KEY_MESSAGES = 0x636d }; /* FORMAT.md, /history */
+
+struct callback {
+    uint64_t key;
+    void (*run)(void *);
+    void *argument;
+};
+
+/* On the thread of StarPU-MPI; or on any, also inside of another one, where what was received early
+ * comes to its data. */
+static void run_callback(void *arg)
+{
+    const struct callback callback = *(struct callback *)arg;
+
+    free(arg);
+    tic_callback_begin(callback.key, callback.run, callback.argument);
+}
+
+static void call_back(void *arg)
+{
+    const struct callback *callback = arg;
+
+    if (tic_replay_is_on())
+        tic_callback_redo_message(callback->key, run_callback, arg);
+    else
+        run_callback(arg);
+}
+
+static bool wrap(const uint64_t *name, void (**run)(void *), void **argument)
+{
+    struct callback *callback = tic_session_watches() ? malloc(sizeof(*callback)) : NULL;
+
+    if (!callback)
+        return !tic_session_watches();
+    *callback =
+        (struct callback){tic_words_hash(name, 4, KEY_MESSAGES) | TIC_SPAWN_KEY, *run, *argument};
+    *run = call_back;
+    *argument = callback;
+    return true;
 }
 
 /* ---- what messages bring --------------------------------------------------------------------- */
@@ -235,6 +290,7 @@ WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ra
         .messages.note_asked = note_asked,
         .messages.keeps = keeps,
         .messages.queue = queue,
+        .messages.wrap = wrap,
         .messages.acquire = acquire,
         .messages.release = release,
         .messages.copy = copy,

@@ -70,13 +70,11 @@ static bool is_world(void *comm)
 }
 
 static struct tic_message *ask(const char *call, bool sends, int peer, int64_t tag, void *comm,
-                               void *data, void (*callback)(void *))
+                               void *data)
 {
     if (!is_world(comm))
         tic_mpi_core->unprotect(call, "communicators other than that of all ranks are not "
                                       "protected yet");
-    else if (callback)
-        tic_mpi_core->unprotect(call, "communications with a callback are not protected yet");
     struct tic_message *message = tic_channels_add(sends, peer, tag, data);
     if (!message)
         tic_mpi_core->unprotect(call, "out of memory");
@@ -216,6 +214,12 @@ static int make(const struct call *call)
     return result;
 }
 
+static void call_back(const struct call *call)
+{
+    if (call->callback)
+        call->callback(call->argument);
+}
+
 static void late_granted(void *arg)
 {
     struct call *call = arg;
@@ -234,6 +238,7 @@ static void late_granted(void *arg)
     tic_mpi_core->messages.release(data);
     if (call->stand_in)
         call->stand_in->done = true;
+    call_back(call);
     free(call);
     tic_mpi_core->guard(-1);
 }
@@ -267,27 +272,39 @@ static void stand_in_for(struct call *call, bool done)
     call->stand_in = *call->request = stand_in;
 }
 
+/* The k-th message of a channel is the same one in each run. */
+static void wrap_callback(const char *name, struct call *call, bool sends)
+{
+    const uint64_t words[4] = {sends, (uint64_t)call->peer, (uint64_t)call->tag,
+                               call->message->number};
+
+    if (call->callback && !tic_mpi_core->messages.wrap(words, &call->callback, &call->argument))
+        tic_mpi_core->unprotect(name, "out of memory");
+}
+
 static int perform(const char *name, struct call *call)
 {
     const bool receives = call->kind >= IRECV;
 
     if (!tic_mpi_core)
         return make(call);
-    tic_mpi_core->messages.operate(false);
-    call->message =
-        ask(name, !receives, call->peer, call->tag, call->comm, call->data, call->callback);
+    tic_mpi_core->messages.operate(false, !call->request);
+    call->message = ask(name, !receives, call->peer, call->tag, call->comm, call->data);
     if (!call->message)
         return make(call);
+    wrap_callback(name, call, !receives);
     enum tic_message_fate fate = tic_channels_fate(call->message);
     tic_mpi_core->messages.note_asked(call->data, receives, fate == TIC_MESSAGE_DONE);
     if (fate == TIC_MESSAGE_LIVE && !tic_mpi_core->messages.keeps())
         return make(call);
     stand_in_for(call, fate == TIC_MESSAGE_DONE);
-    if (fate == TIC_MESSAGE_DONE)
+    if (fate == TIC_MESSAGE_DONE) {
         free(call->message);
-    else if (!tic_mpi_core->messages.keeps() ||
-             !tic_mpi_core->messages.queue(call->data, play, call, sizeof(*call)))
+        call_back(call);
+    } else if (!tic_mpi_core->messages.keeps() ||
+               !tic_mpi_core->messages.queue(call->data, play, call, sizeof(*call))) {
         play(call);
+    }
     return 0;
 }
 
@@ -354,7 +371,7 @@ WRAPPER int starpu_mpi_wait(void **request, void *status)
     resolve_starpu_mpi_wait();
     if (!tic_mpi_core)
         return real_starpu_mpi_wait(request, status);
-    tic_mpi_core->messages.operate(true);
+    tic_mpi_core->messages.operate(true, false);
     struct stand_in *stand_in = take_stand_in(*request);
     int result =
         stand_in ? await_stand_in(stand_in, status) : real_starpu_mpi_wait(request, status);
@@ -371,7 +388,7 @@ WRAPPER int starpu_mpi_barrier(void *comm)
 {
     resolve_starpu_mpi_barrier();
     if (tic_mpi_core)
-        tic_mpi_core->messages.operate(true);
+        tic_mpi_core->messages.operate(true, false);
     int result = real_starpu_mpi_barrier(comm);
     if (tic_mpi_core)
         tic_mpi_core->messages.come_back();

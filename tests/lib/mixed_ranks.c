@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A StarPU-MPI program whose result depends on the order of all that it does: tiles of numbers, which
- * tasks mix with tiles of other ranks; messages that main() sends and waits for; migration. Each rank
- * enters all insertions, or only those that concern it. It prints a hash of all tiles, and of what
- * main() has received.
+/* A StarPU-MPI program whose result depends on the order of all that it does: tiles of numbers,
+ * which tasks mix with tiles of other ranks; messages that main() sends and waits for; migration.
+ * Each rank enters all insertions, or only those that concern it. It prints a hash of all tiles,
+ * and of what main() has received. Or callbacks go on with what came: they count, submit tasks, and
+ * send it on.
  *
- * mixed_ranks STEPS TILES [pruned]: compiled by mpicc where it is wanted. */
+ * mixed_ranks STEPS TILES [pruned|callbacks]: compiled by mpicc where it is wanted. */
 #include <starpu_mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,7 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 4096, ROUND = 8, FIRST_TAG = 10000 };
+enum {
+    WORDS = 4096,
+    ROUND = 8,
+    FIRST_TAG = 10000,
+    OWN_TAG = 20000,
+    SECOND_TAG = 30000,
+    TAGS = 40000
+};
 
 static int rank, ranks, steps, tiles;
 static uint64_t **memory;
@@ -26,14 +34,12 @@ static void mix(void *buffers[], void *arg)
     (void)arg;
     for (int turn = 0; turn < 8; turn++)
         for (int i = 0; i < WORDS; i++)
-            to[i] = ((to[i] ^ from[(i + turn) % WORDS]) * UINT64_C(0x9e3779b97f4a7c15)) ^
-                    (to[i] >> 29);
+            to[i] =
+                ((to[i] ^ from[(i + turn) % WORDS]) * UINT64_C(0x9e3779b97f4a7c15)) ^ (to[i] >> 29);
 }
 
-static struct starpu_codelet codelet = {.cpu_funcs = {mix},
-                                        .nbuffers = 2,
-                                        .modes = {STARPU_RW, STARPU_R},
-                                        .name = "mix"};
+static struct starpu_codelet codelet = {
+    .cpu_funcs = {mix}, .nbuffers = 2, .modes = {STARPU_RW, STARPU_R}, .name = "mix"};
 
 static uint64_t hash(const uint64_t *words)
 {
@@ -86,8 +92,114 @@ static uint64_t pass_on(starpu_data_handle_t own, starpu_data_handle_t got)
     return sum;
 }
 
+/* ---- callbacks ------------------------------------------------------------------------------- */
+
+/* What goes from rank to rank in a round: own, what came, what came of that, by tag. */
+struct relay {
+    int round;
+    starpu_data_handle_t own, first, second, third;
+};
+
+/* StarPU-MPI calls callbacks on its own thread, and on workers. */
+static _Atomic int received, returned, sent, tagged;
+static starpu_data_handle_t pile;
+
+static void add(void *buffers[], void *arg)
+{
+    uint64_t *to = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    const uint64_t *from = (const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[1]);
+    int round;
+
+    starpu_codelet_unpack_args(arg, &round);
+    for (int i = 0; i < WORDS; i++)
+        to[i] += from[i] * (uint64_t)(2 * round + 1);
+}
+
+static struct starpu_codelet adding = {
+    .cpu_funcs = {add}, .nbuffers = 2, .modes = {STARPU_RW, STARPU_R}, .name = "add"};
+
+static void submit_add(starpu_data_handle_t from, int round)
+{
+    starpu_task_insert(&adding, STARPU_RW, pile, STARPU_R, from, STARPU_VALUE, &round,
+                       sizeof(round), 0);
+}
+
+static void note_sent(void *arg)
+{
+    sent += ((struct relay *)arg)->round;
+}
+
+static void note_return(void *arg)
+{
+    const struct relay *relay = arg;
+
+    returned++;
+    submit_add(relay->second, 1000 + relay->round);
+}
+
+static void note_receive(void *arg)
+{
+    struct relay *relay = arg;
+    int before = (rank + ranks - 1) % ranks;
+
+    received++;
+    submit_add(relay->first, relay->round);
+    starpu_mpi_isend_detached(relay->first, (rank + 1) % ranks, SECOND_TAG + rank, MPI_COMM_WORLD,
+                              note_sent, relay);
+    starpu_mpi_irecv_detached(relay->second, before, SECOND_TAG + before, MPI_COMM_WORLD,
+                              note_return, relay);
+}
+
+static void note_tag(void *arg)
+{
+    (void)arg;
+    tagged++;
+}
+
+static void register_relay(struct relay *relay, int round)
+{
+    uint64_t *words = malloc(WORDS * sizeof(*words));
+
+    relay->round = round;
+    for (int i = 0; i < WORDS; i++)
+        words[i] = ((uint64_t)(rank * 1000 + round) << 32) + (uint64_t)i;
+    starpu_vector_data_register(&relay->own, STARPU_MAIN_RAM, (uintptr_t)words, WORDS,
+                                sizeof(*words));
+    starpu_vector_data_register(&relay->first, -1, 0, WORDS, sizeof(*words));
+    starpu_vector_data_register(&relay->second, -1, 0, WORDS, sizeof(*words));
+    starpu_vector_data_register(&relay->third, -1, 0, WORDS, sizeof(*words));
+}
+
+static void begin_relay(struct relay *relay)
+{
+    int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
+    starpu_tag_t task = TAGS + 2 * (starpu_tag_t)relay->round;
+
+    starpu_mpi_irecv_detached(relay->first, before, OWN_TAG + before, MPI_COMM_WORLD, note_receive,
+                              relay);
+    starpu_mpi_isend_detached(relay->own, after, OWN_TAG + rank, MPI_COMM_WORLD, note_sent, relay);
+    starpu_tag_declare_deps(task, 1, task + 1);
+    starpu_mpi_irecv_detached_unlock_tag(relay->third, before, TAGS + before, MPI_COMM_WORLD,
+                                         task + 1);
+    starpu_mpi_isend_detached(handles[rank], after, TAGS + rank, MPI_COMM_WORLD, NULL, NULL);
+    starpu_task_insert(&codelet, STARPU_RW, relay->third, STARPU_R, relay->own, STARPU_TAG, task,
+                       STARPU_CALLBACK, note_tag, 0);
+    submit_add(relay->third, 2000 + relay->round);
+}
+
+static void end_relay(struct relay *relay)
+{
+    starpu_data_unregister(relay->own);
+    starpu_data_unregister(relay->first);
+    starpu_data_unregister(relay->second);
+    starpu_data_unregister(relay->third);
+}
+
+/* ---- main ------------------------------------------------------------------------------------ */
+
 int main(int argc, char **argv)
 {
+    bool calls = argc > 3 && strcmp(argv[3], "callbacks") == 0;
     bool pruned = argc > 3 && strcmp(argv[3], "pruned") == 0;
     uint64_t all = 0, seen = 0, *got = calloc(WORDS, sizeof(*got));
     starpu_data_handle_t arrived;
@@ -102,10 +214,18 @@ int main(int argc, char **argv)
     handles = calloc((size_t)tiles, sizeof(*handles));
     starpu_vector_data_register(&arrived, STARPU_MAIN_RAM, (uintptr_t)got, WORDS, sizeof(*got));
     register_tiles();
+    int rounds = calls ? steps / ROUND : 0, begun = 0;
+    struct relay *relays = calloc((size_t)rounds + 1, sizeof(*relays));
+    starpu_vector_data_register(&pile, STARPU_MAIN_RAM, (uintptr_t)calloc(WORDS, sizeof(uint64_t)),
+                                WORDS, sizeof(uint64_t));
+    for (int i = 0; i < rounds; i++)
+        register_relay(&relays[i], i);
     for (int step = 0; step < steps; step++) {
         insert(step, pruned);
         if (step % (ROUND * tiles) == ROUND * tiles - 1)
             seen = seen * 31 + pass_on(handles[rank], arrived);
+        if (begun < rounds && step % ROUND == ROUND - 1)
+            begin_relay(&relays[begun++]);
         if (step == steps / 2)
             starpu_mpi_data_migrate(MPI_COMM_WORLD, handles[tiles - 1], 0);
     }
@@ -116,10 +236,17 @@ int main(int argc, char **argv)
             all = all * 31 + hash((const uint64_t *)starpu_vector_get_local_ptr(handles[i]));
             starpu_data_release(handles[i]);
         }
+    starpu_data_acquire(pile, STARPU_R);
+    all = all * 31 + hash((const uint64_t *)starpu_vector_get_local_ptr(pile));
+    starpu_data_release(pile);
+    starpu_data_unregister(pile);
+    for (int i = 0; i < rounds; i++)
+        end_relay(&relays[i]);
     for (int i = 0; i < tiles; i++)
         starpu_data_unregister(handles[i]);
     starpu_data_unregister(arrived);
-    printf("rank %d: %016llx %016llx\n", rank, (unsigned long long)all, (unsigned long long)seen);
+    printf("rank %d: %016llx %016llx %d %d %d %d\n", rank, (unsigned long long)all,
+           (unsigned long long)seen, received, returned, sent, tagged);
     starpu_mpi_shutdown();
     starpu_shutdown();
     return 0;
