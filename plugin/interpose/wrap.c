@@ -84,13 +84,13 @@ WRAPPER int starpu_initialize(struct starpu_conf *conf, int *argc, char ***argv)
  * after other callbacks; of a kernel on another worker, its own. */
 WRAPPER struct starpu_task *starpu_task_get_current(void)
 {
-    struct starpu_task *task = tic_callback_current_task();
     const bool for_starpu = tic_answers_are_starpu(__builtin_return_address(0));
+    struct starpu_task *task = for_starpu ? NULL : tic_callback_current_task();
 
-    if (!task || for_starpu)
-        task = tic_acting.task;
-    task = task ? task : RESOLVED(starpu_task_get_current)();
-    if (task && !for_starpu)
+    if (task)
+        return task;
+    task = tic_acting.task ? tic_acting.task : RESOLVED(starpu_task_get_current)();
+    if (task && !for_starpu) /* it is not at its end */
         tic_callback_show(task);
     return task;
 }

@@ -103,7 +103,7 @@ results() {
             touch "$STARPU_TIC_DIR/p1/late-p1-line-00000000.h5" # as of a line that is gone
             lines_of 2 ./mixed 200 8 $variant
             is_fine
-            [ ! -e "$STARPU_TIC_DIR" ]
+            [ ! -e "$STARPU_TIC_DIR/p1/late-p1-line-00000000.h5" ]
             [ "$(results)" = "$expected" ]
             ! grep -q 'continuing from recovery line' out || continued=$((continued + 1))
         done
