@@ -4,7 +4,8 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "mpi/core.h"
 
 enum { BUCKETS = 1024 };
 
@@ -34,14 +35,6 @@ static struct {
     double held_since;
     struct tic_hold_statistics statistics;
 } all = {.mutex = PTHREAD_MUTEX_INITIALIZER, .last_held = &all.held};
-
-static double seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static struct tic_channel *find_locked(bool sends, int peer, int64_t tag)
 {
@@ -224,7 +217,7 @@ struct tic_channel_count *tic_channels_hold(unsigned long *count, bool *disorder
     pthread_mutex_lock(&all.mutex);
     if (!all.holds) {
         all.statistics.holds++;
-        all.held_since = seconds();
+        all.held_since = tic_mpi_seconds();
     }
     all.holds = all.cuts = true;
     all.late = all.unsettled = 0;
@@ -240,7 +233,7 @@ struct tic_channel_count *tic_channels_hold(unsigned long *count, bool *disorder
 
 static void note_open_locked(void)
 {
-    double took = seconds() - all.held_since;
+    double took = tic_mpi_seconds() - all.held_since;
 
     all.holds = false;
     all.statistics.seconds += took;
@@ -330,12 +323,6 @@ enum tic_message_fate tic_channels_fate(const struct tic_message *message)
     return message->number <= channel->before ? TIC_MESSAGE_DONE
            : message->number <= channel->sent ? TIC_MESSAGE_LATE
                                               : TIC_MESSAGE_LIVE;
-}
-
-void tic_channels_name(const struct tic_message *message, int *peer, int64_t *tag)
-{
-    *peer = message->channel->peer;
-    *tag = message->channel->tag;
 }
 
 struct tic_hold_statistics tic_channels_statistics(void)

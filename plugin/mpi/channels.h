@@ -83,7 +83,6 @@ struct tic_late *tic_channels_take_late(unsigned long *count);
 bool tic_channels_recover(const struct tic_channel_count *counts, unsigned long count,
                           const struct tic_channel_count *incoming, unsigned long incoming_count);
 enum tic_message_fate tic_channels_fate(const struct tic_message *message);
-void tic_channels_name(const struct tic_message *message, int *peer, int64_t *tag);
 
 struct tic_hold_statistics {
     uint64_t holds, held; /* sends */

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "mpi/agree.h"
@@ -22,7 +21,7 @@
 #include "mpi/restart.h"
 #include "mpi/wire.h"
 
-enum { MOST_KEPT = 100, IDLE_MS = 1000, BUSY_MS = 20, REASON = 128 }; /* MS: milliseconds */
+enum { IDLE_MS = 1000, BUSY_MS = 20, REASON = 128 }; /* MS: milliseconds */
 
 static struct {
     pthread_mutex_t mutex;
@@ -39,9 +38,7 @@ static struct {
     struct tic_wire up;     /* to rank 0, which has one to itself, too; the thread reads */
     struct tic_wire *wires; /* rank 0: one to each */
     /* the thread's */
-    int listener, wake[2]; /* wake: immutable once the status is known */
-    uint64_t kept[MOST_KEPT];
-    unsigned kept_count;
+    int listener, wake[2];           /* wake: immutable once the status is known */
     uint64_t in_transit;             /* of the last cut; rank 0 */
     struct tic_channel_counts *cuts; /* the same */
     struct pollfd *waits;
@@ -55,14 +52,6 @@ static struct {
          .up = {.fd = -1},
          .listener = -1,
          .wake = {-1, -1}};
-
-static double seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static bool is_leader(void)
 {
@@ -128,12 +117,15 @@ static const char *judge(void *arg, const struct tic_agree_answer *cuts,
     return why;
 }
 
-static void remove_oldest(void)
+/* All but so many, the newest ones. */
+static void remove_lines(unsigned keep)
 {
-    if (job.kept_count < tic_mpi_core->keep())
-        return;
-    tic_job_line_remove(job.directory, job.kept[0]);
-    memmove(job.kept, job.kept + 1, --job.kept_count * sizeof(job.kept[0]));
+    unsigned long count;
+    uint64_t *numbers = tic_job_line_list(job.directory, &count);
+
+    for (unsigned long i = keep; i < count; i++)
+        tic_job_line_remove(job.directory, numbers[i]);
+    free(numbers);
 }
 
 static int commit(void *arg, uint64_t number, const struct tic_agree_answer *cuts,
@@ -156,8 +148,7 @@ static int commit(void *arg, uint64_t number, const struct tic_agree_answer *cut
                           job.directory, strerror(-status));
         return status;
     }
-    remove_oldest(); /* before its parts go */
-    job.kept[job.kept_count++] = number;
+    remove_lines(tic_mpi_core->keep()); /* before their parts go */
     const struct tic_hold_statistics holds = tic_channels_statistics();
     tic_mpi_core->log(TIC_LOG_DETAIL,
                       "job line %" PRIu64 ": %u ranks, %" PRIu64
@@ -216,7 +207,7 @@ static void exchange_as_leader(unsigned rank)
     bool there = tic_wire_read(wire);
 
     while (tic_wire_take(wire, &message))
-        tic_lead_receive(&job.lead, rank, &message, seconds());
+        tic_lead_receive(&job.lead, rank, &message, tic_mpi_seconds());
     if (there)
         return;
     tic_wire_close(wire);
@@ -230,7 +221,7 @@ static void exchange_as_member(void)
     bool there = tic_wire_read(&job.up), any = !there;
 
     while (tic_wire_take(&job.up, &message)) {
-        tic_member_receive(&job.member, &message, seconds());
+        tic_member_receive(&job.member, &message, tic_mpi_seconds());
         any = true;
     }
     if (!there) {
@@ -271,12 +262,12 @@ static void lead(void)
 {
     accept_all();
     if (job.wanted && is_complete())
-        tic_lead_begin(&job.lead, seconds());
+        tic_lead_begin(&job.lead, tic_mpi_seconds());
     job.wanted = false;
     for (unsigned i = 0; i < job.lead.ranks; i++)
         if (job.wires[i].fd >= 0)
             exchange_as_leader(i);
-    tic_lead_tick(&job.lead, seconds());
+    tic_lead_tick(&job.lead, tic_mpi_seconds());
     for (unsigned i = 0; i < job.lead.ranks; i++)
         tic_wire_write(&job.wires[i]);
 }
@@ -288,7 +279,7 @@ static void work(void)
         lead();
     if (job.up.fd >= 0)
         exchange_as_member();
-    tic_member_tick(&job.member, seconds());
+    tic_member_tick(&job.member, tic_mpi_seconds());
     if (!job.taken && job.member.state == TIC_MEMBER_DROPPED)
         tic_member_end(&job.member); /* before the checkpoint thread came to it */
     tic_wire_write(&job.up);
@@ -368,10 +359,7 @@ static int make_leader(unsigned ranks)
     job.cuts = malloc(ranks * sizeof(*job.cuts));
     if (!job.wires || !job.cuts || tic_lead_init(&job.lead, ranks, &lead_ops, NULL) != 0)
         return -ENOMEM;
-    const struct tic_restart *restart = tic_restart_found();
-    job.lead.line = restart->newest; /* later ones have other numbers */
-    if (restart->number > 0)
-        job.kept[job.kept_count++] = restart->number;
+    job.lead.line = tic_restart_found()->newest; /* later ones have other numbers */
     for (unsigned i = 0; i < ranks; i++)
         job.wires[i] = (struct tic_wire){.fd = -1};
     return start();
@@ -414,7 +402,7 @@ bool tic_job_begin(void)
 void tic_job_ready(void)
 {
     pthread_mutex_lock(&job.mutex);
-    tic_member_ready(&job.member, seconds());
+    tic_member_ready(&job.member, tic_mpi_seconds());
     pthread_mutex_unlock(&job.mutex);
 }
 
@@ -452,7 +440,7 @@ void tic_job_tell_cut(void)
         open_sends(NULL, NULL);
         tic_member_fail(&job.member, why);
     } else {
-        tic_member_cut(&job.member, job.counts, job.count * sizeof(*job.counts), seconds());
+        tic_member_cut(&job.member, job.counts, job.count * sizeof(*job.counts), tic_mpi_seconds());
     }
     pthread_mutex_unlock(&job.mutex);
     free(job.counts);
@@ -531,18 +519,15 @@ void tic_job_end(const char *why)
 void tic_job_remove(void)
 {
     char name[PATH_MAX];
-    unsigned long count = 0;
-    uint64_t *numbers = job.directory ? tic_job_line_list(job.directory, &count) : NULL;
 
     if (!job.directory)
         return;
-    for (unsigned long i = 0; i < count && is_leader(); i++)
-        tic_job_line_remove(job.directory, numbers[i]);
-    free(numbers);
     sweep_late();
     snprintf(name, sizeof(name), "%s/meeting", job.directory);
-    if (is_leader())
+    if (is_leader()) {
+        remove_lines(0);
         unlink(name);
+    }
     snprintf(name, sizeof(name), "%s/p%u", job.directory, tic_mpi_core->rank);
     rmdir(name);
     rmdir(job.directory); /* the last one */

@@ -224,12 +224,10 @@ static void late_granted(void *arg)
 {
     struct call *call = arg;
     void *data = call->data;
-    int peer;
-    int64_t tag;
 
     tic_mpi_core->guard(1);
-    tic_channels_name(call->message, &peer, &tag);
-    const struct tic_late *late = tic_restart_find_late(peer, tag, call->message->number);
+    const struct tic_late *late =
+        tic_restart_find_late(call->peer, call->tag, call->message->number);
     tic_channels_begin_receive(call->message);
     tic_mpi_core->messages.note_granted(data);
     if (!late || !tic_mpi_core->messages.fill(data, late->bytes, late->size))
@@ -261,10 +259,9 @@ static void play(void *arg)
 
 static void stand_in_for(struct call *call, bool done)
 {
-    struct stand_in *stand_in = calloc(1, sizeof(*stand_in));
-
     if (!call->request)
         return;
+    struct stand_in *stand_in = malloc(sizeof(*stand_in));
     if (!stand_in)
         tic_mpi_core->stop("out of memory");
     *stand_in = (struct stand_in){.next = stand_ins, .done = done};
