@@ -78,23 +78,20 @@ static struct {
     struct shown *first;   /* the newest; guarded by mutex. Copies of parallel tasks stay */
 } shown = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-static struct wrapped_callback *find_shown_locked(const struct starpu_task *task)
+/* It is there. */
+static struct shown **find_shown_locked(const struct starpu_task *task)
 {
-    const struct shown *one = shown.first;
+    struct shown **at = &shown.first;
 
-    while (one->task != task)
-        one = one->next;
-    return one->wrapped;
+    while ((*at)->task != task)
+        at = &(*at)->next;
+    return at;
 }
 
 static struct wrapped_callback *take_shown(const struct starpu_task *task)
 {
-    struct shown **at = &shown.first;
-
     pthread_mutex_lock(&shown.mutex);
-    while ((*at)->task != task)
-        at = &(*at)->next;
-    struct shown *one = *at;
+    struct shown **at = find_shown_locked(task), *one = *at;
     struct wrapped_callback *wrapped = one->wrapped;
     *at = one->next;
     pthread_mutex_unlock(&shown.mutex);
@@ -136,7 +133,7 @@ static struct wrapped_callback *wrapped_of(const struct starpu_task *task)
     if (task->callback_func != run_shown)
         return NULL;
     pthread_mutex_lock(&shown.mutex);
-    struct wrapped_callback *wrapped = find_shown_locked(task);
+    struct wrapped_callback *wrapped = (*find_shown_locked(task))->wrapped;
     pthread_mutex_unlock(&shown.mutex);
     return wrapped;
 }
