@@ -218,7 +218,7 @@ static void touch(struct tic_handle *handle)
 {
     if (atomic_load(&handle->use.mentioned) && !tic_data_holds_values(handle))
         tic_addresses_note(handle);
-    tic_snapshot_touch(&tic_session->snapshot, handle, true);
+    tic_snapshot_touch(&tic_session->snapshot, handle);
     tic_record_written(handle);
 }
 

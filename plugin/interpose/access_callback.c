@@ -181,7 +181,7 @@ bool tic_callback_access_give_back(struct tic_handle *handle)
     tic_unlock(&tic_session->submit);
     if (!covered) {
         tic_handle_locate_homeless(handle);
-        tic_snapshot_touch(&tic_session->snapshot, handle, true);
+        tic_snapshot_touch(&tic_session->snapshot, handle);
     }
     return true;
 }

@@ -110,7 +110,7 @@ void tic_looks_packed_compare(void)
             items[i].version) /* a task has begun to write it */
             continue;
         if (sum != items[i].sum && sum != 0)
-            tic_snapshot_touch(&tic_session->snapshot, handle, true);
+            tic_snapshot_touch(&tic_session->snapshot, handle);
         items[i].sum = sum;
         items[i].version = atomic_load(&handle->saving.version);
     }

@@ -159,7 +159,7 @@ static bool translate(struct restore *restore, const struct tic_handle *handle)
 static void translate_here(struct restore *restore, struct tic_handle *handle)
 {
     if (translate(restore, handle))
-        tic_snapshot_touch(&tic_session->snapshot, handle, false);
+        tic_snapshot_note_change(&tic_session->snapshot, handle);
 }
 
 static struct restore describe_restore(struct tic_handle *handle)

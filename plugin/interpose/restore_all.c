@@ -106,7 +106,7 @@ static bool stays(struct tic_handle *handle)
         return true;
     if (!unused || tic_data_may_change(handle))
         return false;
-    tic_snapshot_touch(&tic_session->snapshot, handle, false); /* tasks may use it from now on */
+    tic_snapshot_note_change(&tic_session->snapshot, handle); /* tasks may use it from now on */
     return true;
 }
 

@@ -45,7 +45,7 @@ static void leave_family(struct tic_handle *handle, bool pinned)
     }
     if (family->planned && handle == family->root) {
         if (tic_family_is_stale(snapshot->graph, handle)) /* its memory is the value of all */
-            tic_snapshot_touch(snapshot, handle, true);
+            tic_snapshot_touch(snapshot, handle);
         tic_data_prune(family);
     }
     for (unsigned long i = family->count; i-- > 0;) /* the family goes with its root, the first */

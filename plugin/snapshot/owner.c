@@ -252,9 +252,14 @@ static void touch(struct tic_snapshot *snapshot, struct tic_handle *handle, bool
     tic_snapshot_need(snapshot, fine);
 }
 
-void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle, bool declared)
+void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle)
 {
-    touch(snapshot, handle, declared, NULL, NULL);
+    touch(snapshot, handle, true, NULL, NULL);
+}
+
+void tic_snapshot_note_change(struct tic_snapshot *snapshot, struct tic_handle *handle)
+{
+    touch(snapshot, handle, false, NULL, NULL);
 }
 
 void tic_snapshot_touch_noting(struct tic_snapshot *snapshot, struct tic_handle *handle,

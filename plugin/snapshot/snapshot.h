@@ -346,10 +346,11 @@ void tic_snapshot_note_call(struct tic_snapshot *snapshot,
 /* main() comes back from a call that waits for tasks (TIC_HISTORY_RETURN, 0), or is about to give
  * the datum of this id back (TIC_HISTORY_RELEASE). Owner thread. */
 void tic_snapshot_note_main(struct tic_snapshot *snapshot, enum tic_history_kind kind, uint64_t id);
-/* main() releases it: what it wrote is a new version. Not declared: something else is in its memory
- * than the store has. */
-void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle, bool declared);
-/* The same after a message; no cut is between this and the note. Any thread. */
+/* main() releases it: what it wrote is a new version. */
+void tic_snapshot_touch(struct tic_snapshot *snapshot, struct tic_handle *handle);
+/* Something else is in its memory than the store has, and nobody has declared to write it. */
+void tic_snapshot_note_change(struct tic_snapshot *snapshot, struct tic_handle *handle);
+/* As tic_snapshot_touch after a message; no cut is between this and the note. Any thread. */
 void tic_snapshot_touch_noting(struct tic_snapshot *snapshot, struct tic_handle *handle,
                                void (*note)(void *arg), void *arg);
 /* main() has registered it: its content is part of the next line. */

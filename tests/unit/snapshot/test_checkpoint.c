@@ -563,7 +563,7 @@ static void test_held_by_main_before_the_cut(void **state)
     check_done(2);
     check_no_value(0); /* a replay of main() makes it again */
     check_value(1, 1, 8);
-    tic_snapshot_touch(&rig.snapshot, handles[0], true);
+    tic_snapshot_touch(&rig.snapshot, handles[0]);
     checkpoint(); /* news without any task */
     check_value(0, 2, 50);
 }
@@ -581,7 +581,7 @@ static void test_held_by_main_during_the_cut(void **state)
     tic_snapshot_hold(&rig.snapshot, handles[0], NULL); /* due for the cut */
     tic_snapshot_hold(&rig.snapshot, handles[1], NULL); /* saved before */
     memory[0][0] = memory[1][0] = 666;
-    tic_snapshot_touch(&rig.snapshot, handles[1], true);
+    tic_snapshot_touch(&rig.snapshot, handles[1]);
     tic_rig_task(&rig, 4, handles[1], 21);
     assert_int_equal(tic_rig_release(&rig), 0);
     load_newest();
