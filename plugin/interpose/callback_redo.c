@@ -18,12 +18,12 @@
 #include "session/context.h"
 #include "session/task.h"
 
+/* Tasks whose callbacks come after their ends; they stay. Guarded by the submission lock. */
 static struct {
     struct starpu_task **items;
     unsigned long count, capacity;
-    struct tic_redone *open, **open_end;
-} buried = {.open_end = &buried.open}; /* guarded by the submission lock: tasks whose callbacks come
-                                        * after their ends; they stay */
+    TAILQ_HEAD(, tic_redone) open;
+} buried = {.open = TAILQ_HEAD_INITIALIZER(buried.open)};
 
 static __thread struct starpu_task *current __attribute__((tls_model("initial-exec")));
 
@@ -39,8 +39,7 @@ void tic_redone_open_locked(struct tic_redone *redone)
     if (task->destroy && !redone->owned)
         tic_stop_unless(tic_append(buried.items, buried.count, buried.capacity, &task) == 0);
     task->destroy = 0;
-    *buried.open_end = redone;
-    buried.open_end = &redone->next;
+    TAILQ_INSERT_TAIL(&buried.open, redone, open);
 }
 
 /* small: of a task that has ended, whose data may be gone; NULL: StarPU never gets it. */
@@ -60,16 +59,10 @@ static struct tic_redone callback_of(struct starpu_task *task, uint64_t key,
     return redone;
 }
 
-static void close_callback(const struct tic_redone *redone)
+static void close_callback(struct tic_redone *redone)
 {
-    struct tic_redone **at = &buried.open;
-
     tic_lock(&tic_session->submit);
-    while (*at != redone)
-        at = &(*at)->next;
-    *at = redone->next;
-    if (buried.open_end == &redone->next)
-        buried.open_end = at;
+    TAILQ_REMOVE(&buried.open, redone, open);
     tic_unlock(&tic_session->submit);
 }
 
@@ -81,8 +74,9 @@ void tic_callback_await(const struct starpu_task *task)
         return;
     do {
         tic_lock(&tic_session->submit);
-        for (redone = buried.open; redone && redone->task != task; redone = redone->next)
-            ;
+        TAILQ_FOREACH (redone, &buried.open, open)
+            if (redone->task == task)
+                break;
         tic_unlock(&tic_session->submit);
     } while (redone && sched_yield() == 0);
 }
@@ -92,7 +86,8 @@ void tic_callback_name_looks(void)
     size_t count;
 
     tic_lock(&tic_session->submit);
-    for (const struct tic_redone *redone = buried.open; redone; redone = redone->next) {
+    const struct tic_redone *redone;
+    TAILQ_FOREACH (redone, &buried.open, open) {
         const struct tic_line_look *look =
             tic_graph_find_looks(&tic_session->graph, redone->key | TIC_LOOK_CALLBACK, &count);
         for (size_t i = 0; i < count; i++) {

@@ -6,6 +6,7 @@
 #include <starpu.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "interpose/looks_list.h"
 #include "interpose/redo_values.h"
@@ -22,7 +23,7 @@ struct tic_redone {
     bool owned;                   /* StarPU needs the task no more: it goes after its callback */
     struct tic_small small;       /* data that the callback may look at */
     struct tic_redo_user *reader; /* who is shown what it reads before it runs; or NULL */
-    struct tic_redone *next;      /* of callbacks of tasks that have not returned */
+    TAILQ_ENTRY(tic_redone) open; /* among callbacks of tasks that have not returned */
 };
 
 /* What runs it, and frees it then; shows: what it read before. */
