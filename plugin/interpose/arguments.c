@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "interpose/callback.h"
+#include "replay/replay.h"
 #include "session/context.h"
 #include "session/packed.h"
 #include "session/symbol.h"
@@ -158,12 +159,24 @@ static int log_all_locked(const struct tic_slot *slot, const void *arguments, co
     return status;
 }
 
+/* Before anybody can see them. A restart executes a task that does not count once more. */
+static int note_result_locked(const struct tic_slot *slot)
+{
+    const struct tic_line_entry entry = {
+        .kind = TIC_HISTORY_BEGIN, .role = TIC_HISTORY_RESULT, .actor = slot->key};
+
+    return slot->counts
+               ? tic_graph_note_locked(&tic_session->graph, entry, atomic_load(&slot->state) / 4)
+               : 0;
+}
+
 static void log_all(const struct tic_slot *slot, const void *at, const char *now)
 {
     struct tic_graph *graph = &tic_session->graph;
 
     tic_lock(&graph->lock);
     int status = log_all_locked(slot, at, now);
+    status = status ? status : note_result_locked(slot);
     tic_unlock(&graph->lock);
     tic_snapshot_need(&tic_session->snapshot, status == 0);
 }
@@ -296,8 +309,38 @@ bool tic_arguments_end(struct tic_slot *slot)
 
 /* ---- a restart ------------------------------------------------------------------------------- */
 
-/* The latest end among tasks that had their arguments at one address, and are skipped: they may
- * have ended in another order than they were submitted. */
+/* Of one task: what it returned, and where to. */
+struct result {
+    const struct tic_line_look *looks;
+    size_t count;
+    char *at;
+    size_t size;
+};
+
+static void give_chunk_back(char *at, size_t size, const uint64_t *words)
+{
+    char bytes[TIC_ARGUMENTS_CHUNK];
+    size_t offset = (uint32_t)words[0];
+
+    memcpy(bytes, &words[1], sizeof(bytes));
+    for (unsigned i = 0; i < TIC_ARGUMENTS_CHUNK; i++)
+        if (words[0] >> (32 + i) & 1 && offset + i < size)
+            at[offset + i] = bytes[i];
+}
+
+static void give_back(void *arg)
+{
+    const struct result *result = arg;
+    const struct tic_line_look *look = result->looks;
+
+    for (size_t i = 0; i < result->count; i++)
+        if (look[i].id == TIC_LOOK_ARGUMENTS && look[i].words[0] != TIC_ARGUMENTS_HEAD &&
+            look[i].bytes == result->size)
+            give_chunk_back(result->at, result->size, look[i].words);
+}
+
+/* The latest end among tasks that had their arguments at one address, are skipped, and do not come
+ * in order: they may have ended in another one than they were submitted. */
 struct last {
     uint64_t address, end;
 };
@@ -317,29 +360,31 @@ static bool is_last_locked(uint64_t address, uint64_t end)
     return is_last;
 }
 
-static void give_chunk_back(char *at, size_t size, const uint64_t *words)
+static void give_last_back_locked(struct result *result)
 {
-    char bytes[TIC_ARGUMENTS_CHUNK];
-    size_t offset = (uint32_t)words[0];
+    const struct tic_line_look *look = result->looks;
+    bool is_last = true;
 
-    memcpy(bytes, &words[1], sizeof(bytes));
-    for (unsigned i = 0; i < TIC_ARGUMENTS_CHUNK; i++)
-        if (words[0] >> (32 + i) & 1 && offset + i < size)
-            at[offset + i] = bytes[i];
+    for (size_t i = 0; i < result->count; i++)
+        if (look[i].id == TIC_LOOK_ARGUMENTS && look[i].words[0] == TIC_ARGUMENTS_HEAD)
+            is_last = is_last_locked(look[i].words[2], look[i].words[1]);
+    if (is_last)
+        give_back(result);
 }
 
 void tic_arguments_give_back_locked(const struct starpu_task *task, uint64_t key)
 {
-    size_t count, size = task->cl_arg ? task->cl_arg_size : 0;
-    const struct tic_line_look *look =
-        tic_graph_find_looks(&tic_session->graph, key | TIC_LOOK_CALLBACK, &count);
-    bool is_last = true;
+    struct result result = {.at = task->cl_arg, .size = task->cl_arg ? task->cl_arg_size : 0};
 
-    for (size_t i = 0; i < count; i++)
-        if (look[i].id == TIC_LOOK_ARGUMENTS && look[i].words[0] == TIC_ARGUMENTS_HEAD)
-            is_last = is_last_locked(look[i].words[2], look[i].words[1]);
-    for (size_t i = 0; i < count && is_last; i++)
-        if (look[i].id == TIC_LOOK_ARGUMENTS && look[i].words[0] != TIC_ARGUMENTS_HEAD &&
-            look[i].bytes == size)
-            give_chunk_back(task->cl_arg, size, look[i].words);
+    result.looks =
+        tic_graph_find_looks(&tic_session->graph, key | TIC_LOOK_CALLBACK, &result.count);
+    if (result.count == 0)
+        return;
+    struct result *copy = tic_or_stop(malloc(sizeof(*copy)));
+    *copy = result;
+    const struct tic_replay_actor actor = {.begin = give_back, .run = free, .argument = copy};
+    if (tic_replay_add_actor(TIC_HISTORY_RESULT, key, &actor, false))
+        return;
+    give_last_back_locked(copy);
+    free(copy);
 }

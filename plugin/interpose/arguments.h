@@ -17,7 +17,8 @@ enum { TIC_ARGUMENTS_BYTES = 1 << 20, TIC_ARGUMENTS_CHUNK = 32 };
 void tic_arguments_begin(struct starpu_task *task, struct tic_slot *slot, uint64_t key);
 /* It has returned. True if it has changed its arguments: its result lies not only in its data. */
 bool tic_arguments_end(struct tic_slot *slot);
-/* The task is skipped in a restart: its arguments are as its kernel left them. */
+/* The task is skipped in a restart: its arguments are as its kernel left them, when the history
+ * says so, or now. */
 void tic_arguments_give_back_locked(const struct starpu_task *task, uint64_t key);
 
 #endif

@@ -111,7 +111,9 @@ static void tell_missed(const struct tic_session *session)
     tic_stop(TIC_EXIT_DIVERGED,
              "the replay differs from the recorded run: main() waits, and %s that had begun by "
              "then does not come",
-             role == TIC_HISTORY_KERNEL ? "a task without output" : "a callback");
+             role == TIC_HISTORY_KERNEL   ? "a task without output"
+             : role == TIC_HISTORY_RESULT ? "a task that changed its arguments"
+                                          : "a callback");
 }
 
 /* main() waits inside StarPU, before the cut, for what waits for it. */

@@ -14,6 +14,7 @@
 #include "interpose/redo_values.h"
 #include "interpose/restore.h"
 #include "real/real.h"
+#include "recovery/recovery.h"
 #include "session/accesses.h"
 #include "session/context.h"
 #include "session/task.h"
@@ -389,16 +390,27 @@ static void play(bool begins)
     }
 }
 
-static bool is_prologue(uint32_t role, uint64_t key)
+static bool was_done(uint64_t key)
 {
-    return role == TIC_HISTORY_CALLBACK && !(key & TIC_SPAWN_KEY) &&
+    const struct tic_graph *graph = &tic_session->graph;
+
+    return key & TIC_SPAWN_KEY ? tic_spawns_was_done(&graph->spawns, key)
+                               : tic_recovery_is_done(graph, key);
+}
+
+/* With VERIFY=0 main() may come back from another wait than it did: results are there before. */
+static bool is_left_out(uint32_t role, uint64_t key, bool ended)
+{
+    if (role == TIC_HISTORY_RESULT)
+        return tic_session->settings.verify == 0 || !was_done(key);
+    return !ended && role == TIC_HISTORY_CALLBACK && !(key & TIC_SPAWN_KEY) &&
            (key & (TIC_PROLOGUE_FIRST | TIC_PROLOGUE_POP)) != 0;
 }
 
 void tic_redo_start(struct tic_session *session)
 {
     const struct tic_history *history = &session->graph.history;
-    const struct tic_replay_steps steps = {is_prologue,
+    const struct tic_replay_steps steps = {is_left_out,
                                            arrive,
                                            play,
                                            tic_redo_catch_up,

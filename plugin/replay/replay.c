@@ -125,13 +125,13 @@ static void note_ends(const struct tic_line_entry *entries, size_t count)
     }
 }
 
-static void drop_open_prologues(void)
+static void leave_out(void)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < replay.actor_count; i++) {
         const struct actor actor = replay.actors[i];
-        if (actor.ended || !replay.steps.is_prologue(actor.role, actor.key))
+        if (!replay.steps.is_left_out(actor.role, actor.key, actor.ended))
             replay.actors[kept++] = actor;
     }
     replay.actor_count = kept;
@@ -152,7 +152,7 @@ static int list_actors(const struct tic_line_entry *entries, size_t count)
                                .position = entries[i].position};
     qsort(replay.actors, replay.actor_count, sizeof(*replay.actors), by_key);
     note_ends(entries, count);
-    drop_open_prologues();
+    leave_out();
     return 0;
 }
 

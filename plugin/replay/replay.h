@@ -33,9 +33,9 @@ static inline bool tic_replay_is_on(void)
 }
 
 struct tic_replay_steps {
-    /* Is this actor a prologue? One that had not ended by the cut runs again with its task, which
-     * was not done. */
-    bool (*is_prologue)(uint32_t role, uint64_t key);
+    /* Does it come with its task? A prologue that had not ended by the cut does: the task was not
+     * done. */
+    bool (*is_left_out)(uint32_t role, uint64_t key, bool ended);
     /* main() is at the cut: restores the values of data that nobody is to look at in these entries,
      * which have not passed; on its thread. */
     void (*arrive)(const struct tic_line_entry *entries, size_t count);

@@ -189,6 +189,7 @@ enum tic_history_role {
     TIC_HISTORY_MAIN = 0,     /* its actor is 0 */
     TIC_HISTORY_CALLBACK = 1, /* its actor is a key: FORMAT.md */
     TIC_HISTORY_KERNEL = 2,   /* its actor is the key of a task */
+    TIC_HISTORY_RESULT = 3,   /* the same: BEGIN, it has changed its arguments */
     TIC_HISTORY_ROLES,
 };
 

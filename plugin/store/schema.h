@@ -4,7 +4,7 @@
 #define TIC_STORE_SCHEMA_H
 
 #define TIC_FORMAT_MAJOR 7
-#define TIC_FORMAT_MINOR 3
+#define TIC_FORMAT_MINOR 4
 /* Lines without a history; and of those, the ones of commit points. */
 #define TIC_FORMAT_OLDEST_MAJOR 5
 #define TIC_FORMAT_SEGMENT_MAJOR 5

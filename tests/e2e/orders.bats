@@ -434,6 +434,10 @@ resume_with_input() {
     resume_order callback-own 2 line-renamed:{1,3,5} task-end:{7,20,41}
 }
 
+@test "arguments are set between the submission of their task and its kernel, which adds to them" {
+    resume_order arguments-set 2 line-renamed:{1,2,3,5} task-end:{7,20,41}
+}
+
 @test "main() writes packed data after tasks without output have read it" {
     local expected at
     expected=$("$lib/orders" reader-packed)

@@ -462,6 +462,95 @@ static void run_own(void)
         submit_own((uint64_t)i);
 }
 
+/* ---- who sets arguments between the submission and the kernel, which adds to them --------------
+ */
+
+struct sum {
+    uint64_t sum, factor;
+};
+
+static void add_to_sum(void *buffers[], void *arg)
+{
+    struct sum *sum = arg;
+
+    *variable(buffers[0]) = *variable(buffers[0]) * sum->factor + sum->sum % 100;
+    sum->sum += *variable(buffers[0]) % 1000;
+}
+
+static struct starpu_codelet sum_codelet = {
+    .cpu_funcs = {add_to_sum}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "sum"};
+
+static struct starpu_task *build_sum(struct sum *sum, starpu_data_handle_t handle)
+{
+    struct starpu_task *task = starpu_task_create();
+
+    *sum = (struct sum){99, 3};
+    task->cl = &sum_codelet;
+    task->handles[0] = handle;
+    task->cl_arg = sum;
+    task->cl_arg_size = sizeof(*sum);
+    return task;
+}
+
+static void set_sum(void *arg)
+{
+    ((struct sum *)arg)->sum = 7;
+}
+
+static struct sum again_sum;
+static int again_left = LENGTH;
+
+/* The next task has the same arguments. */
+static void go_on_with_sum(void *arg)
+{
+    struct starpu_task *task;
+
+    (void)arg;
+    note(again_sum.sum);
+    if (again_left-- == 0)
+        return;
+    task = build_sum(&again_sum, handles[2]);
+    again_sum.sum = (uint64_t)again_left;
+    task->use_tag = 1;
+    task->tag_id = (starpu_tag_t)(3000 + again_left);
+    task->callback_func = go_on_with_sum;
+    must(starpu_task_submit(task));
+}
+
+static void run_sums(void)
+{
+    static struct sum sums[LENGTH];
+
+    go_on_with_sum(NULL);
+    for (int i = 0; i < LENGTH; i++) {
+        struct starpu_task *task = build_sum(&sums[i], handles[i % 2]);
+        if (i % 3 == 0) {
+            task->prologue_callback_func = set_sum;
+            task->prologue_callback_arg = &sums[i];
+        } else if (i % 3 == 1) {
+            task->use_tag = 1;
+            task->tag_id = (starpu_tag_t)(1000 + i);
+            starpu_tag_declare_deps(task->tag_id, 1, (starpu_tag_t)(2000 + i));
+        } else {
+            must(starpu_data_acquire(handles[i % 2], STARPU_RW));
+        }
+        must(starpu_task_submit(task));
+        if (i % 3 != 0)
+            sums[i].sum = (uint64_t)i;
+        if (i % 3 == 1)
+            starpu_tag_notify_from_apps((starpu_tag_t)(2000 + i));
+        else if (i % 3 == 2)
+            starpu_data_release(handles[i % 2]);
+        if (i % 4 == 3)
+            starpu_task_wait_for_all();
+        if (i % 4 == 3)
+            count(sums[i].sum + sums[i - 1].sum);
+    }
+    starpu_task_wait_for_all();
+    for (int i = 0; i < LENGTH; i++)
+        count(sums[i].sum);
+}
+
 const struct mode orders_callbacks[] = {{"callback-nowhere", run_nowhere},
                                         {"callback-nowhere-ready", run_nowhere_ready},
                                         {"callback-awaited", run_awaited},
@@ -474,6 +563,7 @@ const struct mode orders_callbacks[] = {{"callback-nowhere", run_nowhere},
                                         {"callback-again", run_again},
                                         {"callback-own", run_own},
                                         {"callback-other", run_other},
+                                        {"arguments-set", run_sums},
                                         {"nowhere-reads", run_nowhere_reads},
                                         {"changed-since", run_changed_since},
                                         {"prologue-synchronous", run_prologue_synchronous},

@@ -35,9 +35,9 @@ static void say(char what)
     pthread_mutex_unlock(&mutex);
 }
 
-static bool is_prologue(uint32_t role, uint64_t key)
+static bool is_left_out(uint32_t role, uint64_t key, bool ended)
 {
-    return role == TIC_HISTORY_CALLBACK && key == 9;
+    return !ended && role == TIC_HISTORY_CALLBACK && key == 9;
 }
 
 static void arrive(const struct tic_line_entry *entries, size_t count)
@@ -100,7 +100,7 @@ static void kernel_after_call(void *arg)
 static void start(const struct tic_line_entry *entries, size_t count, uint64_t cut)
 {
     static const struct tic_replay_steps steps = {
-        .is_prologue = is_prologue, .arrive = arrive, .play = play, .catch_up = catch_up};
+        .is_left_out = is_left_out, .arrive = arrive, .play = play, .catch_up = catch_up};
 
     memset(said, 0, sizeof(said));
     assert_int_equal(tic_replay_start(entries, count, cut, &steps), 0);
