@@ -49,26 +49,11 @@ static bool are_watched(const struct starpu_task *task)
 
 /* ---- around a kernel, on its worker ---------------------------------------------------------- */
 
-static void tell_large(const struct starpu_task *task)
-{
-    static _Atomic bool told;
-
-    if (!atomic_exchange(&told, true))
-        tic_log(TIC_LOG_WARN,
-                "%s: its arguments have %zu bytes: what a kernel returns in more than %d is not "
-                "given back",
-                tic_task_name(task), task->cl_arg_size, TIC_ARGUMENTS_BYTES);
-}
-
 /* Room for what they are before the kernel, and for what they are after it. */
 static bool make_room(const struct starpu_task *task, struct tic_slot *slot)
 {
     const size_t size = task->cl_arg_size;
 
-    if (size > TIC_ARGUMENTS_BYTES) {
-        tell_large(task);
-        return false;
-    }
     if (size <= slot->arguments_room)
         return true;
     char *grown = realloc(slot->arguments_before, 2 * size);
@@ -170,6 +155,15 @@ static int note_result_locked(const struct tic_slot *slot)
                : 0;
 }
 
+static void end_by_size(const struct starpu_codelet *codelet)
+{
+    tic_snapshot_break(
+        &tic_session->snapshot,
+        "%s: its kernel returns something in its arguments (cl_arg), which have more "
+        "than %d bytes; that is not protected",
+        codelet->name ? codelet->name : "a task", TIC_ARGUMENTS_BYTES);
+}
+
 static void log_all(const struct tic_slot *slot, const void *at, const char *now)
 {
     struct tic_graph *graph = &tic_session->graph;
@@ -203,6 +197,8 @@ static void end_taken(struct tic_slot *slot, const void *at)
     if (changed && atomic_load(&slot->arguments_shared))
         tell_shared();
     changed |= there && atomic_load(entry_of(slot->codelet)) == slot->codelet;
+    if (changed && size > TIC_ARGUMENTS_BYTES)
+        end_by_size(slot->codelet);
     if (changed && !tic_snapshot_is_broken(&tic_session->snapshot))
         log_all(slot, at, now);
     slot->arguments_changed = changed;

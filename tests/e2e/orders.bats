@@ -438,6 +438,10 @@ resume_with_input() {
     resume_order arguments-set 2 line-renamed:{1,2,3,5} task-end:{7,20,41}
 }
 
+@test "protection ends by a kernel that returns something in large arguments" {
+    end_protection arguments-large
+}
+
 @test "main() writes packed data after tasks without output have read it" {
     local expected at
     expected=$("$lib/orders" reader-packed)

@@ -551,6 +551,23 @@ static void run_sums(void)
         count(sums[i].sum);
 }
 
+/* More than is kept. */
+static void run_large_sums(void)
+{
+    const size_t size = 3 << 20;
+    struct sum *sums = calloc(1, size);
+
+    must(sums ? 0 : -1);
+    for (int i = 0; i < LENGTH; i++) {
+        struct starpu_task *task = build_sum(sums, handles[i % 2]);
+        task->cl_arg_size = size;
+        must(starpu_task_submit(task));
+        starpu_task_wait_for_all();
+        count(sums->sum);
+    }
+    free(sums);
+}
+
 const struct mode orders_callbacks[] = {{"callback-nowhere", run_nowhere},
                                         {"callback-nowhere-ready", run_nowhere_ready},
                                         {"callback-awaited", run_awaited},
@@ -564,6 +581,7 @@ const struct mode orders_callbacks[] = {{"callback-nowhere", run_nowhere},
                                         {"callback-own", run_own},
                                         {"callback-other", run_other},
                                         {"arguments-set", run_sums},
+                                        {"arguments-large", run_large_sums},
                                         {"nowhere-reads", run_nowhere_reads},
                                         {"changed-since", run_changed_since},
                                         {"prologue-synchronous", run_prologue_synchronous},
