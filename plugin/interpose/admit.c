@@ -18,6 +18,7 @@
 #include "session/marks.h"
 #include "session/nodes.h"
 #include "interpose/record.h"
+#include "recovery/recovery.h"
 #include "interpose/restore.h"
 #include "interpose/restore_all.h"
 #include "interpose/spawn.h"
@@ -96,6 +97,18 @@ bool tic_admit_register(struct starpu_task *task, const struct tic_spawn *model)
     return fine;
 }
 
+/* What it read is not known: a line does not say where main() was, and so where it came. */
+static void refuse_reader(const struct starpu_task *task, const struct tic_accesses *accesses)
+{
+    if (!tic_session->graph.recovered.positioned && accesses->modes & STARPU_R &&
+        !tic_recovery_is_complete(&tic_session->graph))
+        tic_stop(TIC_EXIT_REFUSED,
+                 "cannot continue from %s: version 0.2 wrote its recovery lines with "
+                 "STARPU_TIC_VERIFY=0, and task \"%s\" writes no data, but reads. Continue with "
+                 "that version, or start over. Nothing was overwritten",
+                 tic_session->store.path, tic_task_name(task));
+}
+
 static void go_live(struct starpu_task *task, const struct tic_submission *submission)
 {
     struct tic_session *session = tic_session;
@@ -109,6 +122,8 @@ static void go_live(struct starpu_task *task, const struct tic_submission *submi
         restore_buffers(task, submission->accesses);
     }
     bool writes = writes_content(submission->accesses);
+    if (session->recovered && !writes)
+        refuse_reader(task, submission->accesses);
     if (tic_nodes_several && !tic_movable_keep(task, submission->accesses))
         tic_snapshot_break(&session->snapshot, "out of memory");
     tic_admit_note_writes(submission->accesses, true);

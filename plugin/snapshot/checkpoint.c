@@ -462,14 +462,19 @@ static int try_until_sure(struct tic_snapshot *snapshot)
 }
 
 /* Before all recovered values are back there is nothing new, and memory may hold older ones; before
- * the first operation of main() a restart could not give values back. */
+ * main() has come as far as by the recovered cut a line would have a history of what comes later;
+ * before the first operation of main() a restart could not give values back. */
 static bool may_be_taken(struct tic_snapshot *snapshot)
 {
+    const struct tic_graph *graph = snapshot->graph;
+    const uint64_t position = atomic_load(&graph->position);
+
     tic_lock(&snapshot->graph->lock);
-    bool any = snapshot->graph->handle_count > 0;
+    bool any = graph->handle_count > 0;
     tic_unlock(&snapshot->graph->lock);
     return !atomic_load(&snapshot->replaying) && !atomic_load(&snapshot->point.resumes) &&
-           (snapshot->verify.percent == 0 || !any || atomic_load(&snapshot->graph->position) > 0);
+           position >= graph->recovered.position &&
+           (snapshot->verify.percent == 0 || !any || position > 0);
 }
 
 /* main() has not begun one, and tasks run. */

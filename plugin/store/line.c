@@ -95,7 +95,8 @@ int tic_line_adopt_begun(struct tic_line *line)
     if (!history)
         return -ENOMEM;
     line->history = history;
-    for (size_t i = 0; i < line->callback_count && line->file.without_history; i++)
+    for (size_t i = 0; i < line->callback_count && line->file.without_history && line->verified;
+         i++)
         history[line->history_count++] =
             (struct tic_line_entry){.kind = TIC_HISTORY_BEGIN,
                                     .role = TIC_HISTORY_CALLBACK,

@@ -411,7 +411,7 @@ int tic_line_by_two_numbers(const void *a, const void *b); /* entries that begin
 int tic_line_by_read(const void *a, const void *b);        /* task, buffer */
 
 /* What tables of formats up to 7.2 tell of who began becomes entries of the history, if that has
- * none. Of a complete line. 0 or -ENOMEM. */
+ * none, and they are of no later than the cut. Of a complete line. 0 or -ENOMEM. */
 int tic_line_adopt_begun(struct tic_line *line);
 /* Copies the tables that tell which rows the line refers to, and its number. 0 or -ENOMEM. */
 int tic_line_clone_rows(const struct tic_line *line, struct tic_line *clone);

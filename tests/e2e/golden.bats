@@ -171,6 +171,28 @@ kinds_of_history() {
     done
 }
 
+@test "0.2, VERIFY=0: a store is continued, and continued again when that is killed while main() catches up" {
+    need_same_machine
+    export STARPU_TIC_PROGRAM=any STARPU_TIC_VERIFY=0 STARPU_TIC_EVERY=3
+    for at in 3 20 30; do
+        unpack 0.2/tree-unverified
+        crash task-end:$at "$golden" tree 16
+        run_apart "$tool" run -- "$golden" tree 16
+        [ "$status" -eq 0 ] && [ "$(stat_of recovered)" = true ]
+        LD_PRELOAD=$fixed_time "$golden" tree 16 | cmp out -
+    done
+}
+
+@test "0.2, VERIFY=0: a store of a program whose tasks read and write no data is refused" {
+    need_same_machine
+    export STARPU_TIC_PROGRAM=any STARPU_TIC_VERIFY=0
+    unpack 0.2/unverified
+    run --separate-stderr "$tool" run -- "$golden" flow 16
+    [ "$status" -eq 78 ]
+    [[ $stderr == *'task "look" writes no data, but reads'* ]]
+    "$tool" verify "$STARPU_TIC_DIR"
+}
+
 @test "what actors of a run observed is in its history, as it is in its tables" {
     need_h5py
     for scenario in flow tree; do

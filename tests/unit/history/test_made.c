@@ -38,7 +38,8 @@ static void test_callbacks_in_their_order(void **state)
     struct tic_line_callback callbacks[] = {{7, 2}, {3 | PROLOGUE, 2}, {4, 5}, {7, 6}, {9, 6}};
     struct tic_line_read reads[] = {{.task = 4}};
     struct tic_line_look looks[] = {{.wait = 9 | TIC_LOOK_CALLBACK}};
-    struct tic_line line = {.clock = 6,
+    struct tic_line line = {.verified = 1,
+                            .clock = 6,
                             .file.without_history = 1,
                             .callbacks = callbacks,
                             .callback_count = TIC_COUNT(callbacks),
@@ -67,7 +68,8 @@ static void test_kernels_at_the_end(void **state)
 {
     struct tic_line_callback callbacks[] = {{7, 2}};
     uint64_t ran[] = {5, 2, 5};
-    struct tic_line line = {.clock = 6,
+    struct tic_line line = {.verified = 1,
+                            .clock = 6,
                             .file.without_history = 1,
                             .waits = 1,
                             .callbacks = callbacks,
@@ -94,7 +96,8 @@ static void test_who_may_not_come(void **state)
     struct tic_line_callback callbacks[] = {{SPAWNED | 1, 2}, {SPAWNED | 2, 2}, {SPAWNED | 3, 2}};
     uint64_t spawned[] = {SPAWNED | 2};
     struct tic_line_read reads[] = {{.task = SPAWNED | 3}};
-    struct tic_line line = {.clock = 6,
+    struct tic_line line = {.verified = 1,
+                            .clock = 6,
                             .file.without_history = 1,
                             .callbacks = callbacks,
                             .callback_count = 3,
@@ -119,7 +122,8 @@ static void test_of_a_line_with_both(void **state)
 {
     struct tic_line_callback callbacks[] = {{7, 2}};
     uint64_t ran[] = {5};
-    struct tic_line line = {.clock = 6,
+    struct tic_line line = {.verified = 1,
+                            .clock = 6,
                             .history = calloc(1, sizeof(*line.history)),
                             .history_count = 1,
                             .callbacks = callbacks,
@@ -135,6 +139,19 @@ static void test_of_a_line_with_both(void **state)
     free(line.history);
 }
 
+/* Of lines that do not say where main() was, /callbacks has later ones, too. */
+static void test_later_ones_are_not_adopted(void **state)
+{
+    struct tic_line_callback callbacks[] = {{7, 2}};
+    struct tic_line line = {
+        .clock = 6, .file.without_history = 1, .callbacks = callbacks, .callback_count = 1};
+    (void)state;
+
+    assert_int_equal(tic_line_adopt_begun(&line), 0);
+    assert_int_equal(line.history_count, 0);
+    free(line.history);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +159,7 @@ int main(void)
         cmocka_unit_test(test_kernels_at_the_end),
         cmocka_unit_test(test_who_may_not_come),
         cmocka_unit_test(test_of_a_line_with_both),
+        cmocka_unit_test(test_later_ones_are_not_adopted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
