@@ -23,7 +23,7 @@ void tic_snapshot_break(struct tic_snapshot *snapshot, const char *fmt, ...)
     atomic_store_explicit(&snapshot->protection.explains, true, memory_order_release);
     tic_log(TIC_LOG_WARN, "protection ends here: %s. The program runs on unprotected; %s", reason,
             atomic_load_explicit(&snapshot->store->has_line, memory_order_relaxed)
-                ? "a restart continues from the last recovery line"
+                ? "a restart continues from the last recovery line, or says why not"
                 : "there is no recovery line, so a restart begins anew");
 }
 
