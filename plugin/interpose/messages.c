@@ -185,7 +185,7 @@ static void call_back(void *arg)
     const struct callback *callback = arg;
 
     if (tic_replay_is_on())
-        tic_callback_redo_message(callback->key, run_callback, arg);
+        tic_callback_redo_noting(callback->key, run_callback, arg, true);
     else
         run_callback(arg);
 }

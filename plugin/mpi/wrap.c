@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/next.h"
 #include "mpi/channels.h"
 #include "mpi/core.h"
 #include "mpi/job.h"
@@ -16,15 +17,6 @@
 
 #define WRAPPER __attribute__((visibility("default")))
 #define LOCAL __attribute__((tls_model("initial-exec")))
-
-/* The function that comes next, by a name that is resolved once. */
-#define NEXT(type, name, parameters)                                                               \
-    static type(*real_##name) parameters;                                                          \
-    static void resolve_##name(void)                                                               \
-    {                                                                                              \
-        if (!real_##name)                                                                          \
-            *(void **)&real_##name = dlsym(RTLD_NEXT, #name);                                      \
-    }
 
 /* ---- who calls ------------------------------------------------------------------------------- */
 
@@ -60,19 +52,20 @@ static bool is_caller(const void *caller)
 /* What main() asks for: the first access inside of its call is that of the message. */
 static __thread struct tic_message *asked LOCAL;
 
-static bool is_world(void *comm)
+/* The communicator of all ranks: Open MPI's, or MPICH's. */
+static void *world(void)
 {
-    static void *world;
+    static void *found;
 
-    if (!world)
-        world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
-    return world ? comm == world : (uint32_t)(uintptr_t)comm == 0x44000000; /* MPICH's */
+    if (!found)
+        found = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
+    return found ? found : (void *)(uintptr_t)0x44000000;
 }
 
 static struct tic_message *ask(const char *call, bool sends, int peer, int64_t tag, void *comm,
                                void *data)
 {
-    if (!is_world(comm))
+    if (comm != world())
         tic_mpi_core->unprotect(call, "communicators other than that of all ranks are not "
                                       "protected yet");
     struct tic_message *message = tic_channels_add(sends, peer, tag, data);
@@ -156,10 +149,11 @@ struct stand_in {
 
 static struct stand_in *stand_ins; /* main() only */
 
-enum kind { ISEND, ISSEND, ISEND_DETACHED, ISSEND_DETACHED, IRECV, IRECV_DETACHED, IRECV_ORDERED };
+enum kind { SEND, SEND_DETACHED, RECEIVE, RECEIVE_DETACHED, RECEIVE_ORDERED };
 
 struct call {
     enum kind kind;
+    void *real; /* function */
     void *data, **request;
     int peer, prio, ordered;
     int64_t tag;
@@ -170,40 +164,39 @@ struct call {
     struct stand_in *stand_in;
 };
 
-NEXT(int, starpu_mpi_isend_prio, (void *, void **, int, int64_t, int, void *))
-NEXT(int, starpu_mpi_issend_prio, (void *, void **, int, int64_t, int, void *))
-NEXT(int, starpu_mpi_isend_detached_prio,
-     (void *, int, int64_t, int, void *, void (*)(void *), void *))
-NEXT(int, starpu_mpi_issend_detached_prio,
-     (void *, int, int64_t, int, void *, void (*)(void *), void *))
-NEXT(int, starpu_mpi_irecv, (void *, void **, int, int64_t, void *))
-NEXT(int, starpu_mpi_irecv_detached, (void *, int, int64_t, void *, void (*)(void *), void *))
-NEXT(int, starpu_mpi_irecv_detached_sequential_consistency,
-     (void *, int, int64_t, void *, void (*)(void *), void *, int))
+int starpu_mpi_isend_prio(void *, void **, int, int64_t, int, void *);
+int starpu_mpi_issend_prio(void *, void **, int, int64_t, int, void *);
+int starpu_mpi_isend_detached_prio(void *, int, int64_t, int, void *, void (*)(void *), void *);
+int starpu_mpi_issend_detached_prio(void *, int, int64_t, int, void *, void (*)(void *), void *);
+int starpu_mpi_irecv(void *, void **, int, int64_t, void *);
+int starpu_mpi_irecv_detached(void *, int, int64_t, void *, void (*)(void *), void *);
+int starpu_mpi_irecv_detached_sequential_consistency(void *, int, int64_t, void *, void (*)(void *),
+                                                     void *, int);
 
 static int call_real(const struct call *c, void **request)
 {
     switch (c->kind) {
-    case ISEND:
-        return real_starpu_mpi_isend_prio(c->data, request, c->peer, c->tag, c->prio, c->comm);
-    case ISSEND:
-        return real_starpu_mpi_issend_prio(c->data, request, c->peer, c->tag, c->prio, c->comm);
-    case ISEND_DETACHED:
-        return real_starpu_mpi_isend_detached_prio(c->data, c->peer, c->tag, c->prio, c->comm,
-                                                   c->callback, c->argument);
-    case ISSEND_DETACHED:
-        return real_starpu_mpi_issend_detached_prio(c->data, c->peer, c->tag, c->prio, c->comm,
-                                                    c->callback, c->argument);
-    case IRECV:
-        return real_starpu_mpi_irecv(c->data, request, c->peer, c->tag, c->comm);
-    case IRECV_DETACHED:
-        return real_starpu_mpi_irecv_detached(c->data, c->peer, c->tag, c->comm, c->callback,
-                                              c->argument);
-    case IRECV_ORDERED:
+    case SEND: {
+        TIC_REAL(starpu_mpi_isend_prio, c->real);
+        return real(c->data, request, c->peer, c->tag, c->prio, c->comm);
+    }
+    case SEND_DETACHED: {
+        TIC_REAL(starpu_mpi_isend_detached_prio, c->real);
+        return real(c->data, c->peer, c->tag, c->prio, c->comm, c->callback, c->argument);
+    }
+    case RECEIVE: {
+        TIC_REAL(starpu_mpi_irecv, c->real);
+        return real(c->data, request, c->peer, c->tag, c->comm);
+    }
+    case RECEIVE_DETACHED: {
+        TIC_REAL(starpu_mpi_irecv_detached, c->real);
+        return real(c->data, c->peer, c->tag, c->comm, c->callback, c->argument);
+    }
+    case RECEIVE_ORDERED:
         break;
     }
-    return real_starpu_mpi_irecv_detached_sequential_consistency(
-        c->data, c->peer, c->tag, c->comm, c->callback, c->argument, c->ordered);
+    TIC_REAL(starpu_mpi_irecv_detached_sequential_consistency, c->real);
+    return real(c->data, c->peer, c->tag, c->comm, c->callback, c->argument, c->ordered);
 }
 
 static int make(const struct call *call)
@@ -281,7 +274,7 @@ static void wrap_callback(const char *name, struct call *call, bool sends)
 
 static int perform(const char *name, struct call *call)
 {
-    const bool receives = call->kind >= IRECV;
+    const bool receives = call->kind >= RECEIVE;
 
     if (!tic_mpi_core)
         return make(call);
@@ -306,48 +299,53 @@ static int perform(const char *name, struct call *call)
 }
 
 #define CALL(kind_, name, parameters, ...)                                                         \
-    WRAPPER int name parameters;                                                                   \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
-        struct call call = {                                                                       \
-            .kind = (kind_), .data = data, .peer = peer, .tag = tag, .comm = comm, __VA_ARGS__};   \
-        resolve_##name();                                                                          \
+        static _Atomic(void *) known;                                                              \
+        struct call call = {.kind = (kind_),                                                       \
+                            .real = tic_next_function(&known, #name),                              \
+                            .data = data,                                                          \
+                            .peer = peer,                                                          \
+                            .tag = tag,                                                            \
+                            .comm = comm,                                                          \
+                            __VA_ARGS__};                                                          \
         return perform(#name, &call);                                                              \
     }
 
 /* StarPU-MPI's other calls come to these. */
-CALL(ISEND, starpu_mpi_isend_prio,
+CALL(SEND, starpu_mpi_isend_prio,
      (void *data, void **request, int peer, int64_t tag, int prio, void *comm), .request = request,
      .prio = prio)
-CALL(ISSEND, starpu_mpi_issend_prio,
+CALL(SEND, starpu_mpi_issend_prio,
      (void *data, void **request, int peer, int64_t tag, int prio, void *comm), .request = request,
      .prio = prio)
-CALL(ISEND_DETACHED, starpu_mpi_isend_detached_prio,
+CALL(SEND_DETACHED, starpu_mpi_isend_detached_prio,
      (void *data, int peer, int64_t tag, int prio, void *comm, void (*callback)(void *), void *arg),
      .prio = prio, .callback = callback, .argument = arg)
-CALL(ISSEND_DETACHED, starpu_mpi_issend_detached_prio,
+CALL(SEND_DETACHED, starpu_mpi_issend_detached_prio,
      (void *data, int peer, int64_t tag, int prio, void *comm, void (*callback)(void *), void *arg),
      .prio = prio, .callback = callback, .argument = arg)
-CALL(IRECV, starpu_mpi_irecv, (void *data, void **request, int peer, int64_t tag, void *comm),
+CALL(RECEIVE, starpu_mpi_irecv, (void *data, void **request, int peer, int64_t tag, void *comm),
      .request = request)
-CALL(IRECV_DETACHED, starpu_mpi_irecv_detached,
+CALL(RECEIVE_DETACHED, starpu_mpi_irecv_detached,
      (void *data, int peer, int64_t tag, void *comm, void (*callback)(void *), void *arg),
      .callback = callback, .argument = arg)
-CALL(IRECV_ORDERED, starpu_mpi_irecv_detached_sequential_consistency,
+CALL(RECEIVE_ORDERED, starpu_mpi_irecv_detached_sequential_consistency,
      (void *data, int peer, int64_t tag, void *comm, void (*callback)(void *), void *arg,
       int ordered),
      .callback = callback, .argument = arg, .ordered = ordered)
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-NEXT(int, starpu_mpi_wait, (void **, void *))
+int starpu_mpi_wait(void **request, void *status);
 
 /* The queue of a restart is played by then. */
 static int await_stand_in(struct stand_in *stand_in, void *status)
 {
     while (!stand_in->real && !stand_in->done)
         usleep(100); /* its value is being written */
-    return stand_in->real ? real_starpu_mpi_wait(&stand_in->real, status) : 0;
+    TIC_NEXT(starpu_mpi_wait);
+    return stand_in->real ? real(&stand_in->real, status) : 0;
 }
 
 static struct stand_in *take_stand_in(void *request)
@@ -362,16 +360,14 @@ static struct stand_in *take_stand_in(void *request)
     return found;
 }
 
-WRAPPER int starpu_mpi_wait(void **request, void *status);
 WRAPPER int starpu_mpi_wait(void **request, void *status)
 {
-    resolve_starpu_mpi_wait();
+    TIC_NEXT(starpu_mpi_wait);
     if (!tic_mpi_core)
-        return real_starpu_mpi_wait(request, status);
+        return real(request, status);
     tic_mpi_core->messages.operate(true, false);
     struct stand_in *stand_in = take_stand_in(*request);
-    int result =
-        stand_in ? await_stand_in(stand_in, status) : real_starpu_mpi_wait(request, status);
+    int result = stand_in ? await_stand_in(stand_in, status) : real(request, status);
     if (stand_in)
         *request = NULL;
     free(stand_in);
@@ -379,14 +375,13 @@ WRAPPER int starpu_mpi_wait(void **request, void *status)
     return result;
 }
 
-NEXT(int, starpu_mpi_barrier, (void *))
-WRAPPER int starpu_mpi_barrier(void *comm);
+int starpu_mpi_barrier(void *comm);
 WRAPPER int starpu_mpi_barrier(void *comm)
 {
-    resolve_starpu_mpi_barrier();
+    TIC_NEXT(starpu_mpi_barrier);
     if (tic_mpi_core)
         tic_mpi_core->messages.operate(true, false);
-    int result = real_starpu_mpi_barrier(comm);
+    int result = real(comm);
     if (tic_mpi_core)
         tic_mpi_core->messages.come_back();
     return result;
@@ -395,14 +390,13 @@ WRAPPER int starpu_mpi_barrier(void *comm)
 /* ---- what is not protected yet --------------------------------------------------------------- */
 
 #define REFUSED(name, parameters, arguments)                                                       \
-    NEXT(void, name, parameters)                                                                   \
-    WRAPPER void name parameters;                                                                  \
+    void name parameters;                                                                          \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
-        resolve_##name();                                                                          \
+        TIC_NEXT(name);                                                                            \
         if (tic_mpi_core)                                                                          \
             tic_mpi_core->unprotect(#name, "it is not protected yet in a run of several ranks");   \
-        real_##name arguments;                                                                     \
+        real arguments;                                                                            \
     }
 
 REFUSED(starpu_mpi_redux_data_prio, (void *comm, void *data, int prio), (comm, data, prio))
@@ -410,15 +404,14 @@ REFUSED(starpu_mpi_redux_data, (void *comm, void *data), (comm, data))
 REFUSED(starpu_mpi_lb_init, (const char *policy, void *conf), (policy, conf))
 
 /* How often it says no is a race. */
-NEXT(int, starpu_mpi_test, (void **, int *, void *))
-WRAPPER int starpu_mpi_test(void **request, int *flag, void *status);
+int starpu_mpi_test(void **request, int *flag, void *status);
 WRAPPER int starpu_mpi_test(void **request, int *flag, void *status)
 {
-    resolve_starpu_mpi_test();
+    TIC_NEXT(starpu_mpi_test);
     if (tic_mpi_core)
         tic_mpi_core->unprotect("starpu_mpi_test",
                                 "it is not protected yet in a run of several ranks");
-    return real_starpu_mpi_test(request, flag, status);
+    return real(request, flag, status);
 }
 
 /* ---- the start ------------------------------------------------------------------------------- */
@@ -428,15 +421,13 @@ static __thread bool starts LOCAL; /* this thread is inside of one of the calls 
 /* The program's communications have not begun: a barrier waits for nothing but the ranks. */
 static void meet(void)
 {
-    int (*barrier)(void *) = NULL;
     int (*ask_rank)(void) = NULL;
     int (*ask_count)(void) = NULL;
-    void *world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
+    TIC_NEXT(starpu_mpi_barrier);
 
-    *(void **)&barrier = dlsym(RTLD_NEXT, "starpu_mpi_barrier");
     *(void **)&ask_rank = dlsym(RTLD_NEXT, "starpu_mpi_world_rank");
     *(void **)&ask_count = dlsym(RTLD_NEXT, "starpu_mpi_world_size");
-    if (!barrier || !ask_rank || !ask_count)
+    if (!real || !ask_rank || !ask_count)
         return;
     bool fits =
         (unsigned)ask_rank() == tic_mpi_core->rank && (unsigned)ask_count() == tic_mpi_core->count;
@@ -445,7 +436,7 @@ static void meet(void)
                                                    "told by its variables");
     int status = fits ? tic_job_open() : -EINVAL;
     tic_mpi_core->guard(1);
-    barrier(world ? world : (void *)(uintptr_t)0x44000000);
+    real(world());
     tic_mpi_core->guard(-1);
     status = status ? status : tic_job_join();
     if (fits && status && status != -ENOENT)
@@ -453,14 +444,13 @@ static void meet(void)
 }
 
 #define START(name, parameters, arguments)                                                         \
-    NEXT(int, name, parameters)                                                                    \
-    WRAPPER int name parameters;                                                                   \
+    int name parameters;                                                                           \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
+        TIC_NEXT(name);                                                                            \
         bool first = !starts;                                                                      \
-        resolve_##name();                                                                          \
         starts = true;                                                                             \
-        int result = real_##name arguments;                                                        \
+        int result = real arguments;                                                               \
         starts = !first;                                                                           \
         if (first && tic_mpi_core && result == 0)                                                  \
             meet();                                                                                \
@@ -473,14 +463,13 @@ START(starpu_mpi_initialize, (void), ())
 START(starpu_mpi_initialize_extended, (int *rank, int *count), (rank, count))
 
 /* The thread of StarPU-MPI that calls MPI begins with it: none of its calls is the program's. */
-NEXT(void, _starpu_mpi_do_initialize, (void *arguments))
-WRAPPER void _starpu_mpi_do_initialize(void *arguments);
+void _starpu_mpi_do_initialize(void *arguments);
 WRAPPER void _starpu_mpi_do_initialize(void *arguments)
 {
-    resolve__starpu_mpi_do_initialize();
+    TIC_NEXT(_starpu_mpi_do_initialize);
     if (tic_mpi_core && !starts)
         tic_mpi_core->guard(1);
-    real__starpu_mpi_do_initialize(arguments);
+    real(arguments);
 }
 
 static const struct tic_ranks library = {
