@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "base/next.h"
+#include "base/words.h"
 #include "mpi/channels.h"
+#include "mpi/comms.h"
 #include "mpi/core.h"
 #include "mpi/job.h"
 #include "mpi/restart.h"
@@ -51,28 +53,6 @@ static bool is_caller(const void *caller)
 
 /* What main() asks for: the first access inside of its call is that of the message. */
 static __thread struct tic_message *asked LOCAL;
-
-/* The communicator of all ranks: Open MPI's, or MPICH's. */
-static void *world(void)
-{
-    static void *found;
-
-    if (!found)
-        found = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
-    return found ? found : (void *)(uintptr_t)0x44000000;
-}
-
-static struct tic_message *ask(const char *call, bool sends, int peer, int64_t tag, void *comm,
-                               void *data)
-{
-    if (comm != world())
-        tic_mpi_core->unprotect(call, "communicators other than that of all ranks are not "
-                                      "protected yet");
-    struct tic_message *message = tic_channels_add(sends, peer, tag, data);
-    if (!message)
-        tic_mpi_core->unprotect(call, "out of memory");
-    return message;
-}
 
 static void end_ask(void)
 {
@@ -140,14 +120,17 @@ static bool takes_release(void *data, const void *caller)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* What main() has in a restart where StarPU-MPI's request is not there, or not yet. */
+/* What main() has in a restart where StarPU-MPI's request is not there, or not yet: its address is
+ * odd, as none of theirs. */
 struct stand_in {
-    struct stand_in *next;
-    void *real;        /* StarPU-MPI's; NULL: none is needed */
-    _Atomic bool done; /* there is no real one to be waited for */
+    void *_Atomic real; /* StarPU-MPI's; NULL: none is needed */
+    _Atomic bool done;  /* there is no real one to be waited for */
 };
 
-static struct stand_in *stand_ins; /* main() only */
+static struct stand_in *stand_in_of(void *request)
+{
+    return (uintptr_t)request & 1 ? (void *)((uintptr_t)request - 1) : NULL;
+}
 
 enum kind { SEND, SEND_DETACHED, RECEIVE, RECEIVE_DETACHED, RECEIVE_ORDERED };
 
@@ -160,6 +143,8 @@ struct call {
     void *comm;
     void (*callback)(void *);
     void *argument;
+    int other;    /* peer, in the communicator of all ranks */
+    int64_t name; /* tag, and the communicator's name */
     struct tic_message *message;
     struct stand_in *stand_in;
 };
@@ -201,8 +186,12 @@ static int call_real(const struct call *c, void **request)
 
 static int make(const struct call *call)
 {
+    void *request = NULL;
+
     asked = call->message;
-    int result = call_real(call, call->stand_in ? &call->stand_in->real : call->request);
+    int result = call_real(call, call->stand_in ? &request : call->request);
+    if (call->stand_in)
+        call->stand_in->real = request;
     end_ask();
     return result;
 }
@@ -220,7 +209,7 @@ static void late_granted(void *arg)
 
     tic_mpi_core->guard(1);
     const struct tic_late *late =
-        tic_restart_find_late(call->peer, call->tag, call->message->number);
+        tic_restart_find_late(call->other, call->name, call->message->number);
     tic_channels_begin_receive(call->message);
     tic_mpi_core->messages.note_granted(data);
     if (!late || !tic_mpi_core->messages.fill(data, late->bytes, late->size))
@@ -257,15 +246,31 @@ static void stand_in_for(struct call *call, bool done)
     struct stand_in *stand_in = malloc(sizeof(*stand_in));
     if (!stand_in)
         tic_mpi_core->stop("out of memory");
-    *stand_in = (struct stand_in){.next = stand_ins, .done = done};
-    stand_ins = stand_in;
-    call->stand_in = *call->request = stand_in;
+    *stand_in = (struct stand_in){.done = done};
+    call->stand_in = stand_in;
+    *call->request = (void *)((uintptr_t)stand_in | 1);
+}
+
+static bool ask(const char *name, struct call *call, bool sends)
+{
+    uint64_t comm;
+
+    call->other = call->peer;
+    if (!tic_comms_find(call->comm, &call->other, &comm))
+        tic_mpi_core->unprotect(name, "a communicator that is not made by MPI_Comm_dup, "
+                                      "MPI_Comm_split or MPI_Comm_create is not protected yet");
+    call->name =
+        comm ? (int64_t)tic_words_hash((uint64_t[]){comm, (uint64_t)call->tag}, 2, 0) : call->tag;
+    call->message = tic_channels_add(sends, call->other, call->name, call->data);
+    if (!call->message)
+        tic_mpi_core->unprotect(name, "out of memory");
+    return call->message;
 }
 
 /* The k-th message of a channel is the same one in each run. */
 static void wrap_callback(const char *name, struct call *call, bool sends)
 {
-    const uint64_t words[4] = {sends, (uint64_t)call->peer, (uint64_t)call->tag,
+    const uint64_t words[4] = {sends, (uint64_t)call->other, (uint64_t)call->name,
                                call->message->number};
 
     if (call->callback && !tic_mpi_core->messages.wrap(words, &call->callback, &call->argument))
@@ -279,8 +284,7 @@ static int perform(const char *name, struct call *call)
     if (!tic_mpi_core)
         return make(call);
     tic_mpi_core->messages.operate(false, !call->request);
-    call->message = ask(name, !receives, call->peer, call->tag, call->comm, call->data);
-    if (!call->message)
+    if (!ask(name, call, !receives))
         return make(call);
     wrap_callback(name, call, !receives);
     enum tic_message_fate fate = tic_channels_fate(call->message);
@@ -345,19 +349,8 @@ static int await_stand_in(struct stand_in *stand_in, void *status)
     while (!stand_in->real && !stand_in->done)
         usleep(100); /* its value is being written */
     TIC_NEXT(starpu_mpi_wait);
-    return stand_in->real ? real(&stand_in->real, status) : 0;
-}
-
-static struct stand_in *take_stand_in(void *request)
-{
-    struct stand_in **at = &stand_ins, *found;
-
-    while (*at && *at != request)
-        at = &(*at)->next;
-    found = *at;
-    if (found)
-        *at = found->next;
-    return found;
+    void *request = stand_in->real;
+    return request ? real(&request, status) : 0;
 }
 
 WRAPPER int starpu_mpi_wait(void **request, void *status)
@@ -366,7 +359,7 @@ WRAPPER int starpu_mpi_wait(void **request, void *status)
     if (!tic_mpi_core)
         return real(request, status);
     tic_mpi_core->messages.operate(true, false);
-    struct stand_in *stand_in = take_stand_in(*request);
+    struct stand_in *stand_in = stand_in_of(*request);
     int result = stand_in ? await_stand_in(stand_in, status) : real(request, status);
     if (stand_in)
         *request = NULL;
@@ -436,7 +429,7 @@ static void meet(void)
                                                    "told by its variables");
     int status = fits ? tic_job_open() : -EINVAL;
     tic_mpi_core->guard(1);
-    real(world());
+    real(tic_comms_world());
     tic_mpi_core->guard(-1);
     status = status ? status : tic_job_join();
     if (fits && status && status != -ENOENT)
