@@ -52,6 +52,7 @@ struct tic_ranks_messages {
      * may do so, too. */
     void (*operate)(bool waits, bool detached);
     void (*come_back)(void);
+    bool (*answer)(bool ended); /* what main() is to hear, which asks whether a message has */
     /* It asks for a message with this data. done: a restart does not make it. */
     void (*note_asked)(void *data, bool receives, bool done);
     /* A restart keeps what was not done from StarPU until main() is at the cut; true, play will be

@@ -6,6 +6,7 @@
 #include "base/thread.h"
 #include "base/words.h"
 #include "interpose/access_callback.h"
+#include "interpose/answers.h"
 #include "interpose/callback_redo.h"
 #include "interpose/callback_run.h"
 #include "interpose/ending.h"
@@ -111,6 +112,17 @@ static void come_back(void)
 {
     if (is_main())
         tic_main_returns();
+}
+
+static bool answer(bool ended)
+{
+    int64_t told = ended;
+
+    if (is_main())
+        tic_answer(TIC_starpu_mpi_test, 0, &told);
+    else
+        unprotect("starpu_mpi_test", "questions of others than main() are not protected yet");
+    return told;
 }
 
 static void stop(const char *why)
@@ -287,6 +299,7 @@ WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ra
         .messages.knows = knows,
         .messages.operate = operate,
         .messages.come_back = come_back,
+        .messages.answer = answer,
         .messages.note_asked = note_asked,
         .messages.keeps = keeps,
         .messages.queue = queue,

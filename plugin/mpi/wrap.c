@@ -239,16 +239,17 @@ static void play(void *arg)
     tic_mpi_core->messages.acquire(call->data, late_granted, late);
 }
 
-static void stand_in_for(struct call *call, bool done)
+static struct stand_in *stand_in_for(void **request, bool done)
 {
-    if (!call->request)
-        return;
-    struct stand_in *stand_in = malloc(sizeof(*stand_in));
+    struct stand_in *stand_in = request ? malloc(sizeof(*stand_in)) : NULL;
+
+    if (!request)
+        return NULL;
     if (!stand_in)
         tic_mpi_core->stop("out of memory");
     *stand_in = (struct stand_in){.done = done};
-    call->stand_in = stand_in;
-    *call->request = (void *)((uintptr_t)stand_in | 1);
+    *request = (void *)((uintptr_t)stand_in | 1);
+    return stand_in;
 }
 
 static bool ask(const char *name, struct call *call, bool sends)
@@ -291,7 +292,7 @@ static int perform(const char *name, struct call *call)
     tic_mpi_core->messages.note_asked(call->data, receives, fate == TIC_MESSAGE_DONE);
     if (fate == TIC_MESSAGE_LIVE && !tic_mpi_core->messages.keeps())
         return make(call);
-    stand_in_for(call, fate == TIC_MESSAGE_DONE);
+    call->stand_in = stand_in_for(call->request, fate == TIC_MESSAGE_DONE);
     if (fate == TIC_MESSAGE_DONE) {
         free(call->message);
         call_back(call);
@@ -368,6 +369,38 @@ WRAPPER int starpu_mpi_wait(void **request, void *status)
     return result;
 }
 
+int starpu_mpi_test(void **request, int *flag, void *status);
+
+/* Has it ended? A request of StarPU-MPI that has is gone. */
+static bool has_ended(void **request, void *status)
+{
+    struct stand_in *stand_in = stand_in_of(*request);
+    void *pending = stand_in ? stand_in->real : *request;
+    int ended = 0;
+    TIC_NEXT(starpu_mpi_test);
+
+    if (!pending)
+        return stand_in->done;
+    real(&pending, &ended, status);
+    if (ended && stand_in) {
+        stand_in->real = NULL;
+        stand_in->done = true;
+    } else if (ended) {
+        stand_in_for(request, true);
+    }
+    return ended;
+}
+
+/* main() hears again what it has heard, and a yes is a wait. */
+WRAPPER int starpu_mpi_test(void **request, int *flag, void *status)
+{
+    TIC_NEXT(starpu_mpi_test);
+    if (!tic_mpi_core)
+        return real(request, flag, status);
+    *flag = tic_mpi_core->messages.answer(has_ended(request, status));
+    return *flag ? starpu_mpi_wait(request, status) : 0;
+}
+
 int starpu_mpi_barrier(void *comm);
 WRAPPER int starpu_mpi_barrier(void *comm)
 {
@@ -395,17 +428,6 @@ WRAPPER int starpu_mpi_barrier(void *comm)
 REFUSED(starpu_mpi_redux_data_prio, (void *comm, void *data, int prio), (comm, data, prio))
 REFUSED(starpu_mpi_redux_data, (void *comm, void *data), (comm, data))
 REFUSED(starpu_mpi_lb_init, (const char *policy, void *conf), (policy, conf))
-
-/* How often it says no is a race. */
-int starpu_mpi_test(void **request, int *flag, void *status);
-WRAPPER int starpu_mpi_test(void **request, int *flag, void *status)
-{
-    TIC_NEXT(starpu_mpi_test);
-    if (tic_mpi_core)
-        tic_mpi_core->unprotect("starpu_mpi_test",
-                                "it is not protected yet in a run of several ranks");
-    return real(request, flag, status);
-}
 
 /* ---- the start ------------------------------------------------------------------------------- */
 

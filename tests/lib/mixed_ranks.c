@@ -5,7 +5,8 @@
  * and of what main() has received. Or callbacks go on with what came: they count, submit tasks, and
  * send it on. Or the communicator is another one than that of all ranks, and others come and go.
  *
- * mixed_ranks STEPS TILES [pruned|callbacks|groups|shared]: compiled by mpicc where it is wanted.
+ * mixed_ranks STEPS TILES [pruned|callbacks|groups|shared|tests]: compiled by mpicc where it is
+ * wanted.
  */
 #include <starpu_mpi.h>
 #include <stdbool.h>
@@ -21,6 +22,7 @@ enum {
     OWN_TAG = 20000,
     SECOND_TAG = 30000,
     CROSS_TAG = 35000,
+    ASK_TAG = 37000,
     TAGS = 40000
 };
 
@@ -90,6 +92,60 @@ static uint64_t pass_on(starpu_data_handle_t own, starpu_data_handle_t got)
     starpu_mpi_wait(&request, MPI_STATUS_IGNORE);
     starpu_data_acquire(got, STARPU_R);
     sum = hash((const uint64_t *)starpu_vector_get_local_ptr(got));
+    starpu_data_release(got);
+    return sum;
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+enum { ASKED_MOST = 40 };
+
+static void bump(void *buffers[], void *arg)
+{
+    uint64_t *to = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+    (void)arg;
+    for (int i = 0; i < WORDS; i++)
+        to[i]++;
+}
+
+static struct starpu_codelet bumping = {
+    .cpu_funcs = {bump}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "bump"};
+static struct starpu_codelet filling = {
+    .cpu_funcs = {bump}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "fill"};
+
+/* Each time that it has not ended main() submits a task; at last another kind fills up, so that
+ * results are the same. */
+static int poll(starpu_mpi_req *request, starpu_data_handle_t to)
+{
+    int flag = 0, bumps = 0;
+
+    for (;;) {
+        starpu_mpi_test(request, &flag, MPI_STATUS_IGNORE);
+        if (flag)
+            break;
+        if (bumps < ASKED_MOST) {
+            starpu_task_insert(&bumping, STARPU_RW, to, 0);
+            bumps++;
+        }
+        starpu_sleep(0.001);
+    }
+    for (int i = bumps; i < ASKED_MOST; i++)
+        starpu_task_insert(&filling, STARPU_RW, to, 0);
+    return flag;
+}
+
+static uint64_t ask(starpu_data_handle_t own, starpu_data_handle_t got, starpu_data_handle_t pile)
+{
+    int before = (rank + ranks - 1) % ranks;
+    starpu_mpi_req sent, received;
+    uint64_t sum;
+
+    starpu_mpi_irecv(got, &received, before, ASK_TAG + before, comm);
+    starpu_mpi_isend(own, &sent, (rank + 1) % ranks, ASK_TAG + rank, comm);
+    sum = (uint64_t)poll(&received, pile) + (uint64_t)poll(&sent, pile);
+    starpu_data_acquire(got, STARPU_R);
+    sum += hash((const uint64_t *)starpu_vector_get_local_ptr(got));
     starpu_data_release(got);
     return sum;
 }
@@ -236,6 +292,7 @@ int main(int argc, char **argv)
 {
     bool calls = argc > 3 && strcmp(argv[3], "callbacks") == 0;
     bool pruned = argc > 3 && strcmp(argv[3], "pruned") == 0;
+    bool tests = argc > 3 && strcmp(argv[3], "tests") == 0;
     bool groups = argc > 3 && strcmp(argv[3], "groups") == 0;
     uint64_t all = 0, seen = 0, *got = calloc(WORDS, sizeof(*got));
     starpu_data_handle_t arrived;
@@ -266,6 +323,8 @@ int main(int argc, char **argv)
             seen = seen * 31 + pass_on(handles[rank], arrived);
         if (groups && step % (ROUND * tiles) == ROUND * tiles / 2)
             seen = seen * 31 + cross(handles[rank], arrived);
+        if (tests && step % (ROUND * tiles / 2) == ROUND * tiles / 4)
+            seen = seen * 31 + ask(handles[rank], arrived, pile);
         if (begun < rounds && step % ROUND == ROUND - 1)
             begin_relay(&relays[begun++]);
         if (step == steps / 2)
