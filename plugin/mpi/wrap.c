@@ -120,11 +120,12 @@ static bool takes_release(void *data, const void *caller)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* What main() has in a restart where StarPU-MPI's request is not there, or not yet: its address is
- * odd, as none of theirs. */
+/* What main() has where StarPU-MPI's request is not there any more; or, in a restart, not yet: then
+ * the address of this, but odd. */
+#define ENDED ((void *)1)
 struct stand_in {
-    void *_Atomic real; /* StarPU-MPI's; NULL: none is needed */
-    _Atomic bool done;  /* there is no real one to be waited for */
+    void *_Atomic real; /* StarPU-MPI's */
+    _Atomic bool done;  /* there is none to be waited for */
 };
 
 static struct stand_in *stand_in_of(void *request)
@@ -239,17 +240,15 @@ static void play(void *arg)
     tic_mpi_core->messages.acquire(call->data, late_granted, late);
 }
 
-static struct stand_in *stand_in_for(void **request, bool done)
+static void stand_in_for(struct call *call)
 {
-    struct stand_in *stand_in = request ? malloc(sizeof(*stand_in)) : NULL;
+    struct stand_in *stand_in = malloc(sizeof(*stand_in));
 
-    if (!request)
-        return NULL;
     if (!stand_in)
         tic_mpi_core->stop("out of memory");
-    *stand_in = (struct stand_in){.done = done};
-    *request = (void *)((uintptr_t)stand_in | 1);
-    return stand_in;
+    *stand_in = (struct stand_in){.done = false};
+    call->stand_in = stand_in;
+    *call->request = (void *)((uintptr_t)stand_in | 1);
 }
 
 static bool ask(const char *name, struct call *call, bool sends)
@@ -292,7 +291,10 @@ static int perform(const char *name, struct call *call)
     tic_mpi_core->messages.note_asked(call->data, receives, fate == TIC_MESSAGE_DONE);
     if (fate == TIC_MESSAGE_LIVE && !tic_mpi_core->messages.keeps())
         return make(call);
-    call->stand_in = stand_in_for(call->request, fate == TIC_MESSAGE_DONE);
+    if (call->request && fate == TIC_MESSAGE_DONE)
+        *call->request = ENDED;
+    else if (call->request)
+        stand_in_for(call);
     if (fate == TIC_MESSAGE_DONE) {
         free(call->message);
         call_back(call);
@@ -361,9 +363,10 @@ WRAPPER int starpu_mpi_wait(void **request, void *status)
         return real(request, status);
     tic_mpi_core->messages.operate(true, false);
     struct stand_in *stand_in = stand_in_of(*request);
-    int result = stand_in ? await_stand_in(stand_in, status) : real(request, status);
-    if (stand_in)
-        *request = NULL;
+    int result = *request == ENDED ? 0
+                 : stand_in        ? await_stand_in(stand_in, status)
+                                   : real(request, status);
+    *request = NULL;
     free(stand_in);
     tic_mpi_core->messages.come_back();
     return result;
@@ -376,17 +379,14 @@ static bool has_ended(void **request, void *status)
 {
     struct stand_in *stand_in = stand_in_of(*request);
     void *pending = stand_in ? stand_in->real : *request;
-    int ended = 0;
+    int ended = *request == ENDED || (stand_in && stand_in->done);
     TIC_NEXT(starpu_mpi_test);
 
-    if (!pending)
-        return stand_in->done;
-    real(&pending, &ended, status);
-    if (ended && stand_in) {
-        stand_in->real = NULL;
-        stand_in->done = true;
-    } else if (ended) {
-        stand_in_for(request, true);
+    if (!ended && pending)
+        real(&pending, &ended, status);
+    if (ended) {
+        free(stand_in);
+        *request = ENDED;
     }
     return ended;
 }
