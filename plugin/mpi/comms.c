@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/next.h"
 #include "base/words.h"
 #include "mpi/core.h"
 
@@ -103,15 +102,9 @@ int MPI_Comm_create_keyval(__typeof__(copy_none) *copy, __typeof__(forget) *end,
                            void *extra);
 int MPI_Comm_set_attr(void *comm, int attribute, void *value);
 
-#define MPI(name, ...)                                                                             \
-    ({                                                                                             \
-        TIC_NEXT(name);                                                                            \
-        real ? real(__VA_ARGS__) : -1;                                                             \
-    })
-
 static void make_attribute(void)
 {
-    if (MPI(MPI_Comm_create_keyval, copy_none, forget, &all.attribute, NULL) != 0)
+    if (TIC_MPI(MPI_Comm_create_keyval, copy_none, forget, &all.attribute, NULL) != 0)
         tic_mpi_core->give_up("MPI has no attribute for communicators");
 }
 
@@ -119,12 +112,13 @@ static struct comm *translate(void *group, void *world)
 {
     int count = 0;
 
-    MPI(MPI_Group_size, group, &count);
+    TIC_MPI(MPI_Group_size, group, &count);
     struct comm *comm = calloc(1, sizeof(*comm) + (size_t)count * sizeof(*comm->ranks));
     int *own = malloc((size_t)count * sizeof(*own));
     for (int i = 0; own && i < count; i++)
         own[i] = i;
-    if (comm && own && MPI(MPI_Group_translate_ranks, group, count, own, world, comm->ranks) == 0)
+    if (comm && own &&
+        TIC_MPI(MPI_Group_translate_ranks, group, count, own, world, comm->ranks) == 0)
         comm->count = count;
     free(own);
     return comm;
@@ -135,11 +129,11 @@ static struct comm *describe(void *handle)
     void *group = NULL, *world = NULL;
     struct comm *comm = NULL;
 
-    if (MPI(MPI_Comm_group, handle, &group) == 0 &&
-        MPI(MPI_Comm_group, tic_comms_world(), &world) == 0)
+    if (TIC_MPI(MPI_Comm_group, handle, &group) == 0 &&
+        TIC_MPI(MPI_Comm_group, tic_comms_world(), &world) == 0)
         comm = translate(group, world);
-    MPI(MPI_Group_free, &group);
-    MPI(MPI_Group_free, &world);
+    TIC_MPI(MPI_Group_free, &group);
+    TIC_MPI(MPI_Group_free, &world);
     return comm;
 }
 
@@ -174,7 +168,7 @@ static void note(void *parent, const void *made)
     comm->next = all.first;
     all.first = comm;
     pthread_mutex_unlock(&all.mutex);
-    if (MPI(MPI_Comm_set_attr, handle, all.attribute, comm) != 0)
+    if (TIC_MPI(MPI_Comm_set_attr, handle, all.attribute, comm) != 0)
         forget(handle, all.attribute, comm, NULL);
 }
 

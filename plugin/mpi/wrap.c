@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/next.h"
 #include "base/words.h"
 #include "mpi/channels.h"
 #include "mpi/comms.h"
@@ -283,7 +282,7 @@ static int perform(const char *name, struct call *call)
 
     if (!tic_mpi_core)
         return make(call);
-    tic_mpi_core->messages.operate(false, !call->request);
+    tic_mpi_core->messages.operate(call->data, false, !call->request);
     if (!ask(name, call, !receives))
         return make(call);
     wrap_callback(name, call, !receives);
@@ -361,7 +360,7 @@ WRAPPER int starpu_mpi_wait(void **request, void *status)
     TIC_NEXT(starpu_mpi_wait);
     if (!tic_mpi_core)
         return real(request, status);
-    tic_mpi_core->messages.operate(true, false);
+    tic_mpi_core->messages.operate(NULL, true, false);
     struct stand_in *stand_in = stand_in_of(*request);
     int result = *request == ENDED ? 0
                  : stand_in        ? await_stand_in(stand_in, status)
@@ -406,11 +405,66 @@ WRAPPER int starpu_mpi_barrier(void *comm)
 {
     TIC_NEXT(starpu_mpi_barrier);
     if (tic_mpi_core)
-        tic_mpi_core->messages.operate(true, false);
+        tic_mpi_core->messages.operate(NULL, true, false);
     int result = real(comm);
     if (tic_mpi_core)
         tic_mpi_core->messages.come_back();
     return result;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+int starpu_mpi_data_get_rank(void *data);
+int64_t starpu_mpi_data_get_tag(void *data);
+int starpu_mpi_comm_rank(void *comm, int *rank);
+int starpu_mpi_comm_size(void *comm, int *count);
+
+/* As StarPU-MPI does it, but that shares are added in the order of ranks, and all is asked for by
+ * main(): there callbacks register data. */
+static void reduce(void *comm, void *data, int prio, int owner, int64_t tag)
+{
+    const struct tic_ranks_messages *messages = &tic_mpi_core->messages;
+    int own = -1, count = 0;
+
+    TIC_MPI(starpu_mpi_comm_rank, comm, &own);
+    TIC_MPI(starpu_mpi_comm_size, comm, &count);
+    if (own != owner) {
+        starpu_mpi_isend_detached_prio(data, owner, tag, prio, comm, NULL, NULL);
+        messages->begin_anew(data);
+    }
+    for (int i = 0; i < count && own == owner; i++) {
+        if (i == own)
+            continue;
+        void *share = messages->open_share(data);
+        starpu_mpi_irecv_detached(share, i, tag, comm, NULL, NULL);
+        messages->add_share(data, share);
+    }
+    messages->await_tasks();
+}
+
+/* StarPU 1.3 returns nothing. */
+int starpu_mpi_redux_data_prio(void *comm, void *data, int prio);
+WRAPPER int starpu_mpi_redux_data_prio(void *comm, void *data, int prio)
+{
+    int owner = TIC_MPI(starpu_mpi_data_get_rank, data);
+    int64_t tag = TIC_MPI(starpu_mpi_data_get_tag, data);
+    TIC_NEXT(starpu_mpi_redux_data_prio);
+
+    if (tic_mpi_core && owner >= 0 && tag >= 0 && tic_mpi_core->messages.reduces(data)) {
+        reduce(comm, data, prio, owner, tag);
+        return 0;
+    }
+    if (tic_mpi_core)
+        tic_mpi_core->unprotect("starpu_mpi_redux_data",
+                                "reductions by others than main(), or of data that is not "
+                                "protected, are not protected yet");
+    return real(comm, data, prio);
+}
+
+int starpu_mpi_redux_data(void *comm, void *data);
+WRAPPER int starpu_mpi_redux_data(void *comm, void *data)
+{
+    return starpu_mpi_redux_data_prio(comm, data, 0);
 }
 
 /* ---- what is not protected yet --------------------------------------------------------------- */
@@ -425,33 +479,26 @@ WRAPPER int starpu_mpi_barrier(void *comm)
         real arguments;                                                                            \
     }
 
-REFUSED(starpu_mpi_redux_data_prio, (void *comm, void *data, int prio), (comm, data, prio))
-REFUSED(starpu_mpi_redux_data, (void *comm, void *data), (comm, data))
 REFUSED(starpu_mpi_lb_init, (const char *policy, void *conf), (policy, conf))
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
 static __thread bool starts LOCAL; /* this thread is inside of one of the calls below */
 
+int starpu_mpi_world_rank(void);
+int starpu_mpi_world_size(void);
+
 /* The program's communications have not begun: a barrier waits for nothing but the ranks. */
 static void meet(void)
 {
-    int (*ask_rank)(void) = NULL;
-    int (*ask_count)(void) = NULL;
-    TIC_NEXT(starpu_mpi_barrier);
-
-    *(void **)&ask_rank = dlsym(RTLD_NEXT, "starpu_mpi_world_rank");
-    *(void **)&ask_count = dlsym(RTLD_NEXT, "starpu_mpi_world_size");
-    if (!real || !ask_rank || !ask_count)
-        return;
-    bool fits =
-        (unsigned)ask_rank() == tic_mpi_core->rank && (unsigned)ask_count() == tic_mpi_core->count;
+    bool fits = (unsigned)TIC_MPI(starpu_mpi_world_rank) == tic_mpi_core->rank &&
+                (unsigned)TIC_MPI(starpu_mpi_world_size) == tic_mpi_core->count;
     if (!fits)
         tic_mpi_core->unprotect("starpu_mpi_init", "the rank is not the one that the launcher "
                                                    "told by its variables");
     int status = fits ? tic_job_open() : -EINVAL;
     tic_mpi_core->guard(1);
-    real(tic_comms_world());
+    TIC_MPI(starpu_mpi_barrier, tic_comms_world());
     tic_mpi_core->guard(-1);
     status = status ? status : tic_job_join();
     if (fits && status && status != -ENOENT)

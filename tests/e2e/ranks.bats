@@ -114,7 +114,7 @@ results() {
 @test "a killed job goes on, on as many ranks" {
     build_ranks
     local expected variant point continued=0
-    for variant in "" pruned callbacks groups tests; do
+    for variant in "" pruned callbacks groups tests sums; do
         ranks 2 ./mixed 200 8 $variant
         expected=$(results)
         for point in task-end:20 task-end:60 line-renamed:3 checkpoint-cut:4 line-written:2; do

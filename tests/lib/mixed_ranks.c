@@ -5,8 +5,8 @@
  * and of what main() has received. Or callbacks go on with what came: they count, submit tasks, and
  * send it on. Or the communicator is another one than that of all ranks, and others come and go.
  *
- * mixed_ranks STEPS TILES [pruned|callbacks|groups|shared|tests]: compiled by mpicc where it is
- * wanted.
+ * mixed_ranks STEPS TILES [pruned|callbacks|groups|shared|tests|sums]: compiled by mpicc where it
+ * is wanted.
  */
 #include <starpu_mpi.h>
 #include <stdbool.h>
@@ -23,6 +23,7 @@ enum {
     SECOND_TAG = 30000,
     CROSS_TAG = 35000,
     ASK_TAG = 37000,
+    SUM_TAG = 38000,
     TAGS = 40000
 };
 
@@ -90,6 +91,67 @@ static uint64_t pass_on(starpu_data_handle_t own, starpu_data_handle_t got)
     starpu_mpi_recv(got, (rank + ranks - 1) % ranks, FIRST_TAG + (rank + ranks - 1) % ranks, comm,
                     MPI_STATUS_IGNORE);
     starpu_mpi_wait(&request, MPI_STATUS_IGNORE);
+    starpu_data_acquire(got, STARPU_R);
+    sum = hash((const uint64_t *)starpu_vector_get_local_ptr(got));
+    starpu_data_release(got);
+    return sum;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+static void clear(void *buffers[], void *arg)
+{
+    (void)arg;
+    memset((void *)STARPU_VECTOR_GET_PTR(buffers[0]), 0, WORDS * sizeof(uint64_t));
+}
+
+static void sum_up(void *buffers[], void *arg)
+{
+    uint64_t *to = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    const uint64_t *from = (const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[1]);
+
+    (void)arg;
+    for (int i = 0; i < WORDS; i++)
+        to[i] += from[i];
+}
+
+static struct starpu_codelet clearing = {
+    .cpu_funcs = {clear}, .nbuffers = 1, .modes = {STARPU_W}, .name = "clear"};
+static struct starpu_codelet summing = {
+    .cpu_funcs = {sum_up}, .nbuffers = 2, .modes = {STARPU_RW, STARPU_R}, .name = "sum"};
+static struct starpu_codelet sharing = {
+    .cpu_funcs = {sum_up}, .nbuffers = 2, .modes = {STARPU_REDUX, STARPU_R}, .name = "share"};
+
+/* Of all ranks, and of this one, which is sent. */
+static starpu_data_handle_t total, own_sum;
+
+static void register_sums(void)
+{
+    starpu_data_handle_t *both[] = {&total, &own_sum};
+
+    for (int i = 0; i < 2; i++) {
+        bool mine = i == 1 || rank == 0;
+        uint64_t *words = calloc(WORDS, sizeof(*words));
+        starpu_vector_data_register(both[i], mine ? STARPU_MAIN_RAM : -1,
+                                    mine ? (uintptr_t)words : 0, WORDS, sizeof(*words));
+        starpu_data_set_reduction_methods(*both[i], &summing, &clearing);
+    }
+    starpu_mpi_data_register_comm(total, SUM_TAG, 0, comm);
+}
+
+static uint64_t reduce(starpu_data_handle_t got)
+{
+    int before = (rank + ranks - 1) % ranks;
+    uint64_t sum;
+
+    for (int i = 0; i < tiles; i++)
+        starpu_mpi_task_insert(comm, &sharing, STARPU_REDUX, total, STARPU_R, handles[i], 0);
+    starpu_mpi_redux_data(comm, total);
+    starpu_mpi_task_insert(comm, &codelet, STARPU_RW, handles[0], STARPU_R, total, 0);
+    for (int i = 0; i < 3; i++)
+        starpu_task_insert(&sharing, STARPU_REDUX, own_sum, STARPU_R, handles[rank], 0);
+    starpu_mpi_isend_detached(own_sum, (rank + 1) % ranks, SUM_TAG + 1 + rank, comm, NULL, NULL);
+    starpu_mpi_recv(got, before, SUM_TAG + 1 + before, comm, MPI_STATUS_IGNORE);
     starpu_data_acquire(got, STARPU_R);
     sum = hash((const uint64_t *)starpu_vector_get_local_ptr(got));
     starpu_data_release(got);
@@ -293,6 +355,7 @@ int main(int argc, char **argv)
     bool calls = argc > 3 && strcmp(argv[3], "callbacks") == 0;
     bool pruned = argc > 3 && strcmp(argv[3], "pruned") == 0;
     bool tests = argc > 3 && strcmp(argv[3], "tests") == 0;
+    bool sums = argc > 3 && strcmp(argv[3], "sums") == 0;
     bool groups = argc > 3 && strcmp(argv[3], "groups") == 0;
     uint64_t all = 0, seen = 0, *got = calloc(WORDS, sizeof(*got));
     starpu_data_handle_t arrived;
@@ -311,6 +374,8 @@ int main(int argc, char **argv)
     handles = calloc((size_t)tiles, sizeof(*handles));
     starpu_vector_data_register(&arrived, STARPU_MAIN_RAM, (uintptr_t)got, WORDS, sizeof(*got));
     register_tiles();
+    if (sums)
+        register_sums();
     int rounds = calls ? steps / ROUND : 0, begun = 0;
     struct relay *relays = calloc((size_t)rounds + 1, sizeof(*relays));
     starpu_vector_data_register(&pile, STARPU_MAIN_RAM, (uintptr_t)calloc(WORDS, sizeof(uint64_t)),
@@ -325,6 +390,8 @@ int main(int argc, char **argv)
             seen = seen * 31 + cross(handles[rank], arrived);
         if (tests && step % (ROUND * tiles / 2) == ROUND * tiles / 4)
             seen = seen * 31 + ask(handles[rank], arrived, pile);
+        if (sums && step % (ROUND * tiles / 2) == ROUND * tiles / 4)
+            seen = seen * 31 + reduce(arrived);
         if (begun < rounds && step % ROUND == ROUND - 1)
             begin_relay(&relays[begun++]);
         if (step == steps / 2)
@@ -345,6 +412,10 @@ int main(int argc, char **argv)
         end_relay(&relays[i]);
     for (int i = 0; i < tiles; i++)
         starpu_data_unregister(handles[i]);
+    if (sums) {
+        starpu_data_unregister(total);
+        starpu_data_unregister(own_sum);
+    }
     starpu_data_unregister(arrived);
     printf("rank %d: %016llx %016llx %d %d %d %d\n", rank, (unsigned long long)all,
            (unsigned long long)seen, received, returned, sent, tagged);
