@@ -226,6 +226,7 @@ static void use_turned_world(void)
 static uint64_t cross(starpu_data_handle_t own, starpu_data_handle_t got)
 {
     int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
+    int other = rank + ranks < tiles - 1 ? rank + ranks : rank; /* the last tile migrates */
     starpu_mpi_req requests[2];
     uint64_t sums[2];
     MPI_Comm pair[2], none;
@@ -234,7 +235,7 @@ static uint64_t cross(starpu_data_handle_t own, starpu_data_handle_t got)
     MPI_Comm_split(comm, rank > 0 ? 1 : MPI_UNDEFINED, 0, &none);
     MPI_Comm_dup(pair[0], &pair[1]);
     starpu_mpi_isend(own, &requests[0], after, CROSS_TAG, pair[0]);
-    starpu_mpi_isend(handles[(rank + ranks) % tiles], &requests[1], after, CROSS_TAG, pair[1]);
+    starpu_mpi_isend(handles[other], &requests[1], after, CROSS_TAG, pair[1]);
     for (int i = 1; i >= 0; i--) {
         starpu_mpi_recv(got, before, CROSS_TAG, pair[i], MPI_STATUS_IGNORE);
         starpu_data_acquire(got, STARPU_R);
