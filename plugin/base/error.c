@@ -2,12 +2,10 @@
 /* Messages to the user, and the two ways in which a start can be stopped. */
 #include "base/error.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -130,34 +128,6 @@ void tic_stop(enum tic_exit status, const char *fmt, ...)
     if (tell_flush)
         tell_flush();
     _exit(status);
-}
-
-void *tic_grow(void *array, unsigned long *capacity, unsigned long needed, unsigned long item)
-{
-    if (needed <= *capacity)
-        return array;
-    unsigned long wanted = *capacity ? *capacity * 2 : 16;
-    while (wanted < needed)
-        wanted *= 2;
-    void *grown = realloc(array, wanted * item);
-    if (!grown)
-        return NULL;
-    *capacity = wanted;
-    return grown;
-}
-
-int tic_append_bytes(void *items, unsigned long *count, unsigned long *capacity, const void *item,
-                     unsigned long size)
-{
-    char *grown;
-
-    memcpy(&grown, items, sizeof(grown));
-    grown = tic_grow(grown, capacity, *count + 1, size);
-    if (!grown)
-        return -ENOMEM;
-    memcpy(grown + (*count)++ * size, item, size);
-    memcpy(items, &grown, sizeof(grown));
-    return 0;
 }
 
 void *tic_or_stop(void *memory)

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "base/grow.h"
+
 /* Exit statuses that are ours; everything else is the application's. */
 enum tic_exit {
     TIC_EXIT_STOPPED = 75,  /* somebody asked for the end: the next start goes on */
@@ -44,13 +46,5 @@ void tic_stop_explain(const char *(*explain)(void));
  * lack of some: NULL, or false, stops it. */
 void *tic_or_stop(void *memory);
 void tic_stop_unless(bool done);
-
-/* malloc family whose failure is reported once by the caller as -ENOMEM. */
-void *tic_grow(void *array, unsigned long *capacity, unsigned long needed, unsigned long item);
-/* Appends a copy of `*...` to `items`, an array that grows. 0 or -ENOMEM. */
-#define tic_append(items, count, capacity, ...)                                                    \
-    tic_append_bytes(&(items), &(count), &(capacity), 1 ? (__VA_ARGS__) : (items), sizeof(*(items)))
-int tic_append_bytes(void *items, unsigned long *count, unsigned long *capacity, const void *item,
-                     unsigned long size);
 
 #endif

@@ -48,10 +48,18 @@ struct tic_ranks {
 /* What the library calls where the program communicates; immutable. */
 struct tic_ranks_messages {
     bool (*knows)(void *data); /* it is the program's, and protected */
-    /* Of main(). It begins an operation, which waits; and comes back from that. detached: callbacks
-     * may do so, too. */
-    void (*operate)(bool waits, bool detached);
+    /* Of main(). It begins an operation, of this data or NULL, which waits; and comes back from
+     * that. detached: callbacks may do so, too. */
+    void (*operate)(void *data, bool waits, bool detached);
     void (*come_back)(void);
+    bool (*answer)(bool ended); /* what main() is to hear, which asks whether a message has */
+    /* Reductions, by main(): can they be protected? The share of another rank: data to be received
+     * into, which is added and goes; where a share went, the value begins anew; all tasks end. */
+    bool (*reduces)(void *data);
+    void *(*open_share)(void *data);
+    void (*add_share)(void *data, void *share);
+    void (*begin_anew)(void *data);
+    void (*await_tasks)(void);
     /* It asks for a message with this data. done: a restart does not make it. */
     void (*note_asked)(void *data, bool receives, bool done);
     /* A restart keeps what was not done from StarPU until main() is at the cut; true, play will be

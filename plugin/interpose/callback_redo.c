@@ -210,20 +210,13 @@ bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, const stru
     return true;
 }
 
-void tic_callback_redo_message(uint64_t key, void (*run)(void *), void *argument)
+void tic_callback_redo_noting(uint64_t key, void (*run)(void *), void *argument, bool asks)
 {
     struct tic_redone *redone =
         copy_of(&(struct tic_redone){.key = key, .run = run, .argument = argument, .notes = true});
     struct tic_replay_actor actor = tic_redone_actor(redone, false);
 
     actor.of_task = true;
-    if (!tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, false))
+    if (!asks || !tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, false))
         queue_redone(redone);
-}
-
-void tic_callback_redo_access(uint64_t key, void (*run)(void *), void *argument)
-{
-    const struct tic_redone redone = {.key = key, .run = run, .argument = argument, .notes = true};
-
-    queue_redone(copy_of(&redone));
 }

@@ -44,11 +44,10 @@ bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key,
 void tic_callback_await(const struct starpu_task *task);
 /* main() is at the cut: what callbacks of tasks that have not returned had looked at is named. */
 void tic_callback_name_looks(void);
-/* StarPU grants an access with a callback while the queue is played: the callback comes after that.
- * run notes itself what begins. */
-void tic_callback_redo_access(uint64_t key, void (*run)(void *), void *argument);
-/* The same of a message that has ended, now or by the cut; before the cut the history says when. */
-void tic_callback_redo_message(uint64_t key, void (*run)(void *), void *argument);
+/* StarPU grants an access with a callback while the queue is played, or a message has ended, now or
+ * by the cut: the callback comes after that; asks: before the cut the history says when. run notes
+ * itself what begins. */
+void tic_callback_redo_noting(uint64_t key, void (*run)(void *), void *argument, bool asks);
 /* The task whose callback this thread runs without it; or NULL. */
 struct starpu_task *tic_callback_current_task(void);
 

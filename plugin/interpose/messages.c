@@ -6,11 +6,13 @@
 #include "base/thread.h"
 #include "base/words.h"
 #include "interpose/access_callback.h"
+#include "interpose/answers.h"
 #include "interpose/callback_redo.h"
 #include "interpose/callback_run.h"
 #include "interpose/ending.h"
 #include "interpose/ranks.h"
 #include "interpose/redo.h"
+#include "interpose/redux.h"
 #include "interpose/shape.h"
 #include "interpose/waits.h"
 #include "real/real.h"
@@ -97,8 +99,22 @@ static bool is_callback(void)
            !tic_callback_access_is_running();
 }
 
-static void operate(bool waits, bool detached)
+/* What protection took over is complete before another rank may have it. */
+static void fold(void *data)
 {
+    struct tic_handle *handle = tic_session_watches() ? tic_handle_of(data) : NULL;
+
+    if (handle && is_main())
+        tic_redux_fold(handle);
+    else if (handle && tic_redux_is_open(handle))
+        unprotect("a communication", "data of a reduction (STARPU_REDUX) that callbacks send or "
+                                     "receive is not protected yet");
+}
+
+static void operate(void *data, bool waits, bool detached)
+{
+    if (data)
+        fold(data);
     if (tic_session_is_watching() && !tic_session_is_owner() && !(detached && is_callback()))
         tic_session_unprotect("a communication",
                               "those of others than main() are not protected yet, but detached ones"
@@ -111,6 +127,45 @@ static void come_back(void)
 {
     if (is_main())
         tic_main_returns();
+}
+
+static bool answer(bool ended)
+{
+    int64_t told = ended;
+
+    if (is_main())
+        tic_answer(TIC_starpu_mpi_test, 0, &told);
+    else
+        unprotect("starpu_mpi_test", "questions of others than main() are not protected yet");
+    return told;
+}
+
+static bool reduces(void *data)
+{
+    struct tic_handle *handle = is_main() ? tic_handle_of(data) : NULL;
+
+    return handle && handle->supported && !tic_handle_is_excluded(handle) &&
+           tic_redux_has_methods(handle);
+}
+
+static void *open_share(void *data)
+{
+    return tic_redux_open_share(tic_handle_of(data));
+}
+
+static void add_share(void *data, void *share)
+{
+    tic_redux_add_share(tic_handle_of(data), share);
+}
+
+static void begin_anew(void *data)
+{
+    tic_redux_begin_anew(tic_handle_of(data));
+}
+
+static void await_tasks(void)
+{
+    starpu_task_wait_for_all();
 }
 
 static void stop(const char *why)
@@ -185,7 +240,7 @@ static void call_back(void *arg)
     const struct callback *callback = arg;
 
     if (tic_replay_is_on())
-        tic_callback_redo_message(callback->key, run_callback, arg);
+        tic_callback_redo_noting(callback->key, run_callback, arg, true);
     else
         run_callback(arg);
 }
@@ -287,6 +342,12 @@ WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ra
         .messages.knows = knows,
         .messages.operate = operate,
         .messages.come_back = come_back,
+        .messages.answer = answer,
+        .messages.reduces = reduces,
+        .messages.open_share = open_share,
+        .messages.add_share = add_share,
+        .messages.begin_anew = begin_anew,
+        .messages.await_tasks = await_tasks,
         .messages.note_asked = note_asked,
         .messages.keeps = keeps,
         .messages.queue = queue,

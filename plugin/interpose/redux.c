@@ -134,6 +134,19 @@ static void submit(struct starpu_codelet *codelet, void *arg, starpu_data_handle
     tic_guard -= hidden;
 }
 
+static starpu_data_handle_t register_same(const struct tic_handle *handle)
+{
+    starpu_data_handle_t fresh;
+
+    tic_guard++;
+    tic_real.starpu_data_register_same(&fresh, handle->data);
+    tic_guard--;
+    tic_data_on_register_after(fresh, -1);
+    if (tic_handle_of(fresh))
+        tic_typed_inherit(tic_handle_of(fresh), handle);
+    return fresh;
+}
+
 static bool open_accumulators(struct tic_handle *handle, struct tic_redux *redux)
 {
     int64_t width = tic_real.starpu_worker_get_count();
@@ -143,18 +156,23 @@ static bool open_accumulators(struct tic_handle *handle, struct tic_redux *redux
     if (width < 1 || width > MAX_WIDTH)
         return false;
     for (unsigned i = 0; i < (unsigned)width; i++) {
-        tic_guard++;
-        tic_real.starpu_data_register_same(&redux->parts[i], handle->data);
-        tic_guard--;
-        tic_data_on_register_after(redux->parts[i], -1);
+        redux->parts[i] = register_same(handle);
         struct tic_handle *part = tic_handle_of(redux->parts[i]);
         if (part)
             part->use.accumulates = true;
-        if (part)
-            tic_typed_inherit(part, handle);
     }
     redux->width = (unsigned)width;
     return true;
+}
+
+static void add(struct tic_handle *handle, starpu_data_handle_t from)
+{
+    const struct tic_redux *redux = handle->redux;
+
+    if (atomic_load(&handle->use.invalid)) /* to StarPU, too, until this task is submitted */
+        submit(redux->init, redux->init_arg, handle->data, NULL);
+    atomic_store(&handle->use.invalid, false);
+    submit(redux->fold, redux->fold_arg, handle->data, from);
 }
 
 /* True when there was something. */
@@ -167,10 +185,7 @@ static bool fold_own(struct tic_handle *handle)
     for (unsigned i = 0; redux && i < redux->width; i++) {
         if (!atomic_exchange(&redux->open[i], false))
             continue;
-        if (atomic_load(&handle->use.invalid)) /* to StarPU, too, until this task is submitted */
-            submit(redux->init, redux->init_arg, handle->data, NULL);
-        atomic_store(&handle->use.invalid, false);
-        submit(redux->fold, redux->fold_arg, handle->data, redux->parts[i]);
+        add(handle, redux->parts[i]);
         atomic_fetch_sub(&tic_redux_open_count, 1);
         any = true;
     }
@@ -205,7 +220,7 @@ void tic_redux_fold_all(void)
     pthread_mutex_unlock(&folding);
 }
 
-static bool is_open(const struct tic_handle *handle)
+bool tic_redux_is_open(const struct tic_handle *handle)
 {
     const struct tic_redux *redux = handle->redux;
 
@@ -214,6 +229,32 @@ static bool is_open(const struct tic_handle *handle)
             return true;
     return false;
 }
+
+/* ---- of several ranks ------------------------------------------------------------------------ */
+
+bool tic_redux_has_methods(const struct tic_handle *handle)
+{
+    return handle->redux && handle->redux->fold && handle->redux->init;
+}
+
+starpu_data_handle_t tic_redux_open_share(struct tic_handle *handle)
+{
+    tic_redux_fold(handle);
+    return register_same(handle);
+}
+
+void tic_redux_add_share(struct tic_handle *handle, starpu_data_handle_t share)
+{
+    add(handle, share);
+    starpu_data_unregister_submit(share);
+}
+
+void tic_redux_begin_anew(struct tic_handle *handle)
+{
+    submit(handle->redux->init, handle->redux->init_arg, handle->data, NULL);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
 
 void tic_redux_drop(struct tic_handle *handle)
 {
@@ -282,7 +323,7 @@ static const char *contribute(struct starpu_task *task, unsigned buffer)
     if (redux->width == 0 && !open_accumulators(handle, redux))
         return "the accumulators of a reduction cannot be made";
     fold_overlapping(handle);
-    if (!is_open(handle) &&
+    if (!tic_redux_is_open(handle) &&
         tic_append(started.items, started.count, started.capacity, &handle) != 0)
         return "out of memory";
     unsigned part = redux->next++ % redux->width;
@@ -315,7 +356,7 @@ static const char *on_other_thread(struct starpu_task *task)
     pthread_mutex_lock(&folding); /* not between what is closed and its fold */
     for (unsigned i = 0; i < buffers && !why; i++) {
         const struct tic_handle *handle = tic_handle_of(STARPU_TASK_GET_HANDLE(task, i));
-        if (is_reduction(task, i) || (handle && is_open(handle)))
+        if (is_reduction(task, i) || (handle && tic_redux_is_open(handle)))
             why = "reductions (STARPU_REDUX) of data that callbacks, tasks or other threads use, "
                   "too, are not protected yet";
     }

@@ -36,6 +36,14 @@ bool tic_redux_is_contributing(void);
 /* Before any other access to the data (may be NULL): submits what brings its value up to date. True
  * when there was something. */
 bool tic_redux_fold(struct tic_handle *handle);
+/* Are there contributions that are not folded? Any thread. */
+bool tic_redux_is_open(const struct tic_handle *handle);
+/* Shares of other ranks, by main(): other data like this, which is added and leaves; where it went,
+ * the value begins anew. For data with methods. */
+bool tic_redux_has_methods(const struct tic_handle *handle);
+starpu_data_handle_t tic_redux_open_share(struct tic_handle *handle);
+void tic_redux_add_share(struct tic_handle *handle, starpu_data_handle_t share);
+void tic_redux_begin_anew(struct tic_handle *handle);
 /* The same for all data: main() is about to wait for all tasks, or protection ends. Any thread. */
 void tic_redux_fold_all(void);
 /* The data is about to leave, without a value that anybody reads; complete; and so are its parts.

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "mpi/core.h"
 
 enum { BUCKETS = 1024 };
@@ -151,30 +152,17 @@ bool tic_channels_is_late(const struct tic_message *receive)
     return receive->late;
 }
 
-static bool make_room_locked(void)
-{
-    unsigned long capacity = 2 * all.kept_capacity + 16;
-    struct tic_late *grown = all.kept_count < all.kept_capacity
-                                 ? all.kept
-                                 : realloc(all.kept, capacity * sizeof(*grown));
-
-    if (!grown)
-        return false;
-    all.kept_capacity = all.kept_count < all.kept_capacity ? all.kept_capacity : capacity;
-    all.kept = grown;
-    return true;
-}
-
 void tic_channels_settle_receive(struct tic_message *receive, void *bytes, size_t size)
 {
+    const struct tic_late late = {receive->channel->peer, receive->channel->tag, receive->number,
+                                  bytes, size};
+
     pthread_mutex_lock(&all.mutex);
-    if (receive->late && bytes && make_room_locked()) {
-        all.kept[all.kept_count++] = (struct tic_late){
-            receive->channel->peer, receive->channel->tag, receive->number, bytes, size};
+    if (receive->late && bytes &&
+        tic_append(all.kept, all.kept_count, all.kept_capacity, &late) == 0)
         all.unsettled--; /* else the line is never complete */
-    } else {
+    else
         free(bytes);
-    }
     pthread_mutex_unlock(&all.mutex);
     free(receive);
 }

@@ -5,10 +5,18 @@
 
 #include <time.h>
 
+#include "base/next.h"
 #include "base/ranks.h"
 
 /* NULL: nothing is to be done here. wrap.c sets it at load; immutable then. */
 extern const struct tic_ranks_core *tic_mpi_core;
+
+/* A function of MPI or StarPU-MPI that is not ours; -1: there is none. */
+#define TIC_MPI(name, ...)                                                                         \
+    ({                                                                                             \
+        TIC_NEXT(name);                                                                            \
+        real ? real(__VA_ARGS__) : -1;                                                             \
+    })
 
 /* Of a clock that nobody sets. */
 static inline double tic_mpi_seconds(void)

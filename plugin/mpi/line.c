@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+
 static const char prefix[] = "job-line-", heading[] = "starpu-tic job line 1\n";
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -174,18 +176,19 @@ static int is_older(const void *a, const void *b)
 
 uint64_t *tic_job_line_list(const char *directory, unsigned long *count)
 {
-    unsigned long capacity = 256;
-    uint64_t *numbers = malloc(capacity * sizeof(*numbers));
+    unsigned long capacity = 0;
+    uint64_t number, *numbers = tic_grow(NULL, &capacity, 1, sizeof(number));
     DIR *stream = numbers ? opendir(directory) : NULL;
     struct dirent *entry;
     char *end;
 
     *count = 0;
-    while (stream && (entry = readdir(stream)) && *count < capacity) {
+    while (stream && (entry = readdir(stream))) {
         if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
             continue;
-        numbers[*count] = strtoull(entry->d_name + strlen(prefix), &end, 10);
-        *count += *end == '\0';
+        number = strtoull(entry->d_name + strlen(prefix), &end, 10);
+        if (*end == '\0' && tic_append(numbers, *count, capacity, &number) != 0)
+            break;
     }
     if (stream)
         closedir(stream);
@@ -241,19 +244,16 @@ static bool read_late(FILE *file, struct tic_late *late)
 int tic_late_read(const char *path, struct tic_late **late, unsigned long *count)
 {
     FILE *file = fopen(path, "re");
-    struct tic_late one, *grown;
+    unsigned long capacity = 0;
+    struct tic_late one;
 
     *late = NULL;
     *count = 0;
     if (!file)
         return -errno;
-    while (read_late(file, &one)) {
-        grown = realloc(*late, (*count + 1) * sizeof(*grown));
-        if (!grown)
+    while (read_late(file, &one))
+        if (tic_append(*late, *count, capacity, &one) != 0)
             break;
-        *late = grown;
-        grown[(*count)++] = one;
-    }
     int status = feof(file) ? 0 : -EIO;
     fclose(file);
     return status;

@@ -16,6 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+
 enum { MOST_BYTES = 1 << 30, PIECE = 1 << 16, BACKLOG = 1024 };
 
 /* ---- the meeting ----------------------------------------------------------------------------- */
@@ -162,16 +164,12 @@ void tic_wire_close(struct tic_wire *wire)
 
 /* ---- letters --------------------------------------------------------------------------------- */
 
-static bool make_room(char **bytes, size_t *room, size_t needed)
+static bool make_room(char **bytes, unsigned long *room, size_t needed)
 {
-    size_t more = *room > needed / 2 ? 2 * *room : needed;
-    char *grown = needed <= *room ? *bytes : realloc(*bytes, more);
+    char *grown = tic_grow(*bytes, room, needed, 1);
 
-    if (!grown)
-        return false;
-    *room = needed <= *room ? *room : more;
-    *bytes = grown;
-    return true;
+    *bytes = grown ? grown : *bytes;
+    return grown != NULL;
 }
 
 bool tic_wire_put(struct tic_wire *wire, const struct tic_agree_message *message)

@@ -14,7 +14,8 @@ struct tic_wire_header {
 struct tic_wire {
     int fd; /* -1: none */
     char *out, *in;
-    size_t out_size, out_room, in_size, in_room;
+    size_t out_size, in_size;
+    unsigned long out_room, in_room;
     bool taken; /* the first letter of those that came */
 };
 

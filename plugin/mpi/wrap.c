@@ -9,22 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/words.h"
 #include "mpi/channels.h"
+#include "mpi/comms.h"
 #include "mpi/core.h"
 #include "mpi/job.h"
 #include "mpi/restart.h"
 
 #define WRAPPER __attribute__((visibility("default")))
 #define LOCAL __attribute__((tls_model("initial-exec")))
-
-/* The function that comes next, by a name that is resolved once. */
-#define NEXT(type, name, parameters)                                                               \
-    static type(*real_##name) parameters;                                                          \
-    static void resolve_##name(void)                                                               \
-    {                                                                                              \
-        if (!real_##name)                                                                          \
-            *(void **)&real_##name = dlsym(RTLD_NEXT, #name);                                      \
-    }
 
 /* ---- who calls ------------------------------------------------------------------------------- */
 
@@ -59,27 +52,6 @@ static bool is_caller(const void *caller)
 
 /* What main() asks for: the first access inside of its call is that of the message. */
 static __thread struct tic_message *asked LOCAL;
-
-static bool is_world(void *comm)
-{
-    static void *world;
-
-    if (!world)
-        world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
-    return world ? comm == world : (uint32_t)(uintptr_t)comm == 0x44000000; /* MPICH's */
-}
-
-static struct tic_message *ask(const char *call, bool sends, int peer, int64_t tag, void *comm,
-                               void *data)
-{
-    if (!is_world(comm))
-        tic_mpi_core->unprotect(call, "communicators other than that of all ranks are not "
-                                      "protected yet");
-    struct tic_message *message = tic_channels_add(sends, peer, tag, data);
-    if (!message)
-        tic_mpi_core->unprotect(call, "out of memory");
-    return message;
-}
 
 static void end_ask(void)
 {
@@ -147,69 +119,79 @@ static bool takes_release(void *data, const void *caller)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* What main() has in a restart where StarPU-MPI's request is not there, or not yet. */
+/* What main() has where StarPU-MPI's request is not there any more; or, in a restart, not yet: then
+ * the address of this, but odd. */
+#define ENDED ((void *)1)
 struct stand_in {
-    struct stand_in *next;
-    void *real;        /* StarPU-MPI's; NULL: none is needed */
-    _Atomic bool done; /* there is no real one to be waited for */
+    void *_Atomic real; /* StarPU-MPI's */
+    _Atomic bool done;  /* there is none to be waited for */
 };
 
-static struct stand_in *stand_ins; /* main() only */
+static struct stand_in *stand_in_of(void *request)
+{
+    return (uintptr_t)request & 1 ? (void *)((uintptr_t)request - 1) : NULL;
+}
 
-enum kind { ISEND, ISSEND, ISEND_DETACHED, ISSEND_DETACHED, IRECV, IRECV_DETACHED, IRECV_ORDERED };
+enum kind { SEND, SEND_DETACHED, RECEIVE, RECEIVE_DETACHED, RECEIVE_ORDERED };
 
 struct call {
     enum kind kind;
+    void *real; /* function */
     void *data, **request;
     int peer, prio, ordered;
     int64_t tag;
     void *comm;
     void (*callback)(void *);
     void *argument;
+    int other;    /* peer, in the communicator of all ranks */
+    int64_t name; /* tag, and the communicator's name */
     struct tic_message *message;
     struct stand_in *stand_in;
 };
 
-NEXT(int, starpu_mpi_isend_prio, (void *, void **, int, int64_t, int, void *))
-NEXT(int, starpu_mpi_issend_prio, (void *, void **, int, int64_t, int, void *))
-NEXT(int, starpu_mpi_isend_detached_prio,
-     (void *, int, int64_t, int, void *, void (*)(void *), void *))
-NEXT(int, starpu_mpi_issend_detached_prio,
-     (void *, int, int64_t, int, void *, void (*)(void *), void *))
-NEXT(int, starpu_mpi_irecv, (void *, void **, int, int64_t, void *))
-NEXT(int, starpu_mpi_irecv_detached, (void *, int, int64_t, void *, void (*)(void *), void *))
-NEXT(int, starpu_mpi_irecv_detached_sequential_consistency,
-     (void *, int, int64_t, void *, void (*)(void *), void *, int))
+int starpu_mpi_isend_prio(void *, void **, int, int64_t, int, void *);
+int starpu_mpi_issend_prio(void *, void **, int, int64_t, int, void *);
+int starpu_mpi_isend_detached_prio(void *, int, int64_t, int, void *, void (*)(void *), void *);
+int starpu_mpi_issend_detached_prio(void *, int, int64_t, int, void *, void (*)(void *), void *);
+int starpu_mpi_irecv(void *, void **, int, int64_t, void *);
+int starpu_mpi_irecv_detached(void *, int, int64_t, void *, void (*)(void *), void *);
+int starpu_mpi_irecv_detached_sequential_consistency(void *, int, int64_t, void *, void (*)(void *),
+                                                     void *, int);
 
 static int call_real(const struct call *c, void **request)
 {
     switch (c->kind) {
-    case ISEND:
-        return real_starpu_mpi_isend_prio(c->data, request, c->peer, c->tag, c->prio, c->comm);
-    case ISSEND:
-        return real_starpu_mpi_issend_prio(c->data, request, c->peer, c->tag, c->prio, c->comm);
-    case ISEND_DETACHED:
-        return real_starpu_mpi_isend_detached_prio(c->data, c->peer, c->tag, c->prio, c->comm,
-                                                   c->callback, c->argument);
-    case ISSEND_DETACHED:
-        return real_starpu_mpi_issend_detached_prio(c->data, c->peer, c->tag, c->prio, c->comm,
-                                                    c->callback, c->argument);
-    case IRECV:
-        return real_starpu_mpi_irecv(c->data, request, c->peer, c->tag, c->comm);
-    case IRECV_DETACHED:
-        return real_starpu_mpi_irecv_detached(c->data, c->peer, c->tag, c->comm, c->callback,
-                                              c->argument);
-    case IRECV_ORDERED:
+    case SEND: {
+        TIC_REAL(starpu_mpi_isend_prio, c->real);
+        return real(c->data, request, c->peer, c->tag, c->prio, c->comm);
+    }
+    case SEND_DETACHED: {
+        TIC_REAL(starpu_mpi_isend_detached_prio, c->real);
+        return real(c->data, c->peer, c->tag, c->prio, c->comm, c->callback, c->argument);
+    }
+    case RECEIVE: {
+        TIC_REAL(starpu_mpi_irecv, c->real);
+        return real(c->data, request, c->peer, c->tag, c->comm);
+    }
+    case RECEIVE_DETACHED: {
+        TIC_REAL(starpu_mpi_irecv_detached, c->real);
+        return real(c->data, c->peer, c->tag, c->comm, c->callback, c->argument);
+    }
+    case RECEIVE_ORDERED:
         break;
     }
-    return real_starpu_mpi_irecv_detached_sequential_consistency(
-        c->data, c->peer, c->tag, c->comm, c->callback, c->argument, c->ordered);
+    TIC_REAL(starpu_mpi_irecv_detached_sequential_consistency, c->real);
+    return real(c->data, c->peer, c->tag, c->comm, c->callback, c->argument, c->ordered);
 }
 
 static int make(const struct call *call)
 {
+    void *request = NULL;
+
     asked = call->message;
-    int result = call_real(call, call->stand_in ? &call->stand_in->real : call->request);
+    int result = call_real(call, call->stand_in ? &request : call->request);
+    if (call->stand_in)
+        call->stand_in->real = request;
     end_ask();
     return result;
 }
@@ -227,7 +209,7 @@ static void late_granted(void *arg)
 
     tic_mpi_core->guard(1);
     const struct tic_late *late =
-        tic_restart_find_late(call->peer, call->tag, call->message->number);
+        tic_restart_find_late(call->other, call->name, call->message->number);
     tic_channels_begin_receive(call->message);
     tic_mpi_core->messages.note_granted(data);
     if (!late || !tic_mpi_core->messages.fill(data, late->bytes, late->size))
@@ -257,22 +239,37 @@ static void play(void *arg)
     tic_mpi_core->messages.acquire(call->data, late_granted, late);
 }
 
-static void stand_in_for(struct call *call, bool done)
+static void stand_in_for(struct call *call)
 {
-    if (!call->request)
-        return;
     struct stand_in *stand_in = malloc(sizeof(*stand_in));
+
     if (!stand_in)
         tic_mpi_core->stop("out of memory");
-    *stand_in = (struct stand_in){.next = stand_ins, .done = done};
-    stand_ins = stand_in;
-    call->stand_in = *call->request = stand_in;
+    *stand_in = (struct stand_in){.done = false};
+    call->stand_in = stand_in;
+    *call->request = (void *)((uintptr_t)stand_in | 1);
+}
+
+static bool ask(const char *name, struct call *call, bool sends)
+{
+    uint64_t comm;
+
+    call->other = call->peer;
+    if (!tic_comms_find(call->comm, &call->other, &comm))
+        tic_mpi_core->unprotect(name, "a communicator that is not made by MPI_Comm_dup, "
+                                      "MPI_Comm_split or MPI_Comm_create is not protected yet");
+    call->name =
+        comm ? (int64_t)tic_words_hash((uint64_t[]){comm, (uint64_t)call->tag}, 2, 0) : call->tag;
+    call->message = tic_channels_add(sends, call->other, call->name, call->data);
+    if (!call->message)
+        tic_mpi_core->unprotect(name, "out of memory");
+    return call->message;
 }
 
 /* The k-th message of a channel is the same one in each run. */
 static void wrap_callback(const char *name, struct call *call, bool sends)
 {
-    const uint64_t words[4] = {sends, (uint64_t)call->peer, (uint64_t)call->tag,
+    const uint64_t words[4] = {sends, (uint64_t)call->other, (uint64_t)call->name,
                                call->message->number};
 
     if (call->callback && !tic_mpi_core->messages.wrap(words, &call->callback, &call->argument))
@@ -281,20 +278,22 @@ static void wrap_callback(const char *name, struct call *call, bool sends)
 
 static int perform(const char *name, struct call *call)
 {
-    const bool receives = call->kind >= IRECV;
+    const bool receives = call->kind >= RECEIVE;
 
     if (!tic_mpi_core)
         return make(call);
-    tic_mpi_core->messages.operate(false, !call->request);
-    call->message = ask(name, !receives, call->peer, call->tag, call->comm, call->data);
-    if (!call->message)
+    tic_mpi_core->messages.operate(call->data, false, !call->request);
+    if (!ask(name, call, !receives))
         return make(call);
     wrap_callback(name, call, !receives);
     enum tic_message_fate fate = tic_channels_fate(call->message);
     tic_mpi_core->messages.note_asked(call->data, receives, fate == TIC_MESSAGE_DONE);
     if (fate == TIC_MESSAGE_LIVE && !tic_mpi_core->messages.keeps())
         return make(call);
-    stand_in_for(call, fate == TIC_MESSAGE_DONE);
+    if (call->request && fate == TIC_MESSAGE_DONE)
+        *call->request = ENDED;
+    else if (call->request)
+        stand_in_for(call);
     if (fate == TIC_MESSAGE_DONE) {
         free(call->message);
         call_back(call);
@@ -306,146 +305,200 @@ static int perform(const char *name, struct call *call)
 }
 
 #define CALL(kind_, name, parameters, ...)                                                         \
-    WRAPPER int name parameters;                                                                   \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
-        struct call call = {                                                                       \
-            .kind = (kind_), .data = data, .peer = peer, .tag = tag, .comm = comm, __VA_ARGS__};   \
-        resolve_##name();                                                                          \
+        static _Atomic(void *) known;                                                              \
+        struct call call = {.kind = (kind_),                                                       \
+                            .real = tic_next_function(&known, #name),                              \
+                            .data = data,                                                          \
+                            .peer = peer,                                                          \
+                            .tag = tag,                                                            \
+                            .comm = comm,                                                          \
+                            __VA_ARGS__};                                                          \
         return perform(#name, &call);                                                              \
     }
 
 /* StarPU-MPI's other calls come to these. */
-CALL(ISEND, starpu_mpi_isend_prio,
+CALL(SEND, starpu_mpi_isend_prio,
      (void *data, void **request, int peer, int64_t tag, int prio, void *comm), .request = request,
      .prio = prio)
-CALL(ISSEND, starpu_mpi_issend_prio,
+CALL(SEND, starpu_mpi_issend_prio,
      (void *data, void **request, int peer, int64_t tag, int prio, void *comm), .request = request,
      .prio = prio)
-CALL(ISEND_DETACHED, starpu_mpi_isend_detached_prio,
+CALL(SEND_DETACHED, starpu_mpi_isend_detached_prio,
      (void *data, int peer, int64_t tag, int prio, void *comm, void (*callback)(void *), void *arg),
      .prio = prio, .callback = callback, .argument = arg)
-CALL(ISSEND_DETACHED, starpu_mpi_issend_detached_prio,
+CALL(SEND_DETACHED, starpu_mpi_issend_detached_prio,
      (void *data, int peer, int64_t tag, int prio, void *comm, void (*callback)(void *), void *arg),
      .prio = prio, .callback = callback, .argument = arg)
-CALL(IRECV, starpu_mpi_irecv, (void *data, void **request, int peer, int64_t tag, void *comm),
+CALL(RECEIVE, starpu_mpi_irecv, (void *data, void **request, int peer, int64_t tag, void *comm),
      .request = request)
-CALL(IRECV_DETACHED, starpu_mpi_irecv_detached,
+CALL(RECEIVE_DETACHED, starpu_mpi_irecv_detached,
      (void *data, int peer, int64_t tag, void *comm, void (*callback)(void *), void *arg),
      .callback = callback, .argument = arg)
-CALL(IRECV_ORDERED, starpu_mpi_irecv_detached_sequential_consistency,
+CALL(RECEIVE_ORDERED, starpu_mpi_irecv_detached_sequential_consistency,
      (void *data, int peer, int64_t tag, void *comm, void (*callback)(void *), void *arg,
       int ordered),
      .callback = callback, .argument = arg, .ordered = ordered)
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-NEXT(int, starpu_mpi_wait, (void **, void *))
+int starpu_mpi_wait(void **request, void *status);
 
 /* The queue of a restart is played by then. */
 static int await_stand_in(struct stand_in *stand_in, void *status)
 {
     while (!stand_in->real && !stand_in->done)
         usleep(100); /* its value is being written */
-    return stand_in->real ? real_starpu_mpi_wait(&stand_in->real, status) : 0;
+    TIC_NEXT(starpu_mpi_wait);
+    void *request = stand_in->real;
+    return request ? real(&request, status) : 0;
 }
 
-static struct stand_in *take_stand_in(void *request)
-{
-    struct stand_in **at = &stand_ins, *found;
-
-    while (*at && *at != request)
-        at = &(*at)->next;
-    found = *at;
-    if (found)
-        *at = found->next;
-    return found;
-}
-
-WRAPPER int starpu_mpi_wait(void **request, void *status);
 WRAPPER int starpu_mpi_wait(void **request, void *status)
 {
-    resolve_starpu_mpi_wait();
+    TIC_NEXT(starpu_mpi_wait);
     if (!tic_mpi_core)
-        return real_starpu_mpi_wait(request, status);
-    tic_mpi_core->messages.operate(true, false);
-    struct stand_in *stand_in = take_stand_in(*request);
-    int result =
-        stand_in ? await_stand_in(stand_in, status) : real_starpu_mpi_wait(request, status);
-    if (stand_in)
-        *request = NULL;
+        return real(request, status);
+    tic_mpi_core->messages.operate(NULL, true, false);
+    struct stand_in *stand_in = stand_in_of(*request);
+    int result = *request == ENDED ? 0
+                 : stand_in        ? await_stand_in(stand_in, status)
+                                   : real(request, status);
+    *request = NULL;
     free(stand_in);
     tic_mpi_core->messages.come_back();
     return result;
 }
 
-NEXT(int, starpu_mpi_barrier, (void *))
-WRAPPER int starpu_mpi_barrier(void *comm);
+int starpu_mpi_test(void **request, int *flag, void *status);
+
+/* Has it ended? A request of StarPU-MPI that has is gone. */
+static bool has_ended(void **request, void *status)
+{
+    struct stand_in *stand_in = stand_in_of(*request);
+    void *pending = stand_in ? stand_in->real : *request;
+    int ended = *request == ENDED || (stand_in && stand_in->done);
+    TIC_NEXT(starpu_mpi_test);
+
+    if (!ended && pending)
+        real(&pending, &ended, status);
+    if (ended) {
+        free(stand_in);
+        *request = ENDED;
+    }
+    return ended;
+}
+
+/* main() hears again what it has heard, and a yes is a wait. */
+WRAPPER int starpu_mpi_test(void **request, int *flag, void *status)
+{
+    TIC_NEXT(starpu_mpi_test);
+    if (!tic_mpi_core)
+        return real(request, flag, status);
+    *flag = tic_mpi_core->messages.answer(has_ended(request, status));
+    return *flag ? starpu_mpi_wait(request, status) : 0;
+}
+
+int starpu_mpi_barrier(void *comm);
 WRAPPER int starpu_mpi_barrier(void *comm)
 {
-    resolve_starpu_mpi_barrier();
+    TIC_NEXT(starpu_mpi_barrier);
     if (tic_mpi_core)
-        tic_mpi_core->messages.operate(true, false);
-    int result = real_starpu_mpi_barrier(comm);
+        tic_mpi_core->messages.operate(NULL, true, false);
+    int result = real(comm);
     if (tic_mpi_core)
         tic_mpi_core->messages.come_back();
     return result;
 }
 
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+int starpu_mpi_data_get_rank(void *data);
+int64_t starpu_mpi_data_get_tag(void *data);
+int starpu_mpi_comm_rank(void *comm, int *rank);
+int starpu_mpi_comm_size(void *comm, int *count);
+
+/* As StarPU-MPI does it, but that shares are added in the order of ranks, and all is asked for by
+ * main(): there callbacks register data. */
+static void reduce(void *comm, void *data, int prio, int owner, int64_t tag)
+{
+    const struct tic_ranks_messages *messages = &tic_mpi_core->messages;
+    int own = -1, count = 0;
+
+    TIC_MPI(starpu_mpi_comm_rank, comm, &own);
+    TIC_MPI(starpu_mpi_comm_size, comm, &count);
+    if (own != owner) {
+        starpu_mpi_isend_detached_prio(data, owner, tag, prio, comm, NULL, NULL);
+        messages->begin_anew(data);
+    }
+    for (int i = 0; i < count && own == owner; i++) {
+        if (i == own)
+            continue;
+        void *share = messages->open_share(data);
+        starpu_mpi_irecv_detached(share, i, tag, comm, NULL, NULL);
+        messages->add_share(data, share);
+    }
+    messages->await_tasks();
+}
+
+/* StarPU 1.3 returns nothing. */
+int starpu_mpi_redux_data_prio(void *comm, void *data, int prio);
+WRAPPER int starpu_mpi_redux_data_prio(void *comm, void *data, int prio)
+{
+    int owner = TIC_MPI(starpu_mpi_data_get_rank, data);
+    int64_t tag = TIC_MPI(starpu_mpi_data_get_tag, data);
+    TIC_NEXT(starpu_mpi_redux_data_prio);
+
+    if (tic_mpi_core && owner >= 0 && tag >= 0 && tic_mpi_core->messages.reduces(data)) {
+        reduce(comm, data, prio, owner, tag);
+        return 0;
+    }
+    if (tic_mpi_core)
+        tic_mpi_core->unprotect("starpu_mpi_redux_data",
+                                "reductions by others than main(), or of data that is not "
+                                "protected, are not protected yet");
+    return real(comm, data, prio);
+}
+
+int starpu_mpi_redux_data(void *comm, void *data);
+WRAPPER int starpu_mpi_redux_data(void *comm, void *data)
+{
+    return starpu_mpi_redux_data_prio(comm, data, 0);
+}
+
 /* ---- what is not protected yet --------------------------------------------------------------- */
 
 #define REFUSED(name, parameters, arguments)                                                       \
-    NEXT(void, name, parameters)                                                                   \
-    WRAPPER void name parameters;                                                                  \
+    void name parameters;                                                                          \
     WRAPPER void name parameters                                                                   \
     {                                                                                              \
-        resolve_##name();                                                                          \
+        TIC_NEXT(name);                                                                            \
         if (tic_mpi_core)                                                                          \
             tic_mpi_core->unprotect(#name, "it is not protected yet in a run of several ranks");   \
-        real_##name arguments;                                                                     \
+        real arguments;                                                                            \
     }
 
-REFUSED(starpu_mpi_redux_data_prio, (void *comm, void *data, int prio), (comm, data, prio))
-REFUSED(starpu_mpi_redux_data, (void *comm, void *data), (comm, data))
 REFUSED(starpu_mpi_lb_init, (const char *policy, void *conf), (policy, conf))
-
-/* How often it says no is a race. */
-NEXT(int, starpu_mpi_test, (void **, int *, void *))
-WRAPPER int starpu_mpi_test(void **request, int *flag, void *status);
-WRAPPER int starpu_mpi_test(void **request, int *flag, void *status)
-{
-    resolve_starpu_mpi_test();
-    if (tic_mpi_core)
-        tic_mpi_core->unprotect("starpu_mpi_test",
-                                "it is not protected yet in a run of several ranks");
-    return real_starpu_mpi_test(request, flag, status);
-}
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
 static __thread bool starts LOCAL; /* this thread is inside of one of the calls below */
 
+int starpu_mpi_world_rank(void);
+int starpu_mpi_world_size(void);
+
 /* The program's communications have not begun: a barrier waits for nothing but the ranks. */
 static void meet(void)
 {
-    int (*barrier)(void *) = NULL;
-    int (*ask_rank)(void) = NULL;
-    int (*ask_count)(void) = NULL;
-    void *world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
-
-    *(void **)&barrier = dlsym(RTLD_NEXT, "starpu_mpi_barrier");
-    *(void **)&ask_rank = dlsym(RTLD_NEXT, "starpu_mpi_world_rank");
-    *(void **)&ask_count = dlsym(RTLD_NEXT, "starpu_mpi_world_size");
-    if (!barrier || !ask_rank || !ask_count)
-        return;
-    bool fits =
-        (unsigned)ask_rank() == tic_mpi_core->rank && (unsigned)ask_count() == tic_mpi_core->count;
+    bool fits = (unsigned)TIC_MPI(starpu_mpi_world_rank) == tic_mpi_core->rank &&
+                (unsigned)TIC_MPI(starpu_mpi_world_size) == tic_mpi_core->count;
     if (!fits)
         tic_mpi_core->unprotect("starpu_mpi_init", "the rank is not the one that the launcher "
                                                    "told by its variables");
     int status = fits ? tic_job_open() : -EINVAL;
     tic_mpi_core->guard(1);
-    barrier(world ? world : (void *)(uintptr_t)0x44000000);
+    TIC_MPI(starpu_mpi_barrier, tic_comms_world());
     tic_mpi_core->guard(-1);
     status = status ? status : tic_job_join();
     if (fits && status && status != -ENOENT)
@@ -453,14 +506,13 @@ static void meet(void)
 }
 
 #define START(name, parameters, arguments)                                                         \
-    NEXT(int, name, parameters)                                                                    \
-    WRAPPER int name parameters;                                                                   \
+    int name parameters;                                                                           \
     WRAPPER int name parameters                                                                    \
     {                                                                                              \
+        TIC_NEXT(name);                                                                            \
         bool first = !starts;                                                                      \
-        resolve_##name();                                                                          \
         starts = true;                                                                             \
-        int result = real_##name arguments;                                                        \
+        int result = real arguments;                                                               \
         starts = !first;                                                                           \
         if (first && tic_mpi_core && result == 0)                                                  \
             meet();                                                                                \
@@ -473,14 +525,13 @@ START(starpu_mpi_initialize, (void), ())
 START(starpu_mpi_initialize_extended, (int *rank, int *count), (rank, count))
 
 /* The thread of StarPU-MPI that calls MPI begins with it: none of its calls is the program's. */
-NEXT(void, _starpu_mpi_do_initialize, (void *arguments))
-WRAPPER void _starpu_mpi_do_initialize(void *arguments);
+void _starpu_mpi_do_initialize(void *arguments);
 WRAPPER void _starpu_mpi_do_initialize(void *arguments)
 {
-    resolve__starpu_mpi_do_initialize();
+    TIC_NEXT(_starpu_mpi_do_initialize);
     if (tic_mpi_core && !starts)
         tic_mpi_core->guard(1);
-    real__starpu_mpi_do_initialize(arguments);
+    real(arguments);
 }
 
 static const struct tic_ranks library = {

@@ -64,6 +64,27 @@ is_fine() {
     is_fine
 }
 
+@test "communicators that the program makes" {
+    need_mpi
+    local program
+    for program in comm mix_comm; do
+        STARPU_TIC_FAIL=line-renamed:1 lines_of 4 "$mpi/$program" || true
+        lines_of 4 "$mpi/$program"
+        is_fine
+        [ ! -e "$STARPU_TIC_DIR" ]
+    done
+}
+
+@test "a communicator that has no name ends protection" {
+    build_ranks
+    local expected
+    ranks 2 ./mixed 100 8
+    expected=$(results)
+    lines_of 2 ./mixed 100 8 shared
+    [ "$(results)" = "$expected" ]
+    grep -q 'a communicator that is not made by MPI_Comm_dup, MPI_Comm_split or MPI_Comm_create' out
+}
+
 @test "a job line names the part of each rank" {
     need_mpi
     local rank file size hash
@@ -93,7 +114,7 @@ results() {
 @test "a killed job goes on, on as many ranks" {
     build_ranks
     local expected variant point continued=0
-    for variant in "" pruned callbacks; do
+    for variant in "" pruned callbacks groups tests sums; do
         ranks 2 ./mixed 200 8 $variant
         expected=$(results)
         for point in task-end:20 task-end:60 line-renamed:3 checkpoint-cut:4 line-written:2; do

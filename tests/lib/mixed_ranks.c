@@ -3,9 +3,11 @@
  * which tasks mix with tiles of other ranks; messages that main() sends and waits for; migration.
  * Each rank enters all insertions, or only those that concern it. It prints a hash of all tiles,
  * and of what main() has received. Or callbacks go on with what came: they count, submit tasks, and
- * send it on.
+ * send it on. Or the communicator is another one than that of all ranks, and others come and go.
  *
- * mixed_ranks STEPS TILES [pruned|callbacks]: compiled by mpicc where it is wanted. */
+ * mixed_ranks STEPS TILES [pruned|callbacks|groups|shared|tests|sums]: compiled by mpicc where it
+ * is wanted.
+ */
 #include <starpu_mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,9 +21,13 @@ enum {
     FIRST_TAG = 10000,
     OWN_TAG = 20000,
     SECOND_TAG = 30000,
+    CROSS_TAG = 35000,
+    ASK_TAG = 37000,
+    SUM_TAG = 38000,
     TAGS = 40000
 };
 
+static MPI_Comm comm = MPI_COMM_WORLD;
 static int rank, ranks, steps, tiles;
 static uint64_t **memory;
 static starpu_data_handle_t *handles;
@@ -59,7 +65,7 @@ static void register_tiles(void)
             memory[i][k] = (uint64_t)i * WORDS + (uint64_t)k;
         starpu_vector_data_register(&handles[i], mine ? STARPU_MAIN_RAM : -1,
                                     mine ? (uintptr_t)memory[i] : 0, WORDS, sizeof(**memory));
-        starpu_mpi_data_register(handles[i], i, i % ranks);
+        starpu_mpi_data_register_comm(handles[i], i, i % ranks, comm);
     }
 }
 
@@ -70,10 +76,9 @@ static void insert(int step, bool pruned)
     if (to == from || (pruned && starpu_mpi_data_get_rank(handles[to]) != rank &&
                        starpu_mpi_data_get_rank(handles[from]) != rank))
         return;
-    starpu_mpi_task_insert(MPI_COMM_WORLD, &codelet, STARPU_RW, handles[to], STARPU_R,
-                           handles[from], 0);
+    starpu_mpi_task_insert(comm, &codelet, STARPU_RW, handles[to], STARPU_R, handles[from], 0);
     if (pruned) /* who does not enter what writes it keeps no copy */
-        starpu_mpi_cache_flush(MPI_COMM_WORLD, handles[from]);
+        starpu_mpi_cache_flush(comm, handles[from]);
 }
 
 /* A tile goes around the ranks, and main() looks at it. */
@@ -82,14 +87,166 @@ static uint64_t pass_on(starpu_data_handle_t own, starpu_data_handle_t got)
     starpu_mpi_req request;
     uint64_t sum;
 
-    starpu_mpi_isend(own, &request, (rank + 1) % ranks, FIRST_TAG + rank, MPI_COMM_WORLD);
-    starpu_mpi_recv(got, (rank + ranks - 1) % ranks, FIRST_TAG + (rank + ranks - 1) % ranks,
-                    MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    starpu_mpi_isend(own, &request, (rank + 1) % ranks, FIRST_TAG + rank, comm);
+    starpu_mpi_recv(got, (rank + ranks - 1) % ranks, FIRST_TAG + (rank + ranks - 1) % ranks, comm,
+                    MPI_STATUS_IGNORE);
     starpu_mpi_wait(&request, MPI_STATUS_IGNORE);
     starpu_data_acquire(got, STARPU_R);
     sum = hash((const uint64_t *)starpu_vector_get_local_ptr(got));
     starpu_data_release(got);
     return sum;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+static void clear(void *buffers[], void *arg)
+{
+    (void)arg;
+    memset((void *)STARPU_VECTOR_GET_PTR(buffers[0]), 0, WORDS * sizeof(uint64_t));
+}
+
+static void sum_up(void *buffers[], void *arg)
+{
+    uint64_t *to = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+    const uint64_t *from = (const uint64_t *)STARPU_VECTOR_GET_PTR(buffers[1]);
+
+    (void)arg;
+    for (int i = 0; i < WORDS; i++)
+        to[i] += from[i];
+}
+
+static struct starpu_codelet clearing = {
+    .cpu_funcs = {clear}, .nbuffers = 1, .modes = {STARPU_W}, .name = "clear"};
+static struct starpu_codelet summing = {
+    .cpu_funcs = {sum_up}, .nbuffers = 2, .modes = {STARPU_RW, STARPU_R}, .name = "sum"};
+static struct starpu_codelet sharing = {
+    .cpu_funcs = {sum_up}, .nbuffers = 2, .modes = {STARPU_REDUX, STARPU_R}, .name = "share"};
+
+/* Of all ranks, and of this one, which is sent. */
+static starpu_data_handle_t total, own_sum;
+
+static void register_sums(void)
+{
+    starpu_data_handle_t *both[] = {&total, &own_sum};
+
+    for (int i = 0; i < 2; i++) {
+        bool mine = i == 1 || rank == 0;
+        uint64_t *words = calloc(WORDS, sizeof(*words));
+        starpu_vector_data_register(both[i], mine ? STARPU_MAIN_RAM : -1,
+                                    mine ? (uintptr_t)words : 0, WORDS, sizeof(*words));
+        starpu_data_set_reduction_methods(*both[i], &summing, &clearing);
+    }
+    starpu_mpi_data_register_comm(total, SUM_TAG, 0, comm);
+}
+
+static uint64_t reduce(starpu_data_handle_t got)
+{
+    int before = (rank + ranks - 1) % ranks;
+    uint64_t sum;
+
+    for (int i = 0; i < tiles; i++)
+        starpu_mpi_task_insert(comm, &sharing, STARPU_REDUX, total, STARPU_R, handles[i], 0);
+    starpu_mpi_redux_data(comm, total);
+    starpu_mpi_task_insert(comm, &codelet, STARPU_RW, handles[0], STARPU_R, total, 0);
+    for (int i = 0; i < 3; i++)
+        starpu_task_insert(&sharing, STARPU_REDUX, own_sum, STARPU_R, handles[rank], 0);
+    starpu_mpi_isend_detached(own_sum, (rank + 1) % ranks, SUM_TAG + 1 + rank, comm, NULL, NULL);
+    starpu_mpi_recv(got, before, SUM_TAG + 1 + before, comm, MPI_STATUS_IGNORE);
+    starpu_data_acquire(got, STARPU_R);
+    sum = hash((const uint64_t *)starpu_vector_get_local_ptr(got));
+    starpu_data_release(got);
+    return sum;
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+enum { ASKED_MOST = 40 };
+
+static void bump(void *buffers[], void *arg)
+{
+    uint64_t *to = (uint64_t *)STARPU_VECTOR_GET_PTR(buffers[0]);
+
+    (void)arg;
+    for (int i = 0; i < WORDS; i++)
+        to[i]++;
+}
+
+static struct starpu_codelet bumping = {
+    .cpu_funcs = {bump}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "bump"};
+static struct starpu_codelet filling = {
+    .cpu_funcs = {bump}, .nbuffers = 1, .modes = {STARPU_RW}, .name = "fill"};
+
+/* Each time that it has not ended main() submits a task; at last another kind fills up, so that
+ * results are the same. */
+static int poll(starpu_mpi_req *request, starpu_data_handle_t to)
+{
+    int flag = 0, bumps = 0;
+
+    for (;;) {
+        starpu_mpi_test(request, &flag, MPI_STATUS_IGNORE);
+        if (flag)
+            break;
+        if (bumps < ASKED_MOST) {
+            starpu_task_insert(&bumping, STARPU_RW, to, 0);
+            bumps++;
+        }
+        starpu_sleep(0.001);
+    }
+    for (int i = bumps; i < ASKED_MOST; i++)
+        starpu_task_insert(&filling, STARPU_RW, to, 0);
+    return flag;
+}
+
+static uint64_t ask(starpu_data_handle_t own, starpu_data_handle_t got, starpu_data_handle_t pile)
+{
+    int before = (rank + ranks - 1) % ranks;
+    starpu_mpi_req sent, received;
+    uint64_t sum;
+
+    starpu_mpi_irecv(got, &received, before, ASK_TAG + before, comm);
+    starpu_mpi_isend(own, &sent, (rank + 1) % ranks, ASK_TAG + rank, comm);
+    sum = (uint64_t)poll(&received, pile) + (uint64_t)poll(&sent, pile);
+    starpu_data_acquire(got, STARPU_R);
+    sum += hash((const uint64_t *)starpu_vector_get_local_ptr(got));
+    starpu_data_release(got);
+    return sum;
+}
+
+/* ---- communicators --------------------------------------------------------------------------- */
+
+/* Ranks have other numbers in it. */
+static void use_turned_world(void)
+{
+    MPI_Comm_split(MPI_COMM_WORLD, 0, ranks - rank, &comm);
+    starpu_mpi_comm_rank(comm, &rank);
+}
+
+/* Two messages of one tag and the same ranks go by two communicators, and are received in the other
+ * order. */
+static uint64_t cross(starpu_data_handle_t own, starpu_data_handle_t got)
+{
+    int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
+    int other = rank + ranks < tiles - 1 ? rank + ranks : rank; /* the last tile migrates */
+    starpu_mpi_req requests[2];
+    uint64_t sums[2];
+    MPI_Comm pair[2], none;
+
+    MPI_Comm_dup(comm, &pair[0]);
+    MPI_Comm_split(comm, rank > 0 ? 1 : MPI_UNDEFINED, 0, &none);
+    MPI_Comm_dup(pair[0], &pair[1]);
+    starpu_mpi_isend(own, &requests[0], after, CROSS_TAG, pair[0]);
+    starpu_mpi_isend(handles[other], &requests[1], after, CROSS_TAG, pair[1]);
+    for (int i = 1; i >= 0; i--) {
+        starpu_mpi_recv(got, before, CROSS_TAG, pair[i], MPI_STATUS_IGNORE);
+        starpu_data_acquire(got, STARPU_R);
+        sums[i] = hash((const uint64_t *)starpu_vector_get_local_ptr(got));
+        starpu_data_release(got);
+    }
+    for (int i = 0; i < 2; i++)
+        starpu_mpi_wait(&requests[i], MPI_STATUS_IGNORE);
+    if (none != MPI_COMM_NULL) /* others stay with StarPU-MPI, which listens to them */
+        MPI_Comm_free(&none);
+    return sums[0] * 31 + sums[1];
 }
 
 /* ---- callbacks ------------------------------------------------------------------------------- */
@@ -144,10 +301,9 @@ static void note_receive(void *arg)
 
     received++;
     submit_add(relay->first, relay->round);
-    starpu_mpi_isend_detached(relay->first, (rank + 1) % ranks, SECOND_TAG + rank, MPI_COMM_WORLD,
-                              note_sent, relay);
-    starpu_mpi_irecv_detached(relay->second, before, SECOND_TAG + before, MPI_COMM_WORLD,
-                              note_return, relay);
+    starpu_mpi_isend_detached(relay->first, (rank + 1) % ranks, SECOND_TAG + rank, comm, note_sent,
+                              relay);
+    starpu_mpi_irecv_detached(relay->second, before, SECOND_TAG + before, comm, note_return, relay);
 }
 
 static void note_tag(void *arg)
@@ -175,13 +331,11 @@ static void begin_relay(struct relay *relay)
     int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
     starpu_tag_t task = TAGS + 2 * (starpu_tag_t)relay->round;
 
-    starpu_mpi_irecv_detached(relay->first, before, OWN_TAG + before, MPI_COMM_WORLD, note_receive,
-                              relay);
-    starpu_mpi_isend_detached(relay->own, after, OWN_TAG + rank, MPI_COMM_WORLD, note_sent, relay);
+    starpu_mpi_irecv_detached(relay->first, before, OWN_TAG + before, comm, note_receive, relay);
+    starpu_mpi_isend_detached(relay->own, after, OWN_TAG + rank, comm, note_sent, relay);
     starpu_tag_declare_deps(task, 1, task + 1);
-    starpu_mpi_irecv_detached_unlock_tag(relay->third, before, TAGS + before, MPI_COMM_WORLD,
-                                         task + 1);
-    starpu_mpi_isend_detached(handles[rank], after, TAGS + rank, MPI_COMM_WORLD, NULL, NULL);
+    starpu_mpi_irecv_detached_unlock_tag(relay->third, before, TAGS + before, comm, task + 1);
+    starpu_mpi_isend_detached(handles[rank], after, TAGS + rank, comm, NULL, NULL);
     starpu_task_insert(&codelet, STARPU_RW, relay->third, STARPU_R, relay->own, STARPU_TAG, task,
                        STARPU_CALLBACK, note_tag, 0);
     submit_add(relay->third, 2000 + relay->round);
@@ -201,6 +355,9 @@ int main(int argc, char **argv)
 {
     bool calls = argc > 3 && strcmp(argv[3], "callbacks") == 0;
     bool pruned = argc > 3 && strcmp(argv[3], "pruned") == 0;
+    bool tests = argc > 3 && strcmp(argv[3], "tests") == 0;
+    bool sums = argc > 3 && strcmp(argv[3], "sums") == 0;
+    bool groups = argc > 3 && strcmp(argv[3], "groups") == 0;
     uint64_t all = 0, seen = 0, *got = calloc(WORDS, sizeof(*got));
     starpu_data_handle_t arrived;
 
@@ -208,12 +365,18 @@ int main(int argc, char **argv)
     tiles = argc > 2 ? atoi(argv[2]) : 6;
     if (starpu_init(NULL) != 0 || starpu_mpi_init(&argc, &argv, 1) != 0)
         return 77;
-    starpu_mpi_comm_rank(MPI_COMM_WORLD, &rank);
-    starpu_mpi_comm_size(MPI_COMM_WORLD, &ranks);
+    starpu_mpi_comm_rank(comm, &rank);
+    starpu_mpi_comm_size(comm, &ranks);
+    if (groups)
+        use_turned_world();
+    if (argc > 3 && strcmp(argv[3], "shared") == 0)
+        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm);
     memory = calloc((size_t)tiles, sizeof(*memory));
     handles = calloc((size_t)tiles, sizeof(*handles));
     starpu_vector_data_register(&arrived, STARPU_MAIN_RAM, (uintptr_t)got, WORDS, sizeof(*got));
     register_tiles();
+    if (sums)
+        register_sums();
     int rounds = calls ? steps / ROUND : 0, begun = 0;
     struct relay *relays = calloc((size_t)rounds + 1, sizeof(*relays));
     starpu_vector_data_register(&pile, STARPU_MAIN_RAM, (uintptr_t)calloc(WORDS, sizeof(uint64_t)),
@@ -224,12 +387,18 @@ int main(int argc, char **argv)
         insert(step, pruned);
         if (step % (ROUND * tiles) == ROUND * tiles - 1)
             seen = seen * 31 + pass_on(handles[rank], arrived);
+        if (groups && step % (ROUND * tiles) == ROUND * tiles / 2)
+            seen = seen * 31 + cross(handles[rank], arrived);
+        if (tests && step % (ROUND * tiles / 2) == ROUND * tiles / 4)
+            seen = seen * 31 + ask(handles[rank], arrived, pile);
+        if (sums && step % (ROUND * tiles / 2) == ROUND * tiles / 4)
+            seen = seen * 31 + reduce(arrived);
         if (begun < rounds && step % ROUND == ROUND - 1)
             begin_relay(&relays[begun++]);
         if (step == steps / 2)
-            starpu_mpi_data_migrate(MPI_COMM_WORLD, handles[tiles - 1], 0);
+            starpu_mpi_data_migrate(comm, handles[tiles - 1], 0);
     }
-    starpu_mpi_wait_for_all(MPI_COMM_WORLD);
+    starpu_mpi_wait_for_all(comm);
     for (int i = 0; i < tiles; i++)
         if (starpu_mpi_data_get_rank(handles[i]) == rank) {
             starpu_data_acquire(handles[i], STARPU_R);
@@ -244,6 +413,10 @@ int main(int argc, char **argv)
         end_relay(&relays[i]);
     for (int i = 0; i < tiles; i++)
         starpu_data_unregister(handles[i]);
+    if (sums) {
+        starpu_data_unregister(total);
+        starpu_data_unregister(own_sum);
+    }
     starpu_data_unregister(arrived);
     printf("rank %d: %016llx %016llx %d %d %d %d\n", rank, (unsigned long long)all,
            (unsigned long long)seen, received, returned, sent, tagged);
