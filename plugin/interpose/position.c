@@ -55,12 +55,13 @@ static bool goes_on(void)
     return tic_clock_now() != stuck.arrived;
 }
 
-/* It may be waiting for another thread of the program, too. */
-static void tell_waits_outside(void)
+/* It may be waiting for another thread of the program, too, or another rank. With VERIFY=0 it is
+ * not known where. */
+static void tell_waits(bool outside)
 {
     if (!stuck.told)
-        tic_log(TIC_LOG_WARN, "the replay stands still: main() waits outside of StarPU, for a lock "
-                              "or the like; starpu-tic explain still");
+        tic_log(TIC_LOG_WARN, "the replay stands still: main() waits%s; starpu-tic explain still",
+                outside ? " outside of StarPU, for a lock or the like" : "");
     stuck.told = true;
 }
 
@@ -137,7 +138,7 @@ static bool look_for_progress(void *arg)
         tell_missed(session);
     bool sleeps = idle && (calls & 1) == 0 && tic_thread_sleeps(stuck.owner);
     if (sleeps && stuck.slept)
-        tell_waits_outside();
+        tell_waits(session->settings.verify > 0);
     stuck.slept = sleeps;
     if (tic_position_is_ahead() && idle && (calls & 1) != 0)
         tic_stop(
