@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/failpoint.h"
 
 /* Where this rank is with the line that all take. */
 enum tic_ranks_step {
@@ -79,6 +80,7 @@ struct tic_ranks_core {
     void (*log)(enum tic_level level, const char *format, ...)
         __attribute__((format(printf, 2, 3)));                               /* tic_log */
     int (*start_thread)(pthread_t *thread, void *(*run)(void *), void *arg); /* base/thread.h */
+    void (*pass)(enum tic_failpoint point);                                  /* base/failpoint.h */
     void (*guard)(int by); /* calls of this thread are not the program's while the sum is not 0 */
     const char *(*directory)(void); /* of the job's lines; NULL: this run is not protected */
     unsigned (*keep)(void);         /* so many of them */

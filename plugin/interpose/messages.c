@@ -19,6 +19,11 @@
 #include "session/uses.h"
 #include "snapshot/ranks.h"
 
+static void pass(enum tic_failpoint point)
+{
+    tic_failpoint(point);
+}
+
 static void guard(int by)
 {
     tic_guard += by;
@@ -275,6 +280,7 @@ WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ra
         .count = tic_ranks_count(),
         .log = tic_log,
         .start_thread = tic_thread_start,
+        .pass = pass,
         .guard = guard,
         .directory = directory,
         .keep = keep,

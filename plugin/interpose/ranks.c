@@ -46,8 +46,8 @@ static bool name_rank(struct tic_line *about)
     return true;
 }
 
-/* Lines of this rank that are newer than its part of the job line are of none, and their late
- * messages. part: "": there is none. */
+/* Lines of this rank that are newer than its part of the job line are of none. part: "": there is
+ * none. */
 static void remove_newer(const char *own, const char *part)
 {
     DIR *stream = opendir(own);
@@ -55,9 +55,8 @@ static void remove_newer(const char *own, const char *part)
 
     while (stream && (entry = readdir(stream))) {
         const char *name = entry->d_name;
-        name += strncmp(name, "late-", strlen("late-")) == 0 ? strlen("late-") : 0;
-        if (strstr(name, "-line-") && strcmp(name, part) > 0)
-            unlinkat(dirfd(stream), entry->d_name, 0);
+        if (name[0] == 'p' && strstr(name, "-line-") && strcmp(name, part) > 0)
+            unlinkat(dirfd(stream), name, 0);
     }
     if (stream)
         closedir(stream);

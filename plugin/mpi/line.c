@@ -66,22 +66,25 @@ static int force_directory(const char *directory)
     return status;
 }
 
+/* Lines have numbers from 1 on. */
 static bool name_line(const char *directory, uint64_t number, char name[PATH_MAX])
 {
     return snprintf(name, PATH_MAX, "%s/%s%" PRIu64, directory, prefix, number) < PATH_MAX;
 }
 
-int tic_job_line_write(const char *directory, const struct tic_job_line *line)
+int tic_job_line_write(const char *directory, const struct tic_job_line *line,
+                       void (*written)(void))
 {
-    char name[PATH_MAX], fresh[PATH_MAX + 8];
+    char name[PATH_MAX], fresh[PATH_MAX];
 
-    if (!name_line(directory, line->number, name))
+    if (!name_line(directory, line->number, name) || !name_line(directory, 0, fresh))
         return -ENAMETOOLONG;
-    snprintf(fresh, sizeof(fresh), "%s.new", name);
     FILE *file = fopen(fresh, "we");
     int status = file && print(file, line) ? 0 : -errno;
     if (file && fclose(file) != 0 && status == 0)
         status = -errno;
+    if (status == 0 && written)
+        written();
     if (status == 0 && rename(fresh, name) != 0)
         status = -errno;
     if (status)
@@ -185,7 +188,7 @@ uint64_t *tic_job_line_list(const char *directory, unsigned long *count)
         if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
             continue;
         numbers[*count] = strtoull(entry->d_name + strlen(prefix), &end, 10);
-        *count += *end == '\0';
+        *count += *end == '\0' && numbers[*count] > 0;
     }
     if (stream)
         closedir(stream);

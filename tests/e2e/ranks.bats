@@ -20,7 +20,7 @@ ranks() { # NUMBER COMMAND...
 }
 
 lines_of() {
-    export STARPU_TIC_RANKS=try STARPU_TIC_VERBOSE=2 STARPU_TIC_PERIOD=0.02
+    export STARPU_TIC_RANKS=try STARPU_TIC_VERBOSE=2 STARPU_TIC_PERIOD=${period-0.02}
     ranks "$1" "$tool" run -- "${@:2}"
 }
 
@@ -111,6 +111,24 @@ results() {
     [ "$continued" -ge 2 ]
 }
 
+# A line of all ranks counts, or not, wherever one of them dies.
+@test "a job that is killed at each step of the agreement, on rank 0 and on another, goes on" {
+    build_ranks
+    local expected point period=0.005
+    ranks 2 ./mixed 3000 8
+    expected=$(results)
+    for point in {rank-ready,rank-cut,rank-part,job-line-heard}:2@{0,1} job-line-{written,renamed}:2@0; do
+        rm -rf "$STARPU_TIC_DIR"
+        STARPU_TIC_FAIL=$point lines_of 2 ./mixed 3000 8 && { echo "not killed at $point" && return 1; }
+        [ -e "$STARPU_TIC_DIR/job-line-0" ] || [[ $point != job-line-written* ]]
+        lines_of 2 ./mixed 3000 8
+        is_fine
+        grep -q 'continuing from recovery line' out
+        [ "$(results)" = "$expected" ]
+        [ ! -e "$STARPU_TIC_DIR" ]
+    done
+}
+
 @test "lines of ranks: a part that is damaged, another number of ranks, another program" {
     build_ranks
     local expected newest file
@@ -143,18 +161,18 @@ results() {
     grep -q 'another protocol than tic is not there yet' out
 }
 
-# A rank that stands still for longer than all hold sends costs a line.
-@test "a rank that is stopped at its cut costs lines, and nothing else" {
-    need_mpi
-    local pid job
-    lines_of 2 "$mpi/mpi_cholesky" -size 1920 -nblocks 24 -check &
+# A rank that stands still for longer than rank 0 waits for its cut costs a line.
+@test "a rank that is stopped before it cuts costs a line, and nothing else" {
+    build_ranks
+    local expected job period=0.005
+    ranks 2 "$PWD/mixed" 3000 8
+    expected=$(results)
+    STARPU_TIC_FAIL=rank-ready:2@1,stop lines_of 2 "$PWD/mixed" 3000 8 &
     job=$!
-    while [ ! -e "$STARPU_TIC_DIR/job-line-1" ]; do sleep 0.05; done
-    pid=$(pgrep -f "^$mpi/mpi_cholesky" | tail -n 1)
-    kill -STOP "$pid"
-    sleep 4
-    kill -CONT "$pid"
+    until grep -q 'is dropped: rank 1: it does not answer in time' out || ! kill -0 "$job"; do sleep 0.1; done
+    pkill -CONT -f "^$PWD/mixed"
     wait "$job" # and for nobody else, such as bats' own timer
     is_fine
-    grep -q 'is dropped: rank . *: it does not answer in time' out || grep -q 'messages in transit' out
+    sed '1,/does not answer in time/d' out | grep -q 'messages in transit, 0 orphans'
+    [ "$(results)" = "$expected" ]
 }
