@@ -19,8 +19,8 @@ extern const struct tic_failpoint_row tic_failpoint_rows[TIC_FAIL_COUNT];
 /* Immutable after init: the armed failpoint, or -1. */
 extern int tic_failpoint_armed;
 
-/* Arms "name[:n][@rank][,stop]", n >= 1 and 1 by default, of each rank by default; "" disarms. rank:
- * of this process. -EINVAL for what is not known. */
+/* Arms "name[:n][@rank][,stop]", n >= 1 and 1 by default, of each rank by default; "" disarms.
+ * rank: of this process. -EINVAL for what is not known. */
 int tic_failpoint_arm(const char *spec, unsigned rank);
 /* How often the armed one was passed; 0 if none is armed. */
 long tic_failpoint_passes(void);

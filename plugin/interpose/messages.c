@@ -2,6 +2,7 @@
 /* A rank of several: what the library beside StarPU-MPI calls (base/ranks.h). */
 #include <stdlib.h>
 
+#include "base/content.h"
 #include "base/error.h"
 #include "base/thread.h"
 #include "base/words.h"
@@ -284,7 +285,7 @@ WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ra
         .guard = guard,
         .directory = directory,
         .keep = keep,
-        .hash = tic_snapshot_hash_file,
+        .hash = tic_content_hash,
         .request = request,
         .wake = wake,
         .unprotect = unprotect,

@@ -32,6 +32,7 @@
 #include "interpose/opening.h"
 #include "interpose/pins.h"
 #include "interpose/position.h"
+#include "interpose/ranks.h"
 #include "interpose/record.h"
 #include "interpose/redo.h"
 #include "interpose/redux.h"
@@ -310,7 +311,7 @@ static void take_beacon(void *arg)
 {
     struct tic_session *session = arg;
 
-    session->beacon = tic_beacon_take(session->store.path);
+    session->beacon = tic_beacon_take(tic_ranks_job() ? tic_ranks_job() : session->store.path);
 }
 
 /* Their contexts may outlive starpu_shutdown(). */

@@ -261,3 +261,31 @@ int tic_late_read(const char *path, struct tic_late **late, unsigned long *count
     fclose(file);
     return status;
 }
+
+/* ---- parts as they are -------------------------------------------------------------------------
+ */
+
+static bool is_good(const char *path, uint64_t size, uint64_t hash,
+                    int (*ask)(const char *path, uint64_t *size, uint64_t *hash))
+{
+    uint64_t found_size, found_hash;
+
+    return ask(path, &found_size, &found_hash) == 0 && found_size == size && found_hash == hash;
+}
+
+int tic_job_line_find_bad(const char *directory, const struct tic_job_line *line,
+                          int (*hash)(const char *path, uint64_t *size, uint64_t *hash))
+{
+    char path[PATH_MAX];
+
+    for (unsigned i = 0; i < line->ranks; i++) {
+        const struct tic_job_part *part = &line->parts[i];
+        snprintf(path, sizeof(path), "%s/p%u/%s", directory, i, part->name);
+        if (!is_good(path, part->size, part->hash, hash))
+            return (int)i;
+        tic_late_path(directory, i, part->name, path);
+        if (part->late_size > 0 && !is_good(path, part->late_size, part->late_hash, hash))
+            return (int)i;
+    }
+    return -1;
+}

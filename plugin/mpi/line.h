@@ -30,6 +30,9 @@ int tic_job_line_write(const char *directory, const struct tic_job_line *line,
                        void (*written)(void));
 /* The same; -EBADMSG: it is damaged. */
 int tic_job_line_read(const char *directory, uint64_t number, struct tic_job_line *line);
+/* The first rank whose part, or late messages, are not those that the line names; -1: none. */
+int tic_job_line_find_bad(const char *directory, const struct tic_job_line *line,
+                          int (*hash)(const char *path, uint64_t *size, uint64_t *hash));
 void tic_job_line_clear(struct tic_job_line *line);
 /* 0: one that was not renamed. */
 void tic_job_line_remove(const char *directory, uint64_t number);

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <xxhash.h>
 
 #include "base/content.h"
 #include "base/error.h"
@@ -53,19 +51,6 @@ int tic_snapshot_await_late(struct tic_snapshot *snapshot)
     return status;
 }
 
-int tic_snapshot_hash_file(const char *path, uint64_t *size, uint64_t *hash)
-{
-    size_t found;
-    const char *bytes = tic_content_map(path, &found);
-
-    if (!bytes)
-        return -EIO;
-    *size = found;
-    *hash = XXH3_64bits(bytes, found);
-    munmap((void *)bytes, found);
-    return 0;
-}
-
 /* After a part only rank 0 decides, also where this thread is to end. */
 static enum tic_ranks_step await_verdict(struct tic_snapshot *snapshot)
 {
@@ -99,7 +84,7 @@ static int confirm(void *arg, const char *name)
     char *path = NULL;
     int status = asprintf(&path, "%s/%s", snapshot->store->path, name) < 0
                      ? -ENOMEM
-                     : tic_snapshot_hash_file(path, &size, &hash);
+                     : tic_content_hash(path, &size, &hash);
 
     free(path);
     if (status)

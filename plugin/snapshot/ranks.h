@@ -14,7 +14,4 @@ int tic_snapshot_await_cut(struct tic_snapshot *snapshot);
 /* All is saved: 0 when all have cut, and what was under way to this rank has come. */
 int tic_snapshot_await_late(struct tic_snapshot *snapshot);
 
-/* Of a file that is not empty. 0 or -errno. */
-int tic_snapshot_hash_file(const char *path, uint64_t *size, uint64_t *hash);
-
 #endif

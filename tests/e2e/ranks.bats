@@ -129,6 +129,38 @@ results() {
     done
 }
 
+# The job in the hands of `starpu-tic run --max-restarts`, which protects children of mpirun as any others.
+supervise() { # NUMBER COMMAND...
+    export STARPU_TIC_RANKS=try STARPU_TIC_VERBOSE=1 STARPU_TIC_PERIOD=0.005
+    status=0
+    timeout 120 "$tool" run --max-restarts 3 --backoff 0.1 -- mpirun --oversubscribe -np "$@" >out 2>&1 || status=$?
+}
+
+@test "a job that is supervised is started again when a rank dies" {
+    build_ranks
+    local expected
+    ranks 2 ./mixed 3000 8
+    expected=$(results)
+    cat >once <<'EOF'
+#!/bin/sh
+[ -e "killed$OMPI_COMM_WORLD_RANK" ] || export STARPU_TIC_FAIL=rank-part:2@1
+touch "killed$OMPI_COMM_WORLD_RANK"
+exec "$@"
+EOF
+    chmod +x once
+    supervise 2 ./once ./mixed 3000 8
+    [ "$status" -eq 0 ]
+    grep -q 'mpirun died of signal 9 (Killed) after .* s: restart 1 of 3 in 0.1 s, the newest recovery line is [0-9]*, with [0-9]* tasks done' out
+    grep -q '1 restarts in all' out
+    [ "$(results)" = "$expected" ]
+    [ ! -e "$STARPU_TIC_DIR" ]
+    rm killed*
+    lines_of 2 ./once ./mixed 3000 8 && return 1
+    supervise 3 ./mixed 3000 8
+    [ "$status" -eq 78 ]
+    ! grep -q 'restart 1' out
+}
+
 @test "lines of ranks: a part that is damaged, another number of ranks, another program" {
     build_ranks
     local expected newest file
