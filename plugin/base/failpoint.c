@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Failpoints: named places where a rehearsal kills the process with SIGKILL, or stops it. */
+/* Failpoints: named places where a rehearsal kills the process with another signal. */
 #include "base/failpoint.h"
 
 #include <ctype.h>
@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct tic_failpoint_row tic_failpoint_rows[TIC_FAIL_COUNT] = {
 #define FAILPOINT(id, name, where) {name, where},
@@ -47,14 +48,17 @@ int tic_failpoint_arm(const char *spec, unsigned rank)
     if (spec[0] == '\0')
         return 0;
     bool fine = take(&rest, ':', 1, &passes) && take(&rest, '@', 0, &wanted);
-    bool stops = fine && strcmp(rest, ",stop") == 0;
-    if (!fine || (*rest && !stops))
+    int signal = *rest == '\0'                ? SIGKILL
+                 : strcmp(rest, ",stop") == 0 ? SIGSTOP
+                 : strcmp(rest, ",term") == 0 ? SIGTERM
+                                              : 0;
+    if (!fine || !signal)
         return -EINVAL;
     for (int i = 0; i < TIC_FAIL_COUNT; i++) {
         if (strlen(tic_failpoint_rows[i].name) == length &&
             strncmp(tic_failpoint_rows[i].name, spec, length) == 0) {
             armed.passes = passes;
-            armed.signal = stops ? SIGSTOP : SIGKILL;
+            armed.signal = signal;
             atomic_store(&passes_left, passes);
             tic_failpoint_armed = wanted == rank ? i : -1;
             return 0;
@@ -73,6 +77,10 @@ long tic_failpoint_passes(void)
 void tic_failpoint_hit(enum tic_failpoint point)
 {
     (void)point;
-    if (atomic_fetch_sub_explicit(&passes_left, 1, memory_order_relaxed) == 1)
+    if (atomic_fetch_sub_explicit(&passes_left, 1, memory_order_relaxed) != 1)
+        return;
+    if (armed.signal == SIGTERM)
+        kill(getpid(), SIGTERM); /* threads of ours block it */
+    else
         raise(armed.signal); /* this thread goes no further */
 }

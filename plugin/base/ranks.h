@@ -18,7 +18,7 @@ enum tic_ranks_step {
     TIC_RANKS_SAVE,      /* all have cut */
     TIC_RANKS_COMMITTED, /* the line counts */
     TIC_RANKS_DROPPED,   /* there is none */
-    TIC_RANKS_UNKNOWN,   /* rank 0 is gone, and may have committed it */
+    TIC_RANKS_UNKNOWN,   /* rank 0 is gone, and may have committed it; or there will be no more */
 };
 
 /* What the core calls. */
@@ -28,8 +28,10 @@ struct tic_ranks {
      * -ERANGE: it is of another number of ranks. */
     int (*choose)(const char *directory, char part[64]);
     /* The checkpoint thread, in this order. */
-    bool (*begin)(void); /* a line is due here: are all about to take one? Rank 0 asks them to */
-    void (*ready)(void); /* what may wait is done */
+    /* A line is due here: are all about to take one? Rank 0 asks them to; wanted: also for another
+     * rank. */
+    bool (*begin)(bool wanted);
+    void (*ready)(void);               /* what may wait is done */
     enum tic_ranks_step (*step)(void); /* any time */
     void (*cut)(void);      /* about to raise the epoch, under the graph lock: holds sends */
     void (*tell_cut)(void); /* it was raised */

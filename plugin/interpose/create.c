@@ -39,7 +39,7 @@ void tic_session_read(struct tic_settings *settings)
         tic_stop(TIC_EXIT_REFUSED, "%s", message);
     if (tic_failpoint_arm(settings->fail, tic_ranks_rank()) != 0)
         tic_stop(TIC_EXIT_REFUSED,
-                 "STARPU_TIC_FAIL=%s is not valid: it takes name[:n][@rank][,stop], and "
+                 "STARPU_TIC_FAIL=%s is not valid: it takes name[:n][@rank][,stop|,term], and "
                  "`starpu-tic failpoints` lists the names",
                  settings->fail);
     tic_log_set_level(settings->verbose);

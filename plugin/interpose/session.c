@@ -312,6 +312,8 @@ static void take_beacon(void *arg)
     struct tic_session *session = arg;
 
     session->beacon = tic_beacon_take(tic_ranks_job() ? tic_ranks_job() : session->store.path);
+    if (session->beacon)
+        atomic_store(&session->beacon->is_rank, tic_ranks_job() != NULL);
 }
 
 /* Their contexts may outlive starpu_shutdown(). */

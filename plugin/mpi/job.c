@@ -219,8 +219,10 @@ static void exchange_as_leader(unsigned rank)
     struct tic_agree_message message;
     bool there = tic_wire_read(wire);
 
-    while (tic_wire_take(wire, &message))
+    while (tic_wire_take(wire, &message)) {
+        job.wanted |= message.kind == TIC_AGREE_WANTED;
         tic_lead_receive(&job.lead, rank, &message, tic_mpi_seconds());
+    }
     if (there)
         return;
     tic_wire_close(wire);
@@ -276,9 +278,8 @@ static bool is_complete(void)
 static void lead(void)
 {
     accept_all();
-    if (job.wanted && is_complete())
-        tic_lead_begin(&job.lead, tic_mpi_seconds());
-    job.wanted = false;
+    if (job.wanted && is_complete() && tic_lead_begin(&job.lead, tic_mpi_seconds()))
+        job.wanted = false;
     for (unsigned i = 0; i < job.lead.ranks; i++)
         if (job.wires[i].fd >= 0)
             exchange_as_leader(i);
@@ -423,15 +424,18 @@ int tic_job_join(void)
 
 /* ---- the checkpoint thread ------------------------------------------------------------------- */
 
-bool tic_job_begin(void)
+bool tic_job_begin(bool wanted)
 {
+    static const struct tic_agree_message ask = {.kind = TIC_AGREE_WANTED};
+
     pthread_mutex_lock(&job.mutex);
     bool prepares = job.member.state == TIC_MEMBER_PREPARING;
     job.taken = prepares;
-    if (!prepares && job.status == 0 && is_leader()) {
+    if (!prepares && job.status == 0 && is_leader())
         job.wanted = true;
-        wake();
-    }
+    else if (!prepares && job.status == 0 && wanted)
+        put_on(&job.up, &ask);
+    wake();
     pthread_mutex_unlock(&job.mutex);
     return prepares;
 }
@@ -455,6 +459,8 @@ enum tic_ranks_step tic_job_step(void)
 
     pthread_mutex_lock(&job.mutex);
     enum tic_ranks_step step = steps[job.member.state];
+    if (job.member.state == TIC_MEMBER_IDLE && (job.member.lost || job.lead.lost))
+        step = TIC_RANKS_UNKNOWN;
     pthread_mutex_unlock(&job.mutex);
     return step;
 }

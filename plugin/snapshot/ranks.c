@@ -30,6 +30,21 @@ static int status_of(enum tic_ranks_step step, enum tic_ranks_step wanted)
     return step == wanted ? 0 : step == TIC_RANKS_WAIT ? -ECANCELED : -ESTALE;
 }
 
+bool tic_snapshot_begin_line(struct tic_snapshot *snapshot)
+{
+    double until = tic_seconds() + snapshot->options.patience;
+
+    tic_lock(&snapshot->lock);
+    bool awaited = snapshot->control.awaited > 0;
+    tic_unlock(&snapshot->lock);
+    bool begins = snapshot->ranks->begin(awaited);
+    while (!begins && awaited && snapshot->ranks->step() != TIC_RANKS_UNKNOWN &&
+           tic_seconds() < until && !tic_snapshot_pause(snapshot, POLL) &&
+           !tic_snapshot_is_broken(snapshot))
+        begins = snapshot->ranks->begin(false);
+    return begins;
+}
+
 int tic_snapshot_await_cut(struct tic_snapshot *snapshot)
 {
     if (!snapshot->ranks)

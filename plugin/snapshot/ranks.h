@@ -8,6 +8,8 @@
 
 /* Lines are agreed on from now on. Before the checkpoint thread runs. */
 void tic_snapshot_join_ranks(struct tic_snapshot *snapshot, const struct tic_ranks *ranks);
+/* Are all ranks about to take one? Waits for that where somebody waits for the line. */
+bool tic_snapshot_begin_line(struct tic_snapshot *snapshot);
 /* What may wait on this rank is done: 0 when all ranks are to cut; -ESTALE: there is no line;
  * -ECANCELED. */
 int tic_snapshot_await_cut(struct tic_snapshot *snapshot);

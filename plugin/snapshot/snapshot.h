@@ -124,6 +124,7 @@ struct tic_control {
     unsigned vain_count; /* how often */
     uint64_t counted;    /* multiples of `every` whose checkpoint has taken its cut */
     bool requested;
+    unsigned awaited;                  /* threads that wait for what comes of it */
     uint64_t tries_begun, tries_ended; /* of checkpoints: so many were due, and tried */
     int tried;                         /* what came of the last one, as tic_checkpoint_run */
     struct tic_row_request *requests;

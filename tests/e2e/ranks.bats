@@ -90,6 +90,13 @@ results() {
     grep '^rank ' out | sort
 }
 
+gives() { # EXPECTED
+    [ "$(results)" = "$1" ] && return
+    echo "other results than $1:"
+    cat out
+    return 1
+}
+
 @test "a killed job goes on, on as many ranks" {
     build_ranks
     local expected variant point continued=0
@@ -104,7 +111,7 @@ results() {
             lines_of 2 ./mixed 200 8 $variant
             is_fine
             [ ! -e "$STARPU_TIC_DIR/p1/late-p1-line-00000000.h5" ]
-            [ "$(results)" = "$expected" ]
+            gives "$expected"
             ! grep -q 'continuing from recovery line' out || continued=$((continued + 1))
         done
     done
@@ -124,7 +131,7 @@ results() {
         lines_of 2 ./mixed 3000 8
         is_fine
         grep -q 'continuing from recovery line' out
-        [ "$(results)" = "$expected" ]
+        gives "$expected"
         [ ! -e "$STARPU_TIC_DIR" ]
     done
 }
@@ -152,13 +159,39 @@ EOF
     [ "$status" -eq 0 ]
     grep -q 'mpirun died of signal 9 (Killed) after .* s: restart 1 of 3 in 0.1 s, the newest recovery line is [0-9]*, with [0-9]* tasks done' out
     grep -q '1 restarts in all' out
-    [ "$(results)" = "$expected" ]
+    gives "$expected"
     [ ! -e "$STARPU_TIC_DIR" ]
     rm killed*
     lines_of 2 ./once ./mixed 3000 8 && return 1
     supervise 3 ./mixed 3000 8
     [ "$status" -eq 78 ]
     ! grep -q 'restart 1' out
+}
+
+# The signal comes to the supervisor, or to any rank.
+@test "a job that is stopped takes a last line of all ranks" {
+    build_ranks
+    local expected job
+    ranks 2 ./mixed 20000 8
+    expected=$(results)
+    export STARPU_TIC_RANKS=try STARPU_TIC_VERBOSE=1 STARPU_TIC_STOP=term
+    "$tool" run --max-restarts 3 -- mpirun --oversubscribe -np 2 ./mixed 20000 8 >out 2>&1 &
+    job=$!
+    until [ -e "$STARPU_TIC_DIR/meeting" ] || ! kill -0 "$job"; do sleep 0.05; done
+    kill -TERM "$job"
+    status=0
+    wait "$job" || status=$?
+    [ "$status" -eq 75 ]
+    grep -q 'stopped by signal 15 (Terminated): a checkpoint is taken' out
+    [ -e "$STARPU_TIC_DIR/job-line-1" ]
+    ranks 2 "$tool" run -- ./mixed 20000 8
+    gives "$expected"
+    for rank in 0 1; do
+        rm -rf "$STARPU_TIC_DIR"
+        STARPU_TIC_FAIL=task-end:100@$rank,term run timeout 120 mpirun --oversubscribe -np 2 "$tool" run -- ./mixed 20000 8
+        [ "$status" -eq 75 ]
+        [ -e "$STARPU_TIC_DIR/job-line-1" ]
+    done
 }
 
 @test "lines of ranks: a part that is damaged, another number of ranks, another program" {
@@ -179,12 +212,12 @@ EOF
     lines_of 2 ./mixed 400 8
     grep -q 'the part of rank 1 is missing, or damaged' out
     [ "$(grep -c 'continuing from recovery line' out)" -eq 2 ]
-    [ "$(results)" = "$expected" ]
+    gives "$expected"
     rm -rf "$STARPU_TIC_DIR" && cp -r kept "$STARPU_TIC_DIR"
     truncate -s 100 "$STARPU_TIC_DIR"/job-line-*
     lines_of 2 ./mixed 400 8
     ! grep -q 'continuing from recovery line' out
-    [ "$(results)" = "$expected" ]
+    gives "$expected"
 }
 
 @test "what is not there yet for ranks refuses the start" {
@@ -206,5 +239,5 @@ EOF
     wait "$job" # and for nobody else, such as bats' own timer
     is_fine
     sed '1,/does not answer in time/d' out | grep -q 'messages in transit, 0 orphans'
-    [ "$(results)" = "$expected" ]
+    gives "$expected"
 }
