@@ -24,9 +24,9 @@ enum tic_ranks_step {
 /* What the core calls. */
 struct tic_ranks {
     /* Before anything of the run: the newest job line in the directory of which all parts are good;
-     * all ranks come to the same. 1: this is the name of the rank's part; 0: there is none;
+     * all ranks come to the same. 1: its number, and the name of the rank's part; 0: there is none;
      * -ERANGE: it is of another number of ranks. */
-    int (*choose)(const char *directory, char part[64]);
+    int (*choose)(const char *directory, uint64_t *number, char part[64]);
     /* The checkpoint thread, in this order. */
     /* A line is due here: are all about to take one? Rank 0 asks them to; wanted: also for another
      * rank. */

@@ -28,6 +28,7 @@
 #include "interpose/movable.h"
 #include "session/nodes.h"
 #include "session/peers.h"
+#include "session/ranks.h"
 #include "session/slave.h"
 #include "interpose/opening.h"
 #include "interpose/pins.h"
@@ -301,10 +302,13 @@ static void tell_protected(const struct tic_session *session)
 
     if (session->report || session->recovered)
         return;
-    if (snapshot->options.periodic)
+    if (tic_ranks_job())
+        tic_numbers_print(how, sizeof(how), "a checkpoint of %u ranks every %g s",
+                          tic_ranks_count(), snapshot->period);
+    else if (snapshot->options.periodic)
         tic_numbers_print(how, sizeof(how), "a checkpoint every %g s", snapshot->period);
     tic_log(TIC_LOG_INFO, "protected: %s in %s (STARPU_TIC_VERBOSE=0 silences this)", how,
-            session->store.path);
+            tic_ranks_job() ? tic_ranks_job() : session->store.path);
 }
 
 static void take_beacon(void *arg)

@@ -66,7 +66,7 @@ static int take(const char *directory, const struct tic_job_line *line, char par
     return status ? status : 1;
 }
 
-int tic_restart_choose(const char *directory, char part[64])
+int tic_restart_choose(const char *directory, uint64_t *number, char part[64])
 {
     unsigned long count;
     uint64_t *numbers = tic_job_line_list(directory, &count);
@@ -84,6 +84,7 @@ int tic_restart_choose(const char *directory, char part[64])
         tic_job_line_clear(&line);
     }
     free(numbers);
+    *number = restart.found.number;
     return status;
 }
 

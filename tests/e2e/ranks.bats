@@ -159,6 +159,8 @@ EOF
     [ "$status" -eq 0 ]
     grep -q 'mpirun died of signal 9 (Killed) after .* s: restart 1 of 3 in 0.1 s, the newest recovery line is [0-9]*, with [0-9]* tasks done' out
     grep -q '1 restarts in all' out
+    [ "$(grep -c 'protected: a checkpoint of 2 ranks every' out)" -eq 1 ]
+    [ "$(grep -c 'continuing 2 ranks from job line' out)" -eq 1 ] && ! grep -q 'recovery line.*/p[01]' out
     gives "$expected"
     [ ! -e "$STARPU_TIC_DIR" ]
     rm killed*
@@ -190,6 +192,7 @@ EOF
         rm -rf "$STARPU_TIC_DIR"
         STARPU_TIC_FAIL=task-end:100@$rank,term run timeout 120 mpirun --oversubscribe -np 2 "$tool" run -- ./mixed 20000 8
         [ "$status" -eq 75 ]
+        [ "$rank" -eq 0 ] || [[ $output == *"starpu-tic: rank 1: stopped by signal 15"* ]]
         [ -e "$STARPU_TIC_DIR/job-line-1" ]
     done
 }
