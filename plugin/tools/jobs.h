@@ -19,12 +19,14 @@ struct tic_jobs {
     unsigned long count;
 };
 
-/* False: the directory holds no line of a job, or there is no memory. */
+/* False: it is none of several ranks, or there is no memory. */
 bool tic_jobs_read(const char *directory, struct tic_jobs *jobs);
 void tic_jobs_clear(struct tic_jobs *jobs);
 /* What a restart begins from, or NULL. */
 const struct tic_jobs_line *tic_jobs_newest(const struct tic_jobs *jobs);
 /* "good", or what is wrong. */
 void tic_jobs_describe(const struct tic_jobs_line *job, char *text, size_t size);
+/* All of them, a row each; frees them. An exit status: TIC_TOOL_FAILED where one is not good. */
+int tic_jobs_tell(struct tic_jobs *jobs, const char *directory, bool as_json);
 
 #endif

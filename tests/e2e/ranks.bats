@@ -223,6 +223,42 @@ EOF
     gives "$expected"
 }
 
+@test "list, info, status, verify and prune know lines of all ranks" {
+    build_ranks
+    need_jq
+    local expected newest sum period=0.005 D=$STARPU_TIC_DIR
+    ranks 2 ./mixed 5000 8
+    expected=$(results)
+    STARPU_TIC_FAIL=line-renamed:3@1 lines_of 2 ./mixed 5000 8 && return 1
+    unset LD_PRELOAD
+    newest=$(ls -v "$D"/job-line-* | tail -n 1)
+    newest=${newest##*-}
+    sum=0
+    while read -r part; do
+        sum=$((sum + $("$tool" info --json "$D/${part%/*}" | jq ".lines[] | select(.file == \"${part#*/}\").tasks_done")))
+    done < <(awk '$1 == "part" { print "p" $2 "/" $4 }' "$D/job-line-$newest")
+    "$tool" list --json "$D" >list.json
+    [ "$(jq -c '.job_lines[0] | [.number, .ranks, .tasks_done, .good, (.parts | length)]' list.json)" = "[$newest,2,$sum,true,2]" ]
+    [ "$("$tool" info "$D" | awk 'NR == 2 { print $1, $4 }')" = "$newest 2" ]
+    run "$tool" status "$D"
+    [ "$status" -eq 3 ] && [[ $output == *"line $newest: "*" $sum tasks done"* ]]
+    "$tool" verify "$D"
+    run "$tool" log "$D"
+    [ "$status" -eq 1 ] && [[ $output == *"several ranks. Name the folder of one, such as p0"* ]]
+    cp -r "$D" kept
+    "$tool" prune "$D"
+    [ "$(echo "$D"/job-line-*)" = "$D/job-line-$newest" ]
+    [ "$(ls "$D"/p[01]/p0-line-* | wc -l)" -eq 2 ]
+    lines_of 2 ./mixed 5000 8
+    grep -q "continuing 2 ranks from job line $newest in" out
+    gives "$expected"
+    mv kept "$D"
+    flip_at "p1/$(awk '$1 == "part" && $2 == 1 { print $4 }' "$D/job-line-$newest")" 4000
+    run "$tool" verify "$D"
+    [ "$status" -eq 1 ] && [[ $output == *"damaged: the part of rank 1 is missing, or damaged"*"a restart continues from job line $((newest - 1))"* ]]
+    ! "$tool" info "$D"
+}
+
 @test "what is not there yet for ranks refuses the start" {
     need_mpi
     STARPU_TIC_PROTOCOL=sel lines_of 2 "${cholesky[@]}" && return 1
