@@ -16,7 +16,10 @@ need_mpi() {
 
 # Output of all ranks, without times, in any order.
 ranks() { # NUMBER COMMAND...
-    timeout 120 mpirun --oversubscribe -np "$@" >out 2>&1
+    local status=0
+    timeout 120 mpirun --oversubscribe -np "$@" >out 2>&1 || status=$?
+    [ "$status" -eq 0 ] || cat out # where that fails the test
+    return "$status"
 }
 
 lines_of() {
