@@ -113,7 +113,7 @@ void tic_ranks_join(struct tic_session *session, bool continues)
                  "rank %u: %s/%s, which the other ranks go on from, cannot be used. Remove %s to "
                  "begin anew",
                  tic_ranks_rank(), session->store.path, here.part, here.job);
-    if (continues)
+    if (continues && tic_ranks_rank() == 0)
         tic_log(TIC_LOG_INFO,
                 "continuing %u ranks from job line %" PRIu64 " in %s: %" PRIu64
                 " tasks done on rank 0",

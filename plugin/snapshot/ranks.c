@@ -38,11 +38,12 @@ bool tic_snapshot_begin_line(struct tic_snapshot *snapshot)
     bool awaited = snapshot->control.awaited > 0;
     tic_unlock(&snapshot->lock);
     bool begins = snapshot->ranks->begin(awaited);
-    while (!begins && awaited && snapshot->ranks->step() != TIC_RANKS_UNKNOWN &&
-           tic_seconds() < until && !tic_snapshot_pause(snapshot, POLL) &&
-           !tic_snapshot_is_broken(snapshot))
-        begins = snapshot->ranks->begin(false);
-    return begins;
+    if (begins || !awaited)
+        return begins;
+    while (snapshot->ranks->step() == TIC_RANKS_DROPPED && tic_seconds() < until &&
+           !tic_snapshot_pause(snapshot, POLL) && !tic_snapshot_is_broken(snapshot))
+        ;
+    return snapshot->ranks->begin(false);
 }
 
 int tic_snapshot_await_cut(struct tic_snapshot *snapshot)
