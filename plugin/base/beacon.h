@@ -14,7 +14,7 @@
  * setting: users do not give it. */
 #define TIC_BEACON_VARIABLE "TIC_BEACON"
 
-enum { TIC_BEACON_FORMAT = 3, TIC_BEACON_TASKS = 256, TIC_BEACON_NAME = 56 };
+enum { TIC_BEACON_FORMAT = 4, TIC_BEACON_TASKS = 256, TIC_BEACON_NAME = 56 };
 
 /* A task of others than main(): it has no number that would be the same in the next run. */
 #define TIC_BEACON_NO_NUMBER UINT64_MAX
@@ -39,6 +39,7 @@ struct tic_beacon {
     _Atomic bool is_guarded;  /* the supervisor has a lock of the file (fcntl) while it lives, and
                                  clears this before it ends by itself */
     _Atomic int32_t process;  /* whose it is, or 0 */
+    _Atomic bool is_rank;     /* it is one of several, whose launcher ends all when it ends */
     _Atomic int32_t stopped;  /* the exit status with which a signal is stopping it, or 0 */
     char directory[PATH_MAX]; /* absolute; that process writes it once, the supervisor reads it when
                                  the process is dead */

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "base/apart.h"
 
@@ -85,4 +86,17 @@ const char *tic_content_map(const char *path, size_t *size)
     tic_apart_call(map_whole, &content);
     *size = content.size;
     return content.bytes;
+}
+
+int tic_content_hash(const char *path, uint64_t *size, uint64_t *hash)
+{
+    size_t found;
+    const char *bytes = tic_content_map(path, &found);
+
+    if (!bytes)
+        return -EIO;
+    *size = found;
+    *hash = XXH3_64bits(bytes, found);
+    munmap((void *)bytes, found);
+    return 0;
 }

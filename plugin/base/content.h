@@ -3,6 +3,7 @@
 #ifndef TIC_BASE_CONTENT_H
 #define TIC_BASE_CONTENT_H
 
+#include <stdint.h>
 #include <stdio.h>
 
 /* All bytes, and a '\0' (malloc'ed), also of a file of /proc. NULL and errno. */
@@ -11,5 +12,7 @@ char *tic_content_read(const char *path, size_t *size);
 FILE *tic_content_open(const char *path);
 /* All bytes of a file that is not empty, until munmap(). NULL. */
 const char *tic_content_map(const char *path, size_t *size);
+/* Its size and XXH3. 0 or -errno. */
+int tic_content_hash(const char *path, uint64_t *size, uint64_t *hash);
 
 #endif

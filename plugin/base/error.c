@@ -13,11 +13,20 @@
 #include "base/numbers.h"
 #include "base/quiet.h"
 
-static int log_level = TIC_LOG_INFO; /* set once before threads start */
+/* Set once before threads start. */
+static struct {
+    int level;
+    unsigned rank;
+} logged = {TIC_LOG_INFO, 0};
 
 void tic_log_set_level(int level)
 {
-    log_level = level;
+    logged.level = level;
+}
+
+void tic_log_set_rank(unsigned rank)
+{
+    logged.rank = rank;
 }
 
 static void (*tell)(int level, const char *text); /* set before other threads start */
@@ -81,7 +90,8 @@ static void print_line(const char *fmt, va_list args)
 {
     /* One write per message, so that lines of several threads do not mix. */
     char line[2048];
-    int head = snprintf(line, sizeof(line), "starpu-tic: ");
+    int head = logged.rank > 0 ? snprintf(line, sizeof(line), "starpu-tic: rank %u: ", logged.rank)
+                               : snprintf(line, sizeof(line), "starpu-tic: ");
     int body = tic_numbers_vprint(line + head, sizeof(line) - (size_t)head - 1, fmt, args);
     struct text text = {line, (size_t)head + (body < 0 ? 0 : (size_t)body)};
     if (text.length > sizeof(line) - 2)
@@ -102,7 +112,9 @@ void tic_log(enum tic_level level, const char *fmt, ...)
         tell_listener((int)level, fmt, args);
         va_end(args);
     }
-    if ((int)level > log_level)
+    if (logged.rank > 0 && level == TIC_LOG_INFO)
+        level = TIC_LOG_DETAIL; /* rank 0 says it */
+    if ((int)level > logged.level)
         return;
     va_start(args, fmt);
     print_line(fmt, args);

@@ -24,6 +24,8 @@ enum tic_level {
 };
 
 void tic_log_set_level(int level);
+/* Of several; others than 0 say their number, and only what is wrong. */
+void tic_log_set_rank(unsigned rank);
 
 /* Prints one line "starpu-tic: ..." on standard error when level <= the set level. */
 void tic_log(enum tic_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Failpoints: named places where a rehearsal kills the process with SIGKILL. */
+/* Failpoints: named places where a rehearsal kills the process with SIGKILL, or sends it
+ * another signal. */
 #ifndef TIC_BASE_FAILPOINT_H
 #define TIC_BASE_FAILPOINT_H
 
@@ -19,8 +20,9 @@ extern const struct tic_failpoint_row tic_failpoint_rows[TIC_FAIL_COUNT];
 /* Immutable after init: the armed failpoint, or -1. */
 extern int tic_failpoint_armed;
 
-/* Arms "name[:n]", n >= 1 and 1 by default; "" disarms. -EINVAL for an unknown name or count. */
-int tic_failpoint_arm(const char *spec);
+/* Arms "name[:n][@rank][,stop|,term]", n >= 1 and 1 by default, of each rank by default; ""
+ * disarms. rank: of this process. -EINVAL for what is not known. */
+int tic_failpoint_arm(const char *spec, unsigned rank);
 /* How often the armed one was passed; 0 if none is armed. */
 long tic_failpoint_passes(void);
 void tic_failpoint_hit(enum tic_failpoint point);

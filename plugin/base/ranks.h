@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/failpoint.h"
 
 /* Where this rank is with the line that all take. */
 enum tic_ranks_step {
@@ -17,18 +18,20 @@ enum tic_ranks_step {
     TIC_RANKS_SAVE,      /* all have cut */
     TIC_RANKS_COMMITTED, /* the line counts */
     TIC_RANKS_DROPPED,   /* there is none */
-    TIC_RANKS_UNKNOWN,   /* rank 0 is gone, and may have committed it */
+    TIC_RANKS_UNKNOWN,   /* rank 0 is gone, and may have committed it; or there will be no more */
 };
 
 /* What the core calls. */
 struct tic_ranks {
     /* Before anything of the run: the newest job line in the directory of which all parts are good;
-     * all ranks come to the same. 1: this is the name of the rank's part; 0: there is none;
+     * all ranks come to the same. 1: its number, and the name of the rank's part; 0: there is none;
      * -ERANGE: it is of another number of ranks. */
-    int (*choose)(const char *directory, char part[64]);
+    int (*choose)(const char *directory, uint64_t *number, char part[64]);
     /* The checkpoint thread, in this order. */
-    bool (*begin)(void); /* a line is due here: are all about to take one? Rank 0 asks them to */
-    void (*ready)(void); /* what may wait is done */
+    /* A line is due here: are all about to take one? Rank 0 asks them to; wanted: also for another
+     * rank. */
+    bool (*begin)(bool wanted);
+    void (*ready)(void);               /* what may wait is done */
     enum tic_ranks_step (*step)(void); /* any time */
     void (*cut)(void);      /* about to raise the epoch, under the graph lock: holds sends */
     void (*tell_cut)(void); /* it was raised */
@@ -87,6 +90,7 @@ struct tic_ranks_core {
     void (*log)(enum tic_level level, const char *format, ...)
         __attribute__((format(printf, 2, 3)));                               /* tic_log */
     int (*start_thread)(pthread_t *thread, void *(*run)(void *), void *arg); /* base/thread.h */
+    void (*pass)(enum tic_failpoint point);                                  /* base/failpoint.h */
     void (*guard)(int by); /* calls of this thread are not the program's while the sum is not 0 */
     const char *(*directory)(void); /* of the job's lines; NULL: this run is not protected */
     unsigned (*keep)(void);         /* so many of them */

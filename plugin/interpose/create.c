@@ -17,6 +17,7 @@
 #include "base/trace.h"
 #include "session/about.h"
 #include "session/context.h"
+#include "session/ranks.h"
 #include "report/pages.h"
 #include "report/report.h"
 #include "unseen/suppress.h"
@@ -36,10 +37,10 @@ void tic_session_read(struct tic_settings *settings)
 
     if (tic_settings_read(settings, environment_get, environ, message, sizeof(message)) != 0)
         tic_stop(TIC_EXIT_REFUSED, "%s", message);
-    if (tic_failpoint_arm(settings->fail) != 0)
+    if (tic_failpoint_arm(settings->fail, tic_ranks_rank()) != 0)
         tic_stop(TIC_EXIT_REFUSED,
-                 "STARPU_TIC_FAIL=%s is not valid: it takes name[:n], and `starpu-tic failpoints` "
-                 "lists the names",
+                 "STARPU_TIC_FAIL=%s is not valid: it takes name[:n][@rank][,stop|,term], and "
+                 "`starpu-tic failpoints` lists the names",
                  settings->fail);
     tic_log_set_level(settings->verbose);
 }

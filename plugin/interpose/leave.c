@@ -21,6 +21,7 @@
 #include "base/thread.h"
 #include "session/context.h"
 #include "session/nodes.h"
+#include "session/ranks.h"
 
 enum end { END_OPEN, END_BY_SIGNAL, END_BY_PROGRAM };
 
@@ -91,7 +92,9 @@ static void *wait_for_signal(void *arg)
     while (sem_wait(&leave.wanted) != 0)
         ;
     int signal = atomic_load(&leave.signal), status = tic_snapshot_take(&session->snapshot);
-    if (tic_snapshot_is_broken(&session->snapshot)) {
+    bool lost = status != 0 && tic_ranks_library() &&
+                tic_ranks_library()->step() == TIC_RANKS_UNKNOWN; /* the signal ends all ranks */
+    if (tic_snapshot_is_broken(&session->snapshot) || lost) {
         die(signal);
         return NULL;
     }

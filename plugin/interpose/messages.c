@@ -2,6 +2,7 @@
 /* A rank of several: what the library beside StarPU-MPI calls (base/ranks.h). */
 #include <stdlib.h>
 
+#include "base/content.h"
 #include "base/error.h"
 #include "base/thread.h"
 #include "base/words.h"
@@ -20,6 +21,11 @@
 #include "session/ranks.h"
 #include "session/uses.h"
 #include "snapshot/ranks.h"
+
+static void pass(enum tic_failpoint point)
+{
+    tic_failpoint(point);
+}
 
 static void guard(int by)
 {
@@ -330,10 +336,11 @@ WRAPPER const struct tic_ranks_core *starpu_tic_ranks_attach(const struct tic_ra
         .count = tic_ranks_count(),
         .log = tic_log,
         .start_thread = tic_thread_start,
+        .pass = pass,
         .guard = guard,
         .directory = directory,
         .keep = keep,
-        .hash = tic_snapshot_hash_file,
+        .hash = tic_content_hash,
         .request = request,
         .wake = wake,
         .unprotect = unprotect,

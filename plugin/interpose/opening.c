@@ -99,6 +99,7 @@ static bool open_store(struct tic_session *session, bool create)
     if (!directory || !directory[0])
         tic_stop(TIC_EXIT_REFUSED, "out of memory at start, or the working directory is gone: "
                                    "name an absolute STARPU_TIC_DIR");
+    session->snapshot.recovery.of_job = tic_ranks_library() != NULL;
     if (tic_ranks_library())
         directory = tic_or_stop(tic_ranks_directory(directory, &session->snapshot.about));
     struct tic_watch watch;

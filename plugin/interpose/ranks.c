@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,9 @@
 
 /* Immutable once the session is opened. */
 static struct {
-    char *job;     /* directory */
-    char part[64]; /* of the job line that the run begins from; "": none */
+    char *job;       /* directory */
+    char part[64];   /* of the job line that the run begins from; "": none */
+    uint64_t number; /* of that one */
 } here;
 
 void tic_ranks_check(const struct tic_settings *settings)
@@ -46,8 +48,8 @@ static bool name_rank(struct tic_line *about)
     return true;
 }
 
-/* Lines of this rank that are newer than its part of the job line are of none, and their late
- * messages. part: "": there is none. */
+/* Lines of this rank that are newer than its part of the job line are of none. part: "": there is
+ * none. */
 static void remove_newer(const char *own, const char *part)
 {
     DIR *stream = opendir(own);
@@ -55,9 +57,8 @@ static void remove_newer(const char *own, const char *part)
 
     while (stream && (entry = readdir(stream))) {
         const char *name = entry->d_name;
-        name += strncmp(name, "late-", strlen("late-")) == 0 ? strlen("late-") : 0;
-        if (strstr(name, "-line-") && strcmp(name, part) > 0)
-            unlinkat(dirfd(stream), entry->d_name, 0);
+        if (name[0] == 'p' && strstr(name, "-line-") && strcmp(name, part) > 0)
+            unlinkat(dirfd(stream), name, 0);
     }
     if (stream)
         closedir(stream);
@@ -65,7 +66,7 @@ static void remove_newer(const char *own, const char *part)
 
 static void choose(const char *own)
 {
-    int status = tic_ranks_library()->choose(here.job, here.part);
+    int status = tic_ranks_library()->choose(here.job, &here.number, here.part);
 
     if (status == -ERANGE)
         tic_stop(TIC_EXIT_REFUSED,
@@ -112,6 +113,11 @@ void tic_ranks_join(struct tic_session *session, bool continues)
                  "rank %u: %s/%s, which the other ranks go on from, cannot be used. Remove %s to "
                  "begin anew",
                  tic_ranks_rank(), session->store.path, here.part, here.job);
+    if (continues && tic_ranks_rank() == 0)
+        tic_log(TIC_LOG_INFO,
+                "continuing %u ranks from job line %" PRIu64 " in %s: %" PRIu64
+                " tasks done on rank 0",
+                tic_ranks_count(), here.number, here.job, session->recovered_tasks);
     session->settings.verify = 0; /* main() may wait for others before a cut */
     session->snapshot.verify.percent = 0;
     tic_snapshot_join_ranks(&session->snapshot, tic_ranks_library());

@@ -28,10 +28,12 @@
 #include "interpose/movable.h"
 #include "session/nodes.h"
 #include "session/peers.h"
+#include "session/ranks.h"
 #include "session/slave.h"
 #include "interpose/opening.h"
 #include "interpose/pins.h"
 #include "interpose/position.h"
+#include "interpose/ranks.h"
 #include "interpose/record.h"
 #include "interpose/redo.h"
 #include "interpose/redux.h"
@@ -300,17 +302,22 @@ static void tell_protected(const struct tic_session *session)
 
     if (session->report || session->recovered)
         return;
-    if (snapshot->options.periodic)
+    if (tic_ranks_job())
+        tic_numbers_print(how, sizeof(how), "a checkpoint of %u ranks every %g s",
+                          tic_ranks_count(), snapshot->period);
+    else if (snapshot->options.periodic)
         tic_numbers_print(how, sizeof(how), "a checkpoint every %g s", snapshot->period);
     tic_log(TIC_LOG_INFO, "protected: %s in %s (STARPU_TIC_VERBOSE=0 silences this)", how,
-            session->store.path);
+            tic_ranks_job() ? tic_ranks_job() : session->store.path);
 }
 
 static void take_beacon(void *arg)
 {
     struct tic_session *session = arg;
 
-    session->beacon = tic_beacon_take(session->store.path);
+    session->beacon = tic_beacon_take(tic_ranks_job() ? tic_ranks_job() : session->store.path);
+    if (session->beacon)
+        atomic_store(&session->beacon->is_rank, tic_ranks_job() != NULL);
 }
 
 /* Their contexts may outlive starpu_shutdown(). */

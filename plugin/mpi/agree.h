@@ -36,6 +36,7 @@ enum tic_agree_kind {
     TIC_AGREE_COMMITTED,
     TIC_AGREE_DROP,
     TIC_AGREE_FAILED,
+    TIC_AGREE_WANTED, /* to rank 0, of no line: somebody waits for one */
 };
 
 struct tic_agree_message {

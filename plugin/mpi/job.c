@@ -32,7 +32,9 @@ static struct {
     /* guarded by mutex */
     int status; /* of the start: 1 until it is known */
     bool wanted, opens;
-    bool taken; /* the checkpoint thread is at the line of the member */
+    bool over;                  /* the lines of the run are removed: there are no more */
+    enum tic_failpoint arrived; /* when the last letter to rank 0 is sent */
+    bool taken;                 /* the checkpoint thread is at the line of the member */
     struct tic_member member;
     struct tic_lead lead;   /* rank 0 */
     struct tic_wire up;     /* to rank 0, which has one to itself, too; the thread reads */
@@ -49,6 +51,7 @@ static struct {
 } job = {.mutex = PTHREAD_MUTEX_INITIALIZER,
          .listens = PTHREAD_COND_INITIALIZER,
          .status = 1,
+         .arrived = TIC_FAIL_COUNT,
          .up = {.fd = -1},
          .listener = -1,
          .wake = {-1, -1}};
@@ -82,6 +85,10 @@ static void send_to_leader(void *arg, const struct tic_agree_message *message)
 {
     (void)arg;
     put_on(&job.up, message);
+    job.arrived = message->kind == TIC_AGREE_READY      ? TIC_FAIL_RANK_READY
+                  : message->kind == TIC_AGREE_CUT_DONE ? TIC_FAIL_RANK_CUT
+                  : message->kind == TIC_AGREE_PART     ? TIC_FAIL_RANK_PART
+                                                        : TIC_FAIL_COUNT;
     wake();
 }
 
@@ -128,6 +135,11 @@ static void remove_lines(unsigned keep)
     free(numbers);
 }
 
+static void pass_written(void)
+{
+    tic_mpi_core->pass(TIC_FAIL_JOB_LINE_WRITTEN);
+}
+
 static int commit(void *arg, uint64_t number, const struct tic_agree_answer *cuts,
                   const struct tic_agree_answer *parts)
 {
@@ -141,13 +153,14 @@ static int commit(void *arg, uint64_t number, const struct tic_agree_answer *cut
         line.parts[i].counts = cuts[i].bytes;
         line.parts[i].count = cuts[i].size / sizeof(*line.parts[i].counts);
     }
-    int status = fine ? tic_job_line_write(job.directory, &line) : -ENOMEM;
+    int status = fine ? tic_job_line_write(job.directory, &line, pass_written) : -ENOMEM;
     free(line.parts);
     if (status) {
         tic_mpi_core->log(TIC_LOG_WARN, "job line %" PRIu64 " cannot be written to %s: %s", number,
                           job.directory, strerror(-status));
         return status;
     }
+    tic_mpi_core->pass(TIC_FAIL_JOB_LINE_RENAMED);
     remove_lines(tic_mpi_core->keep()); /* before their parts go */
     const struct tic_hold_statistics holds = tic_channels_statistics();
     tic_mpi_core->log(TIC_LOG_DETAIL,
@@ -206,8 +219,10 @@ static void exchange_as_leader(unsigned rank)
     struct tic_agree_message message;
     bool there = tic_wire_read(wire);
 
-    while (tic_wire_take(wire, &message))
+    while (tic_wire_take(wire, &message)) {
+        job.wanted |= message.kind == TIC_AGREE_WANTED;
         tic_lead_receive(&job.lead, rank, &message, tic_mpi_seconds());
+    }
     if (there)
         return;
     tic_wire_close(wire);
@@ -222,6 +237,8 @@ static void exchange_as_member(void)
 
     while (tic_wire_take(&job.up, &message)) {
         tic_member_receive(&job.member, &message, tic_mpi_seconds());
+        if (job.member.state == TIC_MEMBER_COMMITTED && message.kind == TIC_AGREE_COMMITTED)
+            tic_mpi_core->pass(TIC_FAIL_JOB_LINE_HEARD);
         any = true;
     }
     if (!there) {
@@ -261,9 +278,8 @@ static bool is_complete(void)
 static void lead(void)
 {
     accept_all();
-    if (job.wanted && is_complete())
-        tic_lead_begin(&job.lead, tic_mpi_seconds());
-    job.wanted = false;
+    if (job.wanted && is_complete() && tic_lead_begin(&job.lead, tic_mpi_seconds()))
+        job.wanted = false;
     for (unsigned i = 0; i < job.lead.ranks; i++)
         if (job.wires[i].fd >= 0)
             exchange_as_leader(i);
@@ -275,7 +291,7 @@ static void lead(void)
 /* One round of the thread; the mutex is held. */
 static void work(void)
 {
-    if (is_leader())
+    if (is_leader() && !job.over)
         lead();
     if (job.up.fd >= 0)
         exchange_as_member();
@@ -283,6 +299,10 @@ static void work(void)
     if (!job.taken && job.member.state == TIC_MEMBER_DROPPED)
         tic_member_end(&job.member); /* before the checkpoint thread came to it */
     tic_wire_write(&job.up);
+    if (job.up.out_size == 0 && job.arrived != TIC_FAIL_COUNT) {
+        tic_mpi_core->pass(job.arrived);
+        job.arrived = TIC_FAIL_COUNT;
+    }
 }
 
 static void watch(nfds_t *count, const struct tic_wire *wire)
@@ -338,6 +358,23 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* Late messages go with their part. */
+static void sweep_late(void)
+{
+    const size_t prefix = strlen("late-");
+    char path[PATH_MAX];
+    struct dirent *entry;
+
+    snprintf(path, sizeof(path), "%s/p%u", job.directory, tic_mpi_core->rank);
+    DIR *stream = opendir(path);
+    while (stream && (entry = readdir(stream)))
+        if (strncmp(entry->d_name, "late-", prefix) == 0 &&
+            faccessat(dirfd(stream), entry->d_name + prefix, F_OK, 0) != 0)
+            unlinkat(dirfd(stream), entry->d_name, 0);
+    if (stream)
+        closedir(stream);
+}
+
 /* ---- the start ------------------------------------------------------------------------------- */
 
 static int start(void)
@@ -375,6 +412,7 @@ int tic_job_open(void)
     job.waits = malloc((ranks + 3) * sizeof(*job.waits));
     if (!job.waits)
         return -ENOMEM;
+    sweep_late(); /* of a run before */
     tic_member_init(&job.member, &member_ops, NULL);
     return is_leader() ? make_leader(ranks) : 0;
 }
@@ -386,15 +424,18 @@ int tic_job_join(void)
 
 /* ---- the checkpoint thread ------------------------------------------------------------------- */
 
-bool tic_job_begin(void)
+bool tic_job_begin(bool wanted)
 {
+    static const struct tic_agree_message ask = {.kind = TIC_AGREE_WANTED};
+
     pthread_mutex_lock(&job.mutex);
     bool prepares = job.member.state == TIC_MEMBER_PREPARING;
     job.taken = prepares;
-    if (!prepares && job.status == 0 && is_leader()) {
+    if (!prepares && job.status == 0 && is_leader())
         job.wanted = true;
-        wake();
-    }
+    else if (!prepares && job.status == 0 && wanted)
+        put_on(&job.up, &ask);
+    wake();
     pthread_mutex_unlock(&job.mutex);
     return prepares;
 }
@@ -418,6 +459,8 @@ enum tic_ranks_step tic_job_step(void)
 
     pthread_mutex_lock(&job.mutex);
     enum tic_ranks_step step = steps[job.member.state];
+    if (job.member.state == TIC_MEMBER_IDLE && (job.member.lost || job.lead.lost))
+        step = TIC_RANKS_UNKNOWN;
     pthread_mutex_unlock(&job.mutex);
     return step;
 }
@@ -471,23 +514,6 @@ static bool write_late(struct tic_job_part *part)
     return fine;
 }
 
-/* Late messages go with their part. */
-static void sweep_late(void)
-{
-    const size_t prefix = strlen("late-");
-    char path[PATH_MAX];
-    struct dirent *entry;
-
-    snprintf(path, sizeof(path), "%s/p%u", job.directory, tic_mpi_core->rank);
-    DIR *stream = opendir(path);
-    while (stream && (entry = readdir(stream)))
-        if (strncmp(entry->d_name, "late-", prefix) == 0 &&
-            faccessat(dirfd(stream), entry->d_name + prefix, F_OK, 0) != 0)
-            unlinkat(dirfd(stream), entry->d_name, 0);
-    if (stream)
-        closedir(stream);
-}
-
 void tic_job_part(const char *name, uint64_t size, uint64_t hash)
 {
     struct tic_job_part part = {.size = size, .hash = hash};
@@ -525,7 +551,11 @@ void tic_job_remove(void)
     sweep_late();
     snprintf(name, sizeof(name), "%s/meeting", job.directory);
     if (is_leader()) {
+        pthread_mutex_lock(&job.mutex);
+        job.over = true;
         remove_lines(0);
+        tic_job_line_remove(job.directory, 0);
+        pthread_mutex_unlock(&job.mutex);
         unlink(name);
     }
     snprintf(name, sizeof(name), "%s/p%u", job.directory, tic_mpi_core->rank);

@@ -11,7 +11,7 @@ int tic_job_open(void);
 int tic_job_join(void);
 
 /* As struct tic_ranks has them. */
-bool tic_job_begin(void);
+bool tic_job_begin(bool wanted);
 void tic_job_ready(void);
 enum tic_ranks_step tic_job_step(void);
 void tic_job_cut(void);

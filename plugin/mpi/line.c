@@ -68,22 +68,25 @@ static int force_directory(const char *directory)
     return status;
 }
 
+/* Lines have numbers from 1 on. */
 static bool name_line(const char *directory, uint64_t number, char name[PATH_MAX])
 {
     return snprintf(name, PATH_MAX, "%s/%s%" PRIu64, directory, prefix, number) < PATH_MAX;
 }
 
-int tic_job_line_write(const char *directory, const struct tic_job_line *line)
+int tic_job_line_write(const char *directory, const struct tic_job_line *line,
+                       void (*written)(void))
 {
-    char name[PATH_MAX], fresh[PATH_MAX + 8];
+    char name[PATH_MAX], fresh[PATH_MAX];
 
-    if (!name_line(directory, line->number, name))
+    if (!name_line(directory, line->number, name) || !name_line(directory, 0, fresh))
         return -ENAMETOOLONG;
-    snprintf(fresh, sizeof(fresh), "%s.new", name);
     FILE *file = fopen(fresh, "we");
     int status = file && print(file, line) ? 0 : -errno;
     if (file && fclose(file) != 0 && status == 0)
         status = -errno;
+    if (status == 0 && written)
+        written();
     if (status == 0 && rename(fresh, name) != 0)
         status = -errno;
     if (status)
@@ -187,7 +190,7 @@ uint64_t *tic_job_line_list(const char *directory, unsigned long *count)
         if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
             continue;
         number = strtoull(entry->d_name + strlen(prefix), &end, 10);
-        if (*end == '\0' && tic_append(numbers, *count, capacity, &number) != 0)
+        if (*end == '\0' && number > 0 && tic_append(numbers, *count, capacity, &number) != 0)
             break;
     }
     if (stream)
@@ -257,4 +260,32 @@ int tic_late_read(const char *path, struct tic_late **late, unsigned long *count
     int status = feof(file) ? 0 : -EIO;
     fclose(file);
     return status;
+}
+
+/* ---- parts as they are -------------------------------------------------------------------------
+ */
+
+static bool is_good(const char *path, uint64_t size, uint64_t hash,
+                    int (*ask)(const char *path, uint64_t *size, uint64_t *hash))
+{
+    uint64_t found_size, found_hash;
+
+    return ask(path, &found_size, &found_hash) == 0 && found_size == size && found_hash == hash;
+}
+
+int tic_job_line_find_bad(const char *directory, const struct tic_job_line *line,
+                          int (*hash)(const char *path, uint64_t *size, uint64_t *hash))
+{
+    char path[PATH_MAX];
+
+    for (unsigned i = 0; i < line->ranks; i++) {
+        const struct tic_job_part *part = &line->parts[i];
+        snprintf(path, sizeof(path), "%s/p%u/%s", directory, i, part->name);
+        if (!is_good(path, part->size, part->hash, hash))
+            return (int)i;
+        tic_late_path(directory, i, part->name, path);
+        if (part->late_size > 0 && !is_good(path, part->late_size, part->late_hash, hash))
+            return (int)i;
+    }
+    return -1;
 }

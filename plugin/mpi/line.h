@@ -25,10 +25,16 @@ struct tic_job_line {
 int tic_job_part_print(const struct tic_job_part *part, char *text, size_t size);
 bool tic_job_part_scan(struct tic_job_part *part, const char *text);
 
-/* 0 or -errno; -EBADMSG: it is damaged. */
-int tic_job_line_write(const char *directory, const struct tic_job_line *line);
+/* written: called before the rename, or NULL. 0 or -errno. */
+int tic_job_line_write(const char *directory, const struct tic_job_line *line,
+                       void (*written)(void));
+/* The same; -EBADMSG: it is damaged. */
 int tic_job_line_read(const char *directory, uint64_t number, struct tic_job_line *line);
+/* The first rank whose part, or late messages, are not those that the line names; -1: none. */
+int tic_job_line_find_bad(const char *directory, const struct tic_job_line *line,
+                          int (*hash)(const char *path, uint64_t *size, uint64_t *hash));
 void tic_job_line_clear(struct tic_job_line *line);
+/* 0: one that was not renamed. */
 void tic_job_line_remove(const char *directory, uint64_t number);
 /* Numbers of those that are there, the newest first, malloc'ed; NULL: no memory. */
 uint64_t *tic_job_line_list(const char *directory, unsigned long *count);

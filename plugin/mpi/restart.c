@@ -23,32 +23,16 @@ const struct tic_restart *tic_restart_found(void)
     return &restart.found;
 }
 
-static bool is_good(const char *path, uint64_t size, uint64_t hash)
-{
-    uint64_t found_size, found_hash;
-
-    return tic_mpi_core->hash(path, &found_size, &found_hash) == 0 && found_size == size &&
-           found_hash == hash;
-}
-
 static bool are_parts_good(const char *directory, const struct tic_job_line *line)
 {
-    char path[PATH_MAX];
-    bool fine = true;
+    int bad = tic_job_line_find_bad(directory, line, tic_mpi_core->hash);
 
-    for (unsigned i = 0; i < line->ranks && fine; i++) {
-        const struct tic_job_part *part = &line->parts[i];
-        snprintf(path, sizeof(path), "%s/p%u/%s", directory, i, part->name);
-        fine = is_good(path, part->size, part->hash);
-        tic_late_path(directory, i, part->name, path);
-        fine = fine && (part->late_size == 0 || is_good(path, part->late_size, part->late_hash));
-        if (!fine && tic_mpi_core->rank == 0)
-            tic_mpi_core->log(TIC_LOG_WARN,
-                              "job line %" PRIu64 " cannot be used: the part of rank %u is "
-                              "missing, or damaged",
-                              line->number, i);
-    }
-    return fine;
+    if (bad >= 0 && tic_mpi_core->rank == 0)
+        tic_mpi_core->log(TIC_LOG_WARN,
+                          "job line %" PRIu64 " cannot be used: the part of rank %d is missing, or "
+                          "damaged",
+                          line->number, bad);
+    return bad < 0;
 }
 
 static int take_counts(const struct tic_job_line *line)
@@ -82,7 +66,7 @@ static int take(const char *directory, const struct tic_job_line *line, char par
     return status ? status : 1;
 }
 
-int tic_restart_choose(const char *directory, char part[64])
+int tic_restart_choose(const char *directory, uint64_t *number, char part[64])
 {
     unsigned long count;
     uint64_t *numbers = tic_job_line_list(directory, &count);
@@ -100,6 +84,7 @@ int tic_restart_choose(const char *directory, char part[64])
         tic_job_line_clear(&line);
     }
     free(numbers);
+    *number = restart.found.number;
     return status;
 }
 

@@ -13,7 +13,7 @@ struct tic_restart {
 };
 
 /* As struct tic_ranks has it. */
-int tic_restart_choose(const char *directory, char part[64]);
+int tic_restart_choose(const char *directory, uint64_t *number, char part[64]);
 const struct tic_restart *tic_restart_found(void);
 /* A late message of that line; NULL: it has none such. */
 const struct tic_late *tic_restart_find_late(int peer, int64_t tag, uint64_t number);

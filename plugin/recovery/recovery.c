@@ -386,7 +386,7 @@ static void load(struct tic_snapshot *snapshot, struct choice *choice)
     if (snapshot->recovery.result_count > 0)
         snprintf(results, sizeof(results), ", and the results of %lu more in the event log",
                  snapshot->recovery.result_count);
-    tic_log(TIC_LOG_INFO,
+    tic_log(snapshot->recovery.of_job ? TIC_LOG_DETAIL : TIC_LOG_INFO,
             "continuing from recovery line %llu in %s: %llu tasks done, %.0f seconds old%s",
             (unsigned long long)line->number, store->path, (unsigned long long)line->tasks_done,
             age > 0 ? age : 0, results);

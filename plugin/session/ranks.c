@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/settings.h"
 
 static struct {
@@ -67,6 +68,7 @@ bool tic_ranks_take(const struct tic_ranks *library)
             here.count = read_number(variables[i].count);
             here.rank = read_number(variables[i].rank);
             here.library = library;
+            tic_log_set_rank(here.rank);
         }
     return here.library != NULL;
 }

@@ -520,7 +520,7 @@ int tic_checkpoint_run(struct tic_snapshot *snapshot)
 {
     if (!snapshot->ranks)
         return run_alone(snapshot);
-    if (!snapshot->ranks->begin())
+    if (!tic_snapshot_begin_line(snapshot))
         return 1;
     int status = run_alone(snapshot);
     snapshot->ranks->end(status ? "it cannot take one now" : NULL);

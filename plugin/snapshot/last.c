@@ -50,8 +50,10 @@ int tic_snapshot_take(struct tic_snapshot *snapshot)
     int status = -ECANCELED;
 
     tic_lock(&snapshot->lock);
+    snapshot->control.awaited++;
     for (int i = 0; i < TRIES && (i == 0 || status == 1); i++)
         status = await_try_locked(snapshot, request_locked(snapshot));
+    snapshot->control.awaited--;
     tic_unlock(&snapshot->lock);
     return status;
 }

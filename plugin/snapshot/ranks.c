@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <xxhash.h>
 
 #include "base/content.h"
 #include "base/error.h"
@@ -32,6 +30,22 @@ static int status_of(enum tic_ranks_step step, enum tic_ranks_step wanted)
     return step == wanted ? 0 : step == TIC_RANKS_WAIT ? -ECANCELED : -ESTALE;
 }
 
+bool tic_snapshot_begin_line(struct tic_snapshot *snapshot)
+{
+    double until = tic_seconds() + snapshot->options.patience;
+
+    tic_lock(&snapshot->lock);
+    bool awaited = snapshot->control.awaited > 0;
+    tic_unlock(&snapshot->lock);
+    bool begins = snapshot->ranks->begin(awaited);
+    if (begins || !awaited)
+        return begins;
+    while (snapshot->ranks->step() == TIC_RANKS_DROPPED && tic_seconds() < until &&
+           !tic_snapshot_pause(snapshot, POLL) && !tic_snapshot_is_broken(snapshot))
+        ;
+    return snapshot->ranks->begin(false);
+}
+
 int tic_snapshot_await_cut(struct tic_snapshot *snapshot)
 {
     if (!snapshot->ranks)
@@ -51,19 +65,6 @@ int tic_snapshot_await_late(struct tic_snapshot *snapshot)
         status = status_of(snapshot->ranks->step(), TIC_RANKS_SAVE);
     }
     return status;
-}
-
-int tic_snapshot_hash_file(const char *path, uint64_t *size, uint64_t *hash)
-{
-    size_t found;
-    const char *bytes = tic_content_map(path, &found);
-
-    if (!bytes)
-        return -EIO;
-    *size = found;
-    *hash = XXH3_64bits(bytes, found);
-    munmap((void *)bytes, found);
-    return 0;
 }
 
 /* After a part only rank 0 decides, also where this thread is to end. */
@@ -99,7 +100,7 @@ static int confirm(void *arg, const char *name)
     char *path = NULL;
     int status = asprintf(&path, "%s/%s", snapshot->store->path, name) < 0
                      ? -ENOMEM
-                     : tic_snapshot_hash_file(path, &size, &hash);
+                     : tic_content_hash(path, &size, &hash);
 
     free(path);
     if (status)

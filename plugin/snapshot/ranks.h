@@ -8,13 +8,12 @@
 
 /* Lines are agreed on from now on. Before the checkpoint thread runs. */
 void tic_snapshot_join_ranks(struct tic_snapshot *snapshot, const struct tic_ranks *ranks);
+/* Are all ranks about to take one? Waits for that where somebody waits for the line. */
+bool tic_snapshot_begin_line(struct tic_snapshot *snapshot);
 /* What may wait on this rank is done: 0 when all ranks are to cut; -ESTALE: there is no line;
  * -ECANCELED. */
 int tic_snapshot_await_cut(struct tic_snapshot *snapshot);
 /* All is saved: 0 when all have cut, and what was under way to this rank has come. */
 int tic_snapshot_await_late(struct tic_snapshot *snapshot);
-
-/* Of a file that is not empty. 0 or -errno. */
-int tic_snapshot_hash_file(const char *path, uint64_t *size, uint64_t *hash);
 
 #endif

@@ -97,6 +97,7 @@ struct tic_snapshot_options {
 struct tic_recovery {
     bool line_lost;                   /* there was a newer line than the one that is used */
     bool racy;                        /* the line that is used holds tasks of others than main() */
+    bool of_job;                      /* one of a line of all ranks, which is told of instead */
     struct tic_forced_found *results; /* in the event log; ascending sequence */
     unsigned long result_count, result_capacity;
     struct tic_forced_value *values;
@@ -124,6 +125,7 @@ struct tic_control {
     unsigned vain_count; /* how often */
     uint64_t counted;    /* multiples of `every` whose checkpoint has taken its cut */
     bool requested;
+    unsigned awaited;                  /* threads that wait for what comes of it */
     uint64_t tries_begun, tries_ended; /* of checkpoints: so many were due, and tried */
     int tried;                         /* what came of the last one, as tic_checkpoint_run */
     struct tic_row_request *requests;

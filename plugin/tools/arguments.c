@@ -4,8 +4,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/numbers.h"
 #include "tools/tool.h"
@@ -125,12 +127,22 @@ bool tic_arguments_is_run(const char *path)
     return is_run;
 }
 
+bool tic_arguments_is_job(const char *path)
+{
+    char first[PATH_MAX];
+    struct stat info;
+
+    snprintf(first, sizeof(first), "%s/p0", path);
+    return stat(first, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 void tic_arguments_cannot_read(const char *path, int status)
 {
     fprintf(stderr, "starpu-tic: cannot read %s: %s%s\n", path, strerror(-status),
             status == -ENOENT
                 ? ". A run makes its directory when it begins, and removes it when it ends well"
             : status == -ENOTDIR ? ". Name the directory of a run"
+            : status == -EISDIR  ? " of several ranks. Name the folder of one, such as p0 in it"
                                  : "");
 }
 

@@ -32,6 +32,8 @@ int tic_arguments_each(int count, char **paths, bool plain, tic_arguments_visit 
 
 /* Has a run used the directory? */
 bool tic_arguments_is_run(const char *path);
+/* Has it folders of ranks? */
+bool tic_arguments_is_job(const char *path);
 /* The message for a directory that cannot be opened; status: -errno. */
 void tic_arguments_cannot_read(const char *path, int status);
 

@@ -135,16 +135,19 @@ static bool is_handled(int signal)
 
 /* The terminal has sent the signal of a key to the whole group. A hang-up may come to the leader of
  * a session alone, and twice does no harm. A shell passes on nothing, or when the program has
- * ended, and dies of what it does not handle: then the rest of the script does not run. */
+ * ended, and dies of what it does not handle: then the rest of the script does not run. A launcher
+ * gives its ranks a second to end: a rank alone is asked first, which has all take a line. */
 static void pass_on(const siginfo_t *info)
 {
     int signal = info->si_signo;
+    bool first = !asked;
 
     note_asked(signal);
     if (info->si_code == SI_KERNEL && signal != SIGHUP)
         return;
     pid_t protecting = find_protecting();
-    if (child && (!protecting || asked == signal || is_handled(signal)))
+    bool stops = protecting && first && asked && atomic_load(&beacon->is_rank);
+    if (child && !stops && (!protecting || asked == signal || is_handled(signal)))
         kill(child, signal); /* the number is taken until the child is waited for */
     if (protecting)
         kill(protecting, signal);

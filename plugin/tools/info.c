@@ -14,6 +14,7 @@
 #include "store/mirror.h"
 #include "store/store.h"
 #include "tools/arguments.h"
+#include "tools/jobs.h"
 #include "tools/json_text.h"
 #include "tools/tool.h"
 
@@ -347,6 +348,12 @@ static int report_directory(const char *path, bool as_json)
 {
     struct report report = {.lines = as_json ? json_array() : NULL};
     struct log_report log = {0};
+    struct tic_jobs jobs;
+
+    if (tic_jobs_read(path, &jobs)) {
+        json_decref(report.lines);
+        return tic_jobs_tell(&jobs, path, as_json);
+    }
     int status = look_at(path, "", &report, &log);
 
     for (unsigned i = 0; i < TIC_COPIES && status == 0; i++)

@@ -7,6 +7,7 @@
 
 #include "base/thread.h"
 #include "tools/arguments.h"
+#include "tools/jobs.h"
 #include "tools/json_text.h"
 #include "tools/saved.h"
 #include "tools/scale.h"
@@ -76,6 +77,12 @@ static int list_lines(const char *path, bool as_json)
 {
     struct tic_saved_lines lines = {0};
     struct tic_store store;
+    struct tic_jobs jobs;
+
+    if (tic_jobs_read(path, &jobs)) {
+        tic_jobs_tell(&jobs, path, as_json);
+        return TIC_TOOL_OK;
+    }
     int status = tic_tool_open_store(&store, path);
 
     if (status == 0) {

@@ -15,6 +15,7 @@
 #include "base/settings.h"
 #include "store/h5load.h"
 #include "store/store.h"
+#include "tools/arguments.h"
 #include "tools/reach.h"
 #include "tools/tool.h"
 #include "base/content.h"
@@ -234,5 +235,7 @@ const struct tic_h5_ops *tic_tool_load_store(void)
 
 int tic_tool_open_store(struct tic_store *store, const char *path)
 {
-    return tic_store_open(store, path, TIC_STORE_READ, false, tic_tool_load_store());
+    return tic_arguments_is_job(path)
+               ? -EISDIR
+               : tic_store_open(store, path, TIC_STORE_READ, false, tic_tool_load_store());
 }

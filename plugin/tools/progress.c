@@ -5,6 +5,7 @@
 #include "store/eventlog.h"
 #include "store/forced.h"
 #include "store/store.h"
+#include "tools/jobs.h"
 #include "tools/tool.h"
 
 /* Values are not checked: the restart does that, and says so. */
@@ -30,11 +31,26 @@ static bool count_result(void *arg, const struct tic_log_record *record)
     return true;
 }
 
+/* Of all ranks. */
+static struct tic_progress read_job(const struct tic_jobs *jobs)
+{
+    const struct tic_jobs_line *job = tic_jobs_newest(jobs);
+
+    return job ? (struct tic_progress){job->line.number, job->tasks_done, job->tasks_submitted, 0}
+               : (struct tic_progress){0};
+}
+
 struct tic_progress tic_progress_read(const char *directory, bool uses_results)
 {
     struct tic_progress progress = {0};
     struct tic_store store;
+    struct tic_jobs jobs;
 
+    if (tic_jobs_read(directory, &jobs)) {
+        progress = read_job(&jobs);
+        tic_jobs_clear(&jobs);
+        return progress;
+    }
     if (tic_tool_open_store(&store, directory) != 0)
         return progress;
     tic_store_walk(&store, note_line, &progress);

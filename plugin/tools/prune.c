@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "tools/json_text.h"
 #include "tools/arguments.h"
 #include "tools/chosen.h"
+#include "tools/jobs.h"
 #include "tools/scale.h"
 #include "tools/tool.h"
 
@@ -27,7 +29,10 @@ struct numbers {
 
 struct pruning {
     struct tic_store *store;
-    uint64_t keep; /* undamaged lines */
+    const struct tic_jobs *jobs; /* of several ranks: the lines that are kept; else NULL */
+    unsigned rank;
+    char folder[16]; /* of the rank: "p0/"; or "" */
+    uint64_t keep;   /* undamaged lines */
     bool is_dry, as_json;
     uint64_t good;         /* so many are kept by now */
     uint64_t unreadable;   /* lines that stay, of which nobody can say what they need */
@@ -66,6 +71,17 @@ static int need_row(void *arg, const struct tic_line_reference *reference)
     return need_segment(pruning, pruning->line->extents[*reference->extent].segment);
 }
 
+/* Of several ranks a line is needed for the part that is named, and no newer one. */
+static bool is_over(const struct pruning *pruning, const char *name)
+{
+    if (!pruning->jobs)
+        return pruning->good == pruning->keep;
+    for (unsigned long i = 0; i < pruning->jobs->count; i++)
+        if (strcmp(pruning->jobs->lines[i].line.parts[pruning->rank].name, name) == 0)
+            return false;
+    return true;
+}
+
 /* From the newest on: what is damaged and newer than what is kept stays, as a restart would tell of
  * it. */
 static bool judge_line(void *arg, const char *name, int status, struct tic_line *line)
@@ -78,7 +94,7 @@ static bool judge_line(void *arg, const char *name, int status, struct tic_line 
         status = tic_store_check(pruning->store, line);
     if (sscanf(name, TIC_FILE_LINE, &process, &number) != 2)
         number = line->number;
-    if (pruning->good == pruning->keep) {
+    if (is_over(pruning, name)) {
         pruning->status = add(&pruning->lines, number);
     } else if (status == 0) {
         pruning->line = line;
@@ -115,7 +131,7 @@ static int remove_file(struct pruning *pruning, const char *format, uint64_t num
     if (!pruning->is_dry && unlinkat(pruning->store->directory, name, 0) != 0)
         return -errno;
     pruning->bytes += (uint64_t)info.st_blocks * 512;
-    json_array_append_new(pruning->removed, json_string(name));
+    json_array_append_new(pruning->removed, json_sprintf("%s%s", pruning->folder, name));
     return 0;
 }
 
@@ -216,22 +232,88 @@ static void tell_failure(const char *path, int status)
                                  : strerror(-status));
 }
 
-int tic_tool_prune(int argc, char **argv)
+static int prune_store(struct pruning *pruning, const char *path)
 {
     struct tic_store store;
-    struct pruning pruning = {.store = &store, .keep = 1};
+    int status = tic_store_open(&store, path, TIC_STORE_USE, true, tic_tool_load_store());
+
+    if (status)
+        return status;
+    pruning->store = &store;
+    pruning->good = pruning->unreadable = pruning->lines.count = pruning->needed.count = 0;
+    status = prune(pruning);
+    tic_store_close(&store);
+    return status;
+}
+
+/* ---- several ranks -------------------------------------------------------------------------- */
+
+/* A run uses the folders of all ranks. */
+static int find_use(const char *path)
+{
+    struct tic_store store;
+    int status = tic_store_open(&store, path, TIC_STORE_USE, true, tic_tool_load_store());
+
+    if (status == 0)
+        tic_store_close(&store);
+    return status;
+}
+
+/* The good ones to the front, no more than are kept; others go, unless a restart would tell of
+ * them. */
+static int choose_jobs(struct pruning *pruning, const char *path, struct tic_jobs *jobs)
+{
+    unsigned long kept = 0;
+
+    for (unsigned long i = 0; i < jobs->count; i++) {
+        struct tic_jobs_line job = jobs->lines[i];
+        if (kept < pruning->keep && job.status == 0) {
+            jobs->lines[i] = jobs->lines[kept];
+            jobs->lines[kept++] = job;
+        } else if (kept == pruning->keep) {
+            json_array_append_new(pruning->removed,
+                                  json_sprintf("job-line-%" PRIu64, job.line.number));
+            if (!pruning->is_dry)
+                tic_job_line_remove(path, job.line.number);
+        }
+    }
+    for (unsigned long i = kept; i < jobs->count; i++)
+        tic_job_line_clear(&jobs->lines[i].line);
+    jobs->count = kept;
+    return kept > 0 ? 0 : -ENODATA;
+}
+
+static int prune_job(struct pruning *pruning, const char *path, struct tic_jobs *jobs)
+{
+    char own[PATH_MAX];
+
+    snprintf(own, sizeof(own), "%s/p0", path);
+    int status = find_use(own);
+    status = status ? status : choose_jobs(pruning, path, jobs);
+    pruning->jobs = jobs;
+    for (unsigned i = 0; status == 0 && i < jobs->lines[0].line.ranks; i++) {
+        snprintf(own, sizeof(own), "%s/p%u", path, i);
+        snprintf(pruning->folder, sizeof(pruning->folder), "p%u/", i);
+        pruning->rank = i;
+        status = prune_store(pruning, own);
+    }
+    pruning->good = jobs->count;
+    tic_jobs_clear(jobs);
+    return status;
+}
+
+int tic_tool_prune(int argc, char **argv)
+{
+    struct pruning pruning = {.keep = 1};
+    struct tic_jobs jobs;
     int status = parse_options(argc, argv, &pruning);
     const char *path = argv[optind];
 
     if (status >= 0)
         return status;
-    status = tic_store_open(&store, path, TIC_STORE_USE, true, tic_tool_load_store());
-    if (status) {
-        tell_failure(path, status);
-        return TIC_TOOL_FAILED;
-    }
     pruning.removed = json_array();
-    status = prune(&pruning);
+    status =
+        tic_jobs_read(path, &jobs) ? prune_job(&pruning, path, &jobs) : prune_store(&pruning, path);
     if (status)
         tell_failure(path, status);
     else
@@ -239,6 +321,5 @@ int tic_tool_prune(int argc, char **argv)
     json_decref(pruning.removed);
     free(pruning.lines.items);
     free(pruning.needed.items);
-    tic_store_close(&store);
     return status ? TIC_TOOL_FAILED : TIC_TOOL_OK;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "base/thread.h"
 #include "store/ask.h"
 #include "tools/arguments.h"
+#include "tools/jobs.h"
 #include "tools/json_text.h"
 #include "tools/saved.h"
 #include "tools/scale.h"
@@ -117,6 +119,32 @@ static const struct tic_saved_line *read_newest(const char *path, struct tic_sav
     return NULL;
 }
 
+/* Of several ranks all are summed up, as the line of one. */
+static const struct tic_saved_line *read_newest_of(const char *path, struct tic_saved_lines *lines)
+{
+    static struct tic_saved_line sum;
+    struct tic_jobs jobs;
+
+    if (!tic_jobs_read(path, &jobs))
+        return read_newest(path, lines);
+    const struct tic_jobs_line *job = tic_jobs_newest(&jobs);
+    if (job)
+        sum = (struct tic_saved_line){.number = job->line.number,
+                                      .tasks_done = job->tasks_done,
+                                      .tasks_submitted = job->tasks_submitted,
+                                      .bytes = job->bytes,
+                                      .created = job->created};
+    tic_jobs_clear(&jobs);
+    return job ? &sum : NULL;
+}
+
+/* Rank 0, if it is a job. */
+static const char *whom_to_ask(const char *path, char first[PATH_MAX])
+{
+    snprintf(first, PATH_MAX, "%s/p0", path);
+    return tic_arguments_is_job(path) ? first : path;
+}
+
 static double age_of(const struct tic_saved_line *line)
 {
     double age = (double)tic_nanoseconds(CLOCK_REALTIME) * 1e-9 - line->created;
@@ -188,8 +216,11 @@ static void print_rest(const char *path, const struct tic_saved_line *line,
     puts("no run uses the directory");
     if (line) {
         print_line(line);
-        printf("the same command goes on from there: %s%s%s\n", lines->program,
-               lines->arguments[0] ? " " : "", lines->arguments);
+        if (lines->program)
+            printf("the same command goes on from there: %s%s%s\n", lines->program,
+                   lines->arguments[0] ? " " : "", lines->arguments);
+        else
+            puts("it is of all ranks; the same command goes on from there");
     } else {
         puts(tic_arguments_is_run(path)
                  ? "no recovery line: the same command begins from the start"
@@ -201,15 +232,16 @@ static int tell_status(const char *path, void *arg)
 {
     struct question question = *(const struct question *)arg;
     struct tic_saved_lines lines = {0};
+    char first[PATH_MAX];
     int status;
 
-    question.path = path;
+    question.path = whom_to_ask(path, first);
     if (access(question.path, X_OK) != 0) {
         tic_arguments_cannot_read(question.path, -errno);
         return TIC_TOOL_FAILED;
     }
     json_t *answer = ask(&question, &status);
-    const struct tic_saved_line *line = read_newest(question.path, &lines);
+    const struct tic_saved_line *line = read_newest_of(path, &lines);
     if (status != 0 && status != -ESRCH)
         fprintf(stderr, "starpu-tic: %s: %s\n", question.path, explain(status));
     if (question.as_json) {
@@ -219,6 +251,8 @@ static int tell_status(const char *path, void *arg)
                                  line_json(line)),
                        9);
     } else {
+        if (answer && question.path == first)
+            puts("rank 0:");
         if (answer)
             print_run(answer);
         if (status == -ESRCH)
@@ -258,9 +292,10 @@ static int take_checkpoint(const char *path, void *arg)
 {
     struct question question = *(const struct question *)arg;
     struct tic_saved_lines lines = {0};
+    char first[PATH_MAX];
     int status;
 
-    question.path = path;
+    question.path = whom_to_ask(path, first);
     json_t *answer = ask(&question, &status);
     if (!answer) {
         fprintf(stderr, "starpu-tic: %s: %s\n", question.path,
@@ -271,7 +306,7 @@ static int take_checkpoint(const char *path, void *arg)
     }
     const char *outcome = json_string_value(json_object_get(answer, "checkpoint"));
     outcome = outcome ? outcome : "failed";
-    const struct tic_saved_line *line = read_newest(question.path, &lines);
+    const struct tic_saved_line *line = read_newest_of(path, &lines);
     if (question.as_json)
         tic_json_print(json_pack("{s:s, s:o}", "checkpoint", outcome, "line", line_json(line)), 9);
     else

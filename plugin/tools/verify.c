@@ -3,6 +3,7 @@
  * which line a restart would continue from. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "store/store.h"
 #include "tools/arguments.h"
 #include "tools/events.h"
+#include "tools/jobs.h"
 #include "tools/tool.h"
 
 /* What is told of each line at most. */
@@ -293,6 +295,35 @@ static int verify_directory(const char *path)
     return TIC_TOOL_FAILED;
 }
 
+/* Of a job: its lines, then what each rank has. */
+static int verify_job(const char *path, struct tic_jobs *jobs)
+{
+    const struct tic_jobs_line *newest = tic_jobs_newest(jobs);
+    int status = TIC_TOOL_OK;
+    char text[PATH_MAX];
+
+    for (unsigned long i = 0; i < jobs->count; i++) {
+        const struct tic_jobs_line *job = &jobs->lines[i];
+        tic_jobs_describe(job, text, sizeof(text));
+        printf("job line %" PRIu64 "\n  %s%s\n", job->line.number, job->status ? "damaged: " : "",
+               text);
+        status = job->status ? TIC_TOOL_FAILED : status;
+    }
+    if (status && newest)
+        printf("a restart continues from job line %" PRIu64 "\n", newest->line.number);
+    if (!newest)
+        printf("no line of all ranks in %s can be used\n", path);
+    for (unsigned i = 0; newest && i < newest->line.ranks; i++) {
+        snprintf(text, sizeof(text), "%s/p%u", path, i);
+        printf("rank %u:\n", i);
+        if (verify_directory(text) != TIC_TOOL_OK)
+            status = TIC_TOOL_FAILED;
+    }
+    status = newest ? status : TIC_TOOL_NOTHING;
+    tic_jobs_clear(jobs);
+    return status;
+}
+
 /* The copies that are there: their paths (malloc'ed). How many. */
 static unsigned find_copies(const char *directory, char *paths[TIC_COPIES])
 {
@@ -314,8 +345,11 @@ static int verify(const char *path, void *arg)
 {
     char *copies[TIC_COPIES];
     unsigned count = find_copies(path, copies), seen[TIC_TOOL_NOTHING + 1] = {0};
+    struct tic_jobs jobs;
 
     (void)arg;
+    if (tic_jobs_read(path, &jobs))
+        return verify_job(path, &jobs);
     if (count == 0)
         return verify_directory(path);
     for (unsigned i = 0; i < count; i++) {

@@ -16,11 +16,14 @@ need_mpi() {
 
 # Output of all ranks, without times, in any order.
 ranks() { # NUMBER COMMAND...
-    timeout 120 mpirun --oversubscribe -np "$@" >out 2>&1
+    local status=0
+    timeout 120 mpirun --oversubscribe -np "$@" >out 2>&1 || status=$?
+    [ "$status" -eq 0 ] || cat out # where that fails the test
+    return "$status"
 }
 
 lines_of() {
-    export STARPU_TIC_RANKS=try STARPU_TIC_VERBOSE=2 STARPU_TIC_PERIOD=0.02
+    export STARPU_TIC_RANKS=try STARPU_TIC_VERBOSE=2 STARPU_TIC_PERIOD=${period-0.02}
     ranks "$1" "$tool" run -- "${@:2}"
 }
 
@@ -111,6 +114,13 @@ results() {
     grep '^rank ' out | sort
 }
 
+gives() { # EXPECTED
+    [ "$(results)" = "$1" ] && return
+    echo "other results than $1:"
+    cat out
+    return 1
+}
+
 @test "a killed job goes on, on as many ranks" {
     build_ranks
     local expected variant point continued=0
@@ -125,11 +135,90 @@ results() {
             lines_of 2 ./mixed 200 8 $variant
             is_fine
             [ ! -e "$STARPU_TIC_DIR/p1/late-p1-line-00000000.h5" ]
-            [ "$(results)" = "$expected" ]
+            gives "$expected"
             ! grep -q 'continuing from recovery line' out || continued=$((continued + 1))
         done
     done
     [ "$continued" -ge 2 ]
+}
+
+# A line of all ranks counts, or not, wherever one of them dies.
+@test "a job that is killed at each step of the agreement, on rank 0 and on another, goes on" {
+    build_ranks
+    local expected point period=0.005
+    ranks 2 ./mixed 3000 8
+    expected=$(results)
+    for point in {rank-ready,rank-cut,rank-part,job-line-heard}:2@{0,1} job-line-{written,renamed}:2@0; do
+        rm -rf "$STARPU_TIC_DIR"
+        STARPU_TIC_FAIL=$point lines_of 2 ./mixed 3000 8 && { echo "not killed at $point" && return 1; }
+        [ -e "$STARPU_TIC_DIR/job-line-0" ] || [[ $point != job-line-written* ]]
+        lines_of 2 ./mixed 3000 8
+        is_fine
+        grep -q 'continuing from recovery line' out
+        gives "$expected"
+        [ ! -e "$STARPU_TIC_DIR" ]
+    done
+}
+
+# The job in the hands of `starpu-tic run --max-restarts`, which protects children of mpirun as any others.
+supervise() { # NUMBER COMMAND...
+    export STARPU_TIC_RANKS=try STARPU_TIC_VERBOSE=1 STARPU_TIC_PERIOD=0.005
+    status=0
+    timeout 120 "$tool" run --max-restarts 3 --backoff 0.1 -- mpirun --oversubscribe -np "$@" >out 2>&1 || status=$?
+}
+
+@test "a job that is supervised is started again when a rank dies" {
+    build_ranks
+    local expected
+    ranks 2 ./mixed 3000 8
+    expected=$(results)
+    cat >once <<'EOF'
+#!/bin/sh
+[ -e "killed$OMPI_COMM_WORLD_RANK" ] || export STARPU_TIC_FAIL=rank-part:2@1
+touch "killed$OMPI_COMM_WORLD_RANK"
+exec "$@"
+EOF
+    chmod +x once
+    supervise 2 ./once ./mixed 3000 8
+    [ "$status" -eq 0 ]
+    grep -q 'mpirun died of signal 9 (Killed) after .* s: restart 1 of 3 in 0.1 s, the newest recovery line is [0-9]*, with [0-9]* tasks done' out
+    grep -q '1 restarts in all' out
+    [ "$(grep -c 'protected: a checkpoint of 2 ranks every' out)" -eq 1 ]
+    [ "$(grep -c 'continuing 2 ranks from job line' out)" -eq 1 ] && ! grep -q 'recovery line.*/p[01]' out
+    gives "$expected"
+    [ ! -e "$STARPU_TIC_DIR" ]
+    rm killed*
+    lines_of 2 ./once ./mixed 3000 8 && return 1
+    supervise 3 ./mixed 3000 8
+    [ "$status" -eq 78 ]
+    ! grep -q 'restart 1' out
+}
+
+# The signal comes to the supervisor, or to any rank.
+@test "a job that is stopped takes a last line of all ranks" {
+    build_ranks
+    local expected job
+    ranks 2 ./mixed 20000 8
+    expected=$(results)
+    export STARPU_TIC_RANKS=try STARPU_TIC_VERBOSE=1 STARPU_TIC_STOP=term
+    "$tool" run --max-restarts 3 -- mpirun --oversubscribe -np 2 ./mixed 20000 8 >out 2>&1 &
+    job=$!
+    until [ -e "$STARPU_TIC_DIR/meeting" ] || ! kill -0 "$job"; do sleep 0.05; done
+    kill -TERM "$job"
+    status=0
+    wait "$job" || status=$?
+    [ "$status" -eq 75 ]
+    grep -q 'stopped by signal 15 (Terminated): a checkpoint is taken' out
+    [ -e "$STARPU_TIC_DIR/job-line-1" ]
+    ranks 2 "$tool" run -- ./mixed 20000 8
+    gives "$expected"
+    for rank in 0 1; do
+        rm -rf "$STARPU_TIC_DIR"
+        STARPU_TIC_FAIL=task-end:100@$rank,term run timeout 120 mpirun --oversubscribe -np 2 "$tool" run -- ./mixed 20000 8
+        [ "$status" -eq 75 ]
+        [ "$rank" -eq 0 ] || [[ $output == *"starpu-tic: rank 1: stopped by signal 15"* ]]
+        [ -e "$STARPU_TIC_DIR/job-line-1" ]
+    done
 }
 
 @test "lines of ranks: a part that is damaged, another number of ranks, another program" {
@@ -150,12 +239,48 @@ results() {
     lines_of 2 ./mixed 400 8
     grep -q 'the part of rank 1 is missing, or damaged' out
     [ "$(grep -c 'continuing from recovery line' out)" -eq 2 ]
-    [ "$(results)" = "$expected" ]
+    gives "$expected"
     rm -rf "$STARPU_TIC_DIR" && cp -r kept "$STARPU_TIC_DIR"
     truncate -s 100 "$STARPU_TIC_DIR"/job-line-*
     lines_of 2 ./mixed 400 8
     ! grep -q 'continuing from recovery line' out
-    [ "$(results)" = "$expected" ]
+    gives "$expected"
+}
+
+@test "list, info, status, verify and prune know lines of all ranks" {
+    build_ranks
+    need_jq
+    local expected newest sum period=0.005 D=$STARPU_TIC_DIR
+    ranks 2 ./mixed 5000 8
+    expected=$(results)
+    STARPU_TIC_FAIL=line-renamed:3@1 lines_of 2 ./mixed 5000 8 && return 1
+    unset LD_PRELOAD
+    newest=$(ls -v "$D"/job-line-* | tail -n 1)
+    newest=${newest##*-}
+    sum=0
+    while read -r part; do
+        sum=$((sum + $("$tool" info --json "$D/${part%/*}" | jq ".lines[] | select(.file == \"${part#*/}\").tasks_done")))
+    done < <(awk '$1 == "part" { print "p" $2 "/" $4 }' "$D/job-line-$newest")
+    "$tool" list --json "$D" >list.json
+    [ "$(jq -c '.job_lines[0] | [.number, .ranks, .tasks_done, .good, (.parts | length)]' list.json)" = "[$newest,2,$sum,true,2]" ]
+    [ "$("$tool" info "$D" | awk 'NR == 2 { print $1, $4 }')" = "$newest 2" ]
+    run "$tool" status "$D"
+    [ "$status" -eq 3 ] && [[ $output == *"line $newest: "*" $sum tasks done"* ]]
+    "$tool" verify "$D"
+    run "$tool" log "$D"
+    [ "$status" -eq 1 ] && [[ $output == *"several ranks. Name the folder of one, such as p0"* ]]
+    cp -r "$D" kept
+    "$tool" prune "$D"
+    [ "$(echo "$D"/job-line-*)" = "$D/job-line-$newest" ]
+    [ "$(ls "$D"/p[01]/p0-line-* | wc -l)" -eq 2 ]
+    lines_of 2 ./mixed 5000 8
+    grep -q "continuing 2 ranks from job line $newest in" out
+    gives "$expected"
+    mv kept "$D"
+    flip_at "p1/$(awk '$1 == "part" && $2 == 1 { print $4 }' "$D/job-line-$newest")" 4000
+    run "$tool" verify "$D"
+    [ "$status" -eq 1 ] && [[ $output == *"damaged: the part of rank 1 is missing, or damaged"*"a restart continues from job line $((newest - 1))"* ]]
+    ! "$tool" info "$D"
 }
 
 @test "what is not there yet for ranks refuses the start" {
@@ -164,18 +289,18 @@ results() {
     grep -q 'another protocol than tic is not there yet' out
 }
 
-# A rank that stands still for longer than all hold sends costs a line.
-@test "a rank that is stopped at its cut costs lines, and nothing else" {
-    need_mpi
-    local pid job
-    lines_of 2 "$mpi/mpi_cholesky" -size 1920 -nblocks 24 -check &
+# A rank that stands still for longer than rank 0 waits for its cut costs a line.
+@test "a rank that is stopped before it cuts costs a line, and nothing else" {
+    build_ranks
+    local expected job period=0.005
+    ranks 2 "$PWD/mixed" 3000 8
+    expected=$(results)
+    STARPU_TIC_FAIL=rank-ready:2@1,stop lines_of 2 "$PWD/mixed" 3000 8 &
     job=$!
-    while [ ! -e "$STARPU_TIC_DIR/job-line-1" ]; do sleep 0.05; done
-    pid=$(pgrep -f "^$mpi/mpi_cholesky" | tail -n 1)
-    kill -STOP "$pid"
-    sleep 4
-    kill -CONT "$pid"
+    until grep -q 'is dropped: rank 1: it does not answer in time' out || ! kill -0 "$job"; do sleep 0.1; done
+    pkill -CONT -f "^$PWD/mixed"
     wait "$job" # and for nobody else, such as bats' own timer
     is_fine
-    grep -q 'is dropped: rank . *: it does not answer in time' out || grep -q 'messages in transit' out
+    sed '1,/does not answer in time/d' out | grep -q 'messages in transit, 0 orphans'
+    gives "$expected"
 }

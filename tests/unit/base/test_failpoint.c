@@ -19,7 +19,7 @@ struct rehearsal {
 static int rehearse(void *arg)
 {
     struct rehearsal *rehearsal = arg;
-    if (tic_failpoint_arm(rehearsal->spec) != 0)
+    if (tic_failpoint_arm(rehearsal->spec, 0) != 0)
         return 1;
     for (int i = 0; i < rehearsal->passes; i++) {
         tic_failpoint(TIC_FAIL_TASK_BEGIN);
@@ -63,28 +63,39 @@ static void test_every_name_can_be_armed(void **state)
     (void)state;
     for (int i = 0; i < TIC_FAIL_COUNT; i++) {
         char spec[64];
-        assert_int_equal(tic_failpoint_arm(tic_failpoint_rows[i].name), 0);
+        assert_int_equal(tic_failpoint_arm(tic_failpoint_rows[i].name, 0), 0);
         assert_int_equal(tic_failpoint_armed, i);
         snprintf(spec, sizeof(spec), "%s:12", tic_failpoint_rows[i].name);
-        assert_int_equal(tic_failpoint_arm(spec), 0);
+        assert_int_equal(tic_failpoint_arm(spec, 0), 0);
         assert_int_equal(tic_failpoint_armed, i);
         assert_true(strlen(tic_failpoint_rows[i].where) > 0);
     }
-    assert_int_equal(tic_failpoint_arm(""), 0);
+    assert_int_equal(tic_failpoint_arm("", 0), 0);
     assert_int_equal(tic_failpoint_armed, -1);
 }
 
 static void test_bad_specs_arm_nothing(void **state)
 {
     static const char *const specs[] = {
-        "x",           "task",       "task-end ",   "task-end:", "task-end:0",
-        "task-end:-1", "task-end:x", "task-end:1x", ":1",        "task-end:99999999999999999999"};
+        "x",           "task",        "task-end ",    "task-end:", "task-end:0",
+        "task-end:-1", "task-end:x",  "task-end:1x",  ":1",        "task-end:99999999999999999999",
+        "task-end@",   "task-end@-1", "task-end@0:1", "task-end,", "task-end,stopped"};
     (void)state;
     for (size_t i = 0; i < TIC_COUNT(specs); i++) {
-        assert_int_equal(tic_failpoint_arm("task-end:1000"), 0);
-        assert_int_equal(tic_failpoint_arm(specs[i]), -EINVAL);
+        assert_int_equal(tic_failpoint_arm("task-end:1000", 0), 0);
+        assert_int_equal(tic_failpoint_arm(specs[i], 0), -EINVAL);
         assert_int_equal(tic_failpoint_armed, -1);
     }
+}
+
+static void test_of_several_ranks_one_is_armed(void **state)
+{
+    (void)state;
+    expect("task-end:4@0", 5, TIC_CHILD_KILLED + SIGKILL, 3);
+    expect("task-end:4@1", 5, 0, 5);
+    assert_int_equal(tic_failpoint_arm("task-end@12,stop", 12), 0);
+    assert_int_equal(tic_failpoint_armed, TIC_FAIL_TASK_END);
+    assert_int_equal(tic_failpoint_arm("", 0), 0);
 }
 
 static void test_passes_are_counted(void **state)
@@ -92,12 +103,12 @@ static void test_passes_are_counted(void **state)
     (void)state;
     tic_failpoint(TIC_FAIL_TASK_END);
     assert_int_equal(tic_failpoint_passes(), 0);
-    assert_int_equal(tic_failpoint_arm("task-end:1000"), 0);
+    assert_int_equal(tic_failpoint_arm("task-end:1000", 0), 0);
     for (int i = 0; i < 7; i++)
         tic_failpoint(TIC_FAIL_TASK_END);
     tic_failpoint(TIC_FAIL_TASK_BEGIN);
     assert_int_equal(tic_failpoint_passes(), 7);
-    assert_int_equal(tic_failpoint_arm(""), 0);
+    assert_int_equal(tic_failpoint_arm("", 0), 0);
     assert_int_equal(tic_failpoint_passes(), 0);
 }
 
@@ -108,6 +119,7 @@ int main(void)
         cmocka_unit_test(test_other_points_do_nothing),
         cmocka_unit_test(test_every_name_can_be_armed),
         cmocka_unit_test(test_bad_specs_arm_nothing),
+        cmocka_unit_test(test_of_several_ranks_one_is_armed),
         cmocka_unit_test(test_passes_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

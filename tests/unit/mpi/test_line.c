@@ -34,7 +34,7 @@ static void write_line(uint64_t number)
                                    {"p0-line-00000005.h5", 200, 1, 50, 2, NULL, 0}};
     const struct tic_job_line line = {number, 9, 2, parts};
 
-    assert_int_equal(tic_job_line_write(directory, &line), 0);
+    assert_int_equal(tic_job_line_write(directory, &line, NULL), 0);
 }
 
 static void test_a_line_comes_back(void **state)
