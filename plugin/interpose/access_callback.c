@@ -250,7 +250,7 @@ static void granted(void *arg)
     struct tic_callback_wait *wait = arg;
 
     if (tic_replay_is_on()) {
-        tic_callback_redo_noting(wait->key, granted_now, wait, false);
+        tic_callback_play(granted_now, wait);
     } else {
         wait->running.nested = tic_session_asks(wait->key);
         granted_now(wait);

@@ -210,13 +210,14 @@ bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key, const stru
     return true;
 }
 
-void tic_callback_redo_noting(uint64_t key, void (*run)(void *), void *argument, bool asks)
+bool tic_callback_redo(uint64_t key, void (*run)(void *), void *argument)
 {
-    struct tic_redone *redone =
-        copy_of(&(struct tic_redone){.key = key, .run = run, .argument = argument, .notes = true});
-    struct tic_replay_actor actor = tic_redone_actor(redone, false);
+    struct tic_replay_actor actor = {.run = run, .argument = argument, .of_task = true};
 
-    actor.of_task = true;
-    if (!asks || !tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, false))
-        queue_redone(redone);
+    return tic_replay_add_actor(TIC_HISTORY_CALLBACK, key, &actor, false);
+}
+
+void tic_callback_play(void (*run)(void *), void *argument)
+{
+    queue_redone(copy_of(&(struct tic_redone){.run = run, .argument = argument, .notes = true}));
 }

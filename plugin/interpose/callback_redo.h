@@ -44,10 +44,10 @@ bool tic_callback_redo_locked(struct starpu_task *task, uint64_t key,
 void tic_callback_await(const struct starpu_task *task);
 /* main() is at the cut: what callbacks of tasks that have not returned had looked at is named. */
 void tic_callback_name_looks(void);
-/* StarPU grants an access with a callback while the queue is played, or a message has ended, now or
- * by the cut: the callback comes after that; asks: before the cut the history says when. run notes
- * itself what begins. */
-void tic_callback_redo_noting(uint64_t key, void (*run)(void *), void *argument, bool asks);
+/* Of something else than a task: run, which notes itself what begins, comes when the history says
+ * so (false: it had not begun by the cut); or when the queue has been played. Any thread. */
+bool tic_callback_redo(uint64_t key, void (*run)(void *), void *argument);
+void tic_callback_play(void (*run)(void *), void *argument);
 /* The task whose callback this thread runs without it; or NULL. */
 struct starpu_task *tic_callback_current_task(void);
 

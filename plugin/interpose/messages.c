@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* A rank of several: what the library beside StarPU-MPI calls (base/ranks.h). */
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/queue.h>
 
 #include "base/content.h"
 #include "base/error.h"
@@ -229,7 +231,17 @@ struct callback {
     uint64_t key;
     void (*run)(void *);
     void *argument;
+    TAILQ_ENTRY(callback) next;
 };
+
+/* Messages of a channel end in their order, and so come their callbacks, one at a time on the
+ * thread of StarPU-MPI. In a restart some come on workers, when the queue has been played, and
+ * those of messages that end later come behind them. */
+static struct {
+    pthread_mutex_t mutex; /* a leaf */
+    TAILQ_HEAD(, callback) waiting;
+    bool runs; /* one of them */
+} turns = {PTHREAD_MUTEX_INITIALIZER, TAILQ_HEAD_INITIALIZER(turns.waiting), false};
 
 /* On the thread of StarPU-MPI; or on any, also inside of another one, where what was received early
  * comes to its data. */
@@ -241,12 +253,50 @@ static void run_callback(void *arg)
     tic_callback_begin(callback.key, callback.run, callback.argument);
 }
 
+static struct callback *take_turn_locked(void)
+{
+    struct callback *callback = turns.runs ? NULL : TAILQ_FIRST(&turns.waiting);
+
+    if (callback)
+        TAILQ_REMOVE(&turns.waiting, callback, next);
+    turns.runs |= callback != NULL;
+    return callback;
+}
+
+/* As many have been played as wait. Another one may run them, too. */
+static void run_turns(void *arg)
+{
+    struct callback *callback;
+
+    (void)arg;
+    pthread_mutex_lock(&turns.mutex);
+    while ((callback = take_turn_locked()) != NULL) {
+        pthread_mutex_unlock(&turns.mutex);
+        run_callback(callback);
+        pthread_mutex_lock(&turns.mutex);
+        turns.runs = false;
+    }
+    pthread_mutex_unlock(&turns.mutex);
+}
+
+static bool waits_for_turn(struct callback *callback)
+{
+    pthread_mutex_lock(&turns.mutex);
+    bool waits = tic_replay_is_on() || turns.runs || !TAILQ_EMPTY(&turns.waiting);
+    if (waits)
+        TAILQ_INSERT_TAIL(&turns.waiting, callback, next);
+    pthread_mutex_unlock(&turns.mutex);
+    return waits;
+}
+
 static void call_back(void *arg)
 {
     const struct callback *callback = arg;
 
-    if (tic_replay_is_on())
-        tic_callback_redo_noting(callback->key, run_callback, arg, true);
+    if (tic_replay_is_on() && tic_callback_redo(callback->key, run_callback, arg))
+        return;
+    if (waits_for_turn(arg))
+        tic_callback_play(run_turns, NULL);
     else
         run_callback(arg);
 }
@@ -257,8 +307,9 @@ static bool wrap(const uint64_t *name, void (**run)(void *), void **argument)
 
     if (!callback)
         return !tic_session_watches();
-    *callback =
-        (struct callback){tic_words_hash(name, 4, KEY_MESSAGES) | TIC_SPAWN_KEY, *run, *argument};
+    *callback = (struct callback){.key = tic_words_hash(name, 4, KEY_MESSAGES) | TIC_SPAWN_KEY,
+                                  .run = *run,
+                                  .argument = *argument};
     *run = call_back;
     *argument = callback;
     return true;
