@@ -576,6 +576,26 @@ static void run_goes_on_child(void)
     }
 }
 
+/* ---- data that is read, then written, and leaves ----------------------------------------------
+ */
+
+static void run_read_leaving(void)
+{
+    static uint64_t words[LENGTH];
+
+    for (int i = 0; i < LENGTH; i++) {
+        starpu_data_handle_t handle;
+        starpu_variable_data_register(&handle, STARPU_MAIN_RAM, (uintptr_t)&words[i],
+                                      sizeof(words[i]));
+        submit(&step_codelet, handle, i + 1);
+        submit(&look_codelet, handle, i);
+        submit(&step_codelet, handle, i + 2);
+        starpu_data_unregister_submit(handle);
+        starpu_task_wait_for_all();
+        note(words[i]);
+    }
+}
+
 const struct mode orders_late[] = {{"late-callback", run_callback},
                                    {"late-callback-read", run_callback_read},
                                    {"late-paused", run_paused},
@@ -595,4 +615,5 @@ const struct mode orders_late[] = {{"late-callback", run_callback},
                                    {"late-goes-on-homeless", run_goes_on_homeless},
                                    {"late-goes-on-known", run_goes_on_known},
                                    {"late-goes-on-child", run_goes_on_child},
+                                   {"read-leaving", run_read_leaving},
                                    {NULL, NULL}};
