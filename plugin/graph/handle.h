@@ -80,6 +80,7 @@ struct tic_redo_place {
                        guarded by the submission lock, as is: */
     bool named; /* at the cut: entries that have still to pass, or callbacks, need it as it is */
     unsigned users, coming;      /* who have not returned; who have not begun */
+    bool gives_back;             /* it leaves with its value when no users are left */
     struct tic_redo_call *first; /* put off, in their order */
 };
 enum { TIC_QUEUED_READS = 1, TIC_QUEUED_WRITES = 2, TIC_QUEUED_UNORDERED = 4 };

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "graph/family.h"
 #include "interpose/restore.h"
+#include "interpose/restore_all.h"
 #include "replay/replay.h"
 #include "session/lookup.h"
 #include "interpose/inputs.h"
@@ -170,6 +171,16 @@ bool tic_redo_is_used(const struct tic_handle *handle)
     bool used = tic_redo_keeper(handle)->restart.redo.users > 0;
     pthread_mutex_unlock(&users.mutex);
     return used;
+}
+
+bool tic_redo_gives_back(struct tic_handle *handle)
+{
+    struct tic_redo_place *place = &tic_redo_keeper(handle)->restart.redo;
+
+    pthread_mutex_lock(&users.mutex);
+    bool waits = place->gives_back = place->users > 0;
+    pthread_mutex_unlock(&users.mutex);
+    return waits;
 }
 
 /* ---- what they read -------------------------------------------------------------------------- */
@@ -387,13 +398,28 @@ static void begin_locked(struct tic_redo_user *user)
     }
 }
 
+static void give_back_locked(struct tic_handle *keeper)
+{
+    if (keeper->restart.redo.users > 0 || !keeper->restart.redo.gives_back)
+        return;
+    keeper->restart.redo.gives_back = false;
+    pthread_mutex_unlock(&users.mutex);
+    tic_data_restore_leaving(keeper);
+    pthread_mutex_lock(&users.mutex);
+}
+
 static void end_locked(struct tic_redo_user *user)
 {
+    struct tic_handle **keepers = keepers_of(user);
+
     forget_locked(user->reads);
-    user->ended = true;
     for (unsigned i = 0; i < user->count; i++)
-        if (keepers_of(user)[i])
-            keepers_of(user)[i]->restart.redo.users--;
+        if (keepers[i])
+            keepers[i]->restart.redo.users--;
+    for (unsigned i = 0; i < user->count; i++)
+        if (keepers[i])
+            give_back_locked(keepers[i]);
+    user->ended = true;
 }
 
 /* Calls may be due. */

@@ -71,6 +71,8 @@ void tic_redo_end_kernel(uint64_t key);
 void tic_redo_end_use(struct tic_redo_user *user);
 /* Has some that uses the data, or data that shares its memory, not returned? */
 bool tic_redo_is_used(const struct tic_handle *handle);
+/* It leaves, and memory gets its value back: true, when they have returned; false, now. */
+bool tic_redo_gives_back(struct tic_handle *handle);
 
 /* A call of the program on data, which the replay makes. */
 struct tic_redo_call {

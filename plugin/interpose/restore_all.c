@@ -272,12 +272,12 @@ static void cover_leaving(const struct tic_handle *leaving)
 
 /* Before main() has come to the recovered cut those that stay in the family are given back again,
  * with all others. */
-void tic_data_restore_leaving(struct tic_handle *handle, bool now)
+void tic_data_restore_leaving(struct tic_handle *handle)
 {
     struct tic_family *family = handle->family;
 
     tic_lock(&tic_session->submit);
-    tic_data_restore_now_locked(handle, now);
+    tic_data_restore_now_locked(handle, true);
     tic_unlock(&tic_session->submit);
     if (!family || !tic_position_is_ahead())
         return;

@@ -30,8 +30,7 @@ void tic_data_bring_up(struct tic_handle *handle);
  * memory may no longer be the program's. Under the submission lock. */
 bool tic_data_may_change(const struct tic_handle *handle);
 
-/* The handle is about to leave; main() gets its memory back: now, or when those who read it have
- * returned. */
-void tic_data_restore_leaving(struct tic_handle *handle, bool now);
+/* The handle is about to leave; main() gets its memory back. */
+void tic_data_restore_leaving(struct tic_handle *handle);
 
 #endif

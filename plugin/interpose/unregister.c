@@ -158,7 +158,7 @@ void tic_data_on_unregister_before(starpu_data_handle_t data, bool coherent)
     tic_redux_drop(handle);
     bool pinned = coherent && is_pinned(handle);
     if (pinned)
-        tic_data_restore_leaving(handle, true);
+        tic_data_restore_leaving(handle);
     if (is_in_use(handle))
         tic_data_wait(handle);
     bool held = (pinned || handle->movable.may) && is_in_use(handle) && tic_movable_hold(handle);
@@ -237,8 +237,8 @@ void tic_data_on_unregister_submit_before(starpu_data_handle_t data)
     }
     tic_callback_access_refuse_open(handle, "starpu_data_unregister_submit");
     tic_data_leave(handle);
-    if (is_pinned(handle))
-        tic_data_restore_leaving(handle, !is_being_read(handle));
+    if (is_pinned(handle) && !tic_redo_gives_back(handle))
+        tic_data_restore_leaving(handle);
     if (!is_in_use(handle) && !is_being_read(handle)) {
         tic_data_on_unregister_before(data, true);
         return;
