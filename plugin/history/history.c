@@ -79,6 +79,9 @@ int tic_history_load(struct tic_history *history, struct tic_line *line)
             history->returned = line->history[i].position;
         else if (line->history[i].kind == TIC_HISTORY_RELEASE)
             history->released = line->history[i].position;
+        else if (line->history[i].kind == TIC_HISTORY_CALL &&
+                 line->history[i].role == TIC_HISTORY_MAIN)
+            history->called = line->history[i].subject;
     return status ? status : tic_tail_load(&history->tail, line);
 }
 
@@ -111,6 +114,8 @@ static bool is_recovered(const struct tic_history *history, const struct tic_lin
         return tic_history_has_begun(history, entry->role, entry->actor);
     case TIC_HISTORY_CALL:
     case TIC_HISTORY_END:
+        if (entry->role == TIC_HISTORY_MAIN)
+            return entry->subject <= history->called;
         known = find_actor(history, entry->role, entry->actor);
         return known && known->kind == TIC_HISTORY_END;
     default:

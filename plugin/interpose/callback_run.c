@@ -53,7 +53,8 @@ void tic_callback_run(void (*run)(void *), void *argument)
 void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument)
 {
     struct tic_session *session = tic_session;
-    struct tic_running_callback running = {.nested = tic_session_asks(key)};
+    struct tic_running_callback running = {
+        .nested = tic_session_asks(key), .in_main = tic_is_owner && !here, .outer = here};
 
     tic_callback_open();
     if (session->recovered)
@@ -68,4 +69,26 @@ void tic_callback_note_call(void)
 {
     if (__builtin_expect(here != NULL, 0) && tic_guard == 0 && !tic_replay_note_call())
         tic_snapshot_note_call(&tic_session->snapshot, here);
+}
+
+static bool is_main(void)
+{
+    return !here && tic_session_is_watching() && tic_session_is_owner() && tic_in_callback == 0;
+}
+
+void tic_callback_note_letting_go(void)
+{
+    static uint64_t count; /* owner thread only */
+
+    tic_callback_note_call();
+    if (!is_main())
+        return;
+    tic_snapshot_note_main(&tic_session->snapshot, TIC_HISTORY_CALL, ++count);
+    tic_replay_note_main_call(count);
+}
+
+void tic_callback_end_call(bool lets_go)
+{
+    if (tic_replay_is_on() && tic_guard == 0 && (here || (lets_go && is_main())))
+        tic_replay_end_call(!here);
 }

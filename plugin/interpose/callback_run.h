@@ -3,6 +3,7 @@
 #ifndef TIC_INTERPOSE_CALLBACK_RUN_H
 #define TIC_INTERPOSE_CALLBACK_RUN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "snapshot/verify.h"
@@ -18,5 +19,9 @@ void tic_callback_begin(uint64_t key, void (*run)(void *), void *argument);
 /* The program is about to make a call by which others may go on: if it does so in the callback of a
  * task, what that has seen by then it has seen before they do. */
 void tic_callback_note_call(void);
+/* The same, or main() is, where that is no operation of its own. Its end: who ran inside of it has
+ * returned. */
+void tic_callback_note_letting_go(void);
+void tic_callback_end_call(bool lets_go);
 
 #endif

@@ -241,6 +241,7 @@ WRAPPER int starpu_task_submit(struct starpu_task *task)
     }
     int result = tic_session_is_watching() ? submit_watched(task, __builtin_dwarf_cfa())
                                            : submit_unwatched(task);
+    tic_callback_end_call(false);
     if (!ours)
         return result;
     tic_redux_after_submit();
@@ -321,8 +322,16 @@ WRAPPER void starpu_tag_declare_deps(starpu_tag_t tag, unsigned count, ...)
 
 WRAPPER void starpu_tag_notify_from_apps(starpu_tag_t tag)
 {
-    tic_callback_note_call();
+    tic_callback_note_letting_go();
     RESOLVED(starpu_tag_notify_from_apps)(tag);
+    tic_callback_end_call(true);
+}
+
+WRAPPER void starpu_task_end_dep_release(struct starpu_task *task)
+{
+    tic_callback_note_letting_go();
+    RESOLVED(starpu_task_end_dep_release)(task);
+    tic_callback_end_call(true);
 }
 
 /* Nothing runs while StarPU is paused, restore tasks neither. */

@@ -667,6 +667,7 @@ WRAPPER int starpu_data_acquire_on_node_cb_sequential_consistency_sync_jobids
         tic_release(data, node);                                                                   \
         if (tic_session_is_watching() && tic_session_is_owner())                                   \
             tic_main_comes(false);                                                                 \
+        tic_callback_end_call(false);                                                              \
         tic_pages_close(#name, false);                                                             \
     }
 

@@ -32,6 +32,7 @@ struct actor {
     bool optional;
     bool passed, begun;            /* its entry has; before that */
     unsigned calls, called, since; /* by the cut; by now; by the last entry that has passed */
+    size_t at;                     /* the entry of its begin, or of its last call that has ended */
     struct actor *next;            /* of those that begin apart from their entries */
     struct actor *next_inside;
 };
@@ -49,10 +50,12 @@ static struct {
     struct tic_cursor cursor;
     /* Where main() is, where it was granted an access last, and where it came back last. */
     uint64_t position, granted, returned;
-    uint64_t covers; /* there it waits for a task that it submits */
-    bool arrived;    /* main() is at the cut, and the values are restored */
-    size_t wanted;   /* main() waits until so many entries have passed; or SIZE_MAX */
-    uint64_t needed; /* the next entry waits for main() at this position; or UINT64_MAX */
+    uint64_t called;  /* calls of main() that are no operations, so far */
+    size_t called_at; /* main() only: the entry of the last that has ended */
+    uint64_t covers;  /* there it waits for a task that it submits */
+    bool arrived;     /* main() is at the cut, and the values are restored */
+    size_t wanted;    /* main() waits until so many entries have passed; or SIZE_MAX */
+    uint64_t needed;  /* the next entry waits for main() at this position; or UINT64_MAX */
     const struct actor *missed;       /* and for this actor; or NULL */
     bool ending;                      /* or it waits for the end of one */
     unsigned running, kernels;        /* actors; of these */
@@ -149,7 +152,8 @@ static int list_actors(const struct tic_line_entry *entries, size_t count)
                                .role = entries[i].role,
                                .nested = (entries[i].part & TIC_HISTORY_NESTED) != 0,
                                .optional = (entries[i].part & TIC_HISTORY_OPTIONAL) != 0,
-                               .position = entries[i].position};
+                               .position = entries[i].position,
+                               .at = i};
     qsort(replay.actors, replay.actor_count, sizeof(*replay.actors), by_key);
     note_ends(entries, count);
     leave_out();
@@ -221,8 +225,7 @@ static void end_actor_locked(struct actor *actor)
     replay.of_tasks -= actor->is.of_task;
     pthread_cond_broadcast(&replay.passes);
     pthread_cond_broadcast(&replay.others);
-    if (replay.steps.made || !tic_replay_is_on()) /* else main() waits for entries only */
-        pthread_cond_broadcast(&replay.main);
+    pthread_cond_broadcast(&replay.main);
 }
 
 static void call_locked(void (*function)(void *), void *argument)
@@ -451,6 +454,11 @@ static void await_actor_locked(const struct tic_line_entry *entry)
         await_end_locked(actor); /* it may be looking at data that a kernel is shown */
 }
 
+static bool is_call_of_main(const struct tic_line_entry *entry)
+{
+    return entry->kind == TIC_HISTORY_CALL && entry->role == TIC_HISTORY_MAIN;
+}
+
 static void pass_locked(const struct tic_line_entry *entry)
 {
     replay.needed = entry->position;
@@ -463,6 +471,8 @@ static void pass_locked(const struct tic_line_entry *entry)
     }
     if (entry->kind == TIC_HISTORY_END || entry->kind == TIC_HISTORY_CALL)
         await_actor_locked(entry);
+    while (is_call_of_main(entry) && replay.called < entry->subject)
+        wait_locked();
     replay.needed = entry->position + 1;
     while ((tic_cursor_returns(entry) || entry->kind == TIC_HISTORY_RELEASE) &&
            !has_done_locked(entry))
@@ -631,6 +641,80 @@ bool tic_replay_note_call(void)
     return had;
 }
 
+void tic_replay_note_main_call(uint64_t number)
+{
+    pthread_mutex_lock(&replay.mutex);
+    replay.called = number;
+    pthread_cond_broadcast(&replay.passes);
+    pthread_mutex_unlock(&replay.mutex);
+}
+
+/* Of this actor; NULL: of main(). */
+static bool is_call_of(const struct tic_line_entry *entry, const struct actor *actor)
+{
+    return actor ? entry->kind == TIC_HISTORY_CALL && entry->role == actor->role &&
+                       entry->actor == actor->key
+                 : is_call_of_main(entry);
+}
+
+/* The entry of the call that this one is about to end; or their count, it had not come to it. */
+static size_t find_own_call_locked(struct actor *actor)
+{
+    const struct tic_cursor *cursor = &replay.cursor;
+    size_t at = actor ? actor->at + 1 : replay.called_at;
+
+    while (at < cursor->count && !(is_call_of(&cursor->entries[at], actor) &&
+                                   (actor || cursor->entries[at].subject >= replay.called)))
+        at++;
+    if (!actor && at < cursor->count && cursor->entries[at].subject > replay.called)
+        return cursor->count;
+    return at;
+}
+
+static bool is_inside(const struct tic_line_entry *entry, const struct actor *actor)
+{
+    return entry->kind == TIC_HISTORY_BEGIN &&
+           (actor ? entry->part & TIC_HISTORY_IN_CALL && entry->subject == actor->key
+                  : entry->part & TIC_HISTORY_IN_CALL_OF_MAIN);
+}
+
+static void await_returned_locked(const struct actor *inner, bool as_main)
+{
+    while (inner && !inner->returned)
+        if (as_main)
+            wait_as_main_locked();
+        else
+            pthread_cond_wait(&replay.others, &replay.mutex);
+}
+
+static bool is_over(const struct tic_line_entry *entry, size_t call, const struct actor *actor)
+{
+    return is_call_of(entry, actor) ||
+           (actor ? entry->kind == TIC_HISTORY_END && entry->role == actor->role &&
+                        entry->actor == actor->key
+                  : entry->position > replay.cursor.entries[call].position);
+}
+
+void tic_replay_end_call(bool of_main)
+{
+    struct actor *actor = of_main ? NULL : here.actor;
+
+    if (!of_main && !actor)
+        return;
+    pthread_mutex_lock(&replay.mutex);
+    const struct tic_cursor *cursor = &replay.cursor;
+    bool had = atomic_load(&tic_replay_phase) == TIC_REPLAY_PASSING &&
+               (!actor || actor->called <= actor->calls);
+    size_t call = had ? find_own_call_locked(actor) : cursor->count;
+    if (call < cursor->count)
+        *(actor ? &actor->at : &replay.called_at) = call;
+    for (size_t i = call + 1; i < cursor->count && !is_over(&cursor->entries[i], call, actor); i++)
+        if (is_inside(&cursor->entries[i], actor))
+            await_returned_locked(find_actor(TIC_HISTORY_CALLBACK, cursor->entries[i].actor),
+                                  !actor);
+    pthread_mutex_unlock(&replay.mutex);
+}
+
 bool tic_replay_repeats(void)
 {
     return atomic_load(&tic_replay_phase) == TIC_REPLAY_PASSING &&
@@ -684,6 +768,7 @@ static void forget_locked(void)
     replay.actor_count = 0;
     replay.position = replay.granted = replay.returned = replay.covers = 0;
     replay.arrived = replay.asks = false;
+    replay.called = replay.called_at = 0;
     replay.wanted = SIZE_MAX;
     replay.needed = UINT64_MAX;
     replay.missed = NULL;

@@ -110,6 +110,11 @@ void tic_replay_await_own(void);
 /* The callback that this thread runs comes to a call by which others may go on. False: it is none
  * that the replay runs, or had not come to that by the cut. */
 bool tic_replay_note_call(void);
+/* main() makes its so many-th such call that is no operation. */
+void tic_replay_note_main_call(uint64_t number);
+/* At the end of such a call of main(), or of this thread's callback: those that had run inside of
+ * it have returned. */
+void tic_replay_end_call(bool of_main);
 /* Does this thread, if it runs a callback or a kernel, do again what it had done by the cut? */
 bool tic_replay_repeats(void);
 /* Makes a call that was kept from StarPU; does this thread do so, or play the queue? */

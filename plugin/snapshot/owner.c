@@ -457,14 +457,21 @@ int tic_snapshot_note_acquire(struct tic_snapshot *snapshot, const struct tic_li
     }
 }
 
+static uint32_t place_of(const struct tic_running_callback *running)
+{
+    return (running->nested ? TIC_HISTORY_NESTED : 0) | (running->outer ? TIC_HISTORY_IN_CALL : 0) |
+           (running->in_main ? TIC_HISTORY_IN_CALL_OF_MAIN : 0);
+}
+
 static int note_callback_locked(struct tic_snapshot *snapshot, enum tic_history_kind kind,
                                 const struct tic_running_callback *running, uint64_t epoch)
 {
-    const bool nested = kind == TIC_HISTORY_BEGIN && running->nested;
+    const bool begins = kind == TIC_HISTORY_BEGIN, inside = begins && running->outer;
     const struct tic_line_entry entry = {.kind = kind,
                                          .role = TIC_HISTORY_CALLBACK,
                                          .actor = running->task,
-                                         .part = nested ? TIC_HISTORY_NESTED : 0};
+                                         .subject = inside ? running->outer->task : 0,
+                                         .part = begins ? place_of(running) : 0};
 
     return tic_callback_is_unknown(running->task)
                ? 0

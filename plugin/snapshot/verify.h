@@ -39,6 +39,8 @@ struct tic_running_callback {
     uint64_t task;                             /* key */
     uint64_t epoch;                            /* in which it began */
     bool nested;                               /* inside the call of main() that asked for it */
+    bool in_main;                              /* on main()'s thread, and in no other callback */
+    const struct tic_running_callback *outer;  /* in a call of this one */
     bool listed;                               /* its own thread only */
     struct tic_running_callback *next, **link; /* guarded by the graph's lock */
 };

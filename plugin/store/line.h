@@ -181,7 +181,8 @@ enum tic_history_kind {
     TIC_HISTORY_BYTES = 6,   /* `actor` is as in /looks, and looked at the datum `subject` */
     TIC_HISTORY_INPUT = 7,   /* what `subject`, as in /inputs, held is known by its hash */
     TIC_HISTORY_MERGE = 8,   /* main() has unpartitioned the datum `subject` */
-    TIC_HISTORY_CALL = 9,    /* of a callback: a call by which others may go on */
+    TIC_HISTORY_CALL = 9,    /* of a callback: a call by which others may go on; of main(), the
+                                `subject`-th that is no operation of its own */
     TIC_HISTORY_KINDS,
 };
 
@@ -196,6 +197,8 @@ enum tic_history_role {
 /* The part of a BEGIN: inside the call of main() that submitted the task, or asked for the access.
  */
 enum { TIC_HISTORY_NESTED = 1 };
+/* Inside such a call of main(), or of the callback `subject`: who made it waits for its end. */
+enum { TIC_HISTORY_IN_CALL_OF_MAIN = 4, TIC_HISTORY_IN_CALL = 8 };
 /* Beside it, in histories that were made of tables (history/history.h) and are on no disk: whoever
  * redoes it goes on where nobody comes to the actor, which begins when somebody does. */
 enum { TIC_HISTORY_OPTIONAL = 2 };

@@ -438,6 +438,10 @@ resume_with_input() {
     resume_order arguments-set 2 line-renamed:{1,2,3,5} task-end:{7,20,41}
 }
 
+@test "callbacks run inside of the call of main(), or of another callback, that lets their tasks go" {
+    resume_order let-go-inside 2 task-begin:{6,14,25,37} line-renamed:{3,9,20}
+}
+
 @test "tasks read data that others write, and that leaves then (starpu_data_unregister_submit)" {
     resume_order read-leaving 2 task-begin:{8,15,27} line-renamed:{4,9,14}
 }
