@@ -64,6 +64,7 @@ static struct {
     unsigned beginning;               /* of them, and one that just does */
     bool asks;                        /* main() for calls that it had put off */
     bool main_waits;                  /* for entries to pass */
+    bool awaits;                      /* main(): the return of an actor that ran inside its call */
     struct {
         unsigned long turn; /* of the thread that passes */
         bool runs;          /* an actor; and so many until now */
@@ -225,7 +226,8 @@ static void end_actor_locked(struct actor *actor)
     replay.of_tasks -= actor->is.of_task;
     pthread_cond_broadcast(&replay.passes);
     pthread_cond_broadcast(&replay.others);
-    pthread_cond_broadcast(&replay.main);
+    if (replay.steps.made || replay.awaits || !tic_replay_is_on())
+        pthread_cond_broadcast(&replay.main); /* else it waits for entries only */
 }
 
 static void call_locked(void (*function)(void *), void *argument)
@@ -680,11 +682,13 @@ static bool is_inside(const struct tic_line_entry *entry, const struct actor *ac
 
 static void await_returned_locked(const struct actor *inner, bool as_main)
 {
+    replay.awaits |= as_main;
     while (inner && !inner->returned)
         if (as_main)
             wait_as_main_locked();
         else
             pthread_cond_wait(&replay.others, &replay.mutex);
+    replay.awaits &= !as_main;
 }
 
 static bool is_over(const struct tic_line_entry *entry, size_t call, const struct actor *actor)
