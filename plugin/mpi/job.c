@@ -365,7 +365,7 @@ static void sweep_late(void)
     char path[PATH_MAX];
     struct dirent *entry;
 
-    snprintf(path, sizeof(path), "%s/p%u", job.directory, tic_mpi_core->rank);
+    tic_job_folder(job.directory, tic_mpi_core->rank, path);
     DIR *stream = opendir(path);
     while (stream && (entry = readdir(stream)))
         if (strncmp(entry->d_name, "late-", prefix) == 0 &&
@@ -558,7 +558,7 @@ void tic_job_remove(void)
         pthread_mutex_unlock(&job.mutex);
         unlink(name);
     }
-    snprintf(name, sizeof(name), "%s/p%u", job.directory, tic_mpi_core->rank);
+    tic_job_folder(job.directory, tic_mpi_core->rank, name);
     rmdir(name);
     rmdir(job.directory); /* the last one */
 }

@@ -209,6 +209,11 @@ struct late_header {
 };
 
 /* path: PATH_MAX bytes. */
+void tic_job_folder(const char *directory, unsigned rank, char *path)
+{
+    snprintf(path, PATH_MAX, "%s/p%u", directory, rank);
+}
+
 void tic_late_path(const char *directory, unsigned rank, const char *part, char *path)
 {
     snprintf(path, PATH_MAX, "%s/p%u/late-%s", directory, rank, part);

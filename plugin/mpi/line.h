@@ -39,6 +39,8 @@ void tic_job_line_remove(const char *directory, uint64_t number);
 /* Numbers of those that are there, the newest first, malloc'ed; NULL: no memory. */
 uint64_t *tic_job_line_list(const char *directory, unsigned long *count);
 
+/* Of a rank, in the directory of the job; path has PATH_MAX bytes. */
+void tic_job_folder(const char *directory, unsigned rank, char *path);
 /* The file beside a part. */
 void tic_late_path(const char *directory, unsigned rank, const char *part, char *path);
 /* 0 or -errno. */

@@ -36,7 +36,7 @@ static void read_parts(const char *directory, struct tic_jobs_line *job)
     for (unsigned i = 0; i < job->line.ranks && job->status == 0; i++) {
         struct tic_line line = {0};
         char path[PATH_MAX];
-        snprintf(path, sizeof(path), "%s/p%u", directory, i);
+        tic_job_folder(directory, i, path);
         int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         job->status =
             fd < 0 ? -errno

@@ -287,12 +287,12 @@ static int prune_job(struct pruning *pruning, const char *path, struct tic_jobs 
 {
     char own[PATH_MAX];
 
-    snprintf(own, sizeof(own), "%s/p0", path);
+    tic_job_folder(path, 0, own);
     int status = find_use(own);
     status = status ? status : choose_jobs(pruning, path, jobs);
     pruning->jobs = jobs;
     for (unsigned i = 0; status == 0 && i < jobs->lines[0].line.ranks; i++) {
-        snprintf(own, sizeof(own), "%s/p%u", path, i);
+        tic_job_folder(path, i, own);
         snprintf(pruning->folder, sizeof(pruning->folder), "p%u/", i);
         pruning->rank = i;
         status = prune_store(pruning, own);
