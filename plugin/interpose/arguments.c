@@ -370,17 +370,17 @@ static void give_last_back_locked(struct result *result)
 
 void tic_arguments_give_back_locked(const struct starpu_task *task, uint64_t key)
 {
-    struct result result = {.at = task->cl_arg, .size = task->cl_arg ? task->cl_arg_size : 0};
+    size_t count;
+    const struct tic_line_look *looks =
+        tic_graph_find_looks(&tic_session->graph, key | TIC_LOOK_CALLBACK, &count);
 
-    result.looks =
-        tic_graph_find_looks(&tic_session->graph, key | TIC_LOOK_CALLBACK, &result.count);
-    if (result.count == 0)
+    if (count == 0)
         return;
-    struct result *copy = tic_or_stop(malloc(sizeof(*copy)));
-    *copy = result;
-    const struct tic_replay_actor actor = {.begin = give_back, .run = free, .argument = copy};
+    struct result *result = tic_or_stop(malloc(sizeof(*result)));
+    *result = (struct result){looks, count, task->cl_arg, task->cl_arg ? task->cl_arg_size : 0};
+    const struct tic_replay_actor actor = {.begin = give_back, .run = free, .argument = result};
     if (tic_replay_add_actor(TIC_HISTORY_RESULT, key, &actor, false))
         return;
-    give_last_back_locked(copy);
-    free(copy);
+    give_last_back_locked(result);
+    free(result);
 }

@@ -139,12 +139,12 @@ static void run_redone(void *arg)
 {
     struct tic_redone *redone = arg;
 
-    if (redone->notes)
-        redone->run(redone->argument);
-    else
+    if (redone->task) {
         run_on_time(redone);
-    if (redone->task)
         close_callback(redone);
+    } else {
+        redone->run(redone->argument);
+    }
     if (redone->free_argument)
         free(redone->argument);
     tic_redone_free(redone);
@@ -153,7 +153,7 @@ static void run_redone(void *arg)
 struct tic_replay_actor tic_redone_actor(struct tic_redone *redone, bool shows)
 {
     return (struct tic_replay_actor){shows && redone->reader ? show_reads : NULL, run_redone,
-                                     redone, !redone->notes, false};
+                                     redone, true, false};
 }
 
 void tic_redone_free(struct tic_redone *redone)
@@ -219,5 +219,5 @@ bool tic_callback_redo(uint64_t key, void (*run)(void *), void *argument)
 
 void tic_callback_play(void (*run)(void *), void *argument)
 {
-    queue_redone(copy_of(&(struct tic_redone){.run = run, .argument = argument, .notes = true}));
+    queue_redone(copy_of(&(struct tic_redone){.run = run, .argument = argument}));
 }

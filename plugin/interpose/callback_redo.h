@@ -17,9 +17,8 @@ struct tic_redone {
     uint64_t key;
     void (*run)(void *);
     void *argument;
-    bool notes;                   /* run itself notes that it begins */
     bool free_argument;           /* when it has run */
-    struct starpu_task *task;     /* whose it is; or NULL */
+    struct starpu_task *task;     /* whose it is; NULL: run itself notes that it begins */
     bool owned;                   /* StarPU needs the task no more: it goes after its callback */
     struct tic_small small;       /* data that the callback may look at */
     struct tic_redo_user *reader; /* who is shown what it reads before it runs; or NULL */

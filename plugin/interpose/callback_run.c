@@ -73,7 +73,7 @@ void tic_callback_note_call(void)
 
 static bool is_main(void)
 {
-    return !here && tic_session_is_watching() && tic_session_is_owner() && tic_in_callback == 0;
+    return tic_session_is_watching() && tic_session_is_owner();
 }
 
 void tic_callback_note_letting_go(void)
